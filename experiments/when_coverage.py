@@ -94,7 +94,7 @@ def by_owner(known: Half, held_back: Half, ended_too: bool = True) -> Known:
             waiting=group[: len(waiting)],
             running=group[len(waiting) :],
             age=age.astype(np.float64),
-            known=tuple(number.get(name) for name in groups.tolist()),
+            owner=tuple(number.get(name) for name in groups.tolist()),
             keys=tuple(groups.tolist()),
         )
 

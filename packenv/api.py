@@ -43,10 +43,10 @@ def simulate(workload: Any, policy: Any, slots: int | None = None, seed: int = 0
 
 
 def at_a_rate(workload: Any, **changes: Any) -> Workload:
-    """What `packenv.workload` makes of `workload` and arguments, with a rate of arrivals in place of a load."""
-    found = workload if isinstance(workload, Workload) and not changes else find_workload(workload, **changes)
-    if found.load is not None:
+    """The workload that `packenv.workload` makes of the arguments, with a rate of arrivals in place of a load."""
+    workload = workload if isinstance(workload, Workload) and not changes else find_workload(workload, **changes)
+    if workload.load is not None:
         from packenv.theory.capacity.max_workload import resolved  # loads the linear-programming solver, which few runs need
 
-        found = resolved(found)
-    return found
+        workload = resolved(workload)
+    return workload

@@ -34,19 +34,19 @@ class MisuseError(InputError):
     """A policy has misused the cluster during a run: a server above its capacity, a task placed twice, an error of its own."""
 
 
-def told(error: BaseException) -> str:
+def line_on(error: BaseException) -> str:
     """One line on an exception of a user's code: its type and text, and the last line of code outside packenv on the way to it.
 
     The type is left out of what packenv itself raises, when its functions are not used as they should be.
     """
-    said = traceback.format_exception_only(error)[-1].strip()
+    text = traceback.format_exception_only(error)[-1].strip()
     if isinstance(error, SyntaxError):
-        return f"{said} ({error.filename}, line {error.lineno})"
+        return f"{text} ({error.filename}, line {error.lineno})"
     frames = traceback.extract_tb(error.__traceback__)
     if isinstance(error, (ValueError, RuntimeError)) and frames and _is_ours(frames[-1].filename):
-        said = str(error)
+        text = str(error)
     theirs = [frame for frame in frames if not _is_ours(frame.filename)]
-    return f"{said} ({theirs[-1].filename}, line {theirs[-1].lineno})" if theirs else said
+    return f"{text} ({theirs[-1].filename}, line {theirs[-1].lineno})" if theirs else text
 
 
 def _is_ours(file: str) -> bool:

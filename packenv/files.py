@@ -88,7 +88,7 @@ def check_folder_writable(path: str | os.PathLike[str]) -> None:
     """Raise InputError if no file can be written as things are to this folder or, if there is none, where it would be made."""
     folder = Path(path).absolute()
     with _said_of(Path(path)):
-        _try_to_write(next(each for each in (folder, *folder.parents) if each.exists()))
+        _try_to_write(next(place for place in (folder, *folder.parents) if place.exists()))
 
 
 def make_folder(path: str | os.PathLike[str]) -> None:

@@ -203,12 +203,12 @@ def _through_phases(job: Ints, phase: Ints, lost: Bools) -> tuple[Ints, Ints]:
     new = np.diff(job[order], prepend=-1).astype(bool)
     stage[order] = np.cumsum(new | np.diff(phase[order], prepend=-1).astype(bool)) + np.cumsum(new)  # a number apart: other jobs
     by_stage = np.argsort(stage, kind="stable")
-    found = []
+    pairs = []
     for row in np.flatnonzero(lost).tolist():
-        low, own, high, end = np.searchsorted(stage[by_stage], stage[row] + np.arange(-1, 3))
-        earlier, later = by_stage[low:own], by_stage[high:end]
-        found += [(np.full(len(earlier), row), earlier), (later, np.full(len(later), row))]
-    return np.concatenate([pair[0] for pair in found]), np.concatenate([pair[1] for pair in found])
+        low, middle, high, end = np.searchsorted(stage[by_stage], stage[row] + np.arange(-1, 3))
+        earlier, later = by_stage[low:middle], by_stage[high:end]
+        pairs += [(np.full(len(earlier), row), earlier), (later, np.full(len(later), row))]
+    return np.concatenate([pair[0] for pair in pairs]), np.concatenate([pair[1] for pair in pairs])
 
 
 def _head(column: Any, n: int) -> Any:

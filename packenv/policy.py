@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.errors import InputError, MisuseError, nearest, told
+from packenv.errors import InputError, MisuseError, line_on, nearest
 from packenv.inputs.numbers import LARGEST_WHOLE, read_number, read_whole
 from packenv.lazy_names import load
 from packenv.user_modules import import_named
@@ -94,13 +94,13 @@ def find_policy(text: str) -> Any:
     Raises InputError for an unknown name or parameter, with the nearest ones, or a value of the wrong type.
     """
     name, _, parameters = text.partition(":")
-    known = registered()
-    if name in known:
-        target = known[name]
+    policies = registered()
+    if name in policies:
+        target = policies[name]
     else:
         attribute, _, parameters = parameters.partition(":")
         if not attribute or "=" in attribute:
-            raise InputError(f"unknown policy {name!r}{nearest(name, list(known))}")
+            raise InputError(f"unknown policy {name!r}{nearest(name, list(policies))}")
         target = f"{name}:{attribute}"
     return _construct(_load(target, text), parameters, text)
 
@@ -139,7 +139,7 @@ def _load(target: str, text: str) -> Any:
     except ModuleNotFoundError as error:
         raise InputError(f"policy {text!r}: no module named {error.name!r}") from None
     except (Exception, SystemExit) as error:  # whatever a user's module does wrong
-        raise InputError(f"policy {text!r}: module {module!r} cannot be imported: {told(error)}") from None
+        raise InputError(f"policy {text!r}: module {module!r} cannot be imported: {line_on(error)}") from None
     if not hasattr(loaded, attribute):
         raise InputError(f"policy {text!r}: module {module!r} has no {attribute!r}")
     return getattr(loaded, attribute)
@@ -166,7 +166,7 @@ def _construct(factory: Any, text: str, whole: str) -> Any:
     except InputError:
         raise
     except Exception as error:  # a user's class may raise anything
-        raise InputError(f"policy {whole!r}: {error if isinstance(error, (TypeError, ValueError)) else told(error)}") from None
+        raise InputError(f"policy {whole!r}: {error if isinstance(error, (TypeError, ValueError)) else line_on(error)}") from None
 
 
 def _value(text: str, kind: Any, what: str) -> Any:
@@ -224,7 +224,7 @@ def _called(policy: Any, method: Callable[..., Any], *arguments: Any) -> Any:
 
 def misuse(policy: Any, error: Exception) -> MisuseError:
     """What to raise in place of an exception that came up while a policy was at work."""
-    return MisuseError(f"policy {name_of(policy)}: {told(error)}")
+    return MisuseError(f"policy {name_of(policy)}: {line_on(error)}")
 
 
 def keeps_books(policy: Any, setting: Setting) -> bool:

@@ -100,7 +100,7 @@ WAITING_LIMIT = 5_000_000
 
 
 def setting_of(workload: Workload) -> Setting:
-    """What a policy is told about a workload before the run."""
+    """The setting that a policy gets before the run."""
     return Setting(workload.servers.units, workload, workload.default_levels(), workload.largest_size())
 
 
@@ -203,8 +203,8 @@ def simulate(
     starts = schedule_of(cluster)
     if table is not None and table.job is not None and len(starts.start) == len(table):
         result = replace(result, jobs=job_times(table, starts, result.slots))
-    said = getattr(policy, "remark", None)  # an agent's: whether it saw all that fitted
-    remark = said(state) if said is not None else None
+    remark_of = getattr(policy, "remark", None)  # an agent's: whether it saw all that fitted
+    remark = remark_of(state) if remark_of is not None else None
     result = replace(result, data=data_locality(workload, starts), remark=remark, played=offered)
     return replace(result, schedule=starts) if schedule else result
 
@@ -234,8 +234,8 @@ def check_initial(initial: InService | Sequence[tuple[ArrayLike, int, int]], cap
     left = capacity.copy()
     np.subtract.at(left, jobs.server, jobs.demand)
     for server in np.flatnonzero((left < 0).any(axis=1)).tolist():
-        here = np.flatnonzero(jobs.server == server)
-        first = here[(np.cumsum(jobs.demand[here], axis=0) > capacity[server]).any(axis=1)][0]
+        rows = np.flatnonzero(jobs.server == server)
+        first = rows[(np.cumsum(jobs.demand[rows], axis=0) > capacity[server]).any(axis=1)][0]
         raise InputError(f"initial job {first}: server {server} has no room for it")
     return jobs
 

@@ -18,19 +18,19 @@ from typing import Any
 
 
 class CurrentFolder(MetaPathFinder):
-    """Finds modules in the current folder. `wanted`: names asked for; `found`: names of those that were found."""
+    """Finds modules in the current folder. `requests`: names asked for; `modules`: names of those that were found."""
 
     def __init__(self) -> None:
-        self.wanted: set[str] = set()
-        self.found: set[str] = set()
+        self.requests: set[str] = set()
+        self.modules: set[str] = set()
 
     def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: Any = None) -> ModuleSpec | None:
         """The module, if it stands in the folder itself; Python finds what lies in packages by their own paths."""
-        if path is not None or not (fullname in self.wanted or _importer() in self.found):
+        if path is not None or not (fullname in self.requests or _importer() in self.modules):
             return None
         spec = PathFinder.find_spec(fullname, [str(Path.cwd())])
         if spec is not None:
-            self.found.add(fullname)
+            self.modules.add(fullname)
         return spec
 
 
@@ -50,8 +50,8 @@ def import_named(module: str) -> ModuleType:
     if FINDER not in sys.meta_path:
         sys.meta_path.append(FINDER)
     first = module.partition(".")[0]
-    FINDER.wanted.add(first)
+    FINDER.requests.add(first)
     try:
         return importlib.import_module(module)
     finally:
-        FINDER.wanted.discard(first)
+        FINDER.requests.discard(first)

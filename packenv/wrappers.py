@@ -46,15 +46,15 @@ class MaskedObservation(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructor
         self.observation_space = spaces.Dict(((self._observation, env.observation_space), (self._mask, mask)))
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        seen, info = self.env.reset(seed=seed, options=options)
-        return self._masked(seen, info), info
+        observation, info = self.env.reset(seed=seed, options=options)
+        return self._masked(observation, info), info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        seen, reward, terminated, truncated, info = self.env.step(action)
-        return self._masked(seen, info), reward, terminated, truncated, info
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        return self._masked(observation, info), reward, terminated, truncated, info
 
-    def _masked(self, seen: Any, info: dict[str, Any]) -> dict[str, Any]:
-        return {self._observation: seen, self._mask: info["action_mask"].astype(self._type)}
+    def _masked(self, observation: Any, info: dict[str, Any]) -> dict[str, Any]:
+        return {self._observation: observation, self._mask: info["action_mask"].astype(self._type)}
 
 
 class DiscountElapsed(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
@@ -82,11 +82,11 @@ class DiscountElapsed(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorAr
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         self._exponent = 0.0
-        seen, info = self.env.reset(seed=seed, options=options)
-        return seen, info | {"weight": 1.0}
+        observation, info = self.env.reset(seed=seed, options=options)
+        return observation, info | {"weight": 1.0}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        seen, reward, terminated, truncated, info = self.env.step(action)
+        observation, reward, terminated, truncated, info = self.env.step(action)
         weighted = float(reward) * math.exp(self._exponent)
         self._exponent += self._per_slot * info["elapsed"] + self._per_step
-        return seen, weighted, terminated, truncated, info | {"weight": math.exp(self._exponent)}
+        return observation, weighted, terminated, truncated, info | {"weight": math.exp(self._exponent)}

@@ -168,7 +168,7 @@ def test_logs(canary: Path, tmp_path: Path) -> None:
 
     def read(changed: Any) -> object:
         (tmp_path / "log").write_text(json.dumps(changed) + "\n")
-        return RunLog(tmp_path / "log").known
+        return RunLog(tmp_path / "log").values
 
     accepted(plain, canary, read)
 

@@ -37,7 +37,7 @@ def reproduce(figure: str, settings: Settings) -> Finding:
     ]
     groups: dict[tuple[float, str], list[Result]] = {}
     for run, result in zip(runs, run_all(runs, settings.runs, figure), strict=True):
-        groups.setdefault((run.made().intensity, run.policy), []).append(result)
+        groups.setdefault((run.loaded().intensity, run.policy), []).append(result)
     keys = [(alpha, policy) for policy in POLICIES for alpha in INTENSITIES]
     rows = [row_of(groups[key], intensity=key[0]) for key in keys]
     queues: Queues = {key: [result.mean_queue for result in groups[key]] for key in keys}

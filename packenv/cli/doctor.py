@@ -55,7 +55,7 @@ def examination() -> dict[str, Any]:
         problems.append(f"{cache.folder} cannot be written: every process compiles anew; set PACKENV_CACHE to a folder of yours")
     if seconds > LONG:
         problems.append(f"the compiler takes {seconds:.1f} s for a few lines: the machine is slow or busy")
-    problems += [f"{needed} is needed, not {there or 'there'}" for needed, there in unmet(None)]
+    problems += [f"{needed} is needed, not {version or 'there'}" for needed, version in unmet(None)]
     return {
         "packenv": _version("packenv"),
         "python": platform.python_version(),
@@ -74,7 +74,7 @@ def examination() -> dict[str, Any]:
 def lines_of(findings: dict[str, Any]) -> list[tuple[str, str]]:
     """The lines that people read: heading and text."""
     cache, cores, memory = findings["cache"], findings["cores"], findings["memory"]
-    there = {name: version for name, version in findings["optional"].items() if version}
+    installed = {name: version for name, version in findings["optional"].items() if version}
     kept = f"{cache['functions']:,} functions, {cache['megabytes']:,} MB"
     locks = "" if cache["locks"] else "; no locks there, so several processes compile the same functions"
     busy = "" if cores["load"] is None else f", load {cores['load']:.1f}"
@@ -82,7 +82,7 @@ def lines_of(findings: dict[str, Any]) -> list[tuple[str, str]]:
     lines = [
         ("packenv", f"{findings['packenv']} on Python {findings['python']}, {findings['system']}"),
         ("with", _listed(findings["required"])),
-        ("optional", _listed(there) or "none"),
+        ("optional", _listed(installed) or "none"),
         ("cache", f"{cache['folder']} of {cache['owner']} ({cache['chosen_by']}): {kept}{locks}"),
         ("compiler", f"{findings['compiler']['seconds']:.2f} s for a loop of three lines"),
         ("cores", f"{cores['usable']} of {cores['machine']}{busy}"),
@@ -120,9 +120,9 @@ def unmet(extra: str | None) -> list[tuple[str, str | None]]:
         applies = needed.marker is None or needed.marker.evaluate({"extra": extra or ""})
         if not applies or of_extra != (extra is not None):
             continue
-        there = _version(needed.name)
-        if there is None or not needed.specifier.contains(there, prereleases=True):
-            needs.append((f"{needed.name}{needed.specifier}", there))
+        version = _version(needed.name)
+        if version is None or not needed.specifier.contains(version, prereleases=True):
+            needs.append((f"{needed.name}{needed.specifier}", version))
     return needs
 
 

@@ -84,7 +84,7 @@ def evaluate(
     gantt: str | None,
     report: str | None,
     tensorboard: str | None,
-    **given: Any,
+    **options: Any,
 ) -> None:
     """Compare policies on a workload (a name or a .json file) or a trace (see `packenv trace --help`).
 
@@ -96,7 +96,7 @@ def evaluate(
     """
     check_outputs(schedule, json_path, plot=plot, gantt=gantt, report=report)
     check_tensorboard(tensorboard)
-    prepared, dropped = evaluation_from(given, of_workload, schedule is not None or gantt is not None, report is not None)
+    prepared, dropped = evaluation_from(options, of_workload, schedule is not None or gantt is not None, report is not None)
     workload, backlog = prepared.workload, prepared.backlog
     console = text_console()
 
@@ -104,14 +104,14 @@ def evaluate(
         for line in lines:
             console.print(line, style=style, highlight=False)
 
-    seed = given["seed"]
+    seed = options["seed"]
     print_workload(console, workload.at(seed), dropped, f" with seed {seed}" if workload.draw else "", backlog)
     say(begin_lines(workload))
     noticed = notices(workload, tuple(prepared.seeds))
     say(noticed, "yellow")
-    once = [name for name, seeds in prepared.seeds.items() if len(seeds) < given["seeds"]]
+    once = [name for name, seeds in prepared.seeds.items() if len(seeds) < options["seeds"]]
     if once:
-        say([f"no chance in the jobs, nor in {', '.join(once)}: one run, not {given['seeds']}"])
+        say([f"no chance in the jobs, nor in {', '.join(once)}: one run, not {options['seeds']}"])
     finished, failure = run_most(prepared.runs, run_options)
     by_policy = prepared.groups(finished)
     if failure is not None and not by_policy:
@@ -146,23 +146,23 @@ def evaluate(
 
 
 def evaluation_from(
-    given: Mapping[str, Any], of_workload: WorkloadOptions, scheduled: bool, reported: bool
+    options: Mapping[str, Any], of_workload: WorkloadOptions, scheduled: bool, reported: bool
 ) -> tuple[Evaluation, dict[str, int]]:
     """What the options ask for, `of_workload` those of the workload, and the rows of a trace that were dropped, by reason.
 
     Runs keep their schedules if `scheduled`, and of tables if `reported`. Raises InputError.
     """
-    seed, backlog = given["seed"], given["backlog"]
+    seed, backlog = options["seed"], options["backlog"]
     if seed < 0:
         raise InputError(f"--seed must not be negative, not {seed}")
-    policies = chosen_policies(given["policies"])
+    policies = chosen_policies(options["policies"])
     workload, dropped = workload_from(of_workload)
     if backlog is not None and any(getattr(of_workload, key) is not None for key in INTENSITIES):
         raise InputError("--backlog says how much waits, whatever arrives: leave out --load, --intensity and --rate")
     prepared = evaluation(
-        workload, policies, range(seed, seed + given["seeds"]), given["slots"], drain=given["drain"], warmup=given["warmup"],
-        waiting_limit=given["max_waiting"], backlog=backlog, estimate_error=given["estimate_error"], cutoff=given["cutoff"],
-        by_size=given["sized"], schedule=scheduled, jobs_schedule=reported,
+        workload, policies, range(seed, seed + options["seeds"]), options["slots"], drain=options["drain"],
+        warmup=options["warmup"], waiting_limit=options["max_waiting"], backlog=backlog, estimate_error=options["estimate_error"],
+        cutoff=options["cutoff"], by_size=options["sized"], schedule=scheduled, jobs_schedule=reported,
     )  # fmt: skip
     return prepared, dropped
 

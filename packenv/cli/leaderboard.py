@@ -157,7 +157,7 @@ def write_page(path: str, text: str) -> None:
 
 
 def around_tables(path: str) -> tuple[str, str]:
-    """What stands before and after the tables of a page. Raises InputError."""
+    """The lines before and after the tables of a page. Raises InputError."""
     try:
         page = Path(path).read_text(encoding="utf-8") if Path(path).exists() else f"{BEGIN}\n{END}\n"
     except (OSError, UnicodeDecodeError) as error:

@@ -164,7 +164,7 @@ def show_completion(
 
 
 def playable(policies: list[Any], workload: Workload, seed: int) -> tuple[list[Any], list[str]]:
-    """Those policies that can play the workload, and why the others cannot: their columns are not there."""
+    """The policies that can play the workload, and why the others cannot: columns are missing."""
     able, reasons, setting = [], [], setting_of(workload)
     for policy in policies:
         try:
@@ -203,15 +203,15 @@ def shortest(workload: Workload, results: list[Result]) -> Result | None:
 
 
 def progress_line(seconds: float, makespan: int, bound: int) -> str:
-    """What the search has found so far."""
+    """A line on the best makespan and bound so far."""
     return f"makespan {makespan}, at least {bound}: {makespan / bound - 1:.1%} above the bound after {seconds:.0f} s"
 
 
 def optimum_table(workload: Workload, best: Optimum, results: list[Result]) -> Table:
     """Makespans, and how far each is above the bound."""
     table = Table("", [Column(""), *numbers("makespan", "above the bound"), Column("")])
-    how = "proven" if best.proven else f"not proven in {best.seconds:.0f} s"
-    table.add("optimum" if best.proven else "best found", str(best.makespan), f"{best.gap:.1%}", how)
+    status = "proven" if best.proven else f"not proven in {best.seconds:.0f} s"
+    table.add("optimum" if best.proven else "best found", str(best.makespan), f"{best.gap:.1%}", status)
     for result in results:
         span = makespan_of(workload, result)
         table.add(result.policy, *(("–", "–") if span is None else (str(span), f"{span / best.bound - 1:.1%}")), "")

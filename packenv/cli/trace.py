@@ -209,8 +209,8 @@ def print_description(name: str, statistics: dict[str, Any]) -> None:
     if statistics["about"]:
         console.print(statistics["about"], highlight=False)
     counts = _empty("Distinct demands", "distinct", statistics["distinct"]["rows"])
-    for which, levels in statistics["distinct"].items():
-        counts.add(which, *(f"{count:,}" for count in levels.values()))
+    for group, levels in statistics["distinct"].items():
+        counts.add(group, *(f"{count:,}" for count in levels.values()))
     print_table(counts)
     rates = _empty("Rates and bursts", "", ("submitted", "kept"))
     for label in ("tasks", "jobs", "span_s", "tasks_per_s", "jobs_per_s", "interarrival_cv"):
@@ -224,10 +224,10 @@ def print_description(name: str, statistics: dict[str, Any]) -> None:
     print_table(_table("Kept tasks", _transposed({quantity: kept[quantity] for quantity in quantities})))
     print_table(_table("Correlation", list(kept["correlation"].items())))
     rows = [("servers of capacity 1", kept["offered_load"])]
-    if there := statistics.get("servers"):
-        shares = {name: None if share is None else f"{share:.1%}" for name, share in there["share"].items()}
-        rows = [("in use on average", kept["offered_load"]), (f"share of {there['servers']}", shares)]
-        rows += [("such servers", there["like"])]
+    if servers := statistics.get("servers"):
+        shares = {name: None if share is None else f"{share:.1%}" for name, share in servers["share"].items()}
+        rows = [("in use on average", kept["offered_load"]), (f"share of {servers['servers']}", shares)]
+        rows += [("such servers", servers["like"])]
     print_table(_table("Offered load", rows))
 
 

@@ -111,7 +111,7 @@ def train_command(of_workload: WorkloadOptions, **options: Any) -> None:
 
 
 def training_from(of_workload: WorkloadOptions, options: dict[str, Any]) -> Training:
-    """What the options ask for. Raises InputError for options that contradict each other."""
+    """The training that the options ask for. Raises InputError for options that contradict each other."""
     intensities = [key for key in INTENSITIES if options[key] is not None]
     if len(intensities) > 1:
         raise InputError("give one of --load, --intensity and --rate")

@@ -125,7 +125,7 @@ def foresee_smaller(c: Cluster) -> None:
     """Prefetch the task just below the one that was found last: a server that takes several tasks takes it next."""
     sizes = c.sizes
     if is_long(sizes, c.e):
-        k, p = sizes.found[c.e, 0], sizes.found[c.e, 1]
+        k, p = sizes.cursor[c.e, 0], sizes.cursor[c.e, 1]
         if p >= 1:
             ask_for_task(c, sizes.items[c.e, sizes.block[c.e, k].storage, p - 1])
 

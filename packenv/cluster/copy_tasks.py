@@ -20,9 +20,9 @@ NEW = -2  # marks a task that became eligible in this slot
 def tasks_of(c: Cluster, e: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Places of the waiting tasks of cluster e, in queue order, and of its tasks in service, in row order."""
     task = c.task[e]
-    here = np.flatnonzero(task["kind"] == TASK)
-    waits = task["server"][here] == NONE
-    waiting, served = here[waits], here[~waits]
+    places = np.flatnonzero(task["kind"] == TASK)
+    waits = task["server"][places] == NONE
+    waiting, served = places[waits], places[~waits]
     order = np.lexsort((task["row"][waiting], task["since"][waiting]))
     return waiting[order], served[np.argsort(task["row"][served], kind="stable")]
 

@@ -103,15 +103,15 @@ def _table_of(kind: Any) -> dict[str, tuple[Any, Field | Part]]:
     return {name: row for name, row in rows.items() if isinstance(row[1], Field | Part)}
 
 
-def allocate(kind: type[AnyFrame], sizes: Sizes, orders: int = 0, /, **given: Any) -> AnyFrame:
+def allocate(kind: type[AnyFrame], sizes: Sizes, orders: int = 0, /, **values: Any) -> AnyFrame:
     """A new state: the given values, and new arrays for all other rows of its table."""
-    for name, (own, row) in table_of(kind).items():
-        if name not in given:
+    for name, (hint, row) in table_of(kind).items():
+        if name not in values:
             if isinstance(row, Field):
-                given[name] = row.make(own, sizes, orders)
+                values[name] = row.make(hint, sizes, orders)
             else:
-                given[name] = allocate(own, row.sizes(sizes, orders), orders)
-    return kind(**given)
+                values[name] = allocate(hint, row.sizes(sizes, orders), orders)
+    return kind(**values)
 
 
 def sizes_of(frame: Frame, orders: int = 0) -> dict[str, int]:
@@ -134,14 +134,14 @@ def resized(frame: AnyFrame, orders: int = 0, **sizes: int) -> AnyFrame:
 
 def _resized(frame: AnyFrame, sizes: Sizes, orders: int) -> AnyFrame:
     changes: dict[str, Any] = {}
-    for name, (own, row) in table_of(type(frame)).items():
+    for name, (hint, row) in table_of(type(frame)).items():
         old = getattr(frame, name)
         if isinstance(row, Part):
             part = _resized(old, row.sizes(sizes, orders), orders)
             if part is not old:
                 changes[name] = part
         elif not row.is_absent(orders) and (row.rebuilt or row.shape_for(sizes) != old.shape):
-            changes[name] = row.make(own, sizes, orders)
+            changes[name] = row.make(hint, sizes, orders)
             if not row.rebuilt:
                 changes[name][tuple(slice(size) for size in old.shape)] = old
     return frame.replace(**changes) if changes else frame
@@ -149,14 +149,14 @@ def _resized(frame: AnyFrame, sizes: Sizes, orders: int) -> AnyFrame:
 
 def row_arrays(frame: Frame) -> list[NDArray[Any]]:
     """The arrays that determine how a cluster continues; first axis the cluster, always in the same order."""
-    found = []
+    arrays = []
     for name, (_, row) in table_of(type(frame)).items():
         value = getattr(frame, name)
         if isinstance(row, Part):
-            found += row_arrays(value)
+            arrays += row_arrays(value)
         elif row.of_cluster and not row.scratch:
-            found.append(value)
-    return found
+            arrays.append(value)
+    return arrays
 
 
 def reset_rows(frame: Frame, rows: Any, fresh: Frame) -> None:
@@ -168,11 +168,11 @@ def reset_rows(frame: Frame, rows: Any, fresh: Frame) -> None:
 def one_row(frame: AnyFrame, row: int, of_table: AnyFrame) -> AnyFrame:
     """Cluster `row` of a batch as a batch of one, by views; fields that no single cluster owns are those of `of_table`."""
     changes: dict[str, Any] = {}
-    for name, (_, said) in table_of(type(frame)).items():
+    for name, (_, entry) in table_of(type(frame)).items():
         value = getattr(frame, name)
-        if isinstance(said, Part):
-            if not said.of_table:
+        if isinstance(entry, Part):
+            if not entry.of_table:
                 changes[name] = one_row(value, row, value)
-        elif said.of_cluster:
+        elif entry.of_cluster:
             changes[name] = value[row : row + 1]
     return of_table.replace(**changes)

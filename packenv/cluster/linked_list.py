@@ -19,7 +19,7 @@ ends_type = np.dtype([("head", "i4"), ("tail", "i4")], align=True)
 
 
 def empty_lists(count: int) -> NDArray[np.void]:
-    """(count,) ends_type, the ends of so many empty lists."""
+    """(count,) ends_type, the ends of `count` empty lists."""
     return np.full(count, np.array((NONE, NONE), ends_type))
 
 

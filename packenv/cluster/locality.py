@@ -194,8 +194,8 @@ class RowsByHome(Frame):
 
 def rows_by_home(home: Ragged | None, group: Ints | Places, network: Network | None, servers: int) -> RowsByHome:
     """The state before slot 0, with no row waiting. `home` has the home servers of n rows, `group` (n,) their groups."""
-    known = network or Network()
-    rack = known.rack_of(servers)
+    network = network or Network()
+    rack = network.rack_of(servers)
     groups = int(group.max()) + 1
     none = rows_by_place(np.zeros(1, np.int64), np.zeros(0, np.int64), group[:0], groups)
     if home is None:
@@ -204,7 +204,7 @@ def rows_by_home(home: Ragged | None, group: Ints | Places, network: Network | N
     in_rack = rack[home.values]
     return RowsByHome(
         servers=rows_by_place(at_home, places, group, groups),
-        racks=rows_by_place(home.offsets, in_rack, group, groups) if known.has_racks else none,
+        racks=rows_by_place(home.offsets, in_rack, group, groups) if network.has_racks else none,
         rack=rack.astype(np.int32),
     )
 

@@ -37,7 +37,7 @@ def server_kinds(capacity: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArra
 def kind_levels(levels: int, capacity: NDArray[np.int64]) -> list[int]:
     """J of each kind (PAPERS §1.5): a kind with 2^-i of the largest capacity has i levels fewer, but at least 2."""
     most = int(capacity.max())
-    return [max(2, levels - ((most // max(int(own), 1)).bit_length() - 1)) for own in capacity]
+    return [max(2, levels - ((most // max(int(units), 1)).bit_length() - 1)) for units in capacity]
 
 
 INDEX_BITS = 32

@@ -37,9 +37,9 @@ def reduced_configuration(levels: int, n: int) -> tuple[int, int, int]:
 
 
 @compiled
-def weight(c: Cluster, kind: int, one: int, j: int, count: int) -> int:
-    """⟨k, Q⟩ of the configuration (k_1, j, k_j) = (one, j, count); Q: virtual queue lengths of this kind of server."""
-    return one * queue_length(c, kind, 1) + count * queue_length(c, kind, j)
+def weight(c: Cluster, kind: int, ones: int, j: int, count: int) -> int:
+    """⟨k, Q⟩ of the configuration (k_1, j, k_j) = (ones, j, count); Q: virtual queue lengths of this kind of server."""
+    return ones * queue_length(c, kind, 1) + count * queue_length(c, kind, j)
 
 
 @compiled
@@ -48,8 +48,8 @@ def heaviest(c: Cluster, kind: int) -> tuple[int, int, int]:
     levels = c.types.count[c.e, kind] >> 1
     best, best_weight = 0, -1
     for n in range(4 * levels - 4):
-        one, j, count = reduced_configuration(levels, n)
-        value = weight(c, kind, one, j, count)
+        ones, j, count = reduced_configuration(levels, n)
+        value = weight(c, kind, ones, j, count)
         if value > best_weight:
             best, best_weight = n, value
     return reduced_configuration(levels, best)
@@ -72,8 +72,8 @@ def serve_reserved(c: Cluster, server: int, reserved: NDArray[np.int64]) -> int:
             place(c, i, server)
     record = c.server[c.e, server]
     third = record.capacity - (2 * record.capacity + 2) // 3
-    others = record.capacity - record.room - reserved[server]
-    return min(third - others, record.room)
+    occupied = record.capacity - record.room - reserved[server]
+    return min(third - occupied, record.room)
 
 
 @compiled
@@ -160,11 +160,11 @@ def divide(c: Cluster, levels: int, occupy: bool) -> None:
         most = max(most, c.server[c.e, server].capacity)
     for server in range(c.server.shape[1]):
         record = c.server[c.e, server]
-        own = levels
-        while own > 2 and record.capacity << (levels - own + 1) <= most:
-            own -= 1
+        of_kind = levels
+        while of_kind > 2 and record.capacity << (levels - of_kind + 1) <= most:
+            of_kind -= 1
         if occupy:
-            record.least = record.capacity >> own
-        if c.types.count[c.e, record.kind] != 2 * own:
-            set_levels(c, record.kind, record.capacity, own)
+            record.least = record.capacity >> of_kind
+        if c.types.count[c.e, record.kind] != 2 * of_kind:
+            set_levels(c, record.kind, record.capacity, of_kind)
     retype(c)

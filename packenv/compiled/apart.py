@@ -37,7 +37,7 @@ class NotCompiled(RuntimeError):
 class Apart:
     """A function that is compiled apart from its callers, and the word that holds its address."""
 
-    known: ClassVar[dict[int, Apart]] = {}  # by the address of the word
+    by_address: ClassVar[dict[int, Apart]] = {}  # the word's address
     failure: ClassVar[BaseException | None] = None  # why the last one could not be compiled
     seconds: ClassVar[float] = 0.0  # spent in compiling and loading such functions so far
 
@@ -50,7 +50,7 @@ class Apart:
         self.parameters = [PLAIN.get(kind, kind) for kind in parameters]
         self.result = PLAIN[result]
         self.word = ctypes.c_int64(0)
-        self.known[ctypes.addressof(self.word)] = self
+        self.by_address[ctypes.addressof(self.word)] = self
         llvmlite.binding.add_symbol(self.name, ctypes.addressof(self.word))
         type_callable(face)(self._type_call)
         lower_builtin(face, types.VarArg(types.Any))(self._call)
@@ -69,8 +69,8 @@ class Apart:
                 dispatcher.compile(signature)
             except OSError as error:  # compiled, and then there was no room for it on the disk
                 not_kept(error)
-            made = dispatcher.overloads[signature.args]
-            self.word.value = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
+            overload = dispatcher.overloads[signature.args]
+            self.word.value = overload.library.get_pointer_to_function(overload.fndesc.llvm_func_name)
             self.dispatcher = dispatcher  # which keeps the machine code in memory
             Apart.seconds += time.perf_counter() - began
         return self.word.value
@@ -80,8 +80,8 @@ class Apart:
         names = inspect.signature(self.function)
 
         def call(*args: Any, **keywords: Any) -> Any:
-            given = zip(names.bind(*args, **keywords).arguments.values(), self.parameters, strict=True)
-            return self.result(*(own if isinstance(kind, str) else kind for own, kind in given))
+            pairs = zip(names.bind(*args, **keywords).arguments.values(), self.parameters, strict=True)
+            return self.result(*(actual if isinstance(kind, str) else kind for actual, kind in pairs))
 
         call.__signature__ = names  # type: ignore[attr-defined]
         return call
@@ -106,17 +106,17 @@ class Apart:
 
 def _external(builder: Any, name: str) -> Any:
     """The external variable of this name in the module that is being compiled."""
-    known = builder.module.globals.get(name)
-    if known is None:
-        known = ir.GlobalVariable(builder.module, WORD, name)
-        known.linkage = "external"
-    return known
+    variable = builder.module.globals.get(name)
+    if variable is None:
+        variable = ir.GlobalVariable(builder.module, WORD, name)
+        variable.linkage = "external"
+    return variable
 
 
 def _find(word: int) -> int:
     """The address of the function with this word; 0 if it cannot be compiled. Called by machine code."""
     try:
-        return Apart.known[word].address()
+        return Apart.by_address[word].address()
     except BaseException as failure:  # must not reach C: the compiled caller raises NotCompiled instead
         Apart.failure = failure
         return 0

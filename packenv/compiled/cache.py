@@ -30,12 +30,12 @@ def only_ours(folder: Path) -> bool:
     if not hasattr(os, "getuid"):
         return True
     real = folder.resolve()
-    others = ENTER  # who else gets here: the group, all others
+    entering = ENTER  # who else gets here: the group, all others
     for place in (*reversed(real.parents), real):
-        found = place.stat()
-        others &= found.st_mode
-        sticky = found.st_mode & stat.S_ISVTX and place != real  # nobody can rename what is another's
-        if found.st_uid not in (0, os.getuid()) or (found.st_mode & (others << 1) and not sticky):
+        status = place.stat()
+        entering &= status.st_mode
+        sticky = status.st_mode & stat.S_ISVTX and place != real  # nobody can rename what is another's
+        if status.st_uid not in (0, os.getuid()) or (status.st_mode & (entering << 1) and not sticky):
             return False
     return real.stat().st_uid == os.getuid()
 
@@ -58,8 +58,8 @@ def base() -> Path:
 
     One that others can write is not used, which is said: what lies in the cache is executed.
     """
-    own = os.environ.get("PACKENV_CACHE")
-    folder = Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "packenv"
+    chosen = os.environ.get("PACKENV_CACHE")
+    folder = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "packenv"
     folder = folder.expanduser().absolute()
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -69,15 +69,15 @@ def base() -> Path:
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(b"\n")  # a full disk still makes empty files
     except OSError as error:  # a read-only home, a full disk
-        return instead_of(folder, str(error.strerror)) if own else temporary()
+        return instead_of(folder, str(error.strerror)) if chosen else temporary()
     return folder
 
 
 def instead_of(folder: Path, why: str) -> Path:
     """A temporary folder, after a line that says why the one asked for is not used."""
-    found = temporary()
-    say(f"machine code is kept in {found} instead of {folder}: {why}")
-    return found
+    replacement = temporary()
+    say(f"machine code is kept in {replacement} instead of {folder}: {why}")
+    return replacement
 
 
 def say(line: str) -> None:
@@ -112,10 +112,10 @@ def folder_for(modules: tuple[str, ...]) -> Path | None:
         return _look_for(modules)
     key = (base(), *modules, *(id(sys.modules[name].__spec__) for name in modules))
     if key not in _of_packenv or not _of_packenv[key].is_dir():
-        found = _look_for(modules)
-        if found is None:
+        path = _look_for(modules)
+        if path is None:
             return None
-        _of_packenv[key] = found
+        _of_packenv[key] = path
     return _of_packenv[key]
 
 

@@ -74,9 +74,9 @@ class Inner(Compiled):
 
 def beside(function: Callable[..., Any], modules: Iterable[str]) -> Callable[..., Any]:
     """A version of a compiled function whose machine code is cached by these modules too: they define its `dispatched` parts."""
-    own: Compiled = function  # type: ignore[assignment]
+    typed: Compiled = function  # type: ignore[assignment]
     names = tuple(modules)
-    return _beside(own, names, folder_for((*own.modules, *names)))
+    return _beside(typed, names, folder_for((*typed.modules, *names)))
 
 
 @functools.cache

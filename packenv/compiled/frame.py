@@ -103,7 +103,7 @@ class FrameType(types.Type):
 @functools.cache
 def _names_of(kind: Any) -> tuple[str, ...]:
     """The annotated fields of a class of frames, those of its bases first."""
-    return tuple(name for each in reversed(kind.__mro__) for name in vars(each).get("__annotations__", {}))
+    return tuple(name for base in reversed(kind.__mro__) for name in vars(base).get("__annotations__", {}))
 
 
 def _append_words(value: Any, words: list[int]) -> Hashable:
@@ -119,9 +119,9 @@ def _append_words(value: Any, words: list[int]) -> Hashable:
     if hasattr(value, "_fields"):
         before = len(words)
         kind: Any = type(value)
-        found = _type_of_layout(kind, tuple([_append_words(part, words) for part in value]))
-        _remember(kind, found)
-        return found, len(words) - before
+        numba_type = _type_of_layout(kind, tuple([_append_words(part, words) for part in value]))
+        _remember(kind, numba_type)
+        return numba_type, len(words) - before
     words.append(_natural_number(value))
     return None
 
@@ -168,20 +168,20 @@ _settled: set[type] = set()
 """Classes for which functions have been compiled that take every value of theirs to be of one type."""
 
 
-def _remember(kind: type, found: types.Type) -> None:
-    known = _types.setdefault(kind, set())
-    if kind in _settled and found not in known:
+def _remember(kind: type, numba_type: types.Type) -> None:
+    remembered = _types.setdefault(kind, set())
+    if kind in _settled and numba_type not in remembered:
         raise TypeError(f"{kind.__name__} is compiled with other fields, or fields of other types, than this one has")
-    known.add(found)
+    remembered.add(numba_type)
 
 
 def compiled_type(kind: type) -> types.Type:
     """The type of all values of this class, from now on too. Raises TypeError if those so far are not of one type."""
-    found = _types.get(kind, set())
-    if len(found) != 1:
-        raise TypeError(f"{kind.__name__} has {len(found)} compiled types, not one")
+    candidates = _types.get(kind, set())
+    if len(candidates) != 1:
+        raise TypeError(f"{kind.__name__} has {len(candidates)} compiled types, not one")
     _settled.add(kind)
-    return next(iter(found))
+    return next(iter(candidates))
 
 
 @functools.cache

@@ -53,9 +53,9 @@ def _files(folder: Path) -> Iterator[tuple[Path, int]]:
 def _chosen_by(folder: Path) -> str:
     for name in ("PACKENV_CACHE", "XDG_CACHE_HOME"):
         if os.environ.get(name):
-            asked = Path(os.environ[name]).expanduser().absolute()
-            used = folder == asked or folder == asked / "packenv"
-            return name if used else f"no other could be written safely ({name} says {asked})"
+            chosen = Path(os.environ[name]).expanduser().absolute()
+            used = folder == chosen or folder == chosen / "packenv"
+            return name if used else f"no other could be written safely ({name} says {chosen})"
     return "the user's cache folder" if folder.parent == Path("~/.cache").expanduser() else "no other could be written safely"
 
 
@@ -69,19 +69,19 @@ def _owner(folder: Path) -> str:
 def _has_locks(folder: Path) -> bool:
     lock = Lock(folder / "waiting")
     lock.take(lambda seconds: seconds < 1.0)
-    found = lock.held is not None
+    locked = lock.held is not None
     lock.give_back()
-    return found
+    return locked
 
 
 def compiler_seconds() -> float:
     """Seconds that the compiler takes for a loop of three lines, once it is loaded and has compiled another function."""
 
     def total(n: int) -> int:
-        found = 0
+        result = 0
         for k in range(n):
-            found += k * k
-        return found
+            result += k * k
+        return result
 
     numba.njit(lambda x: x + 1)(1)
     began = time.perf_counter()

@@ -130,14 +130,14 @@ def one_compiles(dispatcher: Any, lock: Path, base: Path) -> None:
     compile_now, load = dispatcher.compile, kept.load_overload
 
     def load_or_take(signature: Any, target: Any) -> Any:
-        found = load(signature, target)
-        if found is None:
+        overload = load(signature, target)
+        if overload is None:
             turn.take(_waiting.says(base))
-            found = load(signature, target)  # another process may have compiled it since
-        if found is None:
+            overload = load(signature, target)  # another process may have compiled it since
+        if overload is None:
             with suppress(OSError):
                 (base / MARK).touch()
-        return found
+        return overload
 
     def compile_in_turn(signature: Any) -> Any:
         try:

@@ -50,8 +50,8 @@ _installed: set[str] = set()  # first names that were found to be installed
 
 def stamp_of(file: str) -> list[int]:
     """Times of a file's last changes, in nanoseconds, and its size in bytes."""
-    found = Path(file).stat()
-    return [found.st_mtime_ns, found.st_ctime_ns, found.st_size]
+    status = Path(file).stat()
+    return [status.st_mtime_ns, status.st_ctime_ns, status.st_size]
 
 
 def note(module: str) -> None:
@@ -89,12 +89,12 @@ def key_of(modules: Iterable[str], folder: Path, loaded: bool = True) -> str:
 def key_of_package(folder: Path) -> str:
     """The key of all sources of packenv, whether they are loaded or not."""
     _recall(folder)
-    digest, known = hashlib.sha256(), dict(_known)
+    digest, before = hashlib.sha256(), dict(_known)
     for file in sorted(PACKAGE.rglob("*.py")):
         within = file.relative_to(PACKAGE)
         source = _look_at(str(file), ".".join(("packenv", *within.with_suffix("").parts)))
         digest.update(f"{within} {source.digest}\n".encode())
-    if _known != known:
+    if _known != before:
         _remember(folder)
     return digest.hexdigest()[:16]
 
@@ -105,30 +105,30 @@ def sources_of(modules: Iterable[str], folder: Path, loaded: bool = True) -> dic
     Installed packages, other than those of `modules`, stand under their first name, with their version in place of a digest.
     """
     _recall(folder)
-    found: dict[str, Source] = {}
-    known = dict(_known)
+    sources: dict[str, Source] = {}
+    before = dict(_known)
     ahead = list(modules)
-    own = {"packenv", *(name.partition(".")[0] for name in ahead)}
-    if own != {"packenv"}:
+    inside = {"packenv", *(name.partition(".")[0] for name in ahead)}
+    if inside != {"packenv"}:
         ahead.append("packenv.cluster")  # a user's module may call it through `packenv`
     while ahead:
         name = ahead.pop()
         first = name.partition(".")[0]
-        if name in found:
+        if name in sources:
             continue
-        if first not in own and is_installed(first):
-            found[first] = Source([], version_of(first), [])
+        if first not in inside and is_installed(first):
+            sources[first] = Source([], version_of(first), [])
             continue
         file = file_in_package(PACKAGE, name) if first == "packenv" and not loaded else file_of(name)
         if file is None:
             continue
-        found[name] = _look_at(file, name)
-        ahead += found[name].imports
+        sources[name] = _look_at(file, name)
+        ahead += sources[name].imports
         if first != "packenv" and name != first:
             ahead.append(name.rpartition(".")[0])  # a package is imported before what lies in it
-    if _known != known:
+    if _known != before:
         _remember(folder)
-    return found
+    return sources
 
 
 def is_installed(first: str) -> bool:
@@ -195,11 +195,11 @@ def _look_at(file: str, name: str) -> Source:
     except OSError:  # it is gone, or lies in an archive: only this process has the loaded code
         return Source([], f"{file} {os.getpid()}", [])
     stamp = _when_imported[file][1] if file in _when_imported else now
-    known = _known.get(file)
-    if known is not None and known.stamp == stamp:
-        return known
+    earlier = _known.get(file)
+    if earlier is not None and earlier.stamp == stamp:
+        return earlier
     if stamp != now:  # changed since it was imported: only this process has the loaded code
-        return Source(stamp, f"{file} {os.getpid()} {stamp}", [] if known is None else known.imports)
+        return Source(stamp, f"{file} {os.getpid()} {stamp}", [] if earlier is None else earlier.imports)
     package = name if Path(file).name == "__init__.py" else name.rpartition(".")[0]
     source = read_source(file, stamp, package)
     _known[file] = source

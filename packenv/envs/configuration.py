@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 
 RULES = ("vqs-bf", "vqs")
 VQS_BF, VQS = 0, 1
-"""By whose rules tasks start. By position in RULES."""
+"""The policy by whose rules tasks start, as its position in RULES."""
 
 
 class ConfigurationRules(NamedTuple):
@@ -90,7 +90,7 @@ def act(rules: ConfigurationRules, b: Batch) -> None:
     """Give the server its configuration, and go on with the pass."""
     c, turn = b.c, b.turn[b.c.e]
     action = b.action[c.e]
-    if action >= b.known[kind_of(c, turn.server)]:
+    if action >= b.counts[kind_of(c, turn.server)]:
         turn.invalid, action = 1, 0
     b.active[c.e, turn.server] = action
     serve_until_decision(rules, b)
@@ -167,7 +167,7 @@ def observe(rules: ConfigurationRules, b: Batch) -> None:
     kind = kind_of(c, server) if server != NONE else 0
     survey(b, kind)
     for n in range(b.mask.shape[1]):
-        b.mask[e, n] = n < b.known[kind]
+        b.mask[e, n] = n < b.counts[kind]
     if b.actions.shape[1] > 0:
         for n in range(b.mask.shape[1]):
             describe_configuration(b, n, kind, server)
@@ -250,13 +250,13 @@ def layout(
     full = options.observation == "full"
     kind, kind_capacity = server_kinds(scalar_capacity(capacity))
     levels = kind_levels(sizes.levels, kind_capacity)
-    table, known = configuration_table([configurations_of(j, sizes.types, maximal) for j in levels])
+    table, counts = configuration_table([configurations_of(j, sizes.types, maximal) for j in levels])
     orders = orders_for(sizes._replace(resources=1), options.observation) | BY_INDEX | BY_MIX
     least = None
     if rules.rule == VQS:
         orders |= BY_LINE
         least = (kind_capacity >> np.array(levels))[kind]
-    actions = checked_actions(int(known.max()))
+    actions = checked_actions(int(counts.max()))
     always = {
         "virtual_queues": (sizes.types, 4 if full else 2),
         "servers": (sizes.servers, sizes.resources + (sizes.types if full else 0) + 1),
@@ -269,17 +269,17 @@ def layout(
         observed=observed,
         summaries="actions" in observed,
         configurations=table,
-        known=known,
+        counts=counts,
     )
 
 
-def configuration_table(found: list[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def configuration_table(configurations: list[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """(G, N, 2J) the configurations of all kinds of server, padded with zeros, and (G,) how many each has."""
-    known = np.array([len(rows) for rows in found])
-    table = np.zeros((len(found), known.max(), found[0].shape[1]), np.int64)
-    for kind, rows in enumerate(found):
+    counts = np.array([len(rows) for rows in configurations])
+    table = np.zeros((len(configurations), counts.max(), configurations[0].shape[1]), np.int64)
+    for kind, rows in enumerate(configurations):
         table[kind, : len(rows)] = rows
-    return table, known
+    return table, counts
 
 
 def configurations_of(levels: int, types: int, maximal: bool) -> NDArray[np.int64]:
@@ -299,17 +299,17 @@ def policy_action(core: Core, row: int, planned: Planned) -> int:
     b = core.batch
     server = int(b.turn["server"][row])
     kind = int(b.c.server["kind"][row, server])
-    table = b.table[kind, : b.known[kind]]
-    wanted = None
+    table = b.table[kind, : b.counts[kind]]
+    active = None
     if isinstance(planned.state, ConfiguresServers):
-        wanted = planned.state.active_configuration(server, table.shape[1])
-    if wanted is None:
-        wanted = np.zeros(table.shape[1], np.int64)
+        active = planned.state.active_configuration(server, table.shape[1])
+    if active is None:
+        active = np.zeros(table.shape[1], np.int64)
         for i, target in still_planned(core, row, planned)[1]:
             if target == server:
-                wanted[types_of(b.c, row, kind, b.c.task["size"][row, i])] += 1
-    shared = np.minimum(table, wanted).sum(axis=1)
-    differing = np.abs(table - wanted).sum(axis=1)
+                active[types_of(b.c, row, kind, b.c.task["size"][row, i])] += 1
+    shared = np.minimum(table, active).sum(axis=1)
+    differing = np.abs(table - active).sum(axis=1)
     return int((shared * 1000 - differing).argmax())
 
 

@@ -117,7 +117,7 @@ v0: first. `cluster` of ServerFill counts servers with room above the largest ty
 """
 
 
-PLAIN = {each.name: each.default for each in fields(Options)}
+PLAIN = {option.name: option.default for option in fields(Options)}
 
 
 def shown(value: Any) -> str:
@@ -133,17 +133,17 @@ def documentation(definition: Definition) -> str:
     description = definition.description or ""
     if definition.features is None:
         return description
-    own, _, arguments = description.partition("## Own Arguments\n")
+    introduction, _, arguments = description.partition("## Own Arguments\n")
     observed = OBSERVED_OF_JOBS if definition.follows_jobs else OBSERVED
     observed = observed.format(features=FEATURES, context=CONTEXT, table=feature_table(definition.features))
     reasons = ", ".join(f"{code} {text}" for code, text in enumerate(REASONS) if text)
     common = IN_COMMON.replace("{own}", arguments.rstrip() + "\n").replace("{reasons}", reasons)
     for name, value in {**PLAIN, **definition.defaults}.items():
         common = common.replace("{" + name + "}", shown(value))
-    observations = [each for each in OBSERVATIONS if each != definition.defaults.get("observation")]
-    common = common.replace("{other_observations}", ", ".join(f'`"{each}"`' for each in observations))
+    observations = [observation for observation in OBSERVATIONS if observation != definition.defaults.get("observation")]
+    common = common.replace("{other_observations}", ", ".join(f'`"{observation}"`' for observation in observations))
     former = ", ".join(f"`{key}={value!r}`" for key, value in FORMER.get(definition.name, {}).items())
-    return (own.rstrip() + "\n" + observed + common.replace("{former}", former)).rstrip("\n")
+    return (introduction.rstrip() + "\n" + observed + common.replace("{former}", former)).rstrip("\n")
 
 
 def feature_table(features: Features) -> str:

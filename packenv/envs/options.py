@@ -116,13 +116,13 @@ class Options:
         plain = find_workload(self.workload, servers=self.servers, **read)
         if plain.network is not None and plain.network.takes_resources:
             raise InputError(f"{plain.name}: in an environment remote reads take no resources (network: reading, serving)")
-        given = {key: getattr(self, key) for key in INTENSITIES if getattr(self, key) is not None}
-        if len(given) > 1:
-            raise InputError(f"give at most one of load, intensity and rate, not {' and '.join(given)}")
+        rates = {key: getattr(self, key) for key in INTENSITIES if getattr(self, key) is not None}
+        if len(rates) > 1:
+            raise InputError(f"give at most one of load, intensity and rate, not {' and '.join(rates)}")
         ends = [plain, plain]
-        for key, value in given.items():
+        for key, value in rates.items():
             ends = [plain.with_(**{key: end}) for end in _ends(key, value)]
-        if plain.load is not None or "load" in given:
+        if plain.load is not None or "load" in rates:
             from packenv.theory.capacity.max_workload import resolved  # brings the solver with it
 
             ends = [resolved(end) for end in ends]
@@ -140,12 +140,12 @@ def _ends(key: str, value: Any) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def split(options: dict[str, Any], own: Sequence[str]) -> Options:
+def split(options: dict[str, Any], specific: Sequence[str]) -> Options:
     """Options from keyword arguments; UnknownOption for one that nothing has, with the nearest names."""
-    known = [field.name for field in fields(Options)]
+    shared = [field.name for field in fields(Options)]
     for key in options:
-        if key not in known:
-            raise UnknownOption(f"unexpected keyword argument {key!r}{nearest(key, [*known, *own])}")
+        if key not in shared:
+            raise UnknownOption(f"unexpected keyword argument {key!r}{nearest(key, [*shared, *specific])}")
     start = options.get("start")
     if isinstance(start, list) and start and isinstance(start[0], str):  # a Warm that was read from JSON
         options = options | {"start": Warm(*start)}

@@ -390,7 +390,7 @@ def option(core: Core, row: int, waiting: NDArray[np.int64], i: int, server: int
 
 
 def nearest_choice(core: Core, row: int, planned: Planned, waiting: NDArray[np.int64], tasks: list[tuple[int, int]]) -> int:
-    """Of the servers that are offered, the one with as much room as the server of the plan stands for it."""
+    """The nearest action; of the servers that are offered, one with as much room stands for that of the plan."""
     rules = core.layout.rules
     room = free_room(core, row)
     able = [server for server in np.lexsort((np.arange(len(room)), room)) if servable(core, row, waiting, int(server))]
@@ -398,7 +398,7 @@ def nearest_choice(core: Core, row: int, planned: Planned, waiting: NDArray[np.i
     offered = [int(able[n]) for n in first[: rules.servers]]
 
     def action_of(i: int, server: int) -> Option:
-        k = next((k for k, other in enumerate(offered) if room[other] == room[server]), NONE)
+        k = next((k for k, candidate in enumerate(offered) if room[candidate] == room[server]), NONE)
         if k == NONE:
             return Option(NONE, False)
         largest = largest_of_queue(core, row, waiting, i, offered[k])

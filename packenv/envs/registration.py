@@ -51,7 +51,7 @@ FORMER: dict[str, dict[str, Any]] = {
 """The options that version 0 of an environment had by default, and version 1 has not."""
 
 NORMALIZED = "Normalized"
-"""What ids ended in up to 0.9 whose options are now those of the plain ids."""
+"""Endings of ids up to 0.9 whose options are now those of the plain ids."""
 
 
 def register(name: str, module: str) -> None:
@@ -114,7 +114,7 @@ def kind_of(name: str) -> str:
 
 
 def former(id: str, **options: Any) -> None:
-    """What ids of former versions make: an InputError that says what to write now."""
+    """Raise InputError for an id of a former version; it says what to write now."""
     plain, version = _parts(id)
     kind = plain.removesuffix(NORMALIZED)
     text = f"{id}: write {id_of(kind)}"
@@ -159,8 +159,8 @@ def register_in(registration: ModuleType) -> None:
     for kind in FORMER:
         for id in (f"packenv/{kind}-v0", f"packenv/{kind}{NORMALIZED}-v1"):
             if id not in registration.registry:
-                here = f"{__name__}:former"
-                registration.register(id, entry_point=here, vector_entry_point=here, kwargs={"id": id})
+                entry_point = f"{__name__}:former"
+                registration.register(id, entry_point=entry_point, vector_entry_point=entry_point, kwargs={"id": id})
 
 
 class Later:

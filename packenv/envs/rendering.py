@@ -122,11 +122,11 @@ class Viewer:
     def look(self, core: Core, row: int) -> None:
         """Record how many tasks wait now."""
         head = core.batch.c.head[row]
-        seen = int(head["now"]), int(head["waiting"])
-        if self.history and self.history[-1][0] > seen[0]:
+        point = int(head["now"]), int(head["waiting"])
+        if self.history and self.history[-1][0] > point[0]:
             self.forget()
-        if not self.history or self.history[-1] != seen:
-            self.history.append(seen)
+        if not self.history or self.history[-1] != point:
+            self.history.append(point)
 
     def show(self, core: Core, row: int) -> Any:
         """The picture (HEIGHT, WIDTH, 3) of uint8, the text, or None once it is on the screen."""

@@ -208,7 +208,7 @@ def policy_action(core: Core, row: int, planned: Planned) -> int:
     """An action that starts a task planned for the server of the decision, or one of its virtual queue; otherwise pass."""
     waiting, tasks = still_planned(core, row, planned)
     decided = int(core.batch.turn["server"][row])
-    here = [(i, server) for i, server in tasks if server == decided]
+    on_server = [(i, server) for i, server in tasks if server == decided]
 
     def action_of(i: int, server: int) -> Option:
         queue, exact = largest_of_queue(core, row, waiting, i, server)
@@ -216,7 +216,7 @@ def policy_action(core: Core, row: int, planned: Planned) -> int:
             return Option(queue, exact)
         return among_choices(core, row, waiting, server, Option(queue, exact), core.layout.rules.choices)
 
-    return nearest_action(core, row, planned, here, action_of)
+    return nearest_action(core, row, planned, on_server, action_of)
 
 
 DEFINITION = Definition("ServerFill", layout, policy_action, __doc__, OF_TASKS, defaults=DEFAULTS)

@@ -38,7 +38,7 @@ def safe_path() -> Iterator[None]:
 
 
 class WorkerProcesses(ProcessPoolExecutor):
-    """An executor of so many fresh processes, each of which first calls `begin` with `values`.
+    """An executor of fresh processes, each of which first calls `begin` with `values`.
 
     They end when this one does, whatever ended it, and import nothing from the current folder.
     """

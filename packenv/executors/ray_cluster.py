@@ -38,8 +38,8 @@ class Reference(NamedTuple):
     reference: Any
 
     def get(self) -> bytes:
-        found: bytes = ray.get(self.reference)
-        return found
+        data: bytes = ray.get(self.reference)
+        return data
 
 
 class RayExecutor(Executor):
@@ -57,7 +57,7 @@ class RayExecutor(Executor):
         cloudpickle.register_pickle_by_value(ray_task)
         self.task = ray.remote(max_retries=RETRIES, retry_exceptions=False, num_cpus=1)(ray_task.work)
         self.pending: dict[Future[Any], Any] = {}
-        self.looked, self.seen, self.lock = -LOOK, (0, 1), threading.Lock()
+        self.looked, self.size, self.lock = -LOOK, (0, 1), threading.Lock()
 
     @property
     def nodes(self) -> int:
@@ -74,8 +74,8 @@ class RayExecutor(Executor):
             if time.monotonic() - self.looked > LOOK:
                 self.looked = time.monotonic()
                 alive = [node for node in ray.nodes() if node["Alive"]]
-                self.seen = len(alive), max(1, int(sum(node["Resources"].get("CPU", 0) for node in alive)))
-            return self.seen
+                self.size = len(alive), max(1, int(sum(node["Resources"].get("CPU", 0) for node in alive)))
+            return self.size
 
     def share(self, data: bytes) -> Reference:
         """Bytes that calls can get at, and that go to each node once."""
@@ -100,10 +100,10 @@ class RayExecutor(Executor):
         self.pending.pop(future, None)
         if future.set_running_or_notify_cancel():
             try:
-                found = done.result()
-                if isinstance(found, tuple) and len(found) == 2 and found[0] == ray_task.OTHER:
-                    raise InputError(found[1])
-                future.set_result(found)
+                value = done.result()
+                if isinstance(value, tuple) and len(value) == 2 and value[0] == ray_task.OTHER:
+                    raise InputError(value[1])
+                future.set_result(value)
             except BaseException as error:
                 future.set_exception(_plain(error))
 
@@ -156,7 +156,7 @@ def _connect(address: str | None, processes: int | None) -> None:
 
 
 def _join(address: str, options: dict[str, Any]) -> None:
-    """Join the cluster at ray://HOST:PORT as soon as it answers; wait for it for PATIENCE seconds, which is said."""
+    """Join the cluster at ray://HOST:PORT as soon as it answers; wait PATIENCE seconds for it, after a line that says so."""
     parts = urlsplit(address)
     try:
         host, port = parts.hostname, parts.port
@@ -164,7 +164,7 @@ def _join(address: str, options: dict[str, Any]) -> None:
         host, port = None, None
     if not host or not port:
         raise InputError(f"--on {address!r}: ray://HOST:PORT is wanted, for example ray://head:10001")
-    ends, said = time.monotonic() + PATIENCE, False
+    ends, announced = time.monotonic() + PATIENCE, False
     while True:
         try:
             socket.create_connection((host, port), timeout=5).close()
@@ -173,14 +173,14 @@ def _join(address: str, options: dict[str, Any]) -> None:
         except (ConnectionError, OSError) as error:
             if time.monotonic() > ends:
                 raise InputError(f"no cluster answers at {address} within {PATIENCE:.0f} s ({_line_of(error)})") from None
-            if not said:
+            if not announced:
                 print(f"packenv: waiting for a cluster at {address}, at most {PATIENCE:.0f} s …", file=sys.stderr, flush=True)
-                said = True
+                announced = True
             time.sleep(0.5)
 
 
 def _plain(error: BaseException) -> BaseException:
-    """What a user can read of an exception of Ray's."""
+    """An exception of Ray's in a form that users can read."""
     if isinstance(error, OutOfMemoryError):
         return MemoryError(f"too little memory on a node: {_line_of(error)}")
     if isinstance(error, RayTaskError):

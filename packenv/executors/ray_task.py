@@ -20,15 +20,15 @@ def work(versions: tuple[str, str, str], data: bytes, references: list[Any]) -> 
     try:
         from packenv.executors.versions import own_versions
 
-        own = own_versions()
+        local = own_versions()
     except ImportError as error:
         return OTHER, f"node {node} has no packenv, or not {versions[0]}: {error}"
-    if own[0] != versions[0]:
-        return OTHER, f"node {node} has packenv {own[0]}, and {versions[0]} is wanted"
-    if own[1] != versions[1]:
-        return OTHER, f"node {node} has other sources of packenv {own[0]} than those that are wanted"
-    if own[2].rpartition(".")[0] != versions[2].rpartition(".")[0]:
-        return OTHER, f"node {node} has Python {own[2]}, and {versions[2]} is wanted"
+    if local[0] != versions[0]:
+        return OTHER, f"node {node} has packenv {local[0]}, and {versions[0]} is wanted"
+    if local[1] != versions[1]:
+        return OTHER, f"node {node} has other sources of packenv {local[0]} than those that are wanted"
+    if local[2].rpartition(".")[0] != versions[2].rpartition(".")[0]:
+        return OTHER, f"node {node} has Python {local[2]}, and {versions[2]} is wanted"
 
     class Loader(pickle.Unpickler):
         def persistent_load(self, place: int) -> Any:

@@ -47,7 +47,7 @@ def mapped(value: Any, folder: Callable[[], str]) -> Mapped | None:
     """The value with its arrays in a new file of the folder; None if they are small, or there is no room."""
     buffers: list[pickle.PickleBuffer] = []
     data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL, buffer_callback=buffers.append)
-    parts = [each.raw() for each in buffers]
+    parts = [buffer.raw() for buffer in buffers]
     if sum(part.nbytes for part in parts) < LEAST:
         return None
     places: list[tuple[int, int]] = []

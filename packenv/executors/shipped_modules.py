@@ -59,8 +59,8 @@ def modules_to_ship(names: Iterable[str]) -> ShippedModules | None:
     Raises InputError for one that cannot be sent: it has no file of Python.
     """
     files: dict[str, bytes] = {}
-    wanted = sorted(name for name in set(names) if not _is_everywhere(name))
-    for name in sorted({*wanted, *sources_of(wanted, base())}) if wanted else ():
+    absent = sorted(name for name in set(names) if not _is_everywhere(name))
+    for name in sorted({*absent, *sources_of(absent, base())}) if absent else ():
         if not _is_everywhere(name):
             place, path = _place_of(name)
             files[place] = path.read_bytes()
@@ -71,7 +71,7 @@ def modules_to_ship(names: Iterable[str]) -> ShippedModules | None:
         digest.update(f"{place} {len(contents)} ".encode() + contents)
     if (size := sum(map(len, files.values()))) > MOST:
         raise InputError(
-            f"modules {', '.join(wanted)}: with what they import {size:,} bytes, too many to send; install them there"
+            f"modules {', '.join(absent)}: with what they import {size:,} bytes, too many to send; install them there"
         )
     return ShippedModules(digest.hexdigest()[:16], files)
 

@@ -36,7 +36,7 @@ def without_collection() -> Iterator[None]:
 
 
 def read_json(path: str | Path, digits: int = MOST_DIGITS) -> Any:
-    """The value in a JSON file, whose whole numbers have at most so many digits. Raises InputError, naming the file."""
+    """The value in a JSON file, whose whole numbers have at most `digits` digits. Raises InputError, naming the file."""
     with reading(path):
         if (size := Path(path).stat().st_size) > MOST_BYTES:
             raise InputError(f"{path}: {size:,} bytes, more than {MOST_BYTES:,}, are too many for JSON")
@@ -97,12 +97,12 @@ def _no_constant(text: str) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    value = dict(pairs)
+    if len(value) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for n, key in enumerate(keys) if key in keys[:n])
         raise InputError(f"key {shown(twice)} occurs more than once")
-    return found
+    return value
 
 
 def _check_depth(value: Any) -> None:

@@ -42,14 +42,14 @@ class Memory:
 
 def memory_limit() -> int:
     """Bytes that reading a file may take. Raises InputError if PACKENV_MEMORY is no positive number."""
-    said = os.environ.get(VARIABLE)
-    if said:
+    text = os.environ.get(VARIABLE)
+    if text:
         try:
-            limit = int(read_number(said) * GB)
+            limit = int(read_number(text) * GB)
         except InputError as problem:
             raise InputError(f"{VARIABLE}: {problem}") from None
         if limit <= 0:
-            raise InputError(f"{VARIABLE} must be above 0, not {said}")
+            raise InputError(f"{VARIABLE} must be above 0, not {text}")
         return limit
     machine = machine_memory()
     return int(SHARE * min(machine, _process(machine), _container(machine)))

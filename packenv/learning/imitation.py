@@ -31,43 +31,43 @@ SECONDS = 5.0  # between lines on how far it is
 class Demonstrations(NamedTuple):
     """N decisions of a policy."""
 
-    seen: dict[str, Tensor]  # observations, by name
+    observations: dict[str, Tensor]  # observations, by name
     actions: Tensor  # (N,)
 
     def without_passing(self) -> Demonstrations:
         """The decisions in which it did not pass, and there were other actions, for an agent that may not (the last action)."""
-        actions = self.seen["actions"].clone()
+        actions = self.observations["actions"].clone()
         actions[:, -1] = 0.0
         kept = (self.actions < actions.shape[1] - 1) & (actions[:, :, VALID].sum(dim=1) > 1)
-        seen = self.seen | {"actions": actions}
-        return Demonstrations({name: array[kept] for name, array in seen.items()}, self.actions[kept])
+        observations = self.observations | {"actions": actions}
+        return Demonstrations({name: array[kept] for name, array in observations.items()}, self.actions[kept])
 
 
 def demonstrations(env: PackVecEnv, policy: str, steps: int, say: Callable[[str], None] = print) -> Demonstrations:
-    """What the policy did in so many steps of each environment; `say` is told how far it is.
+    """The policy's decisions in `steps` steps of each environment; `say` gets lines on the progress.
 
     Decisions with a single valid action are left out, and so are those in which no valid action does what the policy
     does; the environment then takes some valid action. Raises InputError if the policy cannot drive the environment.
     """
     agent = PolicyAgent(policy, env)
-    seen: Any = env.reset()
-    seen_before: list[Any] = []
-    taken: list[Any] = []
-    said = time.monotonic()
+    observation: Any = env.reset()
+    observations: list[Any] = []
+    chosen_actions: list[Any] = []
+    reported = time.monotonic()
     for step in range(steps):
-        if time.monotonic() - said > SECONDS:
-            said = time.monotonic()
+        if time.monotonic() - reported > SECONDS:
+            reported = time.monotonic()
             say(f"watches {policy}: step {step:,} of {steps:,}, {env.num_envs} environments")
         masks = env.action_masks()
-        actions, _ = agent.predict(seen)
+        actions, _ = agent.predict(observation)
         valid = masks[np.arange(env.num_envs), actions] & (masks.sum(axis=1) > 1)
-        seen_before.append({name: array[valid] for name, array in seen.items()})
-        taken.append(actions[valid])
-        other = random_valid(torch.from_numpy(masks)).numpy()
-        chosen = np.where(masks[np.arange(env.num_envs), actions], actions, other)
-        seen, _, _, _ = env.step(chosen)
-    stacked = {name: torch.from_numpy(np.concatenate([each[name] for each in seen_before])) for name in seen}
-    return Demonstrations(stacked, torch.from_numpy(np.concatenate(taken)))
+        observations.append({name: array[valid] for name, array in observation.items()})
+        chosen_actions.append(actions[valid])
+        random = random_valid(torch.from_numpy(masks)).numpy()
+        chosen = np.where(masks[np.arange(env.num_envs), actions], actions, random)
+        observation, _, _, _ = env.step(chosen)
+    stacked = {name: torch.from_numpy(np.concatenate([batch[name] for batch in observations])) for name in observation}
+    return Demonstrations(stacked, torch.from_numpy(np.concatenate(chosen_actions)))
 
 
 SPREAD = 0.1  # of the target's probability is spread evenly over all valid actions
@@ -88,26 +88,26 @@ def fit(network: Network, demonstrations: Demonstrations, likeliest: bool = Fals
     else:
         _fit_by_steps(network, demonstrations)
     with torch.no_grad():
-        mask = mask_of(demonstrations.seen)
-        actions = network.scores(network.read(demonstrations.seen, mask), mask).argmax(dim=1)
+        mask = mask_of(demonstrations.observations)
+        actions = network.scores(network.read(demonstrations.observations, mask), mask).argmax(dim=1)
     return float((actions == demonstrations.actions).float().mean())
 
 
 def _fit_sum(network: Network, demonstrations: Demonstrations, spread: float) -> None:
     """Minimise the mean cross-entropy, which is convex in the weights, from weights of 0, with 64-bit floats."""
-    mask = mask_of(demonstrations.seen).double()
-    rows = network.read({name: array.double() for name, array in demonstrations.seen.items()}, mask)
+    mask = mask_of(demonstrations.observations).double()
+    rows = network.read({name: array.double() for name, array in demonstrations.observations.items()}, mask)
     target = _target(mask, demonstrations.actions, spread)
     actor = network.actor.double()
     weights = list(actor.parameters())
-    for each in weights:
-        each.data.zero_()
+    for weight in weights:
+        weight.data.zero_()
     optimizer = torch.optim.LBFGS(weights, max_iter=ITERATIONS, history_size=20, line_search_fn="strong_wolfe")
 
     def loss() -> Tensor:
         optimizer.zero_grad()
         value = cross_entropy(network.scores(rows, mask), target)
-        value = value + RIDGE / 2 * torch.stack([(each**2).sum() for each in weights]).sum()
+        value = value + RIDGE / 2 * torch.stack([(weight**2).sum() for weight in weights]).sum()
         value.backward()  # type: ignore[no-untyped-call]
         return value
 
@@ -122,7 +122,7 @@ def _fit_by_steps(network: Network, demonstrations: Demonstrations) -> None:
         order = torch.randperm(count)
         for first in range(0, count, BATCH):
             chosen = order[first : first + BATCH]
-            batch = {name: array[chosen] for name, array in demonstrations.seen.items()}
+            batch = {name: array[chosen] for name, array in demonstrations.observations.items()}
             mask = mask_of(batch)
             scores = network.scores(network.read(batch, mask), mask)
             loss = cross_entropy(scores, _target(mask, demonstrations.actions[chosen], SPREAD))

@@ -53,11 +53,11 @@ class Learner(ABC):
 
     @abstractmethod
     def learn(self, samples: int, between: Callable[[], None]) -> None:
-        """Make at least so many samples more and learn from them; `between` is called before each iteration."""
+        """Make at least `samples` more samples and learn from them; `between` is called before each iteration."""
 
     @abstractmethod
     def measured(self) -> dict[str, float]:
-        """What was measured since the last call, by name (`group/name`)."""
+        """The measures since the last call, by name (`group/name`)."""
 
     @abstractmethod
     def counters(self) -> dict[str, Any]:
@@ -69,10 +69,10 @@ class Learner(ABC):
 
     def arrays(self) -> Arrays:
         """The arrays that a checkpoint keeps: weights, and the optimizer's moments."""
-        found: Arrays = {WEIGHTS + name: value.numpy() for name, value in self.module.state_dict().items()}
+        arrays: Arrays = {WEIGHTS + name: value.numpy() for name, value in self.module.state_dict().items()}
         for index, state in self.optimizer.state_dict()["state"].items() if self.optimizer else ():
-            found |= {f"{MOMENTS}{index}/{name}": np.asarray(value) for name, value in state.items()}
-        return found
+            arrays |= {f"{MOMENTS}{index}/{name}": np.asarray(value) for name, value in state.items()}
+        return arrays
 
     def load_arrays(self, arrays: Arrays) -> None:
         """Set weights and moments. Raises RuntimeError, ValueError or KeyError if they are those of another network."""

@@ -29,7 +29,7 @@ class Objective(NamedTuple):
 
 
 def objective(reward: str) -> Objective:
-    """What an agent that is trained with this reward is compared by."""
+    """The measure by which an agent that is trained with this reward is compared."""
     name, price = name_and_price(reward)
     return Objective(OF_REWARD.get(name, QUEUE), price)
 

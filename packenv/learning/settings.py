@@ -175,13 +175,13 @@ class Settings:
 
     def record(self) -> dict[str, Any]:
         """The settings as plain values for JSON, equal for equal runs."""
-        plain = {each.name: getattr(self, each.name) for each in fields(self)}
+        plain = {item.name: getattr(self, item.name) for item in fields(self)}
         plain["workload"] = record_of_workload(self.workload)
         plain["arrivals"] = {key: list(ends) for key, ends in self.arrivals.items()}
         return plain
 
     def seed_after(self, samples: int) -> int:
-        """The seed, below 2^32, of what is random after so many samples: a resumed run gets fresh episodes and draws."""
+        """The seed, below 2^32, of what is random after `samples` samples: a resumed run gets fresh episodes and draws."""
         return mix(mix(self.seed + 1) + samples & (2**64 - 1)) >> 32
 
 

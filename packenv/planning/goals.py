@@ -47,7 +47,7 @@ class Goal:
         return self.measure in ("wait", "completion", "makespan")
 
     def scale(self, slot_seconds: float | None) -> float:
-        """What a value is multiplied with to be shown: times are in slots, and shown in seconds if a slot has some."""
+        """The factor by which a value is multiplied to be shown: times are in slots, and shown in seconds if a slot has some."""
         return slot_seconds or 1.0 if self.is_time else 1.0
 
     def unit(self, slot_seconds: float | None) -> str:
@@ -64,7 +64,7 @@ class Goal:
         return share_of(self.statistic) if self.measure == "wait" and self.statistic not in ("mean", "max") else None
 
     def value(self, result: Result) -> float | None:
-        """What a run measured; None where there was nothing to measure. The utilisation is that of the scarcest resource."""
+        """The measure of a run; None where there was nothing to measure. The utilisation is that of the scarcest resource."""
         if self.pooled is not None:
             return result.delay_quantile(float(self.pooled))
         if self.measure in ("wait", "queue"):
@@ -132,8 +132,8 @@ def known_statistic(text: str, statistic: str, measure: str, statistics: Sequenc
     if statistic in statistics or (not statistics and not statistic):
         return statistic
     quantiles = ", and quantiles such as p80 and p99.5" if measure in QUANTILES else ""
-    there = f"of a {measure} there are {', '.join(statistics)}{quantiles}" if statistics else f"{measure} stands alone"
-    raise InputError(f"{what} {text!r}: {there}" + (f", not {statistic!r}" if statistic else ""))
+    choices = f"of a {measure} there are {', '.join(statistics)}{quantiles}" if statistics else f"{measure} stands alone"
+    raise InputError(f"{what} {text!r}: {choices}" + (f", not {statistic!r}" if statistic else ""))
 
 
 def _in_slots(goal: Goal, unit: str, slot_seconds: float | None) -> float:

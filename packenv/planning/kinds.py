@@ -23,7 +23,7 @@ FORM = "CAPACITY=COST, such as 1=0.50,2=0.95 or, of two resources, 1:0.5=0.95"
 
 @dataclass(frozen=True)
 class Kinds:
-    """What machines there are: `texts` (G,) their capacities as given, and `cost` (G,) of one machine."""
+    """Kinds of machines: `texts` (G,) their capacities as given, and `cost` (G,) of one machine."""
 
     texts: tuple[str, ...]
     cost: tuple[Fraction, ...]
@@ -37,7 +37,7 @@ class Kinds:
         return ",".join(f"1x{text}" for text in self.texts)
 
     def total(self, counts: tuple[int, ...]) -> Fraction:
-        """What a mix costs."""
+        """The cost of a mix."""
         return sum((n * price for n, price in zip(counts, self.cost, strict=True)), Fraction(0))
 
     def shown(self, counts: tuple[int, ...]) -> str:
@@ -97,12 +97,12 @@ def one_for_each_task(kinds: Kinds, workload: Workload) -> tuple[int, ...] | Non
 
 
 def with_mix(workload: Workload, counts: tuple[int, ...]) -> Workload:
-    """The same work on so many machines of each kind; the workload's servers are one of each kind."""
+    """The same work on `counts` machines of each kind; the workload's servers are one of each kind."""
     if sum(counts) > MOST_SERVERS:
         raise InputError(f"{sum(counts):,} machines are too many; a cluster has at most {MOST_SERVERS:,}")
     capacity: NDArray[np.float64] = np.repeat(workload.servers.capacity, counts, axis=0)
-    kept = {} if workload.jobs is not None else {"rate": workload.rate}
-    return workload.with_(servers=Servers(capacity), **kept)
+    rate = {} if workload.jobs is not None else {"rate": workload.rate}
+    return workload.with_(servers=Servers(capacity), **rate)
 
 
 def money(cost: Fraction) -> str:

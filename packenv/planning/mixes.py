@@ -45,7 +45,7 @@ class MixPlan(NamedTuple):
 
 @dataclass
 class MixSearch:
-    """What is tried with one policy. The workload of `search` has one server of each kind."""
+    """The search with one policy. The workload of `search` has one server of each kind."""
 
     search: Search
     kinds: Kinds
@@ -80,11 +80,11 @@ class MixSearch:
     def _try(self, counts: Counts) -> MixTrial:
         if counts not in self.tried:
             self.progress(self.kinds.shown(counts))
-            search, there = self.search, with_mix(self.search.workload, counts)
+            search, workload = self.search, with_mix(self.search.workload, counts)
             if self.confirming is None:
-                trial = search.trial_on(there, search.seeds_of(range(search.seeds)), self.ask)
+                trial = search.trial_on(workload, search.seeds_of(range(search.seeds)), self.ask)
             else:
-                trial = search.decided(there, self.ask, self.confirming)
+                trial = search.decided(workload, self.ask, self.confirming)
             self.tried[counts] = MixTrial(counts, self.kinds.total(counts), trial)
         return self.tried[counts]
 
@@ -152,11 +152,11 @@ class MixSearch:
                 candidates.add(_changed(counts, a, -take))
                 take //= 2
             for b, cost in enumerate(self.kinds.cost):
-                for gone in (1, 2) if a != b else ():
-                    room = gone * self.kinds.cost[a]
+                for fewer in (1, 2) if a != b else ():
+                    room = fewer * self.kinds.cost[a]
                     most = -(-room // cost) - 1  # cheaper, not as cheap
-                    if have >= gone and most >= 1:
-                        candidates.add(_changed(_changed(counts, a, -gone), b, int(most)))
+                    if have >= fewer and most >= 1:
+                        candidates.add(_changed(_changed(counts, a, -fewer), b, int(most)))
         order = sorted(candidates, key=lambda mix: (self.kinds.total(mix), mix))
         return (mix for mix in order if self.bound.rows.admit(mix))
 

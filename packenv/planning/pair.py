@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from packenv.errors import ArgumentError, InputError
 from packenv.executors.local import ThisProcess
 from packenv.planning.goals import STATISTICS, Goal, check_goals, known_statistic
-from packenv.planning.trials import AskRuns, Seen, mean_of, seen
+from packenv.planning.trials import AskRuns, RunValues, mean_of, run_values
 from packenv.policy import find_policy, name_of
 from packenv.results.stability import STABLE, UNSTABLE, combine
 from packenv.runs.chance import seeds_for
@@ -47,7 +47,7 @@ class Side:
     policy: Any
     workload: Workload
     by_chance: bool  # whether the jobs or the policy depend on the seed
-    runs: tuple[Seen, ...] = ()
+    runs: tuple[RunValues, ...] = ()
 
     @property
     def values(self) -> list[float | None]:
@@ -139,7 +139,7 @@ class Pair:
         return OPEN, f"{reason}, and at most {limit:g} is allowed, which lies within"
 
     def facts(self) -> list[tuple[str, str]]:
-        """What people read of it."""
+        """The comparison for people: headings and texts."""
         slot = self.first.workload.shown_slot if self.measure.is_time else None
         unit = (" seconds" if slot else " slots") if self.measure.is_time else ""
         means = []
@@ -199,7 +199,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Pairing:
-    """What `compare` runs: both sides on the same seeds, which double."""
+    """The comparison that `compare` runs: both sides on the same seeds, which double."""
 
     pair: Pair
     seeds: int
@@ -224,7 +224,7 @@ class Pairing:
         """Both sides with the runs of these seeds too, made together."""
         sides = pair.first, pair.second
         runs = [self._runs(side, seeds) for side in sides]
-        of_runs: list[Seen] = ask([*itertools.chain(*runs)], partial(seen, goals=(pair.measure,)))
+        of_runs: list[RunValues] = ask([*itertools.chain(*runs)], partial(run_values, goals=(pair.measure,)))
         cut = len(runs[0])
         more = of_runs[:cut], of_runs[cut:]
         return [replace(side, runs=(*side.runs, *of_side)) for side, of_side in zip(sides, more, strict=True)]
@@ -251,7 +251,7 @@ def pairing(
     policy: Any = POLICY,
     **changes: Any,
 ) -> Pairing:
-    """What `compare` runs; the arguments are its own. Raises InputError."""
+    """The checked comparison that `compare` runs, from its arguments. Raises InputError."""
     if not 0 <= margin < math.inf:
         raise ArgumentError(f"`margin` is a share of at least 0, such as 0.05, not {margin:g}")
     if not 0 < time < math.inf or seeds < 1:
@@ -260,21 +260,21 @@ def pairing(
     if any(of_servers) and not all(of_servers):
         raise InputError("compare two policies, or two sets of servers")
     if all(of_servers):
-        there = [*_with_servers(workload, first, second, changes)]
+        workloads = [*_with_servers(workload, first, second, changes)]
         policies, names = [policy, policy], [_shown(first), _shown(second)]
     else:
         from packenv.api import at_a_rate
 
-        there, policies = [at_a_rate(workload, **changes)] * 2, [first, second]
+        workloads, policies = [at_a_rate(workload, **changes)] * 2, [first, second]
         names = [side if isinstance(side, str) else name_of(side) for side in policies]
     for side_policy in policies:
         find_policy(side_policy) if isinstance(side_policy, str) else None
     if names[0] == names[1]:
         raise InputError(f"both are {names[0]}")
-    goal = measure_of(measure or default_measure(there[0], slots))
-    check_goals([goal], there[0])
-    chance = [len(seeds_for(side_policy, side, range(2))) > 1 for side_policy, side in zip(policies, there, strict=True)]
-    sides = [Side(*each) for each in zip(names, policies, there, chance, strict=True)]
+    goal = measure_of(measure or default_measure(workloads[0], slots))
+    check_goals([goal], workloads[0])
+    chance = [len(seeds_for(side_policy, side, range(2))) > 1 for side_policy, side in zip(policies, workloads, strict=True)]
+    sides = [Side(*parts) for parts in zip(names, policies, workloads, chance, strict=True)]
     return Pairing(Pair(sides[0], sides[1], goal, margin), seeds, slots, time)
 
 
@@ -332,8 +332,8 @@ def _with_servers(workload: Any, first: Any, second: Any, changes: dict[str, Any
         raise ArgumentError("`servers` does not go with two sets of servers to compare")
     changes = {key: value for key, value in changes.items() if key != "servers"}
     base = at_a_rate(workload, servers=_servers(second), **changes)
-    kept: dict[str, Any] = {} if base.jobs is not None else {"rate": base.rate}
-    return [find_workload(base, servers=_servers(first), **kept), base]
+    rate: dict[str, Any] = {} if base.jobs is not None else {"rate": base.rate}
+    return [find_workload(base, servers=_servers(first), **rate), base]
 
 
 def _servers(servers: Any) -> Any:
@@ -341,7 +341,7 @@ def _servers(servers: Any) -> Any:
 
 
 def default_measure(workload: Workload, slots: int | None) -> str:
-    """What tells which of two runs is better: the mean queue counts tasks that never start, too."""
+    """The measure that decides which of two runs is better: the mean queue counts tasks that never start, too."""
     if workload.jobs is None or slots is not None or begins_busy(workload):
         return "mean queue"
     return "mean completion" if workload.jobs.job is not None else "mean wait"

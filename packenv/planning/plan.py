@@ -13,7 +13,7 @@ from packenv.executors.local import ThisProcess
 from packenv.planning.goals import EXAMPLES, Goal, check_goals, check_reachable, parse_goal
 from packenv.planning.lower_bounds.fewest_servers import fewest_for
 from packenv.planning.search import Plan, Search
-from packenv.planning.trials import AskRuns, Seen, seen
+from packenv.planning.trials import AskRuns, RunValues, run_values
 from packenv.runs.keys import keys_of
 from packenv.runs.log import RunLog
 from packenv.runs.run import Extract, Run
@@ -47,14 +47,14 @@ def plan_servers(
     can beat. Raises InputError for goals that cannot be read or that no number of servers meets, servers of several kinds, and
     data that lie on servers.
     """
-    known = workload if workload.jobs is not None else resolved(workload)
-    parsed_goals = wanted_goals(known, goals)
+    workload = workload if workload.jobs is not None else resolved(workload)
+    parsed_goals = goals_for(workload, goals)
     with Runner(executor=executor or ThisProcess(), fail_fast=True) as runner:
-        search = Search(known, policy, parsed_goals, seeds, run_length(known, slots), run_kind(known))
-        return search.run(fewest_for(known, parsed_goals, [policy], GAP, SECONDS).servers, runner.all)
+        search = Search(workload, policy, parsed_goals, seeds, run_length(workload, slots), run_kind(workload))
+        return search.run(fewest_for(workload, parsed_goals, [policy], GAP, SECONDS).servers, runner.all)
 
 
-def wanted_goals(workload: Workload, texts: Sequence[str], mixed: bool = False) -> list[Goal]:
+def goals_for(workload: Workload, texts: Sequence[str], mixed: bool = False) -> list[Goal]:
     """The goals of a plan for this workload. Raises InputError where there can be no plan.
 
     mixed  whether servers of several kinds are meant to be there
@@ -100,14 +100,14 @@ class PlanLog(RunLog):
 
     @property
     def extract(self) -> Extract:
-        return partial(seen, goals=self.goals)
+        return partial(run_values, goals=self.goals)
 
-    def read(self, plain: Any) -> Seen:
-        return Seen.from_plain(plain)
+    def read(self, plain: Any) -> RunValues:
+        return RunValues.from_plain(plain)
 
     def keys(self, runs: Sequence[Run]) -> list[str]:
         titles = ",".join(goal.title for goal in self.goals)
-        return [f"{key} {titles}".rstrip() for key in keys_of(runs, seen.__module__)]
+        return [f"{key} {titles}".rstrip() for key in keys_of(runs, run_values.__module__)]
 
 
 def asking(runner: Runner, log: PlanLog | None) -> AskRuns:

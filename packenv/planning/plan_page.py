@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 MOST_TASKS = 1_000_000  # of a table that is run once more, to show how full the cluster is
 ABOVE = 3.0
-"""Curves leave the picture at so many times the limit."""
+"""Curves leave the picture at this multiple of the limit."""
 
 
 def plan_report(answer: ServerPlans) -> Report:
@@ -50,14 +50,14 @@ def plan_report(answer: ServerPlans) -> Report:
     facts = [
         ("Work", work_of(workload)),
         ("Goals", "; ".join(goal.text for goal in answer.goals) or "a stable queue"),
-        ("A server", ":".join(f"{each:g}" for each in workload.servers.capacity[0])),
+        ("A server", ":".join(f"{amount:g}" for amount in workload.servers.capacity[0])),
         ("Policies", ", ".join(answer.plans)),
         ("Runs with each number", _runs(workload, request.seeds, request.slots)),
-        (f"No {bound.whom} needs fewer than", counted(bound.servers, "server")),
+        (f"No {bound.scope} needs fewer than", counted(bound.servers, "server")),
     ]
-    first, *others = answer.sentences
+    first, *rest = answer.sentences
     title = f"How many servers for {workload.name}"
-    return Report(title, first, facts, [*sections, *([profile] if profile else [])], [*others, *answer.refusals])
+    return Report(title, first, facts, [*sections, *([profile] if profile else [])], [*rest, *answer.refusals])
 
 
 def plan_chart(answer: ServerPlans) -> Picture:
@@ -88,10 +88,10 @@ def _confirmed(plans: Sequence[Plan]) -> str:
     return "All numbers of servers saw the same tasks."
 
 
-def occupied(title: str, there: Workload, policy: str) -> Section:
+def occupied(title: str, workload: Workload, policy: str) -> Section:
     """How full the servers of the answer are: the search keeps no schedule, so that this takes a run of its own."""
-    result = simulate(there, policy, schedule=True, **run_kind(there))
-    return Section(title, [fullness(there, [result])])
+    result = simulate(workload, policy, schedule=True, **run_kind(workload))
+    return Section(title, [fullness(workload, [result])])
 
 
 def _server_figure(plans: Sequence[Plan], n: int, goal: Goal, bound: Fewest, slot_seconds: float | None) -> Figure:
@@ -102,7 +102,7 @@ def _server_figure(plans: Sequence[Plan], n: int, goal: Goal, bound: Fewest, slo
         means = [(trial, trial.value(n)) for trial in plan.tried]
         points = [Point(trial.servers, value * scale, trial.meets) for trial, value in means if value is not None]
         lines.append(line_through(plan.policy, f"{plan.servers:,}", colour, points))
-    up = Rule(bound.servers, f"any {bound.whom}: {bound.servers:,} at least")
+    up = Rule(bound.servers, f"any {bound.scope}: {bound.servers:,} at least")
     chart = goal_chart(lines, goal, "servers", up, slot_seconds, whole=True)
     findings = "; ".join(_finding(plan, n, scale, unit) for plan in plans)
     return Figure(f"{goal.title} against the number of servers", f"{findings}. Filled marks meet all goals.", chart)
@@ -147,7 +147,7 @@ def _stable(plans: Sequence[Plan], bound: Fewest) -> Figure:
         entries,
         "servers",
         (min(bound.servers, *numbers) - 0.5, max(numbers) + 0.5),
-        [Rule(bound.servers, f"any {bound.whom} at least")],
+        [Rule(bound.servers, f"any {bound.scope} at least")],
     )
     findings = "; ".join(f"{plan.policy} is stable with {counted(plan.servers, 'server')}" for plan in plans)
     return Figure("Which numbers of servers are stable", f"{findings}. Filled marks are stable.", chart)

@@ -40,7 +40,7 @@ def cell(trial: Trial | None, n: int, goal: Goal, slot_seconds: float | None) ->
 
 
 def open_goals(goals: Sequence[Goal], trials: Sequence[tuple[str, Trial]], slot_seconds: float | None) -> str:
-    """`: the mean wait is 9.1 ± 3.4 seconds with 55`, of what noise leaves open in trials of so many servers."""
+    """`: the mean wait is 9.1 ± 3.4 seconds with 55`, for the goals that noise leaves open in these trials."""
     measures = [
         f"the {goal.title} is {cell(trial, n, goal, slot_seconds)}{goal.unit(slot_seconds)} with {servers}"
         for n, goal in enumerate(goals)
@@ -51,7 +51,7 @@ def open_goals(goals: Sequence[Goal], trials: Sequence[tuple[str, Trial]], slot_
 
 
 def in_the_noise(goals: Sequence[Goal], plan: Plan, slot_seconds: float | None) -> str:
-    """Between which numbers of servers noise leaves the least open."""
+    """A sentence on the numbers of servers between which noise leaves the least one open."""
     assert plan.between is not None
     low, high = plan.between
     trials = [(f"{trial.servers:,}", trial) for trial in (plan.below, plan.at) if trial is not None]
@@ -67,7 +67,7 @@ class ServerPlans:
     """How many equal servers each policy needs to meet the goals, and how many any policy needs at least.
 
     plans        by policy; those that meet the goals with no number of servers are not among them
-    bound        `bound.servers`: no policy (`bound.whom`) meets the goals with fewer
+    bound        `bound.servers`: no policy (`bound.scope`) meets the goals with fewer
     refusals     why the other policies do not meet the goals
     comparisons  each policy with as many servers as the one that needs most
     """
@@ -90,7 +90,7 @@ class ServerPlans:
 
     @property
     def best(self) -> Plan:
-        """That of the policy which needs the fewest servers, the first of several."""
+        """The plan of the policy that needs the fewest servers; of several, the first."""
         return min(self.plans.values(), key=lambda plan: plan.servers)
 
     @property
@@ -110,7 +110,7 @@ class ServerPlans:
             "policy": plan.policy,
             "servers": plan.servers,
             "bound": self.bound.servers,
-            "bound_of": f"every {self.bound.whom}",
+            "bound_of": f"every {self.bound.scope}",
             "slot_seconds": self.workload.slot_seconds,
             "confirmed": plan.fresh,
             "between": None if plan.between is None else [*plan.between],
@@ -134,7 +134,7 @@ class ServerPlans:
                 for trial in plan.tried
             ],
         }
-        if (comparison := next((other for other in self.comparisons if other.policy == plan.policy), None)) is not None:
+        if (comparison := next((pair for pair in self.comparisons if pair.policy == plan.policy), None)) is not None:
             trial, less = comparison.trial, comparison.less_first
             measures = [
                 {"goal": goal.text, "value": [*trial.estimate(k)], "difference": [*interval(less[k])]}
@@ -163,7 +163,7 @@ class ServerPlans:
     def _table_of_plans(self) -> Table:
         """For each policy the number of servers, and each goal's measure with that number and with one less."""
         timed = f"; times in {self._unit}" if self.goals else ""
-        title = f"{self.workload.name}: servers, at least {self.bound.servers:,} for any {self.bound.whom}{timed}"
+        title = f"{self.workload.name}: servers, at least {self.bound.servers:,} for any {self.bound.scope}{timed}"
         heads = [heading for goal in self.goals for heading in (goal.title, "with one less")]
         heads += ["stable with one less"] if self.workload.jobs is None else []
         table = Table(title, [Column("policy"), *numbers("servers", *heads)])
@@ -204,11 +204,11 @@ class ServerPlans:
             if not self.goals and not plan.at.settled:  # stable as far as the runs show
                 growing = f"with {counted(plan.servers, 'server')} the queue may still grow in longer runs"
                 lines.append(f"{plan.policy}: {growing}; more --slots may decide it.")
-        for policy, others in self._in_order(self.without_largest):
-            saved = self.plans[policy].servers - others.servers
+        for policy, smaller in self._in_order(self.without_largest):
+            saved = self.plans[policy].servers - smaller.servers
             change = "as many" if saved == 0 else f"{abs(saved):,} {'fewer' if saved > 0 else 'more'}"
-            left_out = f"{counted(others.tasks, 'task')} above the limit, {others.work:.1%} of the work"
-            lines.append(f"{policy}: without the {left_out}: {counted(others.servers, 'server')}, {change}.")
+            left_out = f"{counted(smaller.tasks, 'task')} above the limit, {smaller.work:.1%} of the work"
+            lines.append(f"{policy}: without the {left_out}: {counted(smaller.servers, 'server')}, {change}.")
         for policy, draws in self._in_order(self.draws):
             of = "seeds" if draws.block is None else f"draws of the trace's blocks of {counted(draws.block, 'slot')}"
             intervals = [(share, *draws.interval(share)) for share in SHARES.values()]
@@ -223,9 +223,9 @@ class ServerPlans:
         fewest = [plan.policy for plan in self.plans.values() if plan.servers == self.servers]
         sentence = f"{counted(self.servers, 'server')} with {' or '.join(fewest)} for {what}"
         if self.servers == self.bound.servers:
-            return f"{sentence}; no {self.bound.whom} needs fewer."
+            return f"{sentence}; no {self.bound.scope} needs fewer."
         saved = f"which would be {1 - self.bound.servers / self.servers:.0%} fewer servers"
-        return f"{sentence}; no {self.bound.whom} can do with fewer than {self.bound.servers:,}, {saved}."
+        return f"{sentence}; no {self.bound.scope} can do with fewer than {self.bound.servers:,}, {saved}."
 
     def _in_order(self, values: Mapping[str, Value]) -> list[tuple[str, Value]]:
         """By policy, in the order of the plans; side by side they end in any."""
@@ -265,7 +265,7 @@ class ServerPlans:
             "goals": [goal.text for goal in self.goals],
             "servers": self.servers,
             "bound": self.bound.servers,
-            "bound_of": f"every {self.bound.whom}",
+            "bound_of": f"every {self.bound.scope}",
             "plans": self.records,
             "refusals": self.refusals,
         }
@@ -282,7 +282,7 @@ class ServerPlans:
             units = [goal.unit(self.request.shown_slot) for goal in self.goals]
             measures = [f"{goal.title} {self._cell(plan.at, n)}{units[n]}" for n, goal in enumerate(self.goals)]
             facts.append((policy, ", ".join([counted(plan.servers, "server"), *measures])))
-        return facts_text(self._title, [*facts, (f"any {self.bound.whom}", f"at least {counted(self.bound.servers, 'server')}")])
+        return facts_text(self._title, [*facts, (f"any {self.bound.scope}", f"at least {counted(self.bound.servers, 'server')}")])
 
     def _repr_html_(self) -> str:
         from html import escape

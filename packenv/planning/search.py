@@ -13,7 +13,7 @@ import numpy as np
 
 from packenv.errors import InputError
 from packenv.planning.goals import Goal
-from packenv.planning.trials import AskRuns, Seen, Trial, is_met, mean_of, seen
+from packenv.planning.trials import AskRuns, RunValues, Trial, is_met, mean_of, run_values
 from packenv.policy import name_of
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, combine
 from packenv.runs.chance import seeds_for
@@ -23,7 +23,7 @@ from packenv.workloads.servers import MOST_SERVERS, Servers
 from packenv.workloads.workload import Workload
 
 MOST_TASKS, MOST_TIMES = 20_000_000, 12
-"""An answer that noise leaves open takes about so many tasks more, or so many times the seeds, if these are more."""
+"""An answer that noise leaves open takes about this many more tasks, or this many times the seeds, whichever is more."""
 
 CLOSE = 1e-9  # for floats
 
@@ -49,14 +49,14 @@ class Plan(NamedTuple):
 
 
 def with_servers(workload: Workload, count: int) -> Workload:
-    """The same work on so many servers like the first one."""
+    """The same work on `count` servers like the first one."""
     servers = Servers(np.repeat(workload.servers.capacity[:1], count, axis=0))
     return workload.with_(servers=servers, **({} if workload.jobs is not None else {"rate": workload.rate}))
 
 
 @dataclass(frozen=True)
 class Search:
-    """What is tried with one policy. `slots`, `options`: of packenv.simulate."""
+    """The search with one policy. `slots`, `options`: of packenv.simulate."""
 
     workload: Workload
     policy: str | Any
@@ -131,8 +131,8 @@ class Search:
 
     def open(self, trial: Trial, of_all: bool = False) -> bool:
         """Whether noise leaves open if it is enough; `of_all`: or if the goal on the utilisation is met."""
-        others = [met for met, goal in zip(trial.decided, self.goals, strict=True) if goal.measure != "utilisation"]
-        return trial.stable and False not in others and None in (trial.decided if of_all else others)
+        decided = [met for met, goal in zip(trial.decided, self.goals, strict=True) if goal.measure != "utilisation"]
+        return trial.stable and False not in decided and None in (trial.decided if of_all else decided)
 
     def _least(self, bound: int, at: Callable[[int], Trial]) -> tuple[Trial, ...]:
         """All trials, by number of servers: the least number that is enough, and one less unless that is below the bound."""
@@ -183,7 +183,7 @@ class Search:
         return any(goal.measure == "utilisation" and met is False for goal, met in zip(self.goals, trial.decided, strict=True))
 
     def trial(self, servers: int, seeds: Sequence[int], ask: AskRuns) -> Trial:
-        """Run all seeds on so many servers."""
+        """Run all seeds on `servers` servers."""
         return self.trial_on(with_servers(self.workload, servers), seeds, ask)
 
     def trial_on(self, workload: Workload, seeds: Sequence[int], ask: AskRuns) -> Trial:
@@ -204,12 +204,12 @@ class Search:
             runs = [*runs, *self._runs(workload, more, ask)]
         return trial
 
-    def _runs(self, workload: Workload, seeds: Sequence[int], ask: AskRuns) -> list[Seen]:
+    def _runs(self, workload: Workload, seeds: Sequence[int], ask: AskRuns) -> list[RunValues]:
         runs = [Run(workload, self.policy, seed, self.slots, self.options) for seed in seeds]
-        of_runs: list[Seen] = ask(runs, partial(seen, goals=self.goals))
+        of_runs: list[RunValues] = ask(runs, partial(run_values, goals=self.goals))
         return of_runs
 
-    def _trial_of(self, workload: Workload, runs: Sequence[Seen], doubt: float) -> Trial:
+    def _trial_of(self, workload: Workload, runs: Sequence[RunValues], doubt: float) -> Trial:
         values = [[run.values[n] for run in runs] for n in range(len(self.goals))]
         delays = [run.delays for run in runs if run.delays is not None]
         shares = [goal.pooled for goal in self.goals]
@@ -274,7 +274,7 @@ class Budget:
         self.runs = runs
 
     def spend(self, runs: int) -> bool:
-        """Whether there are so many, which are then taken."""
+        """Take `runs` runs from the budget; return whether there were enough."""
         enough = runs <= self.runs
         self.runs -= runs if enough else 0
         return enough

@@ -13,7 +13,7 @@ from packenv.errors import ArgumentError, InputError
 from packenv.executors.local import ThisProcess
 from packenv.planning.goals import Goal
 from packenv.planning.lower_bounds.fewest_servers import Fewest, fewest_for
-from packenv.planning.plan import GAP, SECONDS, SEEDS, PlanLog, asking, run_kind, run_length, wanted_goals
+from packenv.planning.plan import GAP, SECONDS, SEEDS, PlanLog, asking, goals_for, run_kind, run_length
 from packenv.planning.plan_tables import ServerPlans
 from packenv.planning.search import NoneMeets, Plan, Search
 from packenv.planning.trials import AskRuns, Trial
@@ -41,7 +41,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class PlanRequest:
-    """What is to be planned."""
+    """A question to `plan`: workload, goals, policies, and how long to look."""
 
     workload: Workload
     goals: list[Goal]
@@ -115,8 +115,8 @@ def plan_request(
     *,
     mixed: bool = False,
 ) -> PlanRequest:
-    """What `plan` runs; the arguments are its own. `mixed`: servers of several kinds are meant to be there. Raises InputError."""
-    parsed_goals, length = wanted_goals(workload, goals, mixed=mixed), run_length(workload, slots)
+    """The request that `plan` runs, from its arguments. `mixed`: servers of several kinds are allowed. Raises InputError."""
+    parsed_goals, length = goals_for(workload, goals, mixed=mixed), run_length(workload, slots)
     if max_demand is not None and workload.jobs is None:
         raise ArgumentError("`max_demand` is for traces: the laws of a workload say what tasks there are")
     return PlanRequest(workload, parsed_goals, policies, seeds, length, draws, max_demand)

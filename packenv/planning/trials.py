@@ -16,8 +16,8 @@ from packenv.runs.statistics import DOUBT, UNKNOWN, Interval, interval, share_wi
 from packenv.workloads.workload import Workload
 
 
-class Seen(NamedTuple):
-    """What is taken of one run."""
+class RunValues(NamedTuple):
+    """The values that a plan keeps of one run."""
 
     values: list[float | None]  # of each goal
     verdict: Verdict
@@ -32,7 +32,7 @@ class Seen(NamedTuple):
         return self._asdict() | {"verdict": list(self.verdict), "delays": delays}
 
     @classmethod
-    def from_plain(cls, plain: Any) -> Seen:
+    def from_plain(cls, plain: Any) -> RunValues:
         """Read what `plain` made. ValueError, KeyError or TypeError for anything else."""
         delays = None if plain.get("delays") is None else Delays.from_plain(plain["delays"])
         return cls(**plain | {"verdict": Verdict(*plain["verdict"]), "delays": delays})
@@ -76,11 +76,11 @@ class AskRuns(Protocol):
     def __call__(self, runs: Sequence[Run], extract: Callable[[Workload, Result], Any]) -> list[Any]: ...
 
 
-def seen(workload: Workload, result: Result, goals: Sequence[Goal]) -> Seen:
+def run_values(workload: Workload, result: Result, goals: Sequence[Goal]) -> RunValues:
     """The `Extract` of a plan's runs."""
     delays = result.delays if any(goal.pooled is not None for goal in goals) else None
     values = [goal.value(result) for goal in goals]
-    return Seen(values, result.verdict, result.stopped, result.max_queue or 0, result.mean_queue, delays)
+    return RunValues(values, result.verdict, result.stopped, result.max_queue or 0, result.mean_queue, delays)
 
 
 def is_met(goal: Goal, values: Sequence[float | None], delays: Sequence[Delays] = (), doubt: float = DOUBT) -> bool | None:

@@ -48,8 +48,8 @@ def certainty(
         if jobs is None or block is None:
             numbers.append(search.least_near(servers, 1, [2 * search.seeds + draw], ask))
         else:
-            other = search.of(search.workload.with_(jobs=drawn_blocks(jobs, block, draw)))
-            numbers.append(other.least_near(servers, 1, [0], ask))
+            drawn = search.of(search.workload.with_(jobs=drawn_blocks(jobs, block, draw)))
+            numbers.append(drawn.least_near(servers, 1, [0], ask))
     return Certainty(tuple(sorted(numbers)), block)
 
 
@@ -80,11 +80,11 @@ def drawn_blocks(jobs: Jobs, block: int, seed: int) -> Jobs:
     starts = np.searchsorted(block_of[order], np.arange(count + 1))
     bits = np.random.Philox(key=seed).random_raw(count)
     chosen = ((bits >> np.uint64(11)) * 2.0**-53 * count).astype(np.int64)
-    taken = [order[starts[b] : starts[b + 1]] for b in chosen.tolist()]
-    rows = np.concatenate(taken)
+    blocks = [order[starts[b] : starts[b + 1]] for b in chosen.tolist()]
+    rows = np.concatenate(blocks)
     if len(rows) == 0:
         raise InputError("a draw of blocks has no task: the trace is nearly empty")
-    position = np.repeat(np.arange(count), [*map(len, taken)])
+    position = np.repeat(np.arange(count), [*map(len, blocks)])
     arrival: Ints = jobs.arrival[rows] - first + (position - block_of[rows]) * block
     sorted_ = np.argsort(arrival, kind="stable")
     rows, position, arrival = rows[sorted_], position[sorted_], arrival[sorted_]
@@ -115,8 +115,8 @@ def without_largest(search: Search, servers: int, limit: float, ask: AskRuns) ->
     kept = np.asarray((jobs.demand <= to_units(limit)).all(axis=1), np.bool_)
     if not kept.any():
         raise InputError("no task is as small as the limit on demands")
-    other = search.of(search.workload.with_(jobs=jobs.only(kept)))
-    least = other.least_near(servers, 1, other.seeds_of(range(search.seeds)), ask)
+    smaller = search.of(search.workload.with_(jobs=jobs.only(kept)))
+    least = smaller.least_near(servers, 1, smaller.seeds_of(range(search.seeds)), ask)
     work = jobs.demand * jobs.service[:, None].astype(np.float64)
     every = work.sum(axis=0)
     share = float((work[~kept].sum(axis=0)[every > 0] / every[every > 0]).max())
@@ -131,7 +131,7 @@ class Failure(NamedTuple):
     left: Trial  # without those that fail
 
     def change(self, n: int) -> list[float | None]:
-        """By how much the measure of goal n grows, seed by seed; None where a run has none."""
+        """The growth of goal n's measure, seed by seed; None where a run has none."""
         pairs = zip(self.whole.values[n], self.left.values[n], strict=False)  # of the seeds that both have
         return [None if whole is None or left is None else left - whole for whole, left in pairs]
 
@@ -158,9 +158,9 @@ def parse_failing(text: str, servers: int) -> tuple[int, ...]:
 def without_servers(workload: Workload, failing: Sequence[int]) -> Workload:
     """The same work on the other servers. Raises InputError if a task fits none of them."""
     capacity = np.delete(workload.servers.capacity, failing, axis=0)
-    kept = {} if workload.jobs is not None else {"rate": workload.rate}
+    rate = {} if workload.jobs is not None else {"rate": workload.rate}
     try:
-        return workload.with_(servers=Servers(capacity), **kept)
+        return workload.with_(servers=Servers(capacity), **rate)
     except InputError as problem:
         raise InputError(f"without these servers, {problem}") from None
 
@@ -190,7 +190,7 @@ def common_number(plans: Sequence[Plan]) -> int:
 
 
 def trial_at(search: Search, plan: Plan, servers: int, ask: AskRuns) -> Trial:
-    """The plan's own trial with so many servers, or one that is made now, on the seeds of its answer."""
+    """The plan's own trial with `servers` servers, or a new one on the seeds of its answer."""
     if plan.servers == servers:
         return plan.at
     first = search.seeds if plan.fresh else 0

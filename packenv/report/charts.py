@@ -157,7 +157,7 @@ class LineChart:
         for height, line in self.names():
             _write(axes, line.label, (last, height), (8, 0), ha="left", va="center", color=line.colour)
         leaving = [(line.x[int(np.argmax(np.asarray(line.y) > self.top))], line) for line in self.lines if self._leaves(line)]
-        for n, (where, line) in enumerate(sorted(leaving, key=lambda each: each[0])):
+        for n, (where, line) in enumerate(sorted(leaving, key=lambda pair: pair[0])):
             side = ((-8, 0), "right") if where - first > LATE * (last - first) else ((8, 0), "left")
             at = where, self.top * (0.97 - n * NEAR)
             _write(axes, line.leaving, at, side[0], 2 * LONGEST, ha=side[1], va="top", color=line.colour)
@@ -400,7 +400,7 @@ def _mark(axes: Any, x: float, y: float, shape: str, colour: str, filled: bool) 
 
 
 def _write(axes: Any, text: str, where: tuple[float, float], offset: tuple[int, int], most: int = LONGEST, **style: Any) -> None:
-    """A text so many points beside a place, with what it hides shining through."""
+    """A text beside a place, at an offset in points; lines behind it shine through."""
     behind = {"facecolor": PAPER, "alpha": 0.7, "edgecolor": "none", "pad": 0.5}
     axes.annotate(
         _short(text, most), where, offset, textcoords="offset points", annotation_clip=False, bbox=behind, zorder=2.5, **style

@@ -21,7 +21,7 @@ MOST_SCHEDULES = 4
 
 
 def comparison_page(comparison: Comparison, notices: Sequence[str]) -> Report:
-    """What `packenv evaluate --report` writes. `notices`: on policies."""
+    """The page that `packenv evaluate --report` writes. `notices`: on policies."""
     by_policy, workload, backlog = comparison.by_policy, comparison.workload, comparison.backlog
     speeds = [measure.heading for measure in MEASURES if measure.unit == SPEED]  # the same command gives the same page
     tables = [table.without(speeds) for table in tables_of(comparison)]
@@ -57,7 +57,7 @@ def _asked(comparison: Comparison) -> list[tuple[str, str]]:
 
 
 def _schedules(runs: Sequence[Result], workload: Workload) -> Image:
-    """Who ran where and when in these runs."""
+    """The schedules of these runs: which task ran where and when."""
     names = listed([run.policy for run in runs])
     finding = f"Each server's tasks over time under {names}, as high as what they need; above them the number of waiting tasks."
     return Image("Who ran where and when", finding, schedule_chart(runs, workload)._repr_png_())

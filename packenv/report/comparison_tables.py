@@ -19,7 +19,7 @@ COLOURS = {STABLE: "green", UNSTABLE: "red"}
 
 
 class Times(NamedTuple):
-    """In what times are shown: seconds, where the length of a slot is known, or slots."""
+    """The unit in which times are shown: seconds where the length of a slot is known, else slots."""
 
     slot_seconds: float | None
 
@@ -55,7 +55,7 @@ def tables_of(comparison: Comparison) -> list[Table]:
 
 
 def tables_shown(comparison: Comparison) -> list[str]:
-    """Those tables of measures that the runs have something for."""
+    """The names of the tables of measures for which the runs have values."""
     first = comparison.by_policy[0][0]
     jobs = [JOBS] if first.jobs is not None else []
     classes = [CLASSES] if jobs and comparison.cutoff is not None else []
@@ -80,13 +80,13 @@ def measures_table(name: str, title: str, summaries: Sequence[Record], times: Ti
         table.add(record["policy"], *cells)
     bounded = next((record for record in summaries if name == JOBS and record["completion_bound"] is not None), None)
     if bounded is not None:
-        bound = estimate(*(times.of(each["completion_bound"]) for each in (bounded, bounded["interval"])))
+        bound = estimate(*(times.of(part["completion_bound"]) for part in (bounded, bounded["interval"])))
         table.add(SHOWN_AS, *(bound if measure.key == COMPLETION else NONE for measure in measures), style="dim")
     return table
 
 
 def legend(comparison: Comparison) -> list[str]:
-    """What the marks mean that occur in the tables."""
+    """The meaning of the marks that occur in the tables."""
     summaries, tables = comparison.summaries, tables_shown(comparison)
     estimates = [measure.key for measure in MEASURES if measure.table in tables and measure.cell is estimate]
     marks = []

@@ -25,7 +25,7 @@ def judgment_page(judgments: Judgments, seeds: int) -> Report:
         Section("What is supported", _supported(judgments.judgments), tables=[table]),
         Section("The verdicts behind it", notes=[longer], tables=[*map(evidence_table, judgments)]),
     ]
-    played = {each.workload: each.played for each in judgments if each.played is not None and each.played.jobs is not None}
+    played = {case.workload: case.played for case in judgments if case.played is not None and case.played.jobs is not None}
     profiles = [profile_section(workload.at(0)) for workload in played.values()]
     policies = list(dict.fromkeys(judgment.policy for judgment in judgments))
     settings = [
@@ -51,7 +51,7 @@ def _most(judgment: Judgment, workloads: int) -> str:
 
 
 def _answer(judgments: Sequence[Judgment]) -> str:
-    """What the best policy supports on each workload, and which guarantees were broken."""
+    """The share that the best policy supports on each workload, and the guarantees that were broken."""
     sentences = []
     for name in dict.fromkeys(judgment.workload for judgment in judgments):
         best = max((judgment for judgment in judgments if judgment.workload == name), key=lambda judgment: judgment.low)

@@ -95,7 +95,7 @@ def _square(score: Score | None) -> Square:
 
 
 def _colours(groups: Sequence[Group], reference: str | None) -> dict[str, str]:
-    """By policy, the reference first."""
+    """The colour of each policy, the reference first."""
     references = [reference_of(contest, reference) for group in groups for contest in group.contests]
     named = dict.fromkeys([*references, *(policy for group in groups for policy in group.rows)])
     policies = [policy for policy in named if policy != BEST]

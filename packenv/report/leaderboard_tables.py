@@ -100,10 +100,10 @@ class Group(NamedTuple):
     def scores(self, policy: str) -> list[Score | None]:
         """One for each column; None where there are no runs."""
         pairs = zip(self.contests, self.rows[policy], strict=True)
-        return [Score(each, Column(c, m)) if each is not None and each.runs else None for c, each in pairs for m in c.measures]
+        return [Score(cell, Column(c, m)) if cell is not None and cell.runs else None for c, cell in pairs for m in c.measures]
 
     def bounds(self) -> tuple[str, list[tuple[Interval, Interval]]]:
-        """For whom the lower bounds hold, and by column the bound and its ratio to the reference; none if nothing is known."""
+        """The policies for which lower bounds hold, and by column the bound and its ratio to the reference, if any."""
         if not self.of_jobs:
             queue = self.contests[0].measures[0]
             values = [known_bound(column.contest.workload) if column.measure == queue else 0.0 for column in self.columns]
@@ -113,7 +113,7 @@ class Group(NamedTuple):
 
     def _completion(self, column: Column) -> tuple[Interval, Interval]:
         place = self.contests.index(column.contest)
-        bounded = next((each for row in self.rows.values() if (each := row[place]) is not None and each.bounds), None)
+        bounded = next((standing for row in self.rows.values() if (standing := row[place]) is not None and standing.bounds), None)
         if column.measure.key != COMPLETION or bounded is None:
             return UNKNOWN, UNKNOWN
         return column.in_unit(interval(bounded.bounds)), bounded.bound_ratio
@@ -128,11 +128,11 @@ class Group(NamedTuple):
 def groups_of(standings: Sequence[Standing]) -> list[Group]:
     """The standings by workload, in the order in which they come."""
     groups = []
-    for name in dict.fromkeys(each.contest.group for each in standings):
-        members = [each for each in standings if each.contest.group == name]
-        contests = list({id(each.contest): each.contest for each in members}.values())
-        by_place = {(id(each.contest), each.policy): each for each in members}
-        policies = dict.fromkeys(each.policy for each in members)
+    for name in dict.fromkeys(standing.contest.group for standing in standings):
+        members = [standing for standing in standings if standing.contest.group == name]
+        contests = list({id(standing.contest): standing.contest for standing in members}.values())
+        by_place = {(id(standing.contest), standing.policy): standing for standing in members}
+        policies = dict.fromkeys(standing.policy for standing in members)
         groups.append(Group(name, contests, {p: [by_place.get((id(c), p)) for c in contests] for p in policies}))
     return groups
 
@@ -155,7 +155,7 @@ def title_of(group: Group) -> str:
 
 def length_of(group: Group) -> str:
     """`16 seeds of 1,000,000 slots`, each length once; `16 tables of 200 jobs`."""
-    runs = [each.runs for row in group.rows.values() for each in row if each is not None and each.runs]
+    runs = [standing.runs for row in group.rows.values() for standing in row if standing is not None and standing.runs]
     seeds = max(map(len, runs), default=0)
     if group.of_jobs:
         table = group.contests[0].workload.jobs
@@ -180,7 +180,7 @@ def half_of(mean: Interval) -> float | None:
 
 def judgment_of(row: Sequence[Standing | None]) -> Judgment | None:
     """The judgment of a policy on the workload, whatever the load; None without one."""
-    return next((each.judgment for each in row if each is not None and each.judgment is not None), None)
+    return next((standing.judgment for standing in row if standing is not None and standing.judgment is not None), None)
 
 
 def supported(row: Sequence[Standing | None]) -> tuple[str, str, str]:
@@ -229,7 +229,7 @@ def matrix_scores(groups: Sequence[Group]) -> tuple[list[str], dict[str, list[Sc
 
 
 def ratios_of(rows: Mapping[str, Sequence[Score | None]], reference: str | None) -> str:
-    """What the ratios of a matrix are: `Ratios of mean queue to bf-js`."""
+    """The title of a matrix of ratios: `Ratios of mean queue to bf-js`."""
     of_jobs = sorted({score.column.contest.of_jobs for scores in rows.values() for score in scores if score is not None})
     names = " or ".join(("mean queue", "mean completion")[jobs] for jobs in of_jobs)
     return f"Ratios of {names} to {_divisor(of_jobs, reference)}"
@@ -270,7 +270,7 @@ def markdown(groups: Sequence[Group], reference: str | None) -> str:
 
 
 def legend(groups: Sequence[Group], reference: str | None) -> str:
-    """What the numbers of the tables are, and those marks that occur. `reference`: None for the usual."""
+    """The meaning of the tables' numbers, and of the marks that occur. `reference`: None for the usual."""
     scores = [score for group in groups for policy in group.rows for score in group.scores(policy) if score is not None]
     several = any(len(score.standing.runs) > 1 for score in scores)
     of_jobs = {score.column.contest.of_jobs for score in scores}
@@ -288,13 +288,13 @@ def legend(groups: Sequence[Group], reference: str | None) -> str:
 
 
 def _divisor(of_jobs: Sequence[bool], reference: str | None) -> str:
-    """By what ratios are divided on queues and on whole jobs, as far as there are any. `reference`: None for the usual."""
+    """The references of ratios, on queues and on whole jobs, as far as there are any. `reference`: None for the usual."""
     usual = dict.fromkeys("the best of the column" if jobs else REFERENCE for jobs in of_jobs)
     return " or ".join(usual) if reference is None else "the best of the column" if reference == BEST else reference
 
 
 def _marks(scores: Sequence[Score]) -> list[str]:
-    """What the marks of verdicts mean that occur."""
+    """The meaning of the marks of verdicts that occur."""
     kinds = {score.kind for score in scores}
     unstable = ["↑ unstable: the mean says how long the run was"] if UNSTABLE in kinds else []
     return [*unstable, *(["? not known to be stable"] if UNDECIDED in kinds else [])]

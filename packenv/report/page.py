@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 
 SIGNS = {"s": "■", "|": "│", "D": "◆", "X": "✚"}
-"""Of marks in a legend."""
+"""Signs for the marks of lines in a legend."""
 
 
 class Figure(NamedTuple):
@@ -48,11 +48,11 @@ class Section(NamedTuple):
 
 @dataclass(frozen=True)
 class Report:
-    """What a page says: the question, the answer, what was asked in detail, and the sections."""
+    """The content of a page: the question, the answer, the question in detail (`facts`), and the sections."""
 
     title: str
     answer: str
-    asked: Sequence[tuple[str, str]]
+    facts: Sequence[tuple[str, str]]
     sections: Sequence[Section]
     notes: Sequence[str] = field(default_factory=tuple)  # below the answer
 

@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 POINTS = 256  # of a queue over time, at most
 BINS = 240  # of an occupancy over time
 HIDES = 4.0
-"""A line that grows to so many times the highest of the others leaves the chart."""
+"""A line that grows to this multiple of the highest of the others leaves the chart."""
 
 ROOM = 1.3  # height of such a chart, in terms of the highest point that it must show
 QUANTILES = {"delay_p50": ("median", "|"), "delay_p95": ("95 %", "o"), "delay_p99": ("99 %", "D")}  # names, markers

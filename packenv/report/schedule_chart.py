@@ -69,10 +69,10 @@ def schedule_chart(
     height = min(max(0.32 * rows, 1.6), 9.0)
     figure = Picture(figsize=(11, 0.9 + len(views) * (height + 1.7)), layout="constrained")
     panels: Any = figure.subplots(2 * len(views), 1, sharex=True, squeeze=False, height_ratios=[1.0, height] * len(views))[:, 0]
-    sizes = Normalize(0, max(float((each.jobs.demand[:, resource] / capacity[:, resource].max()).max()) for each in views))
-    for n, each in enumerate(views):
-        _draw_queue(panels[2 * n], each, start, end, clock)
-        _draw_servers(panels[2 * n + 1], each, capacity, resource, start, end, clock, colour, sizes)
+    sizes = Normalize(0, max(float((view.jobs.demand[:, resource] / capacity[:, resource].max()).max()) for view in views))
+    for n, view in enumerate(views):
+        _draw_queue(panels[2 * n], view, start, end, clock)
+        _draw_servers(panels[2 * n + 1], view, capacity, resource, start, end, clock, colour, sizes)
     panels[0].set_xlim(start / clock.slots, end / clock.slots)
     panels[-1].set_xlabel("slot" if clock.unit == "slots" else clock.unit)
     plain_numbers(panels[-1].xaxis)
@@ -96,14 +96,14 @@ def _view_of(run: Result, workload: Workload) -> RunView:
 def _span(runs: Sequence[Result], views: Sequence[RunView], first: int | None, last: int | None) -> tuple[int, int]:
     """The slots that are drawn: those asked for, or as many as have MOST_TASKS tasks in each run."""
     longest = max(run.slots for run in runs)
-    few = all(len(each.served.start) <= MOST_TASKS for each in views)
+    few = all(len(view.served.start) <= MOST_TASKS for view in views)
     start = first if first is not None else 0 if few else max(run.warmup for run in runs)
     end = longest if last is None else min(last, longest)
     if not 0 <= start < end:
         raise InputError(f"first and last must be slots of the run, one before the other: not {first} and {last}")
     if last is None:
-        for each in views:
-            later = np.sort(each.served.start[each.served.end > start])
+        for view in views:
+            later = np.sort(view.served.start[view.served.end > start])
             if len(later) > MOST_TASKS:
                 end = min(end, max(int(later[MOST_TASKS]), start + 1))
     return start, end
@@ -132,10 +132,10 @@ def _draw_queue(axes: Any, view: RunView, start: int, end: int, clock: Clock) ->
     change = np.zeros(len(slot), np.int64)
     np.add.at(change, place, np.repeat([1, -1], [len(ready), len(began)]))
     queue = np.cumsum(change)
-    seen = (slot > start) & (slot < end)
+    inside = (slot > start) & (slot < end)
     before = queue[slot <= start][-1] if (slot <= start).any() else 0
-    when = np.concatenate([[start], slot[seen], [end]]) / clock.slots
-    waiting = np.concatenate([[before], queue[seen], queue[seen][-1:] if seen.any() else [before]])
+    when = np.concatenate([[start], slot[inside], [end]]) / clock.slots
+    waiting = np.concatenate([[before], queue[inside], queue[inside][-1:] if inside.any() else [before]])
     axes.fill_between(when, waiting, step="post", color=GREY, alpha=0.35, linewidth=0)
     axes.step(when, waiting, where="post", color=GREY, linewidth=1)
     axes.set_ylim(0, max(1.15 * float(waiting.max()), 1))
@@ -216,22 +216,22 @@ def stacked(start: Ints, end: Ints, demand: Ints, capacity: int) -> list[list[tu
                 insort(free, piece)
             free = _merged(free, capacity)
             continue
-        left = int(demand[k])
-        whole = next((gap for gap in free if gap[1] <= capacity and gap[1] - gap[0] >= left), None)
+        missing = int(demand[k])
+        whole = next((gap for gap in free if gap[1] <= capacity and gap[1] - gap[0] >= missing), None)
         for low, high in [whole] if whole is not None else [*free]:
-            taken = min(left, high - low)
-            places[k].append((low, low + taken))
+            height = min(missing, high - low)
+            places[k].append((low, low + height))
             free.remove((low, high))
-            if taken < high - low:
-                insort(free, (low + taken, high))
-            left -= taken
-            if left == 0:
+            if height < high - low:
+                insort(free, (low + height, high))
+            missing -= height
+            if missing == 0:
                 break
     return places
 
 
 def _merged(gaps: list[tuple[int, int]], capacity: int) -> list[tuple[int, int]]:
-    """The same gaps, neighbours as one, but for what lies above the capacity."""
+    """The same gaps, with neighbours merged, except above the capacity."""
     joined = gaps[:1]
     for low, high in gaps[1:]:
         if low == joined[-1][1] != capacity:

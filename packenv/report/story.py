@@ -40,8 +40,8 @@ def _best(groups: Sequence[Sequence[Result]]) -> str:
     queues = [(runs[0].policy, [run.mean_queue for run in runs]) for runs in groups]
     if any(value is None for _, values in queues for value in values) or len({len(values) for _, values in queues}) > 1:
         return ""
-    (best, shortest), (other, next_shortest), *_ = sorted(queues, key=lambda pair: sum(value or 0.0 for value in pair[1]))
+    (best, shortest), (second, next_shortest), *_ = sorted(queues, key=lambda pair: sum(value or 0.0 for value in pair[1]))
     ratio = ratio_of_means(shortest, next_shortest)
     if ratio.mean is None or ratio.high is None or not certainly_below(ratio, 0.995):
         return ""
-    return f", {best} with {100 * (1 - ratio.mean):.0f} % fewer tasks waiting than {other}"
+    return f", {best} with {100 * (1 - ratio.mean):.0f} % fewer tasks waiting than {second}"

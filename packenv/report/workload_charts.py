@@ -47,7 +47,7 @@ def profile_section(workload: Workload) -> Section | None:
 
 
 def resource_names(workload: Workload) -> tuple[str, ...]:
-    """Those of a trace, or numbers."""
+    """The names of a trace's resources, or numbers."""
     return tuple(workload.resources or (f"resource {r}" for r in range(workload.D)))
 
 

@@ -29,7 +29,7 @@ class Delays(NamedTuple):
 
     @classmethod
     def together(cls, runs: Sequence[Delays]) -> Delays:
-        """Those of several runs."""
+        """The delays of several runs together."""
         slots, place = np.unique(np.concatenate([run.slots for run in runs]), return_inverse=True)
         tasks = np.zeros(len(slots), np.int64)
         np.add.at(tasks, place, np.concatenate([run.tasks for run in runs]))
@@ -51,7 +51,7 @@ class Delays(NamedTuple):
         return int(self.tasks[: np.searchsorted(self.slots, slots, side="right")].sum())
 
     def coarser(self, bits: int) -> Delays:
-        """Delays rounded to so many binary digits: those below 2^bits slots stay as they are."""
+        """Delays rounded to `bits` binary digits: those below 2^bits slots stay as they are."""
         step = 2.0 ** np.maximum(np.frexp(self.slots)[1] - bits, 0)
         return Delays.together([Delays(np.rint(self.slots / step) * step, self.tasks)])
 

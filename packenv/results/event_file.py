@@ -73,21 +73,21 @@ class EventFile:
         self._string("custom_scalars__config__", layout.SerializeToString(), [], "custom_scalars", b"")
 
     def hyperparameters(self, values: Mapping[str, float | str], measured: Mapping[str, float], step: int) -> None:
-        """What the run was started with, beside what it measured, for TensorBoard's table of runs."""
+        """The settings of the run beside what it measured, for TensorBoard's table of runs."""
         from tensorboard.plugins.hparams import api_pb2, metadata, plugin_data_pb2
 
-        started, known = plugin_data_pb2.SessionStartInfo(), []
+        started, infos = plugin_data_pb2.SessionStartInfo(), []
         for name, value in values.items():
             if isinstance(value, str):
                 started.hparams[name].string_value = value
-                known.append(api_pb2.HParamInfo(name=name, type=api_pb2.DATA_TYPE_STRING))
+                infos.append(api_pb2.HParamInfo(name=name, type=api_pb2.DATA_TYPE_STRING))
             else:
                 started.hparams[name].number_value = value
-                known.append(api_pb2.HParamInfo(name=name, type=api_pb2.DATA_TYPE_FLOAT64))
+                infos.append(api_pb2.HParamInfo(name=name, type=api_pb2.DATA_TYPE_FLOAT64))
         metrics = [api_pb2.MetricInfo(name=api_pb2.MetricName(tag=name)) for name in measured]
         ended = plugin_data_pb2.SessionEndInfo(status=api_pb2.STATUS_SUCCESS)
         for tag, content in (
-            (metadata.EXPERIMENT_TAG, {"experiment": api_pb2.Experiment(hparam_infos=known, metric_infos=metrics)}),
+            (metadata.EXPERIMENT_TAG, {"experiment": api_pb2.Experiment(hparam_infos=infos, metric_infos=metrics)}),
             (metadata.SESSION_START_INFO_TAG, {"session_start_info": started}),
             (metadata.SESSION_END_INFO_TAG, {"session_end_info": ended}),
         ):

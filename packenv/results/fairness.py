@@ -32,10 +32,10 @@ def missing_shares(jobs: Jobs, schedule: Schedule, capacity: Ints) -> tuple[floa
     owner = owner_numbers(jobs)
     rows = np.arange(len(jobs))
     eligible = eligible_slots(jobs, schedule)
-    came, started = rows[eligible >= 0], rows[schedule.start >= 0]
-    slot = np.concatenate([eligible[came], schedule.start[started], schedule.end[started]])
-    row = np.concatenate([came, started, started])
-    kinds = np.repeat([0, 1, 2], [len(came), len(started), len(started)])  # becomes eligible, starts, leaves
+    ready, started = rows[eligible >= 0], rows[schedule.start >= 0]
+    slot = np.concatenate([eligible[ready], schedule.start[started], schedule.end[started]])
+    row = np.concatenate([ready, started, started])
+    kinds = np.repeat([0, 1, 2], [len(ready), len(started), len(started)])  # becomes eligible, starts, leaves
     waits, holds = np.array([1, -1, 0])[kinds], np.array([0, 1, -1])[kinds]
     total = capacity.sum(axis=0)
     share = jobs.demand / np.where(total > 0, total, 1)

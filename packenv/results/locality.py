@@ -109,10 +109,10 @@ def time_with_room(held: InService, demand: Ints, capacity: Ints) -> tuple[Ints,
     last = int(held.end.max(initial=0)) + 1
     server = np.concatenate([np.arange(len(capacity)), held.server, held.server])
     slot = np.concatenate([np.full(len(capacity), -1), held.start, held.end])
-    taken = np.concatenate([np.zeros_like(capacity), held.demand, -held.demand])
+    used = np.concatenate([np.zeros_like(capacity), held.demand, -held.demand])
     order = np.lexsort((slot, server))
     server, slot = server[order], slot[order]
-    free = capacity[server] - _running_sums(taken[order], server)
+    free = capacity[server] - _running_sums(used[order], server)
     settled = np.append((np.diff(server) != 0) | (np.diff(slot) != 0), True)  # the last change of a server in a slot
     server, slot, room = server[settled], slot[settled], (free[settled] >= demand).all(axis=1)
     first = np.diff(server, prepend=-1) != 0

@@ -26,7 +26,7 @@ class InService(NamedTuple):
 
 
 def in_service(jobs: Jobs, schedule: Schedule, network: Network | None) -> InService:
-    """Of every row that started its demand; of one that read over the network also what that took on both servers."""
+    """The demand of every row that started; for one that read over the network also what that took on both servers."""
     rows = np.flatnonzero(schedule.start >= 0)
     tasks = InService(schedule.server[rows].astype(np.int64), schedule.start[rows], schedule.end[rows], jobs.demand[rows])
     if schedule.source is None or network is None:

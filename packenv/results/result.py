@@ -122,7 +122,7 @@ class Result:
 
         `delays` is a list of the delays that occurred, in slots, and a list of how many tasks had each.
         """
-        plain = {each.name: getattr(self, each.name) for each in fields(self)}
+        plain = {item.name: getattr(self, item.name) for item in fields(self)}
         for name in ("played", "schedule", "jobs", "data"):
             del plain[name]
         plain |= {"verdict": str(self.verdict), "confidence": self.verdict.confidence, "utilisation": list(self.utilisation)}
@@ -168,11 +168,11 @@ class Result:
             return schedule_chart([self], self._workload(workload), **options)
         return runs_chart([[self]], self._workload(workload), **options)
 
-    def _workload(self, given: Workload | None) -> Workload:
-        found = given or self.played
-        if found is None:
+    def _workload(self, workload: Workload | None) -> Workload:
+        workload = workload or self.played
+        if workload is None:
             raise InputError(f"the result of {self.policy} comes from another process: say which workload was run (workload=…)")
-        return found
+        return workload
 
     def _need_schedule(self) -> None:
         if self.schedule is None:

@@ -21,7 +21,7 @@ from packenv.runs.statistics import Interval, interval, ratio_of_means
 from packenv.workloads.workload import INTENSITIES
 
 SEEDS = range(1_000_000, 1_000_008)
-"""Those that no training is likely to meet: jobs of training are of seeds from 0 on."""
+"""Seeds that no training is likely to meet: jobs of training are of seeds from 0 on."""
 
 Choose = Callable[[Any, NDArray[np.int8]], NDArray[np.int64]]
 """From the observations and masks (E, A) of all rows to their actions (E,)."""
@@ -128,8 +128,8 @@ def chooser(agent: Any, deterministic: bool = True) -> Choose:
         function: Choose = agent
         return function
     if "action_masks" in inspect.signature(predict).parameters:
-        return lambda seen, masks: predict(seen, action_masks=masks.astype(bool), deterministic=deterministic)[0]
-    return lambda seen, masks: predict(seen, deterministic=deterministic)[0]
+        return lambda observation, masks: predict(observation, action_masks=masks.astype(bool), deterministic=deterministic)[0]
+    return lambda observation, masks: predict(observation, deterministic=deterministic)[0]
 
 
 def played(
@@ -137,9 +137,9 @@ def played(
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """(E,) the mean queue over `slots` of each row's first episode, or the sum of its completion times; which were cut."""
     scores, completion, cut = np.full(len(seeds), np.nan), np.zeros(len(seeds)), np.zeros(len(seeds), bool)
-    seen, info = envs.reset(seed=[int(seed) for seed in seeds])
+    observation, info = envs.reset(seed=[int(seed) for seed in seeds])
     while np.isnan(scores).any():
-        seen, reward, terminated, truncated, info = envs.step(np.asarray(choose(seen, info["action_mask"])))
+        observation, reward, terminated, truncated, info = envs.step(np.asarray(choose(observation, info["action_mask"])))
         completion -= reward
         first = (terminated | truncated) & np.isnan(scores)
         spread = np.where(terminated, info["slot"] / slots, 1.0)  # of a table that is done, nothing waits later

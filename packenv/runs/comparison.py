@@ -76,7 +76,7 @@ def evaluation(
     schedule: bool = False,
     jobs_schedule: bool = False,
 ) -> Evaluation:
-    """What `evaluate` compares; the arguments are its own. `jobs_schedule`: runs of tables keep their schedules.
+    """The checked runs that `evaluate` compares, from its arguments. `jobs_schedule`: runs of tables keep their schedules.
 
     Raises InputError.
     """
@@ -199,13 +199,13 @@ class Comparison:
 
     @property
     def remarks(self) -> list[str]:
-        """What policies say of their first runs."""
+        """The remarks of policies on their first runs."""
         return [f"{run.policy}: {run.remark} (seed {run.seed})" for run in (runs[0] for runs in self.by_policy) if run.remark]
 
     @property
     def stopped(self) -> list[str]:
         """Which runs were stopped before their end."""
-        return [f"{each['policy']}: stopped, {each['stopped']}" for each in self.summaries if each["stopped"]]
+        return [f"{summary['policy']}: stopped, {summary['stopped']}" for summary in self.summaries if summary["stopped"]]
 
     def ratio(self, policy: Any, other: Any, measure: str = "mean_queue") -> Interval:
         """The mean of a measure under `policy` over that under `other`, paired seed by seed, with its 95 % interval.
@@ -277,9 +277,9 @@ class Comparison:
         from packenv.runs.text import estimate
 
         facts = []
-        for each in self.summaries:
-            queue = estimate(each["mean_queue"], each["interval"]["mean_queue"])
-            facts.append((each["policy"], f"{each['verdict']}, mean queue {queue}"))
+        for summary in self.summaries:
+            queue = estimate(summary["mean_queue"], summary["interval"]["mean_queue"])
+            facts.append((summary["policy"], f"{summary['verdict']}, mean queue {queue}"))
         return facts_text(self._title, facts)
 
     def _repr_html_(self) -> str:

@@ -39,7 +39,7 @@ class Contest:
 
     @property
     def measures(self) -> list[Measure]:
-        """What policies are compared by."""
+        """The measures by which policies are compared."""
         return ranked_measures(JOBS if self.of_jobs else QUEUE)
 
     @property
@@ -103,8 +103,8 @@ def title_of(workload: Workload, speedup: str = "1") -> tuple[str, str]:
     group = workload.name if workload.servers == usual else f"{workload.name}, {counted(len(workload.servers), 'server')}"
     if workload.given is None:
         return group, "" if speedup == "1" else f"β = {speedup}"
-    how, value = workload.given
-    return group, f"{value:g}" if how == "intensity" else f"{how} {value:g}"
+    key, value = workload.given
+    return group, f"{value:g}" if key == "intensity" else f"{key} {value:g}"
 
 
 def _settings(written: str, text: str) -> dict[str, str]:

@@ -26,7 +26,7 @@ def keys_of(runs: Sequence[Run], extract_module: str = measured.__module__) -> l
     """
     workloads = {id(run.workload): run for run in runs}
     policies = {id(run.policy): run.policy for run in runs}
-    of_workload = {key: digest_of_workload(run.made()) for key, run in workloads.items()}
+    of_workload = {key: digest_of_workload(run.loaded()) for key, run in workloads.items()}
     of_policy = {key: digest_of_policy(policy) for key, policy in policies.items()}
     code = key_of([Run.__module__, extract_module], base(), loaded=False)
     return [

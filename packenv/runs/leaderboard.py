@@ -50,7 +50,7 @@ BEST = "best"
 
 KINDS = ("ratios", "matrix")
 JOB_POLICIES = ("tetris", "tetris:m=0,f=0", "srpt", "drf", "bf-js")
-"""Those compared on tables of whole jobs if none are named."""
+"""The policies that are compared on tables of whole jobs if none are named."""
 
 
 class Entry(NamedTuple):
@@ -84,7 +84,7 @@ class Standing:
         return [run.values[measure.key] for run in self.runs]
 
     def mean(self, measure: Measure) -> Interval:
-        """Of whole jobs unknown unless all of them ended with every seed."""
+        """The mean of a measure; of whole jobs unknown unless all of them ended with every seed."""
         values = self.values(measure)
         return UNKNOWN if measure.every and None in values else interval(values)
 
@@ -116,21 +116,21 @@ class Leaderboard:
     def refusals(self) -> list[str]:
         """A line for each reason why a policy does not compete somewhere."""
         lines = []
-        for policy, problem in dict.fromkeys((each.policy, each.refused) for each in self.standings if each.refused):
-            standings = [each for each in self.standings if (each.policy, each.refused) == (policy, problem)]
-            lines.append(f"{policy} does not compete on {', '.join(each.contest.name for each in standings)}: {problem}")
+        for policy, problem in dict.fromkeys((entry.policy, entry.refused) for entry in self.standings if entry.refused):
+            standings = [entry for entry in self.standings if (entry.policy, entry.refused) == (policy, problem)]
+            lines.append(f"{policy} does not compete on {', '.join(entry.contest.name for entry in standings)}: {problem}")
         return lines
 
     def judged(self, options: RunOptions, log: RunLog) -> Leaderboard:
         """The same with judgments: one of each policy on each workload, for all loads."""
-        random = [each for each in self.standings if each.runs and not each.contest.of_jobs]
-        firsts = {(each.contest.group, each.policy): each for each in reversed(random)}
+        random = [entry for entry in self.standings if entry.runs and not entry.contest.of_jobs]
+        firsts = {(entry.contest.group, entry.policy): entry for entry in reversed(random)}
         cases = [(first.contest.workload, first.policy) for first in firsts.values()]
         judgments: dict[tuple[str, str], Judgment | None] = {}
         if cases:
             of_cases = judge_all(cases, options, log, seeds=JUDGE_SEEDS, width=JUDGE_WIDTH)
             judgments = dict(zip(firsts, of_cases, strict=True))
-        standings = [replace(each, judgment=judgments.get((each.contest.group, each.policy))) for each in self.standings]
+        standings = [replace(entry, judgment=judgments.get((entry.contest.group, entry.policy))) for entry in self.standings]
         return replace(self, standings=tuple(standings))
 
     def table(self) -> Tables:
@@ -191,7 +191,7 @@ class Leaderboard:
 
 @dataclass(frozen=True)
 class Competition:
-    """What `leaderboard` runs."""
+    """The checked contests that `leaderboard` runs."""
 
     entries: Sequence[Entry]
     reference: str | None
@@ -207,7 +207,7 @@ class Competition:
         runs = [runs_of_entry(entry, self.seeds, self.warmup) for entry in self.entries]
         keys_left = iter(keys_of([run for of_entry in runs for run in of_entry]))
         keys = [[next(keys_left) for _ in of_entry] for of_entry in runs]
-        logged = [[key in log.known for key in of_entry] for of_entry in keys]
+        logged = [[key in log.values for key in of_entry] for of_entry in keys]
         refusals = [None if all(entry) else problem_of(first) for (first, *_), entry in zip(runs, logged, strict=True)]
         playable = [[] if problem else of_entry for of_entry, problem in zip(runs, refusals, strict=True)]
         missing = sum(entry.count(False) for entry, problem in zip(logged, refusals, strict=True) if not problem)
@@ -218,7 +218,7 @@ class Competition:
             log.complete([run for of_entry in playable for run in of_entry], runner, "leaderboard")
         standings = []
         for entry, of_entry, problem in zip(self.entries, keys, refusals, strict=True):
-            finished = tuple(log.known[key] for key in of_entry if key in log.known)
+            finished = tuple(log.values[key] for key in of_entry if key in log.values)
             failed = problem is None and len(finished) < len(of_entry)
             refused = "runs failed (above)" if failed else problem
             standings.append(Standing(*entry, runs=() if refused else finished, refused=refused, failed=failed))
@@ -234,7 +234,7 @@ def competition(
     warmup: int | None,
     everywhere: bool = False,
 ) -> Competition:
-    """What `leaderboard` runs; the arguments are its own. `everywhere`: agents compete away from home too. Raises InputError."""
+    """The contests that `leaderboard` runs, checked. `everywhere`: agents compete away from home too. Raises InputError."""
     contests = contests_of(workloads, slots, warmup)
     if reference == BEST and not all(contest.of_jobs for contest in contests):
         why = "by mean queue an unstable policy may be best in a short run"
@@ -333,7 +333,7 @@ def problem_of(run: Run) -> str | None:
     """Why the workload is bad input for the policy, if it is, from a run of one slot."""
     try:
         with announce_if_slow(f"preparing {run.policy}"):
-            simulate(run.made(), run.policy, slots=1, warmup=0)
+            simulate(run.loaded(), run.policy, slots=1, warmup=0)
     except InputError as error:
         return str(error)
     return None
@@ -342,12 +342,12 @@ def problem_of(run: Run) -> str | None:
 def with_bounds(standings: Sequence[Standing]) -> list[Standing]:
     """Add to those on tables of whole jobs, seed by seed, the bound on the mean completion time."""
     bounds: dict[int, tuple[float, ...]] = {}
-    for contest in {id(each.contest): each.contest for each in standings}.values():
-        runs = max((each.runs for each in standings if each.contest is contest), key=len)
+    for contest in {id(standing.contest): standing.contest for standing in standings}.values():
+        runs = max((standing.runs for standing in standings if standing.contest is contest), key=len)
         if contest.of_jobs and runs:
             with announce_if_slow(f"bounding the completion times of {contest.name}"):
                 bounds[id(contest)] = tuple(completion_bound(contest.workload.at(run.seed)).mean for run in runs)
-    return [replace(each, bounds=bounds.get(id(each.contest), ())) for each in standings]
+    return [replace(standing, bounds=bounds.get(id(standing.contest), ())) for standing in standings]
 
 
 def with_ratios(standings: Sequence[Standing], reference: str | None = None) -> list[Standing]:
@@ -356,7 +356,7 @@ def with_ratios(standings: Sequence[Standing], reference: str | None = None) -> 
     for standing in standings:
         ratios, references, bound = {}, {}, UNKNOWN
         for measure in standing.contest.measures:
-            rivals = [each for each in standings if each.contest is standing.contest]
+            rivals = [rival for rival in standings if rival.contest is standing.contest]
             against = reference_standing(rivals, measure, reference)
             if against is None:
                 continue
@@ -370,11 +370,11 @@ def with_ratios(standings: Sequence[Standing], reference: str | None = None) -> 
 
 
 def reference_standing(standings: Sequence[Standing], measure: Measure, reference: str | None) -> Standing | None:
-    """That of the reference among those of one contest; None if the best is asked for, and none has a mean."""
+    """The standing of the reference in one contest; None if the best is asked for, and none has a mean."""
     name = reference_of(standings[0].contest, reference)
     if name != BEST:
-        return next(each for each in standings if each.policy == name)
-    means = [(mean, n) for n, each in enumerate(standings) if (mean := each.mean(measure).mean) is not None]
+        return next(standing for standing in standings if standing.policy == name)
+    means = [(mean, n) for n, standing in enumerate(standings) if (mean := standing.mean(measure).mean) is not None]
     sign = -1 if measure.better == MORE else 1
     return standings[min((sign * mean, n) for mean, n in means)[1]] if means else None
 

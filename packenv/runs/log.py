@@ -36,7 +36,7 @@ class RunLog:
 
     def __init__(self, path: str | Path | None) -> None:
         self.path = None if path is None else Path(path)
-        self.known: dict[str, Any] = {}
+        self.values: dict[str, Any] = {}
         self.lock = threading.Lock()
         if self.path is not None and self.path.exists():
             if not self.path.is_file():
@@ -66,13 +66,13 @@ class RunLog:
             if not isinstance(key, str) or len(entry) != 2:
                 raise ValueError(line)
             if self.kind in entry:
-                self.known[key] = self.read(entry[self.kind])
+                self.values[key] = self.read(entry[self.kind])
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise InputError(f"{where}: not a run's outcome") from None
 
     @property
     def extract(self) -> Extract:
-        """What is taken of a run; it has a method `plain`, whose value `read` understands."""
+        """The function that takes a value from a run; the value has a method `plain`, whose result `read` understands."""
         return measured_of
 
     def read(self, plain: Any) -> Any:
@@ -86,7 +86,7 @@ class RunLog:
     def keep(self, key: str, value: Any) -> None:
         """Add a run."""
         with self.lock:
-            self.known[key] = value
+            self.values[key] = value
             if self.path is not None:
                 try:
                     _append(self.path, (json.dumps({"run": key, self.kind: value.plain()}) + "\n").encode())
@@ -98,12 +98,12 @@ class RunLog:
     def complete(self, runs: Sequence[Run], runner: Runner, name: str | None = None) -> list[Any]:
         """All runs, in order: those from the log, and the others made now and kept as each ends."""
         keys = self.keys(runs)
-        missing = {key: run for key, run in zip(keys, runs, strict=True) if key not in self.known}
+        missing = {key: run for key, run in zip(keys, runs, strict=True) if key not in self.values}
         keys_missing = [*missing]
         if missing:
             for n, value in runner.each([*missing.values()], self.extract, name):
                 self.keep(keys_missing[n], value)
-        return [self.known[key] for key in keys]
+        return [self.values[key] for key in keys]
 
 
 def measured_of(workload: Workload, result: Result) -> Measured:

@@ -85,8 +85,8 @@ def judge(  # type: ignore[misc]  # the signatures above leave out what does not
     what a run raises.
     """
     several = isinstance(workload, list) or isinstance(policy, list)
-    workloads = [find_workload(each) for each in (workload if isinstance(workload, list) else [workload])]
-    cases = [(each, name) for each in workloads for name in (policy if isinstance(policy, list) else [policy])]
+    workloads = [find_workload(item) for item in (workload if isinstance(workload, list) else [workload])]
+    cases = [(item, name) for item in workloads for name in (policy if isinstance(policy, list) else [policy])]
     settings: dict[str, Any] = {"seeds": seeds, "width": width, "tasks": tasks, "progress": progress}
     if executor is not None or log is not None:
         with Runner(executor=executor or ThisProcess(), fail_fast=True) as runner:
@@ -141,7 +141,7 @@ class JudgeRuns:
 
     def __call__(self, runs: Sequence[stability.PlannedRun]) -> list[stability.RunOutcome]:
         measured = self.log.complete([*map(run_of, runs)], self.runner)
-        return [stability.RunOutcome(each.verdict, each.values["mean_queue"] or 0.0) for each in measured]
+        return [stability.RunOutcome(run.verdict, run.values["mean_queue"] or 0.0) for run in measured]
 
 
 def run_of(run: stability.PlannedRun) -> Run:

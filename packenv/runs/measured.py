@@ -54,12 +54,12 @@ class Measured(NamedTuple):
 
 
 def kept_measures() -> list[Measure]:
-    """Those that are kept of a run."""
+    """The measures that are kept of a run."""
     return [measure for measure in MEASURES if measure.scalar]
 
 
 def measured(result: Result, workload: Workload | None = None) -> Measured:
-    """What is kept of a result. `workload`: what was run, where the result is from another process."""
+    """The measures of a result. `workload`: the one that was run, where the result is from another process."""
     bins = result.trajectory
     # Bins double as a run goes on, and are merged in powers of two here: those of runs of any lengths fit together.
     together = 1 << max(0, (-(-len(bins.queue) // POINTS) - 1)).bit_length()

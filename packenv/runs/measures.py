@@ -38,7 +38,7 @@ MOMENTS = 100  # at which progress is looked at
 MOST_TASKS, MOST_JOBS = 50_000, 2_000  # of a table whose completion times are bounded: about half a second
 
 Value = float | None | list[float | None]
-"""Of a run; a list has a value for each resource."""
+"""The value of a measure in a run; a list has one for each resource."""
 
 Record = dict[str, Any]
 
@@ -302,12 +302,12 @@ MEASURES: list[Measure] = [
     _of_data("no_room", "no room", SLOTS, LESS, lambda data: _mean(data.no_room), spare=15,
              meaning="what they waited while none had"),
 ]  # fmt: skip
-"""In the order of records and of columns."""
+"""All measures, in the order of records and of columns."""
 
 
 def ranked_measures(table: str) -> list[Measure]:
-    """Those by which a leaderboard compares policies, QUEUE of streams and JOBS of tables of whole jobs, in their places."""
-    return sorted((measure for measure in MEASURES if measure.ranked and measure.table == table), key=lambda each: each.ranked)
+    """The measures of a leaderboard in their places: those of QUEUE for streams, of JOBS for tables of whole jobs."""
+    return sorted((row for row in MEASURES if row.ranked and row.table == table), key=lambda row: row.ranked)
 
 
 def measured_values(run: Result, same: SameJobs) -> dict[str, Value]:
@@ -348,5 +348,5 @@ def flat(record: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]
             yield from flat(value, f"{above}{key}.")
         elif not isinstance(value, (list, tuple)):
             yield f"{above}{key}", value
-        elif not any(isinstance(each, (Mapping, list, tuple)) for each in value):
-            yield from flat({str(n): each for n, each in enumerate(value)}, f"{above}{key}.")
+        elif not any(isinstance(item, (Mapping, list, tuple)) for item in value):
+            yield from flat({str(n): item for n, item in enumerate(value)}, f"{above}{key}.")

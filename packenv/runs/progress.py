@@ -1,4 +1,4 @@
-"""What people see while something takes long: a line or a bar on standard error."""
+"""Progress for people while something takes long: a line or a bar on standard error."""
 
 from __future__ import annotations
 

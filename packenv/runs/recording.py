@@ -32,7 +32,7 @@ Choose = Callable[[Any, dict[str, Any]], int]
 
 
 class Recorded(NamedTuple):
-    """What a dataset has."""
+    """Counts and scores of a dataset."""
 
     episodes: int
     steps: int
@@ -119,7 +119,7 @@ def film(env: gymnasium.Env[Any, Any], policy: str, path: str | Path, seed: int 
     if env.render_mode != "rgb_array":
         raise InputError('a film needs an environment made with render_mode="rgb_array"')
     choose = chooser(env, policy)
-    seen, info = env.reset(seed=seed)
+    observation, info = env.reset(seed=seed)
     pictures: list[Any] = []
     apart, due, steps, over = 1, 0, 0, False  # slots between pictures, the slot of the next one
     while True:
@@ -130,7 +130,7 @@ def film(env: gymnasium.Env[Any, Any], policy: str, path: str | Path, seed: int 
             pictures, apart = pictures[::2], 2 * apart
         if over:
             break
-        seen, _, terminated, truncated, info = env.step(choose(seen, {**info, "steps": steps}))
+        observation, _, terminated, truncated, info = env.step(choose(observation, {**info, "steps": steps}))
         steps, over = steps + 1, terminated or truncated
     with atomic_path(path) as temporary:
         lasts = [FRAME_MS] * (len(pictures) - 1) + [LAST_MS]
@@ -158,14 +158,14 @@ def check_name(folder: Path) -> None:
 
 
 def chooser(env: gymnasium.Env[Any, Any], policy: str) -> Choose:
-    """What chooses the actions of a policy. Raises InputError for an unknown one, and one that cannot play the environment."""
+    """The function that chooses a policy's actions. Raises InputError for one that is unknown or cannot play the environment."""
     if policy != RANDOM:
         agent = PolicyAgent(policy, env)
-        return lambda seen, info: int(agent.predict(seen)[0])
+        return lambda observation, info: int(agent.predict(observation)[0])
     return _random_valid
 
 
-def _random_valid(seen: Any, info: dict[str, Any]) -> int:
+def _random_valid(observation: Any, info: dict[str, Any]) -> int:
     """The same one in the same step of an episode of the same seed."""
     rng = np.random.default_rng((info["seed"], info["steps"]))
     return int(rng.choice(np.flatnonzero(info["action_mask"])))
@@ -173,20 +173,20 @@ def _random_valid(seen: Any, info: dict[str, Any]) -> int:
 
 def play(env: gymnasium.Env[Any, Any], choose: Choose, seed: int) -> Episode:
     """The episode of this seed."""
-    seen, info = env.reset(seed=seed)
-    observations, infos = [seen], [info]
+    observation, info = env.reset(seed=seed)
+    observations, infos = [observation], [info]
     actions: list[int] = []
     rewards: list[float] = []
     terminated = truncated = False
     while not (terminated or truncated):
-        actions.append(choose(seen, {**info, "steps": len(actions)}))
-        seen, reward, terminated, truncated, info = env.step(actions[-1])
-        observations.append(seen)
+        actions.append(choose(observation, {**info, "steps": len(actions)}))
+        observation, reward, terminated, truncated, info = env.step(actions[-1])
+        observations.append(observation)
         infos.append(info)
         rewards.append(float(reward))
     return Episode(
         seed,
-        stacked(observations) if isinstance(seen, dict) else np.stack(observations),
+        stacked(observations) if isinstance(observation, dict) else np.stack(observations),
         np.array(actions, np.int64),
         np.array(rewards, np.float64),
         terminated,

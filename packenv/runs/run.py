@@ -28,12 +28,12 @@ class Run:
     options: dict[str, Any] = field(default_factory=dict)  # of packenv.simulate
 
     def title(self) -> str:
-        """What is run, for a message."""
+        """The run in words, for a message."""
         where = getattr(self.workload, "name", "a table of jobs")
         return f"{self.policy if isinstance(self.policy, str) else name_of(self.policy)} on {where}, seed {self.seed}"
 
-    def made(self) -> Workload:
-        """The workload. The last one made is kept: consecutive runs of one function share what it made."""
+    def loaded(self) -> Workload:
+        """The workload. The last one is kept: consecutive runs share what one function made."""
         global _last_made
         if isinstance(self.workload, Workload):
             return self.workload
@@ -75,12 +75,12 @@ def compile_policy(run: Run) -> None:
     """Have the machine code of the run's policy compiled, or found on disk, by a run of one slot."""
     options = {key: value for key, value in run.options.items() if key not in ("schedule", "warmup")}
     policy = find_policy(run.policy) if isinstance(run.policy, str) else run.policy
-    simulate(run.made(), getattr(policy, "rehearsal", policy), slots=1, warmup=0, **options | {"drain": False})
+    simulate(run.loaded(), getattr(policy, "rehearsal", policy), slots=1, warmup=0, **options | {"drain": False})
 
 
 def make(run: Run, extract: Extract) -> Any:
     """Simulate, tell the executor how far it is, and take what is wanted."""
-    workload = run.made()
+    workload = run.loaded()
     length = run.slots or (1 if workload.jobs is None else int(workload.jobs.arrival[-1]) + 1)
 
     def at(slot: int) -> None:

@@ -40,8 +40,8 @@ class Runner:
     def __init__(
         self, processes: int | None = None, executor: Executor | None = None, most: int | None = None, fail_fast: bool = False
     ) -> None:
-        self.own = None if executor is not None else local_executor(processes, most)
-        self.executor: Executor = executor or self.own  # type: ignore[assignment]
+        self.local_pool = None if executor is not None else local_executor(processes, most)
+        self.executor: Executor = executor or self.local_pool  # type: ignore[assignment]
         self.local = isinstance(self.executor, (ThisProcess, LocalProcesses))
         self.pieces = Pieces(self.executor)
         self.fail_fast = fail_fast
@@ -53,8 +53,8 @@ class Runner:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Waits for all runs; after an exception ends them at once."""
-        if self.own is not None:
-            self.own.__exit__(kind, error, trace)
+        if self.local_pool is not None:
+            self.local_pool.__exit__(kind, error, trace)
 
     def each(self, runs: Sequence[Run], extract: Extract = whole_result, name: str | None = None) -> Iterator[tuple[int, Any]]:
         """(number of the run, what `extract` takes of it) as soon as each has ended, in any order.
@@ -161,7 +161,7 @@ class RunOptions:
             self.executor = self.opened = None
 
     def runner(self, most: int | None = None) -> Runner:
-        """A runner, for at most so many runs at the same time."""
+        """A runner, for at most `most` runs at the same time."""
         if self.executor is None and self.on != PROCESSES:
             self.executor = self.opened = executor(self.on, self.processes)
         return Runner(self.processes, self.executor, most, self.fail_fast)

@@ -23,7 +23,7 @@ TIMES = {"mean_delay": "mean delay", "delay_p999": "p99.9", "max_delay": "larges
 """Measures of a class, in slots, and the headings of their columns."""
 
 BySize = dict[str, dict[str, Any]]
-"""By the largest size of a class: `tasks` that started, and TIMES, None where none started."""
+"""For each class, by its largest size: `tasks` that started, and TIMES, None where none started."""
 
 
 def by_size(workload: Workload, by_policy: Sequence[Sequence[Result]]) -> list[list[BySize]]:
@@ -39,7 +39,7 @@ def by_size(workload: Workload, by_policy: Sequence[Sequence[Result]]) -> list[l
             bounds = class_bounds(size) if bounds is None else bounds
             classes = delay_by_size(jobs, run.schedule, size, run.warmup, bounds)
             measured[-1].append(
-                {f"{each.up_to / UNIT:.4g}": dict(zip(each._fields[1:], each[1:], strict=True)) for each in classes}
+                {f"{group.up_to / UNIT:.4g}": dict(zip(group._fields[1:], group[1:], strict=True)) for group in classes}
             )
     return measured
 

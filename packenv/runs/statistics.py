@@ -80,7 +80,7 @@ def delay_quantile(runs: Sequence[Delays], share: float) -> Interval:
     if quantile is None or len(runs) == 1:
         return Interval(quantile, None, None)
     shares = [share_within(runs, slots) for slots in (quantile, math.nextafter(quantile, -math.inf))]
-    half = max(each.high - each.mean for each in shares if each.high is not None and each.mean is not None)
+    half = max(part.high - part.mean for part in shares if part.high is not None and part.mean is not None)
     return Interval(quantile, together.quantile(share - half), together.quantile(share + half))
 
 

@@ -49,8 +49,8 @@ def estimate(mean: float | None, half: float | None) -> str:
 
 def listed(names: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
-    *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last
+    *front, last = names
+    return f"{', '.join(front)} and {last}" if front else last
 
 
 def counted(n: int, what: str) -> str:

@@ -62,14 +62,14 @@ def _made(env: str | Callable[..., Any], options: dict[str, Any], what: str) -> 
     try:
         if isinstance(env, str):
             name = id_of(env) if env in ENVIRONMENTS else env
-            made = gymnasium.make(name, disable_env_checker=True, **options).unwrapped
+            built = gymnasium.make(name, disable_env_checker=True, **options).unwrapped
         else:
-            made = env(**options).unwrapped
+            built = env(**options).unwrapped
     except (InputError, gymnasium.error.Error) as problem:
         raise AssertionError(f"{what}: cannot be made: {str(problem).splitlines()[0]}") from problem
-    missing = [name for name in ("core", "get_state", "set_state", "action_masks", "schedule") if not hasattr(made, name)]
+    missing = [name for name in ("core", "get_state", "set_state", "action_masks", "schedule") if not hasattr(built, name)]
     _require(not missing, f"{what}: has no {', '.join(missing)}: it is not over packenv's core")
-    return made
+    return built
 
 
 def _check_gymnasium(env: Any, what: str) -> None:
@@ -82,23 +82,23 @@ def _check_gymnasium(env: Any, what: str) -> None:
 
 
 def _play(env: Any, seed: int | None, most: int, what: str) -> Steps:
-    """An episode of random valid actions, of at most so many steps."""
+    """An episode of random valid actions, of at most `most` steps."""
     first = env.reset(seed=seed)
     return [first, *_follow(env, first[1], most, what)]
 
 
 def _follow(env: Any, info: dict[str, Any], most: int, what: str) -> Steps:
-    """What comes of random valid actions, which are the same for the same masks."""
-    rng, found = np.random.default_rng(1), []
+    """The steps of random valid actions, which are the same for the same masks."""
+    rng, steps = np.random.default_rng(1), []
     for _ in range(most):
         valid = np.flatnonzero(info["action_mask"])
         _require(len(valid) > 0, f"{what}: at a decision in slot {info.get('slot')} no action is valid")
-        found.append(env.step(int(rng.choice(valid))))
-        info = found[-1][4]
+        steps.append(env.step(int(rng.choice(valid))))
+        info = steps[-1][4]
         _require(not info["invalid"], f"{what}: an action that the mask allows is invalid in slot {info['slot']}")
-        if found[-1][2] or found[-1][3]:
+        if steps[-1][2] or steps[-1][3]:
             break
-    return found
+    return steps
 
 
 def _check_info(steps: Steps, what: str) -> None:
@@ -115,8 +115,8 @@ def _check_info(steps: Steps, what: str) -> None:
 def _check_seed(first: Any, second: Any, seed: int, what: str) -> Steps:
     """The same seed, the same episode, and the same ones after it. Returns that of the seed."""
     steps = _play(first, seed, STEPS, what)
-    told = steps[0][1].get("seed")
-    _require(told == seed, f"{what}: info['seed'] is {told} after reset(seed={seed})")
+    reported = steps[0][1].get("seed")
+    _require(reported == seed, f"{what}: info['seed'] is {reported} after reset(seed={seed})")
     same = data_equivalence(steps, _play(second, seed, STEPS, what), exact=True)
     _require(same, f"{what}: not deterministic: two episodes of seed {seed} differ")
     same = data_equivalence(_play(first, None, STEPS, what), _play(second, None, STEPS, what), exact=True)
@@ -136,10 +136,10 @@ def _check_masks(env: Any, seed: int, what: str) -> None:
             actions = np.flatnonzero(mask.astype(bool) == allowed)
             for action in rng.permutation(actions)[:TRIED]:
                 before = _started(env)
-                *_, told = env.step(int(action))
+                *_, after = env.step(int(action))
                 words = f"action {action} in slot {info['slot']}, which the mask {'allows' if allowed else 'forbids'}"
-                _require(bool(told["invalid"]) != allowed, f"{what}: {words}, is {'not ' * allowed}carried out")
-                if not allowed and told["slot"] == info["slot"] and env.core.options.invalid != "nearest":
+                _require(bool(after["invalid"]) != allowed, f"{what}: {words}, is {'not ' * allowed}carried out")
+                if not allowed and after["slot"] == info["slot"] and env.core.options.invalid != "nearest":
                     _require(_started(env) == before, f"{what}: {words}, starts a task")
                 env.set_state(state)
         *_, terminated, truncated, info = env.step(int(rng.choice(np.flatnonzero(mask))))
@@ -162,9 +162,9 @@ def _check_snapshots(make: Callable[[], Any], seed: int, what: str) -> None:
     fresh.reset(seed=seed + 1)
     fresh.set_state(state)
     after = [*_follow(env, info, STEPS, what), env.reset()]
-    for other, how in ((copied, "a pickled copy"), (fresh, "a fresh environment in the same state")):
-        same = data_equivalence(after, [*_follow(other, info, STEPS, what), other.reset()], exact=True)
-        _require(same, f"{what}: {how} goes on differently")
+    for copy, origin in ((copied, "a pickled copy"), (fresh, "a fresh environment in the same state")):
+        same = data_equivalence(after, [*_follow(copy, info, STEPS, what), copy.reset()], exact=True)
+        _require(same, f"{what}: {origin} goes on differently")
     env.set_state(state)
     same = data_equivalence(after, [*_follow(env, info, STEPS, what), env.reset()], exact=True)
     _require(same, f"{what}: set_state does not lead back to the state of get_state")
@@ -200,9 +200,9 @@ def _check_jobs_and_rewards(env: Any, seed: int, what: str) -> None:
         "tasks": len(begun) - begun_before - float(core.batch.turn["rate"][0]) * elapsed,
     }.get(str(core.options.reward))
     if stands_for is not None:
-        got = sum(step[1] for step in steps[1:])
-        close = abs(got - stands_for) <= 1e-6 * max(1.0, abs(stands_for))
-        _require(close, f"{what}: rewards add up to {got:.10g}, and {core.options.reward} is {stands_for:.10g}")
+        rewards = sum(step[1] for step in steps[1:])
+        close = abs(rewards - stands_for) <= 1e-6 * max(1.0, abs(stands_for))
+        _require(close, f"{what}: rewards add up to {rewards:.10g}, and {core.options.reward} is {stands_for:.10g}")
 
 
 def _jobs_of(core: Any, seed: int, rows: int) -> Jobs:

@@ -49,22 +49,22 @@ def check_policy(policy: Any, workload: Workload | Sequence[Workload] | None = N
     seed, whatever the policy does; the queue is what Little's law says; and a run that is paused, grown and copied goes on
     like one that is not: all that the policy knows lies in its state.
     """
-    found = _found(policy)
-    given = usual_workloads() if workload is None else [workload] if isinstance(workload, Workload) else [*workload]
+    subject = _found(policy)
+    workloads = usual_workloads() if workload is None else [workload] if isinstance(workload, Workload) else [*workload]
     refused = []
-    for one in given:
-        where = f"{name_of(found)} on {one.name}"
-        result = _run(found, one, slots, seed, where)
+    for case in workloads:
+        where = f"{name_of(subject)} on {case.name}"
+        result = _run(subject, case, slots, seed, where)
         if isinstance(result, InputError):
             _require(workload is None, f"{where}: refuses: {result}")
             refused.append(str(result))
             continue
-        _check_jobs(one, result, where)
-        _check_again(result, _run(found, one, slots, seed, where), where)
-        table = one.tabulated(seed, slots)
-        _check_nothing_lost(found, table, slots, seed, where)
-        _check_resumes(found, table, slots, seed, where)
-    _require(len(refused) < len(given), f"{name_of(found)} refuses every workload: {refused[-1:]}; give one that it takes")
+        _check_jobs(case, result, where)
+        _check_again(result, _run(subject, case, slots, seed, where), where)
+        table = case.tabulated(seed, slots)
+        _check_nothing_lost(subject, table, slots, seed, where)
+        _check_resumes(subject, table, slots, seed, where)
+    _require(len(refused) < len(workloads), f"{name_of(subject)} refuses every workload: {refused[-1:]}; give one that it takes")
 
 
 def _require(holds: bool, problem: str) -> None:
@@ -101,18 +101,18 @@ def _jobs_of(workload: Workload, result: Result) -> Jobs:
 
 def _check_jobs(workload: Workload, result: Result, where: str) -> None:
     """Feasible, the jobs of the seed, and Little's law."""
-    jobs, made = _jobs_of(workload, result), result.schedule
-    assert made is not None
+    jobs, schedule = _jobs_of(workload, result), result.schedule
+    assert schedule is not None
     arrived = int((jobs.arrival < result.slots).sum())
     _require(result.arrived == arrived, f"{where}: {result.arrived} tasks arrive, and {arrived} of the seed's do")
-    problem = problem_of(jobs, workload.servers.units, made.start, made.server, result.slots, made.end)
+    problem = problem_of(jobs, workload.servers.units, schedule.start, schedule.server, result.slots, schedule.end)
     _require(problem is None, f"{where}: {problem}")
-    started = int((made.start >= 0).sum())
+    started = int((schedule.start >= 0).sum())
     _require(result.started == started, f"{where}: {started} tasks have a start, and {result.started} were started")
     if jobs.phase is None and jobs.predecessors is None:
-        there = result.started + result.waiting
-        _require(there == arrived, f"{where}: {arrived} tasks arrive, and {there} have started or wait: some are lost, or double")
-    total, slots = waited(jobs, made.start, made.end, result.slots), result.slots
+        count = result.started + result.waiting
+        _require(count == arrived, f"{where}: {arrived} tasks arrive, and {count} have started or wait: some are lost, or double")
+    total, slots = waited(jobs, schedule.start, schedule.end, result.slots), result.slots
     measured = round((result.mean_queue or 0.0) * slots)
     _require(measured == total, f"{where}: Little's law: the queue adds up to {measured}, and the tasks' waiting to {total}")
 
@@ -124,8 +124,8 @@ def _check_again(first: Result, second: Any, where: str) -> None:
     _require(same, f"{where}: not deterministic: two runs with seed {first.seed} have different schedules")
 
 
-def _equal(one: Any, other: Any) -> bool:
-    return np.array_equal(one.start, other.start) and np.array_equal(one.server, other.server)
+def _equal(first: Any, second: Any) -> bool:
+    return np.array_equal(first.start, second.start) and np.array_equal(first.server, second.server)
 
 
 def _check_nothing_lost(policy: Any, table: Workload, slots: int, seed: int, where: str) -> None:
@@ -164,7 +164,7 @@ class _Paused:
         self.state = attached(policy, self.cluster, initial_state_of(policy, setting, seed))
 
     def shared(self) -> dict[int, Any]:
-        """What a copy has in common with the original: nothing changes it."""
+        """The parts that a copy shares with the original: nothing changes them."""
         c = self.cluster
         return {id(value): value for value in (c.source, c.capacity, c.scale)}
 

@@ -13,7 +13,7 @@ Ints = NDArray[np.int64]
 def problem_of(
     jobs: Jobs, capacity: Ints, start: Ints, server: NDArray[np.integer], slots: int, end: Ints | None = None
 ) -> str | None:
-    """What is wrong with a schedule of the first `slots` slots, in one line; None if nothing is.
+    """The fault of a schedule of the first `slots` slots, in one line; None if it has none.
 
     capacity        (L, D) units of each server
     start, server   (rows,) of the first rows of the table; -1 for a task that has not started
@@ -47,9 +47,9 @@ def problem_of(
 def _above_capacity(demand: Ints, capacity: Ints, start: Ints, server: NDArray[np.integer], end: Ints) -> str | None:
     """The first slot in which a server holds more than it can; what leaves in a slot leaves before anything starts."""
     for place, most in enumerate(capacity):
-        here = np.flatnonzero((start >= 0) & (server == place))
-        times = np.concatenate([end[here], start[here]])
-        changes = np.concatenate([-demand[here], demand[here]])  # departures stand first, and the sort is stable
+        rows = np.flatnonzero((start >= 0) & (server == place))
+        times = np.concatenate([end[rows], start[rows]])
+        changes = np.concatenate([-demand[rows], demand[rows]])  # departures stand first, and the sort is stable
         order = np.argsort(times, kind="stable")
         above = (changes[order].cumsum(axis=0) > most).any(axis=1)
         if above.any():
@@ -60,35 +60,35 @@ def _above_capacity(demand: Ints, capacity: Ints, start: Ints, server: NDArray[n
 def eligible_slots(jobs: Jobs, start: Ints, end: Ints) -> Ints:
     """(rows,) the first slot in which each task may start: it has arrived, and what it waits for has completed; -1: not yet."""
     rows = len(start)
-    found = jobs.arrival[:rows].copy()
+    eligible = jobs.arrival[:rows].copy()
     over = np.where(start >= 0, end, -1)
     if jobs.phase is not None and jobs.job is not None:
-        _after_phases(jobs.job[:rows], jobs.phase[:rows], over, found)
+        _after_phases(jobs.job[:rows], jobs.phase[:rows], over, eligible)
     if jobs.predecessors is not None:
         for row in range(rows):
             before = jobs.predecessors.row(row)
             if len(before):
-                found[row] = -1 if found[row] < 0 or over[before].min() < 0 else max(found[row], int(over[before].max()))
-    return found
+                eligible[row] = -1 if eligible[row] < 0 or over[before].min() < 0 else max(eligible[row], int(over[before].max()))
+    return eligible
 
 
-def _after_phases(job: Ints, phase: Ints, over: Ints, found: Ints) -> None:
+def _after_phases(job: Ints, phase: Ints, over: Ints, eligible: Ints) -> None:
     """Let each task wait for all tasks of earlier phases of its job."""
-    for one in np.unique(job):
-        rows = np.flatnonzero(job == one)
+    for job_number in np.unique(job):
+        rows = np.flatnonzero(job == job_number)
         for number in np.unique(phase[rows])[1:]:
-            before, own = rows[phase[rows] < number], rows[phase[rows] == number]
+            before, later = rows[phase[rows] < number], rows[phase[rows] == number]
             unfinished = over[before].min() < 0
-            found[own] = -1 if unfinished else np.maximum(found[own], over[before].max())
+            eligible[later] = -1 if unfinished else np.maximum(eligible[later], over[before].max())
 
 
 def waited(jobs: Jobs, start: Ints, end: Ints, slots: int) -> int:
     """Slots that all tasks have waited up to the end of the run, added up: by Little's law, the sum of the queue over slots."""
     rows = min(int(np.searchsorted(jobs.arrival, slots)), len(jobs))
-    begun, left = np.full(rows, -1, np.int64), np.full(rows, -1, np.int64)
-    known = min(rows, len(start))
-    begun[:known], left[:known] = start[:known], end[:known]
-    eligible = eligible_slots(jobs, begun, left)
+    begun, leave = np.full(rows, -1, np.int64), np.full(rows, -1, np.int64)
+    count = min(rows, len(start))
+    begun[:count], leave[:count] = start[:count], end[:count]
+    eligible = eligible_slots(jobs, begun, leave)
     waits = (eligible >= 0) & (eligible < slots)
     until = np.where(begun >= 0, begun, slots)
     return int((until - eligible)[waits].sum())

@@ -21,12 +21,12 @@ Ints = NDArray[np.int64]
 def reduced_configurations(levels: int) -> Ints:
     """K_RED for J = `levels`, in the order of §1.4: numbers of tasks of each type, (4 J - 4, 2 J)."""
     rule = inspect.unwrap(reduced_configuration)  # in Python: nothing is compiled for a few small numbers
-    found = np.zeros((4 * levels - 4, 2 * levels), np.int64)
-    for n, row in enumerate(found):
+    rows = np.zeros((4 * levels - 4, 2 * levels), np.int64)
+    for n, row in enumerate(rows):
         ones, j, count = rule(levels, n)
         row[1] += ones
         row[j] += count
-    return found
+    return rows
 
 
 def halving_configurations(levels: int) -> Ints:

@@ -38,9 +38,9 @@ def solve_boxes(law: VectorLaw, kinds: VectorKinds, boxes: Ints, gap: float, sec
     """Solve the program whose types are `boxes` (T, D), descending by volume: a demand is of the last one that holds it."""
     shares = law.shares(boxes[::-1])
     assert shares is not None  # the boxes hold all demands
-    some = np.array([share > 0 for share in shares[0][::-1]])
-    boxes = boxes[some]
-    share = np.array([share / shares[1] for share in shares[0][::-1]])[some]
+    inhabited = np.array([share > 0 for share in shares[0][::-1]])
+    boxes = boxes[inhabited]
+    share = np.array([share / shares[1] for share in shares[0][::-1]])[inhabited]
     program = ConfigurationProgram(share, ServerKinds(np.arange(len(kinds.number)), kinds.number))
     prices = _prices(program, boxes, kinds, gap, time.monotonic() + seconds)
     columns, weights = program.columns(), program.weights()
@@ -48,12 +48,12 @@ def solve_boxes(law: VectorLaw, kinds: VectorKinds, boxes: Ints, gap: float, sec
     turned = ConfigurationColumns(columns.held[:, ::-1], columns.kind)
     proofs = [Boxes(ascending, held, parts) for held, parts in weighted(turned, weights, kinds.number)]
     best = max(proofs, key=lambda proof: proof.value(law, kinds))
-    kind = np.array([one.kind for one in best.configurations], np.int64)
+    kind = np.array([configuration.kind for configuration in best.configurations], np.int64)
     held = np.zeros((len(kind), len(boxes)), np.int64)
-    for row, one in enumerate(best.configurations):
-        for j, count in one.held:
+    for row, configuration in enumerate(best.configurations):
+        for j, count in configuration.held:
             held[row, len(boxes) - 1 - j] = count
-    parts = np.array([one.servers / best.parts for one in best.configurations])
+    parts = np.array([configuration.servers / best.parts for configuration in best.configurations])
     return RoundedProgram(
         sizes=boxes,
         least=least_of(law, boxes),
@@ -79,8 +79,8 @@ def _prices(program: ConfigurationProgram, boxes: Ints, kinds: VectorKinds, gap:
         for pricing in (partial(valuable, boxes, kinds), IntegerPricing(boxes, kinds)):
             prices = generate(program, pricing, prices, within(gap), deadline).prices
         return prices
-    kind = np.repeat(np.arange(len(held)), [len(found) for found in held])
-    program.add(ConfigurationColumns(np.concatenate([np.array(found, np.float64) for found in held]), kind))
+    kind = np.repeat(np.arange(len(held)), [len(fillings) for fillings in held])
+    program.add(ConfigurationColumns(np.concatenate([np.array(fillings, np.float64) for fillings in held]), kind))
     return program.solve()[1]
 
 
@@ -109,10 +109,10 @@ def _listed(columns: ConfigurationColumns, weights: Floats, prices: Floats) -> C
 def boxes_of(law: VectorLaw, kinds: VectorKinds, most: int) -> Ints:
     """(T, D) at most `most` boxes, units, descending by volume; a demand is of the last one that holds it."""
     if isinstance(law, Atoms):
-        found = law.vectors if len(law.vectors) <= most else halved(law, kinds, most)
+        boxes = law.vectors if len(law.vectors) <= most else halved(law, kinds, most)
     else:
-        found = law.boxes(max(1, int(most ** (1 / kinds.capacity.shape[1]) + 1e-9)), kinds)
-    return found[np.argsort(-volumes(found, kinds.capacity), kind="stable")]
+        boxes = law.boxes(max(1, int(most ** (1 / kinds.capacity.shape[1]) + 1e-9)), kinds)
+    return boxes[np.argsort(-volumes(boxes, kinds.capacity), kind="stable")]
 
 
 def volumes(boxes: Ints, capacity: Ints) -> Floats:

@@ -1,4 +1,4 @@
-"""What the linear program for ρ_K gives: types, and configurations that attain ρ_K together (PAPERS §6)."""
+"""The solution of the linear program for ρ_K: types, and configurations that attain ρ_K together (PAPERS §6)."""
 
 from __future__ import annotations
 

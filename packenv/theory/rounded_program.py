@@ -90,15 +90,15 @@ def _programs(hashed: _Hashed, types: int, eps: float, most_steps: int, grid: bo
     if types or (law.exact and len(law.low) <= FEW):
         return _solve_first(law, kinds, types or FEW, most_steps)
     count, largest = FEW, _largest(workload, law, kinds)
-    found = _solve_first(law, kinds, count, most_steps)
-    while found.rho < (1 - eps) * largest and count < MOST:
+    program = _solve_first(law, kinds, count, most_steps)
+    while program.rho < (1 - eps) * largest and count < MOST:
         count *= 2
-        found = _solve_first(law, kinds, count, most_steps)
-    return found
+        program = _solve_first(law, kinds, count, most_steps)
+    return program
 
 
 def _has_many_sums(law: SizeLaw, kinds: ServerKinds, most_steps: int) -> bool:
-    """Whether the sizes are known one by one, but have so many sums that configurations are better listed."""
+    """Whether the sizes are known one by one, but have too many sums, so that configurations are better listed."""
     try:
         Knapsack(law.low, int(kinds.capacity[0]), min(most_steps, MANY_STEPS)) if law.exact else None
     except OverflowError:
@@ -109,8 +109,8 @@ def _has_many_sums(law: SizeLaw, kinds: ServerKinds, most_steps: int) -> bool:
 def _listed_sizes(law: SizeLaw, kinds: ServerKinds, eps: float, largest: float) -> RoundedProgram:
     """The program of as many types as make ρ_K >= (1 - eps) ρ*, with configurations found as those of boxes are."""
     atoms, servers = Atoms(law.low[:, None], law.mass), VectorKinds(kinds.capacity[:, None], kinds.number)
-    found = _enough_boxes(atoms, servers, eps, largest)
-    return replace(found, sizes=found.sizes[:, 0], least=found.least[:, 0], capacity=kinds.capacity)
+    program = _enough_boxes(atoms, servers, eps, largest)
+    return replace(program, sizes=program.sizes[:, 0], least=program.least[:, 0], capacity=kinds.capacity)
 
 
 def _boxes(workload: Workload, types: int, eps: float) -> RoundedProgram:
@@ -125,11 +125,11 @@ def _boxes(workload: Workload, types: int, eps: float) -> RoundedProgram:
 def _enough_boxes(law: VectorLaw, kinds: VectorKinds, eps: float, largest: float) -> RoundedProgram:
     """The program of as many boxes as make ρ_K >= (1 - eps) times `largest`, at most MOST."""
     count = FEW
-    found = _solve_boxes(law, kinds, count)
-    while found.rho < (1 - eps) * largest and count < MOST:
+    program = _solve_boxes(law, kinds, count)
+    while program.rho < (1 - eps) * largest and count < MOST:
         count *= 2
-        found = _solve_boxes(law, kinds, count)
-    return found
+        program = _solve_boxes(law, kinds, count)
+    return program
 
 
 def _solve_boxes(law: VectorLaw, kinds: VectorKinds, most: int) -> RoundedProgram:
@@ -169,11 +169,11 @@ def _solve_grid(law: SizeLaw, kinds: ServerKinds, sizes: Ints, most_steps: int) 
         Knapsack(sizes[::-1], int(kinds.capacity[0]), most_steps)
     except OverflowError:
         raise InputError(f"grid={len(sizes)} has too many sums of sizes on a server; give fewer, best a power of two") from None
-    found = _solve(law, kinds, _inhabited(law, sizes[::-1]))
-    own = np.searchsorted(-sizes, -found.sizes)
-    held, least = np.zeros((len(found.held), len(sizes)), np.int64), np.append(sizes[1:], 0) + 1
-    held[:, own], least[own] = found.held, found.least
-    return replace(found, sizes=sizes, least=least, held=held)
+    program = _solve(law, kinds, _inhabited(law, sizes[::-1]))
+    place = np.searchsorted(-sizes, -program.sizes)
+    held, least = np.zeros((len(program.held), len(sizes)), np.int64), np.append(sizes[1:], 0) + 1
+    held[:, place], least[place] = program.held, program.least
+    return replace(program, sizes=sizes, least=least, held=held)
 
 
 def _solve_first(law: SizeLaw, kinds: ServerKinds, types: int, most_steps: int) -> RoundedProgram:

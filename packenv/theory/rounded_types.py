@@ -33,9 +33,9 @@ def distinct_sizes(sizes: Sizes | Jobs, servers: Servers) -> tuple[Ints, Floats]
     alone = [_sizes_of_one(law, r, servers) for r, law in enumerate(laws)]
     if any(values is None for values in alone):
         return None
-    found = [values for values in alone if values is not None]
-    values = np.unique(np.concatenate(found))
-    values = values[values >= max(part.min() for part in found)]
+    parts = [values for values in alone if values is not None]
+    values = np.unique(np.concatenate(parts))
+    values = values[values >= max(part.min() for part in parts)]
     limits = values[:, None] * servers.largest // servers.largest.max()
     below = [law.cdf_units(limits[:, r]) for r, law in enumerate(laws)]
     return values, np.asarray(np.prod(below, axis=0))
@@ -62,12 +62,12 @@ def largest_of_cells(sizes: Sizes | Jobs, servers: Servers, cells: int) -> Ints:
 
     The cells have equal probability: cell n = 1, 2, … ends at the smallest size s with P(size ≤ s) ≥ n / cells.
     """
-    found = distinct_sizes(sizes, servers)
-    if found is not None and len(found[0]) <= cells:
-        return found[0][::-1].copy()
+    finite = distinct_sizes(sizes, servers)
+    if finite is not None and len(finite[0]) <= cells:
+        return finite[0][::-1].copy()
     shares = [n / cells - ROUNDING for n in range(1, cells)]
-    if found is not None:
-        values, below = found
+    if finite is not None:
+        values, below = finite
         ends = [*values[np.searchsorted(below, shares)].tolist(), int(values[-1])]
     else:
         top = int(scalar_size(largest_demands(sizes), servers).max())

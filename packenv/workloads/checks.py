@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 MOST_TASKS_PER_SLOT = 5_000_000  # as many tasks as a run lets wait by default
 
 
-def check_parts(sizes: Any, service: Any, jobs: Jobs | None, given: list[str]) -> None:
-    """Raise InputError unless there is either a Jobs table, or sizes, service and exactly one name in `given`.
+def check_parts(sizes: Any, service: Any, jobs: Jobs | None, rates: list[str]) -> None:
+    """Raise InputError unless there is either a Jobs table, or sizes, service and exactly one name in `rates`.
 
-    `given` holds those of load, intensity and rate that the user has set.
+    `rates` holds those of load, intensity and rate that the user has set.
     """
     if jobs is not None:
-        extra = [key for key, value in (("sizes", sizes), ("service", service)) if value is not None] + given
+        extra = [key for key, value in (("sizes", sizes), ("service", service)) if value is not None] + rates
         if extra:
             raise InputError(f"a Jobs table leaves no place for {', '.join(extra)}")
         if len(jobs) == 0:
@@ -37,8 +37,8 @@ def check_parts(sizes: Any, service: Any, jobs: Jobs | None, given: list[str]) -
         raise InputError(f"sizes must be a law, a tuple of laws or a Joint law, not {sizes!r}")
     if not isinstance(service, (Law, Conditional)):
         raise InputError(f"service must be a law such as Geometric(100), not {service!r}")
-    if len(given) != 1:
-        raise InputError(f"give exactly one of load, intensity and rate, not {' and '.join(given) or 'none'}")
+    if len(rates) != 1:
+        raise InputError(f"give exactly one of load, intensity and rate, not {' and '.join(rates) or 'none'}")
     if isinstance(service, Conditional) and not (isinstance(sizes, Joint) and len(sizes.vectors) == len(service.laws)):
         raise InputError("a Conditional service needs Joint sizes with one demand vector for each of its laws")
     if not isinstance(service, (Fixed, Constant, Discrete)) and service.support()[1] <= 1 and service.support()[0] < 1:

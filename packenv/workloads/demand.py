@@ -75,8 +75,8 @@ def largest_demands(sizes: Sizes | Jobs) -> Ints:
     Raises InputError for a law without a largest value.
     """
     if isinstance(sizes, Jobs):
-        one = sizes.resources == 1  # rows are compared as strings of bytes, fifty times as slowly as numbers
-        return np.unique(sizes.demand[:, 0])[:, None] if one else np.unique(sizes.demand, axis=0)
+        scalar = sizes.resources == 1  # rows are compared as strings of bytes, fifty times as slowly as numbers
+        return np.unique(sizes.demand[:, 0])[:, None] if scalar else np.unique(sizes.demand, axis=0)
     if isinstance(sizes, Joint):
         vectors, weights = sizes.atoms()
         return to_units(vectors[weights > 0])

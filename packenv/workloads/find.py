@@ -118,27 +118,27 @@ def _is_workload(source: str) -> bool:
 
 def _named(source: Any, changes: dict[str, Any], slot_seconds: Exact | None, resources: str | Sequence[str] | None) -> Workload:
     if isinstance(source, Workload):
-        found = source
+        original = source
     elif not isinstance(source, (str, Path)):
         raise InputError(f"a workload is a name, a file, a table or a Workload, not {type(source).__name__}")
     elif str(source) in WORKLOADS:
-        found = named_workload(str(source))
+        original = named_workload(str(source))
     elif str(source).endswith(".json"):
-        found = load_workload(source)
+        original = load_workload(source)
     else:
         raise InputError(f"unknown workload {str(source)!r}{nearest(str(source), names())}, or a file *.json")
     if isinstance(resources, str):
-        found = with_resources(found, *chosen_resources(resources))
+        original = with_resources(original, *chosen_resources(resources))
     elif resources is not None:
         changes["resources"] = resources
     if slot_seconds is not None:
         changes["slot_seconds"] = _seconds(slot_seconds)
     if isinstance(changes.get("servers"), str):
-        changes["servers"] = _servers(changes["servers"], found.D, found.resources)
+        changes["servers"] = _servers(changes["servers"], original.D, original.resources)
     for law in ("sizes", "service"):
         if isinstance(changes.get(law), str):
             changes[law] = parse_law(changes[law], law)
-    return found.with_(**changes) if changes else found
+    return original.with_(**changes) if changes else original
 
 
 def _cluster(path: str, changes: dict[str, Any], slot_seconds: Exact | None, resources: str | Sequence[str] | None) -> Workload:
@@ -148,11 +148,11 @@ def _cluster(path: str, changes: dict[str, Any], slot_seconds: Exact | None, res
     service = changes.pop("service", None)
     for argument in changes:
         raise ArgumentError(f"`{argument}` does not go with a cluster as it is: {path} says it itself")
-    wanted, sizes = chosen_resources(_text(resources))
-    if sizes == "max" and wanted is not None:
+    choice, sizes = chosen_resources(_text(resources))
+    if sizes == "max" and choice is not None:
         raise ArgumentError(f"`resources` {resources}: the nodes of a cluster have several capacities: name the resources alone")
     law = parse_law(service, "service") if isinstance(service, str) else service
-    cluster = read_cluster(path, wanted)
+    cluster = read_cluster(path, choice)
     return cluster.workload(law, 1.0 if slot_seconds is None else _seconds(slot_seconds)).recorded(cluster.left_out, False)
 
 
@@ -168,16 +168,16 @@ def _trace(
     from packenv.workloads.traces.philly_machines import beside, machines_left_out
 
     is_path = isinstance(source, (str, Path))
-    given = changes.pop("servers", None)
-    given = beside(str(source)) if given is None and is_path else given
-    if given is None:
+    server_spec = changes.pop("servers", None)
+    server_spec = beside(str(source)) if server_spec is None and is_path else server_spec
+    if server_spec is None:
         raise ArgumentError("a trace needs `servers`, for example `servers` 160")
-    wanted, sizes = chosen_resources(_text(resources))
-    recorded = read_trace(source, wanted, columns)
+    choice, sizes = chosen_resources(_text(resources))
+    recorded = read_trace(source, choice, columns)
     slot = recorded.slot_seconds if slot_seconds is None else slot_seconds
     converted = recorded.jobs(slot_seconds=slot, speedup=speedup, sizes=sizes)
     labels = recorded.resources if sizes == "all" else None
-    servers = _servers(given, converted.jobs.resources, labels)
+    servers = _servers(server_spec, converted.jobs.resources, labels)
     fits = fitting(converted.jobs, servers)
     fits = fits if fits.any() else ~fits  # where none fits, the first is named below
     table = converted.jobs if fits.all() else converted.jobs.only(fits)
@@ -189,14 +189,14 @@ def _trace(
     name = Path(source).name if is_path else "table"
     arguments: dict[str, Any] = {"name": name, "resources": labels, "slot_seconds": float(slot), **changes}
     try:
-        made = Workload(jobs=jobs, servers=servers, **arguments)
+        setting = Workload(jobs=jobs, servers=servers, **arguments)
     except RowError as error:
         raise InputError(f"{recorded.where(int(np.flatnonzero(fits)[error.row]))}: {error.problem}") from None
-    machines = machines_left_out(given) if isinstance(given, str) else {}
+    machines = machines_left_out(server_spec) if isinstance(server_spec, str) else {}
     too_large = {} if fits.all() else {FITS_NO_SERVER: int((~fits).sum())}
     assumed = slot_seconds is None and isinstance(recorded, SlotTrace)
     remark = ONE_AMOUNT if recorded.device_shares else None
-    return made.recorded(dict(converted.dropped) | too_large | machines, assumed, remark)
+    return setting.recorded(dict(converted.dropped) | too_large | machines, assumed, remark)
 
 
 def _text(resources: str | Sequence[str] | None) -> str:
@@ -206,10 +206,10 @@ def _text(resources: str | Sequence[str] | None) -> str:
     return resources if isinstance(resources, str) else ",".join(resources)
 
 
-def _servers(given: Any, resources: int, names: tuple[str, ...] | None) -> Servers:
-    servers = as_servers(given, resources, names)
+def _servers(spec: Any, resources: int, names: tuple[str, ...] | None) -> Servers:
+    servers = as_servers(spec, resources, names)
     if servers.D > resources == 1:
-        shown = given if isinstance(given, str) else f"of {servers.D} resources"
+        shown = spec if isinstance(spec, str) else f"of {servers.D} resources"
         raise ArgumentError(f"`servers` {shown}: tasks have one size; use `resources` all for several capacities")
     return servers
 

@@ -78,14 +78,14 @@ class Network:
 
     def units(self, resources: int) -> tuple[Ints, Ints]:
         """(D,) units of `reading` and `serving`. Raises InputError for another number of resources, or a single one."""
-        found = []
+        units = []
         for name in ("reading", "serving"):
             amounts = getattr(self, name) or (0.0,) * resources
             if len(amounts) != resources or resources < 2:
                 needed = f"{resources} amounts, one for each resource" if resources > 1 else "several resources"
                 raise InputError(f"network: {name} needs {needed}")
-            found.append(to_units(np.array(amounts)))
-        return found[0], found[1]
+            units.append(to_units(np.array(amounts)))
+        return units[0], units[1]
 
     def rack_of(self, servers: int) -> Ints:
         """(servers,) the rack of each server; without racks each server has its own.
@@ -182,7 +182,7 @@ def parse_network(racks: int | None, steps: str | None, reading: str | None = No
 
     None if none is given. Raises InputError.
     """
-    if all(given is None for given in (racks, steps, reading, serving)):
+    if all(option is None for option in (racks, steps, reading, serving)):
         return None
     return Network(
         racks=racks or 0,

@@ -20,7 +20,7 @@ from packenv.workloads.laws.joint import Conditional, Joint
 from packenv.workloads.laws.law import Law
 
 KEYS = ("name", "sizes", "service", "servers", "arrivals", "load", "intensity", "rate", "resources", "slot_seconds")
-"""What a workload in plain values may say."""
+"""The keys of a workload in plain values."""
 
 TYPES: dict[str, Any] = {
     name: member
@@ -54,10 +54,10 @@ def from_plain(value: Any, path: str) -> Any:
     kind = str(value.get("type"))
     if kind not in TYPES:
         raise InputError(f"{path}: unknown type {kind!r}{nearest(kind, list(TYPES))}")
-    known = [field.name for field in dataclasses.fields(TYPES[kind])]
+    parameters = [field.name for field in dataclasses.fields(TYPES[kind])]
     for key in value:
-        if key != "type" and key not in known:
-            raise InputError(f"{path}: unknown key {key!r}{nearest(str(key), known)}")
+        if key != "type" and key not in parameters:
+            raise InputError(f"{path}: unknown key {key!r}{nearest(str(key), parameters)}")
     try:
         return TYPES[kind](**{key: from_plain(item, f"{path}.{key}") for key, item in value.items() if key != "type"})
     except InputError as problem:
@@ -79,6 +79,6 @@ def workload_arguments(plain: Any, where: str) -> dict[str, Any]:
     if not isinstance(arguments.get("name", ""), str):
         raise InputError(f"{where}: name must be a text")
     names = arguments.get("resources", [])
-    if not (isinstance(names, list) and all(isinstance(one, str) for one in names) and len(set(names)) == len(names)):
+    if not (isinstance(names, list) and all(isinstance(name, str) for name in names) and len(set(names)) == len(names)):
         raise InputError(f"{where}: resources must be a list of different names")
     return arguments

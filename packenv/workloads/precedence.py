@@ -30,12 +30,12 @@ def precedence_edges(jobs: Jobs) -> tuple[Ints, Ints, int]:
     length = np.diff(lists.offsets)
     shared = (rows >= 2) & (length[first] >= 2)  # (sets,) whether the set has a barrier
     barrier = nodes + np.cumsum(shared) - 1  # (sets,)
-    own = np.repeat(~shared[inverse], length)
+    direct = np.repeat(~shared[inverse], length)
     waits = shared[inverse]
     heads = first[shared]
     pairs = [
         (before, after),
-        (lists.values[own], np.repeat(np.arange(len(jobs)), length)[own]),
+        (lists.values[direct], np.repeat(np.arange(len(jobs)), length)[direct]),
         (np.concatenate([lists.row(int(row)) for row in heads] or [before[:0]]), np.repeat(barrier[shared], length[heads])),
         (barrier[inverse[waits]], np.flatnonzero(waits)),
     ]
@@ -80,11 +80,11 @@ def set_numbers(sets: Ragged) -> Ints:
 def longest_paths(jobs: Jobs, length: Ints) -> Ints:
     """(n,) the longest path from the start of each row to the end of all that waits for it; `length` (n,) of each row."""
     before, after, nodes = precedence_edges(jobs)
-    own = np.append(length, np.zeros(nodes - len(jobs), np.int64))
-    longest = own.copy()
+    lengths = np.append(length, np.zeros(nodes - len(jobs), np.int64))
+    longest = lengths.copy()
     while True:
         longer = longest.copy()
-        np.maximum.at(longer, before, own[before] + longest[after])
+        np.maximum.at(longer, before, lengths[before] + longest[after])
         if (longer == longest).all():
             return longest[: len(jobs)]
         longest = longer

@@ -23,33 +23,33 @@ def chosen_resources(text: str) -> tuple[Wanted, Sizes]:
     return names, "all" if listed == text else "max"
 
 
-def with_resources(made: Workload, wanted: Wanted, sizes: Sizes) -> Workload:
-    """The workload with the resources `wanted` only and, for sizes "max", each task's largest demand as its one size.
+def with_resources(base: Workload, choice: Wanted, sizes: Sizes) -> Workload:
+    """The workload with the resources of `choice` only and, for sizes "max", each task's largest demand as its one size.
 
     Raises InputError for a table of tasks, an unknown resource, and where servers or demands do not allow a single size.
     """
-    if made.jobs is not None:
-        if isinstance(wanted, tuple):
-            raise ArgumentError(f"workload {made.name} is a table of tasks: `resources` does not go with it")
-        return made
-    columns = [*range(made.D)]
-    if isinstance(wanted, tuple):
-        known = made.resources or ()
-        for name in wanted:
-            if name not in known:
+    if base.jobs is not None:
+        if isinstance(choice, tuple):
+            raise ArgumentError(f"workload {base.name} is a table of tasks: `resources` does not go with it")
+        return base
+    columns = [*range(base.D)]
+    if isinstance(choice, tuple):
+        names = base.resources or ()
+        for name in choice:
+            if name not in names:
                 raise InputError(
-                    f"workload {made.name} has no resource {name}; known: {', '.join(known) or 'one without a name'}"
+                    f"workload {base.name} has no resource {name}; known: {', '.join(names) or 'one without a name'}"
                 )
-        columns = [known.index(name) for name in wanted]
-    if made.D == 1 or (sizes == "all" and columns == [*range(made.D)]):
-        return made
-    capacity = made.servers.capacity[:, columns]
-    if not isinstance(made.sizes, Joint):
-        raise ArgumentError(f"workload {made.name} has independent demands: use `resources` all")
-    vectors, weights = made.sizes.atoms()
+        columns = [names.index(name) for name in choice]
+    if base.D == 1 or (sizes == "all" and columns == [*range(base.D)]):
+        return base
+    capacity = base.servers.capacity[:, columns]
+    if not isinstance(base.sizes, Joint):
+        raise ArgumentError(f"workload {base.name} has independent demands: use `resources` all")
+    vectors, weights = base.sizes.atoms()
     vectors = vectors[:, columns]
     if sizes == "all":
-        return made.with_(sizes=Joint(vectors.tolist(), weights.tolist()), servers=capacity, resources=wanted)
+        return base.with_(sizes=Joint(vectors.tolist(), weights.tolist()), servers=capacity, resources=choice)
     if (capacity != capacity[:, :1]).any():
-        raise ArgumentError(f"workload {made.name} has no single size: use `resources` all")
-    return made.with_(sizes=Joint(vectors.max(axis=1, keepdims=True), weights.tolist()), servers=capacity[:, 0], resources=None)
+        raise ArgumentError(f"workload {base.name} has no single size: use `resources` all")
+    return base.with_(sizes=Joint(vectors.max(axis=1, keepdims=True), weights.tolist()), servers=capacity[:, 0], resources=None)

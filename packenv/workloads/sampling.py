@@ -169,8 +169,8 @@ def begin_phase(laws: Laws, stream: Any) -> None:
     elif laws.plan[0].cyclic == 1:
         stream.phase = (stream.phase + 1) % phases
     elif phases > 1:
-        other = min(int(u * (phases - 1)), phases - 2)
-        stream.phase = other + (1 if other >= stream.phase else 0)
+        place = min(int(u * (phases - 1)), phases - 2)
+        stream.phase = place + (1 if place >= stream.phase else 0)
     stream.phase_end += -laws.phase[stream.phase, 1] * math.log(uniform(another(word)))
     stream.sojourns += 1
 

@@ -126,8 +126,8 @@ def parse_servers(text: str, resources: int = 1, names: tuple[str, ...] | None =
         if text and Path(text).exists():
             return Servers(_read(Path(text), names))
     except InputError as problem:
-        said = str(problem).removeprefix("servers: ")
-        raise InputError(said if text in said else f"servers {text!r}: {said}") from None
+        message = str(problem).removeprefix("servers: ")
+        raise InputError(message if text in message else f"servers {text!r}: {message}") from None
     raise InputError(f"servers {text!r}: neither a file nor of the form 5, 3x1,2x0.5 or 3x1:0.5")
 
 

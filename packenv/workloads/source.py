@@ -42,7 +42,7 @@ def table_source(jobs: Jobs, locality: Locality = NOWHERE) -> Source:
     stream["filled"] = len(jobs)
     stream["ended"] = 1
     job = jobs.job if jobs.job is not None else np.zeros(0, np.int64)
-    arrival, demand, service, job = (np.ascontiguousarray(own)[None] for own in (jobs.arrival, jobs.demand, jobs.service, job))
+    arrival, demand, service, job = (np.ascontiguousarray(data)[None] for data in (jobs.arrival, jobs.demand, jobs.service, job))
     return Source(stream=stream, arrival=arrival, demand=demand, service=service, job=job, laws=NO_LAWS, locality=locality)
 
 

@@ -70,7 +70,7 @@ class Workload:
     slot_seconds: float | None
     network: Network | None
     left_out: dict[str, int] = field(compare=False)
-    """Of a trace, how many rows are no tasks of the workload, by reason."""
+    """The number of rows of a trace that are no tasks of the workload, by reason."""
     slot_assumed: bool = field(compare=False)
     """Whether `slot_seconds` is a usual length that nobody has given: people are then shown slots."""
     remark: str | None = field(compare=False)
@@ -97,8 +97,8 @@ class Workload:
         kept = tuple(sizes) if isinstance(sizes, Sequence) else sizes
         table = jobs if jobs is None or isinstance(jobs, Jobs) else jobs(0)
         draw = None if table is jobs else jobs
-        given = [(key, value) for key, value in zip(INTENSITIES, (load, intensity, rate), strict=True) if value is not None]
-        check_parts(kept, service, table, [key for key, _ in given])
+        rates = [(key, value) for key, value in zip(INTENSITIES, (load, intensity, rate), strict=True) if value is not None]
+        check_parts(kept, service, table, [key for key, _ in rates])
         demand: Any = kept if table is None else table
         set_fields(
             self,
@@ -106,7 +106,7 @@ class Workload:
             sizes=kept,
             service=service,
             arrivals=Poisson() if arrivals is None else arrivals,
-            given=(given[0][0], positive(given[0][0], given[0][1])) if given else None,
+            given=(rates[0][0], positive(rates[0][0], rates[0][1])) if rates else None,
             jobs=table,
             draw=draw,
             name=name,
@@ -224,10 +224,10 @@ class Workload:
 
     def knowing(self, lower: float, upper: float) -> Workload:
         """The same workload with a known lower and upper bound on ρ*; a `load` is then a share of the lower one."""
-        known = copy.copy(self)
-        object.__setattr__(known, "rho", (lower, upper))
-        check_rate(known)
-        return known
+        copied = copy.copy(self)
+        object.__setattr__(copied, "rho", (lower, upper))
+        check_rate(copied)
+        return copied
 
     def recorded(self, left_out: dict[str, int], slot_assumed: bool, remark: str | None = None) -> Workload:
         """The same workload, with what its reader says of the trace that it comes from."""
@@ -259,19 +259,19 @@ class Workload:
         if self.jobs is not None:
             return len(self.jobs) / (int(self.jobs.arrival[-1]) + 1)
         assert self.given is not None
-        how, value = self.given
-        if how == "load":
+        key, value = self.given
+        if key == "load":
             if self.rho is None:
                 raise InputError("load is a share of rho*: packenv.resolved(workload) finds it, and the rate with it")
             return self.rate_for(value * self.rho[0])
-        return value if how == "rate" else self.rate_for(value * self.area_bound)
+        return value if key == "rate" else self.rate_for(value * self.area_bound)
 
     def with_(self, **changes: Any) -> Workload:
         """The same workload with some arguments changed; one of load, intensity and rate replaces the one given before."""
-        known = [*inspect.signature(Workload.__init__).parameters][1:]
+        parameters = [*inspect.signature(Workload.__init__).parameters][1:]
         for key in changes:
-            if key not in known:
-                raise InputError(f"a workload has no {key!r}{nearest(key, known)}")
+            if key not in parameters:
+                raise InputError(f"a workload has no {key!r}{nearest(key, parameters)}")
         arguments = {key: value for key, value in vars(self).items() if key in self._fields() and key != "given"}
         if self.given and not any(changes.get(key) is not None for key in INTENSITIES):
             arguments[self.given[0]] = self.given[1]
@@ -356,14 +356,14 @@ class Workload:
         """The workload in plain values, ready for JSON. Raises InputError for a Jobs table: tables are kept as traces."""
         if self.jobs is not None:
             raise InputError(f"workload {self.name} is a Jobs table: keep it as a trace, not as JSON")
-        how, value = self.given or ("", None)
+        key, value = self.given or ("", None)
         plain = {
             "name": self.name,
             "sizes": to_plain(self.sizes),
             "service": to_plain(self.service),
             "servers": str(self.servers),
             "arrivals": to_plain(self.arrivals),
-            how: value,
+            key: value,
             "resources": to_plain(self.resources),
             "slot_seconds": self.slot_seconds,
         }

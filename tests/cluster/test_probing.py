@@ -65,7 +65,7 @@ def check_end(state: Any) -> None:
     assert (state.queue["head"] == NONE).all()
     assert not any(state.queue[count].any() for count in ("held", "central", "running", "placed"))
     assert not state.loaded.any() and not state.waiting.within.any()
-    assert not state.row["told"].any()
+    assert not state.row["unassigned"].any()
 
 
 @pytest.mark.parametrize("name", NAMES)

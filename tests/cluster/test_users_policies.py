@@ -9,7 +9,7 @@ import pytest
 import packenv
 from packenv import InputError, Jobs, Workload
 from packenv.cluster import BY_LINE, BY_MIX, BY_QUEUE, BY_TYPE, NONE, Cluster, Needs, jobs_of_type, oldest, place
-from packenv.errors import MisuseError, told
+from packenv.errors import MisuseError, line_on
 from packenv.workloads.laws import Geometric, Uniform
 from tests.cluster.user_policies import FirstThatFits
 
@@ -83,4 +83,4 @@ def test_errors_in_machine_code_name_the_checkout_that_compiled_it(file: str, ou
     with pytest.raises(ValueError) as caught:
         names["fail"]()
     place = f"{__file__}, line " if ours else f"/elsewhere/packenv/{file}, line 2"
-    assert told(caught.value).startswith(f"{'' if ours else 'ValueError: '}no room ({place}")
+    assert line_on(caught.value).startswith(f"{'' if ours else 'ValueError: '}no room ({place}")

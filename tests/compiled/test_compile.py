@@ -148,7 +148,7 @@ def half(p):
 
 def of(function):
     """What is known of a function that is compiled apart."""
-    return next(one for one in Apart.known.values() if one.function is function.function)
+    return next(one for one in Apart.by_address.values() if one.function is function.function)
 
 
 class TestApart:

@@ -50,7 +50,7 @@ def test_a_known_rule_is_found_again() -> None:
 def test_the_fit_is_the_minimum_of_the_cross_entropy(likeliest: bool) -> None:
     """Spelled out in NumPy, and minimised by SciPy from another point."""
     shown, spread = shown_by(RULE, 0.3, 3), 0.0 if likeliest else SPREAD
-    features, valid = shown.seen["actions"].double().numpy(), mask_of(shown.seen).numpy() > 0
+    features, valid = shown.observations["actions"].double().numpy(), mask_of(shown.observations).numpy() > 0
     target = spread * valid / valid.sum(axis=1, keepdims=True)
     target[np.arange(N), shown.actions.numpy()] += 1 - spread
 
@@ -72,4 +72,4 @@ def test_decisions_of_an_agent_that_may_not_pass() -> None:
     actions = torch.ones(3, 3, 2)
     actions[2, 1] = 0.0
     kept = Demonstrations({"actions": actions, "context": torch.zeros(3, 1)}, torch.tensor([1, 2, 0])).without_passing()
-    assert kept.actions.tolist() == [1] and mask_of(kept.seen).tolist() == [[1.0, 1.0, 0.0]]
+    assert kept.actions.tolist() == [1] and mask_of(kept.observations).tolist() == [[1.0, 1.0, 0.0]]

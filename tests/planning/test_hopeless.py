@@ -14,7 +14,7 @@ from packenv.planning.kinds import parse_kinds
 from packenv.planning.lower_bounds.cost_bound import least_cost
 from packenv.planning.mixes import MixSearch
 from packenv.planning.search import NoneMeets, Search, most_used, with_servers
-from packenv.planning.trials import Seen
+from packenv.planning.trials import RunValues
 from packenv.results.stability import NOTHING
 from packenv.runs.run import Run
 from packenv.simulation import simulate
@@ -26,12 +26,12 @@ from tests.planning.test_plans import planned
 class Told:
     """Runs that are not made: what each gives is told, by its number of servers and its seed."""
 
-    give: Callable[[int, int], Seen]
+    give: Callable[[int, int], RunValues]
 
     def __post_init__(self) -> None:
         self.asked: list[int] = []
 
-    def __call__(self, runs: Sequence[Run], extract: object) -> list[Seen]:
+    def __call__(self, runs: Sequence[Run], extract: object) -> list[RunValues]:
         servers = [len(run.workload.servers) for run in runs if isinstance(run.workload, Workload)]
         self.asked += dict.fromkeys(servers)
         return [self.give(count, run.seed) for count, run in zip(servers, runs, strict=True)]
@@ -46,7 +46,7 @@ def search(*goals: str, workload: Workload = STREAM) -> Search:
 
 def test_the_queue_of_half_as_many_servers() -> None:
     """From 32 servers on the same tasks wait as long as they do, so that 64 are tried and no more."""
-    told = Told(lambda servers, seed: Seen([9.0], NOTHING, None, 3, 5.0 + seed + 100 * max(0, 32 - servers)))
+    told = Told(lambda servers, seed: RunValues([9.0], NOTHING, None, 3, 5.0 + seed + 100 * max(0, 32 - servers)))
     with pytest.raises(NoneMeets) as raised:
         search("mean wait <= 3").run(4, told)
     assert 64 <= max(told.asked) < 256 and len(told.asked) < 9
@@ -57,9 +57,9 @@ def test_the_queue_of_half_as_many_servers() -> None:
 def test_the_same_queue_by_less_than_half_is_not_enough_to_give_up() -> None:
     """Steps of equal waits, each of half as many more servers, down to none."""
 
-    def give(servers: int, seed: int) -> Seen:
+    def give(servers: int, seed: int) -> RunValues:
         step = min(range(40), key=lambda n: abs(1.5**n - servers) if 1.5**n <= servers else 1e9)
-        return Seen([200.0 - 10 * step], NOTHING, None, 3, 200.0 - step)
+        return RunValues([200.0 - 10 * step], NOTHING, None, 3, 200.0 - step)
 
     assert search("mean wait <= 50").run(1, Told(give)).servers > 400
 
@@ -67,7 +67,7 @@ def test_the_same_queue_by_less_than_half_is_not_enough_to_give_up() -> None:
 def test_fresh_seeds_that_are_never_enough() -> None:
     """The search's own seeds are content with 8 servers; with the others the same tasks wait on any number."""
     told = Told(
-        lambda servers, seed: Seen([1.0 if servers >= 8 and seed < 2 else 9.0], NOTHING, None, 3, 7.0 + servers * (seed < 2))
+        lambda servers, seed: RunValues([1.0 if servers >= 8 and seed < 2 else 9.0], NOTHING, None, 3, 7.0 + servers * (seed < 2))
     )
     with pytest.raises(NoneMeets, match="whose queue is that of 8,"):
         search("mean wait <= 3").run(4, told)
@@ -75,7 +75,7 @@ def test_fresh_seeds_that_are_never_enough() -> None:
 
 
 def test_a_utilisation_that_more_servers_only_lower() -> None:
-    told = Told(lambda servers, seed: Seen([9.0, 3 / servers], NOTHING, None, 3, float(servers)))
+    told = Told(lambda servers, seed: RunValues([9.0, 3 / servers], NOTHING, None, 3, float(servers)))
     with pytest.raises(NoneMeets, match="with 4 servers, of which more would be used too little, the mean wait is 9 slots"):
         search("mean wait <= 3", "utilisation >= 90%").run(4, told)
     assert told.asked == [4]
@@ -84,7 +84,7 @@ def test_a_utilisation_that_more_servers_only_lower() -> None:
 def test_fresh_seeds_that_use_too_little() -> None:
     """30 numbers were tried before: at the first one the other seeds break both goals."""
     told = Told(
-        lambda servers, seed: Seen([9.0 if seed >= 2 else 1.0, 0.95 if seed < 2 else 0.5], NOTHING, None, 3, float(servers))
+        lambda servers, seed: RunValues([9.0 if seed >= 2 else 1.0, 0.95 if seed < 2 else 0.5], NOTHING, None, 3, float(servers))
     )
     with pytest.raises(NoneMeets, match="used too little"):
         search("mean wait <= 3", "utilisation >= 90%").run(4, told)
@@ -108,7 +108,7 @@ def test_how_many_servers_a_table_uses() -> None:
 
 def test_goals_that_contradict_each_other() -> None:
     """Two servers at least for no wait, of which at most 36 % are used: no run is made."""
-    told = Told(lambda servers, seed: Seen([9.0], NOTHING, None, 3, 1.0))
+    told = Told(lambda servers, seed: RunValues([9.0], NOTHING, None, 3, 1.0))
     with pytest.raises(NoneMeets, match="at least 2 are needed, and more than 1 are used too little under every policy"):
         search("max wait <= 0", "utilisation >= 50%", workload=table()).run(2, told)
     assert not told.asked
@@ -119,7 +119,7 @@ def test_goals_that_contradict_each_other() -> None:
 def test_mixes_end_too() -> None:
     kinds = parse_kinds("2=1.8,1=1")
     workload = packenv.Workload(sizes=Constant(0.7), service=Geometric(10), rate=0.5, servers=kinds.one_of_each)
-    told = Told(lambda servers, seed: Seen([9.0], NOTHING, None, 3, 5.0))
+    told = Told(lambda servers, seed: RunValues([9.0], NOTHING, None, 3, 5.0))
     goals = [parse_goal("mean wait <= 3", None)]
     mixes = MixSearch(search("mean wait <= 3", workload=workload), kinds, least_cost(workload, goals, kinds, 0.01, 2.0), told)
     with pytest.raises(NoneMeets, match="whose queue is that of"):

@@ -19,7 +19,7 @@ from packenv.planning.lower_bounds.cost_proof import CostProof, TableTasks
 from packenv.planning.lower_bounds.stream_cost import StreamCost
 from packenv.planning.mixes import MixPlan, MixSearch
 from packenv.planning.search import NoneMeets, Search
-from packenv.planning.trials import Seen
+from packenv.planning.trials import RunValues
 from packenv.results.stability import NOTHING
 from packenv.runs.run import Run
 from packenv.simulation import simulate
@@ -147,9 +147,9 @@ def test_a_machine_for_each_task_is_the_most() -> None:
     for queued in (True, False):
         asked: list[int] = []
 
-        def ask(runs: Sequence[Run], extract: object, queued: bool = queued, asked: list[int] = asked) -> list[Seen]:
+        def ask(runs: Sequence[Run], extract: object, queued: bool = queued, asked: list[int] = asked) -> list[RunValues]:
             asked.extend(len(run.workload.servers) for run in runs)
-            return [Seen([9.0], NOTHING, None, int(queued)) for _ in runs]
+            return [RunValues([9.0], NOTHING, None, int(queued)) for _ in runs]
 
         goals = [parse_goal("mean wait <= 3", None)]
         workload = Workload(jobs=jobs, servers=kinds.one_of_each)

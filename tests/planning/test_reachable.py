@@ -9,7 +9,7 @@ import packenv
 from packenv import Jobs, Workload
 from packenv.errors import InputError
 from packenv.planning.goals import parse_goal
-from packenv.planning.plan import wanted_goals
+from packenv.planning.plan import goals_for
 from packenv.planning.search import with_servers
 from packenv.simulation import simulate
 
@@ -42,7 +42,7 @@ THREE = table((0, 5, 7), (1, 40, 8), (4, 9, 7), (6, 2, 9))  # jobs last 13, 40 a
 )
 def test_refused(goal: str, problem: str) -> None:
     with pytest.raises(InputError) as raised:
-        wanted_goals(THREE, [goal])
+        goals_for(THREE, [goal])
     assert problem in str(raised.value)
 
 
@@ -50,7 +50,7 @@ def test_the_limit_itself_is_met() -> None:
     """What the tasks' own lengths give is allowed, and enough servers reach it."""
     texts = ("max completion <= 40", "p50 completion <= 13", "mean completion <= 18.34", "makespan <= 41", "p50 wait <= 0")
     result = simulate(with_servers(THREE, 4), "fifo-ff", drain=True)
-    assert all(goal.met(goal.value(result)) for goal in wanted_goals(THREE, texts))
+    assert all(goal.met(goal.value(result)) for goal in goals_for(THREE, texts))
 
 
 @pytest.mark.parametrize("statistic, fewest", [("p50", 2), ("p95", 20), ("p99", 100), ("p99.9", 1000)])
@@ -63,6 +63,6 @@ def test_a_quantile_of_enough_tasks_is_not_the_largest(statistic: str, fewest: i
         assert (goal.value(simulate(workload, "fifo-ff", drain=True)) == count - 1) is refused
         if refused:
             with pytest.raises(packenv.InputError, match="too few"):
-                wanted_goals(workload, [goal.text])
+                goals_for(workload, [goal.text])
         else:
-            assert wanted_goals(workload, [goal.text])
+            assert goals_for(workload, [goal.text])

@@ -87,7 +87,7 @@ def test_what_the_log_gives_back(tmp_path: Path) -> None:
     RunLog(path).keep("key", run)
     with path.open("a") as file:
         file.write('{"run": "another", "outcome": [[], 0]}\n')  # a judgment's
-    assert RunLog(path).known == {"key": run}
+    assert RunLog(path).values == {"key": run}
     path.write_text('{"run": "key", "measured": {"seed": 1}}\n')
     with pytest.raises(InputError, match=r"log\.jsonl, line 1"):
         RunLog(path)
@@ -127,12 +127,12 @@ def test_a_line_cut_short_is_removed_and_said(left: int, tmp_path: Path, capsys:
     RunLog(path).keep("first", MEASURED)
     whole = path.read_bytes()
     path.write_bytes(whole + whole[:left])
-    assert [*RunLog(path).known] == ["first"] and path.read_bytes() == whole
+    assert [*RunLog(path).values] == ["first"] and path.read_bytes() == whole
     assert capsys.readouterr().err == f"packenv: {path}: a last line of {left} bytes was cut short, and removed\n"
     log = RunLog(path)
     path.write_bytes(whole + whole[:left])  # by another process that was killed
     log.keep("second", MEASURED)
-    assert [*RunLog(path).known] == ["first", "second"]
+    assert [*RunLog(path).values] == ["first", "second"]
 
 
 def keep_many(path: Path, name: str) -> None:
@@ -146,7 +146,7 @@ def test_two_processes_on_one_log(tmp_path: Path) -> None:
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as processes:
         for done in [processes.submit(keep_many, path, name) for name in "ab"]:
             done.result()
-    assert len(RunLog(path).known) == 300 == len(path.read_text().splitlines())
+    assert len(RunLog(path).values) == 300 == len(path.read_text().splitlines())
 
 
 def test_paths_of_unlike_lengths() -> None:

@@ -1,4 +1,4 @@
-"""What all commands have: their numbers are read alike, and within bounds; the lines of their help end between words."""
+"""Common to all commands: their numbers are read alike, and within bounds; the lines of their help end between words."""
 
 from __future__ import annotations
 

@@ -36,14 +36,14 @@ class Named(click.ParamType):  # type: ignore[type-arg]  # generic in some versi
 
 def known_policies(incomplete: str) -> list[str]:
     """Names of policies; after a name and a colon its parameters, or the agents that come with packenv."""
-    name, colon, given = incomplete.partition(":")
+    name, colon, parameters = incomplete.partition(":")
     if not colon:
         return [f"{name}:" if name in ("agent", "optimal", "replay") else name for name in registered()]
     if name == "agent":
         from packenv.learning.agents.saved import pretrained_agents  # brings the compiled environments with it
 
         return [f"agent:{agent}" for agent in pretrained_agents()]
-    before = incomplete[: len(incomplete) - len(given.rpartition(",")[2])]
+    before = incomplete[: len(incomplete) - len(parameters.rpartition(",")[2])]
     if name in registered():
         with suppress(InputError):
             keys = inspect.signature(type(find_policy(name))).parameters.values()
@@ -99,9 +99,9 @@ def workload_options(*names: str, **texts: str) -> Decorator:
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
-        def run(*args: Any, source: str | None = None, **others: Any) -> Any:
-            values = {name: others.pop(name) for name in names}
-            return command(*args, of_workload=WorkloadOptions(source, **values), **others)
+        def run(*args: Any, source: str | None = None, **arguments: Any) -> Any:
+            values = {name: arguments.pop(name) for name in names}
+            return command(*args, of_workload=WorkloadOptions(source, **values), **arguments)
 
         with_options: Callable[..., Any] = run
         for name in reversed(names):
@@ -129,8 +129,8 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Options that say where runs take place; the command gets them as `run_options: RunOptions`."""
 
     @functools.wraps(command)
-    def run(*args: Any, processes: int | None, on: str, fail_fast: bool, **others: Any) -> Any:
+    def run(*args: Any, processes: int | None, on: str, fail_fast: bool, **arguments: Any) -> Any:
         with RunOptions(processes, on, fail_fast) as options:
-            return command(*args, run_options=options, **others)
+            return command(*args, run_options=options, **arguments)
 
     return processes(on(fail_fast(run)))

@@ -1,4 +1,4 @@
-"""What all plans of the command share: the answer, and how policies are refused."""
+"""Common to all plans of the command: the answer, and how policies are refused."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from packenv.report.tables import Table
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command prints and writes."""
+    """The tables, sentences and records that a command prints and writes."""
 
     tables: list[Table]
     text: str

@@ -63,7 +63,7 @@ SUBMIT = Question("--submit, pods that are submitted to a cluster", (*OF_PODS, "
 OF_CLUSTER = ("goals", "durations", "no_preemption", "seeds", "report")
 NODES = Question("a plan of a cluster as it is", (*OF_CLUSTER, "add"))
 FAILED_NODES = Question("--without, nodes of a cluster that fail", (*OF_CLUSTER, "without"))
-OF_SOME = {name for each in (NUMBER, MIX, FAILURE, WHEN, SUBMIT, NODES, FAILED_NODES) for name in each.options}
+OF_SOME = {name for question in (NUMBER, MIX, FAILURE, WHEN, SUBMIT, NODES, FAILED_NODES) for name in question.options}
 
 
 def question_of(parameters: Mapping[str, Any], is_cluster: bool) -> Question:
@@ -91,7 +91,7 @@ def question_of(parameters: Mapping[str, Any], is_cluster: bool) -> Question:
 
 
 CLUSTER_POLICIES = ("bf-js",)
-"""Those with which a cluster as it is, is planned unless others are named."""
+"""The policies for a cluster as it is, unless others are named."""
 
 
 def grown(options: WorkloadOptions, growth: str | None) -> Workload:

@@ -31,7 +31,7 @@ NEVER = "never"
 
 @dataclass(frozen=True)
 class ClusterRequest:
-    """What is to be planned."""
+    """A question about a cluster as it is: goals, policies, and what is assumed."""
 
     cluster: Cluster
     goals: Sequence[QueueGoal]
@@ -104,19 +104,19 @@ def _added_answer(request: ClusterRequest, nodes: AddedNodes, plans: Sequence[Ad
         sentence = f"The cluster as it is will do with {policies} for {what}"
     else:
         sentence = f"{counted(-best, 'node')} like {like} can be taken away with {policies} for {what}"
-    whom = "no policy" if request.preemption else "without preemption no policy"
+    policy = "no policy" if request.preemption else "without preemption no policy"
     if bound <= nodes.fewest:
         sentence += "; no bound."
     elif bound <= 0:  # other nodes could be taken away: the bound is for these
-        sentence += f"; without {some(taken(nodes, bound - 1))} {whom} will do."
+        sentence += f"; without {some(taken(nodes, bound - 1))} {policy} will do."
     else:
-        sentence += f"; with fewer nodes {whom} will do." if best == bound else f"; {whom} can do with fewer than {bound:+,}."
+        sentence += f"; with fewer nodes {policy} will do." if best == bound else f"; {policy} can do with fewer than {bound:+,}."
     for plan in plans:
         trials = [(f"{number:+,}", trial) for number, trial in ((plan.number - 1, plan.below), (plan.number, plan.at)) if trial]
         if left_open := open_goals(goals, trials, request.slot_seconds):
             sentence += f" {plan.policy}: not decided{left_open}; more --seeds may decide it."
-    there = changed(request.cluster, nodes.kind, best)
-    lines = there.begun_notes(first_cycle(there)) if request.preemption else []
+    changed_cluster = changed(request.cluster, nodes.kind, best)
+    lines = changed_cluster.begun_notes(first_cycle(changed_cluster)) if request.preemption else []
     if best < 0:
         lines.insert(0, f"Pods of {some(taken(nodes, best))} then start again, behind those that wait.")
     return "\n".join([sentence, *lines])
@@ -154,8 +154,8 @@ def _added_record(request: ClusterRequest, nodes: AddedNodes, plan: Added, bound
 def plan_failed_nodes(request: ClusterRequest, without: str, run_options: RunOptions) -> Answer:
     """Each policy on the cluster with and without these nodes. Raises InputError."""
     names = [*dict.fromkeys(name.strip() for name in without.split(","))]
-    left = without_nodes(request.cluster, names)
-    check_pods(request.goals, left, bool(request.service))
+    remaining = without_nodes(request.cluster, names)
+    check_pods(request.goals, remaining, bool(request.service))
     print_cluster(request.cluster, request.service, len(request.cluster.nodes))
 
     def compare(policy: str, ask: AskRuns, say: Say) -> FailedNodes:
@@ -164,7 +164,7 @@ def plan_failed_nodes(request: ClusterRequest, without: str, run_options: RunOpt
 
     comparisons, _ = plan_all(request.policies, compare, run_options, None)
     table = _failed_table(request, names, comparisons)
-    sentences = "\n".join([_queued(left), *(_failed_answer(request, left, comparison) for comparison in comparisons)])
+    sentences = "\n".join([_queued(remaining), *(_failed_answer(request, remaining, comparison) for comparison in comparisons)])
 
     def report() -> Report:
         nodes = len(request.cluster.nodes)
@@ -179,7 +179,7 @@ def plan_failed_nodes(request: ClusterRequest, without: str, run_options: RunOpt
         return Report(f"What if nodes of {request.cluster.name} fail", first, about, [section], others)
 
     return Answer(
-        [table], sentences, [_failed_record(request, names, left, comparison) for comparison in comparisons], None, report
+        [table], sentences, [_failed_record(request, names, remaining, comparison) for comparison in comparisons], None, report
     )
 
 
@@ -199,7 +199,7 @@ def _failed_table(request: ClusterRequest, names: Sequence[str], comparisons: Se
 
 
 def _queued(left: Cluster) -> str:
-    """What becomes of the pods."""
+    """A sentence on the pods that start again, and on those that cannot."""
     again = [left.running[n].name for n in left.again]
     if not again and not left.waiting and not left.stranded and not left.unfit:
         return "No pod waits, and none of these nodes' pods would start again."

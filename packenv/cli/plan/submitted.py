@@ -23,7 +23,7 @@ from packenv.workloads.kubernetes.texts import MOST_NAMED, some
 
 
 def plan_submitted(request: ClusterRequest, notes: Sequence[str], slots: int, draws: int, run_options: RunOptions) -> Answer:
-    """What becomes of pods that are submitted, with each policy. `notes`: on what was read of them. Raises InputError."""
+    """The fate of submitted pods, with each policy. `notes`: on the manifests that were read. Raises InputError."""
     cluster, seconds = request.cluster, request.slot_seconds
     submitted = SubmittedPods(cluster, request.service, seconds, request.preemption)
     print_cluster(without_submitted(cluster), request.service, len(cluster.nodes))
@@ -73,7 +73,7 @@ def _sentences(answer: Submission, seconds: float) -> list[str]:
         names = some(answer.preempted)
         lines.append(f"{answer.policy}: {counted(len(answer.preempted), 'pod')} preempted for them, whose work is lost: {names}.")
     if answer.later:
-        longer = [_later(each, seconds) for each in answer.later[:MOST_NAMED]]
+        longer = [_later(later, seconds) for later in answer.later[:MOST_NAMED]]
         more = len(answer.later) - len(longer)
         longer += [f"{more:,} more"] if more else []
         lines.append(f"{answer.policy}: of those that wait, later on average: {'; '.join(longer)}.")
@@ -89,11 +89,11 @@ def _sentences(answer: Submission, seconds: float) -> list[str]:
     return lines
 
 
-def _later(each: Later, seconds: float) -> str:
-    by = estimate(*mean_and_half([slots * seconds for slots in each.slots])) if each.slots else ""
+def _later(later: Later, seconds: float) -> str:
+    by = estimate(*mean_and_half([slots * seconds for slots in later.slots])) if later.slots else ""
     parts = [f"{by} s"] if by else []
-    parts += [f"not in the run in {each.lost:.0%} more of the draws"] if each.lost else []
-    return f"{each.pod} ({', '.join(parts)})"
+    parts += [f"not in the run in {later.lost:.0%} more of the draws"] if later.lost else []
+    return f"{later.pod} ({', '.join(parts)})"
 
 
 def _record(request: ClusterRequest, answer: Submission) -> dict[str, Any]:
@@ -111,11 +111,11 @@ def _record(request: ClusterRequest, answer: Submission) -> dict[str, Any]:
         "fits_nowhere": [*answer.unfit],
         "preempted": [*answer.preempted],
         "later": [
-            {"pod": each.pod, "later_s": [*interval(slots * seconds for slots in each.slots)], "lost": each.lost}
-            for each in answer.later
+            {"pod": later.pod, "later_s": [*interval(slots * seconds for slots in later.slots)], "lost": later.lost}
+            for later in answer.later
         ],
         "changes": [
-            {"pods": [*each.pods], "kind": each.kind, "change": each.text, "amount": each.amount, "nodes": [*each.nodes]}
-            for each in answer.changes
+            {"pods": [*entry.pods], "kind": entry.kind, "change": entry.text, "amount": entry.amount, "nodes": [*entry.nodes]}
+            for entry in answer.changes
         ],
     }

@@ -78,7 +78,7 @@ def bound_record(workload: Workload, bound: QueueBound) -> dict[str, Any]:
 
 
 def bound_table(workload: Workload, bound: QueueBound) -> Table:
-    """What each relaxation proves, in waiting tasks and as a delay."""
+    """The bound of each relaxation, in waiting tasks and as a delay."""
     where = f"{workload.name} on {counted(len(workload.servers), 'server')}, intensity {workload.intensity:.4g}"
     columns = [Column("relaxation"), *numbers("waiting tasks", "mean delay (slots)")]
     table = Table(f"{where}: no policy's mean queue is below", columns)

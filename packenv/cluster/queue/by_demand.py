@@ -68,13 +68,13 @@ def remove_from_group(c: Cluster, i: int) -> None:
 def forget_group(c: Cluster, g: int, bucket: int) -> None:
     """Take a group that becomes empty out of its hash chain and out of the groups in use."""
     groups = c.groups
-    other = groups.bucket[c.e, bucket]
-    if other == g:
+    link = groups.bucket[c.e, bucket]
+    if link == g:
         groups.bucket[c.e, bucket] = groups.group[c.e, g].chain
     else:
-        while groups.group[c.e, other].chain != g:
-            other = groups.group[c.e, other].chain
-        groups.group[c.e, other].chain = groups.group[c.e, g].chain
+        while groups.group[c.e, link].chain != g:
+            link = groups.group[c.e, link].chain
+        groups.group[c.e, link].chain = groups.group[c.e, g].chain
     n = groups.count[c.e] - 1
     place = groups.group[c.e, g].place
     last = groups.active[c.e, n]

@@ -57,8 +57,8 @@ def find_box(c: Cluster, i: int) -> None:
 def types_of(c: Cluster, row: int, kind: int, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     """`type_of` for Python and an array of sizes, in cluster `row`; same shape as `sizes`."""
     bound = c.types.bound[row, kind, : c.types.count[row, kind]]
-    found = (sizes[..., None] <= bound[:-1]).sum(axis=-1)
-    return np.where(sizes > bound[-1], NONE, found)
+    types = (sizes[..., None] <= bound[:-1]).sum(axis=-1)
+    return np.where(sizes > bound[-1], NONE, types)
 
 
 @compiled

@@ -63,7 +63,7 @@ class SortedKeys(Frame):
     top: Annotated[NDArray[np.int64], Field("clusters", "tops", start=PADDING)]  # smallest key of each, padded
     expected: Annotated[NDArray[np.int64], Field("clusters", "expected", scratch=True)]  # keys that were prefetched
     expected_at: Annotated[NDArray[np.int32], Field("clusters", "expected", scratch=True)]  # and their blocks
-    found: Annotated[NDArray[np.int64], Field("clusters", 2, scratch=True)]  # block and position of the key that was found last
+    cursor: Annotated[NDArray[np.int64], Field("clusters", 2, scratch=True)]  # block and position of the key that was found last
 
 
 def key_sizes(clusters: int, capacity: int) -> Sizes:

@@ -301,16 +301,16 @@ def remove(s: SortedKeys, e: int, key: int) -> None:
 @apart
 def find(s: SortedKeys, e: int, key: int) -> None:
     """Find a key that is in the list and store its position in `found`."""
-    k, p = s.found[e, 0], s.found[e, 1]
+    k, p = s.cursor[e, 0], s.cursor[e, 1]
     if s.keys[e, s.block[e, k].storage, p] != key:
         k = block_of(s, e, key)
-        s.found[e, 0], s.found[e, 1] = k, lower_bound(s, e, k, key)
+        s.cursor[e, 0], s.cursor[e, 1] = k, lower_bound(s, e, k, key)
 
 
 @apart
 def key_before(s: SortedKeys, e: int) -> int:
     """The key before the one that was found last; NONE if that is the smallest."""
-    k, p = s.found[e, 0], s.found[e, 1]
+    k, p = s.cursor[e, 0], s.cursor[e, 1]
     if p > 0:
         return s.keys[e, s.block[e, k].storage, p - 1]
     if k == 0:
@@ -322,7 +322,7 @@ def key_before(s: SortedKeys, e: int) -> int:
 @apart
 def key_after(s: SortedKeys, e: int) -> int:
     """The key after the one that was found last; PADDING if that is the largest."""
-    k, p = s.found[e, 0], s.found[e, 1]
+    k, p = s.cursor[e, 0], s.cursor[e, 1]
     if p + 1 < s.block[e, k].count:
         return s.keys[e, s.block[e, k].storage, p + 1]
     return s.block[e, block_after(s, e, k)].low
@@ -331,7 +331,7 @@ def key_after(s: SortedKeys, e: int) -> int:
 @apart
 def remove_found(s: SortedKeys, e: int) -> None:
     """Remove the key that was found last."""
-    k, p = s.found[e, 0], s.found[e, 1]
+    k, p = s.cursor[e, 0], s.cursor[e, 1]
     storage, left = s.block[e, k].storage, s.block[e, k].count - 1
     move(s.keys[e, storage], p, p + 1, left - p)
     move(s.items[e, storage], p, p + 1, left - p)
@@ -351,7 +351,7 @@ def floor_item(s: SortedKeys, e: int, key: int) -> int:
     k = block_of(s, e, key)
     storage = s.block[e, k].storage
     p = lower_bound(s, e, k, key + 1) - 1
-    s.found[e, 0], s.found[e, 1] = k, p
+    s.cursor[e, 0], s.cursor[e, 1] = k, p
     return s.items[e, storage, p]
 
 
@@ -373,7 +373,7 @@ def ceiling_item(s: SortedKeys, e: int, key: int) -> int:
         k, p = block_after(s, e, k), 0
         if s.block[e, k].count == 0:
             return NONE
-    s.found[e, 0], s.found[e, 1] = k, p
+    s.cursor[e, 0], s.cursor[e, 1] = k, p
     return s.items[e, s.block[e, k].storage, p]
 
 

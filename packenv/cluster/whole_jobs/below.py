@@ -39,8 +39,8 @@ def work_below(jobs: Jobs, capacity: Ints) -> Ints:
         key = following.tobytes()
         if key not in sets:
             rows = 0
-            for one in following.tolist():
-                rows |= below[one] | (1 << int(bit[one]) if one < len(jobs) else 0)
+            for successor in following.tolist():
+                rows |= below[successor] | (1 << int(bit[successor]) if successor < len(jobs) else 0)
             sets[key] = rows
         return sets[key]
 

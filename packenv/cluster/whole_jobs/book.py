@@ -135,8 +135,8 @@ def start(c: Cluster, book: JobBook, row: int, server: int) -> None:
     book.waiting[g] -= 1
     if book.waiting[g] == 0:
         book.count[0] -= 1
-        other = book.active[book.count[0]]
-        book.active[book.position[g]], book.position[other] = other, book.position[g]
+        last = book.active[book.count[0]]
+        book.active[book.position[g]], book.position[last] = last, book.position[g]
     book.queued[owner] -= 1
     for r in range(book.demand.shape[1]):
         book.used[owner, r] += book.demand[g, r]

@@ -84,15 +84,15 @@ def has_room(ahead: Releases, book: JobBook, g: int) -> bool:
 def earliest_releases(c: Cluster, ahead: Releases, work: RemainingWork, server: int) -> int:
     """Write the rows that are expected to leave a server first, and when, into `row` and `slot`; returns how many."""
     slot, row, count = ahead.slot, ahead.row, 0
-    one = ahead.ends[server].head
-    while one != NONE:
-        end = max(work.expected_end[one], now(c) + 1)  # NONE where the row is overdue
+    task = ahead.ends[server].head
+    while task != NONE:
+        end = max(work.expected_end[task], now(c) + 1)  # NONE where the row is overdue
         if count < MOST or end < slot[MOST - 1]:
             n = min(count, MOST - 1)
             while n > 0 and slot[n - 1] > end:
                 slot[n], row[n] = slot[n - 1], row[n - 1]
                 n -= 1
-            slot[n], row[n] = end, one
+            slot[n], row[n] = end, task
             count = min(count + 1, MOST)
-        one = ahead.links[one].next
+        task = ahead.links[task].next
     return count

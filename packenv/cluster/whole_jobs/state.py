@@ -108,7 +108,7 @@ def whole_jobs(jobs: Jobs, capacity: Ints, network: Network | None = None, *, by
 
 
 def no_jobs() -> WholeJobs:
-    """In place of the jobs where nothing needs to know them: it follows nothing."""
+    """Empty state, where nothing needs to know of whole jobs: it follows none."""
     none = whole_jobs(Jobs.of([0], [1.0], [1]), np.ones((1, 1), np.int64))
     return none.replace(counts=np.zeros(0, np.int64))
 

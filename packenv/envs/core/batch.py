@@ -51,7 +51,7 @@ def make_batch(
         active=np.full((rows, configured), NONE, np.int32),
         reserved=np.zeros((rows, configured), np.int64),
         table=none if layout.configurations is None else layout.configurations,
-        known=np.zeros(sizes.kinds, np.int64) if layout.known is None else layout.known,
+        counts=np.zeros(sizes.kinds, np.int64) if layout.counts is None else layout.counts,
         total=c.capacity.sum(axis=0),
         scale=np.array([c.server["capacity"].max(), mean_service, per_root], np.float64),
         logarithms=logarithms(per_root),
@@ -87,11 +87,11 @@ BY_ROW = (
 """Fields of a Batch that have a row for each cluster."""
 
 
-def row_of(batch: Batch, row: int, own: Cluster, jobs: WholeJobs) -> Batch:
-    """Row `row` as a batch of one in the same memory, with the table that the cluster `own` was built for, and its jobs.
+def row_of(batch: Batch, row: int, cluster: Cluster, jobs: WholeJobs) -> Batch:
+    """Row `row` as a batch of one in the same memory, with the table that `cluster` was built for, and its jobs.
 
     Compiled code reads one table of jobs, and its precedence, for all rows of a batch (`Source`, `Precedence`). Rows with
     tables of their own are therefore stepped one by one; everything else reads the arrays of the whole batch.
     """
     own_rows = {name: getattr(batch, name)[row : row + 1] for name in BY_ROW}
-    return batch.replace(c=one_row(batch.c, row, own), jobs=jobs, first=0, last=1, **own_rows)
+    return batch.replace(c=one_row(batch.c, row, cluster), jobs=jobs, first=0, last=1, **own_rows)

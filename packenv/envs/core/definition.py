@@ -39,7 +39,7 @@ class Layout:
     observed: Shapes
     summaries: bool = False  # whether ages of jobs and rooms of servers are kept (packenv.envs.core.server_summaries)
     configurations: NDArray[np.int64] | None = None  # (G, N, 2J) that the actions choose from
-    known: NDArray[np.int64] | None = None  # (G,) how many of the N each kind of server has
+    counts: NDArray[np.int64] | None = None  # (G,) how many of the N each kind of server has
     offered: int = 0  # servers whose starts the actions are, as many of each; 0: the actions are of every server, or of none
     groups: int = 0  # actions that start a task of a group of identical ones,
     by_data: bool = False  # and whether tasks with different data are in different groups
@@ -71,8 +71,8 @@ class Definition:
     def chosen(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments and, for those that are not given, the environment's defaults. `J` takes the place of `types`."""
         types = {} if arguments.get("J") is None else {"types": None}
-        others = self.instead(arguments) if self.instead else {}
-        return {**self.defaults, **types, **others, **arguments}
+        instead = self.instead(arguments) if self.instead else {}
+        return {**self.defaults, **types, **instead, **arguments}
 
     @property
     def own_options(self) -> tuple[str, ...]:

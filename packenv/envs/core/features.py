@@ -123,7 +123,7 @@ context; features 14 to 18; and the rows of actions that are not valid."""
 FACTOR = 0.2
 TABULATED = 4096
 COMMON_SERVERS = 5
-"""With so many servers a count per root of the servers, n · √(5 / L), is the count."""
+"""With this many servers a count per root of the servers, n · √(5 / L), is the count."""
 
 
 def logarithms(share: float) -> NDArray[np.float32]:

@@ -79,7 +79,7 @@ def can_serve(b: Batch, kind: int, j: int, server: int) -> bool:
 
 @apart
 def served_by(b: Batch, server: int, n: int) -> int:
-    """The n-th virtual queue that can be served on the server, of the largest sizes first; NONE if there are not so many."""
+    """The n-th virtual queue that can be served on the server, of the largest sizes first; NONE if there are fewer."""
     kind = kind_of(b.c, server)
     survey(b, kind)
     for j in range(b.c.types.count[b.c.e, kind]):
@@ -93,11 +93,11 @@ def served_by(b: Batch, server: int, n: int) -> int:
 @apart
 def servable(b: Batch, kind: int, server: int) -> int:
     """How many virtual queues can be served on the server. Needs `survey`."""
-    found = 0
+    count = 0
     if server != NONE:
         for j in range(b.c.types.count[b.c.e, kind]):
-            found += can_serve(b, kind, j, server)
-    return found
+            count += can_serve(b, kind, j, server)
+    return count
 
 
 @fused

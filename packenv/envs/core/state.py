@@ -120,7 +120,7 @@ class Batch(Frame):
     active: NDArray[np.int32]  # (E, L) active configuration of each server, NONE before the first
     reserved: NDArray[np.int64]  # (E, L) VQS: room held by the type-1 job in the reserved part
     table: NDArray[np.int64]  # (G, N, 2J) configurations of each kind of server
-    known: NDArray[np.int64]  # (G,) how many of them there are
+    counts: NDArray[np.int64]  # (G,) how many of them there are
     total: NDArray[np.int64]  # (D,) capacity of the whole cluster
     scale: NDArray[np.float64]  # (3,) of features: the largest scalar capacity, in units; the mean service; √(5 / L)
     logarithms: NDArray[np.float32]  # (N,) of features: log(1 + n · √(5 / L)) / 5 of n = 0 .. N - 1

@@ -51,8 +51,8 @@ class Core:
         if rows < 1:
             raise InputError(f"num_envs must be at least 1, not {rows}")
         arguments = definition.chosen(arguments)
-        own = {key: arguments[key] for key in definition.own_options if key in arguments}
-        shared = {key: value for key, value in arguments.items() if key not in own}
+        specific = {key: arguments[key] for key in definition.own_options if key in arguments}
+        shared = {key: value for key, value in arguments.items() if key not in specific}
         options = split(shared, definition.own_options)
         self.definition, self.rows, self.options = definition, rows, options
         self.workload, self.rates = options.resolved()
@@ -62,7 +62,7 @@ class Core:
         units = self.workload.servers.units
         self.setting = Setting(units, self.workload, levels, self.workload.largest_size())
         self.sizes = sizes_of(units, levels, options)
-        layout = definition.layout(self.sizes, units, options, **own)
+        layout = definition.layout(self.sizes, units, options, **specific)
         needs = layout.needs._replace(in_service=most_in_service(self.workload))
         self.guard = Guard(options.guard, self.setting, rows) if options.guard is not None else None
         if self.guard is not None:
@@ -130,7 +130,7 @@ class Core:
         `passage`, by name, as views (E,), and `passage` the same for rewards.
         """
         self.batch = batch
-        self.parts = [row_of(batch, row, own, jobs) for row, (own, jobs) in enumerate(zip(self.tables, self.jobs, strict=True))]
+        self.parts = [row_of(batch, row, c, jobs) for row, (c, jobs) in enumerate(zip(self.tables, self.jobs, strict=True))]
         self.measured = {name: batch.passage[name] for name in Passage._fields}
         self.passage = Passage(**self.measured)
 
@@ -230,18 +230,18 @@ class Core:
 
     def _play_table_of(self, row: int, seed: int) -> None:
         """Give row the table of jobs of this seed."""
-        own = self.workload.at(seed)
-        self.played[row] = own
+        workload = self.workload.at(seed)
+        self.played[row] = workload
         self.tables[row] = build(
-            own.source([seed]), self.setting.capacity, self.layout.needs, places=1, jobs=own.jobs, delays=False, bins=0
+            workload.source([seed]), self.setting.capacity, self.layout.needs, places=1, jobs=workload.jobs, delays=False, bins=0
         )
         if self.definition.follows_jobs:
-            assert own.jobs is not None
-            self.jobs[row] = whole_jobs(own.jobs, self.setting.capacity, own.network, by_data=self.layout.by_data)
+            assert workload.jobs is not None
+            self.jobs[row] = whole_jobs(workload.jobs, self.setting.capacity, workload.network, by_data=self.layout.by_data)
         self.parts[row] = row_of(self.batch, row, self.tables[row], self.jobs[row])
         turn = self.batch.turn[row]
-        turn["rate"], turn["exogenous"] = own.rate, own.rate * mean_scalar_size(own)
-        turn["offered"] = own.rate * mean_work(own) * own.mean_service / self.workload.mean_service
+        turn["rate"], turn["exogenous"] = workload.rate, workload.rate * mean_scalar_size(workload)
+        turn["offered"] = workload.rate * mean_work(workload) * workload.mean_service / self.workload.mean_service
 
     def _warm_up(self, row: int, seed: int, rate: float) -> None:
         """Give row the tasks that a policy leaves waiting and in service after the first slots of the same jobs."""
@@ -360,7 +360,7 @@ class Core:
     def _copied(self, state: dict[str, Any]) -> dict[str, Any]:
         """A copy that shares workloads and tables of jobs with the original."""
         c = state["batch"].c
-        kept: list[Any] = [self.workload, self.setting, self.options, self, c.capacity, c.scale, *state["played"]]
+        common: list[Any] = [self.workload, self.setting, self.options, self, c.capacity, c.scale, *state["played"]]
         if self.workload.jobs is not None:
-            kept += [own.source for own in (c, state["template"], *state["tables"])]
-        return copy.deepcopy(state, {id(value): value for value in kept})
+            common += [cluster.source for cluster in (c, state["template"], *state["tables"])]
+        return copy.deepcopy(state, {id(value): value for value in common})

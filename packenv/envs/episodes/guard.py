@@ -55,13 +55,13 @@ class Guard:
 
 def checked_guard(policy: Any) -> Any:
     """A guard by name, or a policy that can be one. Raises InputError."""
-    found = find_policy(policy) if isinstance(policy, str) else policy
-    kind = type(parameters_of(found))
+    guard = find_policy(policy) if isinstance(policy, str) else policy
+    kind = type(parameters_of(guard))
     if ("schedule", kind) not in hooks:
         raise InputError(f"guard {policy!r} is not a compiled policy")
     if ("on_completion", kind) in hooks or ("on_message", kind) in hooks:
-        raise InputError(f"guard {name_of(found)} listens to completions or messages, which are not passed on to a guard")
-    return found
+        raise InputError(f"guard {name_of(guard)} listens to completions or messages, which are not passed on to a guard")
+    return guard
 
 
 def together(agent: Needs, guard: Needs) -> Needs:

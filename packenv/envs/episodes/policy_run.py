@@ -78,14 +78,14 @@ class PolicyRun:
         if self.from_first_slot:
             self.cluster, self.state, self.queue_sum = before.cluster, before.state, int(before.cluster.head["queue_sum"][0])
             return
-        other = before.cluster
-        waiting, served = tasks_of(other, 0)
+        source = before.cluster
+        waiting, served = tasks_of(source, 0)
         if len(waiting) + len(served) > self.cluster.task.shape[1]:
             self.cluster = grow(self.cluster, 2 * (len(waiting) + len(served)))
             self.state = attached(self.policy, self.cluster, self.state)
-        at = np.zeros(other.task.shape[1], np.int64)
-        transplant(other, 0, waiting, served, self.cluster, 0, at, np.zeros_like(at))
-        copy_rows(other, 0, self.cluster, 0)
+        at = np.zeros(source.task.shape[1], np.int64)
+        transplant(source, 0, waiting, served, self.cluster, 0, at, np.zeros_like(at))
+        copy_rows(source, 0, self.cluster, 0)
 
     @property
     def slot(self) -> int:
@@ -94,7 +94,7 @@ class PolicyRun:
 
     @property
     def mean_queue(self) -> float:
-        """Of the slots so far, as in Result."""
+        """The mean queue of the slots so far, as in Result."""
         head = self.cluster.head[0]
         return float(head["queue_sum"] / max(head["measured"], 1))
 
@@ -117,5 +117,5 @@ class PolicyRun:
 
 def _same(policy: Any, other: Any) -> bool:
     """Whether two policies, or their names, are the same; tuples of different types may be equal."""
-    one, two = (find_policy(each) if isinstance(each, str) else each for each in (policy, other))
-    return type(one) is type(two) and bool(one == two)
+    first, second = (find_policy(item) if isinstance(item, str) else item for item in (policy, other))
+    return type(first) is type(second) and bool(first == second)

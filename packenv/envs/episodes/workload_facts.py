@@ -27,14 +27,14 @@ def check_jobs(workload: Workload, name: str, options: Options) -> None:
         raise InputError(f"{name} follows whole jobs, which a guard would start unseen: guard must be None")
 
 
-def levels_for(workload: Workload, given: int | None) -> int:
+def levels_for(workload: Workload, J: int | None) -> int:
     """J: as given, or the workload's default. Too small a J is reported: at worst all tasks are of one type."""
-    levels = given or workload.default_levels()
+    levels = J or workload.default_levels()
     capacity = int(workload.servers.largest.max())
     below = scalar_cdf(workload.demand_law, workload.servers, capacity >> levels)
-    if given is not None and below >= 1:
+    if J is not None and below >= 1:
         raise InputError(f"J={levels} cannot represent the workload: every size is at most 2^-{levels} of the largest server")
-    if given is not None and below > 0.01:
+    if J is not None and below > 0.01:
         share = f"{below:.3g} of the sizes lie at or below 2^-{levels}"
         warnings.warn(f"J={levels}: {share} and share the last virtual queue", stacklevel=5)
     return levels
@@ -74,7 +74,7 @@ def most_in_service(workload: Workload) -> int:
         vectors, weights = law.atoms()
         least = to_units(vectors[weights > 0]).min(axis=0)
     else:
-        least = to_units([each.support()[0] for each in per_resource(law)])
+        least = to_units([part.support()[0] for part in per_resource(law)])
     if not (least > 0).any():
         return NEVER
     return int((workload.servers.units[:, least > 0] // least[least > 0]).min(axis=1).sum())

@@ -48,8 +48,8 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
         try:
             mode = AutoresetMode(autoreset_mode)
         except ValueError:
-            known = ", ".join(mode.value for mode in AutoresetMode)
-            raise InputError(f"unknown autoreset_mode {autoreset_mode!r}; known: {known}") from None
+            modes = ", ".join(mode.value for mode in AutoresetMode)
+            raise InputError(f"unknown autoreset_mode {autoreset_mode!r}; known: {modes}") from None
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
             raise InputError(f"unknown render_mode {render_mode!r}; known: {', '.join(self.metadata['render_modes'])}")
         self.render_mode = render_mode
@@ -89,10 +89,10 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
             return
         if seed is not None and len(seed) != self.num_envs:
             raise InputError(f"{len(seed)} seeds for {self.num_envs} environments")
-        given = [None] * self.num_envs if seed is None else seed
+        seeds = [None] * self.num_envs if seed is None else seed
         for row in chosen.tolist():
-            if (own := given[row]) is not None:
-                core.seed_rows((row,), (own,))
+            if (row_seed := seeds[row]) is not None:
+                core.seed_rows((row,), (row_seed,))
             elif core.episodes[row] < 0:
                 core.seed_rows((row,), (int(self.np_random.integers(MOST)),))
 
@@ -135,10 +135,10 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
         chosen = np.asarray(actions)
         if chosen.dtype.kind not in "iu" or chosen.shape != (self.num_envs,):
             raise InputError(f"actions must be {self.num_envs} whole numbers, not {chosen.dtype} of shape {chosen.shape}")
-        own = self.core.batch.action
-        own[:] = chosen
-        if own.view(np.uint64).max() >= self.core.layout.actions:  # negative ones are very large then
-            row = int(np.argmax((own < 0) | (own >= self.core.layout.actions)))
+        buffer = self.core.batch.action
+        buffer[:] = chosen
+        if buffer.view(np.uint64).max() >= self.core.layout.actions:  # negative ones are very large then
+            row = int(np.argmax((buffer < 0) | (buffer >= self.core.layout.actions)))
             raise InputError(f"row {row}: action {chosen[row]} is out of range: 0 to {self.core.layout.actions - 1}")
 
     def _outcome(self, began: NDArray[np.int64] | None) -> tuple[Array, Array]:

@@ -53,11 +53,11 @@ class QueueRatio(BaseCallback):
 
     def _on_rollout_end(self) -> None:
         if self._ended:
-            own, baseline = np.mean(self._ended, axis=0).tolist()
-            self.logger.record("cluster/mean queue", own)
+            agent, baseline = np.mean(self._ended, axis=0).tolist()
+            self.logger.record("cluster/mean queue", agent)
             self.logger.record("cluster/mean queue of the baseline", baseline)
             if baseline > 0:
-                self.logger.record("cluster/ratio", own / baseline)
+                self.logger.record("cluster/ratio", agent / baseline)
             self._ended = []
 
 

@@ -20,19 +20,19 @@ SHARE = 1.0 / UNIT
 def write_queue(b: Batch) -> None:
     """(K, D + 2): demand of the K oldest waiting tasks, their age, and 1 where there is one. Needs BY_QUEUE."""
     c, e = b.c, b.c.e
-    seen, window = b.queue[e], b.window[e]
+    out, window = b.queue[e], b.window[e]
     resources, slot, n = b.queue.shape[2] - 2, now(c), fill_window(b)
     for k in range(n):
         if resources == 1:
-            seen[k, 0] = window[k].size * SHARE
+            out[k, 0] = window[k].size * SHARE
         else:
             for r in range(resources):
-                seen[k, r] = demand_of(c, window[k].place, r) * SHARE
-        seen[k, resources] = slot - window[k].since
-        seen[k, resources + 1] = 1.0
-    for k in range(n, seen.shape[0]):
+                out[k, r] = demand_of(c, window[k].place, r) * SHARE
+        out[k, resources] = slot - window[k].since
+        out[k, resources + 1] = 1.0
+    for k in range(n, out.shape[0]):
         for r in range(resources + 2):
-            seen[k, r] = 0.0
+            out[k, r] = 0.0
 
 
 @apart
@@ -42,18 +42,18 @@ def write_virtual_queues(b: Batch, kind: int, row: int, room: int, server: int) 
     Needs `survey`. With several resources a task fits if it fits on `server`, or on any server if that is NONE.
     """
     c, e = b.c, b.c.e
-    queues, seen = c.types.queue[e, kind], b.virtual_queues[e]
+    queues, out = c.types.queue[e, kind], b.virtual_queues[e]
     for j in range(queues.shape[0]):
-        seen[natural(row + j), 0] = queues[j].count
+        out[natural(row + j), 0] = queues[j].count
     if b.virtual_queues.shape[2] > 2:
         slot = now(c)
         for j in range(queues.shape[0]):
-            seen[natural(row + j), 2] = queues[j].size * SHARE
-            seen[natural(row + j), 3] = slot - queues[j].since if queues[j].count > 0 else 0
+            out[natural(row + j), 2] = queues[j].size * SHARE
+            out[natural(row + j), 3] = slot - queues[j].since if queues[j].count > 0 else 0
     if c.vectors:
         for j in range(queues.shape[0]):
             largest = largest_anywhere(b, kind, j, server) if queues[j].count > 0 else 0
-            seen[natural(row + j), 1] = largest * SHARE
+            out[natural(row + j), 1] = largest * SHARE
     else:
         write_largest(b, kind, row, room)
 
@@ -62,37 +62,37 @@ def write_virtual_queues(b: Batch, kind: int, row: int, room: int, server: int) 
 def write_largest(b: Batch, kind: int, row: int, room: int) -> None:
     """The largest task of each virtual queue that fits in `room`: its largest of all, except in the queue that `room` divides."""
     c, e = b.c, b.c.e
-    least, most, seen = c.types.least[e, kind], c.types.most[e, kind], b.virtual_queues[e]
+    least, most, out = c.types.least[e, kind], c.types.most[e, kind], b.virtual_queues[e]
     for j in range(most.shape[0]):
-        seen[natural(row + j), 1] = (most[j] if most[j] <= room else 0) * SHARE
+        out[natural(row + j), 1] = (most[j] if most[j] <= room else 0) * SHARE
     j = type_of(c, kind, room)
     if j != NONE and least[j] <= room < most[j]:
-        seen[row + j, 1] = largest_size_up_to(c, room) * SHARE
+        out[row + j, 1] = largest_size_up_to(c, room) * SHARE
 
 
 @apart
 def write_servers(b: Batch, decided: int) -> None:
     """(L, …): free amount of each resource; in "full" also jobs by type; for decisions about one server, 1 at that server."""
     c, e = b.c, b.c.e
-    seen, record, jobs = b.servers[e], c.server[e], c.types.in_service[e]
-    types, width, resources = jobs.shape[1], seen.shape[1], c.capacity.shape[1]
-    servers = natural(seen.shape[0])
+    out, record, jobs = b.servers[e], c.server[e], c.types.in_service[e]
+    types, width, resources = jobs.shape[1], out.shape[1], c.capacity.shape[1]
+    servers = natural(out.shape[0])
     if c.free.shape[1] == 0:
         for server in range(servers):
-            seen[server, 0] = record[server].room * SHARE
+            out[server, 0] = record[server].room * SHARE
     else:
         for server in range(servers):
             for r in range(resources):
-                seen[server, r] = c.free[e, server, r] * SHARE
+                out[server, r] = c.free[e, server, r] * SHARE
     column = resources
     if width >= resources + types:
         column += types
         for server in range(servers):
             for j in range(types):
-                seen[server, natural(resources + j)] = jobs[server, j]
+                out[server, natural(resources + j)] = jobs[server, j]
     if width > column:
         for server in range(servers):
-            seen[server, column] = 1.0 if server == decided else 0.0
+            out[server, column] = 1.0 if server == decided else 0.0
 
 
 @apart

@@ -154,10 +154,10 @@ def room_after_filling(b: Batch, rank: int, room: int) -> int:
     """Room that is left after up to FILL more tasks, each the largest that fits, except the task of this rank."""
     if b.c.vectors:
         return room
-    own, below, sizes = rank - 1, waiting(b.c), b.waiting_sizes[b.c.e]
+    place, below, sizes = rank - 1, waiting(b.c), b.waiting_sizes[b.c.e]
     for _ in range(FILL):
         largest = min(count_up_to(b, room), below) - 1
-        if largest == own:
+        if largest == place:
             largest -= 1
         if largest < 0:
             return room
@@ -209,9 +209,9 @@ def mask_types(b: Batch, first: int, kind: int, server: int, choices: int) -> No
     if choices > 0:
         mask_choices(b, first, choices, servable(b, kind, server))
         return
-    known = b.c.types.count[b.c.e, kind]
+    count = b.c.types.count[b.c.e, kind]
     for j in range(b.c.types.least.shape[2]):
-        b.mask[b.c.e, first + j] = server != NONE and j < known and can_serve(b, kind, j, server)
+        b.mask[b.c.e, first + j] = server != NONE and j < count and can_serve(b, kind, j, server)
 
 
 @fused
@@ -228,7 +228,7 @@ def describe_types(b: Batch, first: int, kind: int, server: int, room: int, choi
     Needs `copy_waiting_sizes`.
     """
     c, e, types = b.c, b.c.e, b.c.types.least.shape[2]
-    queue, known = c.types.queue[e, kind], c.types.count[e, kind] if server != NONE else 0
+    queue, count = c.types.queue[e, kind], c.types.count[e, kind] if server != NONE else 0
     left = servable(b, kind, server) if choices > 0 else 0  # with `choices`: virtual queues not looked at yet
     mask_choices(b, first, choices, left)
     for n in range(left, choices):
@@ -236,7 +236,7 @@ def describe_types(b: Batch, first: int, kind: int, server: int, room: int, choi
     smaller, fitting = 0, count_up_to(b, room)  # waiting tasks of the types so far; that fit (none without a server)
     for n in range(types):
         j = types - 1 - n
-        rank = min(smaller + queue[natural(j)].count, fitting) if j < known else 0
+        rank = min(smaller + queue[natural(j)].count, fitting) if j < count else 0
         action = j
         if choices > 0:
             left -= rank > smaller

@@ -135,18 +135,18 @@ def flatten(actions: Floats, context: Floats, servers: int, flat: Floats) -> Non
     for e in range(actions.shape[0]):
         out, first = flat[e], actions[e, 0]
         for n in range(starts):
-            own, k = actions[e, n], n * WIDTH
-            if own[VALID] == 0.0:
+            action, k = actions[e, n], n * WIDTH
+            if action[VALID] == 0.0:
                 continue
             out[k] = 1.0
             for m in range(len(SPREAD)):
-                out[k + 1 + m] = bounded(2.0 * own[SPREAD[m]] - 1.0)
-            out[k + 6] = bounded(ENLARGED * own[ROOM_FILLED] - 1.0)
-            out[k + 7] = bounded(2.0 * math.sqrt(own[ROOM_LEFT]) - 1.0)
-            out[k + 8] = bounded(2.0 * math.sqrt(own[ROOM_FILLED]) - 1.0)
-            out[k + 9] = bounded(2.0 * own[EXCESS])
-            out[k + 10] = bounded(ENLARGED * (own[SIZE] - first[SIZE]))
-            out[k + 11] = bounded(ENLARGED * (first[ROOM_FILLED] - own[ROOM_FILLED]))
+                out[k + 1 + m] = bounded(2.0 * action[SPREAD[m]] - 1.0)
+            out[k + 6] = bounded(ENLARGED * action[ROOM_FILLED] - 1.0)
+            out[k + 7] = bounded(2.0 * math.sqrt(action[ROOM_LEFT]) - 1.0)
+            out[k + 8] = bounded(2.0 * math.sqrt(action[ROOM_FILLED]) - 1.0)
+            out[k + 9] = bounded(2.0 * action[EXCESS])
+            out[k + 10] = bounded(ENLARGED * (action[SIZE] - first[SIZE]))
+            out[k + 11] = bounded(ENLARGED * (first[ROOM_FILLED] - action[ROOM_FILLED]))
         k = starts * WIDTH
         for server in range(servers):
             best = actions[e, server * (starts // servers)]

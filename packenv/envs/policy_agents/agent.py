@@ -134,13 +134,13 @@ class PlanOfOwnRun:
             self.run.restart(core.played[self.row], seed, core.rate_of(seed))
         self.run.advance(slot + 1)
         self.slot = slot
-        wanted, self.targets = _in_service(self.run.cluster, 0, slot)
-        found, _ = _in_service(core.batch.c, self.row, slot)
-        if wanted != found:
-            row, server = min(wanted.items() ^ found.items())
-            who = "the policy" if wanted.get(row) == server else "the environment"
+        planned, self.targets = _in_service(self.run.cluster, 0, slot)
+        actual, _ = _in_service(core.batch.c, self.row, slot)
+        if planned != actual:
+            row, server = min(planned.items() ^ actual.items())
+            side = "the policy" if planned.get(row) == server else "the environment"
             name = name_of(self.policy)
-            raise InputError(f"policy {name} drives {DRIVEN}: {who} alone started row {row} on server {server}")
+            raise InputError(f"policy {name} drives {DRIVEN}: {side} alone started row {row} on server {server}")
         return _next_call(self.run.cluster, slot)
 
 
@@ -196,8 +196,8 @@ class PolicyAgent:
             return core.layout.actions - 1
         episode = (int(core.seeds[row]), int(core.episodes[row]))
         slot = int(core.batch.c.head["now"][row])
-        known, planned, plan = self._plans.get(n, (None, -1, None))
-        if known != episode or plan is None:
+        planned_episode, planned, plan = self._plans.get(n, (None, -1, None))
+        if planned_episode != episode or plan is None:
             plan, planned = self._make(self.policy, core, row), -1
         if planned != slot:
             wake = plan.renew(core)
@@ -213,7 +213,7 @@ def _rows_of(env: Any) -> list[tuple[Core, int]]:
     if hasattr(inner, "core"):
         return [(inner.core, row) for row in range(inner.core.rows)]
     if hasattr(inner, "envs"):  # a DummyVecEnv, or a SyncVectorEnv
-        return [pair for each in inner.envs for pair in _rows_of(each)]
+        return [pair for single in inner.envs for pair in _rows_of(single)]
     raise InputError(f"{env} is not an environment of packenv in this process")
 
 

@@ -55,7 +55,7 @@ class SavedAgent:
             if self.kind not in ENVIRONMENTS or self.network not in FROM_WEIGHTS:
                 raise InputError(f"an agent for {self.kind!r} with network {self.network!r}, which is not known here")
             self.definition = find_definition(self.kind)
-            self.own = {key: options.pop(key) for key in self.definition.own_options if key in options}
+            self.specific = {key: options.pop(key) for key in self.definition.own_options if key in options}
             self.options = split(options, self.definition.own_options)
             agent = Learned(self.layout(np.full((1, 1), UNIT)).rules)
         except InputError as error:
@@ -71,15 +71,15 @@ class SavedAgent:
 
     def layout(self, capacity: NDArray[np.int64]) -> Layout:
         """The environment's layout on a cluster of servers of this capacity, (L, D) units."""
-        return self.definition.layout(self.sizes(capacity), capacity, self.options, **self.own)
+        return self.definition.layout(self.sizes(capacity), capacity, self.options, **self.specific)
 
     def needs(self, setting: Setting) -> Needs:
         """Raises InputError where tasks have another number of resources than the agent was trained with."""
-        here = setting.capacity.shape[1]
-        if here != self.resources and not self.definition.follows_jobs:
-            raise InputError(f"{self.name}: learned with D = {self.resources} resources, {setting.workload.name} has D = {here}")
-        own = self.layout(setting.capacity).needs
-        return own if self.guard is None else together(own, needs_of(self.guard, self._setting_of_guard(setting)))
+        count = setting.capacity.shape[1]
+        if count != self.resources and not self.definition.follows_jobs:
+            raise InputError(f"{self.name}: learned with D = {self.resources} resources, {setting.workload.name} has D = {count}")
+        needs = self.layout(setting.capacity).needs
+        return needs if self.guard is None else together(needs, needs_of(self.guard, self._setting_of_guard(setting)))
 
     def initial_state(self, setting: Setting, seed: int) -> Any:
         layout = self.layout(setting.capacity)
@@ -92,10 +92,10 @@ class SavedAgent:
         if self.definition.follows_jobs:
             jobs = whole_jobs(setting.table, setting.capacity, setting.workload.network, by_data=layout.by_data)
         offers = np.zeros(3, np.int64)
-        own = LearnedState(None, network, scale, jobs, offers)  # type: ignore[arg-type]  # `attach` makes the batch
+        state = LearnedState(None, network, scale, jobs, offers)  # type: ignore[arg-type]  # `attach` makes the batch
         if self.guard is None:
-            return own
-        return GuardedState(own, initial_state_of(self.guard, self._setting_of_guard(setting), seed), np.zeros(1, np.int64))
+            return state
+        return GuardedState(state, initial_state_of(self.guard, self._setting_of_guard(setting), seed), np.zeros(1, np.int64))
 
     def attach(self, cluster: Cluster, state: Any) -> Any:
         if self.guard is not None:
@@ -115,17 +115,17 @@ class SavedAgent:
         return state._replace(batch=batch)
 
     def notice(self, setting: Setting) -> str | None:
-        """Of which columns that it learned with this table has none, and what is assumed; None where nothing is."""
+        """The columns that it learned with and this table lacks, and what is assumed; None without any."""
         jobs, learned_on = setting.workload.jobs, self.about.get("workload")
         if not self.definition.follows_jobs or jobs is None:
             return None
         name = learned_on.get("name") if isinstance(learned_on, dict) else learned_on
         columns = self.about["environment"].get("columns", () if name == setting.workload.name else ASSUMED)
-        found = assumptions(jobs, columns)
-        return None if found is None else f"{self.name}: {setting.workload.name} has {found}"
+        assumed = assumptions(jobs, columns)
+        return None if assumed is None else f"{self.name}: {setting.workload.name} has {assumed}"
 
     def remark(self, state: Any) -> str | None:
-        """What there is to say after a run, from the policy's state: whether groups of tasks were hidden from the agent."""
+        """A remark after a run, from the policy's state: whether groups of tasks were hidden from the agent."""
         return remark_on(state if self.guard is None else state.agent)
 
     def guarantee(self, setting: Setting) -> float:

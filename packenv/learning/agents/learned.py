@@ -28,7 +28,7 @@ class Learned(NamedTuple):
 
 
 class LearnedState(NamedTuple):
-    """What an agent keeps through a run."""
+    """The state of an agent through a run."""
 
     batch: Batch  # None until the cluster is known
     network: Any
@@ -79,7 +79,7 @@ def only_action(b: Batch) -> int:
 
 
 def remark_on(state: LearnedState) -> str | None:
-    """What there is to say of a run; None if all groups that fitted were offered at every decision."""
+    """A remark on a run; None if all groups that fitted were offered at every decision."""
     decisions, hidden, most = map(int, state.offers)
     if not hidden:
         return None

@@ -51,14 +51,14 @@ def save_model(model: Any, path: str | Path, environment: str, **options: Any) -
     if network not in FROM_WEIGHTS:
         raise InputError(f"a model is saved if its activation is tanh or relu, not {activation}")
     shared = {"observation": core.options.observation, "J": core.setting.levels, "types": core.options.types}
-    own = {key: chosen[key] for key in definition.own_options if key in chosen}
+    specific = {key: chosen[key] for key in definition.own_options if key in chosen}
     guard = core.options.guard
     named = guard if guard is None or isinstance(guard, str) else name_of(guard)
     about = {
         "environment": {
             "kind": kind,
             "resources": core.workload.D,
-            "options": {**shared, "window": core.options.window, **own},
+            "options": {**shared, "window": core.options.window, **specific},
         },
         "network": {"kind": network, "hidden": len(weights["actor.layers.0.bias"])},
         "guard": None if named is None else {"policy": named, "limit": core.options.guard_limit},

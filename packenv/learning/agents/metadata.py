@@ -1,4 +1,4 @@
-"""What is saved beside an agent's weights: what is needed to use the agent, and how it was trained."""
+"""The metadata beside an agent's weights: what is needed to use the agent, and how it was trained."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def agent_metadata(settings: Settings, command: str, samples: int, kept: str, me
         "guard": guard,
     }
     compares_queues = settings.algorithm == EVOLUTION and objective(settings.reward).measure == QUEUE
-    seen = SavedAgent(settings.environment, acts, {}).layout(np.full((1, 1), UNIT)).observed
-    acts["network"]["context"] = seen.get("context", (0,))[0]  # where features of actions end that are added later
+    observed = SavedAgent(settings.environment, acts, {}).layout(np.full((1, 1), UNIT)).observed
+    acts["network"]["context"] = observed.get("context", (0,))[0]  # where features of actions end that are added later
     return acts | {
         "workload": record["workload"],
         "arrivals": record["arrivals"],
@@ -68,7 +68,7 @@ def _commit() -> str | None:
     if not (root / ".git").exists():
         return None
     try:
-        found = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True, timeout=10, check=False)
+        git = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True, timeout=10, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return found.stdout.strip() or None
+    return git.stdout.strip() or None

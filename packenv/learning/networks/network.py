@@ -25,9 +25,9 @@ INVALID = -1e8
 """The score of an action that is not valid: its probability is 0."""
 
 
-def flattened(seen: Observation) -> Tensor:
+def flattened(observation: Observation) -> Tensor:
     """(E, inputs) sign(x) · log(1 + |x|) of all arrays but the mask, in the order of their names."""
-    x = torch.cat([seen[name].flatten(1) for name in sorted(seen) if name != "action_mask"], dim=1)
+    x = torch.cat([observation[name].flatten(1) for name in sorted(observation) if name != "action_mask"], dim=1)
     return torch.sign(x) * torch.log1p(torch.abs(x))
 
 
@@ -41,7 +41,7 @@ class Network(nn.Module):
 
     def __init__(
         self,
-        seen: spaces.Space[Any],
+        observation: spaces.Space[Any],
         actions: int,
         kind: str,
         hidden: int,
@@ -51,8 +51,8 @@ class Network(nn.Module):
         super().__init__()
         if kind not in NETWORKS:
             raise InputError(f"unknown network {kind!r}{nearest(kind, NETWORKS)}")
-        assert isinstance(seen, spaces.Dict)
-        shapes = {name: space.shape or () for name, space in seen.spaces.items() if name != "action_mask"}
+        assert isinstance(observation, spaces.Dict)
+        shapes = {name: space.shape or () for name, space in observation.spaces.items() if name != "action_mask"}
         self.by_action = kind != "mlp"
         self.actor: nn.Module
         self.critic: nn.Module
@@ -82,25 +82,25 @@ class Network(nn.Module):
         Features that the agent did not know have weights of 0. Raises InputError if the agent is another kind of network, or
         has other sizes.
         """
-        own = self.actor.state_dict()
+        state = self.actor.state_dict()
         weights = with_later_features(agent.weights, *self.widths, agent.context) if self.by_action else agent.weights
-        given = {name.removeprefix("actor."): torch.from_numpy(array) for name, array in weights.items()}
+        saved = {name.removeprefix("actor."): torch.from_numpy(array) for name, array in weights.items()}
         if isinstance(self.actor, VaryingActor) and agent.network == "sum":
-            given["per_waiting"] = torch.zeros_like(own["per_waiting"])
-        if {name: array.shape for name, array in own.items()} != {name: array.shape for name, array in given.items()}:
+            saved["per_waiting"] = torch.zeros_like(state["per_waiting"])
+        if {name: array.shape for name, array in state.items()} != {name: array.shape for name, array in saved.items()}:
             raise InputError(f"{agent.name}: its network is not of the kind and size that is to be trained")
-        self.actor.load_state_dict(given)
+        self.actor.load_state_dict(saved)
 
-    def read(self, seen: Observation, mask: Tensor) -> Any:
+    def read(self, observation: Observation, mask: Tensor) -> Any:
         """The observation in the form that actor and critic take: `ValidActions`, or all arrays in one."""
-        return valid_actions(seen, mask) if self.by_action else flattened(seen)
+        return valid_actions(observation, mask) if self.by_action else flattened(observation)
 
     def scores(self, read: Any, mask: Tensor) -> Tensor:
         """(E, A) the actor's score of every action; INVALID where the mask is 0."""
-        found: Tensor = self.actor(read)
+        scores: Tensor = self.actor(read)
         if self.by_action:
-            return found.new_full((mask.numel(),), INVALID).index_copy(0, read.place, found).view_as(mask)
-        return found.masked_fill(mask == 0, INVALID)
+            return scores.new_full((mask.numel(),), INVALID).index_copy(0, read.place, scores).view_as(mask)
+        return scores.masked_fill(mask == 0, INVALID)
 
     def values(self, read: Any) -> Tensor:
         """(E, 1) the critic's value."""
@@ -132,13 +132,13 @@ def actor_of(kind: str, features: int, context: int, hidden: int, waiting: int |
     return SharedActor(features, context, hidden) if kind == "shared" else SumActor(features, context)
 
 
-def mask_of(seen: Observation, given: Any = None) -> Tensor:
-    """(E, A) float: 1 where an action is valid, by the mask `given`, or else by the one in the observation.
+def mask_of(observation: Observation, masks: Any = None) -> Tensor:
+    """(E, A) float: 1 where an action is valid, by one of the `masks`, or else by the one in the observation.
 
     Where no action is valid (an episode that is over) all are 1, so that no probability is undefined.
     """
-    if given is not None:
-        mask = torch.as_tensor(given).float()
+    if masks is not None:
+        mask = torch.as_tensor(masks).float()
     else:
-        mask = seen["action_mask"] if "action_mask" in seen else seen["actions"][:, :, VALID]
+        mask = observation["action_mask"] if "action_mask" in observation else observation["actions"][:, :, VALID]
     return torch.where(mask.sum(dim=1, keepdim=True) > 0, mask, torch.ones_like(mask))

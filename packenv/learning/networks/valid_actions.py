@@ -28,24 +28,24 @@ class ValidActions(NamedTuple):
     valid: Tensor  # (E, 1) the number of valid actions of each environment
 
 
-def valid_actions(seen: Observation, mask: Tensor) -> ValidActions:
+def valid_actions(observation: Observation, mask: Tensor) -> ValidActions:
     """The rows of an observation's valid actions; `mask` (E, A)."""
-    actions, valid = seen["actions"], mask.sum(1, keepdim=True)
+    actions, valid = observation["actions"], mask.sum(1, keepdim=True)
     place = mask.flatten().nonzero().squeeze(1)
     environment = torch.div(place, mask.shape[1], rounding_mode="floor")
-    return ValidActions(actions.flatten(0, 1).index_select(0, place), seen["context"], environment, place, valid)
+    return ValidActions(actions.flatten(0, 1).index_select(0, place), observation["context"], environment, place, valid)
 
 
-def layer_of(layer: nn.Linear, each: Tensor, common: Tensor, rows: ValidActions) -> Tensor:
+def layer_of(layer: nn.Linear, features: Tensor, common: Tensor, rows: ValidActions) -> Tensor:
     """(N, H) relu(W [each; common] + b), the common part (E, C) computed once per environment."""
-    width = each.shape[1]
+    width = features.shape[1]
     of_common = linear(common, layer.weight[:, width:], layer.bias).index_select(0, rows.environment)
-    return torch.relu_(torch.addmm(of_common, each, layer.weight[:, :width].T))
+    return torch.relu_(torch.addmm(of_common, features, layer.weight[:, :width].T))
 
 
-def mean_of(each: Tensor, rows: ValidActions) -> Tensor:
+def mean_of(features: Tensor, rows: ValidActions) -> Tensor:
     """(E, H) mean over the valid actions of each environment."""
-    sums = each.new_zeros(len(rows.valid), each.shape[1]).index_add(0, rows.environment, each)
+    sums = features.new_zeros(len(rows.valid), features.shape[1]).index_add(0, rows.environment, features)
     return sums / rows.valid
 
 

@@ -30,11 +30,11 @@ class MaskedDQN(DQN):
         self, learning_starts: int, action_noise: Any = None, n_envs: int = 1
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         last: Any = self._last_obs
-        seen = {name: torch.as_tensor(array) for name, array in last.items()}
+        observation = {name: torch.as_tensor(array) for name, array in last.items()}
         share = self.exploration_schedule(self._current_progress_remaining)
         with torch.no_grad():
-            greedy = self.q_net(seen).argmax(dim=1)
-        actions = torch.where(torch.rand(n_envs) < share, random_valid(mask_of(seen)), greedy).numpy()
+            greedy = self.q_net(observation).argmax(dim=1)
+        actions = torch.where(torch.rand(n_envs) < share, random_valid(mask_of(observation)), greedy).numpy()
         return actions, actions
 
     def copy_to_target(self) -> None:
@@ -55,14 +55,14 @@ def make_model(settings: Settings, env: PackVecEnv, average: AverageReward | Non
         "device": "cpu",
         "policy_kwargs": {"net_arch": form_of(settings, env.core.layout)} | EXTRACTOR,
     }
-    kept = {"env": env, "timescale": settings.timescale, "scale": settings.reward_scale}
+    buffer_options = {"env": env, "timescale": settings.timescale, "scale": settings.reward_scale}
     policy = POLICIES[settings.algorithm]
     if settings.algorithm == "dqn":
         return MaskedDQN(
             policy,
             env,
             replay_buffer_class=ElapsedReplayBuffer,
-            replay_buffer_kwargs=kept,
+            replay_buffer_kwargs=buffer_options,
             buffer_size=min(REPLAY, max(settings.samples, settings.envs)),
             learning_starts=min(20 * settings.envs, settings.samples // 10),
             batch_size=settings.batch,
@@ -72,7 +72,7 @@ def make_model(settings: Settings, env: PackVecEnv, average: AverageReward | Non
             **EXPLORATION,
             **common,
         )
-    own: dict[str, Any] = {"n_epochs": settings.epochs, "batch_size": settings.batch, "clip_range": CLIP}
+    updates: dict[str, Any] = {"n_epochs": settings.epochs, "batch_size": settings.batch, "clip_range": CLIP}
     model: BaseAlgorithm = CLASSES[settings.algorithm](
         policy,
         env,
@@ -82,8 +82,8 @@ def make_model(settings: Settings, env: PackVecEnv, average: AverageReward | Non
         vf_coef=VALUE_WEIGHT,
         max_grad_norm=MAX_GRADIENT,
         rollout_buffer_class=ElapsedRolloutBuffer,
-        rollout_buffer_kwargs=kept | {"average": average},
-        **({} if settings.algorithm == "a2c" else own),
+        rollout_buffer_kwargs=buffer_options | {"average": average},
+        **({} if settings.algorithm == "a2c" else updates),
         **common,
     )
     model.rollout_buffer.policy = model.policy  # type: ignore[attr-defined]

@@ -91,18 +91,18 @@ class ElapsedRolloutBuffer(MaskableDictRolloutBuffer):
     ) -> None:
         self.env, self.timescale, self.scale, self.average = env, timescale, scale, average
         self.policy: Any = None
-        self.made = False
+        self.has_arrays = False
         super().__init__(*arguments, **more)
 
     def reset(self) -> None:
         """Start again with the same arrays."""
-        if not self.made:
+        if not self.has_arrays:
             super().reset()
             shape = self.buffer_size, self.n_envs
             self.elapsed = np.zeros(shape, np.float32)  # slots
             self.ended = np.zeros(shape, np.bool_)  # the step ended its episode
             self.terminal_values = np.zeros(shape, np.float32)  # of the last state of an episode that was cut short
-            self.made = True
+            self.has_arrays = True
         self.pos, self.full = 0, False
 
     def add(self, *arguments: Any, action_masks: Any = None, **none: Any) -> None:
@@ -149,11 +149,11 @@ class ElapsedRolloutBuffer(MaskableDictRolloutBuffer):
         """All steps in random order, in batches."""
         total = self.buffer_size * self.n_envs
         order = torch.randperm(total)
-        seen = {name: _flat(array) for name, array in self.observations.items()}
+        observations = {name: _flat(array) for name, array in self.observations.items()}
         parts = [_flat(getattr(self, name)) for name in ("actions", "values", "log_probs", "advantages", "returns")]
         for first in range(0, total, batch_size or total):
             chosen = order[first : first + (batch_size or total)]
-            batch = {name: array.index_select(0, chosen) for name, array in seen.items()}
+            batch = {name: array.index_select(0, chosen) for name, array in observations.items()}
             yield MaskableDictRolloutBufferSamples._make([batch, *(part.index_select(0, chosen) for part in parts), None])
 
 

@@ -52,20 +52,20 @@ class ClusterAverages:
         elapsed = np.concatenate(self.elapsed) if self.elapsed else np.zeros(1, np.int64)
         passed, guarded = float(elapsed.sum()), self.guarded
         self.start()
-        found: dict[str, Any] = {
+        means: dict[str, Any] = {
             "time/elapsed slots per decision (mean)": elapsed.mean(),
             "time/elapsed slots per decision (p95)": np.percentile(elapsed, 95),
         }
         if slots > 0:
-            found["cluster/mean queue"] = queue / slots
+            means["cluster/mean queue"] = queue / slots
             for r, total in enumerate(core.batch.total.tolist()):
                 name = "cluster/utilisation" + (f" of resource {r}" if len(used) > 1 else "")
-                found |= {name: used[r] / slots / total} if total > 0 else {}
+                means |= {name: used[r] / slots / total} if total > 0 else {}
         if started > 0:
-            found["cluster/delay"] = delay / started
+            means["cluster/delay"] = delay / started
         if passed > 0:
-            found["guard/intervention rate"] = guarded / passed
-        return {name: float(value) for name, value in found.items()}
+            means["guard/intervention rate"] = guarded / passed
+        return {name: float(value) for name, value in means.items()}
 
     def _counters(self) -> NDArray[np.float64]:
         """(4 + D, E): the counters of each cluster, and unit-slots in service by resource."""
@@ -108,21 +108,21 @@ class Sb3Learner(Learner):
 
     def learn(self, samples: int, between: Callable[[], None]) -> None:
         # the mask is in the observation, so MaskablePPO need not ask the environment for it
-        own = {"use_masking": False} if self.settings.algorithm == "maskable-ppo" else {}
+        options = {"use_masking": False} if self.settings.algorithm == "maskable-ppo" else {}
         callback = BetweenIterations(self, between)
-        self.model.learn(samples, callback=callback, reset_num_timesteps=False, log_interval=None, **own)
+        self.model.learn(samples, callback=callback, reset_num_timesteps=False, log_interval=None, **options)
 
     def measured(self) -> dict[str, float]:
-        said: dict[str, Any] = self.logger.name_to_value
-        found = self.clusters.take() | {name: float(value) for name, value in said.items()}
-        said.clear()
+        values: dict[str, Any] = self.logger.name_to_value
+        measures = self.clusters.take() | {name: float(value) for name, value in values.items()}
+        values.clear()
         if self.average is not None:
-            found["train/average reward per slot"] = self.average.rate
-        return found
+            measures["train/average reward per slot"] = self.average.rate
+        return measures
 
     def counters(self) -> dict[str, Any]:
-        found: dict[str, Any] = {name: getattr(self.model, name) for name in self.attributes}
-        return found | {"average": None if self.average is None else [self.average.reward, self.average.elapsed]}
+        counters: dict[str, Any] = {name: getattr(self.model, name) for name in self.attributes}
+        return counters | {"average": None if self.average is None else [self.average.reward, self.average.elapsed]}
 
     def resume(self, counters: dict[str, Any]) -> None:
         for name in self.attributes:

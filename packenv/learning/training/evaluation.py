@@ -39,23 +39,23 @@ class Evaluation:
         self.workloads = workloads_at_loads(settings, LOADS)
         table = settings.workload.jobs is not None and settings.workload.draw is None
         self.seeds = [0] if table else [first_seed + n for n in range(seeds)]
-        self.known: dict[str, float] = {}
+        self.means: dict[str, float] = {}
 
     def __call__(self, agent: Any) -> list[Comparison]:
         """The agent's mean queue, or what the objective is, beside the policy's, at every load."""
-        found = []
+        comparisons = []
         for label, workload in self.workloads.items():
-            if label not in self.known:
-                self.known[label] = self._mean(workload, self.against)
-            found.append(Comparison(label, self._mean(workload, agent), self.known[label]))
-        return found
+            if label not in self.means:
+                self.means[label] = self._mean(workload, self.against)
+            comparisons.append(Comparison(label, self._mean(workload, agent), self.means[label]))
+        return comparisons
 
     def bounds(self) -> dict[str, float]:
-        """What no policy's mean queue comes below unless it knows durations, at the loads where something is known."""
+        """Lower bounds on the mean queue of every policy that does not know durations, at the loads where there are any."""
         if self.by.measure != QUEUE:
             return {}
-        found = {label: known_bound(workload) for label, workload in self.workloads.items()}
-        return {f"{SHOWN_AS} at {label}": value for label, value in found.items() if value > 0}
+        bounds = {label: known_bound(workload) for label, workload in self.workloads.items()}
+        return {f"{SHOWN_AS} at {label}": value for label, value in bounds.items() if value > 0}
 
     def _mean(self, workload: Workload, policy: Any) -> float:
         measured = [measure(workload, policy, self.slots, seed, self.by)[0] for seed in self.seeds]
@@ -64,7 +64,7 @@ class Evaluation:
 
 def overall(comparisons: list[Comparison]) -> float:
     """The geometric mean of the ratios; the best agent is the one for which it is lowest."""
-    return math.exp(sum(math.log(max(each.ratio, 1e-9)) for each in comparisons) / len(comparisons))
+    return math.exp(sum(math.log(max(comparison.ratio, 1e-9)) for comparison in comparisons) / len(comparisons))
 
 
 def supported(workload: Workload, policy: Any, progress: Callable[[], None]) -> tuple[float, float]:

@@ -32,7 +32,7 @@ class RunPlan:
 
 
 class Compared(NamedTuple):
-    """The measure of an agent and of the policy beside it after so many samples, at one load; None for jobs that never end."""
+    """The measure of an agent and of the policy beside it after `samples`, at one load; None for jobs that never end."""
 
     samples: int
     at: str
@@ -67,10 +67,10 @@ class TrainedAgent:
         """A line for each evaluation, a column for each load: the agent's measure, and its ratio to the policy's."""
         from packenv.report.tables import Table, Tables, numbers
 
-        loads = [*dict.fromkeys(each.at for each in self.curve)]
-        cells = {(each.samples, each.at): f"{_shown(each.agent)} ({_shown(each.ratio)})" for each in self.curve}
+        loads = [*dict.fromkeys(point.at for point in self.curve)]
+        cells = {(point.samples, point.at): f"{_shown(point.agent)} ({_shown(point.ratio)})" for point in self.curve}
         table = Table(f"{self.measure} (ratio to {self.against})", numbers("samples", *loads))
-        for samples in dict.fromkeys(each.samples for each in self.curve):
+        for samples in dict.fromkeys(point.samples for point in self.curve):
             table.add(f"{samples:,}", *(cells.get((samples, load), "–") for load in loads))
         return Tables([table])
 
@@ -81,12 +81,12 @@ class TrainedAgent:
         from packenv.report.pictures import picture_of
         from packenv.report.plot_style import colours_for
 
-        loads = [*dict.fromkeys(each.at for each in self.curve)]
-        lines, known = [], [each for each in self.curve if each.ratio is not None]
+        loads = [*dict.fromkeys(point.at for point in self.curve)]
+        lines, points = [], [point for point in self.curve if point.ratio is not None]
         for load, colour in zip(loads, colours_for(loads), strict=True):
-            of_load = [each for each in known if each.at == load]
-            lines.append(Line(load, colour, [each.samples for each in of_load], [each.ratio or 0.0 for each in of_load]))
-        top = 1.1 * max([1.0, *(each.ratio or 0.0 for each in known)])
+            of_load = [point for point in points if point.at == load]
+            lines.append(Line(load, colour, [point.samples for point in of_load], [point.ratio or 0.0 for point in of_load]))
+        top = 1.1 * max([1.0, *(point.ratio or 0.0 for point in points)])
         chart = LineChart(lines, "samples", f"ratio to {self.against}", top, across=[Rule(1.0, self.against)])
         return picture_of("", [Figure(f"{self.path}: {self.measure}", "", chart)])
 
@@ -94,12 +94,12 @@ class TrainedAgent:
         """The curve, a row for each evaluation at each load, as an Arrow table or a frame of "pandas" or "polars"."""
         from packenv.report.frames import frame_of
 
-        return frame_of({key: [getattr(each, key) for each in self.curve] for key in Compared._fields}, library)
+        return frame_of({key: [getattr(point, key) for point in self.curve] for key in Compared._fields}, library)
 
     def to_dict(self) -> dict[str, Any]:
         """In plain values, ready for JSON."""
         plain = {key: value for key, value in vars(self).items() if key not in ("path", "curve")}
-        return {"path": str(self.path), "policy": self.policy, **plain, "curve": [each._asdict() for each in self.curve]}
+        return {"path": str(self.path), "policy": self.policy, **plain, "curve": [point._asdict() for point in self.curve]}
 
     def __repr__(self) -> str:
         lines = [f"{self.path}: {self.keep} agent, of {self.kept_at:,} samples"]

@@ -64,7 +64,7 @@ class TrainingRun:
         return self.finish()
 
     def between_iterations(self) -> None:
-        """Do what is due after so many samples."""
+        """Evaluate, judge or save, whatever is due."""
         samples = self.learner.samples
         self.progress.reach(samples)
         for act, moment in self.next.items():
@@ -103,21 +103,21 @@ class TrainingRun:
 
     def write_scalars(self) -> None:
         """Write what the learner has measured."""
-        found = self.learner.measured() | {"speed/samples per second": self.progress.speed()}
-        self.log.scalars(found, self.learner.samples)
+        scalars = self.learner.measured() | {"speed/samples per second": self.progress.speed()}
+        self.log.scalars(scalars, self.learner.samples)
 
     def evaluate(self) -> None:
         """Compare the agent's measure with the policy's on the same jobs, and remember the best agent."""
         samples, weights = self.learner.samples, self.learner.network.exported()
         compared = self.evaluation(self.agent(weights))
         score, by = overall(compared), self.evaluation.by
-        self.curve = [each for each in self.curve if each.samples != samples]  # the last one may be done twice
-        for each in compared:
-            values = [value if math.isfinite(value) else None for value in (each.agent, each.other, each.ratio)]
-            self.curve.append(Compared(samples, each.label, *values))
+        self.curve = [point for point in self.curve if point.samples != samples]  # the last one may be done twice
+        for comparison in compared:
+            values = [value if math.isfinite(value) else None for value in (comparison.agent, comparison.other, comparison.ratio)]
+            self.curve.append(Compared(samples, comparison.label, *values))
         self.measured = {f"{by} ratio to {self.plan.against}": score}
-        self.measured |= {f"{by} ratio to {self.plan.against} at {each.label}": each.ratio for each in compared}
-        self.measured |= {f"{by} at {each.label}": each.agent for each in compared}
+        self.measured |= {f"{by} ratio to {self.plan.against} at {comparison.label}": comparison.ratio for comparison in compared}
+        self.measured |= {f"{by} at {comparison.label}": comparison.agent for comparison in compared}
         self.measured = {name: value for name, value in self.measured.items() if math.isfinite(value)}  # JSON has no infinity
         if score < self.best_score:
             self.best, self.best_score, self.best_at, self.best_measured = weights, score, samples, self.measured
@@ -126,8 +126,8 @@ class TrainingRun:
         if self.learner.core is not None:
             self.log.picture(self.learner.core, samples)
         self.log.flush()
-        said = ", ".join(f"{each.agent:.3g} ({each.ratio:.3f}) at {each.label}" for each in compared)
-        self.progress.say(f"{samples:,} samples: {by} (ratio to {self.plan.against}) {said}")
+        text = ", ".join(f"{comparison.agent:.3g} ({comparison.ratio:.3f}) at {comparison.label}" for comparison in compared)
+        self.progress.say(f"{samples:,} samples: {by} (ratio to {self.plan.against}) {text}")
 
     def judge(self) -> None:
         """Find the supported fraction of ρ*, coarsely, and show it beside the guarantees and the better proven policy's."""
@@ -136,9 +136,9 @@ class TrainingRun:
         shown = lambda: self.progress.reach(samples)  # noqa: E731
         low, high = supported(workload, self.agent(self.learner.network.exported()), shown)
         if not self.references:
-            found = {name: supported(workload, name, shown)[0] for name in PROVEN}
-            best = max(found, key=lambda name: found[name])
-            self.references = {f"judge/{best}, lower end": found[best]} | GUARANTEES
+            fractions = {name: supported(workload, name, shown)[0] for name in PROVEN}
+            best = max(fractions, key=lambda name: fractions[name])
+            self.references = {f"judge/{best}, lower end": fractions[best]} | GUARANTEES
             self.log.supported_fraction_chart([f"judge/{best}, lower end"])
         self.log.scalars({"judge/agent, lower end": low, "judge/agent, upper end": high} | self.references, samples)
         self.progress.say(f"{samples:,} samples: supports between {low:.3g} and {high:.3g} of ρ*")

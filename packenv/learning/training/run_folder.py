@@ -84,23 +84,23 @@ CHECKPOINT, SETTINGS, AGENT = "checkpoint.safetensors", "settings.json", IN_RUN
 def check_folder(folder: Path, settings: Settings, resume: bool) -> None:
     """Raise InputError unless the folder is free, or holds a run with these settings that is to be resumed."""
     record = settings.record()
-    known = folder / SETTINGS
+    file = folder / SETTINGS
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: not a folder")
-    if not known.exists():
+    if not file.exists():
         if folder.exists() and any(not name.name.startswith(".") for name in folder.iterdir()):
             raise ArgumentError(f"{folder}: not empty, and holds no training run: choose another `name`")
         return
     try:
-        there = read_json(known)
+        saved = read_json(file)
     except InputError:
-        there = None
-    if not isinstance(there, dict):
-        raise InputError(f"{known}: not the settings of a training run")
-    different = [key for key in record if json.loads(json.dumps(record[key])) != there.get(key)]
+        saved = None
+    if not isinstance(saved, dict):
+        raise InputError(f"{file}: not the settings of a training run")
+    different = [key for key in record if json.loads(json.dumps(record[key])) != saved.get(key)]
     if different:
         key = different[0]
-        difference = f"{key} is {there.get(key)!r} there, not {record[key]!r}"
+        difference = f"{key} is {saved.get(key)!r} there, not {record[key]!r}"
         raise ArgumentError(f"{folder} holds another run: {difference}; choose another `name`")
     if not resume:
         raise ArgumentError(f"{folder} holds this run already: `resume` goes on with it, another `name` begins anew")

@@ -31,14 +31,14 @@ OF_SETTINGS = frozenset(field.name for field in fields(Settings))
 
 @dataclass(frozen=True)
 class Training:
-    """What `train` runs."""
+    """The checked training that `train` runs."""
 
     settings: Settings
     plan: RunPlan
 
     @property
     def notices(self) -> list[str]:
-        """That no theorem is known of the guard, and what is assumed of jobs whose table does not say it."""
+        """Notices that no theorem is known of the guard, and of what is assumed where the table of jobs lacks columns."""
         workload, guard, lines = self.settings.workload, self.settings.guard, []
         if guard is not None and not guarantee_of(find_policy(guard), setting_of(workload)):
             lines.append(f"the guard {guard} has no guarantee on {workload.name}: no theorem says that it keeps the queue stable")
@@ -89,7 +89,7 @@ def training(
     command: str = "packenv.train",
     **arguments: Any,
 ) -> Training:
-    """What `train` runs, on a workload and arrivals; the other arguments are its own. Raises InputError."""
+    """The checked training that `train` runs, on a workload and arrivals; other arguments as there. Raises InputError."""
     settings = Settings(workload, arrivals=arrivals, **{key: arguments.pop(key) for key in OF_SETTINGS & {*arguments}})
     for key in ("checkpoint_every", "evaluate_every"):
         if arguments.get(key, 0) < 0:
@@ -148,10 +148,10 @@ def train(
     Lines on how far it is go to standard error. Raises InputError, before anything is run, for what does not go together.
     """
     source = default_workload(environment) if workload is None else workload
-    given = [key for key in INTENSITIES if arguments.get(key) is not None]
-    if len(given) > 1:
+    rates = [key for key in INTENSITIES if arguments.get(key) is not None]
+    if len(rates) > 1:
         raise ArgumentError("give one of `load`, `intensity` and `rate`")
-    arrivals = {key: ends_of(key, arguments.pop(key)) for key in given} or usual_arrivals(source)
+    arrivals = {key: ends_of(key, arguments.pop(key)) for key in rates} or usual_arrivals(source)
     changes = {key: arguments.pop(key) for key in [*arguments] if key not in OF_SETTINGS}
     loaded = source if isinstance(source, Workload) and not changes else find_workload(source, **changes)
     return training(
@@ -162,12 +162,12 @@ def train(
 
 
 def default_workload(environment: str) -> str:
-    """What agents of the environment are trained on if nobody says it."""
+    """The workload that agents of the environment are trained on by default."""
     return str(find_definition(environment).defaults.get("workload", DEFAULT_WORKLOAD))
 
 
 def usual_arrivals(source: Any) -> Arrivals:
-    """Those of DEFAULT_WORKLOAD if nobody says them; others have their own."""
+    """The default arrivals of DEFAULT_WORKLOAD; other workloads have their own."""
     return {"intensity": DEFAULT_INTENSITY} if isinstance(source, str) and source == DEFAULT_WORKLOAD else {}
 
 

@@ -28,7 +28,7 @@ class TrainingProgress:
         self.samples, self.first, self.done = samples, done, done
         self.began: float | None = None  # when the first step was taken
         self.paused = 0.0
-        self.said = done
+        self.reported = done
         columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[speed]}"), TimeRemainingColumn()
         self.bar = Progress(*columns, console=self.console, transient=True, disable=not self.console.is_terminal)
         self.task = self.bar.add_task(name, total=samples, completed=done, speed="")
@@ -46,18 +46,18 @@ class TrainingProgress:
         return (self.done - self.first) / max(now - (self.began or now) - self.paused, 1e-9)
 
     def pause(self, seconds: float) -> None:
-        """Leave so many seconds out of the speed: they were spent on other things than training."""
+        """Leave `seconds` out of the speed: they were spent on other things than training."""
         self.paused += seconds
 
     def reach(self, done: int) -> None:
-        """So many samples are made. The speed counts from the first call on."""
+        """Show that `done` samples are made. The speed counts from the first call on."""
         self.began = self.began or time.monotonic()
         self.done = done
         self.bar.update(self.task, completed=min(done, self.samples), speed=f"{self.speed():,.0f} samples/s")
-        if not self.console.is_terminal and done - self.said >= self.samples / LINES:
-            self.said = done
-            left = max(self.samples - done, 0) / max(self.speed(), 1e-9)
-            self.say(f"{done:,} of {self.samples:,} samples, {self.speed():,.0f} per second, {left:,.0f} s to go")
+        if not self.console.is_terminal and done - self.reported >= self.samples / LINES:
+            self.reported = done
+            remaining = max(self.samples - done, 0) / max(self.speed(), 1e-9)
+            self.say(f"{done:,} of {self.samples:,} samples, {self.speed():,.0f} per second, {remaining:,.0f} s to go")
 
     def say(self, line: str) -> None:
         """Print a line that stays."""
@@ -110,9 +110,9 @@ class TrainingLog:
         lines = ["| setting | value |", "|---|---|", *(f"| {name} | `{value}` |" for name, value in record.items())]
         self._write("text", "settings", f"`{command}`\n\n" + "\n".join(lines))
 
-    def supported_fraction_chart(self, others: Sequence[str]) -> None:
+    def supported_fraction_chart(self, references: Sequence[str]) -> None:
         """One chart of the agent's supported fraction beside the guarantees and these other scalars."""
-        lines = ["judge/agent, lower end", "judge/agent, upper end", *GUARANTEES, *others]
+        lines = ["judge/agent, lower end", "judge/agent, upper end", *GUARANTEES, *references]
         self._write("joint_chart", "supported fraction of ρ*", "agent and references", lines)
 
     def picture(self, core: Core, samples: int) -> None:

@@ -1,1 +1,1 @@
-"""What no policy can do with: the fewest servers, the least cost, and the proofs of both."""
+"""Lower bounds for all policies: on the number of servers and on the cost, with their proofs."""

@@ -94,22 +94,22 @@ def whole_cost(rows: Rows, kinds: Kinds) -> Fraction:
     """
     upper = kinds.total(rounded(rows, kinds, 1.0))
     last = min(range(len(kinds)), key=lambda g: kinds.cost[g])
-    others = [g for g in range(len(kinds)) if g != last]
-    ranges = [math.floor(upper / kinds.cost[g]) + 1 for g in others]
+    rest = [g for g in range(len(kinds)) if g != last]
+    ranges = [math.floor(upper / kinds.cost[g]) + 1 for g in rest]
     if math.prod(ranges) * len(rows.need) > MOST_CELLS:
         return Fraction(0)
-    counts = np.indices(ranges).reshape(len(others), math.prod(ranges))  # (G - 1, mixes)
-    missing = rows.need[:, None] * (1 - CLOSE) - rows.held[:, others] @ counts  # (rows, mixes)
+    counts = np.indices(ranges).reshape(len(rest), math.prod(ranges))  # (G - 1, mixes)
+    missing = rows.need[:, None] * (1 - CLOSE) - rows.held[:, rest] @ counts  # (rows, mixes)
     alone = rows.held[:, last]
     needed = np.ceil(np.maximum(missing[alone > 0] / alone[alone > 0, None], 0).max(axis=0, initial=0)).astype(np.int64)
     admitted = (missing[alone == 0] <= 0).all(axis=0)
     unit = math.lcm(*(price.denominator for price in kinds.cost))
     cost = [int(price * unit) for price in kinds.cost]
-    total = np.array([cost[g] for g in others], np.int64) @ counts + cost[last] * needed
+    total = np.array([cost[g] for g in rest], np.int64) @ counts + cost[last] * needed
     return Fraction(int(total[admitted].min()), unit) if admitted.any() else Fraction(0)
 
 
 def _fitting(workload: Workload) -> list[Floats]:
     """For each largest demand, which kinds of machines (G,) it fits."""
     fits = [(demand <= workload.servers.units).all(axis=1) for demand in largest_demands(workload.demand_law)]
-    return [np.array(fit) for fit in dict.fromkeys(tuple(each.tolist()) for each in fits)]
+    return [np.array(fit) for fit in dict.fromkeys(tuple(kinds.tolist()) for kinds in fits)]

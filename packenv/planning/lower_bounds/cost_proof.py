@@ -77,7 +77,7 @@ class WaitLimit:
     spared: int | None
 
     @property
-    def each(self) -> int:
+    def task_wait(self) -> int:
         """The wait of a task that is not spared."""
         return 0 if self.spared is None else self.wait
 
@@ -89,8 +89,8 @@ class WaitLimit:
         """
         if self.spared is not None:
             return sum_of_kept(price * overlap, self.spared)
-        some = np.flatnonzero((price > 0) & (overlap > 0))
-        order = some[np.argsort(-price[some], kind="stable")]
+        priced = np.flatnonzero((price > 0) & (overlap > 0))
+        order = priced[np.argsort(-price[priced], kind="stable")]
         slots = overlap[order]
         waited = np.clip(self.wait - (np.cumsum(slots) - slots), 0, slots)
         return exact_sum(price[order] * (slots - waited))
@@ -136,7 +136,7 @@ class CostProof:
             price = tasks.prices(window.rule)
             largest += window.times * length * int(price.max())
             require(largest <= LARGEST, "prices, windows and times are too large together")
-            overlap = sure_overlap(tasks.jobs, self.limit.each, window.start, window.end)
+            overlap = sure_overlap(tasks.jobs, self.limit.task_wait, window.start, window.end)
             if self.limit.spared is None:
                 least += window.times * self.limit.least_cost(price, overlap)
             else:
@@ -148,10 +148,10 @@ class CostProof:
 
 def sum_of_kept(values: Ints, spared: int) -> int:
     """The sum of all values (n,) but the `spared` largest ones."""
-    some = values[values > 0]
-    if spared >= len(some):
+    positive = values[values > 0]
+    if spared >= len(positive):
         return 0
-    return exact_sum(np.partition(some, len(some) - spared - 1)[: len(some) - spared] if spared else some)
+    return exact_sum(np.partition(positive, len(positive) - spared - 1)[: len(positive) - spared] if spared else positive)
 
 
 def exact_sum(values: Ints) -> int:
@@ -192,11 +192,11 @@ def sure_overlap(jobs: Jobs, wait: int, start: int, end: int) -> Ints:
 
     As its start moves on, the overlap rises, stays, and falls: the least is that of the first or of the last start.
     """
-    here = int(np.searchsorted(jobs.arrival, end))  # those that have arrived
+    arrived = int(np.searchsorted(jobs.arrival, end))  # those that have arrived
     overlap = np.zeros(len(jobs), np.int64)
-    arrival, service = jobs.arrival[:here], jobs.service[:here]
+    arrival, service = jobs.arrival[:arrived], jobs.service[:arrived]
     least = _overlap(arrival, service, start, end)
-    overlap[:here] = least if wait == 0 else np.minimum(least, _overlap(arrival + wait, service, start, end))
+    overlap[:arrived] = least if wait == 0 else np.minimum(least, _overlap(arrival + wait, service, start, end))
     return overlap
 
 

@@ -46,7 +46,7 @@ def fewest_servers(workload: Workload, goals: list[Goal], gap: float, seconds: f
 
 
 def wait_limits(workload: Workload, goals: Sequence[Goal]) -> list[WaitLimit]:
-    """What the goals on the wait say about the tasks of a table."""
+    """The goals on the wait, as limits on the tasks of a table."""
     jobs = workload.jobs
     if jobs is None or jobs.predecessors is not None or jobs.phase is not None:
         return []  # tasks wait from when they are eligible, which depends on the policy
@@ -70,7 +70,7 @@ class Fewest(NamedTuple):
     """No policy, or none that does not know durations, meets the goals with fewer servers."""
 
     servers: int
-    whom: str = "policy"  # or BLIND
+    scope: str = "policy"  # or BLIND: those that it holds for
 
 
 def fewest_for(workload: Workload, goals: list[Goal], policies: Sequence[Any], gap: float, seconds: float) -> Fewest:

@@ -64,7 +64,7 @@ def each_kind(proof: Bounded | Scalarised | Priced, workload: Workload) -> list[
     law, _ = law_and_kinds(workload)
     units = workload.servers.units
     single = np.ones(1, np.int64)
-    alone: list[Any] = [ServerKinds(each, single) if workload.D == 1 else VectorKinds(each[None], single) for each in units]
+    alone: list[Any] = [ServerKinds(row, single) if workload.D == 1 else VectorKinds(row[None], single) for row in units]
     return [proof.value(law, kinds) for kinds in alone]
 
 

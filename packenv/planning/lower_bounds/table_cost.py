@@ -97,7 +97,7 @@ class TableCost:
         """The windows that prove most alone, the best one first: of all, and of shorter and shorter ones inside the best."""
         values = {
             (window.start, window.end): value
-            for value, window in self._single(rule, windows(self.tasks.jobs, {0, self.limit.each}))
+            for value, window in self._single(rule, windows(self.tasks.jobs, {0, self.limit.task_wait}))
         }
 
         def ranked(of: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -122,7 +122,7 @@ class TableCost:
             need.append(least / max(together))
         for row in self.rows:
             price = self.tasks.prices(row.rule)
-            overlap = sure_overlap(self.tasks.jobs, self.limit.each, row.start, row.end)
+            overlap = sure_overlap(self.tasks.jobs, self.limit.task_wait, row.start, row.end)
             most = np.array(most_of(row.rule, self.capacity), np.float64)
             held.append(most / most.max())
             need.append(self.limit.least_cost(price, overlap) / ((row.end - row.start) * most.max()))
@@ -133,7 +133,7 @@ class TableCost:
         price, held = self.tasks.prices(rule), most_of(rule, self.capacity)
         share = min((cost / most for cost, most in zip(self.cost, held, strict=True) if most > 0), default=Fraction(0))
         for start, end in every:
-            overlap = sure_overlap(self.tasks.jobs, self.limit.each, start, end)
+            overlap = sure_overlap(self.tasks.jobs, self.limit.task_wait, start, end)
             value = share * Fraction(self.limit.least_cost(price, overlap), end - start)
             if value > self.value:
                 self._offer(CostProof(self.limit, (PricedWindow(rule, start, end, 1),)))
@@ -159,7 +159,7 @@ class TableCost:
         costs, held = [], []
         for row in self.rows:
             price = self.tasks.prices(row.rule)
-            overlap = sure_overlap(self.tasks.jobs, self.limit.each, row.start, row.end)
+            overlap = sure_overlap(self.tasks.jobs, self.limit.task_wait, row.start, row.end)
             length, most = row.end - row.start, most_of(row.rule, self.capacity)
             whole = self.limit.spared is None
             of_row = np.array([self.limit.least_cost(price, overlap)] if whole else price * overlap, np.float64)
@@ -207,9 +207,9 @@ def rules_for(
     rules = {row.rule for row in rows}
     number = np.maximum(np.round(combined.machines * PARTS), 1).astype(np.int64)
     order = np.argsort(-combined.weights, kind="stable")[:most]
-    seen = {(rows[n].start, rows[n].end): None for n in order.tolist() if combined.weights[n] > 0}
-    for start, end in seen:
-        overlap = sure_overlap(tasks.jobs, limit.each, start, end)
+    spans = {(rows[n].start, rows[n].end): None for n in order.tolist() if combined.weights[n] > 0}
+    for start, end in spans:
+        overlap = sure_overlap(tasks.jobs, limit.task_wait, start, end)
         mass = overlap * (combined.kept if len(combined.kept) == len(overlap) else 1.0)
         weight = np.bincount(tasks.place, mass, len(tasks.vectors)).astype(np.float64)
         for rule in _proved(tasks.vectors[weight > 0], weight[weight > 0], capacity, number, gap, seconds):
@@ -230,7 +230,7 @@ def _proved(vectors: Ints, weight: Any, capacity: Ints, number: Ints, gap: float
 
 
 def upper_proof(vectors: Ints, weight: Any, capacity: Ints, number: Ints, gap: float, seconds: float) -> Any:
-    """The proof of the upper bound on ρ* of these demands (m, D) in service, on so many machines (G,)."""
+    """The proof of the upper bound on ρ* of these demands (m, D) in service, on `number` (G,) machines."""
 
     def quiet(lower: float, upper: float) -> None:
         pass

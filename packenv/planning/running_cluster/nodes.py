@@ -31,7 +31,7 @@ class Added(NamedTuple):
 
 @dataclass(frozen=True)
 class AddedNodes:
-    """What may change: a number of nodes of one kind. `seeds` of them search, as many others confirm."""
+    """A cluster with more or fewer nodes of one kind. `seeds` of them search, as many others confirm."""
 
     cluster: Cluster
     kind: NodeKind
@@ -134,7 +134,7 @@ class AddedNodes:
         return runs.trial(cluster, runs.times(cluster, seeds, None if whole else hopeless))
 
     def _never(self, runs: QueueRuns, tried: dict[int, Trial]) -> str:
-        """With the most nodes that were tried, the first goal that is not met."""
+        """The first goal that is not met with the most nodes that were tried."""
         most = max(tried)
         trial = tried[most]
         goal, values = next(
@@ -156,7 +156,7 @@ class FailedNodes(NamedTuple):
     """Mean slots by which pods that wait now, and those that start again, start later, seed by seed; None: some never start."""
 
     def change(self, n: int) -> list[float | None]:
-        """By how much the measure of goal n grows, seed by seed; None where a run has none."""
+        """The growth of goal n's measure, seed by seed; None where a run has none."""
         pairs = zip(self.whole.values[n], self.left.values[n], strict=True)
         return [None if whole is None or left is None else left - whole for whole, left in pairs]
 
@@ -174,7 +174,7 @@ def compare_nodes(runs: QueueRuns, cluster: Cluster, names: Sequence[str], seeds
 
 
 def _as_it_is(runs: QueueRuns, cluster: Cluster, left: Cluster, seeds: Sequence[int]) -> list[Times]:
-    """Of the same pods as without the nodes, in the same order: those of the nodes run on, and wait for nothing."""
+    """The times of the same pods as without the nodes, in the same order; pods of these nodes run on, and do not wait."""
     whole = [Times(times.wait[left.row], times.end[left.row], times.ends[left.row]) for times in runs.times(cluster, seeds)]
     if not left.again:
         return whole

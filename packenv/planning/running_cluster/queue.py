@@ -48,7 +48,7 @@ NEVER = np.iinfo(np.int64).max
 
 
 class Times(NamedTuple):
-    """What became of the pods that wait, in one run."""
+    """The waits and ends of the queue's pods in one run."""
 
     wait: Ints  # (n,) slots from now to the start; NEVER if the pod cannot start
     end: Ints  # (n,) slots from now to the end; NEVER as above
@@ -130,7 +130,7 @@ def _parse(text: str, slot_seconds: float) -> QueueGoal:
 
 @dataclass(frozen=True)
 class QueueRuns:
-    """What is run, whatever the cluster: `policy`, the goals, and what is assumed of the times in service."""
+    """The settings of runs on any cluster: `policy`, the goals, and what is assumed of the times in service."""
 
     policy: str
     goals: Sequence[QueueGoal]
@@ -168,7 +168,7 @@ class QueueRuns:
         return Trial(len(cluster.nodes), values, stable=True, queued=False, met=met, decided=decided)
 
     def values(self, times: Sequence[Times]) -> list[list[float | None]]:
-        """Of each goal, one for each seed."""
+        """For each goal, its value with each seed."""
         return [[goal.of(of_run) for of_run in times] for goal in self.goals]
 
 
@@ -193,14 +193,14 @@ def queue_times(workload: Workload, result: Result) -> Times:
 
 
 def covered(services: Any) -> tuple[float, float] | None:
-    """What COVERED says of intervals with these laws, or durations by owner; None where no times are drawn."""
+    """The shares (low, high) that intervals cover (COVERED) with these laws or durations; None where no times are drawn."""
     if isinstance(services, tuple):
         return COVERED["law" if len(services) == 1 else "stretches"] if services else None
     return COVERED["owners"]
 
 
 def trust_lines(services: Any) -> list[str]:
-    """What the intervals promise, and how often they kept it where pods were not as assumed."""
+    """A line on the coverage that the intervals promise, and what it was where pods were not as assumed."""
     if (shares := covered(services)) is None:
         return []
     low, high = shares

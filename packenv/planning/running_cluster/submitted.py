@@ -38,7 +38,7 @@ STEPS = {"cpu": Fraction(1, 20), "memory": Fraction(2**26), "ephemeral-storage":
 FINEST = 2**10
 """Amounts that are looked at, at most, for each resource."""
 PARTS = 64
-"""All requests together are lowered to so many parts."""
+"""All requests together are lowered by multiples of one part in this number."""
 
 
 class Later(NamedTuple):
@@ -50,7 +50,7 @@ class Later(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What would make pods that are alike start now. Each was tried on the cluster with all that waits there."""
+    """A change with which pods that are alike would start now. Each was tried on the cluster with all that waits there."""
 
     pods: tuple[str, ...]
     kind: str  # "rule", "request" or "node"
@@ -75,7 +75,7 @@ class Submission:
 
 @dataclass(frozen=True)
 class SubmittedPods:
-    """What is asked: of a cluster that was read with pods that are submitted, and what is assumed of times in service."""
+    """A cluster that was read with submitted pods, and what is assumed of times in service."""
 
     cluster: Cluster
     service: tuple[Law, ...] | Durations = ()
@@ -91,7 +91,7 @@ class SubmittedPods:
         return cluster.workload(self.service or None, self.slot_seconds, self.preemption, self.lowest)
 
     def answer(self, policy: str, slots: int, draws: int, ask: AskRuns) -> Submission:
-        """What becomes of the pods in runs of so many slots, and of the others with and without them."""
+        """The fate of the submitted pods in runs of `slots` slots, and of the other pods with and without them."""
         new = [n for n, pod in enumerate(self.cluster.waiting) if pod.submitted]
         before = without_submitted(self.cluster)
         times = np.zeros((draws, 0), np.int64)
@@ -99,8 +99,8 @@ class SubmittedPods:
         preempted: set[str] = set()
         if new:
             times = self._times(self.cluster, policy, slots, draws, ask)
-            others = [n for n, pod in enumerate(self.cluster.waiting) if not pod.submitted]
-            later = _later(before, self._times(before, policy, slots, draws, ask), times[:, others])
+            queued = [n for n, pod in enumerate(self.cluster.waiting) if not pod.submitted]
+            later = _later(before, self._times(before, policy, slots, draws, ask), times[:, queued])
             preempted = self._preempted(self.cluster) - self._preempted(before)
         started = {*self._start_now(self.cluster, policy, ask)}
         names = tuple(self.cluster.waiting[n].name for n in new)
@@ -123,10 +123,10 @@ class SubmittedPods:
 
     def _preempted(self, cluster: Cluster) -> set[str]:
         begun = first_cycle(cluster, self.lowest) if self.preemption else []
-        return {cluster.running[v].name for each in begun for v in each.victims}
+        return {cluster.running[v].name for placement in begun for v in placement.victims}
 
     def _start_now(self, cluster: Cluster, policy: str, ask: AskRuns) -> dict[str, str]:
-        """Of the submitted pods, those that start now: where."""
+        """The submitted pods that start now, with their nodes."""
         if not cluster.waiting:
             return {}
         (places,) = ask([Run(self.workload(cluster), policy, 0, 1, {"schedule": True})], first_places)
@@ -168,16 +168,16 @@ class SubmittedPods:
         choices += [("without its host ports", rules._replace(ports=()))] if rules.ports else []
         taints = dict.fromkeys(taint for node in cluster.traits for taint in node.lasting())
         for taint in taints:
-            if not any(each.tolerates(taint) for each in rules.tolerations):
+            if not any(toleration.tolerates(taint) for toleration in rules.tolerations):
                 more = Toleration(taint.key, "Exists", "", taint.effect)
                 text = f"with a toleration of the taint {taint.key}"
                 choices.append((text, rules._replace(tolerations=tuple(sorted((*rules.tolerations, more))))))
-        for text, other in choices:
-            if (nodes := changing(rules=other)) is not None:
+        for text, variant in choices:
+            if (nodes := changing(rules=variant)) is not None:
                 yield text, 1.0, nodes
 
     def _requests(self, pod: Pod, changing: Changing) -> Iterator[Try]:
-        """With less of one resource, as much as will do; where that does not help, with less of all."""
+        """A smaller request of one resource, as large as possible; where that does not help, of all resources."""
         if any(amount > 0 and "/" in name and name not in self.cluster.resources for name, amount in pod.asks.items()):
             return
         requests = {name: amount for name, amount in pod.asks.items() if amount > 0 and name in self.cluster.resources}
@@ -210,14 +210,14 @@ class SubmittedPods:
                 yield _less(less[0], pod), float(less[0][name] / requests[name]), less[1]
 
     def _nodes(self, pod: Pod, start: Start) -> Iterator[Try]:
-        """With the fewest nodes more of some kind in the dump; of two kinds that of the smaller nodes."""
+        """The fewest additional nodes of a kind in the dump; of two kinds with as few, the smaller nodes."""
         cluster, labels = self.cluster, pod.rules.labels
         room, traits = cluster.emptied(pod.priority if pod.preempts else -math.inf)
         demand = to_units(cluster.shares([pod]))[0]
         fits = ((demand <= to_units(room)) | (demand == 0)).all(axis=1)
         kinds = [
-            (tuple(row), each.seen_by(labels).labels, each.lasting())
-            for row, each in zip(cluster.capacity.tolist(), traits, strict=True)
+            (tuple(row), node.seen_by(labels).labels, node.lasting())
+            for row, node in zip(cluster.capacity.tolist(), traits, strict=True)
         ]
         possible = [kind for n, kind in enumerate(kinds) if fits[n] and pod.rules.against(traits[n].renamed("added")) is None]
         best: tuple[int, float, NodeKind, tuple[str, ...]] | None = None
@@ -235,7 +235,7 @@ class SubmittedPods:
 
 
 Try = tuple[str, float, tuple[str, ...]]
-"""What is changed, how much of it, and the nodes where all of the pods then start."""
+"""A change in words, its amount, and the nodes on which all of the pods then start."""
 Changing = Callable[..., tuple[str, ...] | None]
 Start = Callable[[Cluster], tuple[str, ...] | None]
 
@@ -249,8 +249,8 @@ def _fewest(start: Callable[[int], tuple[str, ...] | None], most: int) -> tuple[
         low, high = high, min(2 * high, most)
     while high - low > 1:
         middle = (low + high) // 2
-        other = start(middle)
-        low, high, nodes = (middle, high, nodes) if other is None else (low, middle, other)
+        fewer = start(middle)
+        low, high, nodes = (middle, high, nodes) if fewer is None else (low, middle, fewer)
     return high, nodes
 
 
@@ -260,7 +260,7 @@ def _less(amounts: dict[str, Fraction], pod: Pod) -> str:
 
 
 def _later(before: Cluster, without: Ints, with_: Ints) -> list[Later]:
-    """Of the pods (draws, pods) of the queue, those that start later with the others; most of all first."""
+    """The pods of the queue (draws, pods) that start later beside the submitted ones, the most delayed first."""
     later = []
     for n, pod in enumerate(before.waiting):
         a, b = without[:, n], with_[:, n]
@@ -269,7 +269,7 @@ def _later(before: Cluster, without: Ints, with_: Ints) -> list[Later]:
         lost = float(((a < NEVER) & (b == NEVER)).mean()) - float(((a == NEVER) & (b < NEVER)).mean())
         if sum(slots) > 0 or lost > 0:
             later.append(Later(pod.name, tuple(slots), max(lost, 0.0)))
-    return sorted(later, key=lambda each: (-each.lost, -sum(each.slots) / max(len(each.slots), 1)))
+    return sorted(later, key=lambda entry: (-entry.lost, -sum(entry.slots) / max(len(entry.slots), 1)))
 
 
 def first_places(workload: Workload, result: Result) -> list[int]:

@@ -101,11 +101,11 @@ class WaitBound:
         """(m, D) what running pods leave of the nodes in the first slots (m,)."""
         left, amount, whole = self._taken
         ended = np.searchsorted(left, slots, side="right")  # how many end within
-        taken = whole[ended] + slots[:, None] * (amount[-1] - amount[ended])
-        return slots[:, None] * self.capacity - taken / SAFE
+        used = whole[ended] + slots[:, None] * (amount[-1] - amount[ended])
+        return slots[:, None] * self.capacity - used / SAFE
 
     def _work_fits(self, slots: Ints) -> Bools:
-        """(m,) whether the pods that end can all have ended after so many slots (m,)."""
+        """(m,) whether the pods that end can all have ended after `slots` (m,)."""
         work = (self.demand * self.whole[:, None])[self.ends].sum(axis=0)
         longest = self.whole[self.ends & ~self.loose].max(initial=0.0)
         return np.asarray((slots >= longest) & (work <= self._free(slots)).all(axis=1), np.bool_)

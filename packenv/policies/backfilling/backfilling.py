@@ -168,12 +168,12 @@ def step_at(ahead: RoomAhead, server: int, slot: int) -> int:
         step = ahead.next[step]
     if ahead.slot[step] == slot:
         return step
-    made = ahead.used[0]
+    new = ahead.used[0]
     ahead.used[0] += 1
-    ahead.slot[made], ahead.next[made], ahead.next[step] = slot, ahead.next[step], made
+    ahead.slot[new], ahead.next[new], ahead.next[step] = slot, ahead.next[step], new
     for r in range(ahead.free.shape[1]):
-        ahead.free[made, r] = ahead.free[step, r]
-    return made
+        ahead.free[new, r] = ahead.free[step, r]
+    return new
 
 
 class Backfilling(NamedTuple):

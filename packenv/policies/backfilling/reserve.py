@@ -136,7 +136,7 @@ def has_server(kept: Kept, i: int) -> bool:
 
 @compiled
 def roomiest(c: Cluster, kept: Kept, i: int) -> int:
-    """Of the servers that are not kept and could hold task i, the one with the most room; NONE if there is none."""
+    """The server with the most room that is not kept and could hold task i; NONE if there is none."""
     best, most = NONE, -1.0
     for server in range(server_count(c)):
         if kept.owner[server] == NONE and could_hold(c, i, server):
@@ -160,11 +160,11 @@ def could_hold(c: Cluster, i: int, server: int) -> bool:
 @compiled
 def fill_released(c: Cluster, kept: Kept) -> bool:
     """Fill the servers kept for tasks that have started elsewhere; return whether there were any."""
-    found = False
+    any_filled = False
     if kept.count[0] > 0:
         for server in range(server_count(c)):
             if kept.owner[server] != NONE and c.task[c.e, kept.owner[server]].server != NONE:
                 release(c, kept, server)
                 fill(c, server)
-                found = True
-    return found
+                any_filled = True
+    return any_filled

@@ -187,9 +187,9 @@ class _Jobs:
             raise InputError(f"{self.name}: reserved={reserved:g} of {servers} servers leaves none to long jobs")
 
     def probing(self, threshold: float = 0.0, **rules: Any) -> Probing:
-        made = Rules(delay=self.delay, general=self.general, **rules)
-        seed = self.seed if made.ratio > 0 else 0  # without probes nothing is drawn
-        return probing(self.table, self.mean[self.job], self.central[self.job], threshold, self.slots, made, seed)
+        probe_rules = Rules(delay=self.delay, general=self.general, **rules)
+        seed = self.seed if probe_rules.ratio > 0 else 0  # without probes nothing is drawn
+        return probing(self.table, self.mean[self.job], self.central[self.job], threshold, self.slots, probe_rules, seed)
 
 
 def share_of(servers: int, share: float) -> int:

@@ -44,9 +44,9 @@ def shortest(p: Probing, server: int) -> int:
     k, chosen, least, patience = p.queue[server].head, NONE, 2**62, 2**62
     while k != NONE:
         entry = p.entry[k]
-        own = p.row[entry.job]
+        job = p.row[entry.job]
         following = entry.next
-        if entry.row == NONE and own.told == 0:
+        if entry.row == NONE and job.unassigned == 0:
             leave(p, server, k)
             forget(p, k)
         elif entry.row != NONE and p.reorders == 0:
@@ -54,9 +54,9 @@ def shortest(p: Probing, server: int) -> int:
                 chosen = k
             break
         else:
-            if own.told * own.estimate < least and own.estimate <= patience:
-                chosen, least = k, own.told * own.estimate
-            patience = min(patience, own.patience - entry.passed)
+            if job.unassigned * job.estimate < least and job.estimate <= patience:
+                chosen, least = k, job.unassigned * job.estimate
+            patience = min(patience, job.patience - entry.passed)
         k = following
     if chosen != NONE:
         pass_all(p, p.queue[server].head, chosen)
@@ -86,14 +86,14 @@ def complete(policy: ServerQueues, c: Cluster, p: Probing, i: int) -> None:
     row = row_of(c, i)
     if row < 0 or p.row[row].central == 0:
         return
-    own = p.row[row]
-    queue = p.queue[own.server]
+    task = p.row[row]
+    queue = p.queue[task.server]
     queue.running -= 1
     queue.central -= 1
     queue.placed -= 1
     if queue.placed == 0:
-        p.loaded[own.server >> 6] ^= 1 << (own.server & 63)
-    note_completed(p.waiting, own.server, started_in(c, i) + own.estimate)
+        p.loaded[task.server >> 6] ^= 1 << (task.server & 63)
+    note_completed(p.waiting, task.server, started_in(c, i) + task.estimate)
 
 
 @schedules(ServerQueues)
@@ -119,8 +119,8 @@ def submit(c: Cluster, p: Probing) -> None:
     for n in range(new_count(c)):
         i = new_task(c, n)
         row = row_of(c, i)
-        own, opened = p.row[row], p.open[p.row[row].job]
-        own.place, own.head, own.snapshot = i, row, 0
+        task, opened = p.row[row], p.open[p.row[row].job]
+        task.place, task.head, task.snapshot = i, row, 0
         if opened.slot == now(c):
             p.row[opened.last].next = row
         else:
@@ -129,10 +129,10 @@ def submit(c: Cluster, p: Probing) -> None:
         p.row[opened.first].tasks += 1
     for n in range(new_count(c)):
         row = row_of(c, new_task(c, n))
-        own = p.row[row]
-        if own.tasks > 0:
-            own.told = own.tasks
-            if own.central:
+        job = p.row[row]
+        if job.tasks > 0:
+            job.unassigned = job.tasks
+            if job.central:
                 place_centrally(c, p, row)
             else:
                 send(p, now(c), FIRST_ROUND, NONE, row)
@@ -143,12 +143,12 @@ def place_centrally(c: Cluster, p: Probing, job: int) -> None:
     """Send each task of a job to the server with the least estimated waiting time (LWL), and take a snapshot if shared."""
     row = job
     while row != NONE:
-        own = p.row[row]
-        own.server = least_loaded(p.waiting, now(c))
-        note_placed(p.waiting, own.server, own.estimate)
-        p.queue[own.server].placed += 1
-        p.loaded[own.server >> 6] |= 1 << (own.server & 63)
-        row = own.next
+        task = p.row[row]
+        task.server = least_loaded(p.waiting, now(c))
+        note_placed(p.waiting, task.server, task.estimate)
+        p.queue[task.server].placed += 1
+        p.loaded[task.server >> 6] |= 1 << (task.server & 63)
+        row = task.next
     if p.sharing:
         p.snapshots += 1
         for word in range(len(p.loaded)):
@@ -197,18 +197,18 @@ def bring(c: Cluster, p: Probing, job: int) -> None:
 def probe(c: Cluster, p: Probing, job: int, count: int, kind: int) -> None:
     """`count` probes of a job reach random servers (`draw_server`); with `sharing`, servers with centrally placed tasks reject
     them. The second round tries servers without such tasks in the newest snapshot, the third those reserved for short jobs."""
-    own, knows = p.row[job], p.row[job].snapshot
-    own.rejected = 0
+    record, newest = p.row[job], p.row[job].snapshot
+    record.rejected = 0
     for _ in range(count):
-        server = draw_server(c, p, kind, knows)
+        server = draw_server(c, p, kind, newest)
         queue = p.queue[server]
         if p.sharing and queue.central > 0:
-            own.rejected += 1
-            own.snapshot = max(own.snapshot, queue.snapshot)
+            record.rejected += 1
+            record.snapshot = max(record.snapshot, queue.snapshot)
         else:
             join(p, server, new_entry(p, job, NONE))
             serve(c, p, server)
-    if own.rejected > 0:
+    if record.rejected > 0:
         send(p, now(c), kind + 1, NONE, job)
 
 
@@ -227,10 +227,10 @@ def draw_server(c: Cluster, p: Probing, kind: int, snapshot: int) -> int:
 @compiled
 def assign(c: Cluster, p: Probing, server: int, job: int, k: int) -> None:
     """The scheduler of a job assigns its next task to the server that requests one, or replies that there is none (NONE)."""
-    own = p.row[job]
-    row = own.head
+    record = p.row[job]
+    row = record.head
     if row != NONE:
-        own.head = p.row[row].next
+        record.head = p.row[row].next
     send(p, now(c), REPLY, server, job, k, row)
 
 
@@ -238,9 +238,9 @@ def assign(c: Cluster, p: Probing, server: int, job: int, k: int) -> None:
 def take(c: Cluster, p: Probing, server: int, job: int, k: int, row: int) -> None:
     """A server receives the reply to its request: start the task, or drop the probe if there is none."""
     p.queue[server].held -= 1
-    p.entry[k].asked -= 1
+    p.entry[k].requests -= 1
     if row != NONE:
-        p.row[job].told -= 1
+        p.row[job].unassigned -= 1
         begin(c, p, row, server)
     elif p.entry[k].queued:
         leave(p, server, k)
@@ -274,11 +274,11 @@ def serve(c: Cluster, p: Probing, server: int) -> None:
         if entry.row != NONE:
             leave(p, server, k)
             begin(c, p, entry.row, server)
-            p.row[entry.job].told -= 1
+            p.row[entry.job].unassigned -= 1
             forget(p, k)
         else:
             queue.held += 1
-            entry.asked += 1
+            entry.requests += 1
             if p.sticky == 0:
                 leave(p, server, k)
             send(p, now(c), REQUEST, server, entry.job, k)

@@ -37,7 +37,7 @@ row_type = np.dtype(
         # of a job, valid in its first row only
         ("tasks", "i4"),  # number of tasks; 0 in other rows
         ("head", "i4"),  # its first unassigned row; NONE
-        ("told", "i4"),  # unassigned tasks, as far as servers have heard
+        ("unassigned", "i4"),  # unassigned tasks, as far as servers have heard
         ("rejected", "i4"),  # rejected probes that must be sent to another server
         ("snapshot", "i4"),  # newest snapshot returned by rejections; of a long job: the one taken after its placement
     ],
@@ -55,7 +55,7 @@ entry_type = np.dtype(
         ("row", "i4"),  # row of a bound task; NONE: a probe
         ("next", "i4"),  # next entry of the queue, of a stolen list, or of the list of unused entries; NONE
         ("prev", "i4"),  # previous entry of the queue; NONE
-        ("asked", "i4"),  # requests for a task that have no reply yet
+        ("requests", "i4"),  # requests for a task that have no reply yet
         ("queued", "i4"),  # 1 while it is in a queue
     ],
     align=True,
@@ -220,14 +220,14 @@ def new_entry(p: Probing, job: int, row: int) -> int:
     else:
         p.unused[0] = p.entry[k].next
     entry = p.entry[k]
-    entry.job, entry.row, entry.passed, entry.asked, entry.queued = job, row, 0, 0, 0
+    entry.job, entry.row, entry.passed, entry.requests, entry.queued = job, row, 0, 0, 0
     return k
 
 
 @compiled
 def forget(p: Probing, k: int) -> None:
     """Return an entry to the list of unused ones, if it is in no queue and no request for it lacks a reply."""
-    if p.entry[k].queued == 0 and p.entry[k].asked == 0:
+    if p.entry[k].queued == 0 and p.entry[k].requests == 0:
         p.entry[k].next = p.unused[0]
         p.unused[0] = k
 

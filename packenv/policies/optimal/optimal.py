@@ -46,7 +46,7 @@ class Table(NamedTuple):
     radix: NDArray[np.int64]  # (n,) one more than the most jobs of each type on a server
     mixes: NDArray[np.int64]  # (kinds,) number of configurations, m
     order: NDArray[np.int64]  # (L,) servers by kind, and scratch: those of a kind by configuration
-    own: NDArray[np.int64]  # (L,) scratch: configuration of each server
+    current: NDArray[np.int64]  # (L,) scratch: configuration of each server
 
 
 class Optimal:
@@ -69,17 +69,17 @@ class Optimal:
 
     def needs(self, setting: Setting) -> Needs:
         """Raises InputError for a workload with other sizes, services, arrivals or servers."""
-        here, own = small_types(setting.workload), self.instance
+        workload, table = small_types(setting.workload), self.instance
         for what, mine, its in (
-            ("sizes", own.sizes, here.sizes),
-            ("shares of sizes", own.shares, here.shares),
-            ("mean service", own.mean_service, here.mean_service),
-            ("arrivals", own.poisson, here.poisson),
-            ("servers", own.capacity, here.capacity),
+            ("sizes", table.sizes, workload.sizes),
+            ("shares of sizes", table.shares, workload.shares),
+            ("mean service", table.mean_service, workload.mean_service),
+            ("arrivals", table.poisson, workload.poisson),
+            ("servers", table.capacity, workload.capacity),
         ):
             if not np.array_equal(mine, its):
                 raise InputError(f"{self.name}: found for another workload than {setting.workload.name}: other {what}")
-        return Needs(orders=BY_TYPE | BY_LINE | BY_MIX, types=own.sizes)
+        return Needs(orders=BY_TYPE | BY_LINE | BY_MIX, types=table.sizes)
 
     def initial_state(self, setting: Setting, seed: int) -> Table:
         every = self.occupancies
@@ -96,7 +96,7 @@ class Optimal:
             radix=radix.astype(np.int64),
             mixes=np.array([len(counts) for counts in every.counts]),
             order=every.servers.copy(),
-            own=np.zeros(len(every.servers), np.int64),
+            current=np.zeros(len(every.servers), np.int64),
         )
 
     def _check_starts(self) -> None:
@@ -105,8 +105,8 @@ class Optimal:
         for table, starts in zip(self.decisions, self.occupancies.starts, strict=True):
             allowed = np.zeros(table.shape, bool) | (table == 0)
             for start in starts:
-                some = (*[slice(None)] * start.type, slice(1, None))
-                allowed[some] |= table[some] == start.code(servers)
+                waiting = (*[slice(None)] * start.type, slice(1, None))
+                allowed[waiting] |= table[waiting] == start.code(servers)
             if not allowed.all():
                 raise InputError(f"{self.name}: a decision of the table starts a job that does not wait, or has no room")
 
@@ -130,7 +130,7 @@ def place_in_table(cluster: Cluster, state: Table) -> int:
     at = 0
     for n in range(state.order.shape[0]):
         server = state.order[n]
-        state.own[server] = configuration_of(cluster, state, server)
+        state.current[server] = configuration_of(cluster, state, server)
         k = n
         while k > 0 and comes_before(cluster, state, server, state.order[k - 1]):
             state.order[k] = state.order[k - 1]
@@ -138,7 +138,7 @@ def place_in_table(cluster: Cluster, state: Table) -> int:
         state.order[k] = server
     for n in range(state.order.shape[0]):
         server = state.order[n]
-        at = at * state.mixes[kind_of(cluster, server)] + state.own[server]
+        at = at * state.mixes[kind_of(cluster, server)] + state.current[server]
     at = state.occupancy[at]
     for j in range(state.radix.shape[0]):
         length = 0
@@ -153,7 +153,7 @@ def comes_before(cluster: Cluster, state: Table, server: int, other: int) -> boo
     """Whether a server has the lower configuration of two of one kind; of equal ones, the lower index."""
     if kind_of(cluster, server) != kind_of(cluster, other):
         return False
-    mine, its = state.own[server], state.own[other]
+    mine, its = state.current[server], state.current[other]
     return mine < its or (mine == its and server < other)
 
 
@@ -167,7 +167,7 @@ def configuration_of(cluster: Cluster, state: Table, server: int) -> int:
             raise ValueError("jobs in service of other sizes than the optimal policy knows")
         at += count * weight
         weight *= state.radix[j]
-    found = state.configuration[kind_of(cluster, server), at]
-    if found == NONE:
+    configuration = state.configuration[kind_of(cluster, server), at]
+    if configuration == NONE:
         raise ValueError("jobs in service of other sizes than the optimal policy knows")
-    return found
+    return configuration

@@ -24,19 +24,19 @@ FORMAT = 1
 WHAT = "optimal policy"
 
 
-def save_optimal(path: str | Path, found: StationaryOptimum) -> None:
+def save_optimal(path: str | Path, optimum: StationaryOptimum) -> None:
     """Write the decisions, and what they are for, to the files of PATH, each whole or not at all."""
     json_file, table_file = files_of(path)
-    data = save({"decisions": found.decisions})
+    data = save({"decisions": optimum.decisions})
     with atomic_path(table_file) as temporary:
         Path(temporary).write_bytes(data)
     about = {
         "what": WHAT,
         "format": FORMAT,
-        "workload": found.workload.to_dict(),
-        "rate": found.instance.rate,
-        "most": found.most,
-        "lower": found.lower,
+        "workload": optimum.workload.to_dict(),
+        "rate": optimum.instance.rate,
+        "most": optimum.most,
+        "lower": optimum.lower,
         "decisions": hashlib.sha256(data).hexdigest(),
     }
     write_json(json_file, about)

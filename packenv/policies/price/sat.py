@@ -25,10 +25,10 @@ class Sat(NamedTuple):
         return replay_needs(setting)
 
     def initial_state(self, setting: Setting, seed: int) -> Starts:
-        found = optimal_schedule(
+        optimum = optimal_schedule(
             setting.workload, self.limit, gap=self.gap, fixed_allocation=self.fixed, workers=self.workers or None, seed=seed
         )
-        return starts_of(setting, found.schedule.start, found.schedule.server, "sat")
+        return starts_of(setting, optimum.schedule.start, optimum.schedule.server, "sat")
 
     @property
     def rule(self) -> Replaying:

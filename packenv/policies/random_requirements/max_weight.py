@@ -110,12 +110,12 @@ def _types(policy: MaxWeight, setting: Setting) -> NDArray[np.int64]:
     finite = distinct_sizes(sizes, servers)
     for cells in range(MOST_TYPES, 1, -1):
         exact = finite is not None and len(finite[0]) <= cells
-        found = largest_of_cells(sizes, servers, cells)
+        types = largest_of_cells(sizes, servers, cells)
         try:
-            _configurations(policy, found, server_kinds(capacity)[1], policy.limit if exact else min(QUICK, policy.limit))
+            _configurations(policy, types, server_kinds(capacity)[1], policy.limit if exact else min(QUICK, policy.limit))
         except InputError:
             continue
-        return found
+        return types
     return largest_of_cells(sizes, servers, 1)
 
 
@@ -123,14 +123,14 @@ def _configurations(
     policy: MaxWeight, sizes: NDArray[np.int64], capacity: NDArray[np.int64], limit: int
 ) -> list[NDArray[np.int32]]:
     """The maximal configurations of each kind of server. Raises InputError if there are more than `limit` in all."""
-    found: list[NDArray[np.int32]] = []
-    for own in capacity:
+    configurations: list[NDArray[np.int32]] = []
+    for units in capacity:
         try:
-            found.append(maximal_configurations(sizes, int(own), limit - sum(map(len, found))))
+            configurations.append(maximal_configurations(sizes, int(units), limit - sum(map(len, configurations))))
         except InputError:
             what = f"{len(sizes)} types have more than {limit} maximal configurations"
             raise InputError(f"{name_of(policy)}: {what}; give fewer, such as types={max(1, len(sizes) // 2)}") from None
-    return found
+    return configurations
 
 
 @takes_over(MaxWeight)
@@ -216,6 +216,6 @@ def stall_light(cluster: Cluster, state: Configurations) -> None:
     for server in range(server_count(cluster)):
         if jobs_in(cluster, server) > 0 and not is_closed(cluster, server):
             kind, active = kind_of(cluster, server), state.active[server]
-            own = weight_of(cluster, state, kind, active) if active != NONE else 0
-            if 2 * own < state.most[kind]:
+            weight = weight_of(cluster, state, kind, active) if active != NONE else 0
+            if 2 * weight < state.most[kind]:
                 close(cluster, server)

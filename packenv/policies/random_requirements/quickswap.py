@@ -75,8 +75,8 @@ class Quickswap(NamedTuple):
         """1 for one server and two sizes that exclude each other; 0 elsewhere."""
         if self.types < 2 or len(setting.capacity) > 1 or not in_model(setting, stall=False):
             return 0.0
-        found, capacity = distinct_sizes(setting.workload.demand_law, setting.workload.servers), int(setting.capacity[0, 0])
-        sizes = [] if found is None else found[0].tolist()
+        finite, capacity = distinct_sizes(setting.workload.demand_law, setting.workload.servers), int(setting.capacity[0, 0])
+        sizes = [] if finite is None else finite[0].tolist()
         return float(len(sizes) == 2 and sum(sizes) > capacity and 2 * sizes[1] > capacity)
 
     def _types(self, setting: Setting) -> NDArray[np.int64]:
@@ -121,19 +121,19 @@ def serve(c: Cluster, phases: Phases, server: int, threshold: int) -> None:
 @compiled
 def start(c: Cluster, phases: Phases, server: int) -> None:
     """Start waiting jobs of the server's type, as many as fit, oldest first."""
-    own, kind = phases.serves[server], kind_of(c, server)
-    task = head_of_line(c, kind, own)
-    while task != NONE and jobs_in(c, server) < phases.most[server, own] and fits(c, task, server):
+    served, kind = phases.serves[server], kind_of(c, server)
+    task = head_of_line(c, kind, served)
+    while task != NONE and jobs_in(c, server) < phases.most[server, served] and fits(c, task, server):
         place(c, task, server)
-        task = head_of_line(c, kind, own)
+        task = head_of_line(c, kind, served)
 
 
 @compiled
 def next_type(c: Cluster, phases: Phases, server: int) -> int:
     """The next type after the server's of which jobs wait, or the same one if no other waits."""
-    types, own = phases.most.shape[1], phases.serves[server]
+    types, served = phases.most.shape[1], phases.serves[server]
     for step in range(1, types):
-        following = (own + step) % types
+        following = (served + step) % types
         if queue_length(c, kind_of(c, server), following) > 0:
             return following
-    return own
+    return served

@@ -58,19 +58,19 @@ from packenv.policy import Setting, name_of, schedules, takes_over
 class VirtualQueues(NamedTuple):
     """State of both policies: the active configuration of each of L servers, and the levels J."""
 
-    one: NDArray[np.int64]  # (L,) active configuration of each server: k_1, number of type-1 jobs
-    other: NDArray[np.int64]  # (L,) its other type j; NONE before the first renewal
-    many: NDArray[np.int64]  # (L,) k_j, number of jobs of type j
+    ones: NDArray[np.int64]  # (L,) active configuration of each server: k_1, number of type-1 jobs
+    type: NDArray[np.int64]  # (L,) its other type j; NONE before the first renewal
+    number: NDArray[np.int64]  # (L,) k_j, number of jobs of type j
     reserved: NDArray[np.int64]  # (L,) VQS: units held by the type-1 job in the reserved part of the server
     levels: Levels
 
     def active_configuration(self, server: int, types: int) -> NDArray[np.int64] | None:
         """(types,) jobs of each type in the server's active configuration; None before its first."""
-        if self.other[server] == NONE:
+        if self.type[server] == NONE:
             return None
         counts = np.zeros(types, np.int64)
-        counts[1] = self.one[server]
-        counts[self.other[server]] = self.many[server]
+        counts[1] = self.ones[server]
+        counts[self.type[server]] = self.number[server]
         return counts
 
 
@@ -109,7 +109,7 @@ def _guarantee(policy: VQS | VQSBestFit, setting: Setting) -> float:
 def renew(cluster: Cluster, state: VirtualQueues, server: int) -> None:
     """If the server is empty, make the reduced configuration of the largest weight (eq. 8) its active one."""
     if jobs_in(cluster, server) == 0:
-        state.one[server], state.other[server], state.many[server] = heaviest(cluster, kind_of(cluster, server))
+        state.ones[server], state.type[server], state.number[server] = heaviest(cluster, kind_of(cluster, server))
 
 
 @compiled
@@ -118,11 +118,11 @@ def stall_light(cluster: Cluster, state: VirtualQueues) -> None:
     for server in range(server_count(cluster)):
         if jobs_in(cluster, server) > 0 and not is_closed(cluster, server):
             kind = kind_of(cluster, server)
-            own = 0
-            if state.other[server] != NONE:
-                own = weight(cluster, kind, state.one[server], state.other[server], state.many[server])
-            one, j, count = heaviest(cluster, kind)
-            if 2 * own < weight(cluster, kind, one, j, count):
+            active = 0
+            if state.type[server] != NONE:
+                active = weight(cluster, kind, state.ones[server], state.type[server], state.number[server])
+            ones, j, count = heaviest(cluster, kind)
+            if 2 * active < weight(cluster, kind, ones, j, count):
                 close(cluster, server)
 
 
@@ -177,9 +177,9 @@ def schedule_vqs(policy: VQS, cluster: Cluster, state: VirtualQueues) -> None:
 @compiled
 def serve_configuration(cluster: Cluster, state: VirtualQueues, server: int) -> None:
     """VQS on one server: a type-1 job in the reserved two thirds, then heads of line of VQ_j."""
-    j = state.other[server]
+    j = state.type[server]
     if j != NONE:
-        room = serve_reserved(cluster, server, state.reserved) if state.one[server] else room_of(cluster, server)
+        room = serve_reserved(cluster, server, state.reserved) if state.ones[server] else room_of(cluster, server)
         serve_in_line(cluster, server, j, room, AS_MANY_AS_FIT)
 
 
@@ -221,10 +221,10 @@ def schedule_vqs_bf(policy: VQSBestFit, cluster: Cluster, state: VirtualQueues) 
 @compiled
 def serve_best(cluster: Cluster, state: VirtualQueues, server: int) -> None:
     """VQS-BF on one server: the largest tasks of each type of its configuration, then best fit from the whole queue."""
-    j = state.other[server]
+    j = state.type[server]
     if j != NONE:
-        serve_largest(cluster, server, 1, state.one[server])
-        serve_largest(cluster, server, j, state.many[server])
+        serve_largest(cluster, server, 1, state.ones[server])
+        serve_largest(cluster, server, j, state.number[server])
     fill(cluster, server)
 
 
@@ -234,5 +234,5 @@ def forget_configurations(policy: VQS | VQSBestFit, cluster: Cluster, state: Vir
     """Clear the configurations of servers with jobs: another policy placed these. Such a server gets one when it is empty."""
     for server in range(server_count(cluster)):
         if jobs_in(cluster, server) > 0:
-            state.one[server], state.other[server], state.many[server] = 0, NONE, 0
+            state.ones[server], state.type[server], state.number[server] = 0, NONE, 0
             state.reserved[server] = 0

@@ -139,7 +139,7 @@ def set_speeds(c: Cluster, o: Overlaps, book: JobBook, server: int) -> None:
 
 @compiled
 def equal_share(c: Cluster, o: Overlaps, book: JobBook, server: int, r: int) -> float:
-    """What each task gets of an over-allocated resource that demands more than that, in units."""
+    """The amount of an over-allocated resource, in units, that each task that demands more gets."""
     demanded = 0
     row = o.ends[server].head
     while row != NONE:
@@ -296,8 +296,8 @@ class SlotFair(NamedTuple):
     def _slots_of(self, setting: Setting) -> Ints:
         """(L,) number of slots of each server."""
         capacity = setting.capacity[:, self._sized(setting)]
-        there = capacity.max(axis=0) > 0
-        slots = (capacity * self.slots)[:, there] // capacity.max(axis=0)[there]
+        present = capacity.max(axis=0) > 0
+        slots = (capacity * self.slots)[:, present] // capacity.max(axis=0)[present]
         return np.asarray(slots.min(axis=1, initial=self.slots), np.int64)
 
     def _room_of_slot(self, setting: Setting) -> int:

@@ -76,18 +76,18 @@ def nothing_entitled(program: RoundedProgram, capacity: Ints) -> Entitled:
     else:
         most = min(len(program.sizes), int(scalar_capacity(capacity).max()) // int(program.sizes[-1]))
     shape = len(capacity), max(1, most)
-    size, least = (one.reshape(len(one), -1) for one in (program.sizes, program.least))
+    size, least = (boxes.reshape(len(boxes), -1) for boxes in (program.sizes, program.least))
     types, number = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
     scratch = np.zeros(size.shape[1], np.int64)
     return Entitled(size, least, types, number, np.zeros(len(capacity), np.int32), scratch, scratch.copy())
 
 
 @compiled
-def has_room(cluster: Cluster, own: Entitled, server: int, j: int) -> bool:
+def has_room(cluster: Cluster, entitled: Entitled, server: int, j: int) -> bool:
     """Whether what a task of type j occupies fits."""
     if cluster.vectors:
-        return within(own.size[j], cluster.free[cluster.e, server])
-    return own.size[j, 0] <= room_of(cluster, server)
+        return within(entitled.size[j], cluster.free[cluster.e, server])
+    return entitled.size[j, 0] <= room_of(cluster, server)
 
 
 @compiled
@@ -100,40 +100,40 @@ def within(demand: Ints, room: Ints) -> bool:
 
 
 @compiled
-def start(cluster: Cluster, own: Entitled, task: int, server: int, j: int) -> None:
+def start(cluster: Cluster, entitled: Entitled, task: int, server: int, j: int) -> None:
     """Start a task of type j, which occupies what the type counts as."""
     place(cluster, task, server)
     if cluster.vectors:
         hold_box(cluster, task)
     else:
-        hold(cluster, task, own.size[j, 0])
+        hold(cluster, task, entitled.size[j, 0])
 
 
 @compiled
-def is_missing(cluster: Cluster, own: Entitled, server: int, kind: int, n: int, few: int) -> bool:
+def is_missing(cluster: Cluster, entitled: Entitled, server: int, kind: int, n: int, few: int) -> bool:
     """Whether more than `few` tasks of the n-th type of the active configuration wait, and fewer than it says are in service."""
-    j = own.type[server, n]
-    return queue_length(cluster, kind, j) > few and jobs_of_type(cluster, server, j) < own.number[server, n]
+    j = entitled.type[server, n]
+    return queue_length(cluster, kind, j) > few and jobs_of_type(cluster, server, j) < entitled.number[server, n]
 
 
 @compiled
-def smallest_missing(cluster: Cluster, own: Entitled, server: int, few: int) -> int:
+def smallest_missing(cluster: Cluster, entitled: Entitled, server: int, few: int) -> int:
     """The smallest type of which entitled tasks wait for room; NONE if there is none."""
-    for n in range(own.types[server] - 1, -1, -1):
-        if is_missing(cluster, own, server, kind_of(cluster, server), n, few):
-            return own.type[server, n]
+    for n in range(entitled.types[server] - 1, -1, -1):
+        if is_missing(cluster, entitled, server, kind_of(cluster, server), n, few):
+            return entitled.type[server, n]
     return NONE
 
 
 @compiled
-def next_beyond(cluster: Cluster, own: Entitled, server: int, first: int) -> int:
+def next_beyond(cluster: Cluster, entitled: Entitled, server: int, first: int) -> int:
     """The first type from `first` on, the larger ones first, of which more are in service than entitled; NONE without any."""
     n = 0
-    for j in range(own.size.shape[0]):
-        entitled = 0
-        if n < own.types[server] and own.type[server, n] == j:
-            entitled = own.number[server, n]
+    for j in range(entitled.size.shape[0]):
+        number = 0
+        if n < entitled.types[server] and entitled.type[server, n] == j:
+            number = entitled.number[server, n]
             n += 1
-        if j >= first and jobs_of_type(cluster, server, j) > entitled:
+        if j >= first and jobs_of_type(cluster, server, j) > number:
             return j
     return NONE

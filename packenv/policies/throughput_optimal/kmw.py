@@ -56,7 +56,7 @@ class Packings(NamedTuple):
 
 
 def all_packings(sizes: Ints, capacity: Ints) -> Packings:
-    """Of types of `sizes` (T,) units on kinds of servers of `capacity` units."""
+    """All packings of types of `sizes` (T,) units on kinds of servers of `capacity` units."""
     tables = []
     for units in capacity.tolist():
         before = Knapsack(sizes, units).before
@@ -70,7 +70,7 @@ def all_packings(sizes: Ints, capacity: Ints) -> Packings:
 
 
 def no_packings() -> Packings:
-    """In place of `all_packings` where configurations are listed."""
+    """Empty packings, where configurations are listed instead."""
     nothing = np.zeros(0, np.int64)
     return Packings(np.zeros((0, 0), np.int32), nothing, nothing, nothing, nothing)
 
@@ -96,7 +96,7 @@ def largest_weight(cluster: Cluster, packings: Packings, kind: int) -> int:
 
 
 @compiled
-def first_heaviest(cluster: Cluster, packings: Packings, own: Entitled, server: int) -> None:
+def first_heaviest(cluster: Cluster, packings: Packings, entitled: Entitled, server: int) -> None:
     """Make the configuration of the largest weight the server's active one, after `largest_weight` of its kind.
 
     The largest type that some best way to go on begins with is taken next: that gives the first one in descending
@@ -105,17 +105,17 @@ def first_heaviest(cluster: Cluster, packings: Packings, own: Entitled, server: 
     kind = kind_of(cluster, server)
     first = packings.first[kind]
     row, j, n = first, 0, -1
-    while j < own.size.shape[0]:
+    while j < entitled.size.shape[0]:
         after = packings.after[row, j]
         if after >= 0 and packings.best[row] == queue_length(cluster, kind, j) + packings.best[first + after]:
-            if n < 0 or own.type[server, n] != j:
+            if n < 0 or entitled.type[server, n] != j:
                 n += 1
-                own.type[server, n], own.number[server, n] = j, 0
-            own.number[server, n] += 1
+                entitled.type[server, n], entitled.number[server, n] = j, 0
+            entitled.number[server, n] += 1
             row = first + after
         else:
             j += 1
-    own.types[server] = n + 1
+    entitled.types[server] = n + 1
 
 
 EMPTY, TIMER, WEIGHT = 0, 1, 2
@@ -157,13 +157,13 @@ class KMaxWeight(NamedTuple):
 
     def initial_state(self, setting: Setting, seed: int) -> KMaxWeightState:
         program = self._program(setting)
-        own = nothing_entitled(program, setting.capacity)
+        entitled = nothing_entitled(program, setting.capacity)
         kinds = server_kinds(packed_capacity(program, setting.capacity))[1]
         every = self.every or max(1, round(10 * setting.workload.mean_service))
         return KMaxWeightState(
-            own=own,
+            entitled=entitled,
             packings=all_packings(program.sizes, kinds) if program.listed is None else no_packings(),
-            choices=listed(program, kinds, own.type.shape[1]),
+            choices=listed(program, kinds, entitled.type.shape[1]),
             most=np.zeros(len(kinds), np.int64),
             since=np.full(len(setting.capacity), -every, np.int64),
             every=every,
@@ -200,7 +200,7 @@ class KMaxWeightRule(NamedTuple):
 class KMaxWeightState(NamedTuple):
     """State of K-discretised MaxWeight: the active configuration of each of L servers, and when it was chosen."""
 
-    own: Entitled
+    entitled: Entitled
     packings: Packings
     choices: Listed  # in place of the packings, where configurations are listed
     most: Ints  # (kinds,) scratch: the largest weight of a configuration in this slot; UNKNOWN
@@ -209,7 +209,7 @@ class KMaxWeightState(NamedTuple):
 
     def active_configuration(self, server: int, types: int) -> Ints | None:
         """(types,) tasks of each type in the server's active configuration; None before its first."""
-        return self.own.active_configuration(server, types)
+        return self.entitled.active_configuration(server, types)
 
 
 UNKNOWN = -1
@@ -222,13 +222,13 @@ def schedule(policy: KMaxWeightRule, cluster: Cluster, state: KMaxWeightState) -
         return
     for kind in range(state.most.shape[0]):
         state.most[kind] = UNKNOWN
-    note_least_types(cluster, state.own)
-    server = next_roomy(cluster, state.own, 0)
+    note_least_types(cluster, state.entitled)
+    server = next_roomy(cluster, state.entitled, 0)
     while server != NONE:
         refresh(policy, cluster, state, server)
-        serve_entitled(cluster, state.own, server, policy.few)
-        server = next_roomy(cluster, state.own, server + 1)
-    fill_all(cluster, state.own, policy.few, policy.backfill, before)
+        serve_entitled(cluster, state.entitled, server, policy.few)
+        server = next_roomy(cluster, state.entitled, server + 1)
+    fill_all(cluster, state.entitled, policy.few, policy.backfill, before)
     if policy.refresh == TIMER and waiting(cluster) > 0:
         for server in range(server_count(cluster)):
             wake_at(cluster, state.since[server] + state.every)
@@ -248,9 +248,9 @@ def refresh(policy: KMaxWeightRule, cluster: Cluster, state: KMaxWeightState, se
         find_heaviest(cluster, state, kind)
         if due or is_light(policy, cluster, state, server):
             if is_listed(state.choices):
-                take_heaviest(state.choices, state.own, kind, server)
+                take_heaviest(state.choices, state.entitled, kind, server)
             else:
-                first_heaviest(cluster, state.packings, state.own, server)
+                first_heaviest(cluster, state.packings, state.entitled, server)
             state.since[server] = now(cluster)
 
 
@@ -269,13 +269,13 @@ def is_light(policy: KMaxWeightRule, cluster: Cluster, state: KMaxWeightState, s
     kind = kind_of(cluster, server)
     if state.most[kind] == UNKNOWN:
         find_heaviest(cluster, state, kind)
-    return weight_of(cluster, state.own, server) < state.most[kind] - policy.slack * math.sqrt(state.most[kind])
+    return weight_of(cluster, state.entitled, server) < state.most[kind] - policy.slack * math.sqrt(state.most[kind])
 
 
 @compiled
-def weight_of(cluster: Cluster, own: Entitled, server: int) -> int:
+def weight_of(cluster: Cluster, entitled: Entitled, server: int) -> int:
     """⟨k, Q⟩ of the active configuration."""
     kind, weight = kind_of(cluster, server), 0
-    for n in range(own.types[server]):
-        weight += own.number[server, n] * queue_length(cluster, kind, own.type[server, n])
+    for n in range(entitled.types[server]):
+        weight += entitled.number[server, n] * queue_length(cluster, kind, entitled.type[server, n])
     return weight

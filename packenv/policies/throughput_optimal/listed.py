@@ -33,18 +33,18 @@ def listed(program: RoundedProgram, kinds: Ints, width: int) -> Listed:
         nothing = np.zeros((0, width), np.int32)
         return Listed(nothing, nothing, np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int64))
     capacity = program.capacity.reshape(len(program.capacity), -1)
-    own = [int(np.flatnonzero((capacity == units).all(axis=1))[0]) for units in kinds]
-    found = [program.listed.held[program.listed.kind == kind].astype(np.int64) for kind in own]
-    held = [one if len(one) else np.zeros((1, len(program.sizes)), np.int64) for one in found]
+    kind_of = [int(np.flatnonzero((capacity == units).all(axis=1))[0]) for units in kinds]
+    chosen = [program.listed.held[program.listed.kind == kind].astype(np.int64) for kind in kind_of]
+    held = [rows if len(rows) else np.zeros((1, len(program.sizes)), np.int64) for rows in chosen]
     return Listed(*pairs(np.concatenate(held), width), np.cumsum([0, *map(len, held)]), np.zeros(len(held), np.int64))
 
 
 def pairs(held: Ints, width: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
     """Configurations `held` (m, T) as pairs: types (m, width), numbers of tasks (m, width), and how many pairs (m,)."""
     of_type, number = np.zeros((len(held), width), np.int32), np.zeros((len(held), width), np.int32)
-    for n, one in enumerate(held):
-        present = np.flatnonzero(one)
-        of_type[n, : len(present)], number[n, : len(present)] = present, one[present]
+    for n, row in enumerate(held):
+        present = np.flatnonzero(row)
+        of_type[n, : len(present)], number[n, : len(present)] = present, row[present]
     return of_type, number, np.count_nonzero(held, axis=1).astype(np.int32)
 
 
@@ -68,9 +68,9 @@ def largest_listed_weight(cluster: Cluster, choices: Listed, kind: int) -> int:
 
 
 @compiled
-def take_heaviest(choices: Listed, own: Entitled, kind: int, server: int) -> None:
+def take_heaviest(choices: Listed, entitled: Entitled, kind: int, server: int) -> None:
     """Make the configuration that was found last for this kind the server's active one."""
     row = choices.heaviest[kind]
-    own.types[server] = choices.types[row]
+    entitled.types[server] = choices.types[row]
     for n in range(choices.types[row]):
-        own.type[server, n], own.number[server, n] = choices.type[row, n], choices.number[row, n]
+        entitled.type[server, n], entitled.number[server, n] = choices.type[row, n], choices.number[row, n]

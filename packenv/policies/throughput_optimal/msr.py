@@ -83,11 +83,11 @@ def in_order(held: Ints, sizes: Ints) -> Ints:
     """
     widths = -np.diff(np.append(sizes, 0))
     larger = np.cumsum(held, axis=1)  # (m, T) number of tasks of at least each size
-    apart = np.array([np.abs(larger - one) @ widths for one in larger]).reshape(len(held), len(held))
-    tour, left = [0] if len(held) else [], set(range(1, len(held)))
-    while left:
-        nearest = min(left, key=lambda n: (apart[tour[-1], n], n))
-        left.remove(nearest)
+    apart = np.array([np.abs(larger - row) @ widths for row in larger]).reshape(len(held), len(held))
+    tour, remaining = [0] if len(held) else [], set(range(1, len(held)))
+    while remaining:
+        nearest = min(remaining, key=lambda n: (apart[tour[-1], n], n))
+        remaining.remove(nearest)
         tour.append(nearest)
     return two_opt(np.array(tour, np.int64), apart)
 
@@ -141,14 +141,14 @@ class MSR(NamedTuple):
 
     def initial_state(self, setting: Setting, seed: int) -> MSRState:
         program = self._program(setting)
-        own = nothing_entitled(program, setting.capacity)
-        found, cycles = candidates(program, own.type.shape[1])
+        entitled = nothing_entitled(program, setting.capacity)
+        choices, cycles = candidates(program, entitled.type.shape[1])
         state = MSRState(
-            own=own,
-            candidates=found,
+            entitled=entitled,
+            candidates=choices,
             cycle=self.cycle or (ROUND + VISIT * max(map(len, cycles))) * setting.workload.mean_service,
             rate=setting.workload.rate,
-            active=first_candidates(program, packed_capacity(program, setting.capacity), found, cycles),
+            active=first_candidates(program, packed_capacity(program, setting.capacity), choices, cycles),
             until=np.zeros(len(setting.capacity), np.int64),
             next=np.zeros(1, np.int64),
             key=np.array([mix(np.uint64(seed) + np.uint64(1))], np.uint64),
@@ -164,7 +164,7 @@ class MSR(NamedTuple):
         return proven_share(self, setting)
 
     def notice(self, setting: Setting) -> str:
-        """That the types do not come as near to ρ* as `eps` asks for; empty if they do."""
+        """A notice that the types do not come as near to ρ* as `eps` asks for; empty if they do."""
         return too_few_for_eps(self, setting)
 
     def _program(self, setting: Setting) -> RoundedProgram:
@@ -183,7 +183,7 @@ class MSRRule(NamedTuple):
 class MSRState(NamedTuple):
     """State of MSR: the candidates, and where each of L servers is in its round."""
 
-    own: Entitled
+    entitled: Entitled
     candidates: Candidates
     cycle: float  # mean slots of a round while few tasks wait
     rate: float  # tasks per slot
@@ -195,15 +195,15 @@ class MSRState(NamedTuple):
 
     def active_configuration(self, server: int, types: int) -> Ints | None:
         """(types,) tasks of each type in the server's active configuration."""
-        return self.own.active_configuration(server, types)
+        return self.entitled.active_configuration(server, types)
 
 
-def first_candidates(program: RoundedProgram, capacity: Ints, found: Candidates, cycles: list[Ints]) -> Ints:
+def first_candidates(program: RoundedProgram, capacity: Ints, choices: Candidates, cycles: list[Ints]) -> Ints:
     """(L,) where each server begins its round: servers of one kind are spread evenly over it."""
     active = np.zeros(len(capacity), np.int64)
     for units, cycle in zip(program.capacity, cycles, strict=True):
         servers = np.flatnonzero((capacity == units).reshape(len(capacity), -1).all(axis=1))
-        ends = np.cumsum(found.share[cycle])
+        ends = np.cumsum(choices.share[cycle])
         at = np.searchsorted(ends, (np.arange(len(servers)) + 0.5) / len(servers))
         active[servers] = cycle[np.minimum(at, len(cycle) - 1)]
     return active
@@ -217,8 +217,8 @@ def schedule(policy: MSRRule, cluster: Cluster, state: MSRState) -> None:
     before = waiting(cluster)
     if before > 0:
         for server in range(server_count(cluster)):
-            serve_entitled(cluster, state.own, server, policy.few)
-        fill_all(cluster, state.own, policy.few, policy.backfill, before)
+            serve_entitled(cluster, state.entitled, server, policy.few)
+        fill_all(cluster, state.entitled, policy.few, policy.backfill, before)
     wake_at(cluster, state.next[0])
 
 
@@ -236,12 +236,12 @@ def go_on(cluster: Cluster, state: MSRState, slot: int, queue: int) -> None:
 @compiled
 def enter(state: MSRState, server: int, row: int, slot: int, queue: int) -> None:
     """Make candidate `row` the active configuration of a server, for a geometric number of slots."""
-    own, found = state.own, state.candidates
+    entitled, choices = state.entitled, state.candidates
     state.active[server] = row
-    own.types[server] = found.types[row]
-    for n in range(found.types[row]):
-        own.type[server, n], own.number[server, n] = found.type[row, n], found.number[row, n]
-    mean = found.share[row] * max(state.cycle, math.sqrt(state.cycle * queue / state.rate))
+    entitled.types[server] = choices.types[row]
+    for n in range(choices.types[row]):
+        entitled.type[server, n], entitled.number[server, n] = choices.type[row, n], choices.number[row, n]
+    mean = choices.share[row] * max(state.cycle, math.sqrt(state.cycle * queue / state.rate))
     slots = 1
     if mean > 1.0:
         slots += int(math.log(uniform(word_at(state.key[0], state.draws[0]))) / math.log1p(-1.0 / mean))

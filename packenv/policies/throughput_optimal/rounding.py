@@ -41,7 +41,7 @@ def checked_program(policy: Any, setting: Setting, most_steps: int = MOST_STEPS)
 
 
 def too_few(policy: Any, workload: Workload, program: RoundedProgram, load: float) -> str:
-    """That the load is at least ρ_K, and which number of types would do."""
+    """A notice that the load is at least ρ_K, and which number of types would do."""
     enough = (count for count in TRIED if count > policy.types and rounded_program(workload, count, policy.eps).rho > load)
     count = next(enough, None)
     what = f"types={count} would do" if count else f"even types={TRIED[-1]} would not do"

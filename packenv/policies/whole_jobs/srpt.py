@@ -93,16 +93,16 @@ class Graphene(NamedTuple):
         return ((slots >= self.long * longest[number]) | hard).astype(np.int64)
 
 
-def needed(jobs: Jobs, wanted: Ints) -> Ints:
+def needed(jobs: Jobs, tasks: Ints) -> Ints:
     """(n,) 1 for the wanted tasks and all that they wait for, directly or through others."""
     before, after, nodes = precedence_edges(jobs)
-    found = np.append(wanted, np.zeros(nodes - len(jobs), np.int64))
+    marks = np.append(tasks, np.zeros(nodes - len(jobs), np.int64))
     while True:
-        more = found.copy()
-        np.maximum.at(more, before, found[after])
-        if (more == found).all():
-            return found[: len(jobs)]
-        found = more
+        more = marks.copy()
+        np.maximum.at(more, before, marks[after])
+        if (more == marks).all():
+            return marks[: len(jobs)]
+        marks = more
 
 
 def state_by_work(setting: Setting, ranks: Ints) -> JobState:

@@ -111,7 +111,7 @@ class Bracket:
         return self.workload
 
     def _bounds(self, workload: Workload) -> dict[str, float]:
-        """By name, in tasks in service."""
+        """The bounds by name, in tasks in service."""
         bounds = {"ρ* at least": self.lower, "ρ* at most": self.upper, "area bound": self.area_bound}
         if lower := guaranteed(workload):
             J = workload.default_levels()

@@ -87,10 +87,10 @@ def generate(
         if reached < bound:
             best, bound = prices, reached
         news = program.add(columns)
-        value, own = program.solve()
-        if enough(value, bound) or (news == 0 and (prices == own).all()) or time.monotonic() > deadline:
+        value, duals = program.solve()
+        if enough(value, bound) or (news == 0 and (prices == duals).all()) or time.monotonic() > deadline:
             return SolvedProgram(value, bound, program.columns(), program.weights(), best / (shares @ best))
-        prices = own if news == 0 else DAMPING * best / (shares @ best) + (1 - DAMPING) * own / (shares @ own)
+        prices = duals if news == 0 else DAMPING * best / (shares @ best) + (1 - DAMPING) * duals / (shares @ duals)
 
 
 class ConfigurationProgram:
@@ -105,7 +105,7 @@ class ConfigurationProgram:
         self.n, self.shares, self.kinds = len(shares), shares, kinds
         self.held: list[Floats] = []
         self.kind: list[int] = []
-        self.known: set[bytes] = set()
+        self.keys: set[bytes] = set()
         self.highs = highspy.Highs()
         self.highs.setOptionValue("output_flag", False)
         self.highs.setOptionValue("threads", 1)
@@ -131,8 +131,8 @@ class ConfigurationProgram:
         total = 0
         for held, kind in zip(columns.held, columns.kind.tolist(), strict=True):
             key = held.tobytes() + bytes([kind % 256, kind // 256])
-            if key not in self.known:
-                self.known.add(key)
+            if key not in self.keys:
+                self.keys.add(key)
                 self.held.append(held)
                 self.kind.append(kind)
                 types = np.flatnonzero(held)

@@ -47,7 +47,7 @@ def max_workload(
 
 
 def bracket_of(search: BestProofs) -> Bracket:
-    """What a search has proved so far."""
+    """The bracket that a search has proved so far."""
     return Bracket(
         lower=search.lower,
         upper=search.upper,

@@ -24,7 +24,7 @@ Ints = NDArray[np.int64]
 
 
 class Pooled(NamedTuple):
-    """What SRPT does with N jobs, in exact integers: times are in slots · speed."""
+    """SRPT with N jobs, in exact integers: times are in slots · speed."""
 
     total: int  # Σ completion times
     behind: NDArray[np.float64]  # (N,) jobs that are there and not completed while each is served, itself included, on average
@@ -128,7 +128,7 @@ def within_jobs(jobs: Jobs, job: Ints) -> Jobs:
 
 
 def _of_resource(jobs: Jobs, job: Ints, release: Ints, tail: Ints, r: int, capacity: int) -> tuple[int, int]:
-    """The bound with q = 0 and the largest one found, for resource r with so many units in the cluster."""
+    """The bound with q = 0 and the largest one found, for resource r, of which the cluster has `capacity` units."""
     count = len(release)
     longest = np.zeros(count, np.int64)
     np.maximum.at(longest, job, tail + jobs.service)

@@ -53,13 +53,13 @@ def chance(word: NDArray[np.uint64]) -> float:
 @compiled
 def can_move(s: ListSearch, i: int, place: int) -> bool:
     """Whether row i can move to another position without passing a row that it waits for, or one that waits for it."""
-    here = s.position[i]
-    if place < here:
+    position = s.position[i]
+    if place < position:
         for m in range(s.offsets[i], s.offsets[i + 1]):
             if s.position[s.waits_for[m]] >= place:
                 return False
         return True
-    for k in range(here + 1, place + 1):
+    for k in range(position + 1, place + 1):
         j = s.order[CURRENT, k]
         for m in range(s.offsets[j], s.offsets[j + 1]):
             if s.waits_for[m] == i:
@@ -126,17 +126,17 @@ def anneal(
     search = search_from(tasks, order, seed)
     n, began = len(tasks), time.monotonic()
     try_neighbours(search, 0.0, 0, target)
-    trials, made, best = TRIALS * n * n, 0, np.iinfo(np.int64).max
+    trials, tried, best = TRIALS * n * n, 0, np.iinfo(np.int64).max
     while True:
         if search.makespan[BEST] < best:
             best = search.makespan[BEST]
             improved(int(best))
-        used = max(made / trials, (time.monotonic() - began) / seconds if seconds > 0 else 1)
+        used = max(tried / trials, (time.monotonic() - began) / seconds if seconds > 0 else 1)
         if used >= 1 or best <= target or (stop is not None and stop.is_set()):
             return FoundSchedule(search.start[BEST], search.server[BEST], int(best))
-        some = min(max(SLICE // (n * (n + len(tasks.capacity))), 1), trials - made)
-        try_neighbours(search, FIRST_TEMPERATURE * float(tasks.service.mean()) * (1 - used), some, target)
-        made += some
+        count = min(max(SLICE // (n * (n + len(tasks.capacity))), 1), trials - tried)
+        try_neighbours(search, FIRST_TEMPERATURE * float(tasks.service.mean()) * (1 - used), count, target)
+        tried += count
 
 
 def anneal_in_parallel(
@@ -148,5 +148,5 @@ def anneal_in_parallel(
     improved: Callable[[int], None] = lambda makespan: None,
 ) -> FoundSchedule:
     """The best schedule of several searches in parallel threads, one from each list of `orders`."""
-    found = in_threads(lambda k, stop: anneal(tasks, orders[k], seconds, target, seed + k, improved, stop), len(orders))
-    return min(found, key=lambda schedule: schedule.makespan)
+    schedules = in_threads(lambda k, stop: anneal(tasks, orders[k], seconds, target, seed + k, improved, stop), len(orders))
+    return min(schedules, key=lambda schedule: schedule.makespan)

@@ -47,14 +47,14 @@ class Beam(NamedTuple):
     room: Ints  # (2, W, L, D) units that are free now
     cost: Floats  # (2, W)
     key: Words  # (2, W) hash of which tasks started when
-    found: Ints  # (1,) number of sets kept in this step
+    sets: Ints  # (1,) number of sets kept in this step
     heap: Floats  # (W,) their costs; once there are W, a heap with the largest first
     place: Ints  # (W,) where the set of each entry of the heap is stored
     parent: Ints  # (W,) state that a set extends
     chosen: Ints  # (W, TOGETHER) its tasks
     many: Ints  # (W,) how many tasks it has
     key_of: Words  # (W,) key of the extended state
-    seen: Words  # (a power of 2,) hash table: salted keys of sets kept in this and earlier steps
+    hashes: Words  # (a power of 2,) hash table: salted keys of sets kept in this and earlier steps
     salt: Words  # (1,) of this step
     ready: Ints  # (n,) tasks that may start now
     picked: Ints  # (TOGETHER,) positions in `ready` of the current set
@@ -122,42 +122,42 @@ def offer(b: Beam, state: int, many: int, cost: float, key: np.uint64) -> None:
     """Keep the current set if it is new, and among the W of the lowest cost."""
     for r in range(len(b.free)):
         cost += b.price[r] * b.free[r]
-    width, found = len(b.heap), b.found[0]
-    if found == width and cost >= b.heap[0]:
+    width, sets = len(b.heap), b.sets[0]
+    if sets == width and cost >= b.heap[0]:
         return
     cost += b.noise * chance(b.word)
     salted = another(key ^ b.salt[0])
-    slot = int(salted & np.uint64(len(b.seen) - 1))
-    if (found == width and cost >= b.heap[0]) or b.seen[slot] == salted:
+    slot = int(salted & np.uint64(len(b.hashes) - 1))
+    if (sets == width and cost >= b.heap[0]) or b.hashes[slot] == salted:
         return
-    b.seen[slot] = salted
-    place = found if found < width else b.place[0]
+    b.hashes[slot] = salted
+    place = sets if sets < width else b.place[0]
     b.parent[place], b.many[place], b.key_of[place] = state, many, key
     for k in range(many):
         b.chosen[place, k] = b.ready[b.picked[k]]
-    if found == width:
+    if sets == width:
         b.heap[0] = cost
         sink(b, 0)
         return
-    b.heap[found], b.place[found] = cost, place
-    b.found[0] += 1
-    if b.found[0] == width:
+    b.heap[sets], b.place[sets] = cost, place
+    b.sets[0] += 1
+    if b.sets[0] == width:
         for at in range(width // 2, -1, -1):
             sink(b, at)
 
 
 @compiled
 def key_of_start(b: Beam, i: int, server: int, tick: int) -> np.uint64:
-    """What the start of a task adds to the key of a state; equal servers add the same."""
+    """The number that the start of a task adds to the key of a state; equal servers add the same."""
     return another(another(another(np.uint64(i)) ^ np.uint64(tick)) ^ np.uint64(b.kind[server]))
 
 
 @compiled
-def offer_sets(b: Beam, here: int, state: int, server: int, tick: int, count: int, sets: int) -> None:
+def offer_sets(b: Beam, generation: int, state: int, server: int, tick: int, count: int, sets: int) -> None:
     """Offer the sets of the `count` tasks in `ready` that fit the free room, the empty set first, up to `sets` of them."""
-    depth, candidate, cost, key = 0, 0, b.cost[here, state], b.key[here, state]
+    depth, candidate, cost, key = 0, 0, b.cost[generation, state], b.key[generation, state]
     for r in range(len(b.free)):
-        b.free[r] = b.room[here, state, server, r]
+        b.free[r] = b.room[generation, state, server, r]
     for _ in range(sets):
         offer(b, state, depth, cost, key)
         while True:
@@ -184,32 +184,32 @@ def offer_sets(b: Beam, here: int, state: int, server: int, tick: int, count: in
 
 
 @compiled
-def extend_states(b: Beam, here: int, server: int, tick: int) -> None:
+def extend_states(b: Beam, generation: int, server: int, tick: int) -> None:
     """Make the next states from the sets that were kept."""
-    there = 1 - here
-    for at in range(b.found[0]):
+    following = 1 - generation
+    for at in range(b.sets[0]):
         place = b.place[at]
         state = b.parent[place]
-        start, room = b.start[there, at], b.room[there, at]
+        start, room = b.start[following, at], b.room[following, at]
         for i in range(len(start)):
-            start[i], b.server[there, at, i] = b.start[here, state, i], b.server[here, state, i]
+            start[i], b.server[following, at, i] = b.start[generation, state, i], b.server[generation, state, i]
         for s in range(room.shape[0]):
             for r in range(room.shape[1]):
-                room[s, r] = b.room[here, state, s, r]
-        b.cost[there, at], b.key[there, at] = b.heap[at], b.key_of[place]
+                room[s, r] = b.room[generation, state, s, r]
+        b.cost[following, at], b.key[following, at] = b.heap[at], b.key_of[place]
         for k in range(b.many[place]):
             i = b.chosen[place, k]
-            start[i], b.server[there, at, i] = tick, server
+            start[i], b.server[following, at, i] = tick, server
             for r in range(room.shape[1]):
                 room[server, r] -= b.demand[i, r]
 
 
 @compiled
-def pass_tick(b: Beam, here: int, states: int, tick: int) -> int:
+def pass_tick(b: Beam, generation: int, states: int, tick: int) -> int:
     """Free the room of tasks that end with this tick; of the states without waiting tasks, the one that ends first, or -1."""
-    done, shortest = -1, np.iinfo(np.int64).max
+    final, shortest = -1, np.iinfo(np.int64).max
     for state in range(states):
-        start, server, room = b.start[here, state], b.server[here, state], b.room[here, state]
+        start, server, room = b.start[generation, state], b.server[generation, state], b.room[generation, state]
         waiting, last = 0, 0
         for i in range(len(start)):
             end = start[i] + b.service[i]
@@ -220,8 +220,8 @@ def pass_tick(b: Beam, here: int, states: int, tick: int) -> int:
                     room[server[i], r] += b.demand[i, r]
             last = max(last, end)
         if waiting == 0 and last < shortest:
-            done, shortest = state, last
-    return done
+            final, shortest = state, last
+    return final
 
 
 @compiled
@@ -241,20 +241,20 @@ def search(b: Beam, end: int, sets: int) -> tuple[int, int]:
     A step tries about `sets` sets, over all states, and at least LEAST in each state.
     """
     begin(b)
-    here, states = 0, 1
+    generation, states = 0, 1
     for tick in range(end):
         for server in range(b.capacity.shape[0]):
             b.word[0] = another(b.word[0])
-            b.salt[0], b.found[0] = b.word[0], 0
+            b.salt[0], b.sets[0] = b.word[0], 0
             for state in range(states):
-                count = list_ready(b, b.start[here, state], server, tick, end)
+                count = list_ready(b, b.start[generation, state], server, tick, end)
                 if count >= 0:
-                    offer_sets(b, here, state, server, tick, count, max(sets // states, LEAST))
-            if b.found[0] == 0:
+                    offer_sets(b, generation, state, server, tick, count, max(sets // states, LEAST))
+            if b.sets[0] == 0:
                 return -1, -1
-            extend_states(b, here, server, tick)
-            here, states = 1 - here, b.found[0]
-        done = pass_tick(b, here, states, tick)
-        if done >= 0:
-            return here, done
+            extend_states(b, generation, server, tick)
+            generation, states = 1 - generation, b.sets[0]
+        final = pass_tick(b, generation, states, tick)
+        if final >= 0:
+            return generation, final
     return -1, -1

@@ -40,15 +40,15 @@ def _width(tasks: Tasks, makespan: int) -> int:
 class ShortestSoFar:
     """The shortest schedule of all parallel searches so far, which each of them tries to beat."""
 
-    def __init__(self, found: FoundSchedule, improved: Callable[[int], None]) -> None:
-        self.found, self.improved, self.lock = found, improved, threading.Lock()
+    def __init__(self, first: FoundSchedule, improved: Callable[[int], None]) -> None:
+        self.best, self.improved, self.lock = first, improved, threading.Lock()
 
-    def offer(self, found: FoundSchedule) -> None:
+    def offer(self, schedule: FoundSchedule) -> None:
         """Keep the schedule if it is shorter. Called from several threads."""
         with self.lock:
-            if found.makespan < self.found.makespan:
-                self.found = found
-                self.improved(found.makespan)
+            if schedule.makespan < self.best.makespan:
+                self.best = schedule
+                self.improved(schedule.makespan)
 
 
 def beam_from(tasks: Tasks, width: int, end: int, backward: bool, rng: np.random.Generator) -> Beam:
@@ -87,14 +87,14 @@ def beam_from(tasks: Tasks, width: int, end: int, backward: bool, rng: np.random
         room=np.zeros((2, width, servers, resources), np.int64),
         cost=np.zeros((2, width)),
         key=np.zeros((2, width), np.uint64),
-        found=np.zeros(1, np.int64),
+        sets=np.zeros(1, np.int64),
         heap=np.zeros(width),
         place=np.zeros(width, np.int64),
         parent=np.zeros(width, np.int64),
         chosen=np.zeros((width, TOGETHER), np.int64),
         many=np.zeros(width, np.int64),
         key_of=np.zeros(width, np.uint64),
-        seen=np.zeros(1 << (16 * width).bit_length(), np.uint64),
+        hashes=np.zeros(1 << (16 * width).bit_length(), np.uint64),
         salt=np.zeros(1, np.uint64),
         ready=np.zeros(n, np.int64),
         picked=np.zeros(TOGETHER, np.int64),
@@ -128,21 +128,21 @@ def search_until(tasks: Tasks, reached: ShortestSoFar, seconds: float, target: i
     rng, width, failed = np.random.default_rng(seed), NARROWEST, 0
     until, took = time.monotonic() + seconds, 0.0
     while failed < len(tasks) and time.monotonic() + took < until and not stop.is_set():
-        end, began = reached.found.makespan - 1, time.monotonic()
+        end, began = reached.best.makespan - 1, time.monotonic()
         if end < target:
             return
-        found = searched(tasks, width, end, rng.random() < 0.5, rng)
-        if found is None:
+        schedule = searched(tasks, width, end, rng.random() < 0.5, rng)
+        if schedule is None:
             width, failed = min(2 * width, _width(tasks, end)), failed + 1
         else:
-            reached.offer(found)
+            reached.offer(schedule)
             failed = 0
         took = time.monotonic() - began
 
 
 def search_in_parallel(
     tasks: Tasks,
-    found: FoundSchedule,
+    first: FoundSchedule,
     searches: int,
     seconds: float,
     target: int,
@@ -150,6 +150,6 @@ def search_in_parallel(
     improved: Callable[[int], None] = lambda makespan: None,
 ) -> FoundSchedule:
     """The shortest schedule of several parallel searches that begin with a known one, which it may be."""
-    reached = ShortestSoFar(found, improved)
+    reached = ShortestSoFar(first, improved)
     in_threads(lambda k, stop: search_until(tasks, reached, seconds, target, seed + k, stop), searches)
-    return reached.found
+    return reached.best

@@ -36,14 +36,14 @@ def cp_model() -> Any:
 class ScheduleModel:
     """Variables and constraints for the schedules that are no longer than a known one."""
 
-    def __init__(self, tasks: Tasks, known: FoundSchedule) -> None:
+    def __init__(self, tasks: Tasks, incumbent: FoundSchedule) -> None:
         self.cp = cp_model()
-        self.tasks, self.known = tasks, known
+        self.tasks, self.incumbent = tasks, incumbent
         self.model = self.cp.CpModel()
         n = len(tasks)
         head, tail = tasks.head, tasks.tail + np.append(tasks.service, np.zeros(tasks.nodes - n, np.int64))
-        self.begin = [self.model.new_int_var(int(head[i]), int(known.makespan - tail[i]), "") for i in range(tasks.nodes)]
-        self.makespan = self.model.new_int_var(tasks.bound, known.makespan, "")
+        self.begin = [self.model.new_int_var(int(head[i]), int(incumbent.makespan - tail[i]), "") for i in range(tasks.nodes)]
+        self.makespan = self.model.new_int_var(tasks.bound, incumbent.makespan, "")
         self.placed: list[dict[int, Any]] = [self._choices(i) for i in range(n)]
         self._order()
         self._share()
@@ -71,15 +71,15 @@ class ScheduleModel:
         slots = tasks.service.tolist()
         whole = [model.new_fixed_size_interval_var(self.begin[i], slots[i], "") for i in range(len(tasks))]
         for server, capacity in enumerate(tasks.capacity.tolist()):
-            here = [i for i in range(len(tasks)) if server in self.placed[i]]
+            rows = [i for i in range(len(tasks)) if server in self.placed[i]]
             parts = [
                 whole[i]
                 if len(self.placed[i]) == 1
                 else model.new_optional_fixed_size_interval_var(self.begin[i], slots[i], self.placed[i][server], "")
-                for i in here
+                for i in rows
             ]
             for r in resources:
-                self._cumulative(parts, [int(tasks.demand[i, r]) for i in here], capacity[r])
+                self._cumulative(parts, [int(tasks.demand[i, r]) for i in rows], capacity[r])
         if len(tasks.capacity) > 1:
             for r in resources:
                 self._cumulative(whole, tasks.demand[:, r].tolist(), int(tasks.capacity[:, r].sum()))
@@ -103,12 +103,12 @@ class ScheduleModel:
 
     def hint(self) -> None:
         """Let the solver begin with the known schedule."""
-        server = numbered(self.tasks, self.known.server)
+        server = numbered(self.tasks, self.incumbent.server)
         for i in range(len(self.tasks)):
-            self.model.add_hint(self.begin[i], int(self.known.start[i]))
+            self.model.add_hint(self.begin[i], int(self.incumbent.start[i]))
             for place, chosen in self.placed[i].items():
                 self.model.add_hint(chosen, int(server[i] == place))
-        self.model.add_hint(self.makespan, self.known.makespan)
+        self.model.add_hint(self.makespan, self.incumbent.makespan)
 
 
 def interchangeable(tasks: Tasks) -> list[list[int]]:
@@ -130,22 +130,22 @@ def numbered(tasks: Tasks, server: Ints) -> Ints:
 
 def improve(
     tasks: Tasks,
-    known: FoundSchedule,
+    incumbent: FoundSchedule,
     seconds: float,
     workers: int,
     seed: int,
     gap: float = 0.0,
-    heard: Callable[[int, int], None] = lambda makespan, bound: None,
+    progress: Callable[[int, int], None] = lambda makespan, bound: None,
 ) -> tuple[FoundSchedule, int]:
     """A schedule at least as short as the known one, and a lower bound on the makespan of all schedules, both in ticks.
 
-    Ends after about `seconds`, or when makespan / bound − 1 is at most `gap`. `heard` is called with (makespan, bound) at
+    Ends after about `seconds`, or when makespan / bound − 1 is at most `gap`. `progress` is called with (makespan, bound) at
     every improvement. A model too large to build in that time leaves the known schedule as it is.
     """
     if len(tasks) * len(tasks.capacity) > min(MOST_CHOICES, BUILT * seconds):
-        return known, tasks.bound  # the time would end before the model is built
+        return incumbent, tasks.bound  # the time would end before the model is built
     deadline = time.monotonic() + seconds
-    built = ScheduleModel(tasks, known)
+    built = ScheduleModel(tasks, incumbent)
     built.hint()
     cp = built.cp
     solver = cp.CpSolver()
@@ -153,22 +153,22 @@ def improve(
     solver.parameters.random_seed = seed
     solver.parameters.relative_gap_limit = gap / (1 + gap)  # of the makespan, not of the bound
     solver.parameters.max_time_in_seconds = max(deadline - time.monotonic(), 0.0)
-    best = [known.makespan, tasks.bound]
+    best = [incumbent.makespan, tasks.bound]
 
     class Watch(cp.CpSolverSolutionCallback):  # type: ignore[misc, name-defined]
         def on_solution_callback(self) -> None:
             best[0] = min(best[0], round(self.objective_value))
-            heard(best[0], best[1])
+            progress(best[0], best[1])
 
     def raised(bound: float) -> None:
         best[1] = max(best[1], round(bound))
-        heard(best[0], best[1])
+        progress(best[0], best[1])
 
     solver.best_bound_callback = raised
     status = solver.solve(built.model, Watch())
     if status not in (cp.OPTIMAL, cp.FEASIBLE):
-        return known, max(best[1], tasks.bound)
+        return incumbent, max(best[1], tasks.bound)
     start = np.array([solver.value(begin) for begin in built.begin[: len(tasks)]], np.int64)
     server = np.array([next(s for s, chosen in row.items() if solver.value(chosen)) for row in built.placed], np.int64)
-    found = FoundSchedule(start, server, int((start + tasks.service).max()))
-    return min(found, known, key=lambda schedule: schedule.makespan), max(tasks.bound, round(solver.best_objective_bound))
+    solution = FoundSchedule(start, server, int((start + tasks.service).max()))
+    return min(solution, incumbent, key=lambda schedule: schedule.makespan), max(tasks.bound, round(solver.best_objective_bound))

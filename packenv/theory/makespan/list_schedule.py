@@ -169,11 +169,11 @@ def choose(s: ListSearch, i: int) -> None:
     start, server, least = np.iinfo(np.int64).max >> 1, -1, 0.0
     for candidate in range(s.capacity.shape[0]):
         if s.allowed[i, candidate]:
-            found = earliest(s, i, candidate, ready, start)
-            if found <= start:
-                free = room_left(s, i, candidate, found)
-                if found < start or free < least:
-                    start, server, least = found, candidate, free
+            tick = earliest(s, i, candidate, ready, start)
+            if tick <= start:
+                free = room_left(s, i, candidate, tick)
+                if tick < start or free < least:
+                    start, server, least = tick, candidate, free
     s.start[TRIAL, i], s.server[TRIAL, i] = start, server
 
 

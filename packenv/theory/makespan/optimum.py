@@ -97,15 +97,15 @@ def optimal_schedule(
         raise InputError(f"workers must be at least 1, not {workers}")
     cores = workers or usable_cores()
     tasks = tasks_of(workload, fixed_allocation)
-    known = [hint] if hint is not None else heuristic_schedules(workload, warm_start, seed)
-    found = [one for one in (as_found(tasks, schedule) for schedule in known) if one is not None]
-    orders = [np.argsort(one.start, kind="stable") for one in sorted(found, key=_length)] + [tasks.longest_tail_first()]
+    schedules = [hint] if hint is not None else heuristic_schedules(workload, warm_start, seed)
+    candidates = [candidate for candidate in (as_found(tasks, schedule) for schedule in schedules) if candidate is not None]
+    orders = [np.argsort(start, kind="stable") for start, _, _ in sorted(candidates, key=_length)] + [tasks.longest_tail_first()]
     annealed = len(tasks) <= MOST_TASKS and tasks.pairs <= MOST_PAIRS and len(tasks) * len(tasks.capacity) <= MOST_PLACES
     if annealed:
-        found += [schedule_list(tasks, order) for order in orders]  # also compiles it, before the clock runs
-    if not found:
+        candidates += [schedule_list(tasks, order) for order in orders]  # also compiles it, before the clock runs
+    if not candidates:
         raise InputError(f"{len(tasks)} tasks are too many to find a first schedule for: give a hint")
-    best, bound = min(found, key=_length), tasks.bound
+    best, bound = min(candidates, key=_length), tasks.bound
     beamed = annealed and can_search(tasks, best.makespan)
     if beamed:
         searched(tasks, 1, 0, False, np.random.default_rng(seed))  # compiles it too
@@ -125,8 +125,8 @@ def optimal_schedule(
     return Optimum(schedule, best.makespan * tasks.tick, bound * tasks.tick, log.seconds, tuple(log.history))
 
 
-def _length(found: FoundSchedule) -> int:
-    return found.makespan
+def _length(schedule: FoundSchedule) -> int:
+    return schedule.makespan
 
 
 class ProgressLog:
@@ -155,14 +155,14 @@ class ProgressLog:
 
 def heuristic_schedules(workload: Workload, policies: Sequence[str], seed: int = 0) -> list[Schedule]:
     """Schedules of the whole table, by those of the named policies that exist and can run it."""
-    found = []
+    schedules = []
     for name in policies:
         if name.partition(":")[0] in registered():
             with contextlib.suppress(InputError):
                 result = simulate(workload, name, seed=seed, drain=True, schedule=True)
                 if result.schedule is not None:
-                    found.append(result.schedule)
-    return found
+                    schedules.append(result.schedule)
+    return schedules
 
 
 def as_found(tasks: Tasks, schedule: Schedule) -> FoundSchedule | None:

@@ -94,16 +94,16 @@ class Tasks:
         """
         servers = np.arange(len(self.capacity))
         groups = [servers] if self.fixed is None else [servers, *servers[:, None]]
-        found = []
+        pairs = []
         for group in groups:
-            here = np.ones(len(self), np.bool_) if self.fixed is None else np.isin(self.fixed, group)
+            on_group = np.ones(len(self), np.bool_) if self.fixed is None else np.isin(self.fixed, group)
             for r in range(self.demand.shape[1]):
                 capacity = self.capacity[group, r]
                 if capacity.any():
-                    demand = np.where(here, self.demand[:, r], 0)
+                    demand = np.where(on_group, self.demand[:, r], 0)
                     counted = _dual_feasible(demand, int(capacity[0])) if (capacity == capacity[0]).all() else [demand]
-                    found += [(one.astype(object) * self.service, int(capacity.sum())) for one in counted]
-        return found
+                    pairs += [(values.astype(object) * self.service, int(capacity.sum())) for values in counted]
+        return pairs
 
     @property
     def pairs(self) -> int:

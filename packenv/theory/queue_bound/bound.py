@@ -15,7 +15,7 @@ from packenv.workloads.workload import Workload
 
 QueueProof: TypeAlias = Counted | Pooled
 NAMES: dict[type[QueueProof], str] = {Counted: "counted", Pooled: "pooled"}
-"""What the relaxations are called, by the kind of proof."""
+"""Names of the relaxations, by the kind of proof."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ class QueueBound:
     def verify(self, workload: Workload) -> None:
         """Check every proof against the workload, in exact arithmetic. Raises Refuted if one does not hold."""
         setting, (law, kinds) = setting_of(workload), law_and_kinds(workload)
-        values = [one.value for one in self.proved]
+        values = [proved.value for proved in self.proved]
         require(values == sorted(values, reverse=True), "the best bound does not come first")
-        for one in self.proved:
-            holds = 0 < Fraction(one.value) <= one.proof.value(setting, law, kinds)
-            require(holds, f"the {one.relaxation} proof does not bound the mean queue by {one.value}")
+        for proved in self.proved:
+            holds = 0 < Fraction(proved.value) <= proved.proof.value(setting, law, kinds)
+            require(holds, f"the {proved.relaxation} proof does not bound the mean queue by {proved.value}")

@@ -57,11 +57,11 @@ class Prices:
         self._check()
         require(self.thresholds[0] <= int(sizes.low[-1]), "no task has a price")
         masses, whole = sizes.least_shares(np.searchsorted(sizes.low, self.thresholds))
-        found = [(price, Fraction(mass, whole)) for price, mass in zip(self.prices, masses, strict=True) if mass]
-        require(bool(found), "no task has a price")
+        shares = [(price, Fraction(mass, whole)) for price, mass in zip(self.prices, masses, strict=True) if mass]
+        require(bool(shares), "no task has a price")
         most = sum(n * self.most(c) for c, n in zip(servers.capacity.tolist(), servers.number.tolist(), strict=True))
         require(most > 0, "what fits the servers costs nothing")
-        return PricedTasks(tuple(p for p, _ in found), tuple(m for _, m in found), most)
+        return PricedTasks(tuple(p for p, _ in shares), tuple(m for _, m in shares), most)
 
     def most(self, capacity: int) -> int:
         """The largest total price of tasks that fit a server: the largest price for which the least total size fits."""

@@ -21,10 +21,10 @@ def arrivals_below(setting: Setting, tasks: PricedTasks) -> list[int]:
     rates = [setting.rate * mass for mass in tasks.mass]  # of tasks of each price
     mean = sum(rates, Fraction(0))
     if setting.bernoulli:
-        found = [0] * (tasks.price[-1] + 1)
+        chances = [0] * (tasks.price[-1] + 1)
         for price, rate in zip(tasks.price, rates, strict=True):
-            found[price] = _down(rate)
-        return [_down(1 - mean), *found[1:]]
+            chances[price] = _down(rate)
+        return [_down(1 - mean), *chances[1:]]
     require(mean <= MOST_ARRIVALS, f"more than {MOST_ARRIVALS:g} arrivals in a slot")
     context = Context(prec=DIGITS)
     exponent = context.divide(context.create_decimal(-mean.numerator), context.create_decimal(mean.denominator))
@@ -42,15 +42,15 @@ def arrivals_below(setting: Setting, tasks: PricedTasks) -> list[int]:
 def leaving_below(leaving: Fraction, most: int) -> list[list[int]]:
     """For m = 0 .. `most` tasks in service lower bounds on the probability that 0, 1, … of them leave."""
     goes, stays = _down(leaving), _down(1 - leaving)
-    found = [[1 << BITS]]
+    rows = [[1 << BITS]]
     for m in range(1, most + 1):
-        before = found[-1]
+        before = rows[-1]
         shifted = zip([*before, 0], [0, *before], strict=True)
-        one = [(same * stays + fewer * goes) >> BITS for same, fewer in shifted]
-        while len(one) > leaving * m + 1 and one[-1] <= TINY:
-            one.pop()
-        found.append(one)
-    return found
+        row = [(same * stays + fewer * goes) >> BITS for same, fewer in shifted]
+        while len(row) > leaving * m + 1 and row[-1] <= TINY:
+            row.pop()
+        rows.append(row)
+    return rows
 
 
 def _down(value: Fraction, bits: int = BITS) -> int:

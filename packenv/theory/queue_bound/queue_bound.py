@@ -121,7 +121,7 @@ def counted_proof(prices: Prices, setting: Setting, tasks: PricedTasks) -> Count
 
 
 def _rounded(prices: Prices, values: Floats, slope: float, bend: Fraction, k: int) -> Counted:
-    """In whole parts, and the slope raised until the parabola is not above the values before it."""
+    """The parabola in whole parts, with its slope raised until the parabola is not above the values before it."""
     whole = [round(value * PARTS) for value in np.maximum(values, 0.0).tolist()]
     bends, last = math.floor(bend * PARTS), len(whole) - 1
     slopes = max(0, round(slope * PARTS))
@@ -149,7 +149,7 @@ GAP, SECONDS = 0.005, 1.0  # of the search for prices that bound ρ*
 VISIBLE = 0.01
 SHOWN_AS = "lower bound (durations unknown)"
 SPARE = 5.0
-"""Where the room is so many standard deviations above what is needed, next to nothing waits for it: no proof is sought."""
+"""Where the room is this many standard deviations above the need, next to nothing waits: no proof is sought."""
 
 
 def queue_bound(workload: Workload, progress: Callable[[float], None] | None = None) -> QueueBound:
@@ -169,8 +169,8 @@ def queue_bound(workload: Workload, progress: Callable[[float], None] | None = N
             value = rounded_down(proof.value(setting, law, kinds))
         except Refuted:  # prices of nothing, or too many steps for a proof
             continue
-        known = best.get(type(proof))
-        if value > (0.0 if known is None else known.value):
+        previous = best.get(type(proof))
+        if value > (0.0 if previous is None else previous.value):
             best[type(proof)] = Proved(value, proof)
             if progress is not None:
                 progress(max(proof_of_value.value for proof_of_value in best.values()))

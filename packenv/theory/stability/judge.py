@@ -46,7 +46,7 @@ class PlannedRun(NamedTuple):
 
 
 class RunOutcome(NamedTuple):
-    """What the search needs of a run."""
+    """The verdict and mean queue of a run, which the search needs."""
 
     verdict: Verdict
     mean_queue: float
@@ -103,16 +103,16 @@ class Judged:
         """A row for each load that was tried, as an Arrow table or a frame of "pandas" or "polars"."""
         from packenv.report.frames import frame_of
 
-        tried = [(judgment, each) for judgment in self._all() for each in judgment.evidence]
+        tried = [(judgment, trial) for judgment in self._all() for trial in judgment.evidence]
         columns: dict[str, list[Any]] = {
             "workload": [judgment.workload for judgment, _ in tried],
             "policy": [judgment.policy for judgment, _ in tried],
             "low": [judgment.low for judgment, _ in tried],
             "high": [judgment.high for judgment, _ in tried],
-            "load": [each.load for _, each in tried],
-            "verdict": [each.verdict.kind for _, each in tried],
-            "confidence": [each.verdict.confidence for _, each in tried],
-            **{key: [getattr(each, key) for _, each in tried] for key in ("slots", "seeds", "mean_queue")},
+            "load": [trial.load for _, trial in tried],
+            "verdict": [trial.verdict.kind for _, trial in tried],
+            "confidence": [trial.verdict.confidence for _, trial in tried],
+            **{key: [getattr(trial, key) for _, trial in tried] for key in ("slots", "seeds", "mean_queue")},
         }
         return frame_of(columns, library)
 
@@ -174,7 +174,7 @@ class Judgment(Judged):
 
     @property
     def remarks(self) -> list[str]:
-        """Those of `notices` that are on this judgment."""
+        """The lines of `notices` on this judgment."""
         where, remarks = f"{self.policy} on {self.workload}", []
         if self.needed is not None:
             remarks.append(f"{where}: some loads stay undecided, about {self.needed:.2g} slots would decide")
@@ -274,10 +274,10 @@ def table_plan(workload: Workload, policy: str | Any, rho: tuple[float, float]) 
     """At each load, one run of the table, with its arrivals spread out or drawn together."""
     jobs = workload.jobs
     assert jobs is not None
-    own = workload.rate * workload.mean_service / rho[0]
+    table_load = workload.rate * workload.mean_service / rho[0]
 
     def plan(load: float) -> Iterator[list[PlannedRun]]:
-        arrival = np.floor(jobs.arrival * (own / load)).astype(np.int64)
+        arrival = np.floor(jobs.arrival * (table_load / load)).astype(np.int64)
         at = workload.with_(jobs=dataclasses.replace(jobs, arrival=arrival))
         yield [PlannedRun(at, policy, int(arrival[-1]) + 1, 0)]
 

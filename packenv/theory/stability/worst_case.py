@@ -72,13 +72,13 @@ def worst_case(
         search.add(search.candidate(), search.tried) if early or not search.pool else search.climb()
         if search.pool:
             say(f"{search.tried} of {tries} tried, the lowest throughput {search.pool[0].share:.3f} of ρ*")
-    best = {one.origin: one for one in reversed(search.pool)}  # the best of each origin
-    found = []
-    for n, one in enumerate(sorted(best.values(), key=lambda one: one.share)[:JUDGED]):
-        say(f"judging the candidate that served {one.share:.3f} of ρ*")
-        workload = one.instance.workload(1.0, f"worst-{n + 1}")
-        found.append(WorstCase(workload, judge(workload, policy, seeds=seeds, width=width, run=run)))
-    return sorted(found, key=lambda one: (one.judgment.high, one.judgment.low))
+    best = {scored.origin: scored for scored in reversed(search.pool)}  # the best of each origin
+    cases = []
+    for n, scored in enumerate(sorted(best.values(), key=lambda scored: scored.share)[:JUDGED]):
+        say(f"judging the candidate that served {scored.share:.3f} of ρ*")
+        workload = scored.instance.workload(1.0, f"worst-{n + 1}")
+        cases.append(WorstCase(workload, judge(workload, policy, seeds=seeds, width=width, run=run)))
+    return sorted(cases, key=lambda case: (case.judgment.high, case.judgment.low))
 
 
 class WorstCaseSearch:
@@ -133,8 +133,8 @@ class WorstCaseSearch:
         """Score an instance by a short run, and keep it if it is among the POOL worst ones (ALIKE of one origin)."""
         least = -(-instance.capacity // SMALLEST)
         falling = all(a > b for a, b in zip(instance.sizes, instance.sizes[1:], strict=False))
-        known = any(instance == other.instance for other in self.pool)
-        if known or not falling or instance.sizes[-1] < least or instance.sizes[0] > instance.capacity:
+        repeated = any(instance == scored.instance for scored in self.pool)
+        if repeated or not falling or instance.sizes[-1] < least or instance.sizes[0] > instance.capacity:
             return
         load = min(FIRST_LOAD, self.pool[0].share + ABOVE) if self.pool else FIRST_LOAD
         try:
@@ -145,8 +145,8 @@ class WorstCaseSearch:
         result = simulate(workload, self.policy, round(TASKS / workload.rate))
         served = result.completed / result.arrived
         self.pool.append(Scored(load * served if served < KEPT_UP else 1.0, origin, instance))
-        self.pool.sort(key=lambda one: one.share)
-        alike = [one for one in self.pool if one.origin == origin]
+        self.pool.sort(key=lambda scored: scored.share)
+        alike = [scored for scored in self.pool if scored.origin == origin]
         if len(alike) > ALIKE:
             self.pool.remove(alike[-1])
         del self.pool[POOL:]

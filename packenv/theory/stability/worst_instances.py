@@ -53,8 +53,8 @@ class Instance:
         """The workload with this `load`, a share of ρ*."""
         rho = self.rho()
         sizes = Discrete([size / self.capacity for size in self.sizes], self.shares().tolist())
-        made = Workload(sizes=sizes, service=self.service, servers=self.servers, load=load, name=name)
-        return made.knowing(rho, rho)
+        workload = Workload(sizes=sizes, service=self.service, servers=self.servers, load=load, name=name)
+        return workload.knowing(rho, rho)
 
 
 def locked(sizes: tuple[int, ...], capacity: int) -> Ints:
@@ -86,13 +86,13 @@ def worst_lock(sizes: tuple[int, ...], capacity: int, service: Law) -> tuple[flo
         return None
     cost = np.concatenate([np.zeros(len(stuck)), np.ones(len(every))])
     cover = np.hstack([stuck.T, -every.T])
-    one = np.concatenate([np.ones(len(stuck)), np.zeros(len(every))])[None]
-    found = linprog(cost, cover, np.zeros(len(sizes)), one, [1.0])
-    parts = [Fraction(share).limit_denominator(MOST_SERVERS) for share in found.x[: len(stuck)].tolist()]
+    equality = np.concatenate([np.ones(len(stuck)), np.zeros(len(every))])[None]
+    solution = linprog(cost, cover, np.zeros(len(sizes)), equality, [1.0])
+    parts = [Fraction(share).limit_denominator(MOST_SERVERS) for share in solution.x[: len(stuck)].tolist()]
     servers = int(np.lcm.reduce([part.denominator for part in parts]))
     weights = np.array([int(part * servers) for part in parts]) @ stuck
     kept = np.flatnonzero(weights)
     if sum(parts) != 1 or servers > MOST_SERVERS or len(kept) == 0:
         return None
     chosen = tuple(sizes[i] for i in kept), capacity, tuple(weights[kept].tolist()), servers, service
-    return float(found.fun), Instance(*chosen)
+    return float(solution.fun), Instance(*chosen)

@@ -36,7 +36,7 @@ Progress = Callable[[int, float, float], None]
 
 
 class Bounds(NamedTuple):
-    """Between what the mean cost lies."""
+    """The interval of the mean cost."""
 
     low: float
     high: float
@@ -122,8 +122,8 @@ class DecisionProcess:
         values += self.waiting
         for s in self.fullest_first:
             for start in self.occupancies.starts[s]:
-                some, one_less = self._of(start.type, slice(1, None))[1:], self._of(start.type, slice(0, -1))[1:]
-                np.minimum(values[s][some], values[start.following][one_less], out=values[s][some])
+                waiting, one_less = self._of(start.type, slice(1, None))[1:], self._of(start.type, slice(0, -1))[1:]
+                np.minimum(values[s][waiting], values[start.following][one_less], out=values[s][waiting])
         return values
 
     def _decisions(self, ahead: Floats) -> Codes:
@@ -132,10 +132,10 @@ class DecisionProcess:
         values += self.waiting
         for s in self.fullest_first:
             for start in self.occupancies.starts[s]:
-                some, one_less = self._of(start.type, slice(1, None))[1:], self._of(start.type, slice(0, -1))[1:]
-                better = values[start.following][one_less] < values[s][some]
-                values[s][some][better] = values[start.following][one_less][better]
-                codes[s][some][better] = start.code(len(self.occupancies.kind))
+                waiting, one_less = self._of(start.type, slice(1, None))[1:], self._of(start.type, slice(0, -1))[1:]
+                better = values[start.following][one_less] < values[s][waiting]
+                values[s][waiting][better] = values[start.following][one_less][better]
+                codes[s][waiting][better] = start.code(len(self.occupancies.kind))
         return codes
 
 

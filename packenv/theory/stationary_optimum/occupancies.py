@@ -46,12 +46,12 @@ class SmallInstance:
 
 def small_instance(workload: Workload) -> SmallInstance:
     """The instance of a workload. Raises InputError where `small_types` does, and for a load that no policy keeps stable."""
-    found = small_types(workload)
-    known = resolved(workload)
-    offered, most = known.rate * known.mean_service, supportable(known).upper
+    instance = small_types(workload)
+    setting = resolved(workload)
+    offered, most = setting.rate * setting.mean_service, supportable(setting).upper
     if offered >= most:
         raise InputError(f"{workload.name}: no policy is stable: {offered:.4g} jobs in service are offered, and ρ* is {most:.4g}")
-    return replace(found, rate=known.rate)
+    return replace(instance, rate=setting.rate)
 
 
 def small_types(workload: Workload) -> SmallInstance:
@@ -68,10 +68,10 @@ def small_types(workload: Workload) -> SmallInstance:
         raise InputError(f"{where} geometric service, not {workload.service!r}")
     if not isinstance(workload.arrivals, (Bernoulli, Poisson)):
         raise InputError(f"{where} Bernoulli or Poisson arrivals, not {type(workload.arrivals).__name__}")
-    found = distinct_sizes(workload.demand_law, workload.servers)
-    if found is None:
+    finite = distinct_sizes(workload.demand_law, workload.servers)
+    if finite is None:
         raise InputError(f"{where} discrete sizes, not {workload.sizes!r}")
-    sizes, below = found
+    sizes, below = finite
     if len(sizes) > MOST_TYPES:
         raise InputError(f"{where} at most {MOST_TYPES} sizes, not {len(sizes)}")
     return SmallInstance(
@@ -122,8 +122,8 @@ class Occupancies:
         chances = np.empty((len(self.configurations), len(self.configurations)))
         for row, configurations in enumerate(self.configurations):
             joint = np.ones(1)
-            for kind, own in zip(self.kind, configurations, strict=True):
-                joint = np.multiply.outer(joint, alone[kind][own]).ravel()
+            for kind, configuration in zip(self.kind, configurations, strict=True):
+                joint = np.multiply.outer(joint, alone[kind][configuration]).ravel()
             chances[row] = np.bincount(self.index, joint, len(chances))
         return chances
 
@@ -135,58 +135,58 @@ def occupancies(instance: SmallInstance) -> Occupancies:
         raise InputError(f"sizes times servers are {codes:,}; the optimal policy is found for at most {MOST_CODES}")
     servers = np.argsort(kinds, kind="stable")
     kind = kinds[servers]
-    counts = [feasible(instance.sizes, int(own)) for own in capacity]
+    counts = [feasible(instance.sizes, int(units)) for units in capacity]
     ordered = math.prod(len(counts[k]) for k in kind)
     alike = [int((kind == k).sum()) for k in range(len(counts))]
-    mixes = math.prod(math.comb(len(own) + n - 1, n) for own, n in zip(counts, alike, strict=True))
-    for found, limit, what in ((mixes, MOST_MIXES, ""), (ordered, MOST_ORDERED, ", equal servers told apart")):
-        if found > limit:
-            raise InputError(f"servers can hold {found:,} mixes of jobs{what}; the optimal policy is found for at most {limit:,}")
-    blocks = [combinations_with_replacement(range(len(own)), n) for own, n in zip(counts, alike, strict=True)]
+    mixes = math.prod(math.comb(len(fillings) + n - 1, n) for fillings, n in zip(counts, alike, strict=True))
+    for count, limit, what in ((mixes, MOST_MIXES, ""), (ordered, MOST_ORDERED, ", equal servers told apart")):
+        if count > limit:
+            raise InputError(f"servers can hold {count:,} mixes of jobs{what}; the optimal policy is found for at most {limit:,}")
+    blocks = [combinations_with_replacement(range(len(fillings)), n) for fillings, n in zip(counts, alike, strict=True)]
     every = [sum(parts, ()) for parts in product(*blocks)]
     number = {configurations: n for n, configurations in enumerate(every)}
 
     def in_order(configurations: tuple[int, ...]) -> tuple[int, ...]:
-        return tuple(own for _, own in sorted(zip(kind.tolist(), configurations, strict=True)))
+        return tuple(configuration for _, configuration in sorted(zip(kind.tolist(), configurations, strict=True)))
 
-    index = [number[in_order(each)] for each in product(*(range(len(counts[k])) for k in kind))]
-    larger = [_with_one_more(own) for own in counts]
+    index = [number[in_order(mix)] for mix in product(*(range(len(counts[k])) for k in kind))]
+    larger = [_with_one_more(fillings) for fillings in counts]
     starts: list[list[Start]] = []
-    for each in every:
+    for mix in every:
         leads_to: dict[tuple[int, int], Start] = {}
-        for j, (position, own) in product(range(len(instance.sizes)), enumerate(each)):
-            grown = larger[kind[position]].get((own, j))
+        for j, (position, configuration) in product(range(len(instance.sizes)), enumerate(mix)):
+            grown = larger[kind[position]].get((configuration, j))
             if grown is not None:
-                following = number[in_order((*each[:position], grown, *each[position + 1 :]))]
+                following = number[in_order((*mix[:position], grown, *mix[position + 1 :]))]
                 leads_to.setdefault((j, following), Start(j, position, following))
         starts.append([*leads_to.values()])
     rows = np.array(every, np.int64)
-    total = [own.sum(axis=1) for own in counts]
+    total = [fillings.sum(axis=1) for fillings in counts]
     jobs = sum(total[k][rows[:, position]] for position, k in enumerate(kind))
     return Occupancies(servers, kind, counts, rows, np.array(index, np.int64), starts, np.asarray(jobs, np.int64))
 
 
 def feasible(sizes: Ints, capacity: int) -> Ints:
     """(m, n) numbers of jobs of these sizes that fit on a server together, in ascending lexicographic order."""
-    found: list[tuple[int, ...]] = [()]
+    rows: list[tuple[int, ...]] = [()]
     for j, size in enumerate(sizes.tolist()):
-        more = ((*row, k) for row in found for k in range((capacity - int(np.dot(row, sizes[:j]))) // size + 1))
-        found = [*islice(more, MOST_MIXES + 1)]
-        if len(found) > MOST_MIXES:
+        more = ((*row, k) for row in rows for k in range((capacity - int(np.dot(row, sizes[:j]))) // size + 1))
+        rows = [*islice(more, MOST_MIXES + 1)]
+        if len(rows) > MOST_MIXES:
             raise InputError(f"a server can hold more than {MOST_MIXES:,} mixes of jobs, too many for the optimal policy")
-    return np.array(found, np.int64)
+    return np.array(rows, np.int64)
 
 
 def _with_one_more(counts: Ints) -> dict[tuple[int, int], int]:
     """By configuration and type: the configuration with one more job of that type, if there is room."""
     number = {tuple(row): n for n, row in enumerate(counts.tolist())}
-    found = {}
+    larger = {}
     for row, n in number.items():
         for j in range(len(row)):
             grown = (*row[:j], row[j] + 1, *row[j + 1 :])
             if grown in number:
-                found[n, j] = number[grown]
-    return found
+                larger[n, j] = number[grown]
+    return larger
 
 
 def thinned(counts: Ints, departure: float) -> NDArray[np.float64]:

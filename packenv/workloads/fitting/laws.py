@@ -37,17 +37,17 @@ def group(sample: Sample, most: int = VECTORS) -> Groups:
     vectors, vector, count = np.unique(sample.demand, axis=0, return_inverse=True, return_counts=True)
     vector = vector.reshape(-1)
     by_count = np.argsort(-count, kind="stable")
-    own = by_count[: most * 4 // 5]
-    own = own[count[own] >= FEWEST_TASKS]
+    frequent = by_count[: most * 4 // 5]
+    frequent = frequent[count[frequent] >= FEWEST_TASKS]
     number = np.empty(len(vectors), np.int64)
-    number[own] = np.arange(len(own))
-    rare = by_count[len(own) :]
+    number[frequent] = np.arange(len(frequent))
+    rare = by_count[len(frequent) :]
     if len(rare):
         rare = rare[np.argsort(vectors[rare].max(axis=1), kind="stable")]
         work = np.bincount(vector, sample.size * sample.duration)[rare]
-        bins = min(most - len(own), max(int(count[rare].sum()) // FEWEST_TASKS, 1))
+        bins = min(most - len(frequent), max(int(count[rare].sum()) // FEWEST_TASKS, 1))
         middle = np.cumsum(work) - work / 2
-        number[rare] = len(own) + np.floor(middle / work.sum() * bins).astype(np.int64)
+        number[rare] = len(frequent) + np.floor(middle / work.sum() * bins).astype(np.int64)
     _, member = np.unique(number[vector], return_inverse=True)  # leaves out empty bins
     time = np.bincount(member, sample.duration)
     mean = [np.bincount(member, sample.demand[:, r] * sample.duration) / time for r in range(sample.demand.shape[1])]
@@ -91,11 +91,11 @@ def job_sizes(tasks: Ints, most: int = 60) -> tuple[Ints, Floats]:
     """Values and weights of the number of tasks in a job; of more than `most` values the larger ones are merged to means."""
     values, count = np.unique(tasks, return_counts=True)
     if len(values) > most:
-        own = most // 2
-        jobs_above = np.repeat(values[own:], count[own:])
-        parts = np.array_split(jobs_above, most - own)
-        values = np.concatenate([values[:own], [round(float(part.mean())) for part in parts]])
-        count = np.concatenate([count[:own], [len(part) for part in parts]])
+        unmerged = most // 2
+        jobs_above = np.repeat(values[unmerged:], count[unmerged:])
+        parts = np.array_split(jobs_above, most - unmerged)
+        values = np.concatenate([values[:unmerged], [round(float(part.mean())) for part in parts]])
+        count = np.concatenate([count[:unmerged], [len(part) for part in parts]])
         values, place = np.unique(values, return_inverse=True)
         count = np.bincount(place, count)
     return values.astype(np.int64), count / count.sum()
@@ -167,7 +167,7 @@ def fit_phases(sample: Sample, phases: int = 3) -> Phases:
     tries = [
         least_squares(misfit, np.clip(_trim(start, phases), low + 1e-6, high - 1e-6), bounds=(low, high)) for start in starts
     ]
-    best = unpack(min(tries, key=lambda found: float(found.cost)).x)
+    best = unpack(min(tries, key=lambda solution: float(solution.cost)).x)
     return Phases(significant(best.rates, 3), significant(best.sojourns, 3))
 
 

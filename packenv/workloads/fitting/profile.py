@@ -81,19 +81,19 @@ def busy_servers(sample: Sample, servers: int | str | Servers) -> dict[str, Any]
     The size, the largest demand, has both where servers have one capacity. None where there is no such capacity, or no time.
     """
     names = sample.resources
-    there = as_servers(servers, len(names), names)
-    if there.D not in (1, len(names)):
-        raise ArgumentError(f"`servers` {there}: {there.D} capacities, and the trace has {len(names)}: {', '.join(names)}")
+    cluster = as_servers(servers, len(names), names)
+    if cluster.D not in (1, len(names)):
+        raise ArgumentError(f"`servers` {cluster}: {cluster.D} capacities, and the trace has {len(names)}: {', '.join(names)}")
     offered = offered_load(sample)
-    alike = there.D == 1 or bool((there.capacity == there.capacity[:, :1]).all())
-    columns = {name: 0 if there.D == 1 else n for n, name in enumerate(names)} | ({"size": 0} if alike else {})
+    alike = cluster.D == 1 or bool((cluster.capacity == cluster.capacity[:, :1]).all())
+    columns = {name: 0 if cluster.D == 1 else n for n, name in enumerate(names)} | ({"size": 0} if alike else {})
 
     def over(capacity: NDArray[np.float64]) -> dict[str, float | None]:
         loads = {name: offered[name] if name in columns else None for name in offered}
-        known = {name: load for name, load in loads.items() if load is not None and capacity[columns[name]] > 0}
-        return {name: float(f"{known[name] / capacity[columns[name]]:.6g}") if name in known else None for name in loads}
+        present = {name: load for name, load in loads.items() if load is not None and capacity[columns[name]] > 0}
+        return {name: float(f"{present[name] / capacity[columns[name]]:.6g}") if name in present else None for name in loads}
 
-    return {"servers": str(there), "share": over(there.capacity.sum(axis=0)), "like": over(there.capacity[0])}
+    return {"servers": str(cluster), "share": over(cluster.capacity.sum(axis=0)), "like": over(cluster.capacity[0])}
 
 
 def profile(
@@ -132,9 +132,9 @@ def fit(sample: Sample, name: str, slot_seconds: float, servers: int | str | Ser
 
     most = sample.demand.max(axis=0)
     if servers is None and (most > 1).any():
-        asked = ", ".join(f"{amount:g} of {name}" for amount, name in zip(most.tolist(), sample.resources, strict=True))
+        amounts = ", ".join(f"{amount:g} of {name}" for amount, name in zip(most.tolist(), sample.resources, strict=True))
         usual = ":".join(f"{amount:g}" for amount in most.tolist())
-        raise ArgumentError(f"tasks ask for up to {asked}: say what servers have, such as `servers` 10x{usual}")
+        raise ArgumentError(f"tasks ask for up to {amounts}: say what servers have, such as `servers` 10x{usual}")
     groups = group(sample)
     service = [cells(sample.duration[groups.member == g] / slot_seconds) for g in range(len(groups.weights))]
     tasks, shares = job_sizes(sample.tasks_per_job)
@@ -165,18 +165,18 @@ def goodness(fitted: Workload, data: Trace | SlotTrace | Jobs, slot_seconds: Exa
     real = kept_sample(data, slot_seconds)
     real = replace(real, demand=to_units(real.demand) / UNIT)
     model = jobs_sample(fitted.jobs_table(seed, COMPARED_TASKS), exact(slot_seconds, "slot_seconds"), real.resources)
-    here, there = summary(real), summary(model)
+    of_data, of_model = summary(real), summary(model)
     columns = ["size", *real.resources, "duration_s", "tasks_per_job", "interarrival_s"]
     scalars = ["tasks_per_s", "jobs_per_s", "interarrival_cv"]
     return {
         "tasks_compared": len(model.submit),
         "seed": seed,
         "ks": {name: round(ks_distance(a, b), 4) for name, a, b in _columns(real, model)},
-        "quantiles": {name: _pairs(here[name], there[name]) for name in columns},
-        "dispersion": _pairs(here["dispersion"], there["dispersion"]),
-        "offered_load": _pairs(here["offered_load"], there["offered_load"]),
+        "quantiles": {name: _pairs(of_data[name], of_model[name]) for name in columns},
+        "dispersion": _pairs(of_data["dispersion"], of_model["dispersion"]),
+        "offered_load": _pairs(of_data["offered_load"], of_model["offered_load"]),
         "expected_load": expected_load(fitted),
-        **{name: [here[name], there[name]] for name in scalars},
+        **{name: [of_data[name], of_model[name]] for name in scalars},
     }
 
 
@@ -213,13 +213,13 @@ def _timed(trace: Trace | SlotTrace, slot_seconds: Exact | None) -> Trace:
     return trace.timed(slot_seconds) if isinstance(trace, SlotTrace) else trace
 
 
-def _sample(trace: Trace, which: NDArray[np.bool_]) -> Sample:
-    duration = trace.duration[which]
+def _sample(trace: Trace, mask: NDArray[np.bool_]) -> Sample:
+    duration = trace.duration[mask]
     return Sample(
-        submit=trace.submit[which] / SECOND,
-        demand=np.nan_to_num(trace.demand[which]),
+        submit=trace.submit[mask] / SECOND,
+        demand=np.nan_to_num(trace.demand[mask]),
         duration=np.where(duration >= 0, duration / SECOND, np.nan),
-        job=None if trace.job is None else trace.job[which],
+        job=None if trace.job is None else trace.job[mask],
         resources=trace.resources,
     )
 
@@ -235,8 +235,8 @@ def _columns(real: Sample, model: Sample) -> list[tuple[str, NDArray[Any], NDArr
     ]
 
 
-def _pairs(here: dict[str, Any], there: dict[str, Any]) -> dict[str, list[Any]]:
-    return {key: [here[key], there[key]] for key in here}
+def _pairs(of_data: dict[str, Any], of_model: dict[str, Any]) -> dict[str, list[Any]]:
+    return {key: [of_data[key], of_model[key]] for key in of_data}
 
 
 def shares_of(weights: NDArray[np.float64]) -> list[float]:

@@ -48,7 +48,7 @@ def summary(sample: Sample) -> dict[str, Any]:
     """All statistics of a sample, as plain numbers; times in seconds, loads in servers of capacity 1."""
     if not len(sample.submit):
         return {"tasks": 0}
-    known = ~np.isnan(sample.duration)
+    timed = ~np.isnan(sample.duration)
     per_job = sample.tasks_per_job
     gaps = np.diff(sample.submit)
     span = sample.span
@@ -61,7 +61,7 @@ def summary(sample: Sample) -> dict[str, Any]:
         "distinct": distinct(sample.demand, sample.resources),
         "size": spread(sample.size),
         **{name: spread(sample.demand[:, r]) for r, name in enumerate(sample.resources)},
-        "duration_s": spread(sample.duration[known]),
+        "duration_s": spread(sample.duration[timed]),
         "tasks_per_job": spread(per_job),
         "interarrival_s": spread(gaps),
         "interarrival_cv": _round(variation(gaps)),
@@ -88,8 +88,8 @@ def variation(values: ArrayLike) -> float:
 
 def distinct(demand: Floats, resources: tuple[str, ...]) -> dict[str, int]:
     """The number of distinct values of each resource, of demand vectors ("joint"), and of the size."""
-    each = {name: len(np.unique(demand[:, r])) for r, name in enumerate(resources)}
-    return {**each, "joint": len(np.unique(demand, axis=0)), "size": len(np.unique(demand.max(axis=1)))}
+    counts = {name: len(np.unique(demand[:, r])) for r, name in enumerate(resources)}
+    return {**counts, "joint": len(np.unique(demand, axis=0)), "size": len(np.unique(demand.max(axis=1)))}
 
 
 def dispersion(submit: Floats, window: float) -> float | None:
@@ -110,9 +110,9 @@ def correlations(sample: Sample) -> dict[str, dict[str, float | None]]:
     """Pearson's and Spearman's correlation of every pair of resources, and of size and duration."""
     columns = {name: sample.demand[:, r] for r, name in enumerate(sample.resources)}
     pairs = [(a, b) for i, a in enumerate(columns) for b in list(columns)[i + 1 :]]
-    found = {f"{a}, {b}": _correlation(columns[a], columns[b]) for a, b in pairs}
-    known = ~np.isnan(sample.duration)
-    return {**found, "size, duration": _correlation(sample.size[known], sample.duration[known])}
+    coefficients = {f"{a}, {b}": _correlation(columns[a], columns[b]) for a, b in pairs}
+    timed = ~np.isnan(sample.duration)
+    return {**coefficients, "size, duration": _correlation(sample.size[timed], sample.duration[timed])}
 
 
 def offered_load(sample: Sample) -> dict[str, float | None]:
@@ -134,8 +134,8 @@ def _correlation(a: Floats, b: Floats) -> dict[str, float | None]:
     if len(a) < 2 or a.min() == a.max() or b.min() == b.max():
         return {"pearson": None, "spearman": None}
     ranks = [_ranks(values) for values in (a, b)]
-    found = [round(float(np.corrcoef(x, y)[0, 1]), 6) + 0.0 for x, y in ((a, b), ranks)]  # + 0.0: never -0
-    return dict(zip(("pearson", "spearman"), found, strict=True))
+    coefficients = [round(float(np.corrcoef(x, y)[0, 1]), 6) + 0.0 for x, y in ((a, b), ranks)]  # + 0.0: never -0
+    return dict(zip(("pearson", "spearman"), coefficients, strict=True))
 
 
 def _ranks(values: Floats) -> Floats:

@@ -22,29 +22,29 @@ Bools = NDArray[np.bool_]
 
 
 class NodeKind(NamedTuple):
-    """What a node offers, and the node of the cluster whose labels, taints and own pods it has."""
+    """The amounts that a node offers, and the node of the cluster whose labels, taints and own pods it has."""
 
     name: str  # a node of this kind, or the capacity as it was given
     capacity: tuple[float, ...]  # (D,) in units of the largest node
     template: str  # a node
 
     def is_on(self, cluster: Cluster) -> Bools:
-        """(L,) which nodes are of this kind: as large, and with the same taints, but for those of their state."""
+        """(L,) which nodes are of this kind: as large, and with the same taints, except those of their state."""
         size = (to_units(cluster.capacity) == to_units(np.array(self.capacity))).all(axis=1)
         taints = self._traits(cluster).lasting()
-        return np.asarray(size & np.array([each.lasting() == taints for each in cluster.traits], np.bool_), np.bool_)
+        return np.asarray(size & np.array([node.lasting() == taints for node in cluster.traits], np.bool_), np.bool_)
 
     def pods(self, cluster: Cluster) -> list[int]:
-        """Of the running pods, by number, those that each new node has too: the ones that belong to the template."""
+        """The running pods, by number, that each new node has too: those that belong to the template."""
         node = cluster.nodes.index(self.template)
         return [n for n in np.flatnonzero(cluster.node == node).tolist() if cluster.running[n].stays]
 
     def nodes(self, cluster: Cluster, count: int) -> list[Traits]:
-        """What the rules of pods look at, of so many new nodes."""
+        """The properties, which the rules of pods look at, of `count` new nodes."""
         return [self._traits(cluster).renamed(f"added {n + 1}") for n in range(count)]
 
     def note(self, cluster: Cluster) -> str:
-        """What a new node comes with."""
+        """A line on what a new node comes with."""
         names = [cluster.running[n].name for n in self.pods(cluster)]
         pods = f"{counted(len(names), 'pod')} like its own ({some(names)}) run there" if names else "no pods of their own"
         return f"new nodes are like {self.template}: its labels and taints; {pods}"
@@ -65,8 +65,8 @@ def kind_of(cluster: Cluster, text: str | None = None) -> NodeKind:
     try:
         capacity = as_servers(f"1x{text}", len(cluster.resources)).capacity
     except InputError:
-        known = nearest(text, cluster.nodes) if len(cluster.nodes) <= 20 else ""
-        raise InputError(f"--add {text}: neither a node of {cluster.source} nor a capacity such as 1:0.5{known}") from None
+        suggestion = nearest(text, cluster.nodes) if len(cluster.nodes) <= 20 else ""
+        raise InputError(f"--add {text}: neither a node of {cluster.source} nor a capacity such as 1:0.5{suggestion}") from None
     if capacity.shape[1] != len(cluster.resources):
         raise InputError(f"--add {text}: a node has {len(cluster.resources)} resources: {', '.join(cluster.resources)}")
     return NodeKind(text, tuple(capacity[0].tolist()), cluster.nodes[common])
@@ -88,12 +88,12 @@ def changed(cluster: Cluster, kind: NodeKind, count: int) -> Cluster:
 
 
 def _grown(cluster: Cluster, kind: NodeKind, count: int) -> Cluster:
-    """With so many more nodes."""
+    """The cluster with `count` more nodes."""
     traits, staying = kind.nodes(cluster, count), kind.pods(cluster)
-    pods = [cluster.running[n]._replace(name=f"{each.name}: {cluster.running[n].name}") for each in traits for n in staying]
+    pods = [cluster.running[n]._replace(name=f"{node.name}: {cluster.running[n].name}") for node in traits for n in staying]
     return replace(
         cluster,
-        nodes=(*cluster.nodes, *(each.name for each in traits)),
+        nodes=(*cluster.nodes, *(node.name for node in traits)),
         capacity=np.concatenate([cluster.capacity, np.tile(np.array(kind.capacity), (count, 1))]),
         traits=(*cluster.traits, *traits),
         running=(*cluster.running, *pods),
@@ -108,9 +108,9 @@ def without_nodes(cluster: Cluster, names: Sequence[str]) -> Cluster:
     Pods that fit on none of the others are `stranded`, and do not wait. Raises InputError for a node that is not there, and if
     none is left.
     """
-    known = {*cluster.nodes}
+    present = {*cluster.nodes}
     for name in names:
-        if name not in known:
+        if name not in present:
             raise InputError(f"{cluster.source} has no node {name} that is ready{nearest(name, cluster.nodes)}")
     leaving = {*names}
     gone = np.array([name in leaving for name in cluster.nodes], np.bool_)
@@ -118,22 +118,22 @@ def without_nodes(cluster: Cluster, names: Sequence[str]) -> Cluster:
         raise InputError(f"{cluster.source}: no node is left")
     number = np.where(gone, -1, np.cumsum(~gone) - 1)
     node = np.where(cluster.node < 0, -1, number[cluster.node])
-    left = replace(
+    smaller = replace(
         cluster,
         nodes=tuple(name for name, out in zip(cluster.nodes, gone, strict=True) if not out),
         capacity=cluster.capacity[~gone],
-        traits=tuple(each for each, out in zip(cluster.traits, gone, strict=True) if not out),
+        traits=tuple(traits for traits, out in zip(cluster.traits, gone, strict=True) if not out),
         node=node,
         again=(*cluster.again, *(n for n in np.flatnonzero((node < 0) & (cluster.node >= 0)).tolist() if _returns(cluster, n))),
     )
-    return _without_stranded(left)
+    return _without_stranded(smaller)
 
 
 def emptiest_first(cluster: Cluster, kind: NodeKind) -> list[str]:
     """Names of the nodes of a kind: those first whose pods ask for the least of the resource of which they ask for most."""
     used = np.zeros_like(cluster.capacity)
-    here = [n for n in np.flatnonzero(cluster.node >= 0).tolist() if _returns(cluster, n)]
-    np.add.at(used, cluster.node[here], cluster.running_demand[here])
+    returning = [n for n in np.flatnonzero(cluster.node >= 0).tolist() if _returns(cluster, n)]
+    np.add.at(used, cluster.node[returning], cluster.running_demand[returning])
     largest = used.max(axis=1)
     return [cluster.nodes[n] for n in sorted(np.flatnonzero(kind.is_on(cluster)), key=lambda n: (largest[n], n))]
 
@@ -154,7 +154,7 @@ def without_submitted(cluster: Cluster) -> Cluster:
 
 
 def with_changed_pods(cluster: Cluster, change: Callable[[Pod], Pod]) -> Cluster:
-    """With waiting pods that ask for other amounts, or have other rules."""
+    """The cluster with waiting pods that ask for other amounts, or have other rules."""
     pods = [change(pod) for pod in (*cluster.waiting, *cluster.unfit)]
     without_end = {pod.name for pod, row in zip(cluster.unfit, cluster.unfit_demand, strict=True) if np.isinf(row).any()}
     demand = cluster.shares(pods)

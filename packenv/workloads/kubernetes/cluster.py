@@ -107,7 +107,7 @@ class Cluster:
         ports: dict[int, tuple[Port, ...]] = {}
         for n in staying:
             ports[int(self.node[n])] = (*ports.get(int(self.node[n]), ()), *self.running[n].rules.ports)
-        traits = tuple(each._replace(ports=ports.get(n, ())) for n, each in enumerate(self.traits))
+        traits = tuple(node._replace(ports=ports.get(n, ())) for n, node in enumerate(self.traits))
         return np.maximum(room, 0.0), traits
 
     def with_queue(self, pods: Sequence[Pod], demand: Floats, places: Cluster | None = None) -> Cluster:
@@ -136,9 +136,9 @@ class Cluster:
         rules, group = groups_of((pod.rules, limit) for pod, limit in zip(pods, below, strict=True))
         units = to_units(demand)
         places = {limit: self.emptied(-math.inf if limit is None else limit + 1) for limit in set(below)}
-        for n, (each, limit) in enumerate(rules):
+        for n, (rule, limit) in enumerate(rules):
             room, traits = places[limit]
-            nodes = np.unique(to_units(room[admitted([each], traits)[0]]), axis=0)
+            nodes = np.unique(to_units(room[admitted([rule], traits)[0]]), axis=0)
             rows = np.flatnonzero(group == n)
             distinct, kind = np.unique(units[rows], axis=0, return_inverse=True)
             fits = ((distinct[:, None] <= nodes[None]) | (distinct == 0)[:, None]).all(axis=2).any(axis=1)
@@ -148,8 +148,8 @@ class Cluster:
     @property
     def overfull(self) -> list[str]:
         """Nodes whose pods ask for more than they have now."""
-        left, here = to_units(self.capacity), self.node >= 0
-        np.subtract.at(left, self.node[here], to_units(self.running_demand)[here])
+        left, placed = to_units(self.capacity), self.node >= 0
+        np.subtract.at(left, self.node[placed], to_units(self.running_demand)[placed])
         return [self.nodes[n] for n in np.flatnonzero((left < 0).any(axis=1))]
 
     def unmodelled(self, pods: Iterable[Pod]) -> dict[str, list[str]]:
@@ -184,7 +184,7 @@ class Cluster:
         if not self.waiting and not self.again:
             raise InputError(self.nothing())
         begun = first_cycle(self, lowest) if preemption else []
-        gone = np.isin(np.arange(len(self.running)), [v for each in begun for v in each.victims])
+        gone = np.isin(np.arange(len(self.running)), [v for placement in begun for v in placement.victims])
         evicted = self._queued_again(begun)
         notes = (*self.notes(service), *self.begun_notes(begun))
         if len(begun) == len(self.waiting) and not self.again and not evicted:  # a table has a row: this pod finds the room free
@@ -196,20 +196,20 @@ class Cluster:
             services: tuple[Law, ...] | OwnerTimes = service.times(self.waiting, self.running, age, slot_seconds)
         else:
             services = () if service is None else (service,) if isinstance(service, Law) else tuple(service)
-        first = {each.pod for each in begun}
+        first = {placement.pod for placement in begun}
         pods = [*self.waiting, *(self.running[n] for n in self.again)]
         queue = [pod for n, pod in enumerate(self.waiting) if n not in first]
         queue += [self.running[n] for n in self.again]
         queue += [_again_on(self.running[v], self.nodes[self.node[v]]) for v in evicted]
-        there = [pod if node >= 0 else None for pod, node in zip(self.running, server, strict=True)]
-        names, columns, queue_extra, taken = as_resources(
-            queue, [*there, *(self.waiting[each.pod] for each in begun)], self.traits
+        in_service = [pod if node >= 0 else None for pod, node in zip(self.running, server, strict=True)]
+        names, columns, queue_extra, service_extra = as_resources(
+            queue, [*in_service, *(self.waiting[placement.pod] for placement in begun)], self.traits
         )
         rows, running = len(self.waiting) - len(begun), len(self.running)
         waits = np.array([n not in first for n in range(len(self.waiting))], np.bool_)
         demand = np.zeros((len(self.waiting), len(names)))
         demand[waits] = queue_extra[:rows]
-        demand[[each.pod for each in begun]] = taken[running:]
+        demand[[placement.pod for placement in begun]] = service_extra[running:]
         highest = max((pod.priority for pod in (*self.waiting, *queue[rows:]) if pod.preempts), default=None)
 
         def lower(pods: Sequence[Pod]) -> Bools:
@@ -217,23 +217,23 @@ class Cluster:
 
         def slots(pods: Sequence[Pod], at: Floats) -> Ints:
             """When each ends at the latest, in slots from now, if it has started then."""
-            left = np.full(len(pods), ENDLESS)
+            latest = np.full(len(pods), ENDLESS)
             for n, pod in enumerate(pods):
                 if pod.has_latest_end and (end := pod.ends_by(float(at[n]))) is not None:
-                    left[n] = min(max(math.ceil((end - self.now) / slot_seconds), 1), ENDLESS)
-            return left
+                    latest[n] = min(max(math.ceil((end - self.now) / slot_seconds), 1), ENDLESS)
+            return latest
 
         def wide(amounts: Floats, extra: Floats) -> Floats:
             return np.ascontiguousarray(np.concatenate([amounts, extra], axis=1))
 
-        running_extra, again_extra = taken[:running], queue_extra[rows:]
+        running_extra, again_extra = service_extra[:running], queue_extra[rows:]
         capacity = wide(self.capacity, columns)
         resources = (*self.resources, *names)
         if not (to_units(capacity) > 0).any(axis=1).all():  # nodes that have nothing; servers without capacity there are none
             capacity = wide(capacity, np.ones((len(capacity), 1)))
             resources = (*resources, "nothing")
             extra = demand, running_extra, again_extra
-            demand, running_extra, again_extra = (wide(each, np.zeros((len(each), 1))) for each in extra)
+            demand, running_extra, again_extra = (wide(amounts, np.zeros((len(amounts), 1))) for amounts in extra)
         draw = Started(
             demand=wide(self.demand, demand),
             row=self.row,
@@ -251,7 +251,7 @@ class Cluster:
             latest=slots(self.waiting, np.full(len(self.waiting), self.now)),
             running_latest=slots(self.running, started),
             again_latest=slots(queue[rows:], np.full(len(queue) - rows, self.now)),
-            begun=tuple((each.pod, each.node, math.ceil(each.delay / slot_seconds)) for each in begun),
+            begun=tuple((placement.pod, placement.node, math.ceil(placement.delay / slot_seconds)) for placement in begun),
             evicted=tuple(evicted),
             unfit=tuple(pod.name for pod in self.unfit),
             loose=np.array([bool(pod.unmodelled) or pod.deadline is not None for pod in pods], np.bool_),
@@ -274,11 +274,11 @@ class Cluster:
             lines.append(
                 f"{counted(staying, 'pod')} of DaemonSets and static ones belong to their nodes: they neither wait nor move"
             )
-        if known := [pod for pod in begun if pod.has_latest_end]:
-            lines.append(f"{counted(len(known), 'pod')} with a known latest end: {some([pod.name for pod in known])}")
+        if limited := [pod for pod in begun if pod.has_latest_end]:
+            lines.append(f"{counted(len(limited), 'pod')} with a known latest end: {some([pod.name for pod in limited])}")
         if overfull := self.overfull:
-            one, many = "node holds more than it has, and takes", "nodes hold more than they have, and take"
-            what = one if len(overfull) == 1 else many
+            singular, plural = "node holds more than it has, and takes", "nodes hold more than they have, and take"
+            what = singular if len(overfull) == 1 else plural
             lines.append(f"{len(overfull):,} {what} nothing until there is room again: {some(overfull)}")
         for kind, names in self.unmodelled(self.waiting).items():
             what = f"{kind} of {counted(len(names), 'waiting pod')} ({some(names)})"
@@ -315,28 +315,28 @@ class Cluster:
         nodes = np.flatnonzero(allowed)
         short = np.maximum(demand - room[nodes], 0.0)
         nearest = int(nodes[np.argmin((short / np.maximum(demand, 1e-12)).sum(axis=1))])
-        taken = self.capacity[nearest] - room[nearest]
-        least = np.maximum(self.capacity[nearest], np.ceil((demand + taken) * 1000 - 1e-6) / 1000) + 0.0  # no -0
+        used = self.capacity[nearest] - room[nearest]
+        least = np.maximum(self.capacity[nearest], np.ceil((demand + used) * 1000 - 1e-6) / 1000) + 0.0  # no -0
         would = ":".join(f"{share:.4g}" for share in least)
-        left = " beside the pods that belong to it" if taken.any() else ""
-        has = f"the nearest, {self.nodes[nearest]}, has {self.amounts_text(room[nearest])}{left}"
+        beside = " beside the pods that belong to it" if used.any() else ""
+        has = f"the nearest, {self.nodes[nearest]}, has {self.amounts_text(room[nearest])}{beside}"
         return f"{what}; {has}; --add {would} would help, such a node"
 
     def _queued_again(self, begun: Sequence[Begun]) -> list[int]:
         """The preempted pods, by number, that fit on some node again."""
-        victims = [v for each in begun for v in each.victims if self.running[v].deleted is None]
+        victims = [v for placement in begun for v in placement.victims if self.running[v].deleted is None]
         pods = [_again_on(self.running[v], self.nodes[self.node[v]]) for v in victims]
         fits = self.fitting(pods, self.anew(victims))
         return [v for v, fit in zip(victims, fits, strict=True) if fit]
 
     def begun_notes(self, begun: Sequence[Begun]) -> list[str]:
-        """Lines that say who is preempted for whom."""
+        """Lines that say which pods are preempted, and for which pod."""
         lines = []
-        for each in [each for each in begun if each.victims][:MOST_NAMED]:
-            victims = [self.running[v].name for v in each.victims]
-            now = "now" if each.delay == 0 else f"within {each.delay:g} s"
-            lines.append(f"{self.waiting[each.pod].name} starts {now} on {self.nodes[each.node]}: {some(victims)} preempted")
-        preempted = sum(len(each.victims) for each in begun)
+        for start in [start for start in begun if start.victims][:MOST_NAMED]:
+            victims = [self.running[v].name for v in start.victims]
+            now = "now" if start.delay == 0 else f"within {start.delay:g} s"
+            lines.append(f"{self.waiting[start.pod].name} starts {now} on {self.nodes[start.node]}: {some(victims)} preempted")
+        preempted = sum(len(start.victims) for start in begun)
         if preempted:
             lines.append(
                 f"{counted(preempted, 'pod')} of lower priority preempted and queued again, last; their work is lost; "
@@ -349,14 +349,14 @@ class Cluster:
         if self.unfit:
             lines = "; ".join(self.unfit_lines())
             return f"{self.source}: {counted(len(self.unfit), 'pod')} waiting, and none can be placed: {lines}"
-        others = [f"{self.left_out[what]} {what}" for what in (HELD, PINNED, DELETED, ASKS_NOTHING) if what in self.left_out]
-        if others:
-            return f"{self.source}: no pod is there to place but for {', '.join(others)}, which are left out"
+        counts = [f"{self.left_out[what]} {what}" for what in (HELD, PINNED, DELETED, ASKS_NOTHING) if what in self.left_out]
+        if counts:
+            return f"{self.source}: no pod is there to place but for {', '.join(counts)}, which are left out"
         return f"{self.source}: no pod waits for a node, so there is nothing to place"
 
 
 def with_unfit_counted(left_out: dict[str, int], unfit: int) -> dict[str, int]:
-    """What is left out, by reason, with so many waiting pods that fit on no node."""
+    """The numbers left out, by reason, with `unfit` waiting pods that fit on no node."""
     return {reason: count for reason, count in (left_out | {FITS_NOWHERE: unfit}).items() if count}
 
 
@@ -369,8 +369,8 @@ def _again_on(pod: Pod, node: str) -> Pod:
     """A preempted pod as it is queued again; one that belongs to its node waits for that one."""
     if not pod.stays:
         return pod
-    there, anything = Expression(NAME, "In", (node,)), Toleration("", "Exists", "", "")
-    return pod._replace(rules=Rules((there,), None, (anything,), pod.rules.ports))
+    on_node, anything = Expression(NAME, "In", (node,)), Toleration("", "Exists", "", "")
+    return pod._replace(rules=Rules((on_node,), None, (anything,), pod.rules.ports))
 
 
 def shares_of(amounts: list[dict[str, Fraction]], resources: tuple[str, ...], largest: list[Fraction]) -> Floats:

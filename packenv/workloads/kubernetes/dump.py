@@ -28,7 +28,7 @@ from packenv.workloads.kubernetes.filters import UNSCHEDULABLE
 from packenv.workloads.kubernetes.manifests import Submitted
 from packenv.workloads.kubernetes.objects import Node, Pod, read_objects
 from packenv.workloads.traces.format import first_bytes
-from packenv.workloads.traces.table import Wanted, wanted_of
+from packenv.workloads.traces.table import Wanted, resource_names
 
 Floats = NDArray[np.float64]
 
@@ -42,16 +42,16 @@ def is_cluster(path: Path) -> bool:
     return START.match(first_bytes(path, SNIFFED)) is not None
 
 
-def read_cluster(path: str | Path, wanted: Wanted = None, submitted: Submitted | None = None) -> Cluster:
+def read_cluster(path: str | Path, choice: Wanted = None, submitted: Submitted | None = None) -> Cluster:
     """The cluster that `kubectl get nodes,pods -A -o json` printed to a file; with pods that are submitted now, if there are any.
 
-    `wanted`: names of the resources; by default cpu, memory and the extended resources (nvidia.com/gpu) that pods ask for;
+    `choice`: names of the resources; by default cpu, memory and the extended resources (nvidia.com/gpu) that pods ask for;
     "all" takes all that pods ask for, and `pods`, the number that a node takes. Raises InputError, naming file and object.
     """
     where = Path(path)
     nodes, pods = read_objects(where)
     times = [time for pod in pods for time in (pod.created, pod.started) if time is not None]
-    now = max([node.seen for node in nodes] + times)
+    now = max([node.latest for node in nodes] + times)
     if submitted is not None:
         pods = [*pods, *submitted.pods(str(where), pods, now)]
     ready = [node for node in nodes if node.problem is None]
@@ -59,15 +59,15 @@ def read_cluster(path: str | Path, wanted: Wanted = None, submitted: Submitted |
     if all(UNSCHEDULABLE in [taint.key for taint in node.traits.taints] for node in ready):
         raise InputError(f"{where}: all of its {len(nodes)} nodes are unschedulable or not ready")
     alive = [pod for pod in pods if not pod.done]
-    resources = _resources(where, ready, alive, wanted)
+    resources = _resources(where, ready, alive, choice)
     largest = [max(node.offers.get(name, Fraction(0)) for node in ready) for name in resources]
     number = {node.name: n for n, node in enumerate(ready)}
-    known = {node.name for node in nodes}
+    all_nodes = {node.name for node in nodes}
     capacity = shares_of([node.offers for node in ready], resources, largest)
     running, waiting = [], []
     for pod, demand in zip(alive, shares_of([pod.asks for pod in alive], resources, largest), strict=True):
         if pod.node is not None and pod.node not in number:
-            left_out[NO_NODE if pod.node in known else LOST] += 1
+            left_out[NO_NODE if pod.node in all_nodes else LOST] += 1
         elif pod.node is not None:
             if demand.any() or pod.rules.ports:
                 running.append((pod, demand))
@@ -79,7 +79,7 @@ def read_cluster(path: str | Path, wanted: Wanted = None, submitted: Submitted |
             left_out[PINNED] += 1
         elif pod.deleted is not None:
             left_out[DELETED] += 1
-        elif wanted is None and _asks_for_more(pod, ready):
+        elif choice is None and _asks_for_more(pod, ready):
             waiting.append((pod, np.full(len(resources), np.inf)))
         elif not demand.any() and pod.submitted:
             raise InputError(f"{pod.name}, which is submitted, asks for none of {', '.join(resources)}")
@@ -113,25 +113,25 @@ def _ignored(running: Sequence[tuple[Pod, Floats]]) -> dict[str, int]:
     return {"podAntiAffinity of running pods": count} if count else {}
 
 
-def _resources(path: Path, nodes: list[Node], pods: list[Pod], wanted: Wanted) -> tuple[str, ...]:
+def _resources(path: Path, nodes: list[Node], pods: list[Pod], choice: Wanted) -> tuple[str, ...]:
     """The names of the resources to read. Raises InputError if a node offers none of them."""
     offered = {name for node in nodes for name, amount in node.offers.items() if amount > 0}
     requested = {name for pod in pods for name, amount in pod.asks.items() if amount > 0} & offered
     extended = sorted(name for name in requested if "/" in name)
     usual = (*(name for name in USUAL if name in offered), *extended)
-    known = (*usual, *sorted((requested | offered & {"pods"}) - {*usual}))
-    if not known:
+    available = (*usual, *sorted((requested | offered & {"pods"}) - {*usual}))
+    if not available:
         raise InputError(f"{path}: no node says what it offers (status, allocatable)")
     new = any(pod.submitted for pod in pods)
     binding = ("pods",) if "pods" in offered and (new or _pods_bind(nodes, pods, usual)) else ()
-    return wanted_of(wanted, known, (*usual, *binding) or known, path)
+    return resource_names(choice, available, (*usual, *binding) or available, path)
 
 
 def _pods_bind(nodes: list[Node], pods: list[Pod], usual: tuple[str, ...]) -> bool:
     """Whether some node could have more pods than it takes, or a pod waits that asks for nothing else."""
     staying = Counter(pod.node for pod in pods if pod.stays)
-    others = sum(not pod.stays for pod in pods)
-    if any(node.offers.get("pods", others + staying[node.name]) < others + staying[node.name] for node in nodes):
+    movable = sum(not pod.stays for pod in pods)
+    if any(node.offers.get("pods", movable + staying[node.name]) < movable + staying[node.name] for node in nodes):
         return True
     return any(pod.node is None and not any(pod.asks.get(name) for name in usual) for pod in pods)
 

@@ -52,30 +52,30 @@ class Durations:
         return self.number[max(beginnings, key=len)] if beginnings else None
 
     def times(self, waiting: Sequence[Pod], running: Sequence[Pod], age: Floats, slot_seconds: float) -> OwnerTimes:
-        """What is assumed of these pods; `age` (running,) in slots."""
+        """The assumed times in service of these pods; `age` (running,) in slots."""
         pods = [*waiting, *running]
         numbers = [self.owner_of(pod) for pod in pods]
         name = [pod.owner or pod.name if n is None else self.owners[n] for pod, n in zip(pods, numbers, strict=True)]
-        groups = {one: n for n, one in enumerate(dict.fromkeys(name))}
-        known = dict(zip(name, numbers, strict=True))
-        group = np.array([-1 if pod.endless else groups[one] for pod, one in zip(pods, name, strict=True)], np.int64)
+        groups = {owner: n for n, owner in enumerate(dict.fromkeys(name))}
+        number_of = dict(zip(name, numbers, strict=True))
+        group = np.array([-1 if pod.endless else groups[owner] for pod, owner in zip(pods, name, strict=True)], np.int64)
         slots = self.seconds / slot_seconds
         return OwnerTimes(
             values=tuple(np.sort(slots[self.owner == n]) for n in range(len(self.owners))),
             waiting=group[: len(waiting)],
             running=group[len(waiting) :],
             age=age,
-            known=tuple(known.values()),
-            keys=tuple(crc32(one.encode()) for one in groups),
+            owner=tuple(number_of.values()),
+            keys=tuple(crc32(owner.encode()) for owner in groups),
         )
 
     def notes(self, pods: Sequence[Pod]) -> tuple[str, ...]:
         """Lines on whose durations these pods have, and on how far they can be trusted. Of pods that end by themselves."""
-        known = sum(self.owner_of(pod) is not None for pod in pods if not pod.endless)
-        others = sum(not pod.endless for pod in pods) - known
+        owned = sum(self.owner_of(pod) is not None for pod in pods if not pod.endless)
+        strange = sum(not pod.endless for pod in pods) - owned
         name = Path(self.source).name
-        said = f"{name}: {len(self.seconds):,} durations of {len(self.owners):,} owners; {known} pods have those of their owner, "
-        return said + f"{others} those of an owner that is drawn", self.trust()
+        line = f"{name}: {len(self.seconds):,} durations of {len(self.owners):,} owners; {owned} pods have those of their owner, "
+        return line + f"{strange} those of an owner that is drawn", self.trust()
 
     def trust(self) -> str:
         """How many of the later rows, at most MOST_CHECKED, lie in the 80 % interval that the rows before them give."""

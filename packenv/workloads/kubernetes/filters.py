@@ -81,7 +81,7 @@ class Port(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """What a pod demands of its node beside room. Equal ones are those of pods that are alike."""
+    """The conditions of a pod on its node, beside room. Equal ones are those of pods that are alike."""
 
     selector: tuple[Expression, ...] = ()  # all hold
     terms: tuple[tuple[Expression, ...], ...] | None = None  # all conditions of one term hold; None: there is no such demand
@@ -91,26 +91,26 @@ class Rules(NamedTuple):
     @property
     def labels(self) -> set[str]:
         """The labels of nodes that play a part."""
-        return {each.key for each in (*self.selector, *(one for term in self.terms or () for one in term))}
+        return {clause.key for clause in (*self.selector, *(clause for term in self.terms or () for clause in term))}
 
     def against(self, node: Traits) -> str | None:
-        """What keeps the pod off the node, even an empty one; None if nothing does."""
-        if not all(each.holds(node.label(each.key)) for each in self.selector):
+        """The reason that keeps the pod off the node, even an empty one; None without any."""
+        if not all(clause.holds(node.label(clause.key)) for clause in self.selector):
             return "its nodeSelector"
         if self.terms is not None and not any(
-            term and all(each.holds(node.label(each.key)) for each in term) for term in self.terms
+            term and all(clause.holds(node.label(clause.key)) for clause in term) for term in self.terms
         ):
             return "its required nodeAffinity"
         for taint in node.taints:
-            if not any(each.tolerates(taint) for each in self.tolerations):
+            if not any(toleration.tolerates(taint) for toleration in self.tolerations):
                 return "that they are unschedulable" if taint.key == UNSCHEDULABLE else f"their taint {taint.key}"
-        if any(port.conflicts(other) for port in self.ports for other in node.ports):
+        if any(port.conflicts(used) for port in self.ports for used in node.ports):
             return "a host port that pods of the node take"
         return None
 
 
 class Traits(NamedTuple):
-    """What of a node the rules of pods look at."""
+    """The properties of a node that the rules of pods look at."""
 
     name: str
     labels: tuple[tuple[str, str], ...] = ()
@@ -125,13 +125,13 @@ class Traits(NamedTuple):
         return tuple(taint for taint in self.taints if not taint.key.startswith(OF_CONDITIONS))
 
     def renamed(self, name: str) -> Traits:
-        """Those of a new node."""
+        """The properties of a new node."""
         labels = tuple((key, name if key == "kubernetes.io/hostname" else value) for key, value in self.labels)
         return Traits(name, labels, self.lasting(), self.ports)
 
     def seen_by(self, keys: set[str]) -> Traits:
         """The same for rules that look at these labels only."""
-        labels = tuple(each for each in self.labels if each[0] in keys)
+        labels = tuple(label for label in self.labels if label[0] in keys)
         return Traits(self.name if NAME in keys else "", labels, self.taints, self.ports)
 
 
@@ -144,9 +144,9 @@ def groups_of(values: Iterable[Any]) -> tuple[list[Any], NDArray[np.int64]]:
 
 def admitted(rules: Sequence[Rules], nodes: Sequence[Traits]) -> Bools:
     """(rules, L) on which nodes pods with each of the rules may go."""
-    keys = {key for each in rules for key in each.labels}
+    keys = {key for rule in rules for key in rule.labels}
     kinds, of_node = groups_of(node.seen_by(keys) for node in nodes)
-    allowed = np.array([[each.against(kind) is None for kind in kinds] for each in rules], np.bool_)
+    allowed = np.array([[rule.against(kind) is None for kind in kinds] for rule in rules], np.bool_)
     return allowed.reshape(len(rules), len(kinds))[:, of_node]
 
 
@@ -157,12 +157,12 @@ def rules_of(spec: dict[str, Any]) -> tuple[Rules, list[str]]:
         raise InputError("nodeSelector: an object of texts is expected")
     unknown: list[str] = []
     tolerations = set()
-    for each in objects(spec, "tolerations"):
-        operator = each.get("operator") or "Equal"
+    for toleration in objects(spec, "tolerations"):
+        operator = toleration.get("operator") or "Equal"
         if operator not in ("Equal", "Exists"):
             unknown.append("toleration")
             operator = "Exists"
-        texts = [each.get(key) or "" for key in ("key", "value", "effect")]
+        texts = [toleration.get(key) or "" for key in ("key", "value", "effect")]
         if not all(isinstance(text, str) for text in texts):
             raise InputError("tolerations: key, value and effect are texts")
         tolerations.add(Toleration(texts[0], operator, texts[1], texts[2]))
@@ -180,8 +180,8 @@ def rules_of(spec: dict[str, Any]) -> tuple[Rules, list[str]]:
 def taints_of(spec: dict[str, Any]) -> tuple[Taint, ...]:
     """The taints of a node's spec that keep pods off. Raises InputError."""
     taints = set()
-    for each in objects(spec, "taints"):
-        texts = [each.get(key) or "" for key in ("key", "value", "effect")]
+    for taint in objects(spec, "taints"):
+        texts = [taint.get(key) or "" for key in ("key", "value", "effect")]
         if not all(isinstance(text, str) for text in texts):
             raise InputError("taints: key, value and effect are texts")
         taints.add(Taint(*texts))
@@ -193,27 +193,27 @@ def taints_of(spec: dict[str, Any]) -> tuple[Taint, ...]:
 def _term(term: dict[str, Any], unknown: list[str]) -> tuple[Expression, ...]:
     expressions = []
     for field in ("matchExpressions", "matchFields"):
-        for each in objects(term, field):
-            values = each.get("values") or []
-            if not isinstance(each.get("key"), str) or not isinstance(values, list):
+        for requirement in objects(term, field):
+            values = requirement.get("values") or []
+            if not isinstance(requirement.get("key"), str) or not isinstance(values, list):
                 raise InputError(f"nodeAffinity: {field}: a key, an operator and a list of values are expected")
-            key = each["key"]
-            if each.get("operator") not in OPERATORS or (field == "matchFields" and key != NAME):
+            key = requirement["key"]
+            if requirement.get("operator") not in OPERATORS or (field == "matchFields" and key != NAME):
                 unknown.append("nodeAffinity")
-            expressions.append(Expression(key, str(each.get("operator")), tuple(sorted(map(str, values)))))
+            expressions.append(Expression(key, str(requirement.get("operator")), tuple(sorted(map(str, values)))))
     return tuple(expressions)
 
 
 def _ports(spec: dict[str, Any]) -> tuple[Port, ...]:
     """The host ports of containers and sidecars. On the host's network every container port is one, as the API server sets."""
     ports = set()
-    sidecars = [each for each in objects(spec, "initContainers") if each.get("restartPolicy") == "Always"]
+    sidecars = [container for container in objects(spec, "initContainers") if container.get("restartPolicy") == "Always"]
     for container in [*objects(spec, "containers"), *sidecars]:
-        for each in objects(container, "ports"):
-            number = each.get("hostPort") or (each.get("containerPort") if spec.get("hostNetwork") is True else 0)
+        for port in objects(container, "ports"):
+            number = port.get("hostPort") or (port.get("containerPort") if spec.get("hostNetwork") is True else 0)
             if not isinstance(number, int):
                 raise InputError(f"containers, ports: hostPort {number!r} is no number")
-            address = each.get("hostIP") or ""
+            address = port.get("hostIP") or ""
             if number > 0:
-                ports.add(Port(number, str(each.get("protocol") or "TCP"), "" if address in EVERY_ADDRESS else str(address)))
+                ports.add(Port(number, str(port.get("protocol") or "TCP"), "" if address in EVERY_ADDRESS else str(address)))
     return tuple(sorted(ports))

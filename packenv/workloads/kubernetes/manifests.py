@@ -56,46 +56,46 @@ class Template(NamedTuple):
 
 
 class Submitted(NamedTuple):
-    """What is to be submitted."""
+    """Pods to submit, as templates."""
 
     templates: tuple[Template, ...]
     classes: dict[str, PriorityClass]
     usual: PriorityClass  # of pods without a class
     notes: tuple[str, ...]
 
-    def pods(self, source: str, there: Sequence[Pod], now: float) -> list[Pod]:
+    def pods(self, source: str, present: Sequence[Pod], now: float) -> list[Pod]:
         """The pods as they would join those of a dump. Raises InputError for a name that is taken, and an unknown class."""
-        taken = {pod.name for pod in there}
-        known = {pod.priority_class: PriorityClass(pod.priority, pod.preempts) for pod in there if pod.priority_class}
-        known |= {name: PriorityClass(value, True) for name, value in SYSTEM.items()} | self.classes
+        used_names = {pod.name for pod in present}
+        classes = {pod.priority_class: PriorityClass(pod.priority, pod.preempts) for pod in present if pod.priority_class}
+        classes |= {name: PriorityClass(value, True) for name, value in SYSTEM.items()} | self.classes
         pods: list[Pod] = []
-        for each in self.templates:
-            if any(each.has(pod) for pod in there):
-                raise InputError(f"{each.where}: {source} has its pods already: give new ones another name")
-            pod = each.pod
-            if not each.explicit and pod.priority_class and pod.priority_class not in known:
+        for template in self.templates:
+            if any(template.has(pod) for pod in present):
+                raise InputError(f"{template.where}: {source} has its pods already: give new ones another name")
+            pod = template.pod
+            if not template.explicit and pod.priority_class and pod.priority_class not in classes:
                 why = f"priorityClassName {shown(pod.priority_class)}: no pod of {source} has it"
-                raise InputError(f"{each.where}: {why}: give its PriorityClass in a manifest too, or a priority")
-            if not each.explicit:
-                its_class = known[pod.priority_class] if pod.priority_class else self.usual
+                raise InputError(f"{template.where}: {why}: give its PriorityClass in a manifest too, or a priority")
+            if not template.explicit:
+                its_class = classes[pod.priority_class] if pod.priority_class else self.usual
                 pod = pod._replace(priority=its_class.value, preempts=pod.preempts and its_class.preempts)
-            deadline = None if each.longest is None else now + each.longest
-            for name in each.names:
-                if name in taken:
-                    raise InputError(f"{each.where}: there is a pod {name} already")
-                taken.add(name)
+            deadline = None if template.longest is None else now + template.longest
+            for name in template.names:
+                if name in used_names:
+                    raise InputError(f"{template.where}: there is a pod {name} already")
+                used_names.add(name)
                 order = now + len(pods) / 1000  # s: one after the other
                 pods.append(pod._replace(name=name, created=order, deadline=deadline, submitted=True))
         return pods
 
 
 def read_manifests(paths: Sequence[str | Path]) -> Submitted:
-    """What the manifests of these files name. Raises InputError, naming file, object and field."""
+    """The pods and priority classes in the manifests of these files. Raises InputError, naming file, object and field."""
     templates: list[Template] = []
     classes: dict[str, PriorityClass] = {}
     usual, notes = PriorityClass(0, True), []
     for path in paths:
-        others: list[str] = []
+        skipped: list[str] = []
         before = len(templates)
         for number, item in enumerate(_items(Path(path)), 1):
             where = f"{path}: object {number}"
@@ -114,17 +114,17 @@ def read_manifests(paths: Sequence[str | Path]) -> Submitted:
                 elif kind in TEMPLATES:
                     templates.append(_template(item, kind, name, where))
                 else:
-                    others.append(kind)
+                    skipped.append(kind)
             except InputError as problem:
                 raise InputError(f"{where}: {problem}") from None
-        left_out = ", ".join(dict.fromkeys(others))
+        left_out = ", ".join(dict.fromkeys(skipped))
         if len(templates) == before and not classes:
-            named = f"it has {left_out}" if others else "it is empty"
+            named = f"it has {left_out}" if skipped else "it is empty"
             raise InputError(f"{path}: names nothing that is scheduled: {named}; those are {', '.join(TEMPLATES)}")
-        notes += [f"{path}: left out: {left_out}"] if others else []
+        notes += [f"{path}: left out: {left_out}"] if skipped else []
     if not templates:
         raise InputError(f"{', '.join(map(str, paths))}: names nothing that is scheduled; that is {', '.join(TEMPLATES)}")
-    if (count := sum(each.size for each in templates)) > MOST_PODS:
+    if (count := sum(template.size for template in templates)) > MOST_PODS:
         raise InputError(f"{count:,} pods, more than {MOST_PODS:,}, are too many to submit")
     return Submitted(tuple(templates), classes, usual, tuple(notes))
 
@@ -216,5 +216,5 @@ def _loader() -> Any:
 
     times = "tag:yaml.org,2002:timestamp"
     resolvers = yaml.SafeLoader.yaml_implicit_resolvers.items()
-    kept = {first: [each for each in known if each[0] != times] for first, known in resolvers}
-    return type("Loader", (yaml.SafeLoader,), {"yaml_implicit_resolvers": kept})
+    without_times = {first: [pair for pair in pairs if pair[0] != times] for first, pairs in resolvers}
+    return type("Loader", (yaml.SafeLoader,), {"yaml_implicit_resolvers": without_times})

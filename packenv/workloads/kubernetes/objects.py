@@ -29,12 +29,12 @@ BOUND_VOLUMES = {
 
 
 class Node(NamedTuple):
-    """What is taken of a node."""
+    """The properties of a node that are read."""
 
     offers: Amounts
     problem: str | None  # why no pod can be started on it, or None
     traits: Traits
-    seen: float  # the latest time that it mentions, seconds
+    latest: float  # the latest time that it mentions, seconds
 
     @property
     def name(self) -> str:
@@ -42,7 +42,7 @@ class Node(NamedTuple):
 
 
 class Pod(NamedTuple):
-    """What is taken of a pod. Times in seconds since 1970, lengths of time in seconds."""
+    """The properties of a pod that are read. Times in seconds since 1970, lengths of time in seconds."""
 
     name: str  # namespace/name
     owner: str  # namespace/name of its controller; empty if it has none
@@ -124,15 +124,15 @@ def _node(item: dict[str, Any], name: str) -> Node:
     labels = object_of(item["metadata"], "labels")
     offers = amounts(status.get("allocatable", status.get("capacity")), "status, allocatable")
     conditions = objects(status, "conditions")
-    ready = next((each.get("status") for each in conditions if each.get("type") == "Ready"), "True")
-    times = [_time(each, key) for each in conditions for key in ("lastHeartbeatTime", "lastTransitionTime")]
+    ready = next((condition.get("status") for condition in conditions if condition.get("type") == "Ready"), "True")
+    times = [_time(condition, key) for condition in conditions for key in ("lastHeartbeatTime", "lastTransitionTime")]
     times.append(_time(item["metadata"], "creationTimestamp"))
     traits = Traits(name, tuple(sorted((key, str(value)) for key, value in labels.items())), taints_of(spec))
     return Node(offers, None if ready == "True" else "not ready", traits, max(time or 0.0 for time in times))
 
 
 def pod_of(item: dict[str, Any], name: str, created: float | None = None) -> Pod:
-    """What is taken of a pod; `created`: when, if it does not say so. Raises InputError that says where in the pod."""
+    """A pod's properties; `created`: its time of creation if it does not say so. Raises InputError that says where in the pod."""
     metadata, spec, status = item["metadata"], object_of(item, "spec"), object_of(item, "status")
     node = spec.get("nodeName")
     if node is not None and not isinstance(node, str):
@@ -156,7 +156,7 @@ def pod_of(item: dict[str, Any], name: str, created: float | None = None) -> Pod
         endless=spec.get("restartPolicy", "Always") == "Always",
         rules=rules,
         unmodelled=(*unknown, *_unmodelled(spec)),
-        stays=any(each.get("kind") in OF_NODES for each in objects(metadata, "ownerReferences")),
+        stays=any(reference.get("kind") in OF_NODES for reference in objects(metadata, "ownerReferences")),
         deleted=_time(metadata, "deletionTimestamp"),
         longest=whole_of(spec, "activeDeadlineSeconds"),
         priority=int(whole_of(spec, "priority") or 0),
@@ -186,7 +186,7 @@ def whole_of(spec: dict[str, Any], key: str) -> float | None:
 
 def _owner(metadata: dict[str, Any], namespace: str) -> str:
     """The controller among the objects that own it."""
-    names = [each.get("name") for each in objects(metadata, "ownerReferences") if each.get("controller") is True]
+    names = [reference.get("name") for reference in objects(metadata, "ownerReferences") if reference.get("controller") is True]
     return f"{namespace}/{names[0]}" if names and isinstance(names[0], str) else ""
 
 
@@ -196,9 +196,9 @@ def _unmodelled(spec: dict[str, Any]) -> list[str]:
     between = affinity if isinstance(affinity, dict) else {}
     terms = {kind: between.get(kind) for kind in ("podAffinity", "podAntiAffinity")}
     required = "requiredDuringSchedulingIgnoredDuringExecution"
-    kinds = [kind for kind, each in terms.items() if isinstance(each, dict) and each.get(required)]
+    kinds = [kind for kind, term in terms.items() if isinstance(term, dict) and term.get(required)]
     spreads = objects(spec, "topologySpreadConstraints")
-    kinds += ["topologySpreadConstraints"] if any(each.get("whenUnsatisfiable") != "ScheduleAnyway" for each in spreads) else []
+    kinds += ["topologySpreadConstraints"] if any(rule.get("whenUnsatisfiable") != "ScheduleAnyway" for rule in spreads) else []
     kinds += ["volumes"] if any(BOUND_VOLUMES & {*volume} for volume in objects(spec, "volumes")) else []
     kinds += [key for key in ("resourceClaims", "runtimeClassName") if spec.get(key)]
     return kinds + (["schedulerName"] if spec.get("schedulerName", SCHEDULER) != SCHEDULER else [])

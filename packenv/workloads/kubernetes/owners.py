@@ -23,18 +23,18 @@ LENT = 0.5
 """Durations of all owners together that count with those of each: even one that is well known has a pod that lasts otherwise."""
 
 FEW = 5
-"""An owner with so many pods, or more, takes the durations of one of which as many are known."""
+"""An owner with this many pods or more takes the durations of an owner of which as many are known."""
 
 
 @dataclass(frozen=True, eq=False)
 class OwnerTimes:
-    """What each owner's durations are, in slots; and to which group, pods of one owner, each pod of a cluster belongs."""
+    """The durations of each owner, in slots, and the group of each pod of a cluster: pods of one owner."""
 
     values: tuple[Floats, ...]  # of each known owner, ascending
     waiting: Ints  # (n,) group of each waiting pod; -1: it does not end
     running: Ints  # (m,) group of each running pod; -1: it does not end
     age: Floats  # (m,)
-    known: tuple[int | None, ...]  # of each group, the number of the known owner, if there is one
+    owner: tuple[int | None, ...]  # of each group, the number of the known owner, if there is one
     keys: tuple[int, ...]  # of each group, a number of its own, whatever other pods there are
 
     @cached_property
@@ -44,11 +44,11 @@ class OwnerTimes:
 
     @cached_property
     def chances(self) -> list[Floats]:
-        """Of each group, (owners,) the sums of the chances to have the durations of each known owner."""
-        return [np.cumsum(self._chance(group, owner)) for group, owner in enumerate(self.known)]
+        """For each group, the cumulative chances (owners,) to have the durations of each known owner."""
+        return [np.cumsum(self._chance(group, owner)) for group, owner in enumerate(self.owner)]
 
     def owners(self, seed: int) -> list[int]:
-        """Of each group the owner whose durations it has in the run with this seed."""
+        """For each group, the owner whose durations it has in the run with this seed."""
         uniform = [random_of(seed, LAWS, key).random() for key in self.keys]
         return [int(np.searchsorted(sums, u * sums[-1], "right")) for sums, u in zip(self.chances, uniform, strict=True)]
 
@@ -68,9 +68,9 @@ class OwnerTimes:
     def _drawn(self, group: Ints, age: Floats, uniform: Floats, values: Sequence[Floats]) -> Ints:
         """(n,) what remains, by the durations of each group."""
         left = np.ones(len(group))
-        for one in np.unique(group[group >= 0]):
-            rows = np.flatnonzero(group == one)
-            left[rows] = left_over(values[one], self.every, age[rows], uniform[rows])
+        for number in np.unique(group[group >= 0]):
+            rows = np.flatnonzero(group == number)
+            left[rows] = left_over(values[number], self.every, age[rows], uniform[rows])
         return np.maximum(np.ceil(np.round(left, 6)), 1).astype(np.int64)
 
     def _chance(self, group: int, owner: int | None) -> Floats:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 LEAST_CANDIDATES = 100
-"""Nodes that the scheduler looks at before it preempts: so many or a tenth, which is more; with it the first in the file."""
+"""Nodes that the scheduler looks at before it preempts: this many or a tenth, whichever is more; here the first in the file."""
 SMALLEST = 2**31
 """Added to each priority before they are summed, so that fewer victims count first."""
 
@@ -52,7 +52,7 @@ def first_cycle(cluster: Cluster, lowest: int | None = None) -> list[Begun]:
 
 
 Victims = tuple[int, int, int, float, int, tuple[int, ...]]
-"""What nodes are compared by, the node, and the pods."""
+"""Four numbers that nodes are compared by, the node, and the pods."""
 
 
 class _Nodes:
@@ -65,16 +65,16 @@ class _Nodes:
         self.held = to_units(cluster.running_demand)
         self.free = to_units(cluster.capacity)
         self.node = cluster.node.copy()
-        self.known: dict[tuple[tuple[object, ...], int], tuple[int, Victims | None]] = {}
+        self.cache: dict[tuple[tuple[object, ...], int], tuple[int, Victims | None]] = {}
         self.changes = [0] * len(cluster.nodes)
         self.lower: dict[int, Ints] = {}  # of each priority, (L, D) what pods below it hold
-        here = cluster.node >= 0
-        np.subtract.at(self.free, cluster.node[here], self.held[here])
+        placed = cluster.node >= 0
+        np.subtract.at(self.free, cluster.node[placed], self.held[placed])
         rules, self.rule = groups_of(pod.rules for pod in cluster.waiting)
         self.allowed = admitted(rules, cluster.traits)
         self.ports = [set[object]() for _ in cluster.nodes]
         self.on_node: list[list[int]] = [[] for _ in cluster.nodes]
-        for n in np.flatnonzero(here).tolist():
+        for n in np.flatnonzero(placed).tolist():
             self.ports[cluster.node[n]].update(cluster.running[n].rules.ports)
             self.on_node[cluster.node[n]].append(n)
 
@@ -88,8 +88,8 @@ class _Nodes:
                 if pod.priority > lowest:
                     begun.append(Begun(n, node, (), 0.0))
             elif pod.preempts and alike not in hopeless:
-                known = (self._known(n, node, alike) for node in self._candidates(n))
-                best = min((each for each in known if each), default=None)
+                choices = (self._cached_victims(n, node, alike) for node in self._candidates(n))
+                best = min((choice for choice in choices if choice), default=None)
                 if best is None:
                     hopeless.add(alike)
                     continue
@@ -101,8 +101,8 @@ class _Nodes:
 
     def _where_it_fits(self, n: int) -> int | None:
         """The node that is left with the least of its capacity."""
-        wanted = self.demand[n]
-        fits = self.allowed[self.rule[n]] & ((wanted <= self.free) | (wanted == 0)).all(axis=1)
+        demand = self.demand[n]
+        fits = self.allowed[self.rule[n]] & ((demand <= self.free) | (demand == 0)).all(axis=1)
         nodes = np.flatnonzero(fits)
         if self.cluster.waiting[n].rules.ports:
             nodes = np.array([node for node in nodes.tolist() if not self._port_taken(n, node)], np.int64)
@@ -114,8 +114,8 @@ class _Nodes:
         ports = self.cluster.waiting[n].rules.ports
         if not ports:
             return False
-        left = self.ports[node] - {port for v in without for port in self.cluster.running[v].rules.ports}
-        return any(port.conflicts(other) for port in ports for other in left)  # type: ignore[arg-type]
+        occupied = self.ports[node] - {port for v in without for port in self.cluster.running[v].rules.ports}
+        return any(port.conflicts(used) for port in ports for used in occupied)  # type: ignore[arg-type]
 
     def _candidates(self, n: int) -> list[int]:
         """The first nodes on which the pod would fit without the pods of lower priority, as many as the scheduler looks at."""
@@ -124,29 +124,29 @@ class _Nodes:
             rows = np.flatnonzero(np.array(lower, np.bool_) & (self.node >= 0))
             self.lower[priority] = np.zeros_like(self.free)
             np.add.at(self.lower[priority], self.node[rows], self.held[rows])
-        amount, wanted = self.lower[priority], self.demand[n]
-        room = ((wanted <= self.free + amount) | (wanted == 0)).all(axis=1)
+        amount, demand = self.lower[priority], self.demand[n]
+        room = ((demand <= self.free + amount) | (demand == 0)).all(axis=1)
         nodes = np.flatnonzero(self.allowed[self.rule[n]] & room)
         return [int(node) for node in nodes[: max(LEAST_CANDIDATES, len(self.on_node) // 10)]]
 
-    def _known(self, n: int, node: int, alike: tuple[object, ...]) -> Victims | None:
+    def _cached_victims(self, n: int, node: int, alike: tuple[object, ...]) -> Victims | None:
         """The victims, looked for once for all pods that are alike, as long as the node does not change."""
-        change, victims = self.known.get((alike, node), (-1, None))
+        change, victims = self.cache.get((alike, node), (-1, None))
         if change != self.changes[node]:
             victims = self._victims(n, node)
-            self.known[alike, node] = self.changes[node], victims
+            self.cache[alike, node] = self.changes[node], victims
         return victims
 
     def _victims(self, n: int, node: int) -> Victims | None:
-        """Who would have to go, after what nodes are compared by; None if the pod does not fit even then."""
+        """The pods that would have to go, after the numbers that nodes are compared by; None if even that is too little."""
         running, priority = self.cluster.running, self.cluster.waiting[n].priority
         lower = [v for v in self.on_node[node] if running[v].priority < priority and running[v].deleted is None]
         if not lower:
             return None
-        free, wanted = self.free[node] + self.held[lower].sum(axis=0), self.demand[n]
+        free, demand = self.free[node] + self.held[lower].sum(axis=0), self.demand[n]
 
         def fits(without: tuple[int, ...]) -> bool:
-            return bool(((wanted <= free) | (wanted == 0)).all()) and not self._port_taken(n, node, without)
+            return bool(((demand <= free) | (demand == 0)).all()) and not self._port_taken(n, node, without)
 
         if not fits(tuple(lower)):
             return None

@@ -4,19 +4,25 @@ For each resource the larger of two: what its containers and sidecars (init cont
 the most that one of its init containers asks beside the sidecars started before it; a request for the pod as a whole stands in
 place of both; the overhead is added. A container that names a limit and no request asks for its limit.
 Source: kubernetes.io/docs/concepts/workloads/pods/init-containers and .../sidecar-containers, "Resource sharing";
-.../tasks/configure-pod-container/resize-container-resources.
+.../tasks/configure-pod-container/resize-container-resources. Amounts such as 500m, 1.5, 128Mi, 2e3 are read as
+.../docs/reference/kubernetes-api/common-definitions/quantity says.
 """
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from packenv.errors import InputError
-from packenv.workloads.kubernetes.quantities import quantity
+from packenv.inputs.numbers import shown
 
 Amounts = dict[str, Fraction]
+FORM = re.compile(r"([0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE]([+-]?[0-9]{1,2})|([KMGTPE]i|[numkMGTPE]?))", re.ASCII)
+DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+BINARY = {f"{letter}i": 10 * (n + 1) for n, letter in enumerate("KMGTPE")}
 
 
 def requests_of(spec: dict[str, Any], status: dict[str, Any] | None = None) -> Amounts:
@@ -26,10 +32,10 @@ def requests_of(spec: dict[str, Any], status: dict[str, Any] | None = None) -> A
 
     def counted(container: dict[str, Any], where: str) -> Amounts:
         spoken = _spec_requests(container.get("resources"), where)
-        there = held.get(str(container.get("name")))
-        if there is None:
+        granted = held.get(str(container.get("name")))
+        if granted is None:
             return spoken
-        return spoken | there if infeasible else _larger(spoken, there)
+        return spoken | granted if infeasible else _larger(spoken, granted)
 
     running: Amounts = {}
     starting: Amounts = defaultdict(Fraction)
@@ -55,23 +61,23 @@ def requests_of(spec: dict[str, Any], status: dict[str, Any] | None = None) -> A
 
 
 def held_of(status: dict[str, Any]) -> dict[str, Amounts]:
-    """What each container has been given, by its name: the larger of what is allocated and of what it runs with."""
+    """The amounts that each container has been given, by its name: the larger of what is allocated and of what it runs with."""
     held = {}
     for field in ("containerStatuses", "initContainerStatuses"):
-        for each in objects(status, field):
-            resources = each.get("resources")
+        for container in objects(status, field):
+            resources = container.get("resources")
             runs = amounts(resources.get("requests") if isinstance(resources, dict) else None, f"{field}, resources, requests")
-            both = _larger(runs, amounts(each.get("allocatedResources"), f"{field}, allocatedResources"))
+            both = _larger(runs, amounts(container.get("allocatedResources"), f"{field}, allocatedResources"))
             if both:
-                held[str(each.get("name"))] = both
+                held[str(container.get("name"))] = both
     return held
 
 
 def _is_infeasible(status: dict[str, Any]) -> bool:
     """Whether a resize of the pod can never be done: then what it has been given counts."""
-    pending = [each for each in objects(status, "conditions") if each.get("type") == "PodResizePending"]
+    pending = [condition for condition in objects(status, "conditions") if condition.get("type") == "PodResizePending"]
     return status.get("resize") == "Infeasible" or any(
-        each.get("reason") == "Infeasible" and each.get("status", "True") == "True" for each in pending
+        condition.get("reason") == "Infeasible" and condition.get("status", "True") == "True" for condition in pending
     )
 
 
@@ -110,3 +116,21 @@ def _spec_requests(resources: Any, where: str) -> Amounts:
     if not isinstance(resources, dict):
         raise InputError(f"{where}: resources are no object")
     return amounts(resources.get("limits"), f"{where}, limits") | amounts(resources.get("requests"), f"{where}, requests")
+
+
+def quantity(value: Any) -> Fraction:
+    """The amount that a text or a number of JSON stands for, exactly. Raises InputError, which does not say where it stands."""
+    if not isinstance(value, (str, int, float)) or isinstance(value, bool):
+        raise InputError(f"{shown(str(value))} is no quantity such as 500m or 2Gi")
+    return _amount(str(value))
+
+
+@lru_cache(10_000)  # a large dump has few different ones: reading it takes half the time
+def _amount(text: str) -> Fraction:
+    match = FORM.fullmatch(text)
+    if match is None:
+        raise InputError(f"{shown(text)} is no quantity such as 500m or 2Gi")
+    number, exponent, suffix = match.groups()
+    if exponent is not None:
+        return Fraction(number) * Fraction(10) ** int(exponent)
+    return Fraction(number) * (2 ** BINARY[suffix] if suffix in BINARY else Fraction(10) ** DECIMAL[suffix])

@@ -27,21 +27,21 @@ def as_resources(
     allowed, kind = np.unique(admitted(rules, traits), axis=0, return_inverse=True)
     names: list[str] = []
     nodes: list[Floats] = []
-    wanted: list[Floats] = []
-    taken: list[Floats] = []
-    for n, each in enumerate(allowed):
-        if each.all():
+    queued: list[Floats] = []
+    in_service: list[Floats] = []
+    for n, mask in enumerate(allowed):
+        if mask.all():
             continue
-        names.append(f"one of {counted(int(each.sum()), 'node')}")
-        nodes.append(each.astype(np.float64))
-        wanted.append((kind.reshape(-1)[rule] == n) / UNIT)
-        taken.append(np.zeros(len(running)))
+        names.append(f"one of {counted(int(mask.sum()), 'node')}")
+        nodes.append(mask.astype(np.float64))
+        queued.append((kind.reshape(-1)[rule] == n) / UNIT)
+        in_service.append(np.zeros(len(running)))
     users: dict[tuple[int, str], list[tuple[bool, int, Port]]] = {}
     for waits, pods in ((True, queue), (False, running)):
         for n, pod in enumerate(pods):
             for port in pod.rules.ports if pod is not None else ():
                 users.setdefault((port.number, port.protocol), []).append((waits, n, port))
-    known: set[bytes] = set()
+    distinct: set[bytes] = set()
     for takers in users.values():
         if len(takers) < 2 or not any(waits for waits, _, _ in takers):
             continue
@@ -50,14 +50,14 @@ def as_resources(
             columns = np.zeros(len(queue)), np.zeros(len(running))
             for waits, n in held:
                 columns[0 if waits else 1][n] = 1.0
-            if (key := np.concatenate(columns).tobytes()) not in known and len(held) > 1:
-                known.add(key)
+            if (key := np.concatenate(columns).tobytes()) not in distinct and len(held) > 1:
+                distinct.add(key)
                 names.append(f"host port {takers[0][2]}")
                 nodes.append(np.ones(len(traits)))
-                wanted.append(columns[0])
-                taken.append(columns[1])
+                queued.append(columns[0])
+                in_service.append(columns[1])
 
     def table(columns: list[Floats], size: int) -> Floats:
         return np.ascontiguousarray(np.array(columns, np.float64).reshape(len(columns), size).T)
 
-    return names, table(nodes, len(traits)), table(wanted, len(queue)), table(taken, len(running))
+    return names, table(nodes, len(traits)), table(queued, len(queue)), table(in_service, len(running))

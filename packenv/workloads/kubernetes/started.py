@@ -41,13 +41,13 @@ def no_pods() -> Bools:
 
 
 class Held:
-    """What pods hold of nodes (L, D), in units: `demand` (n, D), and the node of each (n,), -1: none."""
+    """The amounts that pods hold on nodes (L, D), in units: `demand` (n, D), and the node of each (n,), -1: none."""
 
     def __init__(self, demand: Ints, server: Ints, capacity: Ints) -> None:
         self.over = -capacity
         if len(capacity):
-            here = server >= 0
-            np.add.at(self.over, server[here], demand[here])
+            placed = server >= 0
+            np.add.at(self.over, server[placed], demand[placed])
         overfull = np.flatnonzero((self.over > 0).any(axis=1))
         self.demand, self.server = demand, server
         self.full = np.flatnonzero(np.isin(server, overfull))  # pods of overfull nodes
@@ -81,7 +81,7 @@ class Started:
     server: Ints  # (m,) -1: its node is taken away
     age: Floats  # (m,) slots in service so far
     services: tuple[Law, ...] | OwnerTimes
-    """Of pods that end, in slots: each seed has one of the laws; none: no pod ends."""
+    """Laws of the service of pods that end, in slots: each seed has one of them; without any no pod ends."""
     again: tuple[int, ...] = ()  # of the running pods, by number: they start again, behind those that wait
     again_demand: Floats = field(default_factory=no_amounts)  # (again and evicted, D) as new pods
     names: tuple[str, ...] = ()  # of the waiting pods, and of those that start again
@@ -108,7 +108,7 @@ class Started:
         A pod that starts again is in service for what it has been already, and for what remained.
         """
         again = np.array([*self.again, *self.evicted], np.int64)
-        whole = np.minimum(np.ceil(self.age[again]).astype(np.int64) + self.remaining(seed, known=False)[again], ENDLESS)
+        whole = np.minimum(np.ceil(self.age[again]).astype(np.int64) + self.remaining(seed, limited=False)[again], ENDLESS)
         whole = np.minimum(whole, self.again_latest) if len(self.again_latest) else whole
         waits = self.queued
         demand = np.concatenate([self.demand[waits], self.again_demand]) if len(again) else self.demand[waits]
@@ -150,10 +150,10 @@ class Started:
     def _running_units(self) -> Ints:
         return to_units(self.running_demand)
 
-    def remaining(self, seed: int, known: bool = True) -> Ints:
-        """(m,) slots that remain of each running pod's service. `known`: not longer than until its latest end."""
+    def remaining(self, seed: int, limited: bool = True) -> Ints:
+        """(m,) slots that remain of each running pod's service. `limited`: not longer than until its latest end."""
         slots = self._slots(seed, RUNNING, np.arange(len(self.age)), self.age, self.running_endless)
-        return np.minimum(slots, self.running_latest) if known and len(self.running_latest) else slots
+        return np.minimum(slots, self.running_latest) if limited and len(self.running_latest) else slots
 
     def slots(self, seed: int) -> Ints:
         """(n,) slots that each waiting pod will be in service."""
@@ -174,7 +174,7 @@ class Started:
 
     @cached_property
     def drawn(self) -> dict[tuple[int, int], Ints]:
-        """What `_slots` drew last: one run asks for it several times."""
+        """The last draw of `_slots`: one run asks for it several times."""
         return {}
 
     def _slots(self, seed: int, stream: int, row: Ints, age: Floats, endless: Bools) -> Ints:
@@ -194,7 +194,7 @@ class Started:
             if stream == RUNNING:
                 slots = self.services.remaining(owners, uniform)
             else:
-                slots = self.services.slots(owners, uniform, self.remaining(seed, known=False))
+                slots = self.services.slots(owners, uniform, self.remaining(seed, limited=False))
         else:
             law = self.services[random_of(seed, LAWS).integers(len(self.services))]
             slots = np.full(len(age), ENDLESS)
@@ -224,13 +224,13 @@ def remaining(law: Law, age: Floats, uniform: Floats) -> Ints:
     The inverse of the distribution function at `uniform` (n,) in [0, 1). Where no service lasts so long, 1 slot remains.
     """
     below = law.cdf(age)
-    wanted = below + (1 - below) * uniform
+    target = below + (1 - below) * uniform
     low, high = age.copy(), np.maximum(2 * age, 1.0)
-    while (short := (law.cdf(high) < wanted) & (high < ENDLESS)).any():
+    while (short := (law.cdf(high) < target) & (high < ENDLESS)).any():
         low, high = np.where(short, high, low), np.where(short, 2 * high, high)
     for _ in range(STEPS):
         middle = (low + high) / 2
-        enough = law.cdf(middle) >= wanted
+        enough = law.cdf(middle) >= target
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
     last = np.ceil(np.round(high - age, 6))  # a whole number of slots, if the law has only whole ones
     return np.where(below < 1, np.clip(last, 1, ENDLESS), 1).astype(np.int64)

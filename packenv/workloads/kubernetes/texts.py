@@ -12,8 +12,8 @@ UNITS = {"cpu": (1, "cores"), "memory": (2**30, "GiB"), "ephemeral-storage": (2*
 def some(names: Sequence[str]) -> str:
     """The first names, and how many more there are."""
     more = [f"{len(names) - MOST_NAMED:,} more"] if len(names) > MOST_NAMED else []
-    *others, last = [*names[:MOST_NAMED], *more]
-    return f"{', '.join(others)} and {last}" if others else last
+    *front, last = [*names[:MOST_NAMED], *more]
+    return f"{', '.join(front)} and {last}" if front else last
 
 
 def counted(n: int, what: str) -> str:

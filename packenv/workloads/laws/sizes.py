@@ -230,10 +230,10 @@ class Mixture(Law):
         return min(low for low, _ in ends), max(high for _, high in ends)
 
     def atoms(self) -> tuple[Floats, Floats] | None:
-        found = [(law.atoms(), weight) for law, weight in self._parts()]
+        parts = [(law.atoms(), weight) for law, weight in self._parts()]
         values: list[float] = []
         weights: list[float] = []
-        for part, weight in found:
+        for part, weight in parts:
             if part is None:
                 return None
             values.extend(part[0])

@@ -36,20 +36,20 @@ def replicas(random: np.random.Generator, blocks: int, servers: int, rack: int =
     racks = servers // rack if rack > 1 and copies == COPIES else 0  # an incomplete last rack gets first copies only
     if racks > 1:
         first = random.integers(0, servers, blocks)
-        own = np.minimum(first // rack, racks)
-        other = random.integers(0, racks - (own < racks), blocks)
-        other += (other >= own) & (own < racks)
+        first_rack = np.minimum(first // rack, racks)
+        second_rack = random.integers(0, racks - (first_rack < racks), blocks)
+        second_rack += (second_rack >= first_rack) & (first_rack < racks)
         second = random.integers(0, rack, blocks)
         third = (second + random.integers(1, rack, blocks)) % rack
-        return np.column_stack([first, other * rack + second, other * rack + third])
+        return np.column_stack([first, second_rack * rack + second, second_rack * rack + third])
     copies = min(copies, servers)
-    found = random.integers(0, servers, (blocks, 1))
+    holders = random.integers(0, servers, (blocks, 1))
     for n in range(1, copies):
         place = random.integers(0, servers - n, (blocks, 1))
-        for taken in np.sort(found, axis=1).T:  # the place-th server that is not taken yet
-            place += place >= taken[:, None]
-        found = np.hstack([found, place])
-    return found
+        for holder in np.sort(holders, axis=1).T:  # the place-th server that is not taken yet
+            place += place >= holder[:, None]
+        holders = np.hstack([holders, place])
+    return holders
 
 
 def lists(rows: Ints) -> Ragged:
@@ -125,15 +125,15 @@ class HeadOfLine:
         random = np.random.Generator(np.random.Philox(seed))
         slots = 1.5 * self.servers  # between jobs; enough servers become free in that time
         mean = self.servers / 2.0
-        own = self.jobs * self.tasks
+        tasks = self.jobs * self.tasks
         filler = int(1.3 * self.jobs * slots * self.servers / mean)
-        service = random.geometric(1 / mean, filler + own)
+        service = random.geometric(1 / mean, filler + tasks)
         arrival = np.append(np.zeros(filler), np.repeat(np.arange(1, self.jobs + 1) * slots, self.tasks))
-        homes = replicas(random, own, self.servers)
-        offsets = np.append(np.zeros(filler, np.int64), np.arange(own + 1) * homes.shape[1])
+        homes = replicas(random, tasks, self.servers)
+        offsets = np.append(np.zeros(filler, np.int64), np.arange(tasks + 1) * homes.shape[1])
         return Jobs.of(
             arrival,
-            np.ones(filler + own),
+            np.ones(filler + tasks),
             service,
             job=np.append(np.zeros(filler, np.int64), np.repeat(np.arange(1, self.jobs + 1), self.tasks)),
             home=Ragged(offsets, homes.ravel()),

@@ -94,7 +94,7 @@ def stage_parents(random: np.random.Generator, stages: int) -> list[list[int]]:
             if random.random() < SHARED:
                 waits = sorted({*waits, int(random.integers(stage))})
         parents.append(waits)
-        childless = [one for one in childless if one not in waits] + [stage]
+        childless = [earlier for earlier in childless if earlier not in waits] + [stage]
     return parents
 
 
@@ -122,10 +122,10 @@ def all_tasks_of(parents: list[list[list[int]]], tasks: Ints) -> Ragged:
     lists, stage = [], 0
     for of_job in parents:
         rows = [np.arange(end[stage + k] - tasks[stage + k], end[stage + k]) for k in range(len(of_job))]
-        lists += [np.concatenate([rows[one] for one in waits] or [end[:0]]) for waits in of_job]
+        lists += [np.concatenate([rows[parent] for parent in waits] or [end[:0]]) for waits in of_job]
         stage += len(of_job)
-    lengths = np.repeat([len(one) for one in lists], tasks)
-    values = [np.tile(one, count) for one, count in zip(lists, tasks, strict=True)]
+    lengths = np.repeat([len(predecessors) for predecessors in lists], tasks)
+    values = [np.tile(predecessors, count) for predecessors, count in zip(lists, tasks, strict=True)]
     return Ragged(np.append(0, np.cumsum(lengths)).astype(np.int64), np.concatenate(values).astype(np.int64))
 
 

@@ -37,7 +37,7 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "delay/hot-changing": partial(blocks.hot, factor=blocks.SWINGS),
     **SMALL,
 }
-"""By name, what makes the workload."""
+"""The maker of each workload, by name."""
 
 
 def names() -> list[str]:

@@ -209,43 +209,43 @@ def reading_table(path: Path) -> AbstractContextManager[None]:
 
 def headless(path: Path, types: dict[str, pa.DataType], skip: Sequence[str] = ()) -> Columns:
     """Read a CSV file without a header, whose columns are in the order of `types`, except those in `skip`. Raises InputError."""
-    wanted = [name for name in types if name not in skip]
+    columns = [name for name in types if name not in skip]
     with reading_table(path):
         try:
-            return Columns(path, _read_csv(path, list(types), wanted, {name: types[name] for name in wanted}, header=False))
+            return Columns(path, _read_csv(path, list(types), columns, {name: types[name] for name in columns}, header=False))
         except pa.ArrowInvalid:
-            text = Columns(path, _csv_text(path, list(types), wanted, header=False))
-            for name in (name for name in wanted if not pa.types.is_string(types[name])):
+            text = Columns(path, _csv_text(path, list(types), columns, header=False))
+            for name in (name for name in columns if not pa.types.is_string(types[name])):
                 text.whole(name, missing=0) if pa.types.is_integer(types[name]) else text.numbers(name, missing=0.0)
             raise
 
 
 def _table(path: Path, names: Sequence[str] | None) -> pa.Table:
-    found = names_of(path)
-    if not found:
+    present = names_of(path)
+    if not present:
         raise InputError(f"{path}: the file is empty")
-    twice = [name for name in found if found.count(name) > 1]
+    twice = [name for name in present if present.count(name) > 1]
     if twice:
         raise InputError(f"{path}: column {twice[0]} occurs more than once")
-    wanted = found if names is None else [name for name in found if name in names]
+    columns = present if names is None else [name for name in present if name in names]
     with reading_table(path):
-        return _read_parquet(path, wanted) if is_parquet(path) else _csv_text(path, found, wanted, header=True)
+        return _read_parquet(path, columns) if is_parquet(path) else _csv_text(path, present, columns, header=True)
 
 
-def _csv_text(path: Path, names: list[str], wanted: list[str], header: bool) -> pa.Table:
+def _csv_text(path: Path, names: list[str], columns: list[str], header: bool) -> pa.Table:
     """Read a CSV file with every cell as text, so that a bad cell can be shown with its row. Raises InputError."""
-    return _read_csv(path, names, wanted, dict.fromkeys(wanted, pa.string()), header)
+    return _read_csv(path, names, columns, dict.fromkeys(columns, pa.string()), header)
 
 
-def _read_parquet(path: Path, wanted: list[str]) -> pa.Table:
+def _read_parquet(path: Path, columns: list[str]) -> pa.Table:
     with pq.ParquetFile(path) as file:
-        Memory(path).take(PER_CELL * file.metadata.num_rows * len(wanted))
-        batches = file.iter_batches(columns=wanted, use_threads=False)
-        return pa.Table.from_batches(_counted(path, batches), _only(file.schema_arrow, wanted))
+        Memory(path).take(PER_CELL * file.metadata.num_rows * len(columns))
+        batches = file.iter_batches(columns=columns, use_threads=False)
+        return pa.Table.from_batches(_counted(path, batches), _only(file.schema_arrow, columns))
 
 
-def _only(schema: pa.Schema, wanted: list[str]) -> pa.Schema:
-    return pa.schema([field for field in schema if field.name in wanted])
+def _only(schema: pa.Schema, columns: list[str]) -> pa.Schema:
+    return pa.schema([field for field in schema if field.name in columns])
 
 
 def _counted(path: Path, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -256,7 +256,7 @@ def _counted(path: Path, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
         yield batch
 
 
-def _read_csv(path: Path, names: list[str], wanted: list[str], types: dict[str, pa.DataType], header: bool) -> pa.Table:
+def _read_csv(path: Path, names: list[str], columns: list[str], types: dict[str, pa.DataType], header: bool) -> pa.Table:
     broken: list[pc_csv.InvalidRow] = []
 
     def keep(row: pc_csv.InvalidRow) -> str:
@@ -266,7 +266,7 @@ def _read_csv(path: Path, names: list[str], wanted: list[str], types: dict[str, 
     encoding = encoding_of(path, "utf8")
     read = pc_csv.ReadOptions(use_threads=False, column_names=names, skip_rows=int(header), block_size=BLOCK, encoding=encoding)
     parse = pc_csv.ParseOptions(invalid_row_handler=keep)
-    convert = pc_csv.ConvertOptions(column_types=types, include_columns=wanted, null_values=[""], strings_can_be_null=False)
+    convert = pc_csv.ConvertOptions(column_types=types, include_columns=columns, null_values=[""], strings_can_be_null=False)
     with open_binary(path) as file, pc_csv.open_csv(file, read, parse, convert) as batches:
         table = pa.Table.from_batches(_counted(path, batches), batches.schema)
     if broken:

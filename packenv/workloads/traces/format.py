@@ -28,7 +28,7 @@ class TraceFormat(NamedTuple):
 
 
 def first_bytes(path: Path, count: int) -> bytes:
-    """At most so many bytes from the beginning of a file, UTF-16 as UTF-8; none if it cannot be read."""
+    """The first `count` bytes of a file, UTF-16 as UTF-8; none if it cannot be read."""
     try:
         with path.open("rb") as file:
             first = file.read(count)

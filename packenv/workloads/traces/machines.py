@@ -50,14 +50,14 @@ def initial_capacities(path: str | os.PathLike[str], resources: tuple[str, ...] 
     InputError if none is left, and for an unknown resource.
     """
     where = Path(path)
-    known, capacity = _known(where)
-    chosen = known if resources is None else resources
+    names, capacity = _known(where)
+    chosen = names if resources is None else resources
     for name in chosen:
-        if name not in known:
+        if name not in names:
             raise InputError(
-                f"{where}: {name} of the machines is not known, only {', '.join(known)}: choose resources among these"
+                f"{where}: {name} of the machines is not known, only {', '.join(names)}: choose resources among these"
             )
-    capacity = capacity[:, [known.index(name) for name in chosen]]
+    capacity = capacity[:, [names.index(name) for name in chosen]]
     return np.asarray(capacity[(capacity > 0).any(axis=1)], np.float64)
 
 
@@ -82,10 +82,10 @@ def _google(where: Path, names: list[str]) -> tuple[tuple[str, ...], NDArray[np.
     if not columns:
         raise InputError(f"{where}: no machine_events in this folder")
     time, machine, event, capacity = (np.concatenate(column) for column in zip(*columns, strict=True))
-    there = (time == 0) & (event == ADDED) & ~np.isnan(capacity).any(axis=1)
-    if not there.any():
+    initial = (time == 0) & (event == ADDED) & ~np.isnan(capacity).any(axis=1)
+    if not initial.any():
         raise InputError(f"{where}: no machine with a known capacity at time 0")
-    return GOOGLE_RESOURCES, capacity[there][np.argsort(machine[there], kind="stable")]
+    return GOOGLE_RESOURCES, capacity[initial][np.argsort(machine[initial], kind="stable")]
 
 
 def _parts(folder: Path) -> list[Path]:

@@ -45,8 +45,8 @@ def beside(job_log: str) -> str | None:
     path = Path(job_log)
     if not path.is_file():
         return None
-    there = path.with_name(NAME)
-    return str(there) if is_machine_list(there) and is_job_log(path) else None
+    file = path.with_name(NAME)
+    return str(file) if is_machine_list(file) and is_job_log(path) else None
 
 
 def read_machine_list(path: Path) -> MachineList:

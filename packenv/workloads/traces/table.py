@@ -82,8 +82,8 @@ class Trace:
     @property
     def duration(self) -> Ints:
         """(n,) µs from the last start to the end; MISSING unless both are known and the end is not before the start."""
-        known = (self.schedule != MISSING) & (self.end != MISSING) & (self.end >= self.schedule)
-        return np.where(known, self.end - self.schedule, MISSING)
+        has_duration = (self.schedule != MISSING) & (self.end != MISSING) & (self.end >= self.schedule)
+        return np.where(has_duration, self.end - self.schedule, MISSING)
 
     @property
     def size(self) -> Floats:
@@ -165,12 +165,12 @@ JOBS_COLUMNS = ("phase", "value", "tenant", "estimate", "remote_overhead")
 """Columns in `Trace.others` that the Jobs table takes over as they are."""
 
 
-def wanted_of(wanted: Wanted, known: tuple[str, ...], usual: tuple[str, ...], source: Path) -> tuple[str, ...]:
-    """The names of the resources to read, of those `known` and those `usual`. Raises InputError for an unknown one."""
-    names = usual if wanted is None else known if wanted == "all" else wanted
+def resource_names(choice: Wanted, available: tuple[str, ...], usual: tuple[str, ...], source: Path) -> tuple[str, ...]:
+    """The names of the resources to read, of those `available` and those `usual`. Raises InputError for an unknown one."""
+    names = usual if choice is None else available if choice == "all" else choice
     for name in names:
-        if name not in known:
-            raise InputError(f"{source}: no resource {name}; known: {', '.join(known)}")
+        if name not in available:
+            raise InputError(f"{source}: no resource {name}; known: {', '.join(available)}")
     return names
 
 

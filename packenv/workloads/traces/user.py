@@ -117,69 +117,69 @@ class SlotTrace:
 def read_user(
     path: Path,
     names: list[str],
-    wanted: Wanted = None,
+    choice: Wanted = None,
     theirs: Mapping[str, str] | None = None,
     table: pa.Table | None = None,
 ) -> Trace | SlotTrace:
     """Read a file, or a table, whose columns are `names`, in slots or in seconds. Raises InputError.
 
-    wanted  the columns that hold demands, by default all that have no other meaning
-    theirs  names in the file by ours; if one of them is a resource, only those are, unless `wanted` says which
+    choice  the columns that hold demands, by default all that have no other meaning
+    theirs  names in the file by ours; if one of them is a resource, only those are, unless `choice` says which
     """
     theirs = theirs or {}
-    names, wanted = _by_our_names(path, names, wanted, theirs)
+    names, choice = _by_our_names(path, names, choice, theirs)
     for form in (SLOT_FORM, SECONDS_FORM):
         if set(form) <= set(names):
-            demands = _demand_columns(path, names, form, wanted)
+            demands = _demand_columns(path, names, form, choice)
             columns = _columns(path, table, [*form, *NAMED, *demands], theirs)
             if not len(columns):
                 raise InputError(f"{path}: the file is empty")
             return _in_slots(columns, demands) if form is SLOT_FORM else _in_seconds(columns, demands)
-    known = [name for name in (*SLOT_FORM, *SECONDS_FORM) if name in names]
+    present = [name for name in (*SLOT_FORM, *SECONDS_FORM) if name in names]
     missing = {"arrival": "service", "service": "arrival", "submit_time_s": "duration_s", "duration_s": "submit_time_s"}
-    what = f"column {missing[known[0]]} is missing" if known else f"columns {', '.join(names) or 'none'}"
+    what = f"column {missing[present[0]]} is missing" if present else f"columns {', '.join(names) or 'none'}"
     raise InputError(f"{path}: {what}; {FORMS}")
 
 
-def _by_our_names(path: Path, names: list[str], wanted: Wanted, theirs: Mapping[str, str]) -> tuple[list[str], Wanted]:
+def _by_our_names(path: Path, names: list[str], choice: Wanted, theirs: Mapping[str, str]) -> tuple[list[str], Wanted]:
     """The names of the columns as we call them, and the resources to read. Raises InputError for columns that are not there."""
     absent = [name for name in theirs.values() if name not in names]
     if absent:
         raise InputError(f"{path}: there is no column {absent[0]!r}{nearest(absent[0], names)}")
-    ours = {name: own for own, name in theirs.items()}
+    ours = {name: our_name for our_name, name in theirs.items()}
     called = [ours.get(name, name) for name in names if name in ours or name not in theirs]
     resources = tuple(name for name in theirs if name not in (*SLOT_FORM, *SECONDS_FORM, *NAMED))
-    return called, resources if wanted is None and resources else wanted
+    return called, resources if choice is None and resources else choice
 
 
-def _columns(path: Path, table: pa.Table | None, wanted: list[str], theirs: Mapping[str, str]) -> Columns:
-    """The columns `wanted`, those of them that there are, by our names."""
-    called = [theirs.get(name, name) for name in wanted if name in theirs or name not in theirs.values()]
+def _columns(path: Path, table: pa.Table | None, names: list[str], theirs: Mapping[str, str]) -> Columns:
+    """The columns of these names, by our names, as far as there are any."""
+    called = [theirs.get(name, name) for name in names if name in theirs or name not in theirs.values()]
     if table is None:
         columns = Columns.read(path, called)
     else:
         columns = Columns(path, table.select([name for name in called if name in table.column_names]))
-    ours = {name: own for own, name in theirs.items()}
+    ours = {name: our_name for our_name, name in theirs.items()}
     return Columns(path, columns.table.rename_columns([ours.get(name, name) for name in columns.names]), theirs)
 
 
-def _demand_columns(path: Path, names: list[str], form: tuple[str, ...], wanted: Wanted) -> tuple[str, ...]:
+def _demand_columns(path: Path, names: list[str], form: tuple[str, ...], choice: Wanted) -> tuple[str, ...]:
     """The columns that hold demands. Raises InputError if one is missing, or if it is not clear which they are."""
-    if wanted is None or wanted == "all":
-        left = [name for name in names if name not in (*form, *NAMED)]
-        sizes = [name for name in left if name == "size" or name.startswith("size_")]
-        other = [name for name in left if name not in sizes]
-        if sizes and other:
-            raise InputError(f"{path}: column {other[0]} is not known; known: {', '.join((*form, *NAMED))}, size, size_0, …")
-        for name in left:
+    if choice is None or choice == "all":
+        others = [name for name in names if name not in (*form, *NAMED)]
+        sizes = [name for name in others if name == "size" or name.startswith("size_")]
+        unknown = [name for name in others if name not in sizes]
+        if sizes and unknown:
+            raise InputError(f"{path}: column {unknown[0]} is not known; known: {', '.join((*form, *NAMED))}, size, size_0, …")
+        for name in others:
             if NO_RESOURCE.fullmatch(name):
                 which = f"column {name!r} is no resource" if name else f"column {names.index(name) + 1} has no name, as an index"
                 raise ArgumentError(f"{path}: {which}: leave it out, or name the resources (`resources` cpu,memory)")
-        wanted = tuple(sorted(sizes, key=_place) if sizes else left)
-    absent = [name for name in wanted if name not in names]
-    if absent or not wanted:
+        choice = tuple(sorted(sizes, key=_place) if sizes else others)
+    absent = [name for name in choice if name not in names]
+    if absent or not choice:
         raise InputError(f"{path}: column {absent[0] if absent else 'size'} is missing; {FORMS}")
-    return wanted
+    return choice
 
 
 def _place(name: str) -> tuple[int, str]:
@@ -192,10 +192,10 @@ def _in_slots(columns: Columns, demands: tuple[str, ...]) -> SlotTrace:
     arrival = _times(columns, "arrival")
     columns.require(np.diff(arrival, prepend=0) >= 0, "arrival", "{} is before the row above")
     amount = _amounts(columns, demands, empty=False)
-    some = np.asarray((amount > 0).any(axis=1), np.bool_)
+    demanding = np.asarray((amount > 0).any(axis=1), np.bool_)
     service = columns.whole("service")
-    milestone = (~some | (service == 0)) & bool({"predecessors", "phase"} & {*columns.names})
-    columns.require(some | milestone, ", ".join(demands), "is 0" if len(demands) == 1 else "are all 0")
+    milestone = (~demanding | (service == 0)) & bool({"predecessors", "phase"} & {*columns.names})
+    columns.require(demanding | milestone, ", ".join(demands), "is 0" if len(demands) == 1 else "are all 0")
     columns.require((service >= 1) | milestone & (service >= 0), "service", "{} is below 1 slot")
     columns.require(service < LATEST, "service", "{} is too large")
     if milestone.all():
@@ -265,34 +265,34 @@ def _in_order(columns: Columns, time: NDArray[np.int64]) -> tuple[NDArray[np.int
     """Rows in the order of the Jobs table, and the optional columns in that order, with predecessors renumbered."""
     links = read_links(columns) if "predecessors" in columns else None
     rows = order_of(time, links, columns)
-    found: dict[str, Any] = {name: column[rows] for name, column in _optional(columns).items()}
+    extra: dict[str, Any] = {name: column[rows] for name, column in _optional(columns).items()}
     if "phase" in columns:
         if "job" not in columns:
             raise InputError(f"{columns.path}: column phase needs a column job")
         down = np.zeros(len(rows), np.bool_)
-        down[rows] = falls(found["job"], found["phase"])
+        down[rows] = falls(extra["job"], extra["phase"])
         columns.require(~down, "phase", "{} is below the phase of an earlier task of the job")
     if links is not None:
-        found["predecessors"] = reordered(links, rows)
+        extra["predecessors"] = reordered(links, rows)
     if "home" in columns:
-        found["home"] = take(read_home(columns), rows)
-    return rows, found
+        extra["home"] = take(read_home(columns), rows)
+    return rows, extra
 
 
 def _optional(columns: Columns) -> dict[str, NDArray[Any]]:
     """The optional columns of numbers that the file has, checked."""
-    found: dict[str, NDArray[Any]] = {}
+    extra: dict[str, NDArray[Any]] = {}
     for name in ("job", "phase", "tenant", "remote_overhead"):
         if name in columns:
-            found[name] = columns.whole(name)
-            columns.require(found[name] >= 0, name, "{} is negative")
+            extra[name] = columns.whole(name)
+            columns.require(extra[name] >= 0, name, "{} is negative")
     for name in ("value", "estimate"):
         if name in columns:
-            found[name] = columns.numbers(name)
+            extra[name] = columns.numbers(name)
     if "value" in columns and "job" in columns:
-        job, value, first = found["job"], found["value"], first_rows(found["job"])
+        job, value, first = extra["job"], extra["value"], first_rows(extra["job"])
         for row in np.flatnonzero(value != value[first])[:1]:
             raise columns.error(row, "value", f"{value[row]:g}; job {job[row]} has {value[first[row]]:g} in row {first[row] + 1}")
     if "estimate" in columns:
-        columns.require(found["estimate"] > 0, "estimate", "{} is not above 0")
-    return found
+        columns.require(extra["estimate"] > 0, "estimate", "{} is not above 0")
+    return extra

@@ -42,12 +42,12 @@ def test_the_best_sets_are_kept(width: int) -> None:
         kept: list[tuple[float, frozenset[int]]] = [(0.0, frozenset())]
         here, states = 0, 1
         for server in range(2):
-            beam.found[0], beam.salt[0] = 0, server + 1
+            beam.sets[0], beam.salt[0] = 0, server + 1
             for state in range(states):
                 count = list_ready(beam, beam.start[here, state], server, 0, 100)
                 assert count >= 0
                 offer_sets(beam, here, state, server, 0, count, 10**6)
-            found = beam.found[0]
+            found = beam.sets[0]
             offered = []
             for cost, begun in kept:
                 here_too = [i for i in ready if i not in begun and tasks.allowed[i, server]]

@@ -61,7 +61,7 @@ def test_running_pods_count_with_those_that_ended() -> None:
     past, ever = np.array([10.0, 10.0]), np.full(50, 100.0)
     group = np.zeros(18, np.int64)
     times = OwnerTimes(
-        (past, ever), waiting=np.zeros(1000, np.int64), running=group, age=np.full(18, 30.0), known=(0,), keys=(7,)
+        (past, ever), waiting=np.zeros(1000, np.int64), running=group, age=np.full(18, 30.0), owner=(0,), keys=(7,)
     )
     owners = times.owners(3)
     assert owners == [0]
@@ -82,7 +82,7 @@ def test_what_remains_has_the_law_given_the_age() -> None:
         weight = {x: (x in values) + 0.5 / 5 for x in every if x > age}
         for x, own in weight.items():
             assert np.mean(left == x) == pytest.approx(own / sum(weight.values()), abs=1e-3)
-        both = OwnerTimes((values, np.array([15.0, 90.0])), no_pod, no_pod, np.zeros(0), known=(), keys=())
+        both = OwnerTimes((values, np.array([15.0, 90.0])), no_pod, no_pod, np.zeros(0), owner=(), keys=())
         assert both.tails(age)[0] == pytest.approx(sum(weight.values()) / 3.5)
     assert left_over(values, every, np.array([100.0]), np.array([0.3])).tolist() == [0.0]
 
@@ -134,4 +134,4 @@ def test_it_says_whose_durations_pods_have(tmp_path: Path) -> None:
     notes = cluster.notes(past([("known", 5.0)] * 3))
     assert "past.csv: 3 durations of 1 owners; 1 pods have those of their owner, 1 those of an owner that is drawn" in notes
     times = past([("known", 5.0)]).times(cluster.waiting, (), np.zeros(0), 1.0)
-    assert isinstance(times, OwnerTimes) and times.known == (0, None)
+    assert isinstance(times, OwnerTimes) and times.owner == (0, None)

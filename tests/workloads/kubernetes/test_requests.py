@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from packenv.errors import InputError
-from packenv.workloads.kubernetes.quantities import quantity
-from packenv.workloads.kubernetes.requests import requests_of
+from packenv.workloads.kubernetes.requests import quantity, requests_of
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from packenv.learning.agents.inference.one_array import FROM_LIBRARY, OneArrayNe
 from packenv.learning.agents.inference.shared import SharedNetwork, best_of_shared, shared_network
 from packenv.learning.agents.inference.weighted_sum import WeightedSum, best_of_sum, sum_network, varying_network
 
-CompiledNetwork = SharedNetwork | LinearNetwork | WeightedSum | MlpNetwork | OneArrayNetwork
 FROM_WEIGHTS: dict[str, Any] = {
     "shared": shared_network,
     "linear": linear_network,

@@ -59,10 +59,10 @@ def linear_network(agent: str, weights: Weights, layout: Layout) -> LinearNetwor
         raise InputError(f"{agent}: a linear network sees observation='actions'")
     if layout.features is not OF_TASKS:
         raise InputError(f"{agent}: a linear network reads the features of sizes and servers: choose sum or shared")
-    found = array(agent, weights, "actor.weights")
-    if found.shape != (2, TERMS):
-        raise InputError(f"{agent}: 'actor.weights' has the shape {found.shape} instead of {(2, TERMS)}")
-    return LinearNetwork(found, np.zeros(TERMS, np.float32), np.zeros(TERMS, np.float32))
+    terms = array(agent, weights, "actor.weights")
+    if terms.shape != (2, TERMS):
+        raise InputError(f"{agent}: 'actor.weights' has the shape {terms.shape} instead of {(2, TERMS)}")
+    return LinearNetwork(terms, np.zeros(TERMS, np.float32), np.zeros(TERMS, np.float32))
 
 
 def best_of_linear(network: LinearNetwork, b: Batch) -> int:

@@ -24,7 +24,7 @@ class MlpNetwork(NamedTuple):
     second_bias: Floats  # (K,)
     last: Floats  # (K, A)
     last_bias: Floats  # (A,)
-    seen: Floats  # (1, N) scratch
+    inputs: Floats  # (1, N) scratch
     first_hidden: Floats  # (H,) scratch
     second_hidden: Floats  # (K,) scratch
     scores: Floats  # (A,) scratch
@@ -41,18 +41,18 @@ def mlp_network(agent: str, weights: Weights, layout: Layout) -> MlpNetwork:
     return mlp_of(agent, weights, sum(math.prod(shape) for shape in layout.observed.values()), layout.actions)
 
 
-def mlp_of(agent: str, weights: Weights, seen: int, actions: int, tanh: bool = False) -> MlpNetwork:
-    """The network for so many numbers and actions. Raises InputError for weights of another."""
+def mlp_of(agent: str, weights: Weights, inputs: int, actions: int, tanh: bool = False) -> MlpNetwork:
+    """The network for `inputs` numbers and `actions` actions. Raises InputError for weights of another."""
     first_bias, second_bias = (array(agent, weights, f"actor.layers.{n}.bias") for n in range(2))
     width, next_width = first_bias.size, second_bias.size
     return MlpNetwork(
-        first=matrix(agent, weights, "actor.layers.0", (width, seen)),
+        first=matrix(agent, weights, "actor.layers.0", (width, inputs)),
         first_bias=first_bias,
         second=matrix(agent, weights, "actor.layers.1", (next_width, width)),
         second_bias=second_bias,
         last=matrix(agent, weights, "actor.layers.2", (actions, next_width)),
         last_bias=vector(agent, weights, "actor.layers.2.bias", actions),
-        seen=np.zeros((1, seen), np.float32),
+        inputs=np.zeros((1, inputs), np.float32),
         first_hidden=np.zeros(width, np.float32),
         second_hidden=np.zeros(next_width, np.float32),
         scores=np.zeros(actions, np.float32),
@@ -76,8 +76,8 @@ def score_actions(network: MlpNetwork) -> None:
     """Write the scores of what is seen."""
     first, second, scores = network.first_hidden, network.second_hidden, network.scores
     copy_to(first, network.first_bias)
-    for n in range(network.seen.shape[1]):
-        add_scaled(first, network.seen[0, n], network.first[n])
+    for n in range(network.inputs.shape[1]):
+        add_scaled(first, network.inputs[0, n], network.first[n])
     activate(network, first)
     copy_to(second, network.second_bias)
     for h in range(first.shape[0]):
@@ -99,15 +99,15 @@ def activate(network: MlpNetwork, row: Floats) -> None:
 @compiled
 def read_observation(network: MlpNetwork, b: Batch) -> None:
     """Write log(1 + x) of the whole observation, in the order of its names; nothing in it is negative."""
-    n, seen = 0, network.seen[0]
-    n = read_rows(seen, n, b.actions[0])
-    n = read_row(seen, n, b.cluster[0])
-    n = read_row(seen, n, b.configurations[0])
-    n = read_row(seen, n, b.context[0])
-    n = read_rows(seen, n, b.queue[0])
-    n = read_row(seen, n, b.server[0])
-    n = read_rows(seen, n, b.servers[0])
-    read_rows(seen, n, b.virtual_queues[0])
+    n, inputs = 0, network.inputs[0]
+    n = read_rows(inputs, n, b.actions[0])
+    n = read_row(inputs, n, b.cluster[0])
+    n = read_row(inputs, n, b.configurations[0])
+    n = read_row(inputs, n, b.context[0])
+    n = read_rows(inputs, n, b.queue[0])
+    n = read_row(inputs, n, b.server[0])
+    n = read_rows(inputs, n, b.servers[0])
+    read_rows(inputs, n, b.virtual_queues[0])
 
 
 @compiled

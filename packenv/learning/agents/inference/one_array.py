@@ -72,17 +72,17 @@ def best_of_one_array(network: OneArrayNetwork, b: Batch) -> int:
 @compiled
 def write_array(network: OneArrayNetwork, b: Batch) -> None:
     """Write the observation of the library, as packenv.envs.observation.one_array makes it."""
-    seen = network.layers.seen
+    inputs = network.layers.inputs
     if network.servers > 0:
-        seen[:] = 0.0
-        flatten(b.actions, b.context, network.servers, seen)
+        inputs[:] = 0.0
+        flatten(b.actions, b.context, network.servers, inputs)
         return
     n = 0
     for a in range(b.actions.shape[1]):
         row = b.actions[0, a]
         for f in range(row.shape[0]):
-            seen[0, n] = bounded(row[f] * network.of_action[0, f] + network.of_action[1, f] * row[VALID])
+            inputs[0, n] = bounded(row[f] * network.of_action[0, f] + network.of_action[1, f] * row[VALID])
             n += 1
     for f in range(b.context.shape[1]):
-        seen[0, n] = bounded(b.context[0, f] * network.of_context[0, f] + network.of_context[1, f])
+        inputs[0, n] = bounded(b.context[0, f] * network.of_context[0, f] + network.of_context[1, f])
         n += 1

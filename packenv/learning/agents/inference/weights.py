@@ -18,23 +18,25 @@ FORMER_CONTEXT = {"JobFill": 7}
 
 
 def with_later_features(weights: Weights, features: int, context: int, context_then: int | None) -> Weights:
-    """The weights for so many features of actions and of the context.
+    """The weights for `features` of actions and `context` features of the context.
 
     `context_then`: how many features the context had when they were saved; None: as many as now. Weights for more features
     than there are stay as they are.
     """
-    found = dict(weights)
+    padded = dict(weights)
     for names, length in ((OF_ACTION, features), (OF_CONTEXT, context)):
         for name in names:
-            if name in found and found[name].ndim == 1:
-                found[name] = _longer(found[name][None], length)[0]
+            if name in padded and padded[name].ndim == 1:
+                padded[name] = _longer(padded[name][None], length)[0]
     then = context if context_then is None else context_then
-    if FIRST_LAYER in found and found[FIRST_LAYER].ndim == 2:
-        first = found[FIRST_LAYER]
-        known = first.shape[1] - then
-        if 0 < known <= features and then <= context:
-            found[FIRST_LAYER] = np.concatenate([_longer(first[:, :known], features), _longer(first[:, known:], context)], axis=1)
-    return found
+    if FIRST_LAYER in padded and padded[FIRST_LAYER].ndim == 2:
+        first = padded[FIRST_LAYER]
+        split = first.shape[1] - then
+        if 0 < split <= features and then <= context:
+            padded[FIRST_LAYER] = np.concatenate(
+                [_longer(first[:, :split], features), _longer(first[:, split:], context)], axis=1
+            )
+    return padded
 
 
 def _longer(rows: np.ndarray, length: int) -> np.ndarray:
@@ -49,33 +51,33 @@ def array(agent: str, weights: Weights, key: str) -> NDArray[np.float32]:
     """The array of this name. Raises InputError if it is missing or has a value that is not finite."""
     if key not in weights:
         raise InputError(f"{agent}: its weights lack {key!r}")
-    found = np.ascontiguousarray(weights[key], np.float32)
-    if not np.isfinite(found).all():
+    values = np.ascontiguousarray(weights[key], np.float32)
+    if not np.isfinite(values).all():
         raise InputError(f"{agent}: {key!r} has weights that are not finite")
-    return found
+    return values
 
 
 def matrix(agent: str, weights: Weights, layer: str, shape: tuple[int, int]) -> NDArray[np.float32]:
     """(inputs, outputs) of a layer whose saved weights have the `shape` (outputs, inputs). Raises InputError for another."""
-    found = array(agent, weights, f"{layer}.weight")
-    if found.shape != shape:
-        sizes = f"{layer} has the shape {found.shape}, this cluster or these options need {shape}"
+    values = array(agent, weights, f"{layer}.weight")
+    if values.shape != shape:
+        sizes = f"{layer} has the shape {values.shape}, this cluster or these options need {shape}"
         raise InputError(f"{agent}: made for another cluster, environment or set of features: {sizes}")
-    return np.ascontiguousarray(found.T)
+    return np.ascontiguousarray(values.T)
 
 
 def vector(agent: str, weights: Weights, key: str, length: int) -> NDArray[np.float32]:
     """(length,) Raises InputError for another shape."""
-    found = array(agent, weights, key)
-    if found.shape != (length,):
-        raise InputError(f"{agent}: {key!r} has the shape {found.shape} instead of ({length},)")
-    return found
+    values = array(agent, weights, key)
+    if values.shape != (length,):
+        raise InputError(f"{agent}: {key!r} has the shape {values.shape} instead of ({length},)")
+    return values
 
 
 def of_features(agent: str, weights: Weights, key: str, features: int) -> NDArray[np.float32]:
     """(features,) weights of features. Raises InputError for another number of them: later versions have more."""
-    found = array(agent, weights, key)
-    if found.shape != (features,):
-        has = f"{key!r} weighs {found.size} features, the environment of this version has {features}"
+    values = array(agent, weights, key)
+    if values.shape != (features,):
+        has = f"{key!r} weighs {values.size} features, the environment of this version has {features}"
         raise InputError(f"{agent}: an agent for another set of features: {has}")
-    return found
+    return values

@@ -91,7 +91,7 @@ class Bounded:
         worth = Fraction(sum(price * share for price, share in zip((0, *self.prices), shares, strict=True)), whole)
         require(worth > 0, "the prices are all 0")
         most = self.most(kinds.capacity)
-        return sum((count * one for count, one in zip(kinds.number.tolist(), most, strict=True)), 0) / worth
+        return sum((count * price for count, price in zip(kinds.number.tolist(), most, strict=True)), 0) / worth
 
     def whole_price(self, size: int) -> int:
         """A price of any size in units, such that sizes that fit a server cost no more than `most` together.
@@ -109,7 +109,7 @@ class Bounded:
         points, prices = np.array(self.points, np.int64), np.array(self.prices, np.int64)
         knapsack = Knapsack(points, int(capacity.max()))
         solution = knapsack.solve(prices)
-        found = []
+        totals = []
         wide = int(prices.max()) * int(points[-1]) >= 2**62  # too wide for 64 bits: Python's integers
         exact = np.dtype(object) if wide else np.dtype(np.int64)
         before, low = np.append(0, points[:-1]).astype(exact), np.append(0, prices[:-1]).astype(exact)
@@ -124,8 +124,8 @@ class Bounded:
                 i = cell[inside]
                 up = -(-rise[i] * (rest[inside] - before[i]) // width[i])
                 best = max(best, int((solution.value[inside] + low[i] + up).max()))
-            found.append(best)
-        return found
+            totals.append(best)
+        return totals
 
 
 def count_places(

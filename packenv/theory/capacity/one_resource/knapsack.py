@@ -33,8 +33,8 @@ class Knapsack:
         self.before = np.full((len(sums), len(sizes)), -1, np.int32)  # (R, n) state before the last item
         for j, size in enumerate(sizes):
             place = np.searchsorted(sums, sums - size)
-            known = sums[np.minimum(place, len(sums) - 1)] == sums - size
-            self.before[known, j] = place[known]
+            exists = sums[np.minimum(place, len(sums) - 1)] == sums - size
+            self.before[exists, j] = place[exists]
 
     def solve(self, values: Values) -> Solution:
         """The best contents for every capacity, if sizes are worth `values` (n,) >= 0. Exact for integer values."""
@@ -87,15 +87,15 @@ def reachable(sizes: Ints, capacity: int, most: int) -> Ints:
 def fill(before: NDArray[np.int32], values: Values, best: Values, last: NDArray[np.int32]) -> None:
     """The recursion V(s) = max_j V(s - size_j) + value_j over the reachable sums, in increasing order."""
     for state in range(1, before.shape[0]):
-        found = -1
+        item = -1
         for j in range(before.shape[1]):
             previous = before[state, j]
             if previous >= 0:
                 value = best[previous] + values[j]
-                if found < 0 or value > best[state]:
+                if item < 0 or value > best[state]:
                     best[state] = value
-                    found = j
-        last[state] = found
+                    item = j
+        last[state] = item
 
 
 @compiled

@@ -30,8 +30,8 @@ def packing(law: SizeLaw, kinds: ServerKinds) -> Attained:
     kind = np.repeat(np.arange(len(bins)), bins).tolist()
     contents = ((k, tuple(sorted(Counter(place[size] for size in sizes).items()))) for k, sizes in zip(kind, packed, strict=True))
     parts_of_a_server = math.lcm(*bins)
-    each = [count * parts_of_a_server // number for count, number in zip(kinds.number.tolist(), bins, strict=True)]
-    configurations = [ServerConfiguration(k, held, number * each[k]) for (k, held), number in Counter(contents).items()]
+    per_bin = [count * parts_of_a_server // number for count, number in zip(kinds.number.tolist(), bins, strict=True)]
+    configurations = [ServerConfiguration(k, held, number * per_bin[k]) for (k, held), number in Counter(contents).items()]
     return Attained(tuple(edges.tolist()), tuple(configurations), parts_of_a_server)
 
 
@@ -60,11 +60,11 @@ def pack(sizes: list[int], kinds: ServerKinds, mean: float) -> tuple[list[int], 
     while high - low > 1e-3 * high:
         middle = (low + high) / 2
         fewer = [max(1, int(middle * count)) for count in kinds.number.tolist()]
-        found = best_fit_decreasing(sizes, np.repeat(kinds.capacity, fewer).tolist())
-        if found is None:
+        trial = best_fit_decreasing(sizes, np.repeat(kinds.capacity, fewer).tolist())
+        if trial is None:
             low = middle
         else:
-            high, bins, packed = middle, fewer, found
+            high, bins, packed = middle, fewer, trial
     return bins, packed
 
 

@@ -59,8 +59,8 @@ class PointPricing:
         held = solution.items(solution.state[inside.states[chosen]]).astype(np.float64)
         above, share, rows = inside.above[chosen], inside.share[chosen], np.arange(len(chosen))
         held[rows, above] += share
-        some = above > 0
-        held[rows[some], above[some] - 1] += 1 - share[some]
+        positive = above > 0
+        held[rows[positive], above[positive] - 1] += 1 - share[positive]
         return ConfigurationColumns(held, np.full(len(chosen), kind))
 
 

@@ -17,8 +17,8 @@ SIMPLE = 1000  # weights and prices are also tried as fractions with denominator
 
 def attained_proofs(solved: SolvedProgram, edges: Ints, kinds: ServerKinds) -> list[Attained]:
     """Proofs of the lower bound from the weights: taken as they are, and as simple fractions."""
-    found = weighted(solved.columns, solved.weights, kinds.number)
-    return [Attained(tuple(edges.tolist()), configurations, parts) for configurations, parts in found]
+    choices = weighted(solved.columns, solved.weights, kinds.number)
+    return [Attained(tuple(edges.tolist()), configurations, parts) for configurations, parts in choices]
 
 
 def weighted(columns: ConfigurationColumns, weights: Floats, number: Ints) -> list[tuple[tuple[ServerConfiguration, ...], int]]:
@@ -31,14 +31,14 @@ def weighted(columns: ConfigurationColumns, weights: Floats, number: Ints) -> li
     kind = columns.kind[used].tolist()
     exactly = [Fraction(weight) for weight in weights[used].tolist()]
     simple = [weight.limit_denominator(SIMPLE) for weight in exactly]
-    found = []
+    choices = []
     for servers, parts in ((exactly, FINE), (simple, math.lcm(*(weight.denominator for weight in simple)))):
         counts = [int(weight * parts) for weight in servers]
         total = [sum(count for count, k in zip(counts, kind, strict=True) if k == g) for g in range(len(number))]
         most = [count * parts for count in number.tolist()]
         kept = [count * most[k] // max(total[k], most[k]) for count, k in zip(counts, kind, strict=True)]
-        found.append((tuple(ServerConfiguration(*one) for one in zip(kind, held, kept, strict=True)), parts))
-    return found
+        choices.append((tuple(ServerConfiguration(*row) for row in zip(kind, held, kept, strict=True)), parts))
+    return choices
 
 
 def bounded_proofs(solved: SolvedProgram, points: Ints, split: NDArray[np.bool_]) -> list[Bounded]:

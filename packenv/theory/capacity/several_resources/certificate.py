@@ -94,7 +94,7 @@ class Priced:
         masses = [Fraction(mass) for mass in law.mass.tolist()]
         worth = sum((p * mass for p, mass in zip(price, masses, strict=True)), Fraction(0)) / sum(masses)
         require(worth > 0, "the prices are all 0")
-        most = sum(number * one for number, one in zip(kinds.number.tolist(), self.most(kinds.capacity), strict=True))
+        most = sum(number * best for number, best in zip(kinds.number.tolist(), self.most(kinds.capacity), strict=True))
         return most / worth
 
     def whole_prices(self, demands: Ints) -> list[int]:
@@ -104,14 +104,14 @@ class Priced:
 
     def most(self, capacity: Ints) -> list[int]:
         """For each server of capacity (G, D) units, the largest total price of tasks that fit it."""
-        vectors, found = self._checked(capacity.shape[1]), []
-        for one in capacity:
+        vectors, totals = self._checked(capacity.shape[1]), []
+        for room in capacity:
             try:
-                held = maximal_fillings(vectors, one)
+                held = maximal_fillings(vectors, room)
             except OverflowError:
                 require(False, f"more than {MOST_CONFIGURATIONS} configurations")
-            found.append(max(sum(p * n for p, n in zip(self.prices, filling, strict=True)) for filling in held))
-        return found
+            totals.append(max(sum(p * n for p, n in zip(self.prices, filling, strict=True)) for filling in held))
+        return totals
 
     def _checked(self, resources: int) -> Ints:
         vectors = _vectors(self.vectors, resources)
@@ -123,12 +123,12 @@ class Priced:
 
 def area_proofs(law: VectorLaw, kinds: VectorKinds) -> list[Scalarised]:
     """The proof of the area bound of each resource that some task needs."""
-    found = []
+    proofs = []
     for weights in np.eye(kinds.capacity.shape[1], dtype=np.int64):
-        one = law.scalar(weights)
-        if one.high[-1] > 0:
-            found.append(Scalarised(tuple(weights.tolist()), area_proof(one)))
-    return found
+        scalar = law.scalar(weights)
+        if scalar.high[-1] > 0:
+            proofs.append(Scalarised(tuple(weights.tolist()), area_proof(scalar)))
+    return proofs
 
 
 def maximal_fillings(vectors: Ints, capacity: Ints, most: int = MOST_CONFIGURATIONS) -> list[Vector]:
@@ -148,17 +148,17 @@ def maximal_fillings(vectors: Ints, capacity: Ints, most: int = MOST_CONFIGURATI
             for rest in fillings(first + 1, [have - count * need for have, need in zip(room, size, strict=True)]):
                 yield (count, *rest)
 
-    found: list[Vector] = []
-    for one in fillings(0, capacity.tolist()):
-        found.append(one)
-        if len(found) > most:
+    listed: list[Vector] = []
+    for filling in fillings(0, capacity.tolist()):
+        listed.append(filling)
+        if len(listed) > most:
             raise OverflowError
-    return found
+    return listed
 
 
 def _vectors(vectors: tuple[Vector, ...], resources: int) -> Ints:
     """(n, D), checked: not negative, and none all 0."""
-    require(bool(vectors) and all(len(one) == resources for one in vectors), f"vectors of {resources} resources are needed")
-    good = all(min(one) >= 0 < max(one) <= LARGEST_SIZE for one in vectors)
+    require(bool(vectors) and all(len(vector) == resources for vector in vectors), f"vectors of {resources} resources are needed")
+    good = all(min(vector) >= 0 < max(vector) <= LARGEST_SIZE for vector in vectors)
     require(good, f"vectors must be integers from 0 to {LARGEST_SIZE}, none all 0")
     return np.array(vectors, np.int64)

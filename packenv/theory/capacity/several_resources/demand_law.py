@@ -85,8 +85,8 @@ class Independent:
         ends = [np.unique(column) for column in boxes.T]
         if any(law.high[-1] > end[-1] for law, end in zip(self.laws, ends, strict=True)):
             return None
-        found = [law.shares(np.searchsorted(end, law.high), len(end)) for law, end in zip(self.laws, ends, strict=True)]
-        masses = [reduce(int.__mul__, cell) for cell in product(*(masses for masses, _ in found))]
+        cells = [law.shares(np.searchsorted(end, law.high), len(end)) for law, end in zip(self.laws, ends, strict=True)]
+        masses = [reduce(int.__mul__, cell) for cell in product(*(masses for masses, _ in cells))]
         place = first_box(np.array(list(product(*(end.tolist() for end in ends)))), boxes)
         sums = [0] * len(boxes)
         for n, mass in zip(place.tolist(), masses, strict=True):
@@ -95,7 +95,7 @@ class Independent:
                     return None
             else:
                 sums[n] += mass
-        return sums, reduce(int.__mul__, (whole for _, whole in found))
+        return sums, reduce(int.__mul__, (whole for _, whole in cells))
 
     def scalar(self, weights: Ints) -> SizeLaw:
         """As in Atoms: with several resources each demand is rounded down before they are added."""
@@ -120,10 +120,10 @@ VectorLaw: TypeAlias = Atoms | Independent
 
 def first_box(vectors: Ints, boxes: Ints) -> Ints:
     """(m,) the first of `boxes` (n, D) that is as large as each of `vectors` (m, D) in every resource, or OUTSIDE."""
-    found = np.full(len(vectors), OUTSIDE, np.int64)
+    first = np.full(len(vectors), OUTSIDE, np.int64)
     for n in range(len(boxes) - 1, -1, -1):
-        found[(vectors <= boxes[n]).all(axis=1)] = n
-    return found
+        first[(vectors <= boxes[n]).all(axis=1)] = n
+    return first
 
 
 def vector_law(workload: Workload) -> VectorLaw:

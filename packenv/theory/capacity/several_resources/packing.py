@@ -24,22 +24,22 @@ def packing(boxes: Ints, shares: Floats, kinds: VectorKinds, scales: Floats) -> 
     the resources.
     """
     tasks = len(boxes) * max(1, round(TASKS / len(boxes)))
-    left = np.ceil(tasks * shares * (1 - SURPLUS)).astype(np.int64)
+    remaining = np.ceil(tasks * shares * (1 - SURPLUS)).astype(np.int64)
     together = math.gcd(*kinds.number.tolist())
     kind = np.repeat(np.arange(len(kinds.number)), kinds.number // together).tolist()
-    found: Counter[tuple[int, bytes]] = Counter()
+    copies: Counter[tuple[int, bytes]] = Counter()
     rounds, held = 0, np.zeros(len(boxes), np.int64)
-    while left.any():
-        before = left.sum()
+    while remaining.any():
+        before = remaining.sum()
         for k in kind:
             held[:] = 0
-            fill(boxes, kinds.capacity[k].copy(), left, scales, held)
-            found[k, held.tobytes()] += together
+            fill(boxes, kinds.capacity[k].copy(), remaining, scales, held)
+            copies[k, held.tobytes()] += together
         rounds += 1
-        if left.sum() == before:
+        if remaining.sum() == before:
             raise ValueError("a box fits no server")
     configurations = []
-    for (k, contents), servers in found.items():
+    for (k, contents), servers in copies.items():
         counts = np.frombuffer(contents, np.int64)
         where = np.flatnonzero(counts)
         configurations.append(ServerConfiguration(k, tuple(zip(where.tolist(), counts[where].tolist(), strict=True)), servers))
@@ -49,10 +49,10 @@ def packing(boxes: Ints, shares: Floats, kinds: VectorKinds, scales: Floats) -> 
 def columns_of(packed: Boxes) -> ConfigurationColumns:
     """The configurations of a packing, as columns of the linear program."""
     held = np.zeros((len(packed.configurations), len(packed.boxes)))
-    for n, one in enumerate(packed.configurations):
-        for j, count in one.held:
+    for n, configuration in enumerate(packed.configurations):
+        for j, count in configuration.held:
             held[n, j] = count
-    return ConfigurationColumns(held, np.array([one.kind for one in packed.configurations], np.int64))
+    return ConfigurationColumns(held, np.array([configuration.kind for configuration in packed.configurations], np.int64))
 
 
 def valuable(boxes: Ints, kinds: VectorKinds, prices: Floats) -> tuple[Floats, ConfigurationColumns]:
@@ -64,12 +64,12 @@ def valuable(boxes: Ints, kinds: VectorKinds, prices: Floats) -> tuple[Floats, C
     worth = np.zeros(len(kinds.number))
     for k, capacity in enumerate(kinds.capacity):
         for j in np.flatnonzero((boxes <= capacity).all(axis=1)).tolist():
-            one = np.zeros(len(boxes), np.int64)
-            one[j] = 1
-            fill_by_worth(boxes, prices, capacity - boxes[j], one)
-            held.append(one)
+            filling = np.zeros(len(boxes), np.int64)
+            filling[j] = 1
+            fill_by_worth(boxes, prices, capacity - boxes[j], filling)
+            held.append(filling)
             kind.append(k)
-            worth[k] = max(worth[k], one @ prices)
+            worth[k] = max(worth[k], filling @ prices)
     return worth, ConfigurationColumns(np.array(held, np.float64), np.array(kind, np.int64))
 
 
@@ -102,15 +102,15 @@ def fill_by_worth(boxes: Ints, prices: Floats, room: Ints, held: Ints) -> None:
     while True:
         best, most = -1, 0.0
         for j in range(boxes.shape[0]):
-            taken = 0.0
+            share = 0.0
             for r in range(room.shape[0]):
                 if boxes[j, r] > room[r]:
-                    taken = -1.0
+                    share = -1.0
                     break
                 if boxes[j, r] > 0:
-                    taken += boxes[j, r] / room[r]
-            if taken > 0 and prices[j] / taken > most:
-                best, most = j, prices[j] / taken
+                    share += boxes[j, r] / room[r]
+            if share > 0 and prices[j] / share > most:
+                best, most = j, prices[j] / share
         if best < 0:
             return
         held[best] += 1

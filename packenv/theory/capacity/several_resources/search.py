@@ -56,10 +56,10 @@ class SeveralResourcesSearch(BestProofs):
     def only_bound(self) -> None:
         """Search for the upper bound alone, if not all configurations can be enumerated."""
         if not self.few_vectors():
-            for one in self._weights():
+            for vector in self._weights():
                 if self.done:
                     return
-                self._bound(one)
+                self._bound(vector)
 
     def few_vectors(self) -> bool:
         """If all configurations can be enumerated: both bounds from one program. Returns whether that was possible."""
@@ -71,8 +71,8 @@ class SeveralResourcesSearch(BestProofs):
         except OverflowError:
             return False
         program = ConfigurationProgram(law.mass / law.mass.sum(), ServerKinds(np.arange(len(held)), kinds.number))
-        kind = np.repeat(np.arange(len(held)), [len(found) for found in held])
-        program.add(ConfigurationColumns(np.concatenate([np.array(found, np.float64) for found in held]), kind))
+        kind = np.repeat(np.arange(len(held)), [len(fillings) for fillings in held])
+        program.add(ConfigurationColumns(np.concatenate([np.array(fillings, np.float64) for fillings in held]), kind))
         _, prices = program.solve()
         self.offer_attained(self._boxes(program, law.vectors))
         whole = np.floor(prices / prices.max() * LARGEST_PRICE).astype(np.int64)
@@ -83,19 +83,19 @@ class SeveralResourcesSearch(BestProofs):
         """Pack boxes, bound ρ* by weighted sums, and improve the packing by a linear program."""
         weights = list(self._weights())
         self._pack(weights)
-        for one in weights:
+        for vector in weights:
             if self.done:
                 return
-            self._bound(one)
+            self._bound(vector)
         if not self.done:
             self._improve(weights)
 
     def _pack(self, weights: list[tuple[int, ...]]) -> None:
         boxes, shares = self._boxes_and_shares(FINE)
         until = time.monotonic() + (self.deadline - time.monotonic()) / 4
-        for one in sorted(weights, key=lambda one: one.count(0)):  # all resources at once is best more often
+        for vector in sorted(weights, key=lambda vector: vector.count(0)):  # all resources at once is best more often
             if self.attained is None or not (self.done or time.monotonic() > until):
-                self.offer_attained([packing(boxes, shares, self.kinds, np.array(one, np.float64))])
+                self.offer_attained([packing(boxes, shares, self.kinds, np.array(vector, np.float64))])
 
     def _boxes_and_shares(self, most: int) -> tuple[Ints, Floats]:
         """At most `most` boxes (n, D), the smallest first, and the probabilities (n,) that a task takes them."""
@@ -103,9 +103,9 @@ class SeveralResourcesSearch(BestProofs):
         boxes = self.law.boxes(parts, self.kinds)
         largest = np.maximum(self.kinds.capacity.max(axis=0), 1)
         boxes = boxes[np.argsort((boxes / largest).sum(axis=1), kind="stable")]
-        found = self.law.shares(boxes)
-        assert found is not None
-        shares = np.array([share / found[1] for share in found[0]])
+        masses = self.law.shares(boxes)
+        assert masses is not None
+        shares = np.array([share / masses[1] for share in masses[0]])
         return boxes[shares > 0], shares[shares > 0]
 
     def _weights(self) -> Iterator[tuple[int, ...]]:
@@ -124,9 +124,9 @@ class SeveralResourcesSearch(BestProofs):
     def _bound(self, weights: tuple[int, ...]) -> None:
         """Bound ρ* by the search for the one resource that is this weighted sum, as long as that can improve the bound."""
         law = self.law.scalar(np.array(weights))
-        some = law.low > 0
-        share = float(law.mass[some].sum() / law.mass.sum())
-        positive = SizeLaw(law.low[some], law.high[some], law.mass[some] / share, law.exact)
+        nonzero = law.low > 0
+        share = float(law.mass[nonzero].sum() / law.mass.sum())
+        positive = SizeLaw(law.low[nonzero], law.high[nonzero], law.mass[nonzero] / share, law.exact)
         seconds = (self.deadline - time.monotonic()) / 8
         servers = self.kinds.scalar(np.array(weights))
         search = OneResourceSearch(positive, servers, self.gap / 4, seconds, lambda lower, upper: None)
@@ -139,8 +139,8 @@ class SeveralResourcesSearch(BestProofs):
         """A linear program over boxes: its prices lead to further configurations, which need not be the best ones."""
         boxes, shares = self._boxes_and_shares(FEW)
         program = ConfigurationProgram(shares, ServerKinds(np.arange(len(self.kinds.number)), self.kinds.number))
-        for one in weights[: self.kinds.capacity.shape[1]]:
-            packed = packing(boxes, shares, self.kinds, np.array(one, np.float64))
+        for vector in weights[: self.kinds.capacity.shape[1]]:
+            packed = packing(boxes, shares, self.kinds, np.array(vector, np.float64))
             program.add(columns_of(packed))
         prices: Floats = np.asarray(boxes @ np.array(weights[0]), np.float64)
         for pricing in (partial(valuable, boxes, self.kinds), IntegerPricing(boxes, self.kinds)):
@@ -155,5 +155,5 @@ class SeveralResourcesSearch(BestProofs):
     def _boxes(self, program: ConfigurationProgram, boxes: Ints) -> list[Boxes]:
         """Proofs of the lower bound from the weights of a program."""
         vectors = tuple(map(tuple, boxes.tolist()))
-        found = weighted(program.columns(), program.weights(), self.kinds.number)
-        return [Boxes(vectors, configurations, parts) for configurations, parts in found]
+        choices = weighted(program.columns(), program.weights(), self.kinds.number)
+        return [Boxes(vectors, configurations, parts) for configurations, parts in choices]

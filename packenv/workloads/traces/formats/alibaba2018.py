@@ -29,7 +29,7 @@ from packenv.jobs import Ragged
 from packenv.workloads.traces.columns import Columns, decimals, headless
 from packenv.workloads.traces.format import TraceFormat
 from packenv.workloads.traces.links import levels, reordered
-from packenv.workloads.traces.table import MISSING, Trace, Wanted, microseconds, wanted_of
+from packenv.workloads.traces.table import MISSING, Trace, Wanted, microseconds, resource_names
 
 Ints = NDArray[np.int64]
 
@@ -65,29 +65,29 @@ NO_PARENT = "links to a task that is not in its job"
 CIRCLE = "links of tasks that wait for each other in a circle"
 
 
-def read_tasks(path: Path, wanted: Wanted = None) -> Trace:
+def read_tasks(path: Path, choice: Wanted = None) -> Trace:
     """Read `batch_task`, with a header. Raises InputError, naming file, row and column."""
-    return _of_tasks(Columns.read(path, [*TASK_COLUMNS]), wanted)
+    return _of_tasks(Columns.read(path, [*TASK_COLUMNS]), choice)
 
 
-def read_headless_tasks(path: Path, wanted: Wanted = None) -> Trace:
+def read_headless_tasks(path: Path, choice: Wanted = None) -> Trace:
     """Read `batch_task.csv` as published. Raises InputError, naming file, row and column."""
-    return _of_tasks(headless(path, TASK_COLUMNS, ("task_type",)), wanted)
+    return _of_tasks(headless(path, TASK_COLUMNS, ("task_type",)), choice)
 
 
-def read_sample(path: Path, wanted: Wanted = None) -> Trace:
+def read_sample(path: Path, choice: Wanted = None) -> Trace:
     """Read the sample, in which every task has finished. Raises InputError, naming file, row and column."""
     table = headless(path, SAMPLE_COLUMNS)
     submit, duration = microseconds(table, "time", None), microseconds(table, "duration", MISSING)
     end = np.where(duration == MISSING, MISSING, submit + duration)
-    return _trace(table, submit, submit, end, np.ones(len(table), np.bool_), wanted)
+    return _trace(table, submit, submit, end, np.ones(len(table), np.bool_), choice)
 
 
-def _of_tasks(table: Columns, wanted: Wanted) -> Trace:
+def _of_tasks(table: Columns, choice: Wanted) -> Trace:
     """The tasks of a table that says when each was registered, and when it ended."""
     start, end = (np.where((time := microseconds(table, name, 0)) > 0, time, MISSING) for name in ("start_time", "end_time"))
     status = table.column("status").combine_chunks().fill_null("")
-    return _trace(table, start, start, end, np.asarray(pc.equal(status, FINISHED)), wanted)
+    return _trace(table, start, start, end, np.asarray(pc.equal(status, FINISHED)), choice)
 
 
 def _trace(
@@ -96,10 +96,10 @@ def _trace(
     start: Ints,
     end: Ints,
     finished: NDArray[np.bool_],
-    wanted: Wanted,
+    choice: Wanted,
 ) -> Trace:
     """The tasks in order of arrival, and of tasks that arrive together those that others wait for first."""
-    resources = wanted_of(wanted, RESOURCES, RESOURCES, table.path)
+    resources = resource_names(choice, RESOURCES, RESOURCES, table.path)
     job = _numbered(table, "job_name")
     instances = table.whole("instance_num", 1)
     table.require(instances >= 0, "instance_num", "{} is negative")
@@ -144,10 +144,10 @@ def _links(table: Columns, job: Ints) -> tuple[Ints, Ragged, int]:
     order = order[number[order] >= 0]
     key, pairs = _key(job[order], number[order]), _key(job[owner], before)
     low, high = np.searchsorted(key, pairs), np.searchsorted(key, pairs, "right")
-    found = high - low  # tasks of the job with that number: one, if the trace is sound
-    row = order[np.repeat(low, found) + np.arange(found.sum()) - np.repeat(np.cumsum(found) - found, found)]
-    counts = np.bincount(np.repeat(owner, found), minlength=len(job))
-    return number, Ragged(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), row), int((found == 0).sum())
+    matches = high - low  # tasks of the job with that number: one, if the trace is sound
+    row = order[np.repeat(low, matches) + np.arange(matches.sum()) - np.repeat(np.cumsum(matches) - matches, matches)]
+    counts = np.bincount(np.repeat(owner, matches), minlength=len(job))
+    return number, Ragged(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), row), int((matches == 0).sum())
 
 
 def _key(job: Ints, number: Ints) -> Ints:

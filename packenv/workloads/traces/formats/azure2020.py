@@ -23,7 +23,7 @@ from packenv.inputs.memory import Memory
 from packenv.inputs.numbers import LARGEST_WHOLE
 from packenv.inputs.text_files import reading
 from packenv.workloads.traces.format import TraceFormat, first_bytes
-from packenv.workloads.traces.table import LATEST, MISSING, SECOND, Trace, Wanted, wanted_of
+from packenv.workloads.traces.table import LATEST, MISSING, SECOND, Trace, Wanted, resource_names
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -67,9 +67,9 @@ def is_database(path: Path) -> bool:
     return first_bytes(path, len(MAGIC)) == MAGIC
 
 
-def read_requests(path: Path, wanted: Wanted = None) -> Trace:
+def read_requests(path: Path, choice: Wanted = None) -> Trace:
     """Read a task per virtual machine, with its owner as the tenant. Raises InputError, naming file, table, row and column."""
-    resources = wanted_of(wanted, RESOURCES, RESOURCES, path)
+    resources = resource_names(choice, RESOURCES, RESOURCES, path)
     with _opened(path) as database:
         vm, types = (_read(database, path, name) for name in TABLES)
     if not len(vm.columns["vmTypeId"]):
@@ -79,8 +79,8 @@ def read_requests(path: Path, wanted: Wanted = None) -> Trace:
     requested = vm.whole("vmTypeId")
     kind, amounts = _needs(types, requested, resources)
     start, end = (_microseconds(vm, name) for name in ("starttime", "endtime"))
-    known, before = np.asarray(np.isfinite(vm.columns["starttime"])), np.asarray(vm.columns["starttime"] < 0)
-    submit = np.where(known & ~before, start, 0)
+    has_start, before = np.asarray(np.isfinite(vm.columns["starttime"])), np.asarray(vm.columns["starttime"] < 0)
+    submit = np.where(has_start & ~before, start, 0)
     rows = np.argsort(submit, kind="stable")
     has_end = np.asarray(np.isfinite(vm.columns["endtime"]))
     return Trace(
@@ -95,7 +95,7 @@ def read_requests(path: Path, wanted: Wanted = None) -> Trace:
         source=str(path),
         rows=rows + 1,
         about=f"capacity 1: a server of kind {kind}, which runs more of the requests than any other kind",
-        unfit={NO_START: ~known[rows], OTHER_KIND: np.asarray(np.isnan(amounts).all(axis=1))[rows]},
+        unfit={NO_START: ~has_start[rows], OTHER_KIND: np.asarray(np.isnan(amounts).all(axis=1))[rows]},
     )
 
 
@@ -111,13 +111,13 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
 
 def _read(database: sqlite3.Connection, path: Path, name: str) -> Table:
     """A table of the database. Raises InputError if it is missing, lacks a column, or holds anything but numbers."""
-    known = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ? COLLATE NOCASE"
-    if not database.execute(known, (name,)).fetchone()[0]:
+    query = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ? COLLATE NOCASE"
+    if not database.execute(query, (name,)).fetchone()[0]:
         raise InputError(f"{path}: no table {name}: not Azure's trace for packing, which has {' and '.join(TABLES)}")
-    found = {str(row[1]).lower() for row in database.execute(f"PRAGMA table_info({name})")}
+    present = {str(row[1]).lower() for row in database.execute(f"PRAGMA table_info({name})")}
     names = TABLES[name]
     for column in names:
-        if column.lower() not in found:
+        if column.lower() not in present:
             raise InputError(f"{path}: table {name}: column {column} is missing")
     Memory(path).take(PER_CELL * len(names) * database.execute(f"SELECT count(*) FROM {name}").fetchone()[0])
     rows = database.execute(f"SELECT {', '.join(names)} FROM {name}")
@@ -137,16 +137,16 @@ def _needs(types: Table, requested: Ints, resources: tuple[str, ...]) -> tuple[i
     type_of, kind_of = types.whole("vmTypeId"), types.whole("machineId")
     if not len(type_of):
         raise InputError(f"{types.path}: table vmType is empty")
-    asked, count = np.unique(requested, return_counts=True)
-    place = np.minimum(np.searchsorted(asked, type_of), len(asked) - 1)
-    requests = np.where(asked[place] == type_of, count[place], 0)  # of the type of each row
+    distinct, count = np.unique(requested, return_counts=True)
+    place = np.minimum(np.searchsorted(distinct, type_of), len(distinct) - 1)
+    requests = np.where(distinct[place] == type_of, count[place], 0)  # of the type of each row
     kinds = np.unique(kind_of)
-    kind = int(kinds[np.argmax([requests[kind_of == each].sum() for each in kinds])])
-    own = np.flatnonzero(kind_of == kind)
-    own = own[np.argsort(type_of[own], kind="stable")]
-    amounts = np.nan_to_num(np.stack([types.columns[name] for name in resources], axis=1)[own])
-    place = np.minimum(np.searchsorted(type_of[own], requested), len(own) - 1)
-    return kind, np.where((type_of[own][place] == requested)[:, None], amounts[place], np.nan)
+    kind = int(kinds[np.argmax([requests[kind_of == number].sum() for number in kinds])])
+    rows = np.flatnonzero(kind_of == kind)
+    rows = rows[np.argsort(type_of[rows], kind="stable")]
+    amounts = np.nan_to_num(np.stack([types.columns[name] for name in resources], axis=1)[rows])
+    place = np.minimum(np.searchsorted(type_of[rows], requested), len(rows) - 1)
+    return kind, np.where((type_of[rows][place] == requested)[:, None], amounts[place], np.nan)
 
 
 def _microseconds(vm: Table, name: str) -> Ints:

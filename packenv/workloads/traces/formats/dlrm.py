@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from packenv.workloads.traces.columns import Columns, decimals
 from packenv.workloads.traces.format import TraceFormat
-from packenv.workloads.traces.table import MISSING, Trace, Wanted, microseconds, wanted_of
+from packenv.workloads.traces.table import MISSING, Trace, Wanted, microseconds, resource_names
 
 RESOURCES = ("cpu", "gpu", "rdma", "memory", "disk")
 REQUESTS = {name: f"{name}_request" for name in RESOURCES}
@@ -24,18 +24,18 @@ TIMES = ("creation_time", "scheduled_time", "deletion_time")
 APPLICATION = ("app_name", "app_id")  # as published, and numbered
 
 
-def read_instances(path: Path, wanted: Wanted = None) -> Trace:
+def read_instances(path: Path, choice: Wanted = None) -> Trace:
     """Read a task per instance, with its application as the tenant. Raises InputError.
 
     An instance without a creation time was there when the trace began; one without a deletion time has not finished.
     """
-    resources = wanted_of(wanted, RESOURCES, RESOURCES, path)
+    resources = resource_names(choice, RESOURCES, RESOURCES, path)
     table = Columns.read(path, [*REQUESTS.values(), *TIMES, *APPLICATION])
     created, scheduled, deleted = (microseconds(table, name, MISSING) for name in TIMES)
     demand = np.stack([decimals(table, REQUESTS[name]) for name in resources], axis=1)
     largest = np.nanmax(demand, axis=0, initial=0.0)
-    there = created == MISSING
-    submit = np.where(there, 0, created)
+    initial = created == MISSING
+    submit = np.where(initial, 0, created)
     rows = np.argsort(submit, kind="stable")
     application = next((name for name in APPLICATION if name in table), None)
     amounts = ", ".join(f"{amount:g}{UNITS[name]}" for name, amount in zip(resources, largest, strict=True))
@@ -47,7 +47,7 @@ def read_instances(path: Path, wanted: Wanted = None) -> Trace:
         demand=(demand / np.where(largest > 0, largest, 1))[rows],
         resources=resources,
         finished=deleted[rows] != MISSING,
-        in_snapshot=there[rows],
+        in_snapshot=initial[rows],
         others=tenant,
         source=str(path),
         rows=rows + 1,

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from packenv.errors import InputError
 from packenv.workloads.traces.columns import Columns, decimals, headless
 from packenv.workloads.traces.format import TraceFormat
-from packenv.workloads.traces.table import MISSING, Trace, Wanted, microseconds, wanted_of
+from packenv.workloads.traces.table import MISSING, Trace, Wanted, microseconds, resource_names
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -56,9 +56,9 @@ def parts(folder: Path) -> list[Path]:
     return sorted((folder / "task_events").glob("part-*-of-*.csv.gz"))
 
 
-def read_folder(folder: Path, wanted: Wanted = None) -> Trace:
+def read_folder(folder: Path, choice: Wanted = None) -> Trace:
     """Read all parts that a published folder holds. Raises InputError for a damaged part."""
-    resources = wanted_of(wanted, RESOURCES, USUAL_RESOURCES, folder)
+    resources = resource_names(choice, RESOURCES, USUAL_RESOURCES, folder)
     skip = (*UNUSED, *(name for name in RESOURCES if name not in resources))
     files = [headless(part, EVENT_COLUMNS, skip) for part in parts(folder)]
     for file in files:
@@ -108,9 +108,9 @@ def fold(events: pa.Table, resources: tuple[str, ...], source: str) -> Trace:
     )
 
 
-def read_folded(path: Path, wanted: Wanted = None) -> Trace:
+def read_folded(path: Path, choice: Wanted = None) -> Trace:
     """Read a file with a row per task: times in seconds, requests as fractions, `end_event` 4 = finished. Raises InputError."""
-    resources = wanted_of(wanted, RESOURCES, USUAL_RESOURCES, path)
+    resources = resource_names(choice, RESOURCES, USUAL_RESOURCES, path)
     table = Columns.read(path, [*FOLDED_COLUMNS, *FOLDED_RESOURCES.values(), "priority", "sched_class"])
     submit = microseconds(table, "submit_time_s", None)
     job, task = table.whole("job_id"), table.whole("task_index")
@@ -138,9 +138,9 @@ def _first(values: NDArray[Value], where: Bools, owner: Ints, n: int, otherwise:
 
 def _last(values: NDArray[Value], where: Bools, owner: Ints, n: int, otherwise: float) -> NDArray[Value]:
     """(n,) for each of n tasks, the value of its last event for which the mask `where` holds, or `otherwise`."""
-    found = np.full(n, otherwise, values.dtype)
-    found[owner[where]] = values[where]  # of several events of a task, the last assignment stays
-    return found
+    last = np.full(n, otherwise, values.dtype)
+    last[owner[where]] = values[where]  # of several events of a task, the last assignment stays
+    return last
 
 
 FORMATS = (

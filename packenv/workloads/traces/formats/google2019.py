@@ -28,7 +28,7 @@ from packenv.inputs.text_files import lines_of
 from packenv.workloads.traces.columns import Columns, decimals
 from packenv.workloads.traces.format import TraceFormat
 from packenv.workloads.traces.formats import google2011
-from packenv.workloads.traces.table import Trace, Wanted, wanted_of
+from packenv.workloads.traces.table import Trace, Wanted, resource_names
 
 Ints = NDArray[np.int64]
 
@@ -60,14 +60,14 @@ PER_LINE = 900  # bytes of memory until it is in a table
 DIGITS = 19  # of 2^63 - 1
 
 
-def read_events(path: Path, wanted: Wanted = None) -> Trace:
+def read_events(path: Path, choice: Wanted = None) -> Trace:
     """Read a table with a row per event. Raises InputError, naming file, row and column."""
     flat = [f"{REQUEST}.{field}" for field in FIELDS.values()]
     kinds = ("event", "type", "instance_events_type")
-    return _trace(Columns.read(path, [*IDENTITY, *OTHERS, *kinds, REQUEST, *flat]), wanted)
+    return _trace(Columns.read(path, [*IDENTITY, *OTHERS, *kinds, REQUEST, *flat]), choice)
 
 
-def read_lines(path: Path, wanted: Wanted = None) -> Trace:
+def read_lines(path: Path, choice: Wanted = None) -> Trace:
     """Read an export in JSON, an object for an event in each line. Raises InputError, naming file and line."""
     names = (*IDENTITY, "type", *OTHERS)
     columns: dict[str, list[Any]] = {name: [] for name in (*names, *FIELDS.values())}
@@ -87,20 +87,20 @@ def read_lines(path: Path, wanted: Wanted = None) -> Trace:
             value = (request or {}).get(name) if name in FIELDS.values() else event.get(name)
             values.append(None if value is None else str(value))
     of_request = {f"{REQUEST}.{name}": columns.pop(name) for name in FIELDS.values()}
-    given = {name: values for name, values in columns.items() if name not in OTHERS or any(values)}
+    nonempty = {name: values for name, values in columns.items() if name not in OTHERS or any(values)}
     return _trace(
-        Columns(path, pa.table({name: pa.array(values, pa.string()) for name, values in (given | of_request).items()})), wanted
+        Columns(path, pa.table({name: pa.array(values, pa.string()) for name, values in (nonempty | of_request).items()})), choice
     )
 
 
-def refuse_collections(path: Path, wanted: Wanted = None) -> Trace:
+def refuse_collections(path: Path, choice: Wanted = None) -> Trace:
     """Raise InputError: requests are in the events of instances."""
     raise InputError(f"{path}: events of collections, which say no request: give instance_events")
 
 
-def _trace(table: Columns, wanted: Wanted) -> Trace:
+def _trace(table: Columns, choice: Wanted) -> Trace:
     """The instances' events, folded."""
-    resources = wanted_of(wanted, RESOURCES, RESOURCES, table.path)
+    resources = resource_names(choice, RESOURCES, RESOURCES, table.path)
     if not len(table):
         raise InputError(f"{table.path}: the file is empty")
     time, collection, index = (table.whole(name) for name in IDENTITY)
@@ -158,18 +158,18 @@ def _amounts(table: Columns, resource: str) -> NDArray[np.float64]:
     written = np.asarray(pc.match_substring_regex(text, r"^\{.*\}$").fill_null(True))
     table.require(written, REQUEST, "{} is no request such as {{'cpus': 0.1, 'memory': 0.2}}")
     amount = pc.struct_field(pc.extract_regex(text, rf"['\"]{field}['\"]\s*:\s*(?P<amount>[^,}}\s]+)"), "amount")
-    known = pc.if_else(pc.is_in(amount, value_set=pa.array(["None", "null", "nan"])), pa.scalar(None, pa.string()), amount)
-    return decimals(Columns(table.path, pa.table({REQUEST: known})), REQUEST)
+    amounts = pc.if_else(pc.is_in(amount, value_set=pa.array(["None", "null", "nan"])), pa.scalar(None, pa.string()), amount)
+    return decimals(Columns(table.path, pa.table({REQUEST: amounts})), REQUEST)
 
 
 def begins_with_event(path: Path) -> bool:
     """Whether the first line of a file is an event of an instance in JSON."""
     try:
         first = next((line for line in lines_of(path) if line.strip()), "")
-        found = json.loads(first) if first.startswith("{") else None
+        event = json.loads(first) if first.startswith("{") else None
     except (InputError, ValueError, RecursionError):
         return False
-    return isinstance(found, dict) and {"collection_id", "instance_index"} <= set(found)
+    return isinstance(event, dict) and {"collection_id", "instance_index"} <= set(event)
 
 
 FORMATS = (

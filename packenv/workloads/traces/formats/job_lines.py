@@ -20,7 +20,7 @@ from packenv.inputs.numbers import is_number, read_number, shown
 from packenv.inputs.text_files import lines_of
 from packenv.workloads.traces.columns import Columns, decimals
 from packenv.workloads.traces.format import TraceFormat
-from packenv.workloads.traces.table import LATEST, SECOND, Trace, Wanted, wanted_of
+from packenv.workloads.traces.table import LATEST, SECOND, Trace, Wanted, resource_names
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -36,7 +36,7 @@ LARGEST = LATEST / SECOND
 PER_TASK = 150  # bytes of memory until it is in a Jobs table
 
 
-def read_job_lines(path: Path, wanted: Wanted = None) -> Trace:
+def read_job_lines(path: Path, choice: Wanted = None) -> Trace:
     """Read a task per duration. Raises InputError, naming file and line."""
     numbers, width, line = array("d"), array("q"), array("q")
     memory = Memory(path)
@@ -57,10 +57,10 @@ def read_job_lines(path: Path, wanted: Wanted = None) -> Trace:
     first = np.cumsum(widths) - widths
     arrival, count, mean = (values[first + n] for n in range(len(HEAD)))
     durations = np.delete(values, np.concatenate([first + n for n in range(len(HEAD))]))
-    return _trace(path, arrival, count.astype(np.int64), mean, durations, wanted)
+    return _trace(path, arrival, count.astype(np.int64), mean, durations, choice)
 
 
-def read_job_rows(path: Path, wanted: Wanted = None) -> Trace:
+def read_job_rows(path: Path, choice: Wanted = None) -> Trace:
     """Read the Parquet form. Raises InputError, naming file, row and column."""
     table = Columns.read(path, COLUMNS)
     if not len(table):
@@ -81,12 +81,12 @@ def read_job_rows(path: Path, wanted: Wanted = None) -> Trace:
         row = int(np.repeat(np.arange(len(length)), length)[np.argmax(bad)])
         raise table.error(row, COLUMNS[3], "a duration is missing, negative or too large")
     durations = decimals(Columns(path, pa.table({COLUMNS[3]: flat})), COLUMNS[3])
-    return _trace(path, arrival, count, mean, durations, wanted)
+    return _trace(path, arrival, count, mean, durations, choice)
 
 
-def _trace(path: Path, arrival: Floats, count: Ints, mean: Floats, durations: Floats, wanted: Wanted) -> Trace:
+def _trace(path: Path, arrival: Floats, count: Ints, mean: Floats, durations: Floats, choice: Wanted) -> Trace:
     """The tasks of jobs, in order of arrival; job j has count[j] of the durations."""
-    resources = wanted_of(wanted, RESOURCES, RESOURCES, path)
+    resources = resource_names(choice, RESOURCES, RESOURCES, path)
     by_arrival = np.argsort(arrival, kind="stable")
     row = np.argsort(np.repeat(np.argsort(by_arrival), count), kind="stable")
     job = np.repeat(np.arange(len(count)), count[by_arrival])
@@ -125,7 +125,7 @@ def _check_lines(path: Path, values: Floats, widths: Ints, line: Ints) -> None:
 
 
 def _problem(job: Floats) -> str:
-    """What is wrong with the numbers of a line, for a message."""
+    """The fault in the numbers of a line, for a message."""
     names = [*HEAD, *(f"duration {n + 1}" for n in range(len(job) - len(HEAD)))]
     for name, value in zip(names, job.tolist(), strict=False):
         if not np.isfinite(value):

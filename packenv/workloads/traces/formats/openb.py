@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from packenv.workloads.traces.columns import Columns, decimals
 from packenv.workloads.traces.format import TraceFormat
-from packenv.workloads.traces.table import MISSING, Trace, Wanted, microseconds, wanted_of
+from packenv.workloads.traces.table import MISSING, Trace, Wanted, microseconds, resource_names
 
 LARGEST_NODE = {"cpu": 128_000, "memory": 1_048_576, "gpu": 8}  # milli, MiB, GPUs
 RESOURCES = tuple(LARGEST_NODE)
@@ -32,9 +32,9 @@ def is_nodes(names: list[str]) -> bool:
     return set(names) - set(OTHER_NODE_COLUMNS) == set(NODE_COLUMNS)
 
 
-def read_pods(path: Path, wanted: Wanted = None) -> Trace:
+def read_pods(path: Path, choice: Wanted = None) -> Trace:
     """Read a task per pod, in service from when it was scheduled until it was deleted. Raises InputError."""
-    resources = wanted_of(wanted, RESOURCES, RESOURCES, path)
+    resources = resource_names(choice, RESOURCES, RESOURCES, path)
     table = Columns.read(path, POD_COLUMNS)
     number, milli = decimals(table, "num_gpu"), decimals(table, "gpu_milli")
     gpus = number * milli / 1000

@@ -23,7 +23,7 @@ from packenv.inputs.memory import Memory
 from packenv.inputs.numbers import shown
 from packenv.inputs.text_files import read_text, reading
 from packenv.workloads.traces.format import TraceFormat, first_bytes
-from packenv.workloads.traces.table import MISSING, SECOND, Trace, Wanted, wanted_of
+from packenv.workloads.traces.table import MISSING, SECOND, Trace, Wanted, resource_names
 
 RESOURCES = ("gpu",)
 LARGEST_SERVER = 8  # GPUs
@@ -36,7 +36,7 @@ SNIFFED = 2**12  # bytes
 
 
 class Job(NamedTuple):
-    """What is taken of a job. Times in seconds, None if not known."""
+    """The properties of a job that are read. Times in seconds, None if not known."""
 
     row: int
     submitted: int
@@ -53,19 +53,19 @@ def is_job_log(path: Path) -> bool:
     return START.match(first_bytes(path, SNIFFED)) is not None
 
 
-def read_job_log(path: Path, wanted: Wanted = None) -> Trace:
+def read_job_log(path: Path, choice: Wanted = None) -> Trace:
     """Read a task per server of the last attempt of each job. Raises InputError, naming file and job."""
-    resources = wanted_of(wanted, RESOURCES, RESOURCES, path)
+    resources = resource_names(choice, RESOURCES, RESOURCES, path)
     with reading(path):
         Memory(path).take(PER_BYTE * path.stat().st_size)
         text = read_text(path)
     try:
-        found = parse_json(text)
+        records = parse_json(text)
     except InputError as problem:
         raise InputError(f"{path}: {problem}") from None
-    if not isinstance(found, list) or not found:
+    if not isinstance(records, list) or not records:
         raise InputError(f"{path}: a list of jobs is expected, with at least one")
-    jobs = sorted((_job(path, row, job) for row, job in enumerate(found, 1)), key=lambda job: job.submitted)
+    jobs = sorted((_job(path, row, job) for row, job in enumerate(records, 1)), key=lambda job: job.submitted)
     first = jobs[0].submitted
     tasks = [(job, gpus) for job in jobs for gpus in job.gpus or [0]]
     clusters = {name: number for number, name in enumerate(dict.fromkeys(job.cluster for job in jobs))}

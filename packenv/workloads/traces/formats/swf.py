@@ -28,7 +28,7 @@ from packenv.inputs.memory import Memory
 from packenv.inputs.numbers import LARGEST_WHOLE, read_number, read_whole
 from packenv.inputs.text_files import lines_of
 from packenv.workloads.traces.format import TraceFormat
-from packenv.workloads.traces.table import MISSING, SECOND, Trace, Wanted, wanted_of
+from packenv.workloads.traces.table import MISSING, SECOND, Trace, Wanted, resource_names
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -71,7 +71,7 @@ def begins_with_header(path: Path) -> bool:
         return False
 
 
-def read_swf(path: Path, wanted: Wanted = None) -> Trace:
+def read_swf(path: Path, choice: Wanted = None) -> Trace:
     """Read a task per job, by default with processors only. Raises InputError, naming file and line."""
     header, field = _read(path)
     submit, wait, run = (_microseconds(field[name]) for name in ("submit time", "wait time", "run time"))
@@ -88,7 +88,7 @@ def read_swf(path: Path, wanted: Wanted = None) -> Trace:
         capacity["memory"] = f"{largest / 2**20:,.4g} GiB memory, the largest job's, read as {unit}"
     preceded = int((field["preceding job"] > 0).sum())
     not_followed = f"; preceding jobs, named {preceded:,} times, are not followed" if preceded else ""
-    resources = wanted_of(wanted, tuple(demands), ("cpu",), path)
+    resources = resource_names(choice, tuple(demands), ("cpu",), path)
 
     rows = np.argsort(submit, kind="stable")
     start = submit + np.maximum(wait, 0)  # an unknown wait counts as 0: only run times matter
@@ -142,12 +142,12 @@ def _header(path: Path) -> tuple[dict[str, int], bool]:
     """The numbers of the header by name, and whether the file has a line of a job."""
     header = {}
     for number, line in enumerate(lines_of(path, ENCODING), 1):
-        if found := HEADER.match(line):
+        if match := HEADER.match(line):
             try:
-                most = int(LATEST) if found[1] == "MaxRuntime" else LARGEST_WHOLE
-                header[found[1]] = read_whole(found[2], -LARGEST_WHOLE, most)
+                largest = int(LATEST) if match[1] == "MaxRuntime" else LARGEST_WHOLE
+                header[match[1]] = read_whole(match[2], -LARGEST_WHOLE, largest)
             except InputError as problem:
-                raise InputError(f"{path}: line {number}: {found[1]} {problem}") from None
+                raise InputError(f"{path}: line {number}: {match[1]} {problem}") from None
         elif line.strip() and not line.startswith(";"):
             return header, True
     return header, False
@@ -163,7 +163,7 @@ def _first_problem(path: Path) -> InputError:
 
 
 def _problem(line: str) -> str | None:
-    """What is wrong with the line of a job, or None."""
+    """The fault in the line of a job, or None."""
     words = line.split()[: len(FIELDS)]
     for name, word in zip(FIELDS, words, strict=False):
         try:

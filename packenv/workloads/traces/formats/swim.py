@@ -27,7 +27,7 @@ from packenv.inputs.numbers import read_number, read_whole
 from packenv.inputs.text_files import lines_of
 from packenv.workloads.traces.columns import Columns
 from packenv.workloads.traces.format import TraceFormat
-from packenv.workloads.traces.table import LATEST, SECOND, Trace, Wanted, wanted_of
+from packenv.workloads.traces.table import LATEST, SECOND, Trace, Wanted, resource_names
 
 Ints = NDArray[np.int64]
 
@@ -58,7 +58,7 @@ class Lines(NamedTuple):
     path: Ints  # (jobs,) number of the path that it reads
 
 
-def read_table(path: Path, wanted: Wanted = None) -> Trace:
+def read_table(path: Path, choice: Wanted = None) -> Trace:
     """Read a sample in Parquet or CSV; several samples (column `sample`) follow each other day by day. Raises InputError."""
     columns = Columns.read(path, ["submit_time_s", *AMOUNTS, "input_path_id", "sample"])
     submit = columns.numbers("submit_time_s")
@@ -68,10 +68,10 @@ def read_table(path: Path, wanted: Wanted = None) -> Trace:
         columns.require(amount >= 0, name, "{} is negative")
     path_of = columns.whole("input_path_id") if "input_path_id" in columns else np.arange(len(columns))
     days = columns.whole("sample") if "sample" in columns else np.zeros(len(columns), np.int64)
-    return _trace(Lines(submit + DAY * days, amounts[0], amounts[1], amounts[2], path_of), path, wanted)
+    return _trace(Lines(submit + DAY * days, amounts[0], amounts[1], amounts[2], path_of), path, choice)
 
 
-def read_native(path: Path, wanted: Wanted = None) -> Trace:
+def read_native(path: Path, choice: Wanted = None) -> Trace:
     """Read a sample as published. Raises InputError, naming file and line."""
     rows: list[tuple[float, ...]] = []
     paths: dict[str, int] = {}
@@ -85,8 +85,8 @@ def read_native(path: Path, wanted: Wanted = None) -> Trace:
     if not rows:
         raise InputError(f"{path}: the file is empty")
     submit, *amounts = zip(*rows, strict=True)
-    read, shuffled, written, path_of = (np.array(each, np.int64) for each in amounts)
-    return _trace(Lines(np.array(submit, np.float64), read, shuffled, written, path_of), path, wanted)
+    read, shuffled, written, path_of = (np.array(column, np.int64) for column in amounts)
+    return _trace(Lines(np.array(submit, np.float64), read, shuffled, written, path_of), path, choice)
 
 
 def _row(words: list[str], where: str) -> tuple[float, ...]:
@@ -106,9 +106,9 @@ def _row(words: list[str], where: str) -> tuple[float, ...]:
     return (values[0], *values[2:])
 
 
-def _trace(lines: Lines, path: Path, wanted: Wanted) -> Trace:
+def _trace(lines: Lines, path: Path, choice: Wanted) -> Trace:
     """The map and reduce tasks of the jobs."""
-    resources = wanted_of(wanted, RESOURCES, RESOURCES, path)
+    resources = resource_names(choice, RESOURCES, RESOURCES, path)
     order = np.argsort(lines.submit, kind="stable")
     lines = Lines(lines.submit[order], lines.read[order], lines.shuffled[order], lines.written[order], lines.path[order])
     maps = np.maximum(-(-lines.read // BLOCK), 1)
@@ -117,12 +117,12 @@ def _trace(lines: Lines, path: Path, wanted: Wanted) -> Trace:
     if total > MOST_TASKS:
         raise InputError(f"{path}: {total} tasks, more than {MOST_TASKS}, are too many for a table")
     Memory(path).take(PER_TASK * total)
-    each = np.column_stack([maps, reduces]).ravel()  # number of tasks of each phase: maps of job 0, its reduces, maps of job 1, …
-    phase_of = np.repeat(np.arange(len(each)), each)
+    counts = np.column_stack([maps, reduces]).ravel()  # tasks of each phase: maps of job 0, its reduces, maps of job 1, …
+    phase_of = np.repeat(np.arange(len(counts)), counts)
     job, phase = phase_of // 2, phase_of % 2
-    number = np.arange(total) - np.repeat(np.cumsum(each) - each, each)  # of each task in its phase
-    reads = np.where(phase == 0, np.clip(lines.read[job] - number * BLOCK, 0, BLOCK), lines.shuffled[job] // each[phase_of])
-    writes = np.where((phase == 1) | (reduces[job] == 0), lines.written[job] // each[phase_of], 0)
+    number = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)  # of each task in its phase
+    reads = np.where(phase == 0, np.clip(lines.read[job] - number * BLOCK, 0, BLOCK), lines.shuffled[job] // counts[phase_of])
+    writes = np.where((phase == 1) | (reduces[job] == 0), lines.written[job] // counts[phase_of], 0)
     submit = np.rint(lines.submit[job] * SECOND).astype(np.int64)
     has_block = (phase == 0) & (reads > 0)
     longer = np.where(has_block, reads * (1 / REMOTE_SPEED - 1 / SPEED), 0.0)
