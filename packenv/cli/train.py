@@ -86,7 +86,13 @@ SPECIAL = {"true": True, "false": False}
 @click.option("--name", help="Name of this run's folder  [default: from environment, workload, algorithm and seed].")
 @click.option("--resume", is_flag=True, help="Continue the run of this name, or start it if there is none.")
 @click.option("--checkpoint-every", type=int, default=0, metavar="N", help="Samples between checkpoints  [default: a 20th].")
-@click.option("--evaluate-every", type=int, default=0, metavar="N", help="Samples between evaluations  [default: a 10th].")
+@click.option(
+    "--evaluate-every",
+    type=int,
+    default=0,
+    metavar="N",
+    help="Samples between evaluations  [default: a 10th; the first after a 50th].",
+)
 @click.option("--judge-every", type=int, metavar="N", help="Samples between judgments, 0 for none  [default: a 3rd].")
 @click.option("--against", type=POLICY, help="Policy that evaluations compare with  [default: bf-js; JobFill tetris:f=0].")
 @option("--evaluation-slots", type=click.IntRange(min=1000), default=200_000, help="Slots of each run of an evaluation.")

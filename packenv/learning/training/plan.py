@@ -22,7 +22,7 @@ class RunPlan:
     threads: int = 2  # of PyTorch; processes of evolution
     on: str = "processes"  # where evolution runs its candidates (`packenv.executor`)
     checkpoint_every: int = 0  # 0: a twentieth of the run
-    evaluate_every: int = 0  # 0: a tenth of the run
+    evaluate_every: int = 0  # 0: a tenth of the run, and the first one after a 50th
     judge_every: int = 0  # 0: never
     against: str = "bf-js"  # the policy that evaluations compare with
     evaluation_slots: int = 200_000

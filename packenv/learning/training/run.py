@@ -20,6 +20,7 @@ from packenv.learning.training.run_folder import AGENT, CHECKPOINT, restore_chec
 from packenv.learning.training.training_log import GUARANTEES, TrainingLog, TrainingProgress
 
 LOGS = 500  # in a whole run
+FIRST = 50  # the first evaluation is after this part of the run, so that its curve begins soon
 PROVEN = ("bf-js", "vqs-bf")  # the better of these is shown beside the agent's supported fraction
 
 
@@ -59,6 +60,8 @@ class TrainingRun:
             self.checkpoint: self.plan.checkpoint_every or max(samples // 20, 1),
         }
         self.next = {act: (done // every + 1) * every for act, every in self.every.items() if every}
+        if not self.plan.evaluate_every and done < samples // FIRST:
+            self.next[self.evaluate] = samples // FIRST
         if done < samples:
             self.learner.learn(samples - done, self.between_iterations)
         return self.finish()
