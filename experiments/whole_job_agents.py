@@ -3,6 +3,7 @@
     python experiments/whole_job_agents.py                                  # all agents for whole jobs that come with packenv
     python experiments/whole_job_agents.py --agent runs/mine/agent --workload analytics --log agents.jsonl
     python experiments/whole_job_agents.py --weights                        # without each of their features, one at a time
+    python experiments/whole_job_agents.py --mixes judged --agent jobs      # on random mixes of jobs that it never met
 
 For each measure the best parameters of a policy are chosen on other tables than those reported, and neither has been seen in
 training or its evaluations. Numbers are the agent's mean over the policy's on the same tables, with 95 % intervals: below 1 the
@@ -13,6 +14,7 @@ agent is better. Elsewhere: other numbers of servers, other demands, and duratio
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -31,16 +33,18 @@ from packenv.runs.measured import Measured
 from packenv.runs.measures import COMPLETION, JOBS, ranked_measures
 from packenv.runs.run import Run, by_policy, runs_of
 from packenv.runs.runner import RunOptions
-from packenv.runs.statistics import interval, ratio_of_means
+from packenv.runs.statistics import interval, ratio, ratio_of_means
 from packenv.theory.completion.bound import completion_bound
 from packenv.units import UNIT
 from packenv.workloads.estimates import misjudged
 from packenv.workloads.named.analytics import analytics
 from packenv.workloads.named.dag import dag
+from packenv.workloads.random_jobs import JOB_FAMILIES, random_jobs
 from packenv.workloads.workload import Workload
 
 REPORTED, CHOSEN = 2_000_000, 3_000_000  # first seeds: of the tables reported, and of those on which parameters are chosen
 SEEDS, QUICK_SEEDS, CHOOSING = 16, 2, 8
+MIXES, QUICK_MIXES, SEEDS_OF_MIX = 50, 2, 4
 GRID: dict[str, tuple[str, ...]] = {
     "tetris": tuple(f"tetris:f={f},m={m}" for f in (0, 0.25) for m in (0, 0.5, 1, 2, 4, 100)),
     "drf": ("drf",),
@@ -61,6 +65,7 @@ OF_DATA = {
 }
 """And on tables that say where data lie."""
 OF_VALUE = {"priority": ("priority",)}
+ANY_JOBS = "jobs"  # the agent that has no home but random mixes
 QUICK_GRID = {"tetris": ("tetris:f=0,m=1", "tetris:f=0,m=0"), "bf-js": ("bf-js",)}
 
 
@@ -130,6 +135,27 @@ def compare(player: Player, agent: str, workload: Workload, title: str, seeds: i
     print(f"| over the lower bound | {ratio_of_means(own[COMPLETION], bounds)} | – | – |", flush=True)
 
 
+def judge_on_mixes(player: Player, agents: Sequence[str], family: str, mixes: int, seeds: int, quick: bool) -> None:
+    """Print how the agents, and each policy with the parameters that are best on a mix, compare with Tetris and with the best."""
+    rows: list[dict[str, float]] = []  # by mix, mean completion time by agent, and by policy with its best parameters
+    for number in range(mixes):
+        workload = random_jobs(family, number)
+        grid = grid_for(workload, quick)
+        runs = player.play(workload, [*agents, *(policy for tried in grid.values() for policy in tried)], REPORTED, seeds)
+        mean = {policy: interval(means(of_policy, COMPLETION)).mean or np.inf for policy, of_policy in runs.items()}
+        least = {name: min(mean[policy] for policy in tried) for name, tried in grid.items()}
+        rows.append({agent: mean[agent] for agent in agents} | least | {"best": min(least.values())})
+        ratios = ", ".join(f"{agent} {mean[agent] / rows[-1]['best']:.3f}" for agent in agents)
+        size = f"{len(workload.servers)} servers, {workload.D} resources"
+        print(f"{workload.name} ({size}): over the best, {min(least, key=least.__getitem__)}: {ratios}", file=sys.stderr, flush=True)
+    print(f"| {mixes} mixes, {seeds} tables each | over `tetris` | over the best | ≤ 1.00 of it |\n|---|--:|--:|--:|")
+    for name in dict.fromkeys(name for row in rows for name in row if name != "best"):
+        own = [row for row in rows if name in row]
+        over = {other: ratio([row[name] for row in own], [row[other] for row in own]) for other in ("tetris", "best")}
+        reached = sum(round(row[name] / row["best"], 2) <= 1.0 for row in own)
+        print(f"| `{name}` | {over['tetris']} | {over['best']} | {reached} of {len(own)} |")
+
+
 def without_each(agent: SavedAgent) -> Iterator[tuple[str, float | None, SavedAgent]]:
     """By feature that counts, its weight (of sums, without sign), and the agent with its weights set to zero."""
     layout = agent.layout(np.full((1, 1), UNIT))
@@ -191,8 +217,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--log", type=Path, metavar="FILE", help="keep finished runs, and go on from there")
     parser.add_argument("--processes", type=int, metavar="N", help="runs side by side (default: one per core)")
     parser.add_argument("--quick", action="store_true", help="few policies and seeds, at home only: a first look, not a result")
+    parser.add_argument("--mixes", choices=[*JOB_FAMILIES], metavar="FAMILY", help="on random mixes of this family instead")
+    parser.add_argument("--count", type=int, metavar="N", help=f"the first so many mixes (default: {MIXES})")
     said = parser.parse_args(arguments)
     player, seeds = Player(said.processes, said.log), said.seeds or (QUICK_SEEDS if said.quick else SEEDS)
+    if said.mixes is not None:
+        agents = [agent for agent, _ in homes(said.agent or [ANY_JOBS], None)]
+        count = said.count or (QUICK_MIXES if said.quick else MIXES)
+        return judge_on_mixes(player, agents, said.mixes, count, said.seeds or min(seeds, SEEDS_OF_MIX), said.quick)
     found = homes(said.agent, said.workload)
     if not found:
         print("no agent for whole jobs comes with packenv: name one with --agent")
