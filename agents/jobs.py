@@ -28,8 +28,10 @@ from packenv.workloads.named.analytics import analytics
 from packenv.workloads.named.blocks import SWINGS, readers
 from packenv.workloads.named.dag import dag
 from packenv.workloads.random_jobs import random_jobs
+from packenv.workloads.workload import Workload
 
-AGAINST = ("tetris:f=0,m=1,remote=0.4", "tetris:f=0,m=4,remote=0.4", "srpt")
+AGAINST = "tetris:f=0,m=1,remote=0.4"
+RIVALS = (AGAINST, "tetris:f=0,m=4,remote=0.4", "srpt")
 FAMILY, POOL, CASES = "training", 200, 10  # mixes 0, 1, …, and how many of them are in a generation
 SETTINGS = Settings(
     random_jobs(FAMILY, 10).with_(name="random jobs"),
@@ -44,23 +46,28 @@ SETTINGS = Settings(
 QUICK = replace(SETTINGS, population=4, samples=1)
 
 
-def cases_of(seed: int, count: int = CASES, pool: int = POOL) -> list[Case]:
-    """Tables of a generation, and the mean completion times of the best of AGAINST on them."""
+def cases_of(seed: int, count: int = CASES, pool: int = POOL, named: bool = True) -> list[Case]:
+    """Tables of a generation, and the mean completion times of the best of RIVALS on them."""
     draw = np.random.default_rng(seed)
+    of_names = small_named_workloads(draw) if named else []
+    mixes = [random_jobs(FAMILY, int(number)) for number in draw.choice(pool, count, replace=False)]
+    cases = []
+    for n, workload in enumerate([*mixes, *of_names]):
+        table = workload.at(seed + n)
+        reference = min(measure(table, policy, None, 0, Objective(COMPLETION))[0] for policy in RIVALS)
+        cases.append(Case(workload.name, table, SETTINGS.horizon, reference))
+    return cases
+
+
+def small_named_workloads(draw: np.random.Generator) -> list[Workload]:
+    """One of each kind, with fewer jobs and servers."""
     racks, factor = ((0, ()), (10, ()), (10, SWINGS))[draw.integers(3)]
-    named = [
+    return [
         analytics(jobs=80, servers=20),
         dag(jobs=80, servers=4),
         readers(40, racks, factor, jobs=40),
         packenv.workload(("price/fig5", "price/fig8")[draw.integers(2)]),
     ]
-    mixes = [random_jobs(FAMILY, int(number)) for number in draw.choice(pool, count, replace=False)]
-    cases = []
-    for n, workload in enumerate([*mixes, *named]):
-        table = workload.at(seed + n)
-        reference = min(measure(table, policy, None, 0, Objective(COMPLETION))[0] for policy in AGAINST)
-        cases.append(Case(workload.name, table, SETTINGS.horizon, reference))
-    return cases
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -65,7 +65,7 @@ OF_DATA = {
 }
 """And on tables that say where data lie."""
 OF_VALUE = {"priority": ("priority",)}
-ANY_JOBS = "jobs"  # the agent that has no home but random mixes
+ANY_JOBS, ANYWHERE = "jobs", "random jobs"  # an agent, and its home: random mixes
 QUICK_GRID = {"tetris": ("tetris:f=0,m=1", "tetris:f=0,m=0"), "bf-js": ("bf-js",)}
 
 
@@ -146,8 +146,8 @@ def judge_on_mixes(player: Player, agents: Sequence[str], family: str, mixes: in
         least = {name: min(mean[policy] for policy in tried) for name, tried in grid.items()}
         rows.append({agent: mean[agent] for agent in agents} | least | {"best": min(least.values())})
         ratios = ", ".join(f"{agent} {mean[agent] / rows[-1]['best']:.3f}" for agent in agents)
-        size = f"{len(workload.servers)} servers, {workload.D} resources"
-        print(f"{workload.name} ({size}): over the best, {min(least, key=least.__getitem__)}: {ratios}", file=sys.stderr, flush=True)
+        about = f"{workload.name} ({len(workload.servers)} servers, {workload.D} resources)"
+        print(f"{about}: over the best, {min(least, key=least.__getitem__)}: {ratios}", file=sys.stderr, flush=True)
     print(f"| {mixes} mixes, {seeds} tables each | over `tetris` | over the best | ≤ 1.00 of it |\n|---|--:|--:|--:|")
     for name in dict.fromkeys(name for row in rows for name in row if name != "best"):
         own = [row for row in rows if name in row]
@@ -221,15 +221,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--count", type=int, metavar="N", help=f"the first so many mixes (default: {MIXES})")
     said = parser.parse_args(arguments)
     player, seeds = Player(said.processes, said.log), said.seeds or (QUICK_SEEDS if said.quick else SEEDS)
+    count = said.count or (QUICK_MIXES if said.quick else MIXES)
+    of_mix = min(seeds, said.seeds or SEEDS_OF_MIX)
     if said.mixes is not None:
         agents = [agent for agent, _ in homes(said.agent or [ANY_JOBS], None)]
-        count = said.count or (QUICK_MIXES if said.quick else MIXES)
-        return judge_on_mixes(player, agents, said.mixes, count, said.seeds or min(seeds, SEEDS_OF_MIX), said.quick)
+        judge_on_mixes(player, agents, said.mixes, count, of_mix, said.quick)
+        return
     found = homes(said.agent, said.workload)
     if not found:
         print("no agent for whole jobs comes with packenv: name one with --agent")
     for agent, name in found:
-        home = packenv.workload(name)
+        if name == ANYWHERE and not said.weights:
+            judge_on_mixes(player, [agent], "judged", count, of_mix, said.quick)
+            continue
+        home = random_jobs("judged", 0) if name == ANYWHERE else packenv.workload(name)
         if said.weights:
             ablate(player, agent, home, seeds)
             continue

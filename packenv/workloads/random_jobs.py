@@ -242,8 +242,8 @@ def layers(draw: Generator) -> Shape:
         for _ in range(random.integers(1, deep + 1)):
             layer = [*range(len(parents), len(parents) + int(random.integers(1, wide + 1)))]
             for _ in layer:
-                waits = random.choice(before, random.integers(1, len(before) + 1), replace=False) if before else []
-                parents.append(sorted(int(n) for n in waits))
+                count = random.integers(1, len(before) + 1) if before else 0
+                parents.append(sorted(int(n) for n in random.choice(before, count, replace=False)) if before else [])
             before = layer
         return parents
 
@@ -389,7 +389,7 @@ def some_resources(draw: Generator, resources: int) -> Demand:
     def demand(random: Generator, n: int) -> Floats:
         needs = random.random((n, resources)) < chance
         needs[np.arange(n), random.integers(0, resources, n)] = True
-        return needs * np.clip(random.exponential(mean, (n, resources)), 0.01, 1.0)
+        return np.where(needs, np.clip(random.exponential(mean, (n, resources)), 0.01, 1.0), 0.0)
 
     return demand
 
@@ -445,7 +445,7 @@ def waves(draw: Generator) -> Instants:
 def groups(draw: Generator) -> Instants:
     """So many at a time, at equal distances."""
     size = int(draw.integers(1, 20))
-    return lambda random, n: np.arange(n) // size * 1.0
+    return lambda random, n: (np.arange(n) // size).astype(np.float64)
 
 
 TRAINING = Family(
