@@ -141,7 +141,7 @@ def compare(player: Player, agent: str, workload: Workload, title: str, seeds: i
 
 def judge_on_mixes(player: Player, agents: Sequence[str], family: str, mixes: int, seeds: int, quick: bool) -> None:
     """Print how the agents, and each policy with the parameters that are best on a mix, compare with Tetris and with the best."""
-    rows: list[dict[str, float]] = []  # by mix, mean completion time by agent, and by policy with its best parameters
+    rows: list[dict[str, Any]] = []  # by mix, mean completion time by agent, and by policy with its best parameters
     for number in range(mixes):
         workload = random_jobs(family, number)
         grid = grid_for(workload, quick)
@@ -149,7 +149,10 @@ def judge_on_mixes(player: Player, agents: Sequence[str], family: str, mixes: in
         runs = player.play(workload, [*agents, *policies], REPORTED, seeds)
         times = {policy: np.array([np.nan if x is None else x for x in means(runs[policy], COMPLETION)]) for policy in runs}
         least = {name: min(float(times[policy].mean()) for policy in tried) for name, tried in grid.items()}
-        over = {"best": min(least.values()), "chosen": chosen_elsewhere([times[policy] for policy in policies])}
+        over = {
+            "best": min(least.values()),
+            "chosen": chosen_elsewhere([times[policy] for policy in policies]) if seeds > 1 else None,
+        }
         rows.append({agent: float(times[agent].mean()) for agent in agents} | least | over)
         ratios = ", ".join(f"{agent} {rows[-1][agent] / over['best']:.3f}" for agent in agents)
         about = f"{workload.name} ({len(workload.servers)} servers, {workload.D} resources)"
