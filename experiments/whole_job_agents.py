@@ -147,7 +147,7 @@ def judge_on_mixes(player: Player, agents: Sequence[str], family: str, mixes: in
         grid = grid_for(workload, quick)
         policies = [policy for tried in grid.values() for policy in tried]
         runs = player.play(workload, [*agents, *policies], REPORTED, seeds)
-        times = {policy: np.array([np.nan if x is None else x for x in means(runs[policy], COMPLETION)]) for policy in runs}
+        times = {policy: np.array([np.inf if x is None else x for x in means(runs[policy], COMPLETION)]) for policy in runs}
         least = {name: min(float(times[policy].mean()) for policy in tried) for name, tried in grid.items()}
         over = {
             "best": min(least.values()),
@@ -171,8 +171,8 @@ def judge_on_mixes(player: Player, agents: Sequence[str], family: str, mixes: in
 def chosen_elsewhere(times: Sequence[Floats]) -> float:
     """Mean over tables of what the policy has that is the best in the mean of the others; `times`: of each policy, (tables,)."""
     table = np.array(times)  # (policies, tables)
-    others = table.sum(axis=1, keepdims=True) - table
-    return float(table[others.argmin(axis=0), np.arange(table.shape[1])].mean())
+    best = [int(np.delete(table, n, axis=1).mean(axis=1).argmin()) for n in range(table.shape[1])]
+    return float(table[best, np.arange(table.shape[1])].mean())
 
 
 def without_each(agent: SavedAgent) -> Iterator[tuple[str, float | None, SavedAgent]]:
