@@ -1,6 +1,6 @@
 """Evolve `agent:jobs`: one agent for whole jobs of any kind, trained on random mixes of them.
 
-    python agents/jobs.py --out jobs            # 45 minutes on one busy core
+    python agents/jobs.py --out jobs            # 70 generations: half an hour on one core
     python agents/jobs.py --out jobs --quick    # a first look
 
 The agent fills one server at a time, as agent:analytics does, and starts from its weights. In each generation every candidate
@@ -41,7 +41,7 @@ SETTINGS = Settings(
     reward="completion",
     start="analytics",
     learning_rate=0.15,  # the first step size
-    samples=100_000_000,  # tasks that candidates start, in all
+    samples=32_400_000,  # tasks that candidates start, in all: 70 generations
 )
 QUICK = replace(SETTINGS, population=4, samples=1)
 
