@@ -1,6 +1,6 @@
 """Evolve `agent:jobs`: one agent for whole jobs of any kind, trained on random mixes of them.
 
-    python agents/jobs.py --out jobs            # 70 generations: half an hour on one core
+    python agents/jobs.py --out jobs            # 70 generations: twenty minutes of one core
     python agents/jobs.py --out jobs --quick    # a first look
 
 The agent fills one server at a time, as agent:analytics does, and starts from its weights. In each generation every candidate
