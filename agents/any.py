@@ -13,15 +13,13 @@ generation is kept as OUT-10, OUT-20, …, and the agent is chosen among them on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from training_run import command, options_of
+from training_run import evolve_on_cases, options_of
 
-from packenv.learning.agents.metadata import agent_metadata
-from packenv.learning.agents.saved import save_agent
-from packenv.learning.evolution import Case, Evolution
+from packenv.learning.evolution import Case
 from packenv.learning.objective import QUEUE, Objective, measure
 from packenv.learning.settings import Settings
 from packenv.theory.capacity.max_workload import resolved
@@ -46,7 +44,6 @@ SETTINGS = Settings(
     guard_limit=100_000,  # tasks waiting: the guard is to save what grows without end, not to schedule long queues
 )
 QUICK = replace(SETTINGS, population=4, samples=1)
-EVERY = 10  # generations from one agent that is kept to the next
 
 
 def slots_of(workload: Workload, tasks: int = TASKS) -> int:
@@ -69,28 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Evolve, and keep an agent every so many generations and the last."""
     given = options_of(__doc__, arguments, processes=2)  # candidates that run at a time
     settings = replace(QUICK if given.quick else SETTINGS, seed=given.seed)
-    evolve_on_any(settings, given.out, given.processes)
-
-
-def evolve_on_any(settings: Settings, out: str, processes: int, draw: Callable[[int], list[Case]] = cases_of) -> None:
-    """Evolve on the cases that `draw` gives for each generation."""
-    learner = Evolution(settings, processes, draw=draw)
-    learner.initialise()
-    generation = 0
-
-    def save(path: str) -> None:
-        save_agent(path, agent_metadata(settings, command(), learner.samples, "last", {}), learner.network.exported())
-
-    def between_generations() -> None:
-        nonlocal generation
-        if generation % EVERY == 0 and generation:
-            save(f"{out}-{generation}")
-        measured = [f"{value:.3g}" for name, value in learner.measured().items() if "median" not in name]
-        print(f"generation {generation}, {learner.samples:,} tasks: step size and spread {', '.join(measured)}", flush=True)
-        generation += 1
-
-    learner.learn(settings.samples, between_generations)
-    save(out)
+    evolve_on_cases(settings, given.out, given.processes, cases_of)
 
 
 if __name__ == "__main__":

@@ -15,12 +15,13 @@ from packenv.envs.job_fill.features import GROUP_FEATURES
 from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.metadata import agent_metadata
 from packenv.learning.agents.saved import load_agent, save_agent
-from packenv.learning.evolution import Evolution
+from packenv.learning.evolution import Case, Evolution
 from packenv.learning.networks.network import Network
 from packenv.learning.reinforcement.sb3_learner import Sb3Learner
 from packenv.learning.settings import Settings
 from packenv.learning.training.evaluation import Evaluation, overall
 
+EVERY = 10  # generations from one agent that is kept to the next, where cases are drawn
 UNSEEN = 2_000_000  # first seed of jobs that neither training nor the choice of the best agent has seen
 
 
@@ -138,6 +139,27 @@ def evolve(settings: Settings, out: str, processes: int, first_weights: dict[str
 
     learner.learn(settings.samples, between_generations)
     save()
+
+
+def evolve_on_cases(settings: Settings, out: str, processes: int, draw: Callable[[int], list[Case]]) -> None:
+    """Evolve on the cases that `draw` gives for each generation; keep an agent every so many generations, and the last."""
+    learner = Evolution(settings, processes, draw=draw)
+    learner.initialise()
+    generation = 0
+
+    def save(path: str) -> None:
+        save_agent(path, agent_metadata(settings, command(), learner.samples, "last", {}), learner.network.exported())
+
+    def between_generations() -> None:
+        nonlocal generation
+        if generation % EVERY == 0 and generation:
+            save(f"{out}-{generation}")
+        measured = [f"{value:.3g}" for name, value in learner.measured().items() if "median" not in name]
+        print(f"generation {generation}, {learner.samples:,} tasks: step size and spread {', '.join(measured)}", flush=True)
+        generation += 1
+
+    learner.learn(settings.samples, between_generations)
+    save(out)
 
 
 def begin_with(network: Network, first_weights: dict[str, float]) -> None:

@@ -3,6 +3,7 @@
     python experiments/whole_job_agents.py                                  # all agents for whole jobs that come with packenv
     python experiments/whole_job_agents.py --agent runs/mine/agent --workload analytics --log agents.jsonl
     python experiments/whole_job_agents.py --weights                        # without each of their features, one at a time
+    python experiments/whole_job_agents.py --mixes judged --agent jobs      # on random mixes of jobs that it never met
 
 For each measure the best parameters of a policy are chosen on other tables than those reported, and neither has been seen in
 training or its evaluations. Numbers are the agent's mean over the policy's on the same tables, with 95 % intervals: below 1 the
@@ -13,12 +14,14 @@ agent is better. Elsewhere: other numbers of servers, other demands, and duratio
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import packenv
 from packenv.errors import InputError
@@ -31,16 +34,20 @@ from packenv.runs.measured import Measured
 from packenv.runs.measures import COMPLETION, JOBS, ranked_measures
 from packenv.runs.run import Run, by_policy, runs_of
 from packenv.runs.runner import RunOptions
-from packenv.runs.statistics import interval, ratio_of_means
+from packenv.runs.statistics import interval, ratio, ratio_of_means
 from packenv.theory.completion.bound import completion_bound
 from packenv.units import UNIT
 from packenv.workloads.estimates import misjudged
 from packenv.workloads.named.analytics import analytics
 from packenv.workloads.named.dag import dag
+from packenv.workloads.random_jobs import JOB_FAMILIES, random_jobs
 from packenv.workloads.workload import Workload
+
+Floats = NDArray[np.float64]
 
 REPORTED, CHOSEN = 2_000_000, 3_000_000  # first seeds: of the tables reported, and of those on which parameters are chosen
 SEEDS, QUICK_SEEDS, CHOOSING = 16, 2, 8
+MIXES, QUICK_MIXES, SEEDS_OF_MIX = 50, 2, 2
 GRID: dict[str, tuple[str, ...]] = {
     "tetris": tuple(f"tetris:f={f},m={m}" for f in (0, 0.25) for m in (0, 0.5, 1, 2, 4, 100)),
     "drf": ("drf",),
@@ -61,6 +68,8 @@ OF_DATA = {
 }
 """And on tables that say where data lie."""
 OF_VALUE = {"priority": ("priority",)}
+ANY_JOBS, ANYWHERE = "jobs", "random jobs"  # an agent, and its home: random mixes
+OF_MIX = "tetris", "best", "chosen"
 QUICK_GRID = {"tetris": ("tetris:f=0,m=1", "tetris:f=0,m=0"), "bf-js": ("bf-js",)}
 
 
@@ -130,6 +139,42 @@ def compare(player: Player, agent: str, workload: Workload, title: str, seeds: i
     print(f"| over the lower bound | {ratio_of_means(own[COMPLETION], bounds)} | – | – |", flush=True)
 
 
+def judge_on_mixes(player: Player, agents: Sequence[str], family: str, mixes: int, seeds: int, quick: bool) -> None:
+    """Print how the agents, and each policy with the parameters that are best on a mix, compare with Tetris and with the best."""
+    rows: list[dict[str, Any]] = []  # by mix, mean completion time by agent, and by policy with its best parameters
+    for number in range(mixes):
+        workload = random_jobs(family, number)
+        grid = grid_for(workload, quick)
+        policies = [policy for tried in grid.values() for policy in tried]
+        runs = player.play(workload, [*agents, *policies], REPORTED, seeds)
+        times = {policy: np.array([np.inf if x is None else x for x in means(runs[policy], COMPLETION)]) for policy in runs}
+        least = {name: min(float(times[policy].mean()) for policy in tried) for name, tried in grid.items()}
+        over = {
+            "best": min(least.values()),
+            "chosen": chosen_elsewhere([times[policy] for policy in policies]) if seeds > 1 else None,
+        }
+        rows.append({agent: float(times[agent].mean()) for agent in agents} | least | over)
+        ratios = ", ".join(f"{agent} {rows[-1][agent] / over['best']:.3f}" for agent in agents)
+        about = f"{workload.name} ({len(workload.servers)} servers, {workload.D} resources)"
+        print(f"{about}: over the best, {min(least, key=least.__getitem__)}: {ratios}", file=sys.stderr, flush=True)
+    print(
+        f"| {mixes} mixes, {seeds} tables each | over `tetris` | over the best | ≤ 1.00 of it | over the best on other tables |"
+    )
+    print("|---|--:|--:|--:|--:|")
+    for name in [name for name in dict.fromkeys(name for row in rows for name in row) if name not in ("best", "chosen")]:
+        own = [row for row in rows if name in row]
+        tetris, best, chosen = (ratio([row[name] for row in own], [row[other] for row in own]) for other in OF_MIX)
+        reached = sum(round(row[name] / row["best"], 2) <= 1.0 for row in own)
+        print(f"| `{name}` | {tetris} | {best} | {reached} of {len(own)} | {chosen} |")
+
+
+def chosen_elsewhere(times: Sequence[Floats]) -> float:
+    """Mean over tables of what the policy has that is the best in the mean of the others; `times`: of each policy, (tables,)."""
+    table = np.array(times)  # (policies, tables)
+    best = [int(np.delete(table, n, axis=1).mean(axis=1).argmin()) for n in range(table.shape[1])]
+    return float(table[best, np.arange(table.shape[1])].mean())
+
+
 def without_each(agent: SavedAgent) -> Iterator[tuple[str, float | None, SavedAgent]]:
     """By feature that counts, its weight (of sums, without sign), and the agent with its weights set to zero."""
     layout = agent.layout(np.full((1, 1), UNIT))
@@ -191,13 +236,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--log", type=Path, metavar="FILE", help="keep finished runs, and go on from there")
     parser.add_argument("--processes", type=int, metavar="N", help="runs side by side (default: one per core)")
     parser.add_argument("--quick", action="store_true", help="few policies and seeds, at home only: a first look, not a result")
+    parser.add_argument("--mixes", choices=[*JOB_FAMILIES], metavar="FAMILY", help="on random mixes of this family instead")
+    parser.add_argument("--count", type=int, metavar="N", help=f"the first so many mixes (default: {MIXES})")
     said = parser.parse_args(arguments)
     player, seeds = Player(said.processes, said.log), said.seeds or (QUICK_SEEDS if said.quick else SEEDS)
+    count = said.count or (QUICK_MIXES if said.quick else MIXES)
+    of_mix = min(seeds, said.seeds or SEEDS_OF_MIX)
+    if said.mixes is not None:
+        agents = [agent for agent, _ in homes(said.agent or [ANY_JOBS], None)]
+        judge_on_mixes(player, agents, said.mixes, count, of_mix, said.quick)
+        return
     found = homes(said.agent, said.workload)
     if not found:
         print("no agent for whole jobs comes with packenv: name one with --agent")
     for agent, name in found:
-        home = packenv.workload(name)
+        if name == ANYWHERE and not said.weights:
+            judge_on_mixes(player, [agent], "judged", count, of_mix, said.quick)
+            continue
+        home = random_jobs("judged", 0) if name == ANYWHERE else packenv.workload(name)
         if said.weights:
             ablate(player, agent, home, seeds)
             continue

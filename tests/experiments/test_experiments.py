@@ -17,6 +17,8 @@ from experiments.reproduce import FIGURES, GROUPS
 from packenv.learning.agents.inference.linear import SIZE, TERM_NAMES, best_of_linear, linear_network
 from packenv.learning.agents.saved import load_agent, save_agent
 from packenv.runs.statistics import interval, ratio_of_means
+from packenv.runs.text import number
+from packenv.workloads.random_jobs import random_jobs
 from tests.learning.test_agent_notes import agent as untrained
 
 FOLDER = Path(packenv.__file__).parents[1] / "experiments"
@@ -112,6 +114,34 @@ def test_agents_for_whole_jobs(tmp_path: Path, capsys: pytest.CaptureFixture[str
     passed, unaligned = table[2:]
     assert passed[2].startswith("1 [") and unaligned[3] != passed[3]  # what is aligned scores above 0, that of passing
     assert not unaligned[3].startswith("1 [1, 1]")
+
+
+def test_agents_on_random_mixes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A policy counts with the parameters that are best on the mix; the best of all is that of these tables."""
+    module, agent = script("whole_job_agents"), untrained(tmp_path)
+    module.main(["--mixes", "training", "--count", "1", "--quick", "--agent", agent.removeprefix("agent:"), "--processes", "1"])
+    table = [[cell.strip(" `") for cell in line.split("|")[1:-1]] for line in capsys.readouterr().out.splitlines()]
+    assert table[0] == [
+        "1 mixes, 2 tables each",
+        "over `tetris",
+        "over the best",
+        "≤ 1.00 of it",
+        "over the best on other tables",
+    ]
+    seeds, mean = (module.REPORTED, module.REPORTED + 1), dict[str, float]()
+    for policy in (agent, *module.QUICK_GRID["tetris"], "bf-js"):
+        runs = [packenv.simulate(random_jobs("training", 0), policy, seed=seed, drain=True) for seed in seeds]
+        mean[policy] = sum(run.jobs.mean or 0.0 for run in runs if run.jobs) / 2
+    tetris = min(mean[policy] for policy in module.QUICK_GRID["tetris"])
+    assert module.chosen_elsewhere([np.array([1.0, 5, 3]), np.array([2.0, 2, 7])]) == (1 + 5 + 7) / 3
+    best = min(tetris, mean["bf-js"])
+    rows = {row[0]: row[1:] for row in table[2:]}
+    assert [*rows] == [agent, "tetris", "bf-js"]
+    assert rows[agent][:2] == [number(mean[agent] / tetris), number(mean[agent] / best)]
+    assert rows["bf-js"][:2] == [number(mean["bf-js"] / tetris), number(mean["bf-js"] / best)]
+    assert [row[2] for row in rows.values()] == [
+        f"{each <= 1.005 * best:d} of 1" for each in (mean[agent], tetris, mean["bf-js"])
+    ]
 
 
 def test_terms_of_a_linear_agent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

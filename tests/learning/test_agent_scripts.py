@@ -58,7 +58,7 @@ def test_settings_are_those_of_the_shipped_agent(agent: str) -> None:
     assert shipped["timescale"] == (None if settings.algorithm == "cma-es" else settings.timescale)
 
 
-IN_CI = ("any", "fig4a", "fig4b", "fig4b-kmw", "analytics")
+IN_CI = ("any", "fig4a", "fig4b", "fig4b-kmw", "analytics", "jobs")
 """One of each way to train."""
 
 
@@ -69,14 +69,15 @@ IN_CI = ("any", "fig4a", "fig4b", "fig4b-kmw", "analytics")
 def test_an_agent_comes_out_that_can_be_evaluated(agent: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     module, out = script(agent), str(tmp_path / "agent")
     shared: Any = sys.modules["training_run"]
-    if agent == "fig4b":
+    if hasattr(module, "cases_of"):
+        few: dict[str, Any] = {"tasks": 100} if agent == "any" else {"named": False}
+        small = partial(module.cases_of, count=2, pool=2, **few)
+        shared.evolve_on_cases(replace(module.SETTINGS, population=4, samples=1), out, 1, small)
+    elif agent == "fig4b":
         shared.evolve(replace(module.SETTINGS, population=4, horizon=500, samples=1000), out, processes=1)
     elif hasattr(module, "SETTINGS") and module.SETTINGS.environment == "JobFill":
         weights = getattr(module, "FIRST_WEIGHTS", None)  # without them the agent begins with the weights of another
         shared.evolve(replace(module.SETTINGS, population=4, samples=1), out, 1, weights)
-    elif agent == "any":
-        small = partial(module.cases_of, count=2, pool=2, tasks=100)
-        module.evolve_on_any(replace(module.SETTINGS, population=4, samples=1), out, 1, small)
     elif agent == "fig4b-kmw":
         module.with_finer_types(module.SETTINGS, out)
     else:

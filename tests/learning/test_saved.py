@@ -24,6 +24,7 @@ from packenv.runs.contest import contest
 from packenv.runs.leaderboard import at_home
 from packenv.simulation import setting_of
 from packenv.workloads.laws import Fixed, Uniform
+from packenv.workloads.random_jobs import random_jobs
 from tests.envs.playing import plain_env
 
 SLOTS = 4000
@@ -152,6 +153,17 @@ def test_the_agent_for_any_workload() -> None:
     with pytest.raises(InputError, match="agent:any: learned with D = 1 resources, paper/fig4b has D = 2"):
         found.needs(setting_of(home.with_(servers="5x1:1", sizes=[Uniform(0.1, 0.4), Uniform(0.1, 0.4)])))
     assert not at_home("agent:any", contest("paper/fig4b@0.9", 1000))
+
+
+def test_the_agent_for_any_jobs() -> None:
+    """It takes tables of any number of resources, and says nothing of columns that a table lacks: it has learned without them."""
+    found = load_agent("jobs")
+    for mix in (0, 1):
+        setting = setting_of(random_jobs("training", mix))
+        found.needs(setting)
+        assert found.notice(setting) is None
+    assert {random_jobs("training", mix).D for mix in (0, 1)} == {1, 4}
+    assert not at_home("agent:jobs", contest("analytics", 1000))
 
 
 def test_files_are_only_read(tmp_path: Path) -> None:

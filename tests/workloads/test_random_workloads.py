@@ -1,8 +1,10 @@
 """Random workloads stay what they are: an agent is judged on the very ones that were written down before it was trained."""
 
+import numpy as np
 import pytest
 
 from packenv.errors import InputError
+from packenv.workloads.random_jobs import JOB_FAMILIES, random_jobs
 from packenv.workloads.random_workloads import FAMILIES, random_workload
 
 
@@ -40,8 +42,51 @@ def test_what_is_judged_was_not_seen():
     assert len({training.seed, choice.seed, judged.seed}) == 3
 
 
+@pytest.mark.parametrize(
+    ("family", "mixes"),
+    [
+        ("training", [(12, 1, 993, 12577), (6, 4, 3582, 48275), (36, 1, 2445, 38702)]),
+        ("choice", [(18, 3, 1873, 34027), (12, 1, 2625, 36308), (5, 5, 3980, 326558)]),
+        ("judged", [(6, 2, 1318, 55496), (8, 5, 2125, 88742), (14, 2, 1238, 66382)]),
+    ],
+)
+def test_the_first_mixes_of_jobs(family, mixes):
+    """Servers, resources, tasks and slots of the tables of seed 0."""
+    drawn = [random_jobs(family, number) for number in range(len(mixes))]
+    assert [(len(each.servers), each.D, len(each.jobs), int(each.jobs.service.sum())) for each in drawn] == mixes
+    assert drawn == [random_jobs(family, number) for number in range(len(mixes))]
+    again, other = drawn[0].at(0).jobs, drawn[0].at(1).jobs
+    assert np.array_equal(again.service, drawn[0].jobs.service) and len(again) != len(other)
+
+
+@pytest.mark.parametrize("name", JOB_FAMILIES)
+def test_mixes_lie_within_their_family(name):
+    """Among 10 mixes some have places of data, values, and unequal servers; all have jobs of stages that wait for each other."""
+    family, drawn = JOB_FAMILIES[name], [random_jobs(name, number) for number in range(10)]
+    for each in drawn:
+        assert family.resources[0] <= each.D <= family.resources[1]
+        assert family.servers[0] <= len(each.servers) <= family.servers[1]
+        assert each.servers.capacity[0].min() == 1.0 and family.smallest <= each.servers.capacity.min()
+        assert (each.jobs.phase is None) != (each.jobs.predecessors is None)
+        assert (each.jobs.home is None) == (each.network is None)
+    for column in ("home", "value"):
+        assert 0 < sum(getattr(each.jobs, column) is not None for each in drawn) < 10
+    assert 0 < sum(each.servers.capacity.min() == 1.0 for each in drawn) < 10
+
+
+def test_judged_mixes_are_of_other_kinds():
+    training, choice, judged = (JOB_FAMILIES[name] for name in ("training", "choice", "judged"))
+    for part in ("shapes", "tasks", "slots", "demands", "spreads"):
+        assert not {*getattr(judged, part)} & {*getattr(training, part), *getattr(choice, part)}
+    assert len({training.seed, choice.seed, judged.seed}) == 3
+
+
 def test_bad_names():
     with pytest.raises(InputError, match="no family 'trainin' of random workloads; did you mean"):
         random_workload("trainin", 0)
     with pytest.raises(InputError, match="numbers from 0, not -1"):
         random_workload("judged", -1)
+    with pytest.raises(InputError, match="no family 'trainin' of random jobs; did you mean"):
+        random_jobs("trainin", 0)
+    with pytest.raises(InputError, match="numbers from 0, not -1"):
+        random_jobs("judged", -1)

@@ -1,0 +1,80 @@
+"""Evolve `agent:jobs`: one agent for whole jobs of any kind, trained on random mixes of them.
+
+    python agents/jobs.py --out jobs            # 70 generations: twenty minutes of one core
+    python agents/jobs.py --out jobs --quick    # a first look
+
+The agent fills one server at a time, as agent:analytics does, and starts from its weights. In each generation every candidate
+schedules the same tables: ten random mixes (packenv.workloads.random_jobs: resources, servers, stages, demands, services,
+arrivals, loads and places of data differ) and four small tables of named workloads. Those win whose jobs end soonest, as
+multiples of the best of AGAINST; multiples above 1 count double. Every tenth generation is kept as OUT-10, OUT-20, …, and the
+agent is chosen among them on other mixes:
+
+    python experiments/whole_job_agents.py --mixes choice --agent ./jobs-80 --agent ./jobs-100 …
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from training_run import evolve_on_cases, options_of
+
+import packenv
+from packenv.learning.evolution import Case
+from packenv.learning.objective import COMPLETION, Objective, measure
+from packenv.learning.settings import Settings
+from packenv.workloads.named.analytics import analytics
+from packenv.workloads.named.blocks import SWINGS, readers
+from packenv.workloads.named.dag import dag
+from packenv.workloads.random_jobs import random_jobs
+from packenv.workloads.workload import Workload
+
+AGAINST = "tetris:f=0,m=1,remote=0.4"
+RIVALS = (AGAINST, "tetris:f=0,m=4,remote=0.4", "srpt")
+FAMILY, POOL, CASES = "training", 200, 10  # mixes 0, 1, …, and how many of them are in a generation
+SETTINGS = Settings(
+    random_jobs(FAMILY, 10).with_(name="random jobs"),
+    environment="JobFill",
+    algorithm="cma-es",
+    network="varying",  # two weights a feature: one counts times the logarithm of the waiting tasks
+    reward="completion",
+    start="analytics",
+    learning_rate=0.15,  # the first step size
+    samples=32_400_000,  # tasks that candidates start, in all: 70 generations
+)
+QUICK = replace(SETTINGS, population=4, samples=1)
+
+
+def cases_of(seed: int, count: int = CASES, pool: int = POOL, named: bool = True) -> list[Case]:
+    """Tables of a generation, and the mean completion times of the best of RIVALS on them."""
+    draw = np.random.default_rng(seed)
+    of_names = small_named_workloads(draw) if named else []
+    mixes = [random_jobs(FAMILY, int(number)) for number in draw.choice(pool, count, replace=False)]
+    cases = []
+    for n, workload in enumerate([*mixes, *of_names]):
+        table = workload.at(seed + n)
+        reference = min(measure(table, policy, None, 0, Objective(COMPLETION))[0] for policy in RIVALS)
+        cases.append(Case(workload.name, table, SETTINGS.horizon, reference))
+    return cases
+
+
+def small_named_workloads(draw: np.random.Generator) -> list[Workload]:
+    """One of each kind, with fewer jobs and servers."""
+    racks, factor = ((0, ()), (10, ()), (10, SWINGS))[draw.integers(3)]
+    return [
+        analytics(jobs=80, servers=20),
+        dag(jobs=80, servers=4),
+        readers(40, racks, factor, jobs=40),
+        packenv.workload(("price/fig5", "price/fig8")[draw.integers(2)]),
+    ]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Evolve, and keep an agent every so many generations and the last."""
+    given = options_of(__doc__, arguments, processes=2)  # candidates that run at a time
+    evolve_on_cases(replace(QUICK if given.quick else SETTINGS, seed=given.seed), given.out, given.processes, cases_of)
+
+
+if __name__ == "__main__":
+    main()
