@@ -285,6 +285,4 @@ class ServerPlans:
         return facts_text(self._title, [*facts, (f"any {self.bound.scope}", f"at least {counted(self.bound.servers, 'server')}")])
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<p>{escape(self._title)}</p>{self.table()._repr_html_()}"
+        return self.table().html(self._title)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -28,6 +28,12 @@ def frame_of(table: Any, library: str = "arrow") -> Any:
         return polars.from_arrow(arrow)
     except ModuleNotFoundError as error:
         raise InputError(f"a frame of {library} needs {error.name}, which is not installed: pip install {library}") from None
+
+
+def frame_of_rows(rows: Sequence[Mapping[str, Any]], library: str = "arrow") -> Any:
+    """The same of rows, which may lack some of the columns. Raises InputError."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return frame_of({name: [row.get(name) for row in rows] for name in names}, library)
 
 
 def facts_html(title: str, facts: Iterable[tuple[str, str]]) -> str:

@@ -123,6 +123,10 @@ class Tables:
         """In GitHub's Markdown."""
         return "\n\n".join([*(table.markdown() for table in self.tables), *self.notes])
 
+    def html(self, title: str) -> str:
+        """The tables under a title, which is escaped."""
+        return f"<p>{escape(title)}</p>{self._repr_html_()}"
+
     def _repr_html_(self) -> str:
         return "".join([*(table.html() for table in self.tables), *(f"<p>{escape(note)}</p>" for note in self.notes)])
 

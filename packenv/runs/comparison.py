@@ -255,11 +255,9 @@ class Comparison:
 
         `utilisation.0` and the like for what is inside of fields; times are in slots.
         """
-        from packenv.report.frames import frame_of
+        from packenv.report.frames import frame_of_rows
 
-        rows = [dict(flat(record)) for record in self.records]
-        names = dict.fromkeys(name for row in rows for name in row)
-        return frame_of({name: [row.get(name) for row in rows] for name in names}, library)
+        return frame_of_rows([dict(flat(record)) for record in self.records], library)
 
     def to_dict(self) -> dict[str, Any]:
         """All records in plain values, ready for JSON: `policies`, the means of each, and `runs`."""
@@ -283,6 +281,4 @@ class Comparison:
         return facts_text(self._title, facts)
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<p>{escape(self._title)}</p>{self.table()._repr_html_()}"
+        return self.table().html(self._title)

@@ -161,11 +161,9 @@ class Leaderboard:
         """A row for each standing, as an Arrow table or a frame of "pandas" or "polars"; `mean_completion.ratio` for what is
         inside of fields.
         """
-        from packenv.report.frames import frame_of
+        from packenv.report.frames import frame_of_rows
 
-        rows = [dict(flat(record)) for record in self.records]
-        names = dict.fromkeys(name for row in rows for name in row)
-        return frame_of({name: [row.get(name) for row in rows] for name in names}, library)
+        return frame_of_rows([dict(flat(record)) for record in self.records], library)
 
     def to_dict(self) -> dict[str, Any]:
         """All in plain values, ready for JSON: `standings` as of `packenv leaderboard --json`."""
@@ -184,9 +182,7 @@ class Leaderboard:
         return facts_text(self._title, best_scores(self.standings))
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<p>{escape(self._title)}</p>{self.table()._repr_html_()}"
+        return self.table().html(self._title)
 
 
 @dataclass(frozen=True)
