@@ -38,13 +38,17 @@ def stages_of(module: Any) -> list[Settings]:
     return [module.FIRST, module.SECOND, module.THIRD] if hasattr(module, "FIRST") else [module.SETTINGS]
 
 
+BEFORE = ("dag",)
+"""Trained on what their workload was in 0.9.0: its tables have other durations since then."""
+
+
 @pytest.mark.parametrize("agent", pretrained_agents())
 def test_settings_are_those_of_the_shipped_agent(agent: str) -> None:
     """Workload, environment, network, guard, loads, algorithm and reward, as its JSON has them."""
     settings = stages_of(script(agent))[-1]
     shipped = load_agent(agent).about
     record = settings.record()
-    assert record["workload"] == shipped["workload"]
+    assert shipped["workload"] == record["workload"] | ({"jobs": shipped["workload"]["jobs"]} if agent in BEFORE else {})
     assert record["arrivals"] == shipped["arrivals"]
     assert record["environment"] == shipped["environment"]["kind"]
     wanted, found = settings.own_options() | {"observation": "actions"}, shipped["environment"]["options"]
