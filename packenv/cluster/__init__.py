@@ -5,7 +5,16 @@ something happened. A task is named by its place in the pool, a server by its in
 server. Sizes and rooms are integer units (packenv.units). Compiled policies and plain Python ones call the same functions.
 """
 
-from packenv.cluster.best_fit import best_server, best_task, fill, foresee, foresee_smaller, may_fit, next_with_room
+from packenv.cluster.best_fit import (
+    best_server,
+    best_task,
+    fill,
+    foresee,
+    foresee_smaller,
+    free_share,
+    may_fit,
+    next_with_room,
+)
 from packenv.cluster.build import build, grow
 from packenv.cluster.events import post, wake_at
 from packenv.cluster.in_service import hold, hold_box, place, postpone
@@ -78,6 +87,7 @@ __all__ = [
     "fits",
     "foresee",
     "foresee_smaller",
+    "free_share",
     "freed_count",
     "freed_server",
     "group_count",

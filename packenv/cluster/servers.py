@@ -139,7 +139,7 @@ def move_in_tree(c: Cluster, server: int) -> None:
 
 @compiled
 def room_of(c: Cluster, server: int) -> int:
-    """Room of a server in scalar units; NONE if it is closed."""
+    """Room of a server for sizes; NONE if it is closed. For policies that pack vectors it does not change: see `free_share`."""
     record = c.server[c.e, server]
     return NONE if record.closed else record.room
 

@@ -94,9 +94,18 @@ def legend(comparison: Comparison) -> list[str]:
         marks.append(f"{WIDE}; more seeds or slots narrow it")
     if any(record["verdict"] == UNSTABLE for record in summaries):
         marks.append("unstable: the queue grows as long as the run lasts, and with it the mean, the delays and what waits")
+    if comparison.workload.jobs is not None and any(run.waiting for run in comparison.all_runs):
+        marks.append(f"not started when the table ended: {_not_started(comparison)}; delays are of the others (drain: of all)")
     if any(run.jobs is not None and run.jobs.makespan is None for run in comparison.all_runs):
         marks.append("makespan –: not all jobs ended; completion times are of those that did: too short (drain: until all have)")
     return marks
+
+
+def _not_started(comparison: Comparison) -> str:
+    """Tasks of all seeds that wait at the end, by policy."""
+    runs = zip(comparison.results, comparison.by_policy, strict=True)
+    counts = {name: (sum(run.waiting for run in of_policy), sum(run.arrived for run in of_policy)) for name, of_policy in runs}
+    return ", ".join(f"{waiting:,} of {arrived:,} tasks ({name})" for name, (waiting, arrived) in counts.items() if waiting)
 
 
 def of_policies(title: str, columns: Sequence[Column], summaries: Sequence[Record]) -> Table:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import packenv
@@ -102,6 +103,15 @@ def test_a_trace_once() -> None:
     found = packenv.evaluate(table, POLICIES, servers=1, slot_seconds=1, drain=True)
     assert [len(runs) for runs in found.by_policy] == [1, 1] and "seconds" in str(found.table())
     assert found.ratio(*POLICIES, "mean_delay") == (1, None, None)
+
+
+def test_what_had_not_started_is_said() -> None:
+    """Three tasks of two slots arrive at once on a server that holds one of them, and a last one in slot 2."""
+    jobs = packenv.Jobs.of([0, 0, 0, 2], np.full((4, 1), 0.9), [2, 2, 2, 2])
+    table = packenv.Workload(jobs=jobs, servers="1x1")
+    cut = packenv.evaluate(table, ["bf-js"]).table().notes
+    assert any("not started when the table ended: 2 of 4 tasks (bf-js)" in note for note in cut)
+    assert not any("not started" in note for note in packenv.evaluate(table, ["bf-js"], drain=True).table().notes)
 
 
 @pytest.mark.parametrize(
