@@ -15,12 +15,11 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from packenv.errors import InputError, nearest
 from packenv.jobs import Jobs, Ragged
 from packenv.workloads.named.blocks import COPIES, replicas
 from packenv.workloads.named.dag import all_tasks_of, stage_numbers, stage_parents
 from packenv.workloads.network import Network
-from packenv.workloads.random_workloads import log_uniform, pick, weights
+from packenv.workloads.random_workloads import family_of, log_uniform, pick, weights
 from packenv.workloads.workload import Workload
 
 Ints = NDArray[np.int64]
@@ -101,14 +100,14 @@ class RandomJobs:
     def __call__(self, seed: int) -> Jobs:
         mix, random = mix_of(self.family, self.number), np.random.default_rng((seed, self.number))
         stages = draw_stages(mix, random)
-        number = np.array([len(each) for each in stages.parents])
+        number = np.array([len(parents) for parents in stages.parents])
         job = np.repeat(np.arange(len(number)), number)
         of = np.repeat(np.arange(len(job)), stages.tasks)  # stage of each task
         service = np.maximum(np.rint(stages.mean[of] * mix.spread(random, len(of))), 1)
         work = ((stages.demand[of] * service[:, None]).sum(axis=0) / mix.capacity.sum(axis=0)).max()
         instants = mix.instants(random, len(number))
         arrival = np.floor((instants - instants[0]) / max(instants[-1] - instants[0], 1e-9) * work / mix.intensity)
-        chains = all(waits == [n - 1] for each in stages.parents for n, waits in enumerate(each) if n)
+        chains = all(waits == [n - 1] for parents in stages.parents for n, waits in enumerate(parents) if n)
         value = random.integers(1, 6, len(number)).astype(np.float64)
         return Jobs.of(
             arrival[job[of]],
@@ -119,7 +118,7 @@ class RandomJobs:
             predecessors=None if chains else all_tasks_of(stages.parents, stages.tasks),
             estimate=None if mix.exact else np.maximum(stages.mean[of], 1.0),
             value=value[job[of]] if mix.valued else None,
-            home=homes(mix, random, np.array([not waits for each in stages.parents for waits in each])[of]),
+            home=homes(mix, random, np.array([not waits for parents in stages.parents for waits in parents])[of]),
             remote_overhead=np.rint(mix.overhead * service).astype(np.int64) if mix.overhead else None,
         )
 
@@ -129,10 +128,7 @@ def random_jobs(family: str, number: int) -> Workload:
 
     Raises InputError for another family or number.
     """
-    if family not in JOB_FAMILIES:
-        raise InputError(f"no family {family!r} of random jobs{nearest(family, [*JOB_FAMILIES])}")
-    if number < 0:
-        raise InputError(f"random jobs have numbers from 0, not {number}")
+    family_of(JOB_FAMILIES, family, number, "jobs")
     mix = mix_of(family, number)
     return Workload(
         jobs=RandomJobs(family, number), servers=mix.capacity, network=mix.network, slot_seconds=1.0, name=f"{family} {number}"

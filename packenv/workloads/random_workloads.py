@@ -6,7 +6,7 @@ is judged on was never seen in training or in the choice among agents.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -36,16 +36,21 @@ class Family(NamedTuple):
     arrivals: tuple[Callable[[Generator, float], Arrivals], ...]
 
 
+def family_of(families: Mapping[str, T], name: str, number: int, kind: str) -> T:
+    """The family of this name of random "workloads" or "jobs". Raises InputError for another name, or a number below 0."""
+    if name not in families:
+        raise InputError(f"no family {name!r} of random {kind}{nearest(name, [*families])}")
+    if number < 0:
+        raise InputError(f"random {kind} have numbers from 0, not {number}")
+    return families[name]
+
+
 def random_workload(family: str, number: int) -> Workload:
     """Workload `number` ≥ 0 of a family of FAMILIES: one resource, its load a share of ρ* (`packenv.resolved` finds the rate).
 
     Raises InputError for another family or number.
     """
-    if family not in FAMILIES:
-        raise InputError(f"no family {family!r} of random workloads{nearest(family, [*FAMILIES])}")
-    if number < 0:
-        raise InputError(f"random workloads have numbers from 0, not {number}")
-    chosen = FAMILIES[family]
+    chosen = family_of(FAMILIES, family, number, "workloads")
     draw = np.random.default_rng((chosen.seed, number))
     sizes = pick(draw, chosen.sizes)(draw)
     most = max(chosen.servers[0], min(chosen.servers[1], int(MOST_IN_SERVICE * sizes.mean())))
