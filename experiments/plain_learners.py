@@ -50,7 +50,7 @@ def train(algorithm: str, steps: int, seed: int, name: str, setting: Setting, ba
     """The model that the library's defaults come to, or a function from observations and masks to actions."""
     torch.manual_seed(seed)
     if algorithm == RLLIB:
-        return train_in_rllib(steps, seed, name, setting)
+        return train_in_rllib(steps, seed, name, setting, batch)
     envs: Any
     if batch:  # the same rows, in one compiled call
         envs = PackVecEnv(name, ENVS, seed=10_000 * seed, **setting)
@@ -59,15 +59,23 @@ def train(algorithm: str, steps: int, seed: int, name: str, setting: Setting, ba
     return OF_SB3[algorithm]("MlpPolicy", envs, seed=seed, device="cpu").learn(steps)
 
 
-def train_in_rllib(steps: int, seed: int, name: str, setting: Setting) -> Choose:
+def train_in_rllib(steps: int, seed: int, name: str, setting: Setting, batch: bool = False) -> Choose:
     """RLlib's PPO in this process, without masks: the likeliest actions of what it learns."""
     import ray
     from ray.rllib.algorithms.ppo import PPOConfig
     from ray.tune.registry import register_env
 
     ray.init(address="local", include_dashboard=False, log_to_driver=False, ignore_reinit_error=True)
-    register_env("packenv", lambda _: TransformReward(gymnasium.make(id_of(name), **setting), float))  # it wants plain numbers
-    config = PPOConfig().environment("packenv").env_runners(num_env_runners=0, num_envs_per_env_runner=ENVS)
+
+    def make(context: Any) -> Any:
+        if batch:
+            return gymnasium.make_vec(id_of(name), num_envs=context["num_envs"], **setting)
+        return TransformReward(gymnasium.make(id_of(name), **setting), float)  # it wants plain numbers
+
+    register_env("packenv", make)
+    how = "vector_entry_point" if batch else "sync"
+    config = PPOConfig().environment("packenv")
+    config = config.env_runners(num_env_runners=0, num_envs_per_env_runner=ENVS, gym_env_vectorize_mode=how)
     algorithm = config.learners(num_learners=0).debugging(seed=10_000 * seed, log_level="ERROR").build_algo()
     while algorithm.train()["num_env_steps_sampled_lifetime"] < steps:
         pass
@@ -90,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--against", help="a policy: bf-js; vqs-bf in Configuration, tetris:f=0,m=2 in JobFill")
     parser.add_argument("--steps", type=int, default=500_000)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="of training")
-    parser.add_argument("--batch", action="store_true", help="PackVecEnv in place of make_vec_env: faster, not in RLlib")
+    parser.add_argument("--batch", action="store_true", help="eight environments in one compiled call: faster")
     parser.add_argument("--json", type=Path, help="a file for the scores of every seed")
     parser.add_argument("--quick", action="store_true", help="a few thousand steps, short runs")
     options = parser.parse_args(arguments)
@@ -104,7 +112,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         setting["intensity"] = intensity
     policy = options.against or AGAINST.get(name, "bf-js")
     print(f"{options.algorithm}, {steps:,} steps of {id_of(name)}, beside {policy}")
-    print(f"| seed | minutes | mean {'completion' if name == 'JobFill' else 'queue'} | ratio |\n|--:|--:|--:|--:|", flush=True)
+    measure = "completion" if name == "JobFill" else "queue"
+    print(f"| seed | minutes | steps/s | mean {measure} | ratio |\n|--:|--:|--:|--:|--:|", flush=True)
     record: dict[str, Any] = {}
     for seed in options.seeds:
         began = time.perf_counter()
@@ -112,7 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         minutes = (time.perf_counter() - began) / 60
         score = packenv.evaluate_agent(model, id_of(name), slots=slots, seeds=jobs, against=policy, **setting)
         record |= {policy: score.against, f"seed {seed}": score.scores}
-        print(f"| {seed} | {minutes:.1f} | {score.mean} | {score.ratio} |", flush=True)
+        print(f"| {seed} | {minutes:.1f} | {steps / minutes / 60:,.0f} | {score.mean} | {score.ratio} |", flush=True)
     if options.json is not None:
         write_json(options.json, record)
 

@@ -70,6 +70,9 @@ OF_DATA = {
 OF_VALUE = {"priority": ("priority",)}
 ANY_JOBS, ANYWHERE = "jobs", "random jobs"  # an agent, and its home: random mixes
 OF_MIX = "tetris", "best", "chosen"
+UNTUNED = ("tetris:f=0,m=1", "tetris:f=0,m=2", "tetris:f=0,m=4", "srpt", "graphene:long=0.5,large=0.5")
+OF_PLACES = ",remote=0.4"
+"""Policies with the same parameters on all mixes, and one more of Tetris where data have places."""
 QUICK_GRID = {"tetris": ("tetris:f=0,m=1", "tetris:f=0,m=0"), "bf-js": ("bf-js",)}
 
 
@@ -140,8 +143,11 @@ def compare(player: Player, agent: str, workload: Workload, title: str, seeds: i
 
 
 def judge_on_mixes(player: Player, agents: Sequence[str], family: str, mixes: int, seeds: int, quick: bool) -> None:
-    """Print how the agents, and each policy with the parameters that are best on a mix, compare with Tetris and with the best."""
+    """Print how the agents, and each policy with the parameters that are best on a mix, compare with Tetris and with the best;
+    and the agents over policies whose parameters are the same on all mixes.
+    """
     rows: list[dict[str, Any]] = []  # by mix, mean completion time by agent, and by policy with its best parameters
+    untuned: list[dict[str, float]] = []  # by mix, that of UNTUNED
     for number in range(mixes):
         workload = random_jobs(family, number)
         grid = grid_for(workload, quick)
@@ -154,6 +160,8 @@ def judge_on_mixes(player: Player, agents: Sequence[str], family: str, mixes: in
             "chosen": chosen_elsewhere([times[policy] for policy in policies]) if seeds > 1 else None,
         }
         rows.append({agent: float(times[agent].mean()) for agent in agents} | least | over)
+        runs_of_untuned = {policy: times.get(policy + OF_PLACES, times.get(policy)) for policy in UNTUNED}
+        untuned.append({policy: float(found.mean()) for policy, found in runs_of_untuned.items() if found is not None})
         ratios = ", ".join(f"{agent} {rows[-1][agent] / over['best']:.3f}" for agent in agents)
         about = f"{workload.name} ({len(workload.servers)} servers, {workload.D} resources)"
         print(f"{about}: over the best, {min(least, key=least.__getitem__)}: {ratios}", file=sys.stderr, flush=True)
@@ -162,10 +170,16 @@ def judge_on_mixes(player: Player, agents: Sequence[str], family: str, mixes: in
     )
     print("|---|--:|--:|--:|--:|")
     for name in [name for name in dict.fromkeys(name for row in rows for name in row) if name not in ("best", "chosen")]:
-        own = [row for row in rows if name in row]
-        tetris, best, chosen = (ratio([row[name] for row in own], [row[other] for row in own]) for other in OF_MIX)
-        reached = sum(round(row[name] / row["best"], 2) <= 1.0 for row in own)
-        print(f"| `{name}` | {tetris} | {best} | {reached} of {len(own)} | {chosen} |")
+        of_name = [row for row in rows if name in row]
+        tetris, best, chosen = (ratio([row[name] for row in of_name], [row[other] for row in of_name]) for other in OF_MIX)
+        reached = sum(round(row[name] / row["best"], 2) <= 1.0 for row in of_name)
+        print(f"| `{name}` | {tetris} | {best} | {reached} of {len(of_name)} | {chosen} |")
+    everywhere = [policy for policy in UNTUNED if all(policy in row for row in untuned)]
+    print(f"\n| over | {' | '.join(f'`{policy}`' for policy in everywhere)} |\n|---{'|--:' * len(everywhere)}|")
+    for agent in agents:
+        own = [row[agent] for row in rows]
+        over_untuned = [str(ratio(own, [row[policy] for row in untuned])) for policy in everywhere]
+        print(f"| `{agent}` | {' | '.join(over_untuned)} |")
 
 
 def chosen_elsewhere(times: Sequence[Floats]) -> float:

@@ -208,9 +208,16 @@ def print_description(name: str, statistics: dict[str, Any]) -> None:
     )
     if statistics["about"]:
         console.print(statistics["about"], highlight=False)
-    counts = _empty("Distinct demands", "distinct", statistics["distinct"]["rows"])
+    resources = statistics["resources"]
+    mixed = len(resources) > 1 and any(kept.get(name, {}).get("max", 0) > 1 for name in resources)  # cores and GB, not shares
+
+    def shown(columns: dict[str, Any]) -> dict[str, Any]:
+        """Without the size, the largest demand, where demands are in units of their own."""
+        return {name: values for name, values in columns.items() if not (mixed and name.startswith("size"))}
+
+    counts = _empty("Distinct demands", "distinct", shown(statistics["distinct"]["rows"]))
     for group, levels in statistics["distinct"].items():
-        counts.add(group, *(f"{count:,}" for count in levels.values()))
+        counts.add(group, *(f"{count:,}" for count in shown(levels).values()))
     print_table(counts)
     rates = _empty("Rates and bursts", "", ("submitted", "kept"))
     for label in ("tasks", "jobs", "span_s", "tasks_per_s", "jobs_per_s", "interarrival_cv"):
@@ -220,15 +227,15 @@ def print_description(name: str, statistics: dict[str, Any]) -> None:
     print_table(rates)
     if "size" not in kept:
         return
-    quantities = ["size", *statistics["resources"], "duration_s", "tasks_per_job", "interarrival_s"]
-    print_table(_table("Kept tasks", _transposed({quantity: kept[quantity] for quantity in quantities})))
-    print_table(_table("Correlation", list(kept["correlation"].items())))
+    quantities = ["size", *resources, "duration_s", "tasks_per_job", "interarrival_s"]
+    print_table(_table("Kept tasks", _transposed(shown({quantity: kept[quantity] for quantity in quantities}))))
+    print_table(_table("Correlation", [*shown(kept["correlation"]).items()]))
     rows = [("servers of capacity 1", kept["offered_load"])]
     if servers := statistics.get("servers"):
         shares = {name: None if share is None else f"{share:.1%}" for name, share in servers["share"].items()}
         rows = [("in use on average", kept["offered_load"]), (f"share of {servers['servers']}", shares)]
         rows += [("such servers", servers["like"])]
-    print_table(_table("Offered load", rows))
+    print_table(_table("Offered load", [(label, shown(columns)) for label, columns in rows]))
 
 
 def print_match(name: str, match: dict[str, Any]) -> None:

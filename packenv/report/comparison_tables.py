@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from rich.text import Text
 
 from packenv.report.tables import Cell, Column, Table, numbers
-from packenv.results.stability import STABLE, UNSTABLE
+from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE
 from packenv.runs.comparison import Comparison
 from packenv.runs.measures import CLASSES, COMPLETION, DATA, JOBS, MEASURES, QUEUE, SLOTS, SPEED, Record
 from packenv.runs.size_classes import TIMES as SIZE_TIMES
@@ -89,16 +89,34 @@ def legend(comparison: Comparison) -> list[str]:
     """The meaning of the marks that occur in the tables."""
     summaries, tables = comparison.summaries, tables_shown(comparison)
     estimates = [measure.key for measure in MEASURES if measure.table in tables and measure.cell is estimate]
-    marks = []
+    marks = over_first(comparison)
     if any(is_wide(record[key], record["interval"][key]) for record in summaries for key in estimates):
         marks.append(f"{WIDE}; more seeds or slots narrow it")
     if any(record["verdict"] == UNSTABLE for record in summaries):
         marks.append("unstable: the queue grows as long as the run lasts, and with it the mean, the delays and what waits")
+    if any(record["verdict"] == UNDECIDED for record in summaries):
+        marks.append("undecided: the runs are too short to tell whether the queue goes on growing")
     if comparison.workload.jobs is not None and any(run.waiting for run in comparison.all_runs):
         marks.append(f"not started when the table ended: {_not_started(comparison)}; delays are of the others (drain: of all)")
     if any(run.jobs is not None and run.jobs.makespan is None for run in comparison.all_runs):
         marks.append("makespan –: not all jobs ended; completion times are of those that did: too short (drain: until all have)")
     return marks
+
+
+def over_first(comparison: Comparison) -> list[str]:
+    """A line with the others' ratios to the first policy, seed by seed; none of queues that grow as long as a run lasts.
+
+    A mean's ± is mostly chance that all policies share, and says little about their difference.
+    """
+    of_jobs = JOBS in tables_shown(comparison)
+    key, heading = (COMPLETION, "mean completion") if of_jobs else ("mean_queue", "mean queue")
+    lasting = [record["policy"] for record in comparison.summaries if of_jobs or record["verdict"] != UNSTABLE]
+    first = comparison.summaries[0]["policy"]
+    if comparison.summaries[0]["seeds"] == 1 or first not in lasting:
+        return []
+    over = {policy: comparison.ratio(policy, first, key) for policy in lasting if policy != first}
+    known = [f"{policy} {ratio}" for policy, ratio in over.items() if ratio.mean is not None]
+    return [f"{heading} over {first}'s, on the same tasks: {', '.join(known)}"] if known else []
 
 
 def _not_started(comparison: Comparison) -> str:

@@ -82,10 +82,10 @@ def evaluation(
     """
     chosen = [*policies]
     names = [policy if isinstance(policy, str) else name_of(policy) for policy in chosen]
-    if len(set(names)) < len(names):
-        raise InputError(f"two policies have the same name: {', '.join(names)}")
-    for name in chosen:
-        find_policy(name) if isinstance(name, str) else None
+    shown = [name_of(find_policy(policy) if isinstance(policy, str) else policy) for policy in chosen]
+    if len(set(shown)) < len(shown):
+        given = "" if names == shown else f" ({', '.join(names)}): a class is told apart by an attribute `name`"
+        raise InputError(f"two policies have the same name: {', '.join(shown)}{given}")
     if estimate_error is not None:
         workload = misjudged(workload, estimate_error)
     if backlog is not None and by_size:

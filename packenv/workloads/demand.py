@@ -102,6 +102,8 @@ def check_fits(sizes: Sizes | Jobs, servers: Servers) -> None:
         if not (demand <= kinds).all(axis=1).any():
             amounts, largest = (", ".join(f"{amount / UNIT:.5g}" for amount in units) for units in (demand, servers.largest))
             problem = f"a demand of {amounts} fits in no server; the largest has {largest}"
+            if (servers.kinds == UNIT).all():
+                problem += " (in other units servers say what they have: 3x32, or with all resources 3x32:128)"
             if isinstance(sizes, Jobs):
                 raise RowError(int(np.argmax((sizes.demand == demand).all(axis=1))), problem)
             raise InputError(problem)

@@ -114,10 +114,30 @@ def test_what_had_not_started_is_said() -> None:
     assert not any("not started" in note for note in packenv.evaluate(table, ["bf-js"], drain=True).table().notes)
 
 
+def test_how_sure_a_difference_is() -> None:
+    """Ratios to the first policy are below the table, but of queues that grow as long as a run lasts."""
+    found = packenv.evaluate("paper/fig4b", ["bf-js", "vqs-bf", "fifo-ff"], slots=100_000, seeds=3, intensity=0.85)
+    (line,) = [note for note in found.table().notes if "on the same tasks" in note]
+    assert found.summaries[2]["verdict"] == "unstable"
+    assert line == f"mean queue over bf-js's, on the same tasks: vqs-bf {found.ratio('vqs-bf', 'bf-js')}"
+    jobs = packenv.evaluate("price/fig5", ["tetris", "srpt"], seeds=2, drain=True)
+    assert any(str(jobs.ratio("srpt", "tetris", "mean_completion")) in note for note in jobs.table().notes)
+
+
+def own_policy() -> object:
+    class Mine:
+        def schedule(self, cluster: object, state: object) -> None:
+            """Start nothing."""
+
+    return Mine()
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
         ({"policies": ["bf-js", "bf-js"]}, "two policies have the same name"),
+        ({"policies": [own_policy(), own_policy()]}, "two policies have the same name: Mine, Mine"),
+        ({"policies": ["bf-js", packenv.find_policy("bf-js")]}, "two policies have the same name"),
         ({"cutoff": 3.0}, "`cutoff` is a number of seconds above 0"),
         ({"backlog": 5, "by_size": True}, "`by_size` shows delays from arrival on; with `backlog`"),
         ({"policies": ["bf-jss"]}, "did you mean"),

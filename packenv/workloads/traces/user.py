@@ -138,7 +138,7 @@ def read_user(
     present = [name for name in (*SLOT_FORM, *SECONDS_FORM) if name in names]
     missing = {"arrival": "service", "service": "arrival", "submit_time_s": "duration_s", "duration_s": "submit_time_s"}
     what = f"column {missing[present[0]]} is missing" if present else f"columns {', '.join(names) or 'none'}"
-    raise InputError(f"{path}: {what}; {FORMS}")
+    raise ArgumentError(f"{path}: {what}; {FORMS}, under names of their own with `columns` submit_time_s=THEIRS")
 
 
 def _by_our_names(path: Path, names: list[str], choice: Wanted, theirs: Mapping[str, str]) -> tuple[list[str], Wanted]:

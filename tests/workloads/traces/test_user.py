@@ -163,7 +163,11 @@ def test_a_bad_row_is_named(tmp_path: Path, form: str, line: str, problem: str, 
         ("size,service", "column arrival is missing; needs arrival"),
         ("submit_time_s,cpu", "column duration_s is missing; needs"),
         ("arrival,service", "column size is missing; needs"),
-        ("a,b", "columns a, b; needs arrival, size, service (in slots), or submit_time_s, duration_s"),
+        (
+            "a,b",
+            "columns a, b; needs arrival, size, service (in slots), or submit_time_s, duration_s and a column per resource "
+            "(in seconds), under names of their own with `columns` submit_time_s=THEIRS",
+        ),
         ("arrival,service,size,sixe", "column sixe is not known; known: arrival, service, job, phase, value"),
         ("arrival,service,size,size", "column size occurs more than once"),
     ],
