@@ -1,21 +1,24 @@
 """Evolve `agent:jobs`: one agent for whole jobs of any kind, trained on random mixes of them.
 
-    python agents/jobs.py --out jobs            # 70 generations: twenty minutes of one core
+    python agents/jobs.py --out jobs            # two stages, 160 generations: fifty minutes of one core
     python agents/jobs.py --out jobs --quick    # a first look
 
 The agent fills one server at a time, as agent:analytics does, and starts from its weights. In each generation every candidate
 schedules the same tables: ten random mixes (packenv.workloads.random_jobs: resources, servers, stages, demands, services,
-arrivals, loads and places of data differ) and six small tables of named workloads. Those win whose jobs end soonest, as
-multiples of the best of AGAINST; multiples above 1 count double. Every tenth generation is kept as OUT-10, OUT-20, …, and the
-agent is chosen among them on other mixes:
+arrivals, loads and places of data differ) and four small tables of named workloads. Those win whose jobs end soonest, as
+multiples of the best of RIVALS; multiples above 1 count double. In the second stage, which goes on from the first's weights, two
+more of the named workloads are among the tables. Every tenth generation is kept as OUT-10, OUT-20, …, and the agent is chosen
+among them on other mixes:
 
-    python experiments/whole_job_agents.py --mixes choice --agent ./jobs-80 --agent ./jobs-100 …
+    python experiments/whole_job_agents.py --mixes choice --agent ./jobs-80 --agent ./jobs-90 …
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 from training_run import evolve_on_cases, options_of
@@ -30,8 +33,11 @@ from packenv.workloads.named.dag import dag
 from packenv.workloads.random_jobs import random_jobs
 from packenv.workloads.workload import Workload
 
+Tables = Callable[[np.random.Generator], list[Workload]]
+
 AGAINST = "tetris:f=0,m=1,remote=0.4"
 RIVALS = (AGAINST, "tetris:f=0,m=4,remote=0.4", "srpt")
+PRICES = "price/fig5", "price/fig8"
 FAMILY, POOL, CASES = "training", 200, 10  # mixes 0, 1, …, and how many of them are in a generation
 SETTINGS = Settings(
     random_jobs(FAMILY, 10).with_(name="random jobs"),
@@ -41,15 +47,39 @@ SETTINGS = Settings(
     reward="completion",
     start="analytics",
     learning_rate=0.15,  # the first step size
-    samples=120_000_000,  # tasks that candidates start, in all
+    samples=32_400_000,  # tasks that candidates start, in all: 70 generations
 )
-QUICK = replace(SETTINGS, population=4, samples=1)
+SECOND: dict[str, Any] = {"learning_rate": 0.1, "samples": 52_300_000}  # 90 generations
+QUICK: dict[str, Any] = {"population": 4, "samples": 1}
 
 
-def cases_of(seed: int, count: int = CASES, pool: int = POOL, named: bool = True) -> list[Case]:
+def four_tables(draw: np.random.Generator) -> list[Workload]:
+    """One of each kind of named workload, with fewer jobs and servers."""
+    racks, factor = ((0, ()), (10, ()), (10, SWINGS))[draw.integers(3)]
+    return [
+        analytics(jobs=80, servers=20),
+        dag(jobs=80, servers=4),
+        readers(40, racks, factor, jobs=40),
+        packenv.workload(PRICES[draw.integers(2)]),
+    ]
+
+
+def six_tables(draw: np.random.Generator) -> list[Workload]:
+    """The same with two of DAGs, and one more on a network whose speed changes."""
+    return [
+        analytics(jobs=80, servers=20),
+        dag(jobs=80, servers=4),
+        dag(jobs=80, servers=8),
+        readers(40, int(draw.choice((0, 10))), jobs=40),
+        readers(40, 10, SWINGS, jobs=40),
+        packenv.workload(PRICES[draw.integers(2)]),
+    ]
+
+
+def cases_of(seed: int, named: Tables = four_tables, count: int = CASES, pool: int = POOL) -> list[Case]:
     """Tables of a generation, and the mean completion times of the best of RIVALS on them."""
     draw = np.random.default_rng(seed)
-    of_names = small_named_workloads(draw) if named else []
+    of_names = named(draw)
     mixes = [random_jobs(FAMILY, int(number)) for number in draw.choice(pool, count, replace=False)]
     cases = []
     for n, workload in enumerate([*mixes, *of_names]):
@@ -59,22 +89,13 @@ def cases_of(seed: int, count: int = CASES, pool: int = POOL, named: bool = True
     return cases
 
 
-def small_named_workloads(draw: np.random.Generator) -> list[Workload]:
-    """One of each kind, with fewer jobs and servers."""
-    return [
-        analytics(jobs=80, servers=20),
-        dag(jobs=80, servers=4),
-        dag(jobs=160, servers=8),
-        readers(40, int(draw.choice((0, 10))), (), jobs=40),
-        readers(40, 10, SWINGS, jobs=40),
-        packenv.workload(("price/fig5", "price/fig8")[draw.integers(2)]),
-    ]
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Evolve, and keep an agent every so many generations and the last."""
+    """Evolve in two stages, and keep an agent every so many generations and the last."""
     given = options_of(__doc__, arguments, processes=2)  # candidates that run at a time
-    evolve_on_cases(replace(QUICK if given.quick else SETTINGS, seed=given.seed), given.out, given.processes, cases_of)
+    first, quick = f"{given.out}-first", QUICK if given.quick else {}
+    evolve_on_cases(replace(SETTINGS, seed=given.seed, **quick), first, given.processes, cases_of)
+    second = replace(SETTINGS, start=first, seed=given.seed + 1, **(SECOND | quick))
+    evolve_on_cases(second, given.out, given.processes, partial(cases_of, named=six_tables))
 
 
 if __name__ == "__main__":

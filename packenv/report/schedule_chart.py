@@ -116,7 +116,7 @@ def _most_used(view: RunView, capacity: Ints) -> int:
 
 
 def _title(runs: Sequence[Result], workload: Workload, start: int, end: int, clock: Clock, resource: int) -> str:
-    what = f", {resource_names(workload)[resource]}" if workload.D > 1 else ""
+    what = f", heights: {resource_names(workload)[resource]}" if workload.D > 1 else ""
     servers = len(workload.servers)
     some = f"servers 0 to {MOST_SERVERS - 1} of {servers:,}" if servers > MOST_SERVERS else counted(servers, "server")
     ends = " to ".join(f"{slot / clock.slots:,.4g}" for slot in (start, end))
