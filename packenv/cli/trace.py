@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -178,7 +178,7 @@ def profile(
         recorded, _ = read(path, resources, columns)
     with progress("fitting and comparing with two million tasks"):
         fitted = fit_to(recorded, name or f"{Path(path).name.split('.')[0]}-like", slot_seconds, servers, about)
-    print_match(fitted["workload"]["name"], fitted["match"])
+    print_match(fitted)
     write_all((out, lambda file: write_json(file, fitted["workload"])), (json_path, lambda file: write_json(file, fitted)))
 
 
@@ -208,13 +208,7 @@ def print_description(name: str, statistics: dict[str, Any]) -> None:
     )
     if statistics["about"]:
         console.print(statistics["about"], highlight=False)
-    resources = statistics["resources"]
-    mixed = len(resources) > 1 and any(kept.get(name, {}).get("max", 0) > 1 for name in resources)  # cores and GB, not shares
-
-    def shown(columns: dict[str, Any]) -> dict[str, Any]:
-        """Without the size, the largest demand, where demands are in units of their own."""
-        return {name: values for name, values in columns.items() if not (mixed and name.startswith("size"))}
-
+    resources, shown = statistics["resources"], _columns_shown(statistics)
     counts = _empty("Distinct demands", "distinct", shown(statistics["distinct"]["rows"]))
     for group, levels in statistics["distinct"].items():
         counts.add(group, *(f"{count:,}" for count in shown(levels).values()))
@@ -238,15 +232,24 @@ def print_description(name: str, statistics: dict[str, Any]) -> None:
     print_table(_table("Offered load", [(label, shown(columns)) for label, columns in rows]))
 
 
-def print_match(name: str, match: dict[str, Any]) -> None:
+def print_match(fitted: dict[str, Any]) -> None:
     """The tables of `profile`: [trace, fitted workload] in each cell."""
-    pairs = {quantity: {key: _pair(pair) for key, pair in levels.items()} for quantity, levels in match["quantiles"].items()}
+    name, match, shown = fitted["workload"]["name"], fitted["match"], _columns_shown(fitted["statistics"])
+    quantiles, offered = shown(match["quantiles"]), shown(match["offered_load"])
+    pairs = {quantity: {key: _pair(pair) for key, pair in levels.items()} for quantity, levels in quantiles.items()}
     print_table(_table(f"{name}: trace / workload, {match['tasks_compared']:,} tasks", _transposed(pairs)))
-    load = {name: [*pair, match["expected_load"][name]] for name, pair in match["offered_load"].items()}
+    load = {name: [*pair, match["expected_load"][name]] for name, pair in offered.items()}
     print_table(_table("Offered load", [("trace / workload / its mean", {name: _pair(three) for name, three in load.items()})]))
     dispersion = {window: _pair(pair) for window, pair in match["dispersion"].items()}
     print_table(_table("Dispersion (window in s)", [("trace / workload", dispersion)]))
-    print_table(_table("Kolmogorov-Smirnov distance", [("", match["ks"])]))
+    print_table(_table("Kolmogorov-Smirnov distance", [("", shown(match["ks"]))]))
+
+
+def _columns_shown(statistics: dict[str, Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Takes columns away that are of the size, the largest demand, where resources are in units of their own: cores and GB."""
+    resources, kept = statistics["resources"], statistics["kept_tasks"]
+    units = len(resources) > 1 and any(kept.get(name, {}).get("max", 0) > 1 for name in resources)
+    return lambda columns: {name: column for name, column in columns.items() if not (units and name.startswith("size"))}
 
 
 def _table(title: str, rows: Iterable[tuple[str, dict[str, Any]]]) -> Table:

@@ -104,19 +104,20 @@ def legend(comparison: Comparison) -> list[str]:
 
 
 def over_first(comparison: Comparison) -> list[str]:
-    """A line with the others' ratios to the first policy, seed by seed; none of queues that grow as long as a run lasts.
+    """A line with ratios of mean queues or completion times to the first policy's, seed by seed, and their 95 % intervals.
 
-    A mean's ± is mostly chance that all policies share, and says little about their difference.
+    Without policies whose queue grows as long as a run lasts, or under which not all jobs ended; none of a backlog, which is
+    as long under all. A mean's ± is mostly chance that all policies share, and says little about their difference.
     """
     of_jobs = JOBS in tables_shown(comparison)
     key, heading = (COMPLETION, "mean completion") if of_jobs else ("mean_queue", "mean queue")
-    lasting = [record["policy"] for record in comparison.summaries if of_jobs or record["verdict"] != UNSTABLE]
-    first = comparison.summaries[0]["policy"]
-    if comparison.summaries[0]["seeds"] == 1 or first not in lasting:
+    summaries = comparison.summaries
+    lasting = [record["policy"] for record in summaries if (record["makespan"] if of_jobs else record["verdict"] != UNSTABLE)]
+    if comparison.backlog is not None or len(lasting) < 2 or all(record["seeds"] == 1 for record in summaries):
         return []
-    over = {policy: comparison.ratio(policy, first, key) for policy in lasting if policy != first}
-    known = [f"{policy} {ratio}" for policy, ratio in over.items() if ratio.mean is not None]
-    return [f"{heading} over {first}'s, on the same tasks: {', '.join(known)}"] if known else []
+    ratios = {policy: comparison.ratio(policy, lasting[0], key) for policy in lasting[1:]}
+    known = [f"{policy} {ratio}" for policy, ratio in ratios.items() if ratio.mean is not None]
+    return [f"{heading} over {lasting[0]}'s, on the same tasks: {', '.join(known)}"] if known else []
 
 
 def _not_started(comparison: Comparison) -> str:

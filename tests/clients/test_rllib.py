@@ -16,6 +16,15 @@ pytestmark = [pytest.mark.slow, pytest.mark.minutes]
 PACKAGES = ("gymnasium==1.2.2", "dm-tree==0.1.10", "lz4==4.4.5", "ormsgpack==1.13.1", "tensorboardX==2.6.5")
 
 
+def test_ppo_without_masks_on_a_batch(tmp_path: Path) -> None:
+    """RLlib steps eight environments in one compiled call: `vector_entry_point`."""
+    words = [sys.executable, "-m", "experiments.plain_learners", "rllib-ppo", "--batch", "--quick", "--seeds", "1"]
+    environment = install(tmp_path / "packages", *PACKAGES)
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=500)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.splitlines()[-1].startswith("| 1 | ")
+
+
 def test_ppo_trains_an_agent_for_the_leaderboard(tmp_path: Path) -> None:
     environment = install(tmp_path / "packages", *PACKAGES)
     words = [sys.executable, str(ROOT / "examples" / "rllib_ppo.py"), "--iterations", "2", "--envs", "4", "--out", "trained"]

@@ -210,5 +210,6 @@ def test_a_workload_like_a_trace_in_cores(
     asked = "tasks ask for up to 8 of cpu, 32 of memory: say what servers have, such as --servers 10x8:32"
     assert asked in capsys.readouterr().err
     main(["trace", "profile", path, *OURS, "--servers", "2x32:64", "--out", str(out)])
+    assert "size" not in capsys.readouterr().out
     fitted = load_workload(out)
     assert str(fitted.servers) == "2x32:64" and fitted.sizes.mean().tolist() == [8, 32]  # type: ignore[union-attr]
