@@ -94,8 +94,8 @@ def legend(comparison: Comparison) -> list[str]:
         marks.append(f"{WIDE}; more seeds or slots narrow it")
     if any(record["verdict"] == UNSTABLE for record in summaries):
         marks.append("unstable: the queue grows as long as the run lasts, and with it the mean, the delays and what waits")
-    if any(record["verdict"] == UNDECIDED for record in summaries):
-        marks.append("undecided: the runs are too short to tell whether the queue goes on growing")
+    if comparison.backlog is None and any(record["verdict"] == UNDECIDED for record in summaries):
+        marks.append("undecided: the runs are too short to tell whether the queue would go on growing")
     if comparison.workload.jobs is not None and any(run.waiting for run in comparison.all_runs):
         marks.append(f"not started when the table ended: {_not_started(comparison)}; delays are of the others (drain: of all)")
     if any(run.jobs is not None and run.jobs.makespan is None for run in comparison.all_runs):
