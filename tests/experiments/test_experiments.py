@@ -135,8 +135,11 @@ def test_agents_on_random_mixes(tmp_path: Path, capsys: pytest.CaptureFixture[st
     tetris = min(mean[policy] for policy in module.QUICK_GRID["tetris"])
     assert module.chosen_elsewhere([np.array([1.0, 5, 3]), np.array([2.0, 2, 7])]) == (1 + 5 + 7) / 3
     best = min(tetris, mean["bf-js"])
-    rows = {row[0]: row[1:] for row in table[2:]}
+    end = table.index([])
+    rows = {row[0]: row[1:] for row in table[2:end]}
     assert [*rows] == [agent, "tetris", "bf-js"]
+    untuned = "tetris:f=0,m=1"
+    assert table[end + 1] == ["over", untuned] and table[end + 3 :] == [[agent, number(mean[agent] / mean[untuned])]]
     assert rows[agent][:2] == [number(mean[agent] / tetris), number(mean[agent] / best)]
     assert rows["bf-js"][:2] == [number(mean["bf-js"] / tetris), number(mean["bf-js"] / best)]
     assert [row[2] for row in rows.values()] == [
