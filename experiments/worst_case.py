@@ -251,9 +251,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Search, print what was found, and write the worst workload."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-p", "--policy", required=True, metavar="NAME", help="e.g. bf-js, vqs:J=4, module:Class")
-    parser.add_argument(
-        "--service", action="append", metavar="LAW", help="of service; repeat for more (default: geometric:100)"
-    )
+    parser.add_argument("--service", action="append", metavar="LAW", help="of service; repeat for more (default: geometric:100)")
     parser.add_argument("--tries", type=int, default=TRIES, metavar="N", help=f"short runs (default: {TRIES})")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the search")
     parser.add_argument("--log", type=Path, metavar="FILE", help="keep the runs of judgments, and go on from there")
