@@ -94,7 +94,7 @@ def test_durations_of_a_trace(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (("paper/fig4b",), "paper/fig4b does not begin with tasks in service"),
+        (("paper/fig4b",), "--when is for a cluster as kubectl prints it"),
         (("CLUSTER", "-g", "max queue <= 5"), "--goal does not go with --when, which says when pods start"),
         (("CLUSTER", "--draws", 5), "5 draws are too few for 80% intervals"),
         (("CLUSTER", "--servers", 5), "--servers does not go with a cluster as it is"),

@@ -14,7 +14,6 @@ from packenv.cli.options import shared
 from packenv.cli.options.shared import COUNT, FILE, JSON, PATH, POLICY, WORKLOAD
 from packenv.cli.options.workload import (
     WorkloadOptions,
-    as_it_is,
     chosen_policies,
     cluster_from,
     with_durations,
@@ -72,6 +71,8 @@ def question_of(parameters: Mapping[str, Any], is_cluster: bool) -> Question:
     parameters  value of each; None, or empty, for those that were not set
     """
     if parameters["asks_when"]:
+        if not is_cluster:
+            raise InputError("--when is for a cluster as kubectl prints it: kubectl get nodes,pods -A -o json > cluster.json")
         question = WHEN
     elif parameters["submit"]:
         if not is_cluster:
@@ -180,13 +181,7 @@ def plan(
     there = is_cluster_file(of_workload.source)
     question = question_of({**parameters, "plot": plot, "report": report}, there)
     if question is WHEN:
-        cluster_options = with_durations(of_workload, parameters["durations"])
-        cluster, left_out = (
-            as_it_is(cluster_options, not parameters["no_preemption"]) if there else workload_from(cluster_options, servers="1")
-        )
-        policies, draws = chosen_policies(parameters["policies"] or CLUSTER_POLICIES), parameters["draws"]
-        draws, slots = DRAWS if draws is None else draws, parameters["slots"] or DEFAULT_SLOTS
-        plan_when(cluster, left_out, policies, slots, draws, run_options, form, json_path)
+        plan_pod_starts(of_workload, run_options, parameters, form, json_path)
         return
     answered_by = of_cluster if question in (NODES, FAILED_NODES, SUBMIT) else of_servers
     answer = answered_by(question, of_workload, run_options, parameters)
@@ -195,6 +190,17 @@ def plan(
     pictures = [] if answer.draw is None else [(plot, answer.draw)]
     pages = [(report, lambda path: write_report(answer.report(), path))]
     write_all((json_path, lambda path: write_json(path, answer.records)), *pictures, *pages)
+
+
+def plan_pod_starts(
+    options: WorkloadOptions, run_options: RunOptions, parameters: Mapping[str, Any], form: str, json_path: str | None
+) -> None:
+    """Print when the pods of a cluster would start. Raises InputError."""
+    cluster, service, slot_seconds = cluster_from(with_durations(options, parameters["durations"]))
+    policies, preemption = chosen_policies(parameters["policies"] or CLUSTER_POLICIES), not parameters["no_preemption"]
+    draws, slots = DRAWS if parameters["draws"] is None else parameters["draws"], parameters["slots"] or DEFAULT_SLOTS
+    request = ClusterRequest(cluster, (), policies, draws, service, slot_seconds, preemption)
+    plan_when(request, slots, draws, run_options, form, json_path)
 
 
 def of_servers(question: Question, options: WorkloadOptions, run_options: RunOptions, parameters: Mapping[str, Any]) -> Answer:

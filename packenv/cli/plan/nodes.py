@@ -104,6 +104,7 @@ def _added_answer(request: ClusterRequest, nodes: AddedNodes, plans: Sequence[Ad
         sentence = f"The cluster as it is will do with {policies} for {what}"
     else:
         sentence = f"{counted(-best, 'node')} like {like} can be taken away with {policies} for {what}"
+    sentence += uncounted(with_unfit(request.cluster, nodes.kind))
     policy = "no policy" if request.preemption else "without preemption no policy"
     if bound <= nodes.fewest:
         sentence += "; no bound."
@@ -122,6 +123,13 @@ def _added_answer(request: ClusterRequest, nodes: AddedNodes, plans: Sequence[Ad
     return "\n".join([sentence, *lines])
 
 
+def uncounted(cluster: Cluster) -> str:
+    """What the answer leaves out: pods of gangs, and those that fit on no node."""
+    parts = [f"{counted(len(cluster.gangs), 'pod')} of gangs"] if cluster.gangs else []
+    parts += [f"{counted(len(cluster.unfit), 'pod')} on no node"] if cluster.unfit else []
+    return f", not counting {' and '.join(parts)}" if parts else ""
+
+
 def taken(nodes: AddedNodes, count: int) -> list[str]:
     """Names of the nodes that are taken away, if the number is below 0."""
     return emptiest_first(nodes.cluster, nodes.kind)[: max(-count, 0)]
@@ -137,7 +145,7 @@ def _added_record(request: ClusterRequest, nodes: AddedNodes, plan: Added, bound
         "capacity": [*nodes.kind.capacity],
         "own_pods": [request.cluster.running[n].name for n in nodes.kind.pods(request.cluster)],
         "fits_nowhere": [pod.name for pod in with_unfit(request.cluster, nodes.kind).unfit],
-        "not_modelled": request.cluster.unmodelled(request.cluster.waiting),
+        "not_modelled": request.cluster.unmodelled((*request.cluster.waiting, *request.cluster.gangs)),
         "added": plan.number,
         "taken_away": taken(nodes, plan.number),
         "bound": bound if bound > nodes.fewest else None,
@@ -201,28 +209,36 @@ def _failed_table(request: ClusterRequest, names: Sequence[str], comparisons: Se
 def _queued(left: Cluster) -> str:
     """A sentence on the pods that start again, and on those that cannot."""
     again = [left.running[n].name for n in left.again]
-    if not again and not left.waiting and not left.stranded and not left.unfit:
+    if not again and not left.waiting and not left.stranded and not left.unfit and not left.gangs:
         return "No pod waits, and none of these nodes' pods would start again."
     sentence = f"{counted(len(again), 'pod')} of these nodes would start again, behind those that wait"
     sentence += f": {some(again)}." if again else "."
-    if not left.stranded:
-        return sentence
-    return f"{sentence} For {counted(len(left.stranded), 'pod')} no node is left: {some(left.stranded)}."
+    if left.stranded:
+        sentence += f" For {counted(len(left.stranded), 'pod')} no node is left: {some(left.stranded)}."
+    return "\n".join([sentence, *left.gang_lines()])
 
 
 def _failed_answer(request: ClusterRequest, left: Cluster, comparison: FailedNodes) -> str:
     """Which goals still hold, and who waits longer."""
     longer = []
     for what, pods, by in zip(("pods that wait now", "the others"), (left.waiting, left.again), comparison.later, strict=True):
-        if len(pods):
+        if len(pods) and None in by:
+            longer.append(f"of {what} some never start")
+        elif len(pods):
             longer.append(f"{what} start {seconds(by, request.slot_seconds)} s later on average")
-    later = "; ".join(longer)
+    never = comparison.never
+    longer += [f"with these nodes too, {counted(len(never), 'pod')} never {_start(never)}: {some(never)}"] if never else []
+    later = "".join(f"; {part}" for part in longer)
     broken, before = _broken_goals(request, comparison.left), _broken_goals(request, comparison.whole)
     if not broken:
-        return f"{comparison.policy}: without these nodes all goals are met; {later}."
+        return f"{comparison.policy}: without these nodes all goals are met{uncounted(left)}{later}."
     lost = [what for what in broken if what not in before]
     held = f"met with these nodes, not without: {listed(lost)}" if lost else f"not met with or without: {listed(broken)}"
-    return f"{comparison.policy}: {held}; {later}." if later else f"{comparison.policy}: {held}."
+    return f"{comparison.policy}: {held}{later}."
+
+
+def _start(pods: Sequence[str]) -> str:
+    return "starts" if len(pods) == 1 else "start"
 
 
 def _broken_goals(request: ClusterRequest, trial: Trial) -> list[str]:
@@ -245,6 +261,8 @@ def _failed_record(request: ClusterRequest, names: Sequence[str], left: Cluster,
         "without": [*names],
         "again": [left.running[n].name for n in left.again],
         "stranded": [*left.stranded],
+        "never": [*comparison.never],
+        "not_modelled": left.unmodelled((*left.waiting, *left.gangs)),
         "slot_seconds": request.slot_seconds,
         "seeds": request.seeds,
         "goals": goals,

@@ -2,74 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from rich.text import Text
 
 from packenv.cli.options.workload import begin_lines, print_workload
 from packenv.cli.outputs import write_all
+from packenv.cli.plan.nodes import ClusterRequest, print_cluster
 from packenv.cli.tables import show, text_console
-from packenv.errors import InputError
 from packenv.files import write_json
 from packenv.planning.running_cluster.queue import LEVEL, NEVER, StartInterval, covered, trust_lines, when
 from packenv.report.tables import Column, Table, numbers
 from packenv.runs.runner import RunOptions
-from packenv.workloads.workload import Workload
 
 MOST_SHOWN = 40
+UNMODELLED = "not modelled"
 
 
-def plan_when(
-    workload: Workload,
-    left_out: dict[str, int],
-    policies: Sequence[str],
-    slots: int,
-    draws: int,
-    run_options: RunOptions,
-    form: str,
-    json_path: str | None,
-) -> None:
+def plan_when(request: ClusterRequest, slots: int, draws: int, run_options: RunOptions, form: str, json_path: str | None) -> None:
     """Print when each waiting pod would start with each policy, and write it as JSON. Raises InputError."""
-    console = text_console()
-    print_workload(console, workload, left_out)
-    services = getattr(workload.draw, "services", ())
-    for line in (*begin_lines(workload), *trust_lines(services)):
-        console.print(line, highlight=False)
-    with run_options.runner() as runner:
+    console, cluster, policies, seconds = text_console(), request.cluster, request.policies, request.slot_seconds
+    names = [pod.name for pod in cluster.waiting]
+    by_policy: list[list[StartInterval]] = [[] for _ in policies]
+    if not names and cluster.gangs:
+        print_cluster(cluster, request.service, len(cluster.nodes))
+    else:
+        workload = cluster.workload(request.service or None, seconds, request.preemption)
+        print_workload(console, workload, cluster.left_out)
+        for line in (*begin_lines(workload), *trust_lines(request.service)):
+            console.print(line, highlight=False)
+        with run_options.runner() as runner:
 
-        def ask(runs: Any, extract: Any) -> list[Any]:
-            return runner.all(runs, extract, f"{workload.name}: when pods start")
+            def ask(runs: Any, extract: Any) -> list[Any]:
+                return runner.all(runs, extract, f"{workload.name}: when pods start")
 
-        by_policy = when(workload, policies, slots, draws, ask)
-    names = [*getattr(workload.draw, "names", ())]
-    if not names:
-        raise InputError(f"{workload.name}: its waiting tasks have no names")
+            by_policy = when(workload, policies, slots, draws, ask)
     records = [
-        start_record(name, policy, interval, workload.slot_seconds or 1.0)
+        start_record(name, policy, interval, seconds)
         for policy, intervals in zip(policies, by_policy, strict=True)
         for name, interval in zip(names, intervals, strict=True)
     ]
-    unfit = [*getattr(workload.draw, "unfit", ())]
-    never = {"low_s": None, "median_s": None, "high_s": None, "started": 0.0, "level": LEVEL, "fits": False}
-    records += [{"pod": name, "policy": policy} | never for policy in policies for name in unfit]
-    shares = covered(services)
+    unknown = {"low_s": None, "median_s": None, "high_s": None, "started": None, "level": LEVEL}
+    for policy in policies:
+        records += [{"pod": pod.name, "policy": policy} | unknown | {"started": 0.0, "fits": False} for pod in cluster.unfit]
+        records += [{"pod": pod.name, "policy": policy} | unknown | {"modelled": False} for pod in cluster.gangs]
+    shares = covered(request.service)
     records = [record | {"covered": None if shares is None else [*shares]} for record in records]
-    show(form, [_table(workload, names, policies, by_policy, slots)], records)
-    if len(names) > MOST_SHOWN:
-        console.print(f"and {len(names) - MOST_SHOWN} more pods: --json has them")
-    write_all((json_path, lambda path: write_json(path, records)))
-
-
-def _table(
-    workload: Workload, names: Sequence[str], policies: Sequence[str], by_policy: Sequence[Sequence[StartInterval]], slots: int
-) -> Table:
-    seconds = workload.slot_seconds or 1.0
     title = f"start of waiting pods, from now: median, and {LEVEL:.0%} intervals; a run has {time_text(slots, seconds)}"
     table = Table(title, [Column("pod"), *numbers(*policies)])
     for n, name in enumerate(names[:MOST_SHOWN]):
         table.add(name, *(start_cell(intervals[n], seconds) for intervals in by_policy))
-    return table
+    for pod in cluster.gangs[: max(MOST_SHOWN - len(names), 0)]:
+        table.add(pod.name, *(UNMODELLED for _ in policies))
+    show(form, [table], records)
+    if (count := len(names) + len(cluster.gangs)) > MOST_SHOWN:
+        console.print(f"and {count - MOST_SHOWN} more pods: --json has them")
+    write_all((json_path, lambda path: write_json(path, records)))
 
 
 def start_cell(interval: StartInterval, seconds: float) -> Text:

@@ -7,7 +7,7 @@ from typing import Any
 
 from packenv.cli.plan.answers import Answer
 from packenv.cli.plan.nodes import ClusterRequest, print_cluster
-from packenv.cli.plan.pod_starts import MOST_SHOWN, start_cell, start_record, time_text
+from packenv.cli.plan.pod_starts import MOST_SHOWN, UNMODELLED, start_cell, start_record, time_text
 from packenv.cli.tables import text_console
 from packenv.planning.running_cluster.queue import LEVEL, covered, trust_lines
 from packenv.planning.running_cluster.submitted import Later, Submission, SubmittedPods
@@ -27,8 +27,10 @@ def plan_submitted(request: ClusterRequest, notes: Sequence[str], slots: int, dr
     cluster, seconds = request.cluster, request.slot_seconds
     submitted = SubmittedPods(cluster, request.service, seconds, request.preemption)
     print_cluster(without_submitted(cluster), request.service, len(cluster.nodes))
-    fits_nowhere = [line for line in cluster.unfit_lines() if line not in without_submitted(cluster).unfit_lines()]
-    for line in (*notes, *fits_nowhere, *trust_lines(request.service)):
+    before = without_submitted(cluster)
+    known = {*before.unfit_lines(), *before.gang_lines()}
+    new = [line for line in (*cluster.gang_lines(), *cluster.unfit_lines()) if line not in known]
+    for line in (*notes, *new, *trust_lines(request.service)):
         text_console().print(line, highlight=False, markup=False)
 
     def plan(policy: str, ask: AskRuns, say: Say) -> Submission:
@@ -56,18 +58,21 @@ def _table(answers: Sequence[Submission], slots: int, seconds: float) -> Table:
     pods = answers[0].pods
     for n, name in enumerate(pods[:MOST_SHOWN]):
         table.add(name, *(start_cell(answer.starts[n], seconds) for answer in answers))
-    for name in answers[0].unfit[: MOST_SHOWN - len(pods[:MOST_SHOWN])]:
-        table.add(name, *("fits on no node" for _ in answers))
+    others = [(name, "fits on no node") for name in answers[0].unfit] + [(name, UNMODELLED) for name in answers[0].gangs]
+    for name, why in others[: max(MOST_SHOWN - len(pods), 0)]:
+        table.add(name, *(why for _ in answers))
     return table
 
 
 def _sentences(answer: Submission, seconds: float) -> list[str]:
     """How many start now; at whose expense; what would help."""
-    count = len(answer.pods) + len(answer.unfit)
+    count = len(answer.pods) + len(answer.unfit) + len(answer.gangs)
     start = "starts" if len(answer.now) == 1 else "start"
     first = f"{answer.policy}: {len(answer.now):,} of {count:,} submitted pods {start} now"
     if answer.unfit:
         first += f", {len(answer.unfit):,} {'fits' if len(answer.unfit) == 1 else 'fit'} on no node"
+    if answer.gangs:
+        first += f", {len(answer.gangs):,} {'is' if len(answer.gangs) == 1 else 'are'} of gangs, which are not modelled"
     lines = [f"{first}."]
     if answer.preempted:
         names = some(answer.preempted)
@@ -83,7 +88,7 @@ def _sentences(answer: Submission, seconds: float) -> list[str]:
         nodes = f"on {some(change.nodes)}"
         all_of = some(change.pods) if len(change.pods) == 1 else f"all of {some(change.pods)}"
         lines.append(f"{answer.policy}: {all_of} would start now {change.text}: {nodes}.")
-    late = count - len(answer.now)
+    late = count - len(answer.now) - len(answer.gangs)
     if late and not answer.changes:
         lines.append(f"{answer.policy}: no single change that was tried would make them all start now.")
     return lines
@@ -98,17 +103,20 @@ def _later(later: Later, seconds: float) -> str:
 
 def _record(request: ClusterRequest, answer: Submission) -> dict[str, Any]:
     """The JSON of one policy; times in seconds."""
-    seconds, now = request.slot_seconds, {*answer.now}
+    cluster, seconds, now = request.cluster, request.slot_seconds, {*answer.now}
     pods = [
         start_record(name, answer.policy, start, seconds) | {"now": name in now}
         for name, start in zip(answer.pods, answer.starts, strict=True)
     ]
     return {
-        "workload": request.cluster.name,
+        "workload": cluster.name,
         "policy": answer.policy,
         "covered": None if (shares := covered(request.service)) is None else [*shares],
         "pods": pods,
         "fits_nowhere": [*answer.unfit],
+        "not_modelled": request.cluster.unmodelled(
+            pod for pod in (*request.cluster.waiting, *request.cluster.gangs) if pod.submitted
+        ),
         "preempted": [*answer.preempted],
         "later": [
             {"pod": later.pod, "later_s": [*interval(slots * seconds for slots in later.slots)], "lost": later.lost}

@@ -55,6 +55,8 @@ class AddedNodes:
             candidate = changed(self.cluster, self.kind, count)
             if candidate.stranded:
                 return False
+            if self._takes_gangs(candidate):
+                return True
             if not candidate.waiting and not candidate.again:
                 return True
             its_workload = workload(candidate)
@@ -118,10 +120,17 @@ class AddedNodes:
             fresh[number - 1] = self._trial(runs, number - 1, self.fresh)
         return Added(runs.policy, number, fresh[number], fresh.get(number - 1), tuple(sorted(searched.items())))
 
+    def _takes_gangs(self, cluster: Cluster) -> bool:
+        """Whether pods of gangs would have to start again, of which nothing is known."""
+        return len(cluster.gangs) > len(self.cluster.gangs)
+
     def _trial(self, runs: QueueRuns, number: int, seeds: range, whole: bool = True) -> Trial:
-        """With pods that fit on none of the nodes, no measure is known. `whole`: of all seeds, also where the first decide."""
+        """With pods that fit on none of the nodes, and with pods of gangs that would have to start again, no measure is known.
+
+        whole  of all seeds, also where the first decide
+        """
         cluster = changed(self.cluster, self.kind, number)
-        if cluster.stranded:
+        if cluster.stranded or self._takes_gangs(cluster):
             return Trial(len(cluster.nodes), [[None]] * len(runs.goals), stable=True, queued=True, met=[False] * len(runs.goals))
 
         def hopeless(times: list[Times]) -> bool:
@@ -152,6 +161,7 @@ class FailedNodes(NamedTuple):
     policy: str
     whole: Trial  # with all nodes: pods that run wait for nothing
     left: Trial  # without those that fail
+    never: tuple[str, ...]  # pods that wait for ever with all nodes, in some draw
     later: tuple[list[float | None], list[float | None]]
     """Mean slots by which pods that wait now, and those that start again, start later, seed by seed; None: some never start."""
 
@@ -162,20 +172,38 @@ class FailedNodes(NamedTuple):
 
 
 def compare_nodes(runs: QueueRuns, cluster: Cluster, names: Sequence[str], seeds: Sequence[int]) -> FailedNodes:
-    """Run a policy on the cluster as it is, and without these nodes. Pods for which no node is left are `stranded` in both."""
+    """Run a policy on the cluster as it is, and without these nodes.
+
+    Pods for which no node is left are in neither's measures. Whether a goal is met is said of all pods that wait, also of those
+    that fit on no node, and so wait for ever.
+    """
     left = without_nodes(cluster, names)
-    before, after = _as_it_is(runs, cluster, left, seeds), runs.times(left, seeds)
-    values = runs.values(before)
-    met = [goal.met(mean_of(of_goal)) for goal, of_goal in zip(runs.goals, values, strict=True)]
-    whole = Trial(len(cluster.nodes), values, stable=True, queued=False, met=met)
-    waits = len(left.waiting)
-    later = [[_later(a, b, rows) for a, b in zip(before, after, strict=True)] for rows in (slice(waits), slice(waits, None))]
-    return FailedNodes(runs.policy, whole, runs.trial(left, after), (later[0], later[1]))
+    queue = runs.times(cluster, seeds)
+    before, after = _as_it_is(runs, queue, left, seeds), runs.times(left, seeds)
+    slots = np.full(len(cluster.unfit), NEVER)
+    unfit = Times(slots, slots, np.array([bool(runs.service) and not pod.endless for pod in cluster.unfit], np.bool_))
+    again = slice(len(left.waiting), None)
+
+    def met(times: Sequence[Times]) -> list[bool]:
+        values = runs.values([of_run.joined(unfit) for of_run in times])
+        return [goal.met(mean_of(of_goal)) for goal, of_goal in zip(runs.goals, values, strict=True)]
+
+    every = [times.joined(both.only(again)) for times, both in zip(queue, before, strict=True)]
+    whole = Trial(len(cluster.nodes), runs.values(before), stable=True, queued=False, met=met(every))
+    trial = runs.trial(left, after)
+    trial = trial._replace(met=[a and b for a, b in zip(trial.met, met(after), strict=True)])
+    never = [pod.name for n, pod in enumerate(cluster.waiting) if any(times.wait[n] == NEVER for times in queue)]
+    never += [pod.name for pod in cluster.unfit]
+    later = [[_later(a, b, rows) for a, b in zip(before, after, strict=True)] for rows in (slice(len(left.waiting)), again)]
+    return FailedNodes(runs.policy, whole, trial, tuple(never), (later[0], later[1]))
 
 
-def _as_it_is(runs: QueueRuns, cluster: Cluster, left: Cluster, seeds: Sequence[int]) -> list[Times]:
-    """The times of the same pods as without the nodes, in the same order; pods of these nodes run on, and do not wait."""
-    whole = [Times(times.wait[left.row], times.end[left.row], times.ends[left.row]) for times in runs.times(cluster, seeds)]
+def _as_it_is(runs: QueueRuns, queue: Sequence[Times], left: Cluster, seeds: Sequence[int]) -> list[Times]:
+    """The times of the same pods as without the nodes, in the same order; pods of these nodes run on, and do not wait.
+
+    queue  times of the pods that wait with all nodes
+    """
+    whole = [times.only(left.row) for times in queue]
     if not left.again:
         return whole
     started, again = runs.workload(left).draw, [*left.again]

@@ -54,6 +54,9 @@ class Times(NamedTuple):
     end: Ints  # (n,) slots from now to the end; NEVER as above
     ends: NDArray[np.bool_]  # (n,) whether the pod ends by itself
 
+    def only(self, rows: Ints | slice) -> Times:
+        return Times(self.wait[rows], self.end[rows], self.ends[rows])
+
     def joined(self, other: Times) -> Times:
         """These pods, and those of `other` behind them."""
         wait, end = np.concatenate([self.wait, other.wait]), np.concatenate([self.end, other.end])
@@ -99,13 +102,13 @@ def parse_queue_goals(texts: Sequence[str], slot_seconds: float) -> list[QueueGo
 
 
 def check_pods(goals: Sequence[QueueGoal], cluster: Cluster, ends: bool) -> None:
-    """Raise InputError for goals that say nothing of these pods; of none at all every goal holds.
+    """Raise InputError for goals that say nothing of these pods, and where all that wait are of gangs; of none every goal holds.
 
     `ends`: whether there is a law of services.
     """
     again = [cluster.running[n] for n in cluster.again]
     pods = [*cluster.waiting, *again]
-    if not pods and cluster.unfit:
+    if not pods and (cluster.unfit or cluster.gangs):
         raise InputError(cluster.nothing())
     for goal in goals if pods else ():
         fewest = fewest_of(goal.statistic)

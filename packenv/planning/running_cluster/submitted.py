@@ -68,6 +68,7 @@ class Submission:
     starts: tuple[StartInterval, ...]
     now: tuple[str, ...]  # those that start now, or as soon as pods in their place are gone
     unfit: tuple[str, ...]  # those that fit on no node
+    gangs: tuple[str, ...]  # those of gangs: not modelled
     preempted: tuple[str, ...]  # pods in service that give way to them
     later: tuple[Later, ...]  # those most of all first
     changes: tuple[Change, ...]  # the smallest of each kind
@@ -110,6 +111,7 @@ class SubmittedPods:
             tuple(intervals(times[:, new])) if new else (),
             tuple(name for name in names if name in started),
             tuple(pod.name for pod in self.cluster.unfit if pod.submitted),
+            tuple(pod.name for pod in self.cluster.gangs if pod.submitted),
             tuple(sorted(preempted)),
             tuple(later),
             tuple(change for group in self._late(started) for change in self._changes(group, policy, ask)),

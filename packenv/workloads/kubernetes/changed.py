@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from packenv.errors import InputError, nearest
 from packenv.units import to_units
-from packenv.workloads.kubernetes.cluster import Cluster, with_unfit_counted
+from packenv.workloads.kubernetes.cluster import FITS_NOWHERE, OF_GANGS, Cluster, with_counts
 from packenv.workloads.kubernetes.filters import Traits
 from packenv.workloads.kubernetes.objects import Pod
 from packenv.workloads.kubernetes.texts import counted, some
@@ -105,8 +105,8 @@ def _grown(cluster: Cluster, kind: NodeKind, count: int) -> Cluster:
 def without_nodes(cluster: Cluster, names: Sequence[str]) -> Cluster:
     """Without these nodes. Their pods are queued behind those that wait, and start again; those that belong to them are gone.
 
-    Pods that fit on none of the others are `stranded`, and do not wait. Raises InputError for a node that is not there, and if
-    none is left.
+    Pods of gangs wait with the others of gangs. Pods that fit on none of the others are `stranded`, and do not wait. Raises
+    InputError for a node that is not there, and if none is left.
     """
     present = {*cluster.nodes}
     for name in names:
@@ -118,13 +118,17 @@ def without_nodes(cluster: Cluster, names: Sequence[str]) -> Cluster:
         raise InputError(f"{cluster.source}: no node is left")
     number = np.where(gone, -1, np.cumsum(~gone) - 1)
     node = np.where(cluster.node < 0, -1, number[cluster.node])
+    queued = [n for n in np.flatnonzero((node < 0) & (cluster.node >= 0)).tolist() if _returns(cluster, n)]
+    gangs = (*cluster.gangs, *(cluster.running[n] for n in queued if cluster.running[n].gang))
     smaller = replace(
         cluster,
         nodes=tuple(name for name, out in zip(cluster.nodes, gone, strict=True) if not out),
         capacity=cluster.capacity[~gone],
         traits=tuple(traits for traits, out in zip(cluster.traits, gone, strict=True) if not out),
         node=node,
-        again=(*cluster.again, *(n for n in np.flatnonzero((node < 0) & (cluster.node >= 0)).tolist() if _returns(cluster, n))),
+        again=(*cluster.again, *(n for n in queued if not cluster.running[n].gang)),
+        gangs=gangs,
+        left_out=with_counts(cluster.left_out, {OF_GANGS: len(gangs)}),
     )
     return _without_stranded(smaller)
 
@@ -142,6 +146,7 @@ def without_submitted(cluster: Cluster) -> Cluster:
     """The same cluster without the pods that are submitted to it; each other pod keeps its random numbers."""
     waits = np.array([not pod.submitted for pod in cluster.waiting], np.bool_)
     unfit = np.array([not pod.submitted for pod in cluster.unfit], np.bool_)
+    gangs = tuple(pod for pod in cluster.gangs if not pod.submitted)
     return replace(
         cluster,
         waiting=tuple(pod for pod in cluster.waiting if not pod.submitted),
@@ -149,7 +154,8 @@ def without_submitted(cluster: Cluster) -> Cluster:
         row=cluster.row[waits],
         unfit=tuple(pod for pod in cluster.unfit if not pod.submitted),
         unfit_demand=cluster.unfit_demand[unfit],
-        left_out=with_unfit_counted(cluster.left_out, int(unfit.sum())),
+        gangs=gangs,
+        left_out=with_counts(cluster.left_out, {FITS_NOWHERE: int(unfit.sum()), OF_GANGS: len(gangs)}),
     )
 
 

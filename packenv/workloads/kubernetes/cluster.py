@@ -42,6 +42,7 @@ Bools = NDArray[np.bool_]
 COMPLETED, HELD = "pods that have ended", "pods held by a scheduling gate"
 NO_NODE, LOST = "pods on a node that is left out", "pods on a node that is not in the file"
 ASKS_NOTHING, FITS_NOWHERE = "pods that ask for none of the resources", "waiting pods that fit on no node"
+OF_GANGS = "waiting pods of gangs"
 DELETED, PINNED = "waiting pods that are being deleted", "pods of DaemonSets that wait for their own node"
 
 
@@ -71,6 +72,7 @@ class Cluster:
     unfit_demand: Floats = field(default_factory=lambda: np.zeros((0, 1)))  # (unfit, D)
     again: tuple[int, ...] = ()  # of the running pods, by number: queued behind those that wait, to start again
     stranded: tuple[str, ...] = ()  # pods for which no node is left
+    gangs: tuple[Pod, ...] = ()  # waiting pods that start with others or not at all: not modelled, no tasks
 
     @property
     def name(self) -> str:
@@ -125,7 +127,7 @@ class Cluster:
             row=np.arange(int(fit.sum())),
             unfit=tuple(pod for pod, fits in zip(queue, fit, strict=True) if not fits),
             unfit_demand=demand[~fit],
-            left_out=with_unfit_counted(self.left_out, int((~fit).sum())),
+            left_out=with_counts(self.left_out, {FITS_NOWHERE: int((~fit).sum())}),
         )
 
     def fitting(self, pods: Sequence[Pod], demand: Floats) -> Bools:
@@ -153,10 +155,10 @@ class Cluster:
         return [self.nodes[n] for n in np.flatnonzero((left < 0).any(axis=1))]
 
     def unmodelled(self, pods: Iterable[Pod]) -> dict[str, list[str]]:
-        """The names of these pods by constraints that play no part."""
+        """The names of these pods by constraints that play no part, or by what makes them part of a gang."""
         names: dict[str, list[str]] = {}
         for pod in pods:
-            for kind in dict.fromkeys(pod.unmodelled):
+            for kind in dict.fromkeys((*pod.unmodelled, *filter(None, [pod.gang]))):
                 names.setdefault(kind, []).append(pod.name)
         return names
 
@@ -275,7 +277,9 @@ class Cluster:
                 f"{counted(staying, 'pod')} of DaemonSets and static ones belong to their nodes: they neither wait nor move"
             )
         if limited := [pod for pod in begun if pod.has_latest_end]:
-            lines.append(f"{counted(len(limited), 'pod')} with a known latest end: {some([pod.name for pod in limited])}")
+            line = f"{counted(len(limited), 'pod')} with a known latest end: {some([pod.name for pod in limited])}"
+            with_deadline = any(pod.deadline is not None or pod.longest is not None for pod in limited)
+            lines.append(line + ("; a grace period is added to an activeDeadlineSeconds" if with_deadline else ""))
         if overfull := self.overfull:
             singular, plural = "node holds more than it has, and takes", "nodes hold more than they have, and take"
             what = singular if len(overfull) == 1 else plural
@@ -285,7 +289,20 @@ class Cluster:
             lines.append(f"not modelled: {what}: they may start later than this says, and no bound counts on them")
         if self.ignored:
             lines.append("ignored: " + ", ".join(f"{count} {what}" for what, count in self.ignored.items()))
-        return (*lines, *self.unfit_lines())
+        return (*lines, *self.gang_lines(), *self.unfit_lines())
+
+    def gang_lines(self) -> list[str]:
+        """Which waiting pods are of gangs, by what says so, and what is not said of them."""
+        names: dict[str, list[str]] = {}
+        for pod in self.gangs:
+            names.setdefault(" and ".join((pod.gang, *pod.unmodelled)), []).append(pod.name)
+        unsaid = (
+            "a gang starts as a whole or not at all: no start is said of them, and no number of nodes and no bound counts on them"
+        )
+        return [
+            f"not modelled: {what} of {counted(len(pods), 'waiting pod')} ({some(pods)}): {unsaid}"
+            for what, pods in names.items()
+        ]
 
     def unfit_lines(self) -> list[str]:
         """Of waiting pods that fit on no node: what they ask, what the nearest node has, and what would help."""
@@ -349,15 +366,17 @@ class Cluster:
         if self.unfit:
             lines = "; ".join(self.unfit_lines())
             return f"{self.source}: {counted(len(self.unfit), 'pod')} waiting, and none can be placed: {lines}"
-        counts = [f"{self.left_out[what]} {what}" for what in (HELD, PINNED, DELETED, ASKS_NOTHING) if what in self.left_out]
+        reasons = (OF_GANGS, HELD, PINNED, DELETED, ASKS_NOTHING)
+        counts = [f"{self.left_out[what]} {what}" for what in reasons if what in self.left_out]
         if counts:
-            return f"{self.source}: no pod is there to place but for {', '.join(counts)}, which are left out"
+            lines = "".join(f"; {line}" for line in self.gang_lines())
+            return f"{self.source}: no pod is there to place but for {', '.join(counts)}, which are left out{lines}"
         return f"{self.source}: no pod waits for a node, so there is nothing to place"
 
 
-def with_unfit_counted(left_out: dict[str, int], unfit: int) -> dict[str, int]:
-    """The numbers left out, by reason, with `unfit` waiting pods that fit on no node."""
-    return {reason: count for reason, count in (left_out | {FITS_NOWHERE: unfit}).items() if count}
+def with_counts(left_out: dict[str, int], counts: dict[str, int]) -> dict[str, int]:
+    """The numbers left out, by reason, with these in place of those of the same reasons."""
+    return {reason: count for reason, count in (left_out | counts).items() if count}
 
 
 def queue_order(pod: Pod) -> tuple[int, float, str]:

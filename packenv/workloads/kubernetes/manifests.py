@@ -16,7 +16,7 @@ from packenv.inputs.json_files import MOST_BYTES, PER_BYTE, parse_json
 from packenv.inputs.memory import Memory
 from packenv.inputs.numbers import shown
 from packenv.inputs.text_files import read_text, reading
-from packenv.workloads.kubernetes.objects import Pod, object_of, pod_of, whole_of
+from packenv.workloads.kubernetes.objects import Pod, gang_of_owner, object_of, pod_of, whole_of
 
 TEMPLATES = ("Pod", "Job", "CronJob", "Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
 MOST_PODS = 100_000
@@ -136,8 +136,8 @@ def _template(item: dict[str, Any], kind: str, name: str, where: str) -> Templat
         spec = object_of(object_of(spec, "jobTemplate"), "spec")
     whole, count, longest = f"{namespace}/{name}", 1, None
     if kind == "Pod":
-        owners = {key: metadata[key] for key in ("namespace", "ownerReferences") if key in metadata}
-        pod = pod_of({"metadata": owners, "spec": spec}, name, 0.0)
+        kept = {key: metadata[key] for key in ("namespace", "ownerReferences", "labels", "annotations") if key in metadata}
+        pod = pod_of({"metadata": kept, "spec": spec}, name, 0.0)
     else:
         template = object_of(spec, "template")
         if not object_of(template, "spec"):
@@ -147,6 +147,7 @@ def _template(item: dict[str, Any], kind: str, name: str, where: str) -> Templat
             longest = whole_of(spec, "activeDeadlineSeconds")
         owner = [{"kind": kind, "name": name, "controller": True}]
         pod = pod_of({"metadata": {"namespace": namespace, "ownerReferences": owner}, "spec": template["spec"]}, name, 0.0)
+        pod = pod._replace(gang=gang_of_owner(item))
         spec = template["spec"]
     if not spec.get("containers"):
         raise InputError("spec: has no containers")

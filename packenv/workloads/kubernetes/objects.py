@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -26,6 +27,12 @@ BOUND_VOLUMES = {
     *("iscsi", "rbd", "vsphereVolume"),
 }
 """Kinds of volumes that are on some nodes alone, or of which a node takes so many."""
+GANG_FIELDS = {"workloadRef", "schedulingGroup"}
+GANG = re.compile(r"(?i:(pod|task)[-_]?group)|(?<![a-z])(?i:pod)?[gG]ang(?![a-z])|(?i:schedul|volcano)[^/]*/group-name")
+"""Fields of specs, and how the fields, labels and annotations look by which schedulers know a gang: pods that start as a whole.
+
+Kubernetes' own workloads; coscheduling, Volcano, Kueue, YuniKorn, Koordinator, KAI, Armada, Grove and others after them.
+"""
 
 
 class Node(NamedTuple):
@@ -65,6 +72,7 @@ class Pod(NamedTuple):
     priority_class: str = ""
     anew: Amounts | None = None  # what a new pod in its place asks, if that is something else: this one is being resized
     submitted: bool = False  # not in the dump: it is asked what would become of it
+    gang: str = ""  # the field, label or annotation that makes it part of a gang; empty without one
 
     @property
     def has_latest_end(self) -> bool:
@@ -78,8 +86,11 @@ class Pod(NamedTuple):
 
 
 @without_collection()
-def read_objects(path: Path) -> tuple[list[Node], list[Pod]]:
-    """The nodes and pods of a file; of Jobs, their deadlines. Raises InputError, naming file and object."""
+def read_objects(path: Path) -> tuple[list[Node], list[Pod], Counter[str]]:
+    """The nodes and pods of a file, and how many objects of other kinds it has. Raises InputError, naming file and object.
+
+    Of pods' owners, deadlines of Jobs and gangs are read.
+    """
     with reading(path):
         Memory(path).take(PER_BYTE * path.stat().st_size)
         text = read_text(path)
@@ -94,12 +105,12 @@ def read_objects(path: Path) -> tuple[list[Node], list[Pod]]:
     nodes: list[Node] = []
     pods: list[Pod] = []
     deadlines: dict[str, float] = {}
+    gangs: dict[str, str] = {}  # by namespace/name of the owner
+    others: Counter[str] = Counter()
     for number, item in enumerate(items, 1):
         kind = item.get("kind") if isinstance(item, dict) else None
-        if kind not in ("Node", "Pod", "Job"):
-            raise InputError(
-                f"{path}: item {number}: {shown(str(kind))} is neither a Node nor a Pod; give what `{COMMAND}` prints"
-            )
+        if not isinstance(kind, str):
+            raise InputError(f"{path}: item {number}: is no object with a kind; give what `{COMMAND}` prints")
         where = f"{path}: item {number}"
         try:
             name = object_of(item, "metadata").get("name")
@@ -108,7 +119,14 @@ def read_objects(path: Path) -> tuple[list[Node], list[Pod]]:
             where = f"{path}: {kind.lower()} {shown(name, quoted=False)}"
             nodes += [_node(item, name)] if kind == "Node" else []
             pods += [pod_of(item, name)] if kind == "Pod" else []
-            deadlines |= _deadline(item, name) if kind == "Job" else {}
+            if kind in ("Node", "Pod"):
+                continue
+            owner = f"{item['metadata'].get('namespace', 'default')}/{name}"
+            gangs |= {owner: gang} if (gang := gang_of_owner(item)) else {}
+            if kind == "Job":
+                deadlines |= {owner: end} if (end := _deadline(item)) is not None else {}
+            else:
+                others[shown(kind, quoted=False)] += 1
         except InputError as problem:
             raise InputError(f"{where}: {problem}") from None
     if not nodes:
@@ -116,7 +134,10 @@ def read_objects(path: Path) -> tuple[list[Node], list[Pod]]:
     twice = [name for name, count in Counter(node.name for node in nodes).items() if count > 1]
     if twice:
         raise InputError(f"{path}: node {shown(twice[0], quoted=False)} is there more than once")
-    return nodes, [pod._replace(deadline=deadlines[pod.owner]) if pod.owner in deadlines else pod for pod in pods]
+    for n, pod in enumerate(pods):
+        if pod.owner in deadlines or pod.owner in gangs:
+            pods[n] = pod._replace(deadline=deadlines.get(pod.owner), gang=pod.gang or gangs.get(pod.owner, ""))
+    return nodes, pods, others
 
 
 def _node(item: dict[str, Any], name: str) -> Node:
@@ -164,16 +185,36 @@ def pod_of(item: dict[str, Any], name: str, created: float | None = None) -> Pod
         priority_class=str(spec.get("priorityClassName") or ""),
         preempts=spec.get("preemptionPolicy") != "Never",
         grace=30.0 if grace is None else grace,
+        gang=gang_of(item),
     )
 
 
-def _deadline(item: dict[str, Any], name: str) -> dict[str, float]:
-    """When a Job ends at the latest, by namespace/name; nothing if that is not known."""
+def gang_of(item: dict[str, Any]) -> str:
+    """The field, label or annotation by which a pod, or a template of one, is part of a gang; empty without one."""
+    spec, metadata = object_of(item, "spec"), object_of(item, "metadata")
+    for field, value in spec.items():
+        if value and (field in GANG_FIELDS or GANG.search(field)):
+            return f"spec.{field}"
+    for where in ("labels", "annotations"):
+        for key, value in object_of(metadata, where).items():
+            if value not in (None, "", "false") and GANG.search(key):
+                return key
+    return ""
+
+
+def gang_of_owner(item: dict[str, Any]) -> str:
+    """The same of a pod's owner: what it says itself, its template of a Job, and its template of a pod."""
+    spec = item.get("spec")
+    templates = [spec.get(key) for key in ("jobTemplate", "template")] if isinstance(spec, dict) else []
+    nested = (gang_of_owner(template) for template in templates if isinstance(template, dict))
+    return gang_of(item) or next((gang for gang in nested if gang), "")
+
+
+def _deadline(item: dict[str, Any]) -> float | None:
+    """When a Job ends at the latest, if that is known."""
     longest = whole_of(object_of(item, "spec"), "activeDeadlineSeconds")
     started = _time(object_of(item, "status"), "startTime")
-    if longest is None or started is None:
-        return {}
-    return {f"{item['metadata'].get('namespace', 'default')}/{name}": started + longest}
+    return None if longest is None or started is None else started + longest
 
 
 def whole_of(spec: dict[str, Any], key: str) -> float | None:

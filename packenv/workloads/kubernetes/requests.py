@@ -2,7 +2,8 @@
 
 For each resource the larger of two: what its containers and sidecars (init containers that are restarted) ask together, and
 the most that one of its init containers asks beside the sidecars started before it; a request for the pod as a whole stands in
-place of both; the overhead is added. A container that names a limit and no request asks for its limit.
+place of both; the overhead is added. A container that names a limit and no request asks for its limit; so does a pod that names a
+limit as a whole, of a resource for which no container asks.
 Source: kubernetes.io/docs/concepts/workloads/pods/init-containers and .../sidecar-containers, "Resource sharing";
 .../tasks/configure-pod-container/resize-container-resources. Amounts such as 500m, 1.5, 128Mi, 2e3 are read as
 .../docs/reference/kubernetes-api/common-definitions/quantity says.
@@ -37,6 +38,9 @@ def requests_of(spec: dict[str, Any], status: dict[str, Any] | None = None) -> A
             return spoken
         return spoken | granted if infeasible else _larger(spoken, granted)
 
+    def of_pod(key: str) -> Amounts:
+        return amounts(_resources(spec.get("resources"), "resources").get(key), f"resources, {key}")
+
     running: Amounts = {}
     starting: Amounts = defaultdict(Fraction)
     sidecars: Amounts = defaultdict(Fraction)
@@ -54,7 +58,7 @@ def requests_of(spec: dict[str, Any], status: dict[str, Any] | None = None) -> A
     if starting:
         none = Fraction(0)
         total = {name: max(starting[name], running.get(name, none) + sidecars[name]) for name in {*starting, *running}}
-    total |= _spec_requests(spec.get("resources"), "resources")
+    total = of_pod("limits") | total | of_pod("requests")
     for name, amount in amounts(spec.get("overhead"), "overhead").items():
         total[name] = total.get(name, Fraction(0)) + amount
     return total
@@ -110,12 +114,15 @@ def objects(parent: dict[str, Any], key: str) -> list[dict[str, Any]]:
     return value
 
 
-def _spec_requests(resources: Any, where: str) -> Amounts:
-    if resources is None:
-        return {}
-    if not isinstance(resources, dict):
+def _resources(resources: Any, where: str) -> dict[str, Any]:
+    if resources is not None and not isinstance(resources, dict):
         raise InputError(f"{where}: resources are no object")
-    return amounts(resources.get("limits"), f"{where}, limits") | amounts(resources.get("requests"), f"{where}, requests")
+    return resources or {}
+
+
+def _spec_requests(resources: Any, where: str) -> Amounts:
+    given = _resources(resources, where)
+    return amounts(given.get("limits"), f"{where}, limits") | amounts(given.get("requests"), f"{where}, requests")
 
 
 def quantity(value: Any) -> Fraction:

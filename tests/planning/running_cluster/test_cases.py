@@ -13,6 +13,7 @@ from packenv.workloads.traces import read_trace
 
 CASES = Path(__file__).parents[2] / "cases"
 NOW = "-g", "max wait <= 0s"
+HUNDRED = "--service", "fixed:100", "--slots", "1000", "--draws", "9"
 
 
 def plan(name: str, out: Path, *words: str) -> list[Any]:
@@ -82,6 +83,43 @@ def test_a_pod_that_fits_on_no_node(capsys: pytest.CaptureFixture[str], words: t
 def test_the_node_that_would_help_does(tmp_path: Path) -> None:
     (record,) = plan("too-large", tmp_path / "out.json", *NOW, "--seeds", "1", "--add", "1.004:1")
     assert (record["added"], record["fits_nowhere"]) == (1, [])
+
+
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [
+        ("workloadref", "spec.workloadRef"),
+        ("label", "scheduling.x-k8s.io/pod-group"),
+        ("volcano", "scheduling.k8s.io/group-name and schedulerName"),
+    ],
+)
+def test_nothing_is_said_of_a_gang(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, field: str) -> None:
+    records = plan(f"gang-{name}", tmp_path / "out.json", "--when", *HUNDRED)
+    assert [(own["low_s"], own["high_s"], own["started"], own["modelled"]) for own in records] == [(None, None, None, False)] * 4
+    printed = capsys.readouterr().out
+    assert f"not modelled: {field} of 4 waiting pods (d/ring-0, d/ring-1, d/ring-2 and d/ring-3)" in printed
+    assert "0 s" not in printed
+    with pytest.raises(SystemExit):  # no +0
+        plan(f"gang-{name}", tmp_path / "out.json", *NOW)
+    assert "no pod is there to place but for 4 waiting pods of gangs" in capsys.readouterr().err
+
+
+def test_a_gang_is_submitted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (record,) = plan("empty-3cores", tmp_path / "out.json", "--submit", str(CASES / "k8s-gang-job-manifest.json"), *HUNDRED)
+    ring = [f"d/ring-{n}" for n in range(4)]
+    assert (record["pods"], record["not_modelled"], record["changes"]) == ([], {"spec.workloadRef": ring}, [])
+    assert "0 of 4 submitted pods start now, 4 are of gangs, which are not modelled." in capsys.readouterr().out
+
+
+def test_a_limit_of_a_pod_alone(tmp_path: Path) -> None:
+    words = "--submit", str(CASES / "k8s-podlevel-limits-only.json"), *HUNDRED
+    (record,) = plan("two-of-four-free", tmp_path / "out.json", *words)
+    assert [(pod["pod"], pod["now"], pod["high_s"]) for pod in record["pods"]] == [("d/w", True, 0)]
+
+
+def test_a_nominated_pod(tmp_path: Path) -> None:
+    records = plan("nominated", tmp_path / "out.json", "--when", *HUNDRED)
+    assert {own["pod"]: (own["low_s"], own["high_s"]) for own in records} == {"d/big": (30, 30), "d/small": (130, 130)}
 
 
 def test_a_trace_in_utf_16() -> None:

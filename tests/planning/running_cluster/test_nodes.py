@@ -91,6 +91,60 @@ def test_a_node_without_which_a_pod_fits_nowhere(tmp_path: Path, capsys: pytest.
     assert "For 1 pod no node is left: team/runs." in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("fits", [True, False])
+def test_pods_that_wait_for_ever_with_the_nodes(tmp_path: Path, capsys: pytest.CaptureFixture[str], fits: bool) -> None:
+    """One pod fits no node, or one only that fails and is never free: with that node, too, the goal is not met."""
+    items = [node("a"), node("b", "8"), pod("keeps", container(cpu="8"), on="b", job=False)]
+    items += [pod("large", container(cpu="8" if fits else "9")), pod("small", container(cpu="1"))]
+    (record,) = plan(listed(tmp_path / "c.json", items), "-g", "max wait <= 1h", "--without", "b")
+    assert record["never"] == ["team/large"] and not record["goals"][0]["met"]
+    printed = capsys.readouterr().out
+    assert "bf-js: not met with or without: max wait <= 1h; pods that wait now start 0 s later" in printed
+    assert "with these nodes too, 1 pod never starts: team/large." in printed
+
+
+def test_goals_that_no_pod_of_all_that_wait_breaks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    items = [node("a"), node("b"), pod("large", container(cpu="9")), *(pod(f"p{n}", container(cpu="1")) for n in range(2))]
+    (record,) = plan(listed(tmp_path / "c.json", items), "-g", "p50 wait <= 0", "-g", "max wait <= 0", "--without", "b")
+    assert [(goal["met"], goal["met_without"]) for goal in record["goals"]] == [(True, True), (False, False)]
+    capsys.readouterr()
+    plan(listed(tmp_path / "c.json", items), "-g", "max wait <= 0")
+    assert (
+        "1 node like a can be taken away with bf-js for max wait <= 0, not counting 1 pod on no node" in capsys.readouterr().out
+    )
+
+
+def test_nothing_waits_and_nothing_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan(listed(tmp_path / "c.json", [node("a"), node("b")]), "-g", "max wait <= 0", "--without", "b")
+    assert "without these nodes all goals are met.\n" in capsys.readouterr().out
+
+
+def test_a_node_of_a_gang_is_not_said_to_be_spared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ring = pod("ring", container(cpu="1"), on="a", started="2024-05-01T11:59:00Z", schedulingGroup={"podGroupName": "g"})
+    file = listed(
+        tmp_path / "c.json", [node("a"), node("b"), ring, pod("keeps", container(cpu="4"), on="b"), pod("p", container(cpu="1"))]
+    )
+    (record,) = plan(file, "-g", "max wait <= 1h")
+    assert (record["added"], record["bound"]) == (0, None)
+    capsys.readouterr()
+    (record,) = plan(file, "-g", "max wait <= 1h", "--without", "a")
+    assert (record["again"], record["not_modelled"]) == ([], {"spec.schedulingGroup": ["team/ring"]})
+    printed = capsys.readouterr().out
+    assert "not modelled: spec.schedulingGroup of 1 waiting pod (team/ring)" in printed
+    assert "without these nodes all goals are met, not counting 1 pod of gangs; pods" in printed
+
+
+def test_a_grace_period_is_added_to_a_deadline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A pod of a minute's age that may run for two, and 20 s more: the next one starts in 80 s."""
+    limited = {"activeDeadlineSeconds": 120, "terminationGracePeriodSeconds": 20}
+    runs = pod("runs", container(cpu="4"), on="a", started="2024-05-01T11:59:00Z", **limited)
+    file = listed(tmp_path / "c.json", [node("a"), runs, pod("p", container(cpu="4"))])
+    (found,) = plan(file, "-g", "max wait <= 80s")
+    assert (found["added"], found["goals"][0]["value"][0]) == (0, 80)
+    line = "1 pod with a known latest end: team/runs; a grace period is added to an activeDeadlineSeconds"
+    assert line in capsys.readouterr().out
+
+
 def test_durations_by_owner(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     past = tmp_path / "past.csv"
     past.write_text("owner,seconds\n" + "team/waits,600\n" * 30 + "team,600\n" * 30)

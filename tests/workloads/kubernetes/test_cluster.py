@@ -129,8 +129,8 @@ def test_older_than_the_law_allows() -> None:
     [
         (PODS, "no node in it: give what `kubectl get nodes,pods -A -o json` prints"),
         ([NODES[2]], "all of its 1 nodes are unschedulable or not ready"),
-        ([NODES[0], {"kind": "Service"}], "item 2: 'Service' is neither a Node nor a Pod"),
-        ([NODES[0], 7], "item 2: 'None' is neither a Node nor a Pod"),
+        ([NODES[0], {"kind": "Service"}], "item 2: metadata: has no name"),
+        ([NODES[0], 7], "item 2: is no object with a kind; give what `kubectl"),
         ([NODES[0], {"kind": "Pod"}], "item 2: metadata: has no name"),
         ([NODES[0], pod("a", container(cpu="x"))], "pod a: containers, requests, cpu: 'x' is no quantity"),
         ([NODES[0], pod("a", created="yesterday")], "pod a: creationTimestamp: 'yesterday' is not a time such as"),

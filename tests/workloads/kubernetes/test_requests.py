@@ -59,10 +59,20 @@ def asking(amount: str, **more: Any) -> dict[str, Any]:
         ({"containers": [{"resources": {"limits": {"cpu": "2"}}}]}, 2),  # a limit alone is the request
         ({"containers": [{"resources": {"limits": {"cpu": "2"}, "requests": {"cpu": "1"}}}]}, 1),
         ({"containers": [asking("1")], "resources": {"requests": {"cpu": "6"}}}, 6),  # of the pod as a whole
+        ({"containers": [asking("1"), {}], "resources": {"limits": {"cpu": "6"}}}, 1),  # its request is what its containers ask
+        ({"containers": [{}, {}], "resources": {"limits": {"cpu": "6"}}, "overhead": {"cpu": "1"}}, 7),  # its limit: none asks
+        ({"containers": [asking("0")], "resources": {"limits": {"cpu": "6"}}}, 0),
+        ({"containers": [{"resources": {"limits": {"cpu": "2"}}}], "resources": {"limits": {"cpu": "6"}}}, 2),
+        ({"containers": [asking("1")], "resources": {"limits": {"cpu": "6"}, "requests": {"cpu": "3"}}}, 3),
     ],
 )
 def test_requests(spec: dict[str, Any], cpu: Fraction) -> None:
     assert requests_of(spec) == {"cpu": cpu}
+
+
+def test_a_limit_of_the_pod_is_the_request_of_what_no_container_asks() -> None:
+    spec = {"containers": [asking("1")], "resources": {"limits": {"cpu": "2", "memory": "1Gi"}}}
+    assert requests_of(spec) == {"cpu": 1, "memory": 2**30}
 
 
 def test_resources_are_counted_apart() -> None:
