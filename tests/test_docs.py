@@ -15,7 +15,7 @@ import pytest
 
 from tests.cli.test_help_examples import ANSWERS
 from tests.cli.test_help_examples import run as run_here
-from tests.workloads.kubernetes import sample as cluster_sample
+from tests.kubernetes import sample as cluster_sample
 from tests.workloads.traces import samples, test_alibaba2018, test_azure2020, test_google2019, test_philly
 from tests.workloads.traces.samples import text
 
