@@ -11,19 +11,15 @@ Source: kubernetes.io/docs/concepts/workloads/pods/init-containers and .../sidec
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 from packenv.errors import InputError
-from packenv.inputs.numbers import shown
+from packenv.inputs.numbers import read_quantity, shown
 
 Amounts = dict[str, Fraction]
-FORM = re.compile(r"([0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE]([+-]?[0-9]{1,2})|([KMGTPE]i|[numkMGTPE]?))", re.ASCII)
-DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
-BINARY = {f"{letter}i": 10 * (n + 1) for n, letter in enumerate("KMGTPE")}
 
 
 def requests_of(spec: dict[str, Any], status: dict[str, Any] | None = None) -> Amounts:
@@ -132,12 +128,4 @@ def quantity(value: Any) -> Fraction:
     return _amount(str(value))
 
 
-@lru_cache(10_000)  # a large dump has few different ones: reading it takes half the time
-def _amount(text: str) -> Fraction:
-    match = FORM.fullmatch(text)
-    if match is None:
-        raise InputError(f"{shown(text)} is no quantity such as 500m or 2Gi")
-    number, exponent, suffix = match.groups()
-    if exponent is not None:
-        return Fraction(number) * Fraction(10) ** int(exponent)
-    return Fraction(number) * (2 ** BINARY[suffix] if suffix in BINARY else Fraction(10) ** DECIMAL[suffix])
+_amount = lru_cache(10_000)(read_quantity)  # a large dump has few different ones: reading it takes half the time

@@ -25,6 +25,10 @@ if TYPE_CHECKING:  # brings pyarrow with it
     from packenv.workloads.traces import SlotTrace, Trace
 
 
+OF_READING = ("time_unit", "finished_only", "estimates")
+"""Options that say how the rows of a trace are read."""
+
+
 def chosen_policies(names: tuple[str, ...]) -> tuple[str, ...]:
     """The policies named, each once, or DEFAULT_POLICIES. Raises InputError for an unknown one."""
     chosen = tuple(dict.fromkeys(names or DEFAULT_POLICIES))
@@ -52,6 +56,9 @@ class WorkloadOptions:
     reading: str | None = None
     serving: str | None = None
     columns: str | None = None  # names of a table's columns by ours: submit_time_s=Submitted,cpu=Cores
+    time_unit: str | None = None  # of a table's times that are numbers
+    finished_only: bool | None = None  # None: as is usual for the trace's form
+    estimates: str | None = None  # what policies are told of durations
 
 
 def workload_from(options: WorkloadOptions, servers: str | None = None) -> tuple[Workload, dict[str, int]]:
@@ -83,9 +90,13 @@ def _workload(options: WorkloadOptions, servers: str | None) -> Workload:
             resources=options.resources,
             speedup=options.speedup,
             columns=parse_columns(options.columns),
+            **{name: getattr(options, name) for name in OF_READING if getattr(options, name) is not None},
             network=network,
             **changes,
         )
+    for name in OF_READING:
+        if getattr(options, name) is not None:
+            raise InputError(f"--{name.replace('_', '-')} goes with a trace")
     if options.speedup != "1":
         raise InputError("--speedup goes with a trace; a workload's arrivals are given by --intensity, --load or --rate")
     if "sizes" not in changes:
@@ -131,6 +142,8 @@ def workload_told(options: WorkloadOptions, servers: str | None = None) -> Workl
 def note_left_out(workload: Workload) -> None:
     """Say on standard error, once, what of a trace is left out, and what the result leaves out of it."""
     _note_remark(workload)
+    for note in workload.notes:
+        _note(f"{workload.name}: {note}")
     if left_out := dropped_rows(dict(workload.left_out)):
         _note(f"{workload.name}: dropped rows: {left_out}")
 
@@ -175,6 +188,8 @@ def print_workload(
     )
     if workload.rho is not None:
         console.print(f"load {workload.load:g} of ρ* >= {workload.rho[0]:.5g} (and <= {workload.rho[1]:.5g}) tasks in service")
+    for note in workload.notes:
+        console.print(note, highlight=False)
     if left_out := dropped_rows(dropped):
         console.print(f"dropped rows: {left_out}", highlight=False)
     if workload.intensity >= 1 and not at_once and backlog is None:

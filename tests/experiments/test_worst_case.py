@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import random
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import packenv
+from experiments.worst_case import Instance, WorstCaseSearch, locked, main, worst_case, worst_lock
+from packenv.errors import InputError
 from packenv.results.stability import UNSTABLE, Verdict
 from packenv.theory.stability.judge import RunOutcome
-from packenv.theory.stability.worst_case import WorstCaseSearch, worst_case
-from packenv.theory.stability.worst_instances import Instance, locked, worst_lock
 from packenv.workloads.laws import Fixed, Geometric
 
 
@@ -70,7 +72,7 @@ def test_the_search_is_repeatable_and_finds_something() -> None:
     def run(runs):
         return [RunOutcome(Verdict(UNSTABLE, 1, 9, 1, 1e-9), 1.0) for _ in runs]
 
-    first, second = (worst_case("bf-js", [Fixed(100)], tries=60, seed=1, run=run) for _ in range(2))
+    first, second = (worst_case("bf-js", [Fixed(100)], tries=20, seed=1, run=run) for _ in range(2))
     assert [one.workload for one in first] == [one.workload for one in second]
     assert first[0].judgment.high < 0.05  # as the runner says
 
@@ -85,3 +87,20 @@ def test_how_candidates_are_judged() -> None:
     found = worst_case("bf-js", [Fixed(100)], tries=3, seed=1, run=run, seeds=3, width=0.25)
     assert made == [3, 3] * len(found)  # 3 seeds at each load, and the loads 0.5 and 0.25
     assert {one.judgment.high for one in found} == {0.25}
+
+
+@pytest.mark.slow  # judges what it finds
+def test_the_script_writes_a_workload_that_judge_reads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "worst.json"
+    main(["-p", "bf-js", "--service", "fixed:100", "--tries", "5", "--processes", "1", "--out", str(out)])
+    assert "| worst-1 |" in capsys.readouterr().out
+    assert packenv.workload(out).load == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [(("-p", "vqz"), "unknown policy"), (("-p", "bf-js", "--service", "sometimes"), "--service")],
+)
+def test_bad_input(arguments: tuple[str, ...], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        main(arguments)

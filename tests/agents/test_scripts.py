@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
+import importlib
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,22 +15,12 @@ import packenv
 from packenv.learning.agents.saved import load_agent, pretrained_agents
 from packenv.learning.settings import Settings
 
-FOLDER = Path(packenv.__file__).parent.parent / "agents"
 SMALL: dict[str, Any] = {"samples": 100, "envs": 8, "steps": 8, "batch": 32, "epochs": 1, "horizon": 1000, "imitation_steps": 20}
 
 
 def script(agent: str) -> Any:
     """The agent's script as a module, without running its `main`."""
-    path = FOLDER / f"{agent.replace('-', '_')}.py"
-    spec = importlib.util.spec_from_file_location(f"agents_{path.stem}", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(FOLDER))  # as Python does for a script
-    try:
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.remove(str(FOLDER))
-    return module
+    return importlib.import_module(f"agents.{agent.replace('-', '_')}")
 
 
 def stages_of(module: Any) -> list[Settings]:
@@ -72,7 +61,7 @@ IN_CI = ("any", "fig4a", "fig4b", "fig4b-kmw", "analytics", "jobs")
 )
 def test_an_agent_comes_out_that_can_be_evaluated(agent: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     module, out = script(agent), str(tmp_path / "agent")
-    shared: Any = sys.modules["training_run"]
+    shared: Any = importlib.import_module("agents.training_run")
     if hasattr(module, "cases_of"):
         few: dict[str, Any] = {"tasks": 100} if agent == "any" else {"named": lambda _: []}
         small = partial(module.cases_of, count=2, pool=2, **few)

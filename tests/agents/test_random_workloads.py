@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from agents.random_jobs import JOB_FAMILIES, random_jobs
+from agents.random_workloads import FAMILIES, random_workload
 from packenv.errors import InputError
-from packenv.workloads.random_jobs import JOB_FAMILIES, random_jobs
-from packenv.workloads.random_workloads import FAMILIES, random_workload
 
 
 @pytest.mark.parametrize(

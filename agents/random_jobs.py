@@ -15,11 +15,11 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from agents.random_workloads import family_of, log_uniform, pick, weights
 from packenv.jobs import Jobs, Ragged
 from packenv.workloads.named.blocks import COPIES, replicas
 from packenv.workloads.named.dag import all_tasks_of, stage_numbers, stage_parents
 from packenv.workloads.network import Network
-from packenv.workloads.random_workloads import family_of, log_uniform, pick, weights
 from packenv.workloads.workload import Workload
 
 Ints = NDArray[np.int64]
