@@ -91,9 +91,9 @@ def summary(games: Sequence[Game], policy: str, others: Sequence[str]) -> str:
     best = [(game, other) for game, other in possible if not game.unstable(policy)]
     reached = sum(round(game.ratio(policy, other).mean or 1.0, 2) <= 1.0 for game, other in best)
     of_best = geometric_mean(game.ratio(policy, other) for game, other in best)
-    share = f"{reached} of {len(possible)}"
+    share, middle = f"{reached} of {len(possible)}", f"{median:.2f} ({low:.2f}, {high:.2f})"
     falls = sum(game.unstable(policy) for game in games)
-    return f"| `{policy}` | {mean} ({len(compared)}) | {median:.2f} ({low:.2f}, {high:.2f}) | {losses} | {of_best} | {share} | {falls} |"
+    return f"| `{policy}` | {mean} ({len(compared)}) | {middle} | {losses} | {of_best} | {share} | {falls} |"
 
 
 def geometric_mean(ratios: Iterable[Interval]) -> Interval:
