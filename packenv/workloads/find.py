@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from packenv.errors import ArgumentError, InputError, RowError, nearest
 from packenv.inputs.text_files import reading
 from packenv.jobs import Bools, Jobs
+from packenv.lazy_names import load
 from packenv.workloads.demand import fitting
 from packenv.workloads.files import load_workload
 from packenv.workloads.laws import parse_law
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from packenv.workloads.traces import SlotTrace, Trace
     from packenv.workloads.traces.table import Estimates, Exact, Sizes
 
+ROOMS = ("packenv.kubernetes",)
+"""Modules with `is_cluster`, `workload_of`, `plan_cluster` and `plan_starts`, as `packenv.kubernetes` has them."""
 ENDINGS = (".csv", ".tsv", ".parquet", ".swf", ".tr", ".gz")
 FITS_NO_SERVER = "tasks that fit no server"
 ONE_AMOUNT = "tasks ask for parts of a GPU, and a node's GPUs count as one amount: more may run at once than on real devices"
@@ -83,8 +86,15 @@ def workload(
         for name, value in (("time_unit", time_unit), ("finished_only", finished_only), ("estimates", estimates)):
             if value is not None:
                 raise ArgumentError(f"`{name}` goes with a trace")
-        if isinstance(source, (str, Path)) and is_cluster_file(str(source)):
-            return _cluster(str(source), changes, slot_seconds, resources)
+        if isinstance(source, (str, Path)) and (room := room_of(str(source))) is not None:
+            choice, sizes = chosen_resources(_text(resources))
+            if sizes == "max" and choice is not None:
+                why = "the nodes of a cluster have several capacities: name the resources alone"
+                raise ArgumentError(f"`resources` {resources}: {why}")
+            begins: Workload = room.workload_of(
+                str(source), choice, 1.0 if slot_seconds is None else _seconds(slot_seconds), changes
+            )
+            return begins
         return _named(source, changes, slot_seconds, resources)
     for argument in OF_STREAMS:
         if changes.get(argument) is not None:
@@ -103,7 +113,7 @@ def is_trace_source(source: Any) -> bool:
     if not isinstance(source, (str, Path)):
         return is_columns(source)
     text = str(source)
-    if text in WORKLOADS or is_cluster_file(text):
+    if text in WORKLOADS or room_of(text) is not None:
         return False
     is_file = (text != "" and Path(text).exists()) or text.endswith(ENDINGS) or text.startswith((".", "/"))
     return is_file and not _is_workload(text)
@@ -114,15 +124,16 @@ def is_columns(source: Any) -> bool:
     return hasattr(source, "__arrow_c_stream__") or hasattr(source, "__dataframe__") or isinstance(source, Mapping)
 
 
-def is_cluster_file(source: str | None) -> bool:
-    """Whether a file is what kubectl prints of a cluster. Raises InputError for a file *.json that is not there."""
+def room_of(source: str | None) -> Any:
+    """The room of packenv that answers for a file, such as a cluster as kubectl prints it; None for all other sources.
+
+    Rooms are asked by their names, so that nothing depends on them. Raises InputError for a file *.json that is not there.
+    """
     if source is None or not source.endswith(".json"):
-        return False
+        return None
     with reading(source):
         Path(source).stat()
-    from packenv.workloads.kubernetes import is_cluster  # brings pyarrow with it
-
-    return is_cluster(Path(source))
+    return next((room for room in map(load, ROOMS) if room.is_cluster(Path(source))), None)
 
 
 def _is_workload(source: str) -> bool:
@@ -157,21 +168,6 @@ def _named(source: Any, changes: dict[str, Any], slot_seconds: Exact | None, res
         if isinstance(changes.get(law), str):
             changes[law] = parse_law(changes[law], law)
     return original.with_(**changes) if changes else original
-
-
-def _cluster(path: str, changes: dict[str, Any], slot_seconds: Exact | None, resources: str | Sequence[str] | None) -> Workload:
-    """A cluster as it is: what waits, on nodes that begin with what runs. `service`: its law, laws, or past durations."""
-    from packenv.workloads.kubernetes import read_cluster
-
-    service = changes.pop("service", None)
-    for argument in changes:
-        raise ArgumentError(f"`{argument}` does not go with a cluster as it is: {path} says it itself")
-    choice, sizes = chosen_resources(_text(resources))
-    if sizes == "max" and choice is not None:
-        raise ArgumentError(f"`resources` {resources}: the nodes of a cluster have several capacities: name the resources alone")
-    law = parse_law(service, "service") if isinstance(service, str) else service
-    cluster = read_cluster(path, choice)
-    return cluster.workload(law, 1.0 if slot_seconds is None else _seconds(slot_seconds)).recorded(cluster.left_out, False)
 
 
 def _trace(
@@ -248,8 +244,9 @@ def _too_small(
     others = f", and so it is with {int((~fits).sum()):,} of {len(fits):,} tasks" if len(fits) > 1 else ""
     enough = ":".join(f"{_round_up(amount):g}" for amount in recorded.largest_demand(finished_only))
     return ArgumentError(
-        f"{recorded.where(row, finished_only)}: a demand of {demand} fits in no server; the largest has {largest}{others}: say "
-        f"what a server has in each resource, such as `servers` {len(servers)}x{enough} `resources` {','.join(recorded.resources)}"
+        f"{recorded.where(row, finished_only)}: a demand of {demand} fits in no server; the largest has {largest}{others}: "
+        f"say what a server has in each resource, such as `servers` {len(servers)}x{enough} "
+        f"`resources` {','.join(recorded.resources)}"
     )
 
 
