@@ -128,7 +128,8 @@ def test_memory_per_core_or_node(tmp_path: Path) -> None:
 
 NODES: dict[str, list[str]] = {
     "scontrol": [
-        "NodeName=n1 Arch=x86_64 CoresPerSocket=16", "   CPUAlloc=0 CPUEfctv=32 CPUTot=32 CPULoad=0.01", "   Gres=gpu:a100:4(S:0-1)",
+        "NodeName=n1 Arch=x86_64 CoresPerSocket=16", "   CPUAlloc=0 CPUEfctv=32 CPUTot=32 CPULoad=0.01",
+        "   Gres=gpu:a100:4(S:0-1)",
         "   RealMemory=65536 AllocMem=0 FreeMem=1", "   CfgTRES=cpu=32,mem=65536M,billing=32,gres/gpu=4", "",
         "NodeName=n2 Arch=x86_64 CPUTot=64 Gres=(null) RealMemory=2048",
     ],
