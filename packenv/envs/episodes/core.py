@@ -19,6 +19,7 @@ from packenv.cluster.fields import reset_rows
 from packenv.cluster.slots import GROW
 from packenv.cluster.state import NEVER, NONE, Cluster
 from packenv.cluster.whole_jobs.state import no_jobs, whole_jobs
+from packenv.compiled.helpers import expect
 from packenv.envs.core.batch import make_batch, on_cluster, row_of
 from packenv.envs.core.definition import Definition
 from packenv.envs.core.state import AT_SEGMENT, BEGUN, DECIDING, FRESH, OVER, Batch, Passage
@@ -89,6 +90,7 @@ class Core:
         self.segment = options.segment or NEVER
         self.cut = np.full(rows, NEVER, np.int64)  # the first decision from this slot on ends the row's segment
         self.goes_on = np.zeros(rows, np.bool_)  # rows whose segment has ended, and whose next begins at the same decision
+        expect(f"{definition.name} {options.observation}", units.shape[1], otherwise="every environment")
         self.template = self._cluster(1)
         self.played = [self.workload] * rows  # of each row's episode: with the table of its seed, where every seed has one,
         own_tables = bool(self.workload.draw) or definition.follows_jobs
