@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 from rich.text import Text
 
 from packenv.report.tables import Cell, Column, Table, numbers
@@ -51,7 +52,8 @@ def tables_of(comparison: Comparison) -> list[Table]:
         DATA: f"tasks with data: shares by where they ran; mean {times.unit}: completion, and the parts that add up to it",
     }
     tables = [measures_table(name, titles[name], summaries, times) for name in tables_shown(comparison)]
-    return [tables[0], *([sizes_table(summaries, times)] if comparison.by_size else []), *tables[1:]]
+    sizes = [sizes_table(summaries, times)] if comparison.by_size else []
+    return [tables[0], *recorded_waits_table(comparison, times), *sizes, *tables[1:]]
 
 
 def tables_shown(comparison: Comparison) -> list[str]:
@@ -131,6 +133,24 @@ def of_policies(title: str, columns: Sequence[Column], summaries: Sequence[Recor
     """An empty table with the policies' column. Its title says what ± means where a policy has several seeds."""
     several = any(record["seeds"] > 1 for record in summaries)
     return Table(title + ("; ± 95 % over the seeds" if several else ""), [Column("policy"), *columns])
+
+
+def recorded_waits_table(comparison: Comparison, times: Times) -> list[Table]:
+    """The waits that a log recorded beside those of each policy: how well it explains what the scheduler there did."""
+    waits = comparison.workload.recorded_waits
+    if waits is None:
+        return []
+    table = Table(
+        f"waits in {times.unit}, recorded and simulated", [Column("policy"), *numbers("mean", "p50", "p95", "p99", "max")]
+    )
+    quantiles = np.quantile(waits, (0.5, 0.95, 0.99, 1.0), method="inverted_cdf").tolist()
+    rows = [("as recorded", (float(waits.mean()), *quantiles))]
+    for record in comparison.summaries:
+        keys = ("mean_delay", "delay_p50", "delay_p95", "delay_p99", "max_delay")
+        rows.append((record["policy"], tuple(record[key] for key in keys)))
+    for name, values in rows:
+        table.add(name, *(number(times.of(value)) for value in values))
+    return [table]
 
 
 def sizes_table(summaries: Sequence[dict[str, Any]], times: Times) -> Table:

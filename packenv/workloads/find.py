@@ -223,9 +223,13 @@ def _trace(
     machines = machines_left_out(server_spec) if isinstance(server_spec, str) else {}
     too_large = {} if fits.all() else {FITS_NO_SERVER: int((~fits).sum())}
     assumed = slot_seconds is None and isinstance(recorded, SlotTrace)
+    waits = None
+    if isinstance(recorded, Trace) and converting["speedup"] in (1, "1"):
+        waits = recorded.waits_in_slots(slot, converting["finished_only"])
+    waits = None if waits is None else waits[fits]
     believed = _believed(converting["estimates"], recorded.without_estimate(converting["finished_only"]), len(converted.jobs))
     remark = ONE_AMOUNT if recorded.device_shares else None
-    return setting.recorded(dict(converted.dropped) | too_large | machines, assumed, remark, notes, believed)
+    return setting.recorded(dict(converted.dropped) | too_large | machines, assumed, remark, notes, believed, waits)
 
 
 def _believed(estimates: Estimates | None, without: int | None, tasks: int) -> str | None:

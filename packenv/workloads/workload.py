@@ -77,6 +77,8 @@ class Workload:
     """What the workload leaves out of the trace that it comes from, in a line, if anything."""
     notes: tuple[str, ...] = field(compare=False)
     """Lines of the trace's reader that belong beside every result: what a server is, and where that comes from."""
+    recorded_waits: NDArray[np.int64] | None = field(compare=False)
+    """(n,) slots that each task of the table waited in the log that it comes from, if that says so."""
     believed: str | None = field(compare=False)
     """What the column `estimate` of the table is, in a few words, if its reader says."""
     rho: tuple[float, float] | None = field(compare=False)
@@ -124,6 +126,7 @@ class Workload:
             slot_assumed=False,
             remark=None,
             notes=(),
+            recorded_waits=None,
             believed=None,
             rho=None,
         )
@@ -246,9 +249,11 @@ class Workload:
         remark: str | None = None,
         notes: tuple[str, ...] = (),
         believed: str | None = None,
+        recorded_waits: NDArray[np.int64] | None = None,
     ) -> Workload:
         """The same workload, with what its reader says of the trace that it comes from."""
         set_fields(self, left_out=left_out, slot_assumed=slot_assumed, remark=remark, notes=notes, believed=believed)
+        set_fields(self, recorded_waits=recorded_waits)
         return self
 
     @property
@@ -294,8 +299,8 @@ class Workload:
         changed = Workload(**arguments | changes)
         slot_assumed = self.slot_assumed and "slot_seconds" not in changes
         notes = () if "servers" in changes else self.notes
-        believed = None if "jobs" in changes else self.believed
-        return changed.recorded(self.left_out, slot_assumed, self.remark, notes, believed)
+        believed, waits = (None, None) if "jobs" in changes else (self.believed, self.recorded_waits)
+        return changed.recorded(self.left_out, slot_assumed, self.remark, notes, believed, waits)
 
     def default_levels(self) -> int:
         """J of PAPERS §1.3 for this law of sizes: the smallest J ≥ 2 with F(2^−J) ≤ 0.01, at most 16."""

@@ -129,6 +129,14 @@ class Trace:
             kept &= ~holds
         return kept, dropped
 
+    def waits_in_slots(self, slot_seconds: Exact, finished_only: bool | None = None) -> Ints | None:
+        """(n,) whole slots between the submission and the start of each converted task; None if the log does not say."""
+        if not self.waits:
+            return None
+        kept = self.kept(finished_only)[0]
+        waits = np.maximum(self.schedule[kept] - self.submit[kept], 0)
+        return floor_divide(waits, exact(slot_seconds, "slot_seconds") * SECOND)
+
     def most_at_once(self, finished_only: bool | None = None) -> float:
         """The most that converted tasks had of the first resource at the same time, by when they started and ended."""
         kept = self.kept(finished_only)[0]

@@ -17,6 +17,8 @@ from packenv.errors import InputError
 from packenv.inputs.numbers import read_duration
 from packenv.jobs import Jobs
 from packenv.units import LARGEST_CAPACITY, UNIT, scale_for, to_units
+from packenv.workloads.fitting.profile import in_larger_units
+from packenv.workloads.laws import Fixed, Uniform
 from packenv.workloads.traces import SlotTrace, Trace, read_trace, write_jobs
 from tests.workloads.traces.samples import CASES, text
 
@@ -181,3 +183,13 @@ def test_a_table_of_which_most_is_gone(tmp_path: Path) -> None:
     assert half.name == "a.csv without 50% of its tasks, which fit no server" and half.left_out["tasks that fit no server"] == 20
     with pytest.raises(InputError, match=r"`servers` 8x4:64: tasks have one size; use `resources` cpu,memory for several"):
         packenv.workload(file, servers="8x4:64", resources="max:cpu,memory")
+
+
+def test_a_profile_counts_in_larger_units(tmp_path: Path) -> None:
+    rows = [f"{n},10,{n % 4 + 1},{512 * (n + 1)}" for n in range(61)]
+    trace = read_trace(text(tmp_path / "a.csv", "submit_time_s,duration_s,cpu,memory", *rows))
+    larger, servers = in_larger_units(trace, "2x32:131072")  # type: ignore[arg-type]
+    assert larger.resources == ("cpu", "memory/256") and str(servers) == "2x32:512"
+    assert larger.demand[:2].tolist() == [[1, 2], [2, 4]]
+    with pytest.raises(InputError, match="capacities above 682 do not go with random sizes: count in a larger unit"):
+        packenv.Workload(sizes=Uniform(1, 9), service=Fixed(1), servers="1x1024", rate=0.1)

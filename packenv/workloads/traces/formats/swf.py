@@ -117,6 +117,7 @@ def read_swf(path: Path, choice: Wanted = None) -> Trace:
         about=f"capacity 1: {', '.join(capacity[name] for name in resources)} ({machine_from}){not_followed}",
         slot_seconds="1",
         servers="1",
+        waits=bool((wait != MISSING).all()),
         notes=(f"a server of capacity 1 is the machine: {machine:,.0f} processors, {machine_from}",),
     )
 
