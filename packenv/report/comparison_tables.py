@@ -140,13 +140,11 @@ def recorded_waits_table(comparison: Comparison, times: Times) -> list[Table]:
     waits = comparison.workload.recorded_waits
     if waits is None:
         return []
-    table = Table(
-        f"waits in {times.unit}, recorded and simulated", [Column("policy"), *numbers("mean", "p50", "p95", "p99", "max")]
-    )
-    quantiles = np.quantile(waits, (0.5, 0.95, 0.99, 1.0), method="inverted_cdf").tolist()
+    table = Table(f"waits in {times.unit}, recorded and simulated", [Column("policy"), *numbers("mean", "p50", "p95", "p99")])
+    quantiles = np.quantile(waits, (0.5, 0.95, 0.99), method="inverted_cdf").tolist()
     rows = [("as recorded", (float(waits.mean()), *quantiles))]
     for record in comparison.summaries:
-        keys = ("mean_delay", "delay_p50", "delay_p95", "delay_p99", "max_delay")
+        keys = ("mean_delay", "delay_p50", "delay_p95", "delay_p99")
         rows.append((record["policy"], tuple(record[key] for key in keys)))
     for name, values in rows:
         table.add(name, *(number(times.of(value)) for value in values))
