@@ -227,20 +227,24 @@ def _trace(
     if isinstance(recorded, Trace) and converting["speedup"] in (1, "1"):
         waits = recorded.waits_in_slots(slot, converting["finished_only"])
     waits = None if waits is None else waits[fits]
-    believed = _believed(converting["estimates"], recorded.without_estimate(converting["finished_only"]), len(converted.jobs))
+    believed = _believed(converting["estimates"], recorded.without_estimate(converting["finished_only"]), converted.jobs)
     remark = ONE_AMOUNT if recorded.device_shares else None
     return setting.recorded(dict(converted.dropped) | too_large | machines, assumed, remark, notes, believed, waits)
 
 
-def _believed(estimates: Estimates | None, without: int | None, tasks: int) -> str | None:
+def _believed(estimates: Estimates | None, without: int | None, jobs: Jobs) -> str | None:
     """What policies are told of durations, in a few words, where `without` of the tasks have no estimate of their own."""
+    tasks = len(jobs)
     if estimates == "exact":
         return "true durations"
     if without is None and estimates is None:
         return None
     instead = "the longest" if estimates == "longest" else "the true one"
     missing = tasks if without is None else without
-    return "estimated durations" + (f" ({instead} for {missing:,} of {tasks:,} tasks, which have none)" if missing else "")
+    short = 0 if jobs.estimate is None else int((jobs.estimate < jobs.service).sum())  # in life these are killed at their limit
+    remarks = [f"{instead} for {missing:,} of {tasks:,} tasks, which have none"] if missing else []
+    remarks += [f"below the true one for {short:,}"] if short else []
+    return "estimated durations" + (f" ({'; '.join(remarks)})" if remarks else "")
 
 
 def _too_small(
