@@ -193,3 +193,17 @@ def test_a_profile_counts_in_larger_units(tmp_path: Path) -> None:
     assert larger.demand[:2].tolist() == [[1, 2], [2, 4]]
     with pytest.raises(InputError, match="capacities above 682 do not go with random sizes: count in a larger unit"):
         packenv.Workload(sizes=Uniform(1, 9), service=Fixed(1), servers="1x1024", rate=0.1)
+
+
+def test_jobs_of_lists() -> None:
+    jobs = Jobs.of([0, 0, 1], [0.5, 0.5, 0.2], [1, 2, 3], job=[0, 0, 1], value=[1, 1, 2.5], predecessors=[[], [0], []])
+    assert jobs.job is not None and jobs.value is not None and jobs.predecessors is not None
+    assert (jobs.job.tolist(), jobs.value.tolist(), jobs.predecessors.row(1).tolist()) == ([0, 0, 1], [1, 1, 2.5], [0])
+    for column, problem in (
+        ({"job": [0, 0.5, 1]}, "row 1: job is not a whole number"),
+        ({"tenant": ["ann", "bob", "ann"]}, "column tenant must be a list of numbers"),
+        ({"phase": [[0], [0], [0]]}, r"column phase must have shape \(tasks,\), not \(3, 1\)"),
+        ({"job": [0, 1]}, "column job has 2 rows, arrival has 3"),
+    ):
+        with pytest.raises(InputError, match=problem):
+            Jobs.of([0, 0, 1], [0.5, 0.5, 0.2], [1, 2, 3], **column)
