@@ -172,7 +172,9 @@ def plan_failed_nodes(request: ClusterRequest, without: str, run_options: RunOpt
 
     comparisons, _ = plan_all(request.policies, compare, run_options, None)
     table = _failed_table(request, names, comparisons)
-    sentences = "\n".join([_queued(remaining), *(_failed_answer(request, remaining, comparison) for comparison in comparisons)])
+    sentences = "\n".join(
+        [_queued(request.cluster, remaining), *(_failed_answer(request, remaining, comparison) for comparison in comparisons)]
+    )
 
     def report() -> Report:
         nodes = len(request.cluster.nodes)
@@ -206,7 +208,7 @@ def _failed_table(request: ClusterRequest, names: Sequence[str], comparisons: Se
     return table
 
 
-def _queued(left: Cluster) -> str:
+def _queued(cluster: Cluster, left: Cluster) -> str:
     """A sentence on the pods that start again, and on those that cannot."""
     again = [left.running[n].name for n in left.again]
     if not again and not left.waiting and not left.stranded and not left.unfit and not left.gangs:
@@ -215,7 +217,7 @@ def _queued(left: Cluster) -> str:
     sentence += f": {some(again)}." if again else "."
     if left.stranded:
         sentence += f" For {counted(len(left.stranded), 'pod')} no node is left: {some(left.stranded)}."
-    return "\n".join([sentence, *left.gang_lines()])
+    return "\n".join([sentence, *(line for line in left.gang_lines() if line not in cluster.gang_lines())])
 
 
 def _failed_answer(request: ClusterRequest, left: Cluster, comparison: FailedNodes) -> str:
