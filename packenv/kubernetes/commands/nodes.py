@@ -104,7 +104,9 @@ def _added_answer(request: ClusterRequest, nodes: AddedNodes, plans: Sequence[Ad
         sentence = f"The cluster as it is will do with {policies} for {what}"
     else:
         sentence = f"{counted(-best, 'node')} like {like} can be taken away with {policies} for {what}"
-    sentence += uncounted(with_unfit(request.cluster, nodes.kind))
+    unfit = len(with_unfit(request.cluster, nodes.kind).unfit)
+    sentence += but_for_gangs(request.cluster)
+    sentence += f", not counting {counted(unfit, 'pod')} for which there is no node" if unfit else ""
     policy = "no policy" if request.preemption else "without preemption no policy"
     if bound <= nodes.fewest:
         sentence += "; no bound."
@@ -123,11 +125,9 @@ def _added_answer(request: ClusterRequest, nodes: AddedNodes, plans: Sequence[Ad
     return "\n".join([sentence, *lines])
 
 
-def uncounted(cluster: Cluster) -> str:
-    """What the answer leaves out: pods of gangs, and those that fit on no node."""
-    parts = [f"{counted(len(cluster.gangs), 'pod')} of gangs"] if cluster.gangs else []
-    parts += [f"{counted(len(cluster.unfit), 'pod')} for which there is no node"] if cluster.unfit else []
-    return f", not counting {' and '.join(parts)}" if parts else ""
+def but_for_gangs(cluster: Cluster) -> str:
+    """What an answer leaves out."""
+    return f", not counting {counted(len(cluster.gangs), 'pod')} of gangs" if cluster.gangs else ""
 
 
 def taken(nodes: AddedNodes, count: int) -> list[str]:
@@ -172,7 +172,9 @@ def plan_failed_nodes(request: ClusterRequest, without: str, run_options: RunOpt
 
     comparisons, _ = plan_all(request.policies, compare, run_options, None)
     table = _failed_table(request, names, comparisons)
-    sentences = "\n".join([_queued(remaining), *(_failed_answer(request, remaining, comparison) for comparison in comparisons)])
+    sentences = "\n".join(
+        [_queued(request.cluster, remaining), *(_failed_answer(request, remaining, comparison) for comparison in comparisons)]
+    )
 
     def report() -> Report:
         nodes = len(request.cluster.nodes)
@@ -206,7 +208,7 @@ def _failed_table(request: ClusterRequest, names: Sequence[str], comparisons: Se
     return table
 
 
-def _queued(left: Cluster) -> str:
+def _queued(cluster: Cluster, left: Cluster) -> str:
     """A sentence on the pods that start again, and on those that cannot."""
     again = [left.running[n].name for n in left.again]
     if not again and not left.waiting and not left.stranded and not left.unfit and not left.gangs:
@@ -215,7 +217,7 @@ def _queued(left: Cluster) -> str:
     sentence += f": {some(again)}." if again else "."
     if left.stranded:
         sentence += f" For {counted(len(left.stranded), 'pod')} no node is left: {some(left.stranded)}."
-    return "\n".join([sentence, *left.gang_lines()])
+    return "\n".join([sentence, *(line for line in left.gang_lines() if line not in cluster.gang_lines())])
 
 
 def _failed_answer(request: ClusterRequest, left: Cluster, comparison: FailedNodes) -> str:
@@ -231,10 +233,10 @@ def _failed_answer(request: ClusterRequest, left: Cluster, comparison: FailedNod
     later = "".join(f"; {part}" for part in longer)
     broken, before = _broken_goals(request, comparison.left), _broken_goals(request, comparison.whole)
     if not broken:
-        return f"{comparison.policy}: without these nodes all goals are met{uncounted(left)}{later}."
+        return f"{comparison.policy}: without these nodes all goals are met{but_for_gangs(left)}{later}."
     lost = [what for what in broken if what not in before]
     held = f"met with these nodes, not without: {listed(lost)}" if lost else f"not met with or without: {listed(broken)}"
-    return f"{comparison.policy}: {held}{later}."
+    return f"{comparison.policy}: {held}{but_for_gangs(left)}{later}."
 
 
 def _start(pods: Sequence[str]) -> str:
