@@ -166,6 +166,7 @@ def _trace(
 ) -> Workload:
     from packenv.workloads.traces import SlotTrace, Trace, read_trace
     from packenv.workloads.traces.philly_machines import beside, machines_left_out
+    from packenv.workloads.traces.table import SECOND
 
     is_path = isinstance(source, (str, Path))
     server_spec = changes.pop("servers", None)
@@ -187,7 +188,10 @@ def _trace(
         racks = network.racks if network is not None and isinstance(network.racks, int) else 0
         jobs = Placed(table, blocks[fits], len(servers), racks)
     name = Path(source).name if is_path else "table"
-    arguments: dict[str, Any] = {"name": name, "resources": labels, "slot_seconds": float(slot), **changes}
+    arguments: dict[str, Any] = {"name": name, "resources": labels, "slot_seconds": float(slot)}
+    if isinstance(recorded, Trace) and recorded.processors is not None:
+        arguments |= {"processors": recorded.processors, "began": converted.t0 / SECOND}
+    arguments |= changes
     try:
         setting = Workload(jobs=jobs, servers=servers, **arguments)
     except RowError as error:

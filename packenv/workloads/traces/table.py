@@ -74,6 +74,7 @@ class Trace:
     unfit: dict[str, Bools] = field(default_factory=dict)  # (n,) tasks that are not converted, by further reasons
     dropped: dict[str, int] = field(default_factory=dict)  # number of tasks that the reader left out, by reason
     slot_seconds: str = SLOT_SECONDS  # the usual length of a slot for this format
+    processors: float | None = None  # that capacity 1 of the first resource is, if tasks are parallel jobs of a machine
     device_shares: bool = False  # whether tasks ask for parts of a GPU, of which a node has several that count as one amount
 
     def __len__(self) -> int:
