@@ -56,7 +56,7 @@ def test_intensity_is_a_factor_on_arrivals() -> None:
     arrival, processors, run = of_table(Lublin(20_000))
     sooner, same, as_long = of_table(Lublin(20_000, intensity=0.9))
     assert (processors == same).all() and (run == as_long).all()
-    assert np.abs(sooner - arrival * sooner[-1] / arrival[-1]).max() <= 1
+    assert np.abs(sooner - arrival * (sooner[-1] / arrival[-1])).max() <= 2  # both are rounded down
 
 
 def test_a_job_depends_on_the_seed_and_its_number_alone() -> None:

@@ -48,16 +48,16 @@ class QueuedJobs(NamedTuple):
 
     submitted: Floats  # (n,) s, seconds by the clock of the log
     estimate: Floats  # (n,) e, seconds: column `estimate`; the true ones only of a table without it
-    size: Floats  # (n,) in units of capacity
-    per_capacity: float | None  # processors that capacity 1 stands for, if known
+    size: Floats  # (n,) n, processors; or shares of a machine, where no one has said how many it has
+    counted: bool  # whether these are processors
     slot_seconds: float
 
     @property
     def processors(self) -> Floats:
         """(n,) n. Raises InputError where only shares of a machine are known."""
-        if self.per_capacity is None:
+        if not self.counted:
             raise InputError("this order counts processors: say how many a server of capacity 1 has (`processors`)")
-        return self.size * self.per_capacity
+        return self.size
 
 
 Rule = Callable[[QueuedJobs], Floats]
@@ -185,13 +185,16 @@ def line_of(setting: Setting, order: str, policy: str) -> Line:
 def queued_jobs(setting: Setting) -> QueuedJobs:
     """What a rule sees of the workload's table."""
     workload, jobs = setting.workload, setting.table
-    slot = workload.slot_seconds or 1.0
+    slot, units = workload.slot_seconds or 1.0, jobs.demand[:, 0]
     amounts = bool((workload.servers.capacity[:, 0] > 1).any())  # of processors, not shares of a machine
+    processors = workload.processors or 1.0
+    size = units * processors / UNIT
+    whole = np.rint(size)  # units are rounded down, so that many a number of processors is a little too small
     return QueuedJobs(
         submitted=workload.began + jobs.arrival * slot,
         estimate=(jobs.service if jobs.estimate is None else jobs.estimate) * slot,
-        size=jobs.demand[:, 0] / UNIT,
-        per_capacity=1.0 if workload.processors is None and amounts else workload.processors,
+        size=np.where(np.abs(size - whole) <= processors / UNIT, whole, size),
+        counted=amounts or workload.processors is not None,
         slot_seconds=slot,
     )
 
