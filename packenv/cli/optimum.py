@@ -42,7 +42,13 @@ MOST_SOLVED = 200  # tasks: the solver proves little about the sum of completion
     "--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to compare; repeat for more  [default: quick ones]."
 )
 @shared.workload_options(
-    "servers", "resources", "slot_seconds", "columns", resources="Of tasks with several demands: `max` or `all`."
+    "servers",
+    "resources",
+    "slot_seconds",
+    "columns",
+    "time_unit",
+    "finished_only",
+    resources="Of tasks with several demands: `max` or `all`.",
 )
 @click.option(
     "--objective",

@@ -187,7 +187,8 @@ def queued_jobs(setting: Setting) -> QueuedJobs:
     workload, jobs = setting.workload, setting.table
     slot, units = workload.slot_seconds or 1.0, jobs.demand[:, 0]
     amounts = bool((workload.servers.capacity[:, 0] > 1).any())  # of processors, not shares of a machine
-    processors = workload.processors or 1.0
+    scale = workload.servers.scale
+    processors = (workload.processors or 1.0) * (2 ** scale[0] if scale else 1)
     size = units * processors / UNIT
     whole = np.rint(size)  # units are rounded down, so that many a number of processors is a little too small
     return QueuedJobs(
