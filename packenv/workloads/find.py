@@ -248,8 +248,9 @@ def _too_small(
     others = f", and so it is with {int((~fits).sum()):,} of {len(fits):,} tasks" if len(fits) > 1 else ""
     enough = ":".join(f"{_round_up(amount):g}" for amount in recorded.largest_demand(finished_only))
     return ArgumentError(
-        f"{recorded.where(row, finished_only)}: a demand of {demand} fits in no server; the largest has {largest}{others}: say what a "
-        f"server has in each resource, such as `servers` {len(servers)}x{enough} `resources` {','.join(recorded.resources)}"
+        f"{recorded.where(row, finished_only)}: a demand of {demand} fits in no server; the largest has {largest}{others}: "
+        f"say what a server has in each resource, such as "
+        f"`servers` {len(servers)}x{enough} `resources` {','.join(recorded.resources)}"
     )
 
 
