@@ -129,3 +129,14 @@ def test_what_orders_need(monkeypatch: pytest.MonkeyPatch) -> None:
     workload = packenv.workload("paper/fig3a", rate=0.01)
     with pytest.raises(InputError, match="knows all tasks beforehand: no backlog goes with it"):
         packenv.simulate(workload, Easy(order="sjf"), slots=100, backlog=3)
+
+
+def test_processors_of_servers_with_amounts() -> None:
+    """A machine of 1,024 processors, in whose amounts sizes are given: a serial job comes first, as of shares of 1,024."""
+    arrival, service, estimate = [0, 1, 1, 1], [5, 5, 5, 5], np.array([5.0, 1, 4, 2])
+    table = {"arrival": arrival, "cpu": [1024, 1000, 1, 1000], "service": service, "estimate": estimate}
+    amounts = packenv.workload(table, servers="1x1024")
+    shares = Jobs.of(arrival, np.array(table["cpu"]) / 1024, service, estimate=estimate)
+    for workload in (amounts, packenv.Workload(jobs=shares, servers=1, processors=1024)):
+        schedule = packenv.simulate(workload, "easy:order=unicef", drain=True, schedule=True).schedule
+        assert schedule is not None and schedule.start.tolist() == [0, 5, 5, 10]
