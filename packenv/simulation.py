@@ -16,6 +16,7 @@ from packenv.cluster.measures import delay_values
 from packenv.cluster.slots import FINISHED, GROW, LIMIT, PAUSED
 from packenv.cluster.state import NEVER, Cluster
 from packenv.compiled.apart import Apart
+from packenv.compiled.helpers import expect
 from packenv.errors import InputError, MisuseError
 from packenv.policy import Setting, attached, find_policy, initial_state_of, misuse, name_of, needs_of
 from packenv.results.delays import Delays
@@ -165,6 +166,7 @@ def simulate(
         raise InputError(f"slowdown_bound is a number of seconds above 0, not {slowdown_bound}")
     records = schedule or table is not None or (slowdown_bound is not None and backlog is None)
     recorded = len(table) if table is not None else max(1024, int(workload.rate * horizon * 1.1))
+    expect(type(policy).__name__, setting.capacity.shape[1], otherwise="every run")
     cluster = build(
         workload.source([seed]),
         setting.capacity,
