@@ -264,14 +264,13 @@ def backfilling_needs(setting: Setting, order: str, policy: str) -> Needs:
 def schedule_backfilling(policy: Backfilling, cluster: Cluster, state: RoomAhead) -> None:
     if not room_for_any(cluster):
         return
-    task = first_in_line(cluster, state.line)
+    task = first_in_line(cluster, state.line, policy.depth == 1)
     while task != NONE:
         server = first_server_for(cluster, task)
         if server == NONE:
             break
-        following = next_in_line(cluster, state.line, task)
         place(cluster, task, server)
-        task = following
+        task = first_in_line(cluster, state.line, policy.depth == 1)
     if waiting(cluster) > 1 and room_for_any(cluster):
         backfill(cluster, state, policy.depth, task)
 

@@ -214,14 +214,9 @@ def with_room(line: Line, places: int) -> Line:
 
 
 @compiled
-def first_in_line(c: Cluster, line: Line, fitting: bool = False) -> int:
-    """The waiting task that the rule puts first; NONE if nothing waits. `fitting`: a rule leaves out those that fit nowhere."""
-    if line.key.shape[0] == 0:
-        return oldest(c)
-    line_up(c, line)
-    if fitting:
-        keep_fitting(c, line)
-    return pop(line)
+def first_in_line(c: Cluster, line: Line, fitting: bool) -> int:
+    """The waiting task that the rule puts first; NONE if nothing waits. `fitting`: only those with room now are behind it."""
+    return oldest(c) if line.key.shape[0] == 0 else line_up(c, line, fitting)
 
 
 @compiled
@@ -231,16 +226,23 @@ def next_in_line(c: Cluster, line: Line, i: int) -> int:
 
 
 @apart
-def line_up(c: Cluster, line: Line) -> None:
-    """Fill the heap with all waiting tasks."""
-    n, i = 0, oldest(c)
+def line_up(c: Cluster, line: Line, fitting: bool) -> int:
+    """The task that the rule puts first, NONE if nothing waits; the heap gets the others, or those of them with room now."""
+    n, first, least, i = 0, NONE, 0.0, oldest(c)
     while i != NONE:
-        line.score[n], line.turn[n], line.task[n] = score(c, line, i), n, i
-        n += 1
+        value = score(c, line, i)
+        if first == NONE or value < least:
+            first, least = i, value
+        if not fitting or first_server_for(c, i) != NONE:
+            line.score[n], line.turn[n], line.task[n] = value, n, i
+            n += 1
         i = next_in_queue(c, i)
     line.count[0] = line.count[1] = n
     line.kept[1] = now(c)
     make_heap(line)
+    if n > 0 and line.task[0] == first:
+        pop(line)
+    return first
 
 
 @apart

@@ -140,7 +140,7 @@ def place_kept(c: Cluster, line: Line) -> None:
 def first_now(c: Cluster, line: Line) -> int:
     """The first in line, which leaves it; NONE if nothing waits. Weights of a wait change the order from slot to slot."""
     if line.estimate.shape[0] > 0 and line.kept[1] != now(c):
-        line_up(c, line)
+        return line_up(c, line, False)
     return pop(line)
 
 
