@@ -45,6 +45,9 @@ WITHIN = 0.02  # of a cell, for packenv's own policy
 Cells = dict[tuple[str, str], dict[str, tuple[Outcome, Outcome]]]
 """By log and backfilling, by order: as coded and as defined, means over the ten windows."""
 
+Gaps = dict[tuple[str, str, str, str], Difference]
+"""By log, kind and two orders."""
+
 
 def reproduce(settings: Settings) -> Finding:
     study = read_study(folder_of(settings.folder))
@@ -60,14 +63,14 @@ def reproduce(settings: Settings) -> Finding:
     pairs = {case: overlapping(*gaps, overlap) for case, gaps in paired(every).items()}
     of_ten = {case: independent(*gaps) for case, gaps in paired(ten).items()}
     decided = [pair_row(case, of_ten[case], pairs[case]) for case in pairs]
-    claims = [*claims_on_cells(table), *claims_on_definitions(table), *claims_on_decisions(study, of_ten, pairs)]
+    claims = [*claims_on_cells(table), *claims_on_definitions(table), *claims_on_decisions(of_ten, pairs)]
     count = ", ".join(f"{len(first[log]) - 10} of {log}" for log in study.logs)
     title = f"RLScheduler's table: ten windows of {JOBS:,} jobs, then {count}{settings.remark}"
 
     def draw(path: Path) -> None:
         draw_table(list(study.logs), windows, pairs, title, path)
 
-    notes = notes_on(study, table, of_ten, pairs)
+    notes = notes_on(study, of_ten, pairs)
     return Finding(NAME, title, claims, {"": table, "_windows": windows, "_decided": decided}, draw, notes)
 
 
@@ -202,25 +205,34 @@ def claims_on_definitions(table: list[Row]) -> list[Claim]:
     return claims
 
 
-def claims_on_decisions(
-    study: Study, ten: dict[tuple[str, str, str, str], Difference], every: dict[tuple[str, str, str, str], Difference]
-) -> list[Claim]:
-    """Among the orders that know durations, where the question lies: who is better than whom is seldom decided."""
-    claims = []
-    good = {"sjf", "saf", "f1", "f2", "f3", "f4", "wfp3", "unicef", "expansion"}
-    for name, gaps in (("ten windows", ten), ("all windows", every)):
-        close = [gap for (_, _, a, b), gap in gaps.items() if {a, b} <= good]
-        decided = sum(gap.decided for gap in close)
-        what = f"{name} decide fewer than half of the differences between orders that know durations"
-        claims.append(Claim(NAME, what, 2 * decided < len(close), f"{decided} of {len(close)}"))
-    return claims
+def claims_on_decisions(ten: Gaps, every: Gaps) -> list[Claim]:
+    """Among the orders that know durations, where the question lies: how often it is decided who is better than whom."""
+    close = [case for case in every if not {"fcfs", "ljf", "smallest"} & set(case[2:])]
+    by_ten, by_all = (sum(gaps[case].decided for case in close) for gaps in (ten, every))
+    turned = sum(ten[case].decided and every[case].decided and ten[case].mean * every[case].mean < 0 for case in every)
+    lost = sum(ten[case].decided and not every[case].decided for case in every)
+    known = "differences between orders that know durations"
+    return [
+        Claim(
+            NAME,
+            f"ten windows leave more than half of the {known} open",
+            2 * by_ten < len(close),
+            f"{by_ten} of {len(close)} decided",
+        ),
+        Claim(NAME, "all windows decide more of them", by_all > by_ten, f"{by_all} of {len(close)} decided"),
+        Claim(
+            NAME,
+            "no difference that ten windows decide is decided the other way by all windows",
+            turned == 0,
+            f"{turned}; {lost} that ten windows decide are open over all",
+        ),
+    ]
 
 
 def notes_on(
     study: Study,
-    table: list[Row],
-    ten: dict[tuple[str, str, str, str], Difference],
-    every: dict[tuple[str, str, str, str], Difference],
+    ten: Gaps,
+    every: Gaps,
 ) -> list[str]:
     notes = [] if study.published else [f"{NAME}: no published cells beside the logs (published.csv)"]
     if study.first is None:
@@ -242,9 +254,7 @@ def notes_on(
     return notes
 
 
-def draw_table(
-    logs: list[str], windows: list[Row], pairs: dict[tuple[str, str, str, str], Difference], title: str, path: Path
-) -> None:
+def draw_table(logs: list[str], windows: list[Row], pairs: Gaps, title: str, path: Path) -> None:
     """Above, mean slowdowns over the ten and over all windows; below, who is decided to be better than whom."""
     figure = Figure(figsize=(6.2 * max(len(logs), 2), 9.6), layout="constrained")
     axes: Any = figure.subplots(2, len(logs), squeeze=False)
