@@ -216,7 +216,8 @@ def _trace(
     if 20 * (len(fits) - int(fits.sum())) >= len(fits):
         name += f" without {1 - fits.mean():.0%} of its tasks, which fit no server"
     arguments: dict[str, Any] = {"name": name, "resources": labels, "slot_seconds": float(slot)}
-    if isinstance(recorded, Trace) and recorded.processors is not None:
+    alone = len(recorded.resources) == 1 or sizes == "all"  # else a size may be that of another resource
+    if isinstance(recorded, Trace) and recorded.processors is not None and alone:
         arguments |= {"processors": recorded.processors, "began": converted.t0 / SECOND}
     arguments |= changes
     try:

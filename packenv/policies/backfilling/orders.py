@@ -185,11 +185,9 @@ def line_of(setting: Setting, order: str, policy: str) -> Line:
 def queued_jobs(setting: Setting) -> QueuedJobs:
     """What a rule sees of the workload's table."""
     workload, jobs = setting.workload, setting.table
-    slot, units = workload.slot_seconds or 1.0, jobs.demand[:, 0]
+    slot, processors = workload.slot_seconds or 1.0, workload.processors or 1.0
     amounts = bool((workload.servers.capacity[:, 0] > 1).any())  # of processors, not shares of a machine
-    scale = workload.servers.scale
-    processors = (workload.processors or 1.0) * (2 ** scale[0] if scale else 1)
-    size = units * processors / UNIT
+    size = jobs.amounts[:, 0] * processors
     whole = np.rint(size)  # units are rounded down, so that many a number of processors is a little too small
     return QueuedJobs(
         submitted=workload.began + jobs.arrival * slot,

@@ -115,6 +115,7 @@ def read_accounting(path: Path, choice: Wanted = None) -> Trace:
         about=ABOUT,
         dropped={STEPS: steps},
         slot_seconds="1",
+        processors=1.0 if resources[0] == "cpu" else None,
         waits="Start" in has and bool({*ARRIVALS} & {*has}),
     )
 
