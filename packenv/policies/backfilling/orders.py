@@ -145,6 +145,7 @@ ORDERS: dict[str, Rule] = {
 """The rules by name."""
 
 FCFS = "fcfs"
+WITHOUT_DURATIONS = (FCFS, "smallest")
 
 
 def order_named(name: str, policy: str) -> Rule:
