@@ -59,6 +59,7 @@ class Settings:
     quick: bool = False
     trace: Trace | SlotTrace | None = None
     trace_name: str = ""
+    folder: str | None = None  # of logs
     servers: int | None = None
     runs: RunOptions = field(default_factory=RunOptions)
 

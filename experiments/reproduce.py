@@ -44,6 +44,7 @@ FIGURES = {
     "price-fig5": "price.curves:reproduce_5",
     "price-fig8": "price.curves:reproduce_8",
     "price-abundant": "price.makespans:reproduce_abundant",
+    "rlscheduler": "rlscheduler.figure:reproduce",
 }
 """Module, in `experiments`, and function of each figure, in the order of the papers."""
 
@@ -51,7 +52,7 @@ GROUPS = {
     "all": [name for name in FIGURES if name.startswith("fig")],
     "price-figs": [name for name in FIGURES if name.startswith("price-")],
 }
-OF_TRACES = ("fig1", "fig5")
+OF_TRACES, OF_LOGS = ("fig1", "fig5"), ("rlscheduler",)
 FIGURE = Named(lambda incomplete: [*FIGURES, *GROUPS], files=False)
 LIMIT = 400
 """Table of a table above which the page leaves it to the CSV file."""
@@ -79,7 +80,10 @@ def finding_of(figure: str, settings: Settings) -> Finding:
     help="Slots of each run; fig5 and fig1: slots that the fitted workload spans  [default: 4·10^6, 10^6, 1.5 days, a day].",
 )
 @click.option("--quick", is_flag=True, help="Use a tenth of the slots and fewer seeds: a first look, not a result.")
-@click.option("--trace", metavar="PATH", help="Trace for fig1 and fig5  [default: a random workload fitted to one].")
+@click.option(
+    "--trace", metavar="PATH",
+    help="Trace for fig1 and fig5  [default: a random workload fitted to one]; folder of logs (*.swf) for rlscheduler.",
+)  # fmt: skip
 @click.option("--servers", type=COUNT, help="Servers of fig5  [default: the load offered at β = 1.6].")
 @shared.run_options
 @click.option("--json", "json_path", type=JSON, help="Also write all claims as JSON; - is standard output.")
@@ -105,6 +109,8 @@ def reproduce(
       price-fig1 price-fig2 price-fig3 price-fig4, price-fig5 (with 6 and 7),
       price-fig8 (with 9 and 10), price-abundant: the price and SAT schedulers
       of Zhang and Yao; price-figs: these
+      rlscheduler: RLScheduler's table of batch scheduling, as coded, as defined,
+      and what its windows decide
 
     Each figure writes DIR/FIGURE.png, DIR/FIGURE.csv and DIR/FIGURE_claims.csv. A claim that is not shown is a result, not
     an error. Hollow points are runs not known to be stable, crosses unstable ones.
@@ -117,11 +123,14 @@ def reproduce(
     chosen = choose(figures)
     folder = folder_for(out)
     check_outputs(json_path, report=report)
-    if trace is not None and not set(OF_TRACES) & set(chosen):
-        raise InputError(f"--trace is for {' and '.join(OF_TRACES)}, not {', '.join(chosen)}")
+    of_traces, of_logs = ({*names} & {*chosen} for names in (OF_TRACES, OF_LOGS))
+    if trace is not None and bool(of_traces) == bool(of_logs):
+        only = "" if not of_logs else ", and for one of them at a time"
+        raise InputError(f"--trace is for {', '.join((*OF_TRACES, *OF_LOGS))}{only}, not {', '.join(chosen)}")
     if numbers["servers"] is not None and "fig5" not in chosen:
         raise InputError(f"--servers is for fig5, not {', '.join(chosen)}")
-    settings = settings_for(trace, quick, run_options, numbers)
+    settings = settings_for(None if of_logs else trace, quick, run_options, numbers)
+    settings = replace(settings, folder=trace) if of_logs else settings
     findings: dict[str, Finding] = {}
     failures: list[InputError] = []
     for figure in chosen:

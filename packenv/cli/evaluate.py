@@ -15,6 +15,7 @@ from packenv.cli.options.shared import (
     OF_WORKLOAD,
     POLICY,
     WORKLOAD,
+    Seconds,
     option,
     report_option,
     run_options,
@@ -56,6 +57,10 @@ from packenv.workloads.workload import INTENSITIES, Workload
 @click.option(
     "--by-size", "sized", is_flag=True, help="Also show delays by the size of tasks: of each of a few, or by quartiles."
 )
+@click.option(
+    "--slowdown-bound", type=Seconds(), metavar="10s",
+    help="Show bounded slowdowns and responses: a run of less counts as if it took so long  [shown of logs of parallel jobs].",
+)  # fmt: skip
 @click.option("--slots", type=int, help=f"Slots to simulate  [default: a trace's own; {DEFAULT_SLOTS:,} otherwise].")
 @click.option("--backlog", type=COUNT, help="Keep so many tasks waiting: utilisation is then what a policy can carry.")
 @click.option("--drain", is_flag=True, help="Go on until all work is done.")
@@ -162,7 +167,8 @@ def evaluation_from(
     prepared = evaluation(
         workload, policies, range(seed, seed + options["seeds"]), options["slots"], drain=options["drain"],
         warmup=options["warmup"], waiting_limit=options["max_waiting"], backlog=backlog, estimate_error=options["estimate_error"],
-        cutoff=options["cutoff"], by_size=options["sized"], schedule=scheduled, jobs_schedule=reported,
+        cutoff=options["cutoff"], by_size=options["sized"], slowdown_bound=options["slowdown_bound"], schedule=scheduled,
+        jobs_schedule=reported,
     )  # fmt: skip
     return prepared, dropped
 

@@ -9,9 +9,10 @@ import numpy as np
 from rich.text import Text
 
 from packenv.report.tables import Cell, Column, Table, numbers
+from packenv.results.response import SLOWDOWN_BOUND
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE
 from packenv.runs.comparison import Comparison
-from packenv.runs.measures import CLASSES, COMPLETION, DATA, JOBS, MEASURES, QUEUE, SLOTS, SPEED, Record
+from packenv.runs.measures import BATCH, CLASSES, COMPLETION, DATA, JOBS, MEASURES, QUEUE, SLOTS, SPEED, Record
 from packenv.runs.size_classes import TIMES as SIZE_TIMES
 from packenv.runs.text import NONE, WIDE, estimate, is_wide, number
 from packenv.theory.completion.bound import SHOWN_AS
@@ -45,8 +46,11 @@ def spare_columns() -> list[str]:
 def tables_of(comparison: Comparison) -> list[Table]:
     """Queues and delays; by size, of whole jobs and of data, where the runs measured them."""
     summaries, times, cutoff = comparison.summaries, Times(comparison.workload.shown_slot), comparison.cutoff or 0.0
+    unit = "slots" if comparison.workload.slot_seconds is None else "s"
+    bound = f"{comparison.slowdown_bound or SLOWDOWN_BOUND:g} {unit}"
     titles = {
         QUEUE: f"delays in {times.unit_and_slot}",
+        BATCH: f"bounded slowdown, runs below {bound} as if they took that; response in {times.unit}",
         JOBS: f"jobs: {times.unit} from the first arrival to the last end",
         CLASSES: f"jobs whose tasks take up to {cutoff:g} s on average, and long ones: completion in {times.unit}",
         DATA: f"tasks with data: shares by where they ran; mean {times.unit}: completion, and the parts that add up to it",
@@ -61,7 +65,14 @@ def tables_shown(comparison: Comparison) -> list[str]:
     first = comparison.by_policy[0][0]
     jobs = [JOBS] if first.jobs is not None else []
     classes = [CLASSES] if jobs and comparison.cutoff is not None else []
-    return [QUEUE, *jobs, *classes, *([DATA] if first.data is not None else [])]
+    batch = comparison.slowdown_bound is not None or comparison.workload.processors is not None
+    return [
+        QUEUE,
+        *([BATCH] if batch and first.response is not None else []),
+        *jobs,
+        *classes,
+        *([DATA] if first.data is not None else []),
+    ]
 
 
 def measures_table(name: str, title: str, summaries: Sequence[Record], times: Times) -> Table:

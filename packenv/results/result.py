@@ -12,6 +12,7 @@ from packenv.errors import InputError
 from packenv.results.delays import Delays
 from packenv.results.job_times import JobTimes
 from packenv.results.locality import DataLocality
+from packenv.results.response import ResponseTimes
 from packenv.results.schedule import Schedule
 from packenv.results.stability import Verdict
 
@@ -70,6 +71,7 @@ class Result:
     delays: Delays  # of which `delay_quantile` reads any
     schedule: Schedule | None = None
     jobs: JobTimes | None = None  # completion times of whole jobs, if the table says which tasks make a job
+    response: ResponseTimes | None = None  # of tasks whose service is known: of a table; of a stream if it was asked for
     data: DataLocality | None = None  # how near to their data tasks ran, if the table says where the data lie
     remark: str | None = None  # what an agent says of its run: whether it saw all that it might have started
     played: Workload | None = field(default=None, compare=False)  # what was run; None in another process than that of the run
@@ -123,7 +125,7 @@ class Result:
         `delays` is a list of the delays that occurred, in slots, and a list of how many tasks had each.
         """
         plain = {item.name: getattr(self, item.name) for item in fields(self)}
-        for name in ("played", "schedule", "jobs", "data"):
+        for name in ("played", "schedule", "jobs", "response", "data"):
             del plain[name]
         plain |= {"verdict": str(self.verdict), "confidence": self.verdict.confidence, "utilisation": list(self.utilisation)}
         plain["rho"] = None if self.rho is None else list(self.rho)
@@ -131,7 +133,7 @@ class Result:
         plain["trajectory"] = {"bin_slots": width, "queue": queue.tolist(), "waiting_size": size.tolist()}
         plain["delays"] = self.delays.plain()
         times = {} if self.jobs is None else {"makespan": self.jobs.makespan, "mean_completion": self.jobs.mean}
-        return plain | times
+        return plain | times | ({} if self.response is None else self.response._asdict())
 
     def to_frame(self, kind: str = "queue", library: str = "arrow", workload: Workload | None = None) -> Any:
         """An Arrow table, or a frame of "pandas" or "polars".

@@ -46,6 +46,7 @@ class Evaluation:
     backlog: int | None
     cutoff: float | None  # seconds
     by_size: bool
+    slowdown_bound: float | None = None  # seconds
 
     def groups(self, results: Sequence[Result | None]) -> list[list[Result]]:
         """The results of each policy, of all in the order of the runs, without policies with a failed run (None)."""
@@ -59,7 +60,7 @@ class Evaluation:
 
     def compare(self, groups: list[list[Result]]) -> Comparison:
         """Measure the runs of one policy or more."""
-        return Comparison(self.workload, groups, self.backlog, self.cutoff, self.by_size)
+        return Comparison(self.workload, groups, self.backlog, self.cutoff, self.by_size, self.slowdown_bound)
 
 
 def evaluation(
@@ -75,6 +76,7 @@ def evaluation(
     estimate_error: float | None = None,
     cutoff: float | None = None,
     by_size: bool = False,
+    slowdown_bound: float | None = None,
     schedule: bool = False,
     jobs_schedule: bool = False,
 ) -> Evaluation:
@@ -103,12 +105,13 @@ def evaluation(
         "waiting_limit": waiting_limit,
         "schedule": schedule or has_jobs or by_size or (jobs_schedule and workload.jobs is not None),
         "backlog": backlog,
+        "slowdown_bound": slowdown_bound,
     }
     all_seeds = [*seeds]
     of_policy = {name: seeds_for(policy, workload, all_seeds) for name, policy in zip(names, chosen, strict=True)}
     pairs = zip(names, chosen, strict=True)
     runs = [run for name, policy in pairs for run in runs_of(workload, [policy], of_policy[name], length, options)]
-    return Evaluation(workload, of_policy, runs, backlog, cutoff, by_size)
+    return Evaluation(workload, of_policy, runs, backlog, cutoff, by_size, slowdown_bound)
 
 
 def evaluate(
@@ -124,6 +127,7 @@ def evaluate(
     estimate_error: float | None = None,
     cutoff: float | None = None,
     by_size: bool = False,
+    slowdown_bound: float | None = None,
     schedule: bool = False,
     executor: Executor | None = None,
     **changes: Any,
@@ -140,6 +144,7 @@ def evaluate(
     estimate_error  durations are believed with up to this share of error, for tables of jobs
     cutoff          jobs whose tasks take longer than so many seconds on average are measured apart
     by_size         delays are also measured by the size of tasks
+    slowdown_bound  slowdowns and response times are shown, those of runs of fewer seconds (10 by default) as if they ran so long
     schedule        results keep their schedules, for `Comparison.plot("schedule")`; those of whole jobs always do
     executor        where the runs are made, as of `packenv.simulate_many`: None is this process
 
@@ -148,7 +153,8 @@ def evaluate(
     numbers = range(seeds) if isinstance(seeds, int) else seeds
     prepared = evaluation(
         at_a_rate(workload, **changes), policies, numbers, slots, drain=drain, warmup=warmup, waiting_limit=waiting_limit,
-        backlog=backlog, estimate_error=estimate_error, cutoff=cutoff, by_size=by_size, schedule=schedule,
+        backlog=backlog, estimate_error=estimate_error, cutoff=cutoff, by_size=by_size,
+        slowdown_bound=slowdown_bound, schedule=schedule,
     )  # fmt: skip
     with RunOptions(fail_fast=True, executor=executor or ThisProcess()) as options:
         return prepared.compare(prepared.groups(run_all(prepared.runs, options)))
@@ -163,6 +169,7 @@ class Comparison:
     backlog: int | None = None
     cutoff: float | None = None  # seconds
     by_size: bool = False
+    slowdown_bound: float | None = None  # seconds; None: the usual bound, shown of parallel jobs
 
     @property
     def results(self) -> dict[str, list[Result]]:

@@ -183,6 +183,7 @@ def _trace(
     """`reading` and `converting`: arguments of `read_trace` and of `Trace.jobs`."""
     from packenv.workloads.traces import SlotTrace, Trace, read_trace
     from packenv.workloads.traces.philly_machines import beside, machines_left_out
+    from packenv.workloads.traces.table import SECOND
 
     is_path = isinstance(source, (str, Path))
     choice, sizes = chosen_resources(_text(resources))
@@ -214,7 +215,11 @@ def _trace(
     name = Path(source).name if is_path else "table"
     if 20 * (len(fits) - int(fits.sum())) >= len(fits):
         name += f" without {1 - fits.mean():.0%} of its tasks, which fit no server"
-    arguments: dict[str, Any] = {"name": name, "resources": labels, "slot_seconds": float(slot), **changes}
+    arguments: dict[str, Any] = {"name": name, "resources": labels, "slot_seconds": float(slot)}
+    alone = len(recorded.resources) == 1 or sizes == "all"  # else a size may be that of another resource
+    if isinstance(recorded, Trace) and recorded.processors is not None and alone:
+        arguments |= {"processors": recorded.processors, "began": converted.t0 / SECOND}
+    arguments |= changes
     try:
         setting = Workload(jobs=jobs, servers=servers, **arguments)
     except RowError as error:

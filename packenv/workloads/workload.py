@@ -52,6 +52,8 @@ class Workload:
     load        rate · mean service / ρ*, a share of the maximum supportable workload (`packenv.resolved` finds the rate)
     jobs      a Jobs table, or a function from a seed to one; only `servers` and the arguments below go with it
     resources, slot_seconds   names of the resources, and length of a slot in seconds, if known
+    processors  that capacity 1 stands for, where tasks are parallel jobs and the first resource is a share of a machine
+    began       time of slot 0 by the clock of the log, in seconds
     network   what it costs to run a task of the table away from its data (packenv.Network)
 
     Raises InputError if something is missing, contradicts itself, or if a task can occur that fits in no server.
@@ -69,6 +71,8 @@ class Workload:
     resources: tuple[str, ...] | None
     slot_seconds: float | None
     network: Network | None
+    processors: float | None
+    began: float
     left_out: dict[str, int] = field(compare=False)
     """The number of rows of a trace that are no tasks of the workload, by reason."""
     slot_assumed: bool = field(compare=False)
@@ -99,6 +103,8 @@ class Workload:
         resources: Sequence[str] | None = None,
         slot_seconds: float | None = None,
         network: Network | None = None,
+        processors: float | None = None,
+        began: float = 0.0,
     ) -> None:
         kept = tuple(sizes) if isinstance(sizes, Sequence) else sizes
         table = jobs if jobs is None or isinstance(jobs, Jobs) else jobs(0)
@@ -122,6 +128,8 @@ class Workload:
             resources=None if resources is None else tuple(resources),
             slot_seconds=None if slot_seconds is None else positive("slot_seconds", slot_seconds),
             network=network,
+            processors=None if processors is None else positive("processors", processors),
+            began=began,
             left_out={},
             slot_assumed=False,
             remark=None,
@@ -373,6 +381,8 @@ class Workload:
             name=self.name,
             resources=self.resources,
             slot_seconds=self.slot_seconds,
+            processors=self.processors,
+            began=self.began,
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -31,6 +31,7 @@ OF_DATA = (
 )
 WHOLE = ("fragmentation", "over_allocation", "unfairness", "efficiency", "progress_variance", "slowed", "completion_bound")
 BY_CLASS = tuple(f"{length}_p{percent}" for length in ("short", "long") for percent in (50, 90, 99))
+OF_RESPONSE = ("mean_slowdown", "slowdown_p95", "max_slowdown", "mean_response", "response_p95", "max_response")
 MORE_FIELDS = (
     "slot_seconds",
     "warmup",
@@ -43,6 +44,7 @@ MORE_FIELDS = (
     *OF_DATA,
     *WHOLE,
     *BY_CLASS,
+    *OF_RESPONSE,
 )
 GOOD_ROWS = ("0,0.6,3", "0,0.5,2", "1,0.4,2", "3,1.0,1")
 

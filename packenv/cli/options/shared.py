@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
@@ -15,6 +16,7 @@ from packenv.cli.options.workload import WorkloadOptions
 from packenv.cli.outputs import ResultFile
 from packenv.errors import InputError
 from packenv.executors.choose import PROCESSES
+from packenv.inputs.numbers import read_number
 from packenv.policy import find_policy, registered
 from packenv.runs.runner import RunOptions
 from packenv.workloads.named.registry import names
@@ -32,6 +34,22 @@ class Named(click.ParamType):  # type: ignore[type-arg]  # generic in some versi
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         items = [CompletionItem(name) for name in self.names(incomplete) if name.startswith(incomplete)]
         return items or ([CompletionItem(incomplete, type="file")] if self.files else [])
+
+
+class Seconds(click.ParamType):  # type: ignore[type-arg]
+    """A length of time, `10s`, `2min` or a number of seconds, above 0."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        from packenv.planning.goals import UNITS
+
+        number, unit = re.fullmatch(r"\s*(.*?)\s*([a-z]*)\s*", str(value)).groups()  # type: ignore[union-attr]
+        try:
+            seconds = read_number(number) * UNITS[unit or "s"]
+        except (KeyError, ValueError):
+            self.fail(f"{value!r} is no length of time such as 10s, 2min or 1h")
+        return seconds if seconds > 0 else self.fail(f"must be above 0, not {value}")
 
 
 def known_policies(incomplete: str) -> list[str]:

@@ -88,6 +88,7 @@ class Trace:
     unfit: dict[str, Bools] = field(default_factory=dict)  # (n,) tasks that are not converted, by further reasons
     dropped: dict[str, int] = field(default_factory=dict)  # number of tasks that the reader left out, by reason
     slot_seconds: str = SLOT_SECONDS  # the usual length of a slot for this format
+    processors: float | None = None  # that capacity 1 of the first resource is, if tasks are parallel jobs of a machine
     finished_only: bool = False  # whether only tasks that finished are usually converted (PAPERS §1.1); else all that ran
     longest_request: int = 0  # µs that may be requested at most; 0 if that is not known
     servers: str | None = None  # the servers that the trace says it ran on, as `parse_servers` reads them

@@ -110,6 +110,15 @@ def test_bad_accounting_is_one_line(tmp_path: Path, lines: list[str], problem: s
     assert str(error.value).startswith(f"{file}: {problem}")
 
 
+def test_it_is_a_log_of_parallel_jobs(tmp_path: Path) -> None:
+    """A capacity of 1 is a core, so orders that count processors know n; with memory the size may be that of another resource."""
+    file = text(tmp_path / "jobs.txt", *LOG)
+    workload = packenv.workload(file, servers="1x16")
+    assert workload.processors == 1
+    assert packenv.simulate(workload, "easy:order=f1", drain=True).completed == 3
+    assert packenv.workload(file, servers="1x2000", resources="max:cpu,memory").processors is None
+
+
 def test_amounts() -> None:
     assert [memory_of(amount) for amount in ("16G", "4000M", "512", "1T", "2Gc", "1048576Kn", "much")] == [
         16, 3.90625, 0.5, 1024, 2, 1, None,

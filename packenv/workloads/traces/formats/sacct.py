@@ -117,6 +117,7 @@ def read_accounting(path: Path, choice: Wanted = None) -> Trace:
         dropped={STEPS: steps},
         slot_seconds="1",
         notes=(NO_ZONE,) if (dates := columns.instants(instants[0])) and not dates[1] else (),
+        processors=1.0 if resources[0] == "cpu" else None,
         waits="Start" in has and bool({*ARRIVALS} & {*has}),
     )
 
