@@ -14,6 +14,7 @@ from packenv.cli.options.shared import JSON, PATH, workload_option
 from packenv.cli.options.workload import dropped_rows, note_devices, parse_columns
 from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.tables import print_table, text_console
+from packenv.errors import ArgumentError, InputError
 from packenv.files import write_json
 from packenv.report.tables import Column, Table, numbers
 from packenv.runs.text import NONE, number
@@ -21,7 +22,7 @@ from packenv.workloads.resources import chosen_resources
 
 if TYPE_CHECKING:
     from packenv.workloads.traces import SlotTrace, Trace
-    from packenv.workloads.traces.table import Sizes
+    from packenv.workloads.traces.table import Estimates, Sizes
 
 json_option = click.option("--json", "json_path", type=JSON, help="Also write the result as JSON; - is standard output.")
 
@@ -42,12 +43,13 @@ def trace() -> None:
     Azure's trace for packing of 2020 (.sqlite)
     Microsoft's Philly jobs (cluster_job_log)
     Standard Workload Format (.swf, .swf.gz)
+    Slurm's jobs, as sacct --parsable2 prints them
     job lines of Hawk and Eagle, `arrival n_tasks mean d1 d2 …` (.tr, .tr.gz)
     Facebook's samples of SWIM (.tsv, or as a table)
     your own table, with columns arrival, size, service (in slots),
       or submit_time_s, duration_s and a column per resource (in seconds)
 
-    A table is Parquet or CSV.
+    A table is Parquet, a folder of Parquet parts, or CSV with `,` `;` `|` or tabs.
     """
 
 
@@ -58,18 +60,24 @@ def trace() -> None:
 @click.option(
     "--speedup", default="1", show_default=True, metavar="BETA", help="Divide submission times by BETA, an exact decimal."
 )
-@click.option("--all-tasks", is_flag=True, help="Keep tasks that did not finish, too (evicted, failed, killed).")
+@workload_option("finished_only")
+@workload_option("estimates")
 @workload_option("resources")
 @workload_option("columns")
+@workload_option("time_unit")
+@workload_option("partition")
 @json_option
 def convert(
     path: str,
     out: str,
     slot_seconds: str | None,
     speedup: str,
-    all_tasks: bool,
+    finished_only: bool | None,
+    estimates: Estimates | None,
     resources: str,
     columns: str | None,
+    time_unit: str | None,
+    partition: str | None,
     json_path: str | None,
 ) -> None:
     """Convert the trace at PATH to slots and write it to OUT (.parquet, .csv or .csv.gz).
@@ -84,8 +92,8 @@ def convert(
 
     check_outputs(out, json_path)
     with progress(f"reading {path}"):
-        recorded, sizes = read(path, resources, columns)
-        jobs, dropped, t0 = recorded.jobs(slot_seconds, speedup, sizes, only_finished=not all_tasks)
+        recorded, sizes = read(path, resources, columns, time_unit, partition)
+        jobs, dropped, t0 = recorded.jobs(slot_seconds, speedup, sizes, finished_only, estimates)
     with progress(f"writing {out}"):
         write_jobs(jobs, out, recorded.resources if sizes == "all" else None)
     last = int(jobs.arrival[-1])
@@ -106,6 +114,8 @@ def convert(
 @click.option("--servers", help="Also the load of these servers, in the trace's units: 5, 2x32:128, or a file.")
 @workload_option("resources")
 @workload_option("columns")
+@workload_option("time_unit")
+@workload_option("partition")
 @json_option
 def describe(
     path: str,
@@ -114,6 +124,8 @@ def describe(
     servers: str | None,
     resources: str,
     columns: str | None,
+    time_unit: str | None,
+    partition: str | None,
     json_path: str | None,
 ) -> None:
     """Print statistics of the trace at PATH: counts, distinct sizes, rates, quantiles, correlations, offered load.
@@ -127,7 +139,7 @@ def describe(
 
     check_outputs(json_path, plot=plot)
     with progress(f"reading {path}"):
-        recorded, _ = read(path, resources, columns)
+        recorded, _ = read(path, resources, columns, time_unit, partition)
         statistics = statistics_of(recorded, slot_seconds, servers)
 
     def draw(picture: str) -> None:
@@ -152,6 +164,8 @@ def describe(
 @click.option("--out", metavar="FILE", help="Write the fitted workload as JSON, which every command reads as a WORKLOAD.")
 @workload_option("resources")
 @workload_option("columns")
+@workload_option("time_unit")
+@workload_option("partition")
 @json_option
 def profile(
     path: str,
@@ -162,6 +176,8 @@ def profile(
     out: str | None,
     resources: str,
     columns: str | None,
+    time_unit: str | None,
+    partition: str | None,
     json_path: str | None,
 ) -> None:
     """Fit a random workload to the trace at PATH, and print how well it matches.
@@ -175,19 +191,24 @@ def profile(
 
     check_outputs(out, json_path)
     with progress(f"reading {path}"):
-        recorded, _ = read(path, resources, columns)
+        recorded, _ = read(path, resources, columns, time_unit, partition)
     with progress("fitting and comparing with two million tasks"):
         fitted = fit_to(recorded, name or f"{Path(path).name.split('.')[0]}-like", slot_seconds, servers, about)
     print_match(fitted)
     write_all((out, lambda file: write_json(file, fitted["workload"])), (json_path, lambda file: write_json(file, fitted)))
 
 
-def read(path: str, resources: str, columns: str | None) -> tuple[Trace | SlotTrace, Sizes]:
+def read(
+    path: str, resources: str, columns: str | None, time_unit: str | None, partition: str | None
+) -> tuple[Trace | SlotTrace, Sizes]:
     """The trace at `path`, and whether its tasks have one size; pyarrow is loaded here, not for `--help`."""
     from packenv.workloads.traces import read_trace
 
     names, sizes = chosen_resources(resources)
-    recorded = read_trace(path, names, parse_columns(columns))
+    try:
+        recorded = read_trace(path, names, parse_columns(columns), time_unit, partition)
+    except ArgumentError as error:
+        raise InputError(error.of_options()) from None
     note_devices(recorded)
     return recorded, sizes
 
