@@ -59,13 +59,16 @@ def test_a_device_stays_a_device() -> None:
         assert stat.S_ISCHR(Path(device).stat().st_mode) and Path(device).stat().st_ino == before.st_ino
 
 
-def test_a_device_that_is_full_is_one_line_and_costs_nothing_else(tmp_path: Path) -> None:
-    done = packenv_command(*EVALUATE, "--json", "/dev/full", "--schedule", tmp_path / "s.parquet")
-    assert done.returncode == 2 and lines(done) == ["packenv: /dev/full: cannot be written (No space left on device)"]
-    assert "fifo-ff" in done.stdout and (tmp_path / "s.parquet").exists()
+def test_a_device_that_is_full_is_one_line_and_costs_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main([*EVALUATE, "--json", "/dev/full", "--schedule", str(tmp_path / "s.parquet")])
+    said = capsys.readouterr()
+    assert left.value.code == 2 and said.err == "packenv: /dev/full: cannot be written (No space left on device)\n"
+    assert "fifo-ff" in said.out and (tmp_path / "s.parquet").exists()
 
 
-@pytest.mark.parametrize("name", ["-", pytest.param("/dev/stdout", marks=pytest.mark.slow)])
+@pytest.mark.slow  # processes; in this one `test_json_alone_on_standard_output` asks it of every command
+@pytest.mark.parametrize("name", ["-", "/dev/stdout"])
 def test_standard_output_gets_the_json_alone(name: str, tmp_path: Path) -> None:
     done = packenv_command(*EVALUATE, "--json", name, cwd=tmp_path)
     assert json.loads(done.stdout)[0]["policy"] == "fifo-ff"
