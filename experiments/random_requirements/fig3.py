@@ -11,13 +11,14 @@ from matplotlib.figure import Figure
 from experiments.finding import Claim, Finding, Row, Settings
 from experiments.random_requirements.queue_curves import NAMES, row_of
 from experiments.random_requirements.verdicts import joint_verdict, queue_growth, verdict_counts, verdicts_in_words
-from packenv.report.plot_style import colours_for, light_grid, plain_numbers
+from packenv.content.colours import colours_for
+from packenv.content.text import counted, number
+from packenv.report.plot_style import light_grid, plain_numbers
 from packenv.results.result import Result
 from packenv.results.stability import STABLE, UNSTABLE
 from packenv.runs.run import Run
 from packenv.runs.runner import run_all
 from packenv.runs.statistics import interval
-from packenv.runs.text import counted, number
 from packenv.workloads.find import workload
 from packenv.workloads.workload import Workload
 

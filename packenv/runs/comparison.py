@@ -8,27 +8,29 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, repeat
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from packenv.api import at_a_rate
+from packenv.content.page import Charts, Page, Section, known_kind
+from packenv.content.showable import Showable
+from packenv.content.tables import Styled, Table
+from packenv.content.text import clock_for, estimate, listed, number
 from packenv.errors import ArgumentError, InputError
 from packenv.executors.local import ThisProcess
 from packenv.policy import find_policy, name_of
 from packenv.results.result import KINDS, Result
+from packenv.runs import comparison_tables, run_charts
 from packenv.runs.chance import seeds_for
-from packenv.runs.measures import Record, flat, measured_values, record_of, same_jobs, summary_of
+from packenv.runs.measures import MEASURES, SPEED, Record, measured_values, record_of, same_jobs, summary_of
 from packenv.runs.run import Run, runs_of
 from packenv.runs.runner import RunOptions, run_all
 from packenv.runs.size_classes import by_size, mean_by_size
 from packenv.runs.statistics import Interval, ratio_of_means
+from packenv.runs.story import story_of
 from packenv.simulation import WAITING_LIMIT
 from packenv.workloads.estimates import misjudged
 from packenv.workloads.in_service import begins_busy
 from packenv.workloads.workload import Workload
-
-if TYPE_CHECKING:
-    from packenv.report.pictures import Picture
-    from packenv.report.tables import Tables
 
 DEFAULT_SLOTS = 200_000
 DEFAULT_POLICIES = ("bf-js", "vqs", "vqs-bf", "fifo-ff")
@@ -153,7 +155,7 @@ def evaluate(
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Showable):
     """The runs of each policy on the same tasks, and what they measured."""
 
     workload: Workload
@@ -198,6 +200,16 @@ class Comparison:
         return self._measured[1]
 
     @property
+    def rows(self) -> list[Record]:
+        """The means of each policy."""
+        return self.summaries
+
+    @property
+    def plain(self) -> list[Record]:
+        """The measures of each run, and after them the means of each policy."""
+        return [*self.records, *self.summaries]
+
+    @property
     def remarks(self) -> list[str]:
         """The remarks of policies on their first runs."""
         return [f"{run.policy}: {run.remark} (seed {run.seed})" for run in (runs[0] for runs in self.by_policy) if run.remark]
@@ -231,54 +243,68 @@ class Comparison:
             raise InputError(f"{measure!r} is no measure; known: {', '.join(numbers)}")
         return values
 
-    def table(self) -> Tables:
-        """What `packenv evaluate` prints: means over the seeds, ± the half-width of a 95 % interval, and what marks mean."""
-        from packenv.report.comparison_tables import legend, tables_of
-        from packenv.report.tables import Tables
-
-        return Tables(tables_of(self), [*legend(self), *self.remarks, *self.stopped])
-
-    def plot(self, kind: str = "queue", **options: Any) -> Picture:
-        """A figure of matplotlib: "queue", waiting tasks over time, and quantiles of the delay; or "schedule", who ran where and
-        when in the first run of each policy (options: `first`, `last`, `colour`). Raises InputError as `Result.plot` does.
-        """
-        from packenv.report.frames import known_kind
-        from packenv.report.run_charts import runs_chart
-        from packenv.report.schedule_chart import schedule_chart
-
-        if known_kind(kind, KINDS, "kind of picture") == "schedule":
-            return schedule_chart([runs[0] for runs in self.by_policy], self.workload, **options)
-        return runs_chart(self.by_policy, self.workload, self.backlog, **options)
-
-    def to_frame(self, library: str = "arrow") -> Any:
-        """A row for each run with its measures, as an Arrow table or a frame of "pandas" or "polars".
-
-        `utilisation.0` and the like for what is inside of fields; times are in slots.
-        """
-        from packenv.report.frames import frame_of_rows
-
-        return frame_of_rows([dict(flat(record)) for record in self.records], library)
-
-    def to_dict(self) -> dict[str, Any]:
-        """All records in plain values, ready for JSON: `policies`, the means of each, and `runs`."""
-        return {"workload": self.workload.name, "policies": self.summaries, "runs": self.records}
-
     @property
-    def _title(self) -> str:
-        from packenv.report.story import story_of
-
+    def title(self) -> str:
         seeds = max(map(len, self.by_policy))
         return f"Comparison on {self.workload.name}, {seeds} seed{'' if seeds == 1 else 's'}: {story_of(self.by_policy)}"
 
-    def __repr__(self) -> str:
-        from packenv.report.frames import facts_text
-        from packenv.runs.text import estimate
-
+    def facts(self) -> list[tuple[str, str]]:
+        """The verdict and the mean queue of each policy."""
         facts = []
         for summary in self.summaries:
             queue = estimate(summary["mean_queue"], summary["interval"]["mean_queue"])
             facts.append((summary["policy"], f"{summary['verdict']}, mean queue {queue}"))
-        return facts_text(self._title, facts)
+        return facts
 
-    def _repr_html_(self) -> str:
-        return self.table().html(self._title)
+    def tables(self) -> list[Table]:
+        """Means over the seeds, ± the half-width of a 95 % interval."""
+        return comparison_tables.tables_of(self)
+
+    def notes(self) -> list[str]:
+        """What the tables' marks mean, remarks of policies, and which runs were stopped."""
+        remarks = [*(Styled(line, "yellow") for line in self.remarks), *(Styled(line, "red") for line in self.stopped)]
+        return [*comparison_tables.legend(self), *remarks]
+
+    def charts(self, kind: str = "queue", **options: Any) -> Charts:
+        """What `plot` draws: "queue", waiting tasks over time, and quantiles of the delay; or "schedule", who ran where and when
+        in the first run of each policy (options: `first`, `last`, `colour`). Raises InputError as `Result.charts` does.
+        """
+        if known_kind(kind, KINDS, "kind of picture") == "schedule":
+            return run_charts.schedule_charts(self.by_policy, self.workload, **options)
+        return run_charts.runs_charts(self.by_policy, self.workload, self.backlog, **options)
+
+    def page(self) -> Page:
+        """Queues over time, delays, how full the cluster was, and the tables."""
+        by_policy, workload, backlog = self.by_policy, self.workload, self.backlog
+        speeds = [measure.heading for measure in MEASURES if measure.unit == SPEED]  # the same command gives the same page
+        tables = [table.without(speeds) for table in self.tables()]
+        queue = [*run_charts.queue_over_time(by_policy, workload, backlog), *run_charts.mean_queues(self.summaries)]
+        sections = [
+            Section("The queue", queue),
+            Section("Delays", run_charts.delays(by_policy, workload)),
+            Section("The numbers", notes=comparison_tables.legend(self), tables=tables),
+        ]
+        first = [runs[0] for runs in by_policy if runs[0].schedule is not None and runs[0].started and workload.jobs is not None]
+        if first:
+            sections.insert(2, Section("The cluster", run_charts.of_cluster(workload, first)))
+        policies = [*self.results]
+        title = f"{listed(policies) if len(policies) < 4 else f'{len(policies)} policies'} on {workload.name}"
+        tabled = [workload.at(by_policy[0][0].seed)]
+        return Page(title, f"{story_of(by_policy)}.", self._asked(), sections, [*self.remarks, *self.stopped], tabled)
+
+    def _asked(self) -> list[tuple[str, str]]:
+        workload, longest = self.workload, max(run.slots for run in self.all_runs)
+        clock = clock_for(longest, workload.shown_slot)
+        arrivals = f"{number(workload.rate)} tasks per slot, intensity {workload.intensity:.3f}"
+        return [
+            ("Workload", workload.name),
+            ("Arrivals", arrivals if self.backlog is None else f"{self.backlog:,} tasks are kept waiting"),
+            ("Servers", f"{len(workload.servers):,}"),
+            ("Length", f"{number(longest / clock.slots)} {clock.unit}"),
+            ("Seeds", ", ".join(map(str, dict.fromkeys(run.seed for run in self.all_runs)))),
+            ("Policies", ", ".join(self.results)),
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All records in plain values, ready for JSON: `policies`, the means of each, and `runs`."""
+        return {"workload": self.workload.name, "policies": self.summaries, "runs": self.records}

@@ -18,6 +18,7 @@ from packenv.runs.progress import progress_lines
 from packenv.runs.run import Run, runs_of
 from packenv.runs.runner import Runner, RunOptions, RunsFailed
 from packenv.theory.stability import judge as stability
+from packenv.theory.stability.judgment import Judgment, Judgments
 from packenv.workloads.find import workload as find_workload
 from packenv.workloads.workload import Workload
 
@@ -52,11 +53,11 @@ def simulate_many(
 
 
 @overload
-def judge(workload: list[Any], policy: Any, **options: Any) -> stability.Judgments: ...
+def judge(workload: list[Any], policy: Any, **options: Any) -> Judgments: ...
 @overload
-def judge(workload: Any, policy: list[Any], **options: Any) -> stability.Judgments: ...
+def judge(workload: Any, policy: list[Any], **options: Any) -> Judgments: ...
 @overload
-def judge(workload: Any, policy: Any, **options: Any) -> stability.Judgment: ...
+def judge(workload: Any, policy: Any, **options: Any) -> Judgment: ...
 def judge(  # type: ignore[misc]  # the signatures above leave out what does not decide the type
     workload: Any,
     policy: Any,
@@ -67,7 +68,7 @@ def judge(  # type: ignore[misc]  # the signatures above leave out what does not
     executor: Executor | None = None,
     log: str | Path | None = None,
     progress: stability.Progress | None = None,
-) -> stability.Judgment | stability.Judgments:
+) -> Judgment | Judgments:
     """Find the fraction of ρ* that `policy` supports on a workload, whose own load does not matter.
 
     workload  a Workload, or what `packenv.workload` takes; a list of these: each of them
@@ -94,12 +95,10 @@ def judge(  # type: ignore[misc]  # the signatures above leave out what does not
             judgments = tuple(stability.judge(*case, **settings) for case in cases)
     else:
         judgments = tuple(stability.judge(*case, **settings) for case in cases)
-    return stability.Judgments(judgments) if several else judgments[0]
+    return Judgments(judgments) if several else judgments[0]
 
 
-def judge_all(
-    cases: Sequence[tuple[Workload, str]], options: RunOptions, log: RunLog, **settings: Any
-) -> list[stability.Judgment | None]:
+def judge_all(cases: Sequence[tuple[Workload, str]], options: RunOptions, log: RunLog, **settings: Any) -> list[Judgment | None]:
     """All judgments side by side, in the order of the cases (workload, policy); progress on standard error.
 
     `settings` are `judge`'s seeds, width and tasks. None where runs failed, which is said.
@@ -108,7 +107,7 @@ def judge_all(
     with options.runner() as runner, progress_lines() as lines:
         run = JudgeRuns(runner, log)
 
-        def judgment(case: tuple[Workload, str]) -> stability.Judgment | None:
+        def judgment(case: tuple[Workload, str]) -> Judgment | None:
             workload, policy = case
             title = f"{policy} on {workload.name}"
             line = lines.add_task(f"{title}: ρ*")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from packenv.runs.text import about, estimate, number
+from packenv.content.text import about, estimate, number
 
 
 @pytest.mark.parametrize(

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rich.text import Text
-
 from packenv.cli.options.workload import begin_lines, print_workload
-from packenv.cli.outputs import write_all
-from packenv.cli.tables import show, text_console
+from packenv.cli.outputs import Outputs
+from packenv.cli.tables import text_console
+from packenv.content.showable import Answer
+from packenv.content.tables import Column, Styled, Table, numbers
 from packenv.errors import InputError
-from packenv.files import write_json
 from packenv.planning.running_cluster.queue import LEVEL, NEVER, StartInterval, covered, trust_lines, when
-from packenv.report.tables import Column, Table, numbers
 from packenv.runs.runner import RunOptions
 from packenv.workloads.workload import Workload
 
@@ -27,8 +25,7 @@ def plan_when(
     slots: int,
     draws: int,
     run_options: RunOptions,
-    form: str,
-    json_path: str | None,
+    outputs: Outputs,
 ) -> None:
     """Print when each waiting pod would start with each policy, and write it as JSON. Raises InputError."""
     console = text_console()
@@ -55,10 +52,10 @@ def plan_when(
     records += [{"pod": name, "policy": policy} | never for policy in policies for name in unfit]
     shares = covered(services)
     records = [record | {"covered": None if shares is None else [*shares]} for record in records]
-    show(form, [_table(workload, names, policies, by_policy, slots)], records)
-    if len(names) > MOST_SHOWN:
-        console.print(f"and {len(names) - MOST_SHOWN} more pods: --json has them")
-    write_all((json_path, lambda path: write_json(path, records)))
+    more = [f"and {len(names) - MOST_SHOWN} more pods: --json has them"] if len(names) > MOST_SHOWN else []
+    answer = Answer([_table(workload, names, policies, by_policy, slots)], more, records)
+    outputs.show(answer)
+    outputs.write(answer)
 
 
 def _table(
@@ -72,10 +69,10 @@ def _table(
     return table
 
 
-def start_cell(interval: StartInterval, seconds: float) -> Text:
+def start_cell(interval: StartInterval, seconds: float) -> Styled:
     """Median and interval."""
     low, median, high = (time_text(slot, seconds) for slot in interval[:3])
-    return Text.assemble(f"{median} ", (f"[{low}, {high}]", "dim"))
+    return Styled.of((f"{median} ", ""), (f"[{low}, {high}]", "dim"))
 
 
 def time_text(slot: int, seconds: float) -> str:

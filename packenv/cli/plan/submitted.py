@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from packenv.cli.plan.answers import Answer
 from packenv.cli.plan.nodes import ClusterRequest, print_cluster
 from packenv.cli.plan.pod_starts import MOST_SHOWN, start_cell, start_record, time_text
 from packenv.cli.tables import text_console
+from packenv.content.page import Page, Section
+from packenv.content.showable import Answer
+from packenv.content.tables import Column, Table, numbers
+from packenv.content.text import counted, estimate
 from packenv.planning.running_cluster.queue import LEVEL, covered, trust_lines
 from packenv.planning.running_cluster.submitted import Later, Submission, SubmittedPods
 from packenv.planning.server_plans import Say, plan_all
 from packenv.planning.trials import AskRuns
-from packenv.report.page import Report, Section
-from packenv.report.tables import Column, Table, numbers
 from packenv.runs.runner import RunOptions
 from packenv.runs.statistics import interval, mean_and_half
-from packenv.runs.text import counted, estimate
 from packenv.workloads.kubernetes.changed import without_submitted
 from packenv.workloads.kubernetes.texts import MOST_NAMED, some
 
@@ -39,15 +39,15 @@ def plan_submitted(request: ClusterRequest, notes: Sequence[str], slots: int, dr
     table = _table(answers, slots, seconds)
     sentences = "\n".join(line for answer in answers for line in _sentences(answer, seconds))
 
-    def report() -> Report:
+    def page() -> Page:
         about = [("Nodes", f"{len(cluster.nodes):,}"), ("Policies", ", ".join(request.policies))]
         section = Section(
             "Start of the pods", notes=[*cluster.notes(request.service), *notes, *trust_lines(request.service)], tables=[table]
         )
         first, *others = sentences.splitlines()
-        return Report(f"What if pods are submitted to {cluster.name}", first, about, [section], others)
+        return Page(f"What if pods are submitted to {cluster.name}", first, about, [section], others)
 
-    return Answer([table], sentences, [_record(request, answer) for answer in answers], None, report)
+    return Answer([table], sentences.splitlines(), [_record(request, answer) for answer in answers], write=page)
 
 
 def _table(answers: Sequence[Submission], slots: int, seconds: float) -> Table:

@@ -6,16 +6,16 @@ import click
 from rich.console import Console
 
 from packenv.cli.options import shared
-from packenv.cli.options.shared import COUNT, FILE, JSON, POLICY, option
-from packenv.cli.outputs import check_outputs, write_all
-from packenv.cli.tables import format_option, show, text_console
-from packenv.files import write_json
+from packenv.cli.options.shared import COUNT, FILE, POLICY, option
+from packenv.cli.outputs import FileOf, Outputs, output_options
+from packenv.cli.tables import text_console
+from packenv.content.showable import Answer
+from packenv.content.text import counted
 from packenv.policy import find_policy
-from packenv.report.judgment_tables import LEFT_OUT, judgments_table
 from packenv.runs.log import RunLog
 from packenv.runs.many import JudgeRuns
 from packenv.runs.runner import RunOptions
-from packenv.runs.text import counted
+from packenv.theory.stability.judgment import judgments_table
 from packenv.theory.stability.worst_case import TRIES, worst_case
 from packenv.workloads.laws import parse_law
 
@@ -29,9 +29,8 @@ SERVICES = ("geometric:100",)
 @option("--seed", type=int, default=0, help="Seed of the search.")
 @shared.run_options
 @click.option("--log", type=FILE, help="Keep each finished run of a judgment in this file.")
-@click.option("--out", type=FILE, help="Write the worst workload as JSON, which evaluate and judge read.")
-@format_option
-@click.option("--json", "json_path", type=JSON, help="Write the judgments of the candidates as JSON; - is standard output.")
+@click.option("--out", type=FileOf(".json"), help="Write the worst workload as JSON, which evaluate and judge read.")
+@output_options("Write the judgments of the candidates")
 def worst_case_command(
     policy: str,
     services: tuple[str, ...],
@@ -40,8 +39,7 @@ def worst_case_command(
     run_options: RunOptions,
     log: str | None,
     out: str | None,
-    form: str,
-    json_path: str | None,
+    outputs: Outputs,
 ) -> None:
     """Search for the workload on which a policy keeps the smallest fraction of ρ* stable.
 
@@ -52,7 +50,7 @@ def worst_case_command(
     packenv worst-case -p bf-js --tries 10000 --out worst.json
     packenv judge worst.json -p bf-js
     """
-    check_outputs(out, log, json_path)
+    outputs.check(out, log)
     find_policy(policy)
     laws = [parse_law(text, "--service") for text in services]
     run_log = RunLog(log)
@@ -62,17 +60,15 @@ def worst_case_command(
             status.update(f"{policy}: {what}{runner.where()}")
 
         cases = worst_case(policy, laws, tries, seed, JudgeRuns(runner, run_log), show_step)
-    console = text_console()
-    table = judgments_table([case.judgment for case in cases])
+    workloads = [case.workload for case in cases]
+    candidates = [f"{each.name}: {each.sizes}, {counted(len(each.servers), 'server')}, {each.service}" for each in workloads]
     records = [case.judgment.record | {"workload": case.workload.to_dict()} for case in cases]
-    show(form, [table], [case.judgment.record for case in cases], LEFT_OUT)
-    for workload, _ in cases:
-        console.print(
-            f"{workload.name}: {workload.sizes}, {counted(len(workload.servers), 'server')}, {workload.service}", highlight=False
-        )
+    lines = [case.judgment.record for case in cases]
+    answer = Answer([judgments_table([case.judgment for case in cases])], candidates, records, lines)
+    outputs.show(answer)
 
     def save_worst(path: str) -> None:
         cases[0].workload.save(path)
-        console.print(f"the worst of them: {path}", highlight=False)
+        text_console().print(f"the worst of them: {path}", highlight=False)
 
-    write_all((out, save_worst), (json_path, lambda path: write_json(path, records)))
+    outputs.write(answer, (out, save_worst))

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from packenv.content.text import counted
 from packenv.planning.running_cluster.queue import NEVER, QueueGoal, QueueRuns, Times
 from packenv.planning.running_cluster.wait_bound import WaitBound
 from packenv.planning.search import NoneMeets, least_from
 from packenv.planning.trials import Trial, mean_of
-from packenv.runs.text import counted
 from packenv.workloads.kubernetes.changed import NodeKind, changed, without_nodes
 from packenv.workloads.kubernetes.cluster import Cluster
 from packenv.workloads.kubernetes.started import Started

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 from packenv.errors import InputError
 from packenv.simulation import simulate
-from packenv.theory.stability.judge import SEEDS, WIDTH, Judgment, Runner, judge
+from packenv.theory.stability.judge import SEEDS, WIDTH, Runner, judge
+from packenv.theory.stability.judgment import Judgment
 from packenv.theory.stability.worst_instances import Instance, worst_lock
 from packenv.workloads.laws.law import Law
 from packenv.workloads.workload import Workload

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rich.text import Text
-
-from packenv.report.tables import Cell, Column, Table, numbers
+from packenv.content.tables import Column, Styled, Table, numbers
+from packenv.content.text import NONE, WIDE, estimate, is_wide, number
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE
-from packenv.runs.comparison import Comparison
 from packenv.runs.measures import CLASSES, COMPLETION, DATA, JOBS, MEASURES, QUEUE, SLOTS, SPEED, Record
 from packenv.runs.size_classes import TIMES as SIZE_TIMES
-from packenv.runs.text import NONE, WIDE, estimate, is_wide, number
 from packenv.theory.completion.bound import SHOWN_AS
+
+if TYPE_CHECKING:
+    from packenv.runs.comparison import Comparison
 
 COLOURS = {STABLE: "green", UNSTABLE: "red"}
 
@@ -71,10 +71,10 @@ def measures_table(name: str, title: str, summaries: Sequence[Record], times: Ti
         columns.append(Column(measure.heading, numeric=True))
     table = of_policies(title, columns, summaries)
     for record in summaries:
-        cells: list[Cell] = []
+        cells: list[str] = []
         for measure in measures:
             if measure.unit == SPEED:
-                cells.append(Text(record["verdict"], COLOURS.get(record["verdict"], "yellow")))
+                cells.append(Styled(record["verdict"], COLOURS.get(record["verdict"], "yellow")))
             both = record[measure.key], record["interval"].get(measure.key)
             cells.append(measure.cell(*(map(times.of, both) if measure.unit == SLOTS else both)))
         table.add(record["policy"], *cells)
@@ -130,7 +130,7 @@ def _not_started(comparison: Comparison) -> str:
 def of_policies(title: str, columns: Sequence[Column], summaries: Sequence[Record]) -> Table:
     """An empty table with the policies' column. Its title says what ± means where a policy has several seeds."""
     several = any(record["seeds"] > 1 for record in summaries)
-    return Table(title + ("; ± 95 % over the seeds" if several else ""), [Column("policy"), *columns])
+    return Table(title + ("; ± 95 % over the seeds" if several else ""), [Column("policy"), *columns], spare=spare_columns())
 
 
 def sizes_table(summaries: Sequence[dict[str, Any]], times: Times) -> Table:

@@ -1,9 +1,10 @@
-"""Numbers for lines and tables that people read, with as many digits as they are worth."""
+"""Numbers, times and lists for lines and tables that people read: as many digits as they are worth, units that suit."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 NONE = "–"
 WIDE = "± as large as the mean, or larger: its 95 % interval reaches 0"
@@ -56,3 +57,20 @@ def listed(names: Sequence[str]) -> str:
 def counted(n: int, what: str) -> str:
     """`1 server`, `2 servers`."""
     return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
+class Clock(NamedTuple):
+    """The unit in which times are shown: its length in slots, and its name."""
+
+    slots: float
+    unit: str
+
+
+def clock_for(slots: float, slot_seconds: float | None) -> Clock:
+    """A unit that gives numbers from about 2 to a few hundred, where the length of a slot is known; slots otherwise."""
+    if slot_seconds is None:
+        return Clock(1.0, "slots")
+    for seconds, unit in ((86_400, "days"), (3600, "hours"), (60, "minutes")):
+        if slots * slot_seconds >= 2 * seconds:
+            return Clock(seconds / slot_seconds, unit)
+    return Clock(1 / slot_seconds, "seconds")
