@@ -44,7 +44,13 @@ MOST_SOLVED = 200  # tasks: the solver proves little about the sum of completion
     "--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to compare; repeat for more  [default: quick ones]."
 )
 @shared.workload_options(
-    "servers", "resources", "slot_seconds", "columns", resources="Of tasks with several demands: `max` or `all`."
+    "servers",
+    "resources",
+    "slot_seconds",
+    "columns",
+    "time_unit",
+    "finished_only",
+    resources="Of tasks with several demands: `max` or `all`.",
 )
 @click.option(
     "--objective",
@@ -76,7 +82,7 @@ def optimum(
     """Find the shortest schedule of a table of jobs, and compare policies with it.
 
     A solver that knows all jobs beforehand searches for it; the simulator replays the schedule and must agree. Needs
-    OR-tools: pip install 'packenv[sat]'.
+    OR-tools (the extra `sat`).
 
     \b
     packenv optimum tasks.csv --servers 2 --limit 60 -p bf-js -p fifo-ff

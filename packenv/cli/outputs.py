@@ -19,7 +19,7 @@ from typing import Any, TextIO
 import click
 
 from packenv.content.showable import Showable
-from packenv.errors import InputError
+from packenv.errors import InputError, install_command
 from packenv.files import STREAMS, check_ending, check_writable
 from packenv.report import forms
 from packenv.report.plot_style import PICTURES
@@ -143,7 +143,7 @@ class Outputs:
         else:
             for table in shown.tables():
                 print_table(table)
-        print_notes(shown.notes())
+        print_notes(shown.footnotes())
 
     def write(
         self,
@@ -222,7 +222,7 @@ def check_page(path: str) -> None:
     try:
         import jinja2  # noqa: F401
     except ModuleNotFoundError as error:
-        raise InputError(f"a report needs {error.name}, which is not installed: pip install 'packenv[report]'") from None
+        raise InputError(f"a report needs {error.name}, which is not installed: {install_command('report')}") from None
 
 
 def write_all(*results: tuple[str | None, Callable[[str], object]], failed: Sequence[InputError] = ()) -> None:

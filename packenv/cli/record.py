@@ -29,7 +29,7 @@ from packenv.workloads.workload import INTENSITIES
 @option("--episodes", type=COUNT, default=20, help="Episodes, of the seeds from --seed on.")
 @click.option("--out", metavar="FOLDER", help="New folder for the dataset; its name is NAME-vN.")
 @click.option("--gif", metavar="FILE.gif", help="Write a moving picture of the policy in the first episode.")
-@option("--horizon", type=COUNT, default=2000, help="Slots of an episode.")
+@click.option("--horizon", type=COUNT, help="Slots of an episode  [default: 10,000; of a table until its work is done].")
 @option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the first episode.")
 @click.option("--load", help="Arrivals as a share of ρ*: X, or LOW:HIGH, from which each episode draws its own.")
 @click.option("--intensity", help="Arrivals as a share of the area bound: X or LOW:HIGH.")
@@ -98,7 +98,7 @@ def _made(workload: str, environment: str, words: dict[str, Any], render_mode: s
     import gymnasium
 
     kind = kind_of(environment)
-    options: dict[str, Any] = {"workload": workload, "horizon": words["horizon"]}
+    options: dict[str, Any] = {"workload": workload} | ({} if words["horizon"] is None else {"horizon": words["horizon"]})
     intensities = [key for key in INTENSITIES if words[key] is not None]
     if len(intensities) > 1:
         raise InputError("give one of --load, --intensity and --rate")

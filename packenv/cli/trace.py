@@ -18,12 +18,13 @@ from packenv.content.page import Charts
 from packenv.content.showable import Answer
 from packenv.content.tables import Column, Table, numbers
 from packenv.content.text import NONE, number
+from packenv.errors import ArgumentError, InputError
 from packenv.files import write_json
 from packenv.workloads.resources import chosen_resources
 
 if TYPE_CHECKING:
     from packenv.workloads.traces import SlotTrace, Trace
-    from packenv.workloads.traces.table import Sizes
+    from packenv.workloads.traces.table import Estimates, Sizes
 
 json_option = click.option("--json", "json_path", type=JSON, help="Also write the result as JSON; - is standard output.")
 
@@ -49,7 +50,7 @@ def trace() -> None:
     your own table, with columns arrival, size, service (in slots),
       or submit_time_s, duration_s and a column per resource (in seconds)
 
-    A table is Parquet or CSV.
+    A table is Parquet, a folder of Parquet parts, or CSV with `,` `;` `|` or tabs.
     """
 
 
@@ -60,18 +61,22 @@ def trace() -> None:
 @click.option(
     "--speedup", default="1", show_default=True, metavar="BETA", help="Divide submission times by BETA, an exact decimal."
 )
-@click.option("--all-tasks", is_flag=True, help="Keep tasks that did not finish, too (evicted, failed, killed).")
+@workload_option("finished_only")
+@workload_option("estimates")
 @workload_option("resources")
 @workload_option("columns")
+@workload_option("time_unit")
 @json_option
 def convert(
     path: str,
     out: str,
     slot_seconds: str | None,
     speedup: str,
-    all_tasks: bool,
+    finished_only: bool | None,
+    estimates: Estimates | None,
     resources: str,
     columns: str | None,
+    time_unit: str | None,
     json_path: str | None,
 ) -> None:
     """Convert the trace at PATH to slots and write it to OUT (.parquet, .csv or .csv.gz).
@@ -86,8 +91,8 @@ def convert(
 
     check_files(out, json_path)
     with progress(f"reading {path}"):
-        recorded, sizes = read(path, resources, columns)
-        jobs, dropped, t0 = recorded.jobs(slot_seconds, speedup, sizes, only_finished=not all_tasks)
+        recorded, sizes = read(path, resources, columns, time_unit)
+        jobs, dropped, t0 = recorded.jobs(slot_seconds, speedup, sizes, finished_only, estimates)
     with progress(f"writing {out}"):
         write_jobs(jobs, out, recorded.resources if sizes == "all" else None)
     last = int(jobs.arrival[-1])
@@ -105,6 +110,7 @@ def convert(
 @click.option("--servers", help="Also the load of these servers, in the trace's units: 5, 2x32:128, or a file.")
 @workload_option("resources")
 @workload_option("columns")
+@workload_option("time_unit")
 @output_options(
     "Also write the result", form=False, plot="Draw the distinct requests of each resource, as figure 1 of arXiv 1901.05998"
 )
@@ -114,6 +120,7 @@ def describe(
     servers: str | None,
     resources: str,
     columns: str | None,
+    time_unit: str | None,
     outputs: Outputs,
 ) -> None:
     """Print statistics of the trace at PATH: counts, distinct sizes, rates, quantiles, correlations, offered load.
@@ -127,7 +134,7 @@ def describe(
 
     outputs.check()
     with progress(f"reading {path}"):
-        recorded, _ = read(path, resources, columns)
+        recorded, _ = read(path, resources, columns, time_unit)
         statistics = statistics_of(recorded, slot_seconds, servers)
 
     def draw() -> Charts:
@@ -156,6 +163,7 @@ def describe(
 )
 @workload_option("resources")
 @workload_option("columns")
+@workload_option("time_unit")
 @json_option
 def profile(
     path: str,
@@ -166,6 +174,7 @@ def profile(
     out: str | None,
     resources: str,
     columns: str | None,
+    time_unit: str | None,
     json_path: str | None,
 ) -> None:
     """Fit a random workload to the trace at PATH, and print how well it matches.
@@ -179,19 +188,22 @@ def profile(
 
     check_files(out, json_path)
     with progress(f"reading {path}"):
-        recorded, _ = read(path, resources, columns)
+        recorded, _ = read(path, resources, columns, time_unit)
     with progress("fitting and comparing with two million tasks"):
         fitted = fit_to(recorded, name or f"{Path(path).name.split('.')[0]}-like", slot_seconds, servers, about)
     print_match(fitted)
     write_all((out, lambda file: write_json(file, fitted["workload"])), (json_path, lambda file: write_json(file, fitted)))
 
 
-def read(path: str, resources: str, columns: str | None) -> tuple[Trace | SlotTrace, Sizes]:
+def read(path: str, resources: str, columns: str | None, time_unit: str | None) -> tuple[Trace | SlotTrace, Sizes]:
     """The trace at `path`, and whether its tasks have one size; pyarrow is loaded here, not for `--help`."""
     from packenv.workloads.traces import read_trace
 
     names, sizes = chosen_resources(resources)
-    recorded = read_trace(path, names, parse_columns(columns))
+    try:
+        recorded = read_trace(path, names, parse_columns(columns), time_unit)
+    except ArgumentError as error:
+        raise InputError(error.of_options()) from None
     note_devices(recorded)
     return recorded, sizes
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Showable:
-    """A result says what it has: a title, and as far as it has them facts, tables with notes, records, charts and a page.
+    """A result says what it has: a title, and as far as it has them facts, tables with footnotes, records, charts and a page.
 
     Every form of these is made in one place, `packenv.report.forms`: `repr`, HTML for notebooks, `table()`, `plot()`,
     `to_frame()`, `save()`, and all outputs of the commands. A new form is a line there, whatever the result; a new result is a
@@ -36,7 +36,7 @@ class Showable:
         """What a command prints."""
         return []
 
-    def notes(self) -> list[str]:
+    def footnotes(self) -> list[str]:
         """Lines below the tables: what their marks mean, and the answer in words."""
         return []
 
@@ -69,7 +69,7 @@ class Showable:
 
     def table(self) -> Tables:
         """What the command prints: `str` and notebooks show it, `markdown()` gives it for a page."""
-        return Tables(self.tables(), self.notes())
+        return Tables(self.tables(), self.footnotes())
 
     def markdown(self) -> str:
         """The tables in GitHub's Markdown; `table().markdown()` has the notes too."""
@@ -127,7 +127,7 @@ class Answer(Showable):
     def tables(self) -> list[Table]:
         return [*self._tables]
 
-    def notes(self) -> list[str]:
+    def footnotes(self) -> list[str]:
         return [*self._notes]
 
     @property

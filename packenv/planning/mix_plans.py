@@ -37,7 +37,7 @@ class MixPlans(Showable):
         request = self.request
         return [mix_table(request.workload, request.goals, self.kinds, self.plans, request.shown_slot)]
 
-    def notes(self) -> list[str]:
+    def footnotes(self) -> list[str]:
         """The answer, and what noise leaves open."""
         goals, kinds = self.request.goals, self.kinds
         noise = [line for plan in self.plans if (line := mix_in_the_noise(goals, kinds, plan, self.request.shown_slot))]
@@ -70,7 +70,7 @@ class MixPlans(Showable):
             Section("The cheapest machines that were found", self.charts().figures, tables=self.tables()),
             *occupied(where, with_mix(workload, best.at.counts), best.policy),
         ]
-        answer, title = self.notes()[0], f"Which machines for {workload.name}"
+        answer, title = self.footnotes()[0], f"Which machines for {workload.name}"
         return Page(title, answer, facts, sections, self.refusals, [workload])
 
 

@@ -165,7 +165,7 @@ class Pair(Showable):
             table.add(side.name, estimate(*mean_and_half(values)), *([side.stability] if stream else []))
         return [table]
 
-    def notes(self) -> list[str]:
+    def footnotes(self) -> list[str]:
         """The verdict."""
         return [f"{self.verdict}: {self.reason}."]
 

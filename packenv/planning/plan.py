@@ -23,6 +23,10 @@ from packenv.workloads.workload import Workload
 
 SEEDS = 4
 DEFAULT_SLOTS = 200_000
+QUEUE_SEEDS = 16
+"""Draws of the times in service in a cluster as it is: few runs say little of waits, and each is short."""
+DRAWS = 199
+"""The interval of a start is then from the 20th of the ordered draws to the 180th: 160 of 200 places that one more may take."""
 GAP, SECONDS = 0.001, 20.0  # of the bracket of ρ*
 
 

@@ -25,6 +25,9 @@ from packenv.planning.plan_charts import (
 from packenv.planning.search import Plan, with_servers
 from packenv.planning.trials import Trial
 from packenv.planning.what_if import Certainty, Compared, WithoutLargest
+from packenv.policy import name_of
+from packenv.runs.comparison import told_durations
+from packenv.runs.comparison_tables import told_sentence
 from packenv.runs.statistics import Interval, interval
 from packenv.workloads.workload import Workload
 
@@ -223,7 +226,11 @@ class ServerPlans(Showable):
             intervals = [(share, *draws.interval(share)) for share in SHARES.values()]
             ranges = [f"{share:.0%} from {low:,} to {high:,}" for share, low, high in intervals]
             lines.append(f"{policy}: of {len(draws.least):,} {of}, {', '.join(ranges)} servers.")
-        return lines
+        named = {policy if isinstance(policy, str) else name_of(policy): policy for policy in self.request.policies}
+        jobs = self.workload.jobs
+        planned = {name: policy for name, policy in named.items() if name in self.plans}
+        told = told_durations(self.workload, [*planned.values()], [*planned])
+        return [*lines, told_sentence(told, jobs is not None and jobs.estimate is not None).strip()] if told else lines
 
     @property
     def _answer(self) -> str:
@@ -240,7 +247,7 @@ class ServerPlans(Showable):
         """By policy, in the order of the plans; side by side they end in any."""
         return [(policy, values[policy]) for policy in self.plans if policy in values]
 
-    def notes(self) -> list[str]:
+    def footnotes(self) -> list[str]:
         """The answer in a few sentences, and which policies do not meet the goals."""
         return [*self.sentences, *self.refusals]
 
@@ -308,6 +315,8 @@ class ServerPlans(Showable):
         facts = []
         for policy, plan in self.plans.items():
             units = [goal.unit(self.request.shown_slot) for goal in self.goals]
-            measures = [f"{goal.title} {self._cell(plan.at, n)}{units[n]}" for n, goal in enumerate(self.goals)]
+            cells = [self._cell(plan.at, n) for n in range(len(self.goals))]
+            texts = [NONE if text == NONE else f"{text}{unit}" for text, unit in zip(cells, units, strict=True)]
+            measures = [f"{goal.title} {text}" for goal, text in zip(self.goals, texts, strict=True)]
             facts.append((policy, ", ".join([counted(plan.servers, "server"), *measures])))
         return [*facts, (f"any {self.bound.scope}", f"at least {counted(self.bound.servers, 'server')}")]

@@ -90,6 +90,8 @@ def schedule_charts(
     resource = _most_used(views[0], workload.servers.units)
     chart = ScheduleChart(views, start, end, clock, workload.servers.units[:MOST_SERVERS], resource, colour)
     title = _title(runs, workload, start, end, clock, resource)
+    if first is None and last is None and end < max(run.slots for run in runs):
+        title += f"\nthe first {MOST_TASKS:,} tasks {'after the warm-up' if start else 'of a run'}, as many as can be told apart"
     return Charts(title, [Figure(title, "", chart)])
 
 

@@ -14,10 +14,10 @@ from packenv.api import at_a_rate
 from packenv.content.page import Charts, Page, Section, known_kind
 from packenv.content.showable import Showable
 from packenv.content.tables import Styled, Table
-from packenv.content.text import clock_for, estimate, listed, number
+from packenv.content.text import clock_for, counted, estimate, listed, number
 from packenv.errors import ArgumentError, InputError
 from packenv.executors.local import ThisProcess
-from packenv.policy import find_policy, name_of
+from packenv.policy import distinct_names, find_policy, name_of, needs_of
 from packenv.results.result import KINDS, Result
 from packenv.runs import comparison_tables, run_charts
 from packenv.runs.chance import seeds_for
@@ -27,12 +27,13 @@ from packenv.runs.runner import RunOptions, run_all
 from packenv.runs.size_classes import by_size, mean_by_size
 from packenv.runs.statistics import Interval, ratio_of_means
 from packenv.runs.story import story_of
-from packenv.simulation import WAITING_LIMIT
+from packenv.simulation import WAITING_LIMIT, setting_of
 from packenv.workloads.estimates import misjudged
 from packenv.workloads.in_service import begins_busy
 from packenv.workloads.workload import Workload
 
 DEFAULT_SLOTS = 200_000
+NEARLY_EMPTY = 0.05  # utilisation
 DEFAULT_POLICIES = ("bf-js", "vqs", "vqs-bf", "fifo-ff")
 
 
@@ -41,25 +42,28 @@ class Evaluation:
     """Policies on one workload, and the runs that compare them, policy by policy."""
 
     workload: Workload
-    seeds: Mapping[str, Sequence[int]]  # by policy: one where nothing is drawn by chance
+    seeds: Mapping[str, Sequence[int]]  # by policy, as it was given: one where nothing is drawn by chance
+    names: list[str]  # of the policies, in results
     runs: list[Run]
     backlog: int | None
     cutoff: float | None  # seconds
     by_size: bool
+    told: tuple[str, ...] = ()  # names of the policies that know durations
 
     def groups(self, results: Sequence[Result | None]) -> list[list[Result]]:
         """The results of each policy, of all in the order of the runs, without policies with a failed run (None)."""
         left = iter(results)
-        groups = [[next(left) for _ in seeds] for seeds in self.seeds.values()]
-        return [[self._known(run) for run in group if run is not None] for group in groups if None not in group]
+        groups = [(name, [next(left) for _ in seeds]) for name, seeds in zip(self.names, self.seeds.values(), strict=True)]
+        return [[self._known(run, name) for run in group if run is not None] for name, group in groups if None not in group]
 
-    def _known(self, run: Result) -> Result:
-        """The result with what was run, which other processes do not send back."""
-        return run if run.played is not None else replace(run, played=self.workload)
+    def _known(self, run: Result, name: str) -> Result:
+        """The result with what was run, which other processes do not send back, and with the policy's name in this comparison."""
+        known = run.played is not None and run.policy == name
+        return run if known else replace(run, policy=name, played=run.played or self.workload)
 
     def compare(self, groups: list[list[Result]]) -> Comparison:
         """Measure the runs of one policy or more."""
-        return Comparison(self.workload, groups, self.backlog, self.cutoff, self.by_size)
+        return Comparison(self.workload, groups, self.backlog, self.cutoff, self.by_size, self.told)
 
 
 def evaluation(
@@ -83,11 +87,8 @@ def evaluation(
     Raises InputError.
     """
     chosen = [*policies]
-    names = [policy if isinstance(policy, str) else name_of(policy) for policy in chosen]
-    shown = [name_of(find_policy(policy) if isinstance(policy, str) else policy) for policy in chosen]
-    if len(set(shown)) < len(shown):
-        given = "" if names == shown else f" ({', '.join(names)}): a class is told apart by an attribute `name`"
-        raise InputError(f"two policies have the same name: {', '.join(shown)}{given}")
+    shown = distinct_names(chosen)
+    names = [policy if isinstance(policy, str) else name for policy, name in zip(chosen, shown, strict=True)]
     if estimate_error is not None:
         workload = misjudged(workload, estimate_error)
     if backlog is not None and by_size:
@@ -108,7 +109,15 @@ def evaluation(
     of_policy = {name: seeds_for(policy, workload, all_seeds) for name, policy in zip(names, chosen, strict=True)}
     pairs = zip(names, chosen, strict=True)
     runs = [run for name, policy in pairs for run in runs_of(workload, [policy], of_policy[name], length, options)]
-    return Evaluation(workload, of_policy, runs, backlog, cutoff, by_size)
+    told = told_durations(workload, chosen, shown)
+    return Evaluation(workload, of_policy, shown, runs, backlog, cutoff, by_size, told)
+
+
+def told_durations(workload: Workload, policies: Sequence[Any], names: Sequence[str]) -> tuple[str, ...]:
+    """The names of the policies that know how long tasks take."""
+    setting = setting_of(workload)
+    objects = [find_policy(policy) if isinstance(policy, str) else policy for policy in policies]
+    return tuple(name for policy, name in zip(objects, names, strict=True) if needs_of(policy, setting).durations)
 
 
 def evaluate(
@@ -163,6 +172,12 @@ class Comparison(Showable):
     backlog: int | None = None
     cutoff: float | None = None  # seconds
     by_size: bool = False
+    told: tuple[str, ...] = ()  # policies that know durations
+
+    @property
+    def drained(self) -> bool:
+        """Whether a table was run until all of its work was done: there is then nothing to say about stability."""
+        return self.workload.jobs is not None and all(run.completed == run.arrived for run in self.all_runs)
 
     @property
     def results(self) -> dict[str, list[Result]]:
@@ -211,8 +226,16 @@ class Comparison(Showable):
 
     @property
     def remarks(self) -> list[str]:
-        """The remarks of policies on their first runs."""
-        return [f"{run.policy}: {run.remark} (seed {run.seed})" for run in (runs[0] for runs in self.by_policy) if run.remark]
+        """The remarks of policies on their first runs, and that nothing waits on servers that are nearly empty."""
+        idle = []
+        if self.workload.jobs is not None and all(run.max_queue == 0 for run in self.all_runs):
+            busy = max(share or 0.0 for run in self.all_runs for share in run.utilisation)
+            if busy < NEARLY_EMPTY:
+                size = f"{self.workload.servers} is {counted(len(self.workload.servers), 'server')}"
+                idle = [f"nothing waits, and at most {busy:.1%} of the servers is busy: too many, or too large ({size})"]
+        return idle + [
+            f"{run.policy}: {run.remark} (seed {run.seed})" for run in (runs[0] for runs in self.by_policy) if run.remark
+        ]
 
     @property
     def stopped(self) -> list[str]:
@@ -253,14 +276,15 @@ class Comparison(Showable):
         facts = []
         for summary in self.summaries:
             queue = estimate(summary["mean_queue"], summary["interval"]["mean_queue"])
-            facts.append((summary["policy"], f"{summary['verdict']}, mean queue {queue}"))
+            verdict = "" if self.drained else f"{summary['verdict']}, "
+            facts.append((summary["policy"], f"{verdict}mean queue {queue}"))
         return facts
 
     def tables(self) -> list[Table]:
         """Means over the seeds, ± the half-width of a 95 % interval."""
         return comparison_tables.tables_of(self)
 
-    def notes(self) -> list[str]:
+    def footnotes(self) -> list[str]:
         """What the tables' marks mean, remarks of policies, and which runs were stopped."""
         remarks = [*(Styled(line, "yellow") for line in self.remarks), *(Styled(line, "red") for line in self.stopped)]
         return [*comparison_tables.legend(self), *remarks]
@@ -290,7 +314,8 @@ class Comparison(Showable):
         policies = [*self.results]
         title = f"{listed(policies) if len(policies) < 4 else f'{len(policies)} policies'} on {workload.name}"
         tabled = [workload.at(by_policy[0][0].seed)]
-        return Page(title, f"{story_of(by_policy)}.", self._asked(), sections, [*self.remarks, *self.stopped], tabled)
+        answer, *_ = [*comparison_tables.answer_of(self), f"{story_of(by_policy)}."]
+        return Page(title, answer, self._asked(), sections, [*self.remarks, *self.stopped], tabled)
 
     def _asked(self) -> list[tuple[str, str]]:
         workload, longest = self.workload, max(run.slots for run in self.all_runs)

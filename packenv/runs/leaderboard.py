@@ -106,7 +106,7 @@ class Leaderboard(Showable):
         groups = leaderboard_tables.groups_of(self.standings)
         return [replace(leaderboard_tables.standings_table(group), title=leaderboard_tables.title_of(group)) for group in groups]
 
-    def notes(self) -> list[str]:
+    def footnotes(self) -> list[str]:
         """What the tables' marks mean, and why a policy does not compete somewhere."""
         return [leaderboard_tables.legend(leaderboard_tables.groups_of(self.standings), self.reference), *self.refusals]
 
@@ -147,7 +147,7 @@ class Matrix(Showable):
     def tables(self) -> list[Table]:
         return self._matrix().tables
 
-    def notes(self) -> list[str]:
+    def footnotes(self) -> list[str]:
         return self._matrix().notes
 
     def _matrix(self) -> Tables:

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any, overload
 
 from packenv.api import at_a_rate
-from packenv.errors import InputError
 from packenv.executors.local import ThisProcess
-from packenv.policy import name_of
+from packenv.policy import distinct_names
 from packenv.results.result import Result
 from packenv.runs.log import RunLog
 from packenv.runs.progress import progress_lines
@@ -43,9 +42,8 @@ def simulate_many(
     Raises what a run raises, and InputError for two policies of one name.
     """
     workload, chosen = at_a_rate(workload), [*policies]
-    names = [policy if isinstance(policy, str) else name_of(policy) for policy in chosen]
-    if len(set(names)) < len(names):
-        raise InputError(f"two policies have the same name: {', '.join(names)}")
+    shown = distinct_names(chosen)
+    names = [policy if isinstance(policy, str) else name for policy, name in zip(chosen, shown, strict=True)]
     all_seeds = [*range(seeds)] if isinstance(seeds, int) else [*seeds]
     with Runner(executor=executor or ThisProcess(), fail_fast=True) as runner:
         results = runner.all(runs_of(workload, chosen, all_seeds, slots, options))
@@ -133,7 +131,7 @@ def judge_all(cases: Sequence[tuple[Workload, str]], options: RunOptions, log: R
 
 
 class JudgeRuns:
-    """What `judge` and `worst_case` take as `run`. Judgments in several threads may ask at the same time."""
+    """What `judge` takes as `run`. Judgments in several threads may ask at the same time."""
 
     def __init__(self, runner: Runner, log: RunLog) -> None:
         self.runner, self.log = runner, log

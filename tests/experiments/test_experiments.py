@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 import packenv
+from agents.random_jobs import random_jobs
 from experiments.random_requirements import fig4
 from experiments.reproduce import FIGURES, GROUPS
 from packenv.content.text import number
 from packenv.learning.agents.inference.linear import SIZE, TERM_NAMES, best_of_linear, linear_network
 from packenv.learning.agents.saved import load_agent, save_agent
 from packenv.runs.statistics import interval, ratio_of_means
-from packenv.workloads.random_jobs import random_jobs
 from tests.learning.test_agent_notes import agent as untrained
 
 FOLDER = Path(packenv.__file__).parents[1] / "experiments"
@@ -178,7 +178,7 @@ def test_every_figure_is_found() -> None:
 @pytest.mark.slow
 @pytest.mark.minutes
 def test_costs_of_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("ray", reason="Ray is not installed: pip install 'packenv[ray]'")
+    pytest.importorskip("ray", reason="Ray is not installed")
     monkeypatch.setenv("RAY_ADDRESS", "local")  # not a cluster of other tests
     script("cluster").main(["--quick", "--out", str(tmp_path)])
     assert (tmp_path / "cluster.png").stat().st_size > 10_000

@@ -70,8 +70,11 @@ OF_WORKLOAD = {
     "intensity": "Arrivals as a share of the area bound (the papers' α).",
     "rate": "Tasks per slot.",
     "resources": "Resources of a task that count: `all`, or names (cpu,memory); `max`, or max:cpu,memory: only the largest.",
-    "slot_seconds": "Seconds in a slot, for a trace: an exact decimal  [default: job lines (.tr) 0.0005, others 0.1].",
+    "slot_seconds": "Seconds in a slot, for a trace: an exact decimal  [default: .swf 1, .tr 0.0005, others 0.1].",
     "columns": "Names of a table's columns by ours: submit_time_s=Submitted,duration_s=Elapsed,cpu=Cores.",
+    "time_unit": "What a table's times and durations count, where they are numbers  [default: s].",
+    "finished_only": "Leave out tasks that failed or were cancelled after their start  [default: of Google's traces only].",
+    "estimates": "Told of durations: the log's requests; true ones; or, where a task has none, the longest request.",
     "speedup": "β: arrivals of a trace come this many times as fast.",
     "racks": "So many servers in a rack, for tables that say where data lie.",
     "network": "Remote overheads are multiplied by F from second S on: 0:1,600:4.",
@@ -80,13 +83,17 @@ OF_WORKLOAD = {
 }
 """What the options that make `WorkloadOptions` are, as help says it."""
 METAVARS = {"slot_seconds": "H", "columns": "OURS=THEIRS,…", "network": "S:F,…", "reading": "A:B:…", "serving": "A:B:…"}
-TYPES = {"racks": COUNT, **dict.fromkeys(INTENSITIES, float)}
+TYPES: dict[str, Any] = {
+    "racks": COUNT, "time_unit": click.Choice(["s", "ms", "us", "ns", "min", "h"]),
+    "estimates": click.Choice(["recorded", "exact", "longest"]), **dict.fromkeys(INTENSITIES, float),
+}  # fmt: skip
+FLAGS = {"finished_only": "--finished-only/--all-tasks"}
 
 
 def workload_option(name: str, text: str | None = None) -> Decorator:
     """The option of OF_WORKLOAD with this name; `text`: other help than there."""
     default = getattr(WorkloadOptions, name)
-    flag, type_, metavar = f"--{name.replace('_', '-')}", TYPES.get(name), METAVARS.get(name)
+    flag, type_, metavar = FLAGS.get(name, f"--{name.replace('_', '-')}"), TYPES.get(name), METAVARS.get(name)
     return click.option(flag, default=default, show_default=True, type=type_, metavar=metavar, help=text or OF_WORKLOAD[name])
 
 

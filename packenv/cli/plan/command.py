@@ -14,10 +14,7 @@ from packenv.cli.options import shared
 from packenv.cli.options.shared import COUNT, PATH, POLICY, WORKLOAD
 from packenv.cli.options.workload import (
     WorkloadOptions,
-    as_it_is,
     chosen_policies,
-    cluster_from,
-    with_durations,
     workload_from,
     workload_told,
 )
@@ -25,21 +22,16 @@ from packenv.cli.outputs import Outputs, output_options
 from packenv.cli.plan.answers import print_refused
 from packenv.cli.plan.failed_servers import plan_failure
 from packenv.cli.plan.mixes import kinds_as_servers, plan_mixes
-from packenv.cli.plan.nodes import ClusterRequest, plan_added, plan_failed_nodes
-from packenv.cli.plan.pod_starts import plan_when
-from packenv.cli.plan.submitted import plan_submitted
 from packenv.cli.tables import text_console
 from packenv.content.showable import Showable
 from packenv.errors import InputError
 from packenv.planning.goals import EXAMPLES
 from packenv.planning.kinds import parse_kinds
-from packenv.planning.plan import DEFAULT_SLOTS, SEEDS
-from packenv.planning.running_cluster.queue import DRAWS, QUEUE_SEEDS, parse_queue_goals
+from packenv.planning.plan import DEFAULT_SLOTS, DRAWS, QUEUE_SEEDS, SEEDS
 from packenv.planning.server_plans import PlanRequest, plan_request
 from packenv.planning.what_if import parse_failing
 from packenv.runs.runner import RunOptions
-from packenv.workloads.find import is_cluster_file
-from packenv.workloads.kubernetes.manifests import read_manifests
+from packenv.workloads.find import room_of
 from packenv.workloads.traces.table import exact
 from packenv.workloads.workload import Workload
 
@@ -70,6 +62,8 @@ def question_of(parameters: Mapping[str, Any], is_cluster: bool) -> Question:
     parameters  value of each; None, or empty, for those that were not set
     """
     if parameters["asks_when"]:
+        if not is_cluster:
+            raise InputError("--when is for a cluster as kubectl prints it: kubectl get nodes,pods -A -o json > cluster.json")
         question = WHEN
     elif parameters["submit"]:
         if not is_cluster:
@@ -86,10 +80,6 @@ def question_of(parameters: Mapping[str, Any], is_cluster: bool) -> Question:
             flag = "goal" if name == "goals" else name.replace("_", "-")
             raise InputError(f"--{flag} does not go with {question.title}")
     return question
-
-
-CLUSTER_POLICIES = ("bf-js",)
-"""The policies for a cluster as it is, unless others are named."""
 
 
 def grown(options: WorkloadOptions, growth: str | None) -> Workload:
@@ -113,7 +103,8 @@ def grown(options: WorkloadOptions, growth: str | None) -> Workload:
 @click.option("--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to plan with; repeat for more.")
 @click.option("--types", help="Kinds of machines and the cost of each, for the cheapest mix: 1=0.50,2=0.95; or 1:0.5=0.8.")
 @shared.workload_options(
-    "servers", "sizes", "service", "load", "intensity", "rate", "resources", "slot_seconds", "columns", "speedup",
+    "servers", "sizes", "service", "load", "intensity", "rate", "resources", "slot_seconds", "columns", "time_unit",
+    "finished_only", "estimates", "speedup",
     servers="The kind of server: 1, 1x0.5, 1x1:0.5 for two resources; a number before it does not matter.",
     load="Arrivals as a share of ρ* of the workload's own servers.",
     intensity="Arrivals as a share of the area bound of the workload's own servers.",
@@ -173,19 +164,15 @@ def plan(
     packenv plan cluster.json -g "max wait <= 1h" --without node-3,node-7
     """
     outputs.check(parameters["log"])
-    there = is_cluster_file(of_workload.source)
-    question = question_of({**parameters, "plot": outputs.plot, "report": outputs.report}, there)
+    room = room_of(of_workload.source)
+    question = question_of({**parameters, "plot": outputs.plot, "report": outputs.report}, room is not None)
     if question is WHEN:
-        cluster_options = with_durations(of_workload, parameters["durations"])
-        cluster, left_out = (
-            as_it_is(cluster_options, not parameters["no_preemption"]) if there else workload_from(cluster_options, servers="1")
-        )
-        policies, draws = chosen_policies(parameters["policies"] or CLUSTER_POLICIES), parameters["draws"]
-        draws, slots = DRAWS if draws is None else draws, parameters["slots"] or DEFAULT_SLOTS
-        plan_when(cluster, left_out, policies, slots, draws, run_options, outputs)
+        room.plan_starts(of_workload, run_options, parameters, outputs)
         return
-    answered_by = of_cluster if question in (NODES, FAILED_NODES, SUBMIT) else of_servers
-    answer = answered_by(question, of_workload, run_options, parameters)
+    if room is None:
+        answer = of_servers(question, of_workload, run_options, parameters)
+    else:
+        answer = room.plan_cluster(of_workload, run_options, parameters)
     outputs.show(answer)
     outputs.write(answer)
 
@@ -217,18 +204,3 @@ def plan_numbers(request: PlanRequest, run_options: RunOptions, log: str | None)
     answer = request.run(bound, run_options, runs)
     print_refused(answer.refusals, answer.plans)
     return answer
-
-
-def of_cluster(question: Question, options: WorkloadOptions, run_options: RunOptions, parameters: Mapping[str, Any]) -> Showable:
-    """A plan of nodes for a cluster as it is. Raises InputError."""
-    submitted = read_manifests(parameters["submit"]) if question is SUBMIT else None
-    cluster, service, slot_seconds = cluster_from(with_durations(options, parameters["durations"]), submitted)
-    policies, seeds = chosen_policies(parameters["policies"] or CLUSTER_POLICIES), parameters["seeds"] or QUEUE_SEEDS
-    goals = [] if question is SUBMIT else parse_queue_goals(parameters["goals"], slot_seconds)
-    request = ClusterRequest(cluster, goals, policies, seeds, service, slot_seconds, not parameters["no_preemption"])
-    if submitted is not None:
-        draws, slots = DRAWS if parameters["draws"] is None else parameters["draws"], parameters["slots"] or DEFAULT_SLOTS
-        return plan_submitted(request, submitted.notes, slots, draws, run_options)
-    if question is FAILED_NODES:
-        return plan_failed_nodes(request, parameters["without"], run_options)
-    return plan_added(request, parameters["add"], run_options)

@@ -67,7 +67,7 @@ class Judged(Showable):
         """A line for each judgment."""
         return [judgments_table(self._all())]
 
-    def notes(self) -> list[str]:
+    def footnotes(self) -> list[str]:
         return [Styled(notice, "yellow") for notice in self.notices]
 
     def charts(self) -> Charts:
