@@ -39,7 +39,7 @@ from packenv.content.text import counted, number
 from packenv.jobs import Jobs
 from packenv.report.plot_style import plain_numbers
 from packenv.results.result import Result
-from packenv.runs.progress import COMPILING, PREPARING, announce_if_slow
+from packenv.runs.progress import PREPARING, announce_if_slow
 from packenv.runs.statistics import certainly_below, interval
 from packenv.workloads.find import workload
 from packenv.workloads.workload import Workload
@@ -55,7 +55,7 @@ def reproduce_1(settings: Settings) -> Finding:
     assert setting.jobs is not None
     turned = setting.with_(jobs=reversed_jobs(setting.jobs))
     reverse = "FIFO, reversed"
-    with announce_if_slow(PREPARING, COMPILING):
+    with announce_if_slow(PREPARING):
         runs = {reverse: (turned, simulate(turned, "fifo", schedule=True))}
         runs |= {NAMES[policy]: (setting, simulate(setting, policy, schedule=True)) for policy in IN_TURN}
     took = {name: makespans([result])[0] for name, (_, result) in runs.items()}

@@ -29,7 +29,7 @@ from packenv.runs.runner import RunOptions
 @option("--margin", type=float, default=MARGIN, help="A may be so much worse than B, as a share.")
 @option("--policy", "-p", default=USUAL, type=POLICY, help="Policy that runs on two sets of servers.")
 @shared.workload_options(
-    "servers", "sizes", "service", "load", "intensity", "rate", "resources", "slot_seconds", "columns", "time_unit",
+    "servers", "sizes", "service", "load", "intensity", "rate", "resources", "slot_seconds", "columns", "time_unit", "partition",
     "finished_only", "estimates", "speedup",
     load="Arrivals as a share of ρ*; of B's servers, where servers are compared.",
     intensity="Arrivals as a share of the area bound; likewise.",

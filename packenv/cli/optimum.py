@@ -49,6 +49,7 @@ MOST_SOLVED = 200  # tasks: the solver proves little about the sum of completion
     "slot_seconds",
     "columns",
     "time_unit",
+    "partition",
     "finished_only",
     resources="Of tasks with several demands: `max` or `all`.",
 )

@@ -45,6 +45,7 @@ def trace() -> None:
     Azure's trace for packing of 2020 (.sqlite)
     Microsoft's Philly jobs (cluster_job_log)
     Standard Workload Format (.swf, .swf.gz)
+    Slurm's jobs, as sacct --parsable2 prints them
     job lines of Hawk and Eagle, `arrival n_tasks mean d1 d2 …` (.tr, .tr.gz)
     Facebook's samples of SWIM (.tsv, or as a table)
     your own table, with columns arrival, size, service (in slots),
@@ -66,6 +67,7 @@ def trace() -> None:
 @workload_option("resources")
 @workload_option("columns")
 @workload_option("time_unit")
+@workload_option("partition")
 @json_option
 def convert(
     path: str,
@@ -77,6 +79,7 @@ def convert(
     resources: str,
     columns: str | None,
     time_unit: str | None,
+    partition: str | None,
     json_path: str | None,
 ) -> None:
     """Convert the trace at PATH to slots and write it to OUT (.parquet, .csv or .csv.gz).
@@ -91,7 +94,7 @@ def convert(
 
     check_files(out, json_path)
     with progress(f"reading {path}"):
-        recorded, sizes = read(path, resources, columns, time_unit)
+        recorded, sizes = read(path, resources, columns, time_unit, partition)
         jobs, dropped, t0 = recorded.jobs(slot_seconds, speedup, sizes, finished_only, estimates)
     with progress(f"writing {out}"):
         write_jobs(jobs, out, recorded.resources if sizes == "all" else None)
@@ -111,6 +114,7 @@ def convert(
 @workload_option("resources")
 @workload_option("columns")
 @workload_option("time_unit")
+@workload_option("partition")
 @output_options(
     "Also write the result", form=False, plot="Draw the distinct requests of each resource, as figure 1 of arXiv 1901.05998"
 )
@@ -121,6 +125,7 @@ def describe(
     resources: str,
     columns: str | None,
     time_unit: str | None,
+    partition: str | None,
     outputs: Outputs,
 ) -> None:
     """Print statistics of the trace at PATH: counts, distinct sizes, rates, quantiles, correlations, offered load.
@@ -134,7 +139,7 @@ def describe(
 
     outputs.check()
     with progress(f"reading {path}"):
-        recorded, _ = read(path, resources, columns, time_unit)
+        recorded, _ = read(path, resources, columns, time_unit, partition)
         statistics = statistics_of(recorded, slot_seconds, servers)
 
     def draw() -> Charts:
@@ -164,6 +169,7 @@ def describe(
 @workload_option("resources")
 @workload_option("columns")
 @workload_option("time_unit")
+@workload_option("partition")
 @json_option
 def profile(
     path: str,
@@ -175,6 +181,7 @@ def profile(
     resources: str,
     columns: str | None,
     time_unit: str | None,
+    partition: str | None,
     json_path: str | None,
 ) -> None:
     """Fit a random workload to the trace at PATH, and print how well it matches.
@@ -188,20 +195,22 @@ def profile(
 
     check_files(out, json_path)
     with progress(f"reading {path}"):
-        recorded, _ = read(path, resources, columns, time_unit)
+        recorded, _ = read(path, resources, columns, time_unit, partition)
     with progress("fitting and comparing with two million tasks"):
         fitted = fit_to(recorded, name or f"{Path(path).name.split('.')[0]}-like", slot_seconds, servers, about)
     print_match(fitted)
     write_all((out, lambda file: write_json(file, fitted["workload"])), (json_path, lambda file: write_json(file, fitted)))
 
 
-def read(path: str, resources: str, columns: str | None, time_unit: str | None) -> tuple[Trace | SlotTrace, Sizes]:
+def read(
+    path: str, resources: str, columns: str | None, time_unit: str | None, partition: str | None
+) -> tuple[Trace | SlotTrace, Sizes]:
     """The trace at `path`, and whether its tasks have one size; pyarrow is loaded here, not for `--help`."""
     from packenv.workloads.traces import read_trace
 
     names, sizes = chosen_resources(resources)
     try:
-        recorded = read_trace(path, names, parse_columns(columns), time_unit)
+        recorded = read_trace(path, names, parse_columns(columns), time_unit, partition)
     except ArgumentError as error:
         raise InputError(error.of_options()) from None
     note_devices(recorded)

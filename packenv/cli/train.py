@@ -39,7 +39,9 @@ SPECIAL = {"true": True, "false": False}
 @click.option("--load", help="Arrivals as a share of ρ*: X, or LOW:HIGH, from which each episode draws its own.")
 @click.option("--intensity", help="Arrivals as a share of the area bound: X or LOW:HIGH  [default on paper/fig4b: 0.85:0.97].")
 @click.option("--rate", help="Tasks per slot: X or LOW:HIGH.")
-@shared.workload_options("servers", "sizes", "service", "resources", "slot_seconds", "columns", "time_unit", "finished_only")
+@shared.workload_options(
+    "servers", "sizes", "service", "resources", "slot_seconds", "columns", "time_unit", "partition", "finished_only"
+)
 @click.option("--J", "levels", type=int, help="Divide sizes into 2J virtual queues, as VQS does  [default: by the workload].")
 @click.option("--types", type=int, help="Divide sizes into so many virtual queues of equal width instead.")
 @click.option("--window", type=int, default=0, help="How many tasks (JobFill: groups) the agent sees  [default: 16; JobFill 32].")

@@ -73,6 +73,7 @@ OF_WORKLOAD = {
     "slot_seconds": "Seconds in a slot, for a trace: an exact decimal  [default: .swf 1, .tr 0.0005, others 0.1].",
     "columns": "Names of a table's columns by ours: submit_time_s=Submitted,duration_s=Elapsed,cpu=Cores.",
     "time_unit": "What a table's times and durations count, where they are numbers  [default: s].",
+    "partition": "Partitions of a log (Slurm's, .swf) whose jobs count, with commas.",
     "finished_only": "Leave out tasks that failed or were cancelled after their start  [default: of Google's traces only].",
     "estimates": "Told of durations: the log's requests; true ones; or, where a task has none, the longest request.",
     "speedup": "β: arrivals of a trace come this many times as fast.",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # brings pyarrow with it
     from packenv.workloads.traces import SlotTrace, Trace
 
 
-OF_READING = ("time_unit", "finished_only", "estimates")
+OF_READING = ("time_unit", "partition", "finished_only", "estimates")
 """Options that say how the rows of a trace are read."""
 
 
@@ -56,6 +56,7 @@ class WorkloadOptions:
     reading: str | None = None
     serving: str | None = None
     columns: str | None = None  # names of a table's columns by ours: submit_time_s=Submitted,cpu=Cores
+    partition: str | None = None  # those of a log whose jobs count
     time_unit: str | None = None  # of a table's times that are numbers
     finished_only: bool | None = None  # None: as is usual for the trace's form
     estimates: str | None = None  # what policies are told of durations

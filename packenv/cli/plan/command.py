@@ -103,7 +103,7 @@ def grown(options: WorkloadOptions, growth: str | None) -> Workload:
 @click.option("--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to plan with; repeat for more.")
 @click.option("--types", help="Kinds of machines and the cost of each, for the cheapest mix: 1=0.50,2=0.95; or 1:0.5=0.8.")
 @shared.workload_options(
-    "servers", "sizes", "service", "load", "intensity", "rate", "resources", "slot_seconds", "columns", "time_unit",
+    "servers", "sizes", "service", "load", "intensity", "rate", "resources", "slot_seconds", "columns", "time_unit", "partition",
     "finished_only", "estimates", "speedup",
     servers="The kind of server: 1, 1x0.5, 1x1:0.5 for two resources; a number before it does not matter.",
     load="Arrivals as a share of ρ* of the workload's own servers.",

@@ -16,7 +16,7 @@ from packenv.theory.certificate_files import load_certificate, save_certificate
 @click.command()
 @click.argument("source", metavar="[WORKLOAD|TRACE]", required=False, type=WORKLOAD)
 @shared.workload_options(
-    "servers", "sizes", "service", "resources", "slot_seconds", "columns", "time_unit", "finished_only",
+    "servers", "sizes", "service", "resources", "slot_seconds", "columns", "time_unit", "partition", "finished_only",
     service="Law of service, in slots, which changes only the rate: geometric:100, fixed:100, …",
 )  # fmt: skip
 @option("--gap", type=float, default=GAP, help="Stop when (upper - lower) / upper is at most this.")
