@@ -196,15 +196,16 @@ def name_of(policy: Any) -> str:
 def distinct_names(policies: Sequence[Any]) -> list[str]:
     """The names of policies side by side; MODULE:CLASS of classes that share a name. Raises InputError for the same one twice."""
     named = [find_policy(policy) if isinstance(policy, str) else policy for policy in policies]
-    names = [name_of(policy) for policy in named]
-    for n, policy in enumerate(named):
-        kind, name = type(policy), name_of(policy)
-        if names.count(name) > 1 and name.startswith(kind.__name__):
-            names[n] = f"{kind.__module__}:{kind.__qualname__}{name.removeprefix(kind.__name__)}"
+    plain = [name_of(policy) for policy in named]
+    names = []
+    for policy, name in zip(named, plain, strict=True):
+        kind = type(policy)
+        full = plain.count(name) > 1 and name.startswith(kind.__name__)
+        names.append(f"{kind.__module__}:{kind.__qualname__}{name.removeprefix(kind.__name__)}" if full else name)
     if len(set(names)) < len(names):
-        given = [policy if isinstance(policy, str) else name for policy, name in zip(policies, names, strict=True)]
-        texts = "" if given == names else f" ({', '.join(given)}): a class is told apart by an attribute `name`"
-        raise InputError(f"two policies have the same name: {', '.join(names)}{texts}")
+        given = [policy if isinstance(policy, str) else name for policy, name in zip(policies, plain, strict=True)]
+        texts = "" if given == plain else f" ({', '.join(given)}): a class is told apart by an attribute `name`"
+        raise InputError(f"two policies have the same name: {', '.join(plain)}{texts}")
     return names
 
 
