@@ -237,7 +237,7 @@ def test_an_ending_says_the_form(
 
 def test_python_writers_too(tmp_path: Path) -> None:
     for name in ("a.csv", "a.yaml"):
-        with pytest.raises(InputError, match="what is written is JSON, .json"):
+        with pytest.raises(InputError, match=r"what is written is JSON, \.json"):
             packenv.workload("paper/fig3a").save(tmp_path / name)
     write_json(tmp_path / "plain", {})
     assert [path.name for path in tmp_path.iterdir()] == ["plain"]

@@ -50,8 +50,8 @@ def test_about_two_digits() -> None:
 @pytest.mark.parametrize(
     ("seconds", "shown"),
     [
-        (None, "–"), (0.0, "0 s"), (12.34, "12.3 s"), (59.6, "1 min"), (425.0, "7 min 5 s"), (3599.9, "1 h"), (7523.0, "2 h 5 min"),
-        (86_390.0, "1 d"), (273_600.0, "3 d 4 h"), (1e8, "1,157 d 10 h"),
+        (None, "–"), (0.0, "0 s"), (12.34, "12.3 s"), (59.6, "1 min"), (425.0, "7 min 5 s"), (3599.9, "1 h"),
+        (7523.0, "2 h 5 min"), (86_390.0, "1 d"), (273_600.0, "3 d 4 h"), (1e8, "1,157 d 10 h"),
     ],
 )  # fmt: skip
 def test_how_long(seconds: float | None, shown: str) -> None:
