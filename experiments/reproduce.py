@@ -17,14 +17,15 @@ import click
 
 from experiments.finding import Claim, Finding, Settings, write_finding
 from packenv.cli.options import shared
-from packenv.cli.options.shared import COUNT, JSON, Named, option
-from packenv.cli.outputs import check_outputs, write_all, write_report
+from packenv.cli.options.shared import COUNT, Named, option
+from packenv.cli.outputs import Outputs, output_options
+from packenv.content.page import Image, Page, Section
+from packenv.content.showable import Answer
+from packenv.content.tables import Table, table_of
+from packenv.content.text import counted
 from packenv.errors import InputError, nearest
-from packenv.files import check_folder_writable, make_folder, write_json
-from packenv.report.page import Image, Report, Section
-from packenv.report.tables import Table, table_of
+from packenv.files import check_folder_writable, make_folder
 from packenv.runs.runner import RunOptions
-from packenv.runs.text import counted
 
 FIGURES = {
     "fig1": "random_requirements.fig1:reproduce",
@@ -86,15 +87,15 @@ def finding_of(figure: str, settings: Settings) -> Finding:
 )  # fmt: skip
 @click.option("--servers", type=COUNT, help="Servers of fig5  [default: the load offered at β = 1.6].")
 @shared.run_options
-@click.option("--json", "json_path", type=JSON, help="Also write all claims as JSON; - is standard output.")
-@shared.report_option
+@option("--format", "form", type=click.Choice(["png", "pdf", "svg"]), default="png", help="Form of the pictures.")
+@output_options("Also write all claims", form=False, report=True)
 def reproduce(
     figures: tuple[str, ...],
     out: str,
     trace: str | None,
     quick: bool,
-    json_path: str | None,
-    report: str | None,
+    form: str,
+    outputs: Outputs,
     run_options: RunOptions,
     **numbers: int | None,
 ) -> None:
@@ -112,8 +113,8 @@ def reproduce(
       rlscheduler: RLScheduler's table of batch scheduling, as coded, as defined,
       and what its windows decide
 
-    Each figure writes DIR/FIGURE.png, DIR/FIGURE.csv and DIR/FIGURE_claims.csv. A claim that is not shown is a result, not
-    an error. Hollow points are runs not known to be stable, crosses unstable ones.
+    Each figure writes DIR/FIGURE.png (or .pdf, .svg), DIR/FIGURE.csv and DIR/FIGURE_claims.csv. A claim that is not shown is a
+    result, not an error. Hollow points are runs not known to be stable, crosses unstable ones.
 
     \b
     packenv reproduce fig4b
@@ -122,7 +123,7 @@ def reproduce(
     """
     chosen = choose(figures)
     folder = folder_for(out)
-    check_outputs(json_path, report=report)
+    outputs.check()
     of_traces, of_logs = ({*names} & {*chosen} for names in (OF_TRACES, OF_LOGS))
     if trace is not None and bool(of_traces) == bool(of_logs):
         only = "" if not of_logs else ", and for one of them at a time"
@@ -136,16 +137,13 @@ def reproduce(
     for figure in chosen:
         findings[figure] = run(figure, settings).beside(findings)
         try:
-            publish(findings[figure], folder)
+            publish(findings[figure], folder, form)
         except InputError as error:
             failures.append(error)
     claims = [claim for finding in findings.values() for claim in finding.claims]
     click.echo(f"{sum(claim.shown for claim in claims)} of {len(claims)} claims shown{settings.remark}")
-    write_all(
-        (json_path, lambda path: write_json(path, [claim.record() for claim in claims])),
-        (report, lambda path: write_report(reproduce_report(findings, settings.remark), path)),
-        failed=failures,
-    )
+    answer = Answer([], [], [claim.record() for claim in claims], write=lambda: reproduce_page(findings, settings.remark))
+    outputs.write(answer, failed=failures)
 
 
 def choose(figures: tuple[str, ...]) -> list[str]:
@@ -181,15 +179,15 @@ def run(figure: str, settings: Settings) -> Finding:
     return finding
 
 
-def publish(finding: Finding, folder: Path) -> None:
+def publish(finding: Finding, folder: Path, form: str) -> None:
     """Print the claims, write the files."""
     for line in (*finding.notes, *map(str, finding.claims)):
         click.echo(line)
-    write_finding(finding, folder)
-    click.echo(f"  → {', '.join(str(folder / name) for name in finding.files())}")
+    write_finding(finding, folder, form)
+    click.echo(f"  → {', '.join(str(folder / name) for name in finding.files(form))}")
 
 
-def reproduce_report(findings: Mapping[str, Finding], remark: str) -> Report:
+def reproduce_page(findings: Mapping[str, Finding], remark: str) -> Page:
     """The page: each figure, its claims and its tables. `remark`: what is said of shortened runs."""
     claims = [claim for finding in findings.values() for claim in finding.claims]
     sections = [Section("The claims", tables=[claims_table("All claims of the papers", claims)])] if len(findings) > 1 else []
@@ -199,7 +197,7 @@ def reproduce_report(findings: Mapping[str, Finding], remark: str) -> Report:
     rest = f"; not shown: {'; '.join(f'{claim.figure}, {claim.claim}' for claim in missed)}" if 0 < len(missed) < 4 else ""
     answer = f"{sum(claim.shown for claim in claims)} of {counted(len(claims), 'claim')} shown{remark}{rest}."
     title = next(iter(findings.values())).title if len(findings) == 1 else f"{len(findings)} figures, run again"
-    return Report(title, answer, questions, sections)
+    return Page(title, answer, questions, sections)
 
 
 def claims_table(caption: str, claims: Sequence[Claim]) -> Table:

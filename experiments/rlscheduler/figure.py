@@ -29,9 +29,9 @@ from experiments.rlscheduler.runs import (
     read_study,
     ten_windows,
 )
+from packenv.content.text import number
 from packenv.policies.backfilling.orders import ORDERS as RULES
 from packenv.report.plot_style import COLOURS, GREY, light_grid
-from packenv.runs.text import number
 
 Floats = NDArray[np.float64]
 NAME = "rlscheduler"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from packenv.content.text import about, estimate, number
 from packenv.jobs import Jobs
 from packenv.results.fairness import unfairness
 from packenv.results.job_times import NONE, JobTimes, cut, efficiency, job_numbers, mean_durations, progress
@@ -19,7 +20,6 @@ from packenv.results.result import Result
 from packenv.results.schedule import Schedule
 from packenv.results.stability import combine
 from packenv.runs.statistics import mean_and_half
-from packenv.runs.text import about, estimate, number
 from packenv.theory.completion.bound import completion_bound
 from packenv.workloads.network import ANY, NODE, RACK
 from packenv.workloads.workload import Workload
@@ -354,14 +354,3 @@ def summary_of(runs: Sequence[Result], values: Sequence[Mapping[str, Value]], sl
     record["stopped"] = next((run.stopped for run in runs if run.stopped), None)
     record["seconds"] = float(sum(run.seconds for run in runs))
     return record | {"interval": interval}
-
-
-def flat(record: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """The plain values inside of a record by their path."""
-    for key, value in record.items():
-        if isinstance(value, Mapping):
-            yield from flat(value, f"{above}{key}.")
-        elif not isinstance(value, (list, tuple)):
-            yield f"{above}{key}", value
-        elif not any(isinstance(item, (Mapping, list, tuple)) for item in value):
-            yield from flat({str(n): item for n, item in enumerate(value)}, f"{above}{key}.")

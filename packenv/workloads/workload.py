@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import copy
 import inspect
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from packenv.content.forms import form
+from packenv.content.page import Charts
+from packenv.content.showable import Showable
 from packenv.errors import InputError, nearest
 from packenv.files import write_json
 from packenv.jobs import Jobs
@@ -27,7 +30,6 @@ from packenv.workloads.plain_values import to_plain, workload_arguments
 from packenv.workloads.servers import Servers, as_servers
 
 if TYPE_CHECKING:  # the compiler, which takes half a second to load, is needed only where rows are drawn
-    from packenv.report.pictures import Picture
     from packenv.workloads.source import Source
 
 Floats = NDArray[np.float64]
@@ -40,7 +42,7 @@ PLOTTED_TASKS = 10_000
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Workload:
+class Workload(Showable):
     """Servers, and the tasks that arrive: random ones, drawn from laws, or those of a finite Jobs table.
 
     sizes     law of the demand in units of capacity; a tuple of laws for several independent resources, or a Joint law
@@ -173,21 +175,14 @@ class Workload:
             facts.append(("left out", ", ".join(f"{count:,} {reason}" for reason, count in self.left_out.items() if count)))
         return facts
 
-    def __repr__(self) -> str:
-        from packenv.report.frames import facts_text
+    @property
+    def title(self) -> str:
+        return f"Workload {self.name}"
 
-        return facts_text(f"Workload {self.name}", self.facts())
-
-    def _repr_html_(self) -> str:
-        from packenv.report.frames import facts_html
-
-        return facts_html(f"Workload {self.name}", self.facts())
-
-    def plot(self, seed: int = 0, tasks: int = PLOTTED_TASKS) -> Picture:
-        """A picture of its table, or of the first `tasks` tasks of a seed: sizes, services, and arrivals over time."""
-        from packenv.report.workload_charts import workload_chart
-
-        return workload_chart(self, seed, tasks)
+    def charts(self, seed: int = 0, tasks: int = PLOTTED_TASKS) -> Charts:
+        """Of its table, or of the first `tasks` tasks of a seed: sizes, services, and arrivals over time."""
+        charts: Charts = form("charts_of_workload")(self, seed, tasks)
+        return charts
 
     def to_frame(self, library: str = "arrow", seed: int = 0, tasks: int = PLOTTED_TASKS) -> Any:
         """Its Jobs table, or the first `tasks` tasks of a seed, as an Arrow table or a frame of "pandas" or "polars".
@@ -195,11 +190,10 @@ class Workload:
         Columns as in traces in slots: arrival, size (or one for each resource), service, and those that the table has besides.
         Raises InputError for a library that is not installed.
         """
-        from packenv.report.frames import frame_of
         from packenv.workloads.traces.convert import table_of
 
         jobs = self.at(seed).jobs
-        return frame_of(table_of(jobs if jobs is not None else self.jobs_table(seed, tasks), self.resources), library)
+        return form("frame")(table_of(jobs if jobs is not None else self.jobs_table(seed, tasks), self.resources), library)
 
     @staticmethod
     def _fields() -> list[str]:
@@ -212,6 +206,11 @@ class Workload:
         demand = self.sizes if self.jobs is None else self.jobs
         assert demand is not None
         return demand
+
+    @property
+    def resource_names(self) -> tuple[str, ...]:
+        """The names of a trace's resources, or numbers."""
+        return tuple(self.resources or (f"resource {r}" for r in range(self.D)))
 
     @property
     def D(self) -> int:
@@ -411,7 +410,7 @@ class Workload:
         except InputError as problem:
             raise InputError(f"{where}: {problem}") from None
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the workload as JSON, which `load_workload` reads; the file appears whole or not at all."""
         write_json(path, self.to_dict())
 

@@ -13,7 +13,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from packenv.cli.options.workload import WorkloadOptions
-from packenv.cli.outputs import ResultFile
+from packenv.cli.outputs import FILE as FILE
+from packenv.cli.outputs import JSON as JSON
 from packenv.errors import InputError
 from packenv.executors.choose import PROCESSES
 from packenv.inputs.numbers import read_number
@@ -77,8 +78,6 @@ PATH = Named(lambda incomplete: ())
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 option = functools.partial(click.option, show_default=True)
-FILE = click.Path(dir_okay=False)
-JSON = ResultFile()
 COUNT = click.IntRange(min=1)
 
 OF_WORKLOAD = {
@@ -144,10 +143,6 @@ on = option(
 log = click.option(
     "--log", type=FILE, help="Keep each finished run in this file; a second call makes only the runs that it lacks."
 )
-report_option = click.option(
-    "--report", metavar="FILE.html", type=FILE, help="Write the question, the answer, its charts and tables as one HTML page."
-)
-GANTT_HELP = "Draw who ran on which server and when, and how many waited: a Gantt chart of first runs (PNG, PDF, SVG)."
 fail_fast = click.option("--fail-fast", is_flag=True, help="End at the first run that fails, and show where it did.")
 
 
