@@ -12,6 +12,7 @@ from packenv.lazy_names import lazy_names
 if TYPE_CHECKING:
     from packenv.policies.backfilling.backfilling import Conservative as Conservative
     from packenv.policies.backfilling.backfilling import Easy as Easy
+    from packenv.policies.backfilling.orders import ORDERS as ORDERS
     from packenv.policies.backfilling.reserve import Reserve as Reserve
     from packenv.policies.delay.delay import Delay as Delay
     from packenv.policies.delay.delay import DelayDynamic as DelayDynamic
@@ -55,6 +56,7 @@ __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
         ".backfilling.backfilling": ["Conservative", "Easy"],
+        ".backfilling.orders": ["ORDERS"],
         ".backfilling.reserve": ["Reserve"],
         ".delay.delay": ["Delay", "DelayDynamic", "Fair"],
         ".eagle.hawk": ["Eagle", "Hawk", "LeastWaitingTime", "Sparrow", "Yaq"],
