@@ -30,7 +30,7 @@ from experiments.rlscheduler.runs import (
     ten_windows,
 )
 from packenv.content.text import number
-from packenv.policies.backfilling.orders import ORDERS as RULES
+from packenv.policies.orders import ORDERS as RULES
 from packenv.report.plot_style import COLOURS, GREY, light_grid
 
 Floats = NDArray[np.float64]

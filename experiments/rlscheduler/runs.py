@@ -15,7 +15,7 @@ import packenv
 from experiments.rlscheduler.engine import BOUND, ORDERS, Log, Outcome, log_of, outcome_of, run
 from packenv.errors import InputError
 from packenv.jobs import Jobs
-from packenv.policies.backfilling.orders import ORDERS as RULES
+from packenv.policies.orders import ORDERS as RULES
 from packenv.results.result import Result
 from packenv.runs.run import Run
 from packenv.runs.runner import RunOptions, extract_all

@@ -12,7 +12,6 @@ from packenv.lazy_names import lazy_names
 if TYPE_CHECKING:
     from packenv.policies.backfilling.backfilling import Conservative as Conservative
     from packenv.policies.backfilling.backfilling import Easy as Easy
-    from packenv.policies.backfilling.orders import ORDERS as ORDERS
     from packenv.policies.backfilling.reserve import Reserve as Reserve
     from packenv.policies.delay.delay import Delay as Delay
     from packenv.policies.delay.delay import DelayDynamic as DelayDynamic
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from packenv.policies.optimal.optimal import Optimal as Optimal
     from packenv.policies.optimal.saved import load_optimal as load_optimal
     from packenv.policies.optimal.saved import save_optimal as save_optimal
+    from packenv.policies.orders import ORDERS as ORDERS
     from packenv.policies.price.job_order import JobFifo as JobFifo
     from packenv.policies.price.job_order import Priority as Priority
     from packenv.policies.price.job_order import SmallestDemand as SmallestDemand

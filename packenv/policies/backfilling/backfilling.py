@@ -37,7 +37,7 @@ from packenv.cluster.state import NEVER, TASK
 from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.frame import Frame
 from packenv.errors import InputError
-from packenv.policies.backfilling.orders import (
+from packenv.policies.orders import (
     FCFS,
     Line,
     first_in_line,
@@ -201,7 +201,7 @@ class Easy(NamedTuple):
     expected to have room first, the lower index of equals. All behind it, oldest first, start on the first server with room:
     on another server, or on that one if they are expected to leave before the reservation or fit beside it.
 
-    order  what stands in place of "oldest": a rule of packenv.policies.backfilling.orders, asked anew in every slot
+    order  what stands in place of "oldest": a rule of packenv.policies.orders, asked anew in every slot
 
     Reservations are made anew in every slot with a completion or an arrival. Durations are those of column `estimate`, or the
     true ones without it; a task that outlives its estimate is expected to leave in the next slot. `estimates`: raises InputError

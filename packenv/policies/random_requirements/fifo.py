@@ -29,7 +29,7 @@ from packenv.cluster import (
 from packenv.cluster.servers import scalar_capacity
 from packenv.compiled.decorators import compiled
 from packenv.errors import InputError
-from packenv.policies.backfilling.orders import (
+from packenv.policies.orders import (
     FCFS,
     WITHOUT_DURATIONS,
     Line,
@@ -50,7 +50,7 @@ from packenv.units import UNIT
 class FifoFirstFit(NamedTuple):
     """FIFO-FF: the oldest waiting task goes to the first server with room; if there is none, all tasks wait.
 
-    order     what stands in place of "oldest": a rule of packenv.policies.backfilling.orders. The task that it puts first is
+    order     what stands in place of "oldest": a rule of packenv.policies.orders. The task that it puts first is
               kept until it fits, whoever comes meanwhile, and only then the rule is asked again
     blocking  False: a task that fits nowhere is passed over. The rule is asked anew in every slot
     """

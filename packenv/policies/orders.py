@@ -190,9 +190,10 @@ def queued_jobs(setting: Setting) -> QueuedJobs:
     amounts = bool((workload.servers.capacity[:, 0] > 1).any())  # of processors, not shares of a machine
     size = jobs.amounts[:, 0] * processors
     whole = np.rint(size)  # units are rounded down, so that many a number of processors is a little too small
+    durations = jobs.service if jobs.estimate is None else jobs.estimate
     return QueuedJobs(
-        submitted=workload.began + jobs.arrival * slot,
-        estimate=(jobs.service if jobs.estimate is None else jobs.estimate) * slot,
+        submitted=np.asarray(workload.began + jobs.arrival * slot, np.float64),
+        estimate=np.asarray(durations * slot, np.float64),
         size=np.where(np.abs(size - whole) <= processors / UNIT, whole, size),
         counted=amounts or workload.processors is not None,
         slot_seconds=slot,
