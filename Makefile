@@ -48,7 +48,7 @@ docs: $(VENV)/.all ## the site, into docs/_build/html; a warning is an error
 lint: $(VENV)/.all ## ruff, mypy, and the order of imports
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/mypy
-	$(VENV)/bin/mypy agents
+	$(VENV)/bin/mypy -p agents
 	$(VENV)/bin/mypy baselines
 	$(VENV)/bin/mypy experiments
 	$(VENV)/bin/lint-imports --no-cache
