@@ -10,12 +10,11 @@ import click
 
 from packenv.cli.evaluate import notices
 from packenv.cli.options import shared
-from packenv.cli.options.shared import COUNT, JSON, POLICY, WORKLOAD, option
+from packenv.cli.options.shared import COUNT, POLICY, WORKLOAD, option
 from packenv.cli.options.workload import WorkloadOptions, begin_lines, print_workload, workload_from
-from packenv.cli.outputs import check_outputs
-from packenv.cli.tables import format_option, show, text_console
+from packenv.cli.outputs import Outputs, output_options
+from packenv.cli.tables import text_console
 from packenv.errors import InputError
-from packenv.files import write_json
 from packenv.planning.pair import MARGIN, MEASURES, SEEDS, TIME, is_servers, pairing
 from packenv.planning.pair import POLICY as USUAL
 from packenv.runs.comparison import DEFAULT_SLOTS
@@ -39,16 +38,14 @@ from packenv.runs.runner import RunOptions
 @option("--seeds", type=COUNT, default=SEEDS, help="Runs of each at first: they double until it is decided.")
 @option("--time", type=float, default=TIME, help="While so many seconds last.")
 @shared.run_options
-@format_option
-@click.option("--json", "json_path", type=JSON, help="Write the verdict and what it rests on as JSON; - is standard output.")
+@output_options("Write the verdict and what it rests on")
 def compare_command(
     first: str,
     second: str,
     policy: str,
     of_workload: WorkloadOptions,
     run_options: RunOptions,
-    form: str,
-    json_path: str | None,
+    outputs: Outputs,
     **question: Any,
 ) -> None:
     """Say whether A is worse than B by more than a margin: two policies or agents, or two sets of servers, on the same tasks.
@@ -61,7 +58,7 @@ def compare_command(
     packenv compare bf-js fifo-ff trace.parquet --servers 160 --measure "p95 wait"
     packenv compare 150 160 trace.parquet -p bf-js --margin 0.1
     """
-    check_outputs(json_path)
+    outputs.check()
     servers = is_servers(first) and is_servers(second)
     if servers and of_workload.servers is not None:
         raise InputError("--servers does not go with two sets of servers to compare")
@@ -74,11 +71,7 @@ def compare_command(
         console.print(line, highlight=False)
     with run_options.runner() as runner:
         pair = prepared.run(lambda runs, extract: runner.all(runs, extract, f"{first} and {second}"))
-    tables = pair.table()
-    show(form, tables.tables, [pair.to_dict()])
-    for line in tables.notes:
-        console.print(line, highlight=False)
-    if json_path is not None:
-        write_json(json_path, pair.to_dict())
+    outputs.show(pair)
+    outputs.write(pair)
     if pair.status:
         sys.exit(pair.status)

@@ -12,7 +12,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from rich.console import Console
 
 from packenv.cli.options.shared import JSON
-from packenv.cli.outputs import check_outputs
+from packenv.cli.outputs import check_files
 from packenv.compiled.health import cache_health, compiler_seconds
 from packenv.errors import InputError, install_command
 from packenv.executors.local import usable_cores
@@ -32,7 +32,7 @@ def doctor(json_path: str | None) -> None:
 
     The exit status is 1 if something must be repaired.
     """
-    check_outputs(json_path)
+    check_files(json_path)
     findings = examination()
     console = Console(soft_wrap=True, highlight=False)
     for heading, line in lines_of(findings):

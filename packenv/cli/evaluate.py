@@ -9,14 +9,11 @@ import click
 
 from packenv.cli.options.shared import (
     COUNT,
-    FILE,
-    GANTT_HELP,
-    JSON,
     OF_WORKLOAD,
     POLICY,
     WORKLOAD,
+    Seconds,
     option,
-    report_option,
     run_options,
     workload_options,
 )
@@ -27,13 +24,11 @@ from packenv.cli.options.workload import (
     print_workload,
     workload_from,
 )
-from packenv.cli.outputs import check_outputs, write_all, write_report
-from packenv.cli.tables import format_option, show, text_console
+from packenv.cli.outputs import FileOf, Outputs, output_options
+from packenv.cli.tables import text_console
 from packenv.errors import InputError
-from packenv.files import write_json
 from packenv.policy import find_policy, needs_of
-from packenv.report.comparison_tables import legend, spare_columns, tables_of
-from packenv.report.schedule_table import write_schedule
+from packenv.results.schedule_table import SCHEDULE_FILES, write_schedule
 from packenv.runs.comparison import DEFAULT_SLOTS, Evaluation, evaluation
 from packenv.runs.contest import contest_on
 from packenv.runs.measured import measured
@@ -56,6 +51,10 @@ from packenv.workloads.workload import INTENSITIES, Workload
 @click.option(
     "--by-size", "sized", is_flag=True, help="Also show delays by the size of tasks: of each of a few, or by quartiles."
 )
+@click.option(
+    "--slowdown-bound", type=Seconds(), metavar="10s",
+    help="Show bounded slowdowns and responses: a run of less counts as if it took so long  [shown of logs of parallel jobs].",
+)  # fmt: skip
 @click.option("--slots", type=int, help=f"Slots to simulate  [default: a trace's own; {DEFAULT_SLOTS:,} otherwise].")
 @click.option("--backlog", type=COUNT, help="Keep so many tasks waiting: utilisation is then what a policy can carry.")
 @click.option("--drain", is_flag=True, help="Go on until all work is done.")
@@ -67,22 +66,14 @@ from packenv.workloads.workload import INTENSITIES, Workload
 )  # fmt: skip
 @option("--max-waiting", type=COUNT, default=WAITING_LIMIT, help="Stop a run when more tasks wait.")
 @run_options
-@click.option("--schedule", type=FILE, help="Write when and where each task ran (Parquet).")
-@format_option
-@click.option("--json", "json_path", type=JSON, help="Write all records as JSON; - is standard output.")
-@click.option("--plot", type=FILE, help="Draw queues over time and delays (PNG, PDF, SVG).")
-@click.option("--gantt", type=FILE, help=GANTT_HELP)
-@report_option
+@click.option("--schedule", type=FileOf(*SCHEDULE_FILES), help="Write when and where each task ran (.parquet, .csv).")
+@output_options("Write all records", plot="Draw queues over time and delays", gantt=True, report=True)
 @click.option("--tensorboard", metavar="DIR", help=TENSORBOARD_HELP)
 def evaluate(
     of_workload: WorkloadOptions,
     run_options: RunOptions,
     schedule: str | None,
-    form: str,
-    json_path: str | None,
-    plot: str | None,
-    gantt: str | None,
-    report: str | None,
+    outputs: Outputs,
     tensorboard: str | None,
     **options: Any,
 ) -> None:
@@ -94,9 +85,9 @@ def evaluate(
     packenv evaluate trace.parquet --servers 160 --speedup 1.3 --plot queues.png
     packenv evaluate tasks.csv --servers 3 -p bf-js --gantt gantt.png
     """
-    check_outputs(schedule, json_path, plot=plot, gantt=gantt, report=report)
+    outputs.check(schedule)
     check_tensorboard(tensorboard)
-    prepared, dropped = evaluation_from(options, of_workload, schedule is not None or gantt is not None, report is not None)
+    prepared, dropped = evaluation_from(options, of_workload, bool(schedule or outputs.gantt), outputs.report is not None)
     workload, backlog = prepared.workload, prepared.backlog
     console = text_console()
 
@@ -117,10 +108,7 @@ def evaluate(
     if failure is not None and not by_policy:
         raise failure
     comparison = prepared.compare(by_policy)
-    show(form, tables_of(comparison), comparison.summaries, spare_columns())
-    say(legend(comparison))
-    say(comparison.remarks, "yellow")
-    say(comparison.stopped, "red")
+    outputs.show(comparison)
 
     def to_tensorboard(folder: str) -> None:
         where = contest_on(workload, 0, speedup=of_workload.speedup).name
@@ -128,18 +116,11 @@ def evaluate(
         for group in by_policy:
             write_tensorboard(folder, where, group[0].policy, [*map(measured, group)])
 
-    def tell(path: str) -> None:
-        from packenv.report.comparison_page import comparison_page  # brings matplotlib with it
-
-        write_report(comparison_page(comparison, noticed), path)
-
-    write_all(
-        (json_path, lambda path: write_json(path, [*comparison.records, *comparison.summaries])),
+    outputs.write(
+        comparison,
         (schedule, lambda path: write_schedule(path, workload, comparison.all_runs)),
         (tensorboard, to_tensorboard),
-        (plot, lambda path: comparison.plot().save(path)),
-        (gantt, lambda path: comparison.plot("schedule").save(path)),
-        (report, tell),
+        notices=noticed,
     )
     if failure is not None:
         raise failure
@@ -162,7 +143,8 @@ def evaluation_from(
     prepared = evaluation(
         workload, policies, range(seed, seed + options["seeds"]), options["slots"], drain=options["drain"],
         warmup=options["warmup"], waiting_limit=options["max_waiting"], backlog=backlog, estimate_error=options["estimate_error"],
-        cutoff=options["cutoff"], by_size=options["sized"], schedule=scheduled, jobs_schedule=reported,
+        cutoff=options["cutoff"], by_size=options["sized"], slowdown_bound=options["slowdown_bound"], schedule=scheduled,
+        jobs_schedule=reported,
     )  # fmt: skip
     return prepared, dropped
 

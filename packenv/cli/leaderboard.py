@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 import click
 
 from packenv.cli.options import shared
-from packenv.cli.options.shared import COUNT, FILE, JSON, POLICY, WORKLOAD, option
+from packenv.cli.options.shared import COUNT, POLICY, WORKLOAD, option
 from packenv.cli.options.workload import note_left_out
-from packenv.cli.outputs import check_outputs, standard_output, write_all, write_report
-from packenv.cli.tables import CSV, MARKDOWN, format_option, print_table, text_console, write_csv
+from packenv.cli.outputs import FileOf, Outputs, output_options
 from packenv.errors import InputError
-from packenv.files import atomic_path, write_json
-from packenv.report.leaderboard_tables import groups_of, legend, length_of, markdown, standings_table
-from packenv.runs.leaderboard import DEFAULT_WORKLOADS, SEEDS, SLOTS, competition
+from packenv.files import atomic_path
+from packenv.runs.leaderboard import DEFAULT_WORKLOADS, SEEDS, SLOTS, Matrix, competition
 from packenv.runs.log import RunLog
 from packenv.runs.runner import RunOptions, RunsFailed
 from packenv.runs.tensorboard import TENSORBOARD_HELP, check_tensorboard, write_tensorboard
@@ -53,12 +50,9 @@ BEGIN, END = "<!-- leaderboard -->", "<!-- /leaderboard -->"
 )  # fmt: skip
 @shared.run_options
 @shared.log
-@format_option
-@click.option("--json", "json_path", type=JSON, help="Write all standings as JSON; - is standard output.")
-@click.option("--plot", type=FILE, help="Draw the ratios with their 95 % intervals, or with --matrix as colours (PNG, PDF, SVG).")
-@shared.report_option
+@output_options("Write all standings", plot="Draw the ratios with their 95 % intervals, or with --matrix as colours", report=True)
 @click.option(
-    "--markdown", "page", type=click.Path(dir_okay=False),
+    "--markdown", "page", type=FileOf(".md", ".markdown"),
     help="Write the table between <!-- leaderboard --> and <!-- /leaderboard --> in this file, which may be new.",
 )  # fmt: skip
 @click.option("--tensorboard", metavar="DIR", help=TENSORBOARD_HELP)
@@ -73,10 +67,7 @@ def leaderboard(
     matrix: bool,
     run_options: RunOptions,
     log: str | None,
-    form: str,
-    json_path: str | None,
-    plot: str | None,
-    report: str | None,
+    outputs: Outputs,
     page: str | None,
     tensorboard: str | None,
 ) -> None:
@@ -92,7 +83,7 @@ def leaderboard(
     packenv leaderboard -w analytics -p tetris:f=0,m=2 -p srpt -p drf
     packenv leaderboard --matrix -w paper/fig3b -w paper/fig4b@0.9 -p agent:fig4b
     """
-    check_outputs(log, json_path, page, plot=plot, report=report)
+    outputs.check(log, page)
     check_page(page)
     check_tensorboard(tensorboard)
     prepared = competition(texts or DEFAULT_WORKLOADS, policies, reference, seeds, slots, warmup, everywhere=matrix)
@@ -100,45 +91,17 @@ def leaderboard(
         note_left_out(entry.contest.workload)
     run_log = RunLog(log)
     board = prepared.play(run_options, run_log)
-    for notice in board.refusals:
-        print(f"packenv: {notice}", file=sys.stderr)
     if judging and not matrix:
         board = board.judged(run_options, run_log)
-    groups = groups_of(board.standings)
-    tables = board.matrix() if matrix else None
-    in_markdown = markdown(groups, reference) if tables is None else tables.markdown()
-    if form == CSV:
-        write_csv(board.records)
-    elif form == MARKDOWN:
-        print(in_markdown, file=standard_output())
-    elif tables is not None:
-        for table in tables.tables:
-            print_table(table)
-        text_console().print(*tables.notes, sep="\n", highlight=False, markup=False)
-    else:
-        console = text_console()
-        for group in groups:
-            console.print(f"\n[bold]{group.name}[/bold], {length_of(group)}", highlight=False)
-            print_table(standings_table(group))
-        console.print(legend(groups, reference), highlight=False, markup=False)
+    shown = Matrix(board) if matrix else board
+    outputs.show(shown)
 
     def write_events(folder: str) -> None:
         for standing in board.standings:
             if standing.runs:
                 write_tensorboard(folder, standing.contest.name, standing.policy, standing.runs)
 
-    def write_html(path: str) -> None:
-        from packenv.report.leaderboard_page import leaderboard_page  # brings matplotlib with it
-
-        write_report(leaderboard_page(board), path)
-
-    write_all(
-        (json_path, lambda path: write_json(path, board.records)),
-        (page, lambda path: write_page(path, in_markdown)),
-        (tensorboard, write_events),
-        (plot, lambda path: board.plot("matrix" if matrix else "ratios").save(path)),
-        (report, write_html),
-    )
+    outputs.write(shown, (page, lambda path: write_page(path, shown.markdown())), (tensorboard, write_events))
     if any(standing.failed for standing in board.standings):
         raise RunsFailed("the standings lack entries, as runs failed (above)")
 

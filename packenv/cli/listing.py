@@ -11,11 +11,11 @@ import click
 from rich.console import Console
 
 from packenv.cli.tables import print_table
+from packenv.content.tables import Column, Table, numbers
 from packenv.learning.agents.saved import load_agent, pretrained_agents
 from packenv.policies.optimal.saved import find_optimal
 from packenv.policies.replay import find_replay
 from packenv.policy import find_policy, registered
-from packenv.report.tables import Column, Table, numbers
 from packenv.workloads.find import workload
 from packenv.workloads.named.registry import names
 

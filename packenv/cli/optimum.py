@@ -10,21 +10,23 @@ from rich.console import Console
 
 from packenv.api import simulate
 from packenv.cli.options import shared
-from packenv.cli.options.shared import COUNT, FILE, GANTT_HELP, JSON, POLICY, WORKLOAD, option
+from packenv.cli.options.shared import COUNT, POLICY, WORKLOAD, option
 from packenv.cli.options.workload import WorkloadOptions, workload_told
-from packenv.cli.outputs import check_outputs, write_all
-from packenv.cli.tables import print_table, text_console
+from packenv.cli.outputs import FileOf, Outputs, output_options
+from packenv.cli.tables import text_console
+from packenv.content.page import Charts
+from packenv.content.showable import Answer
+from packenv.content.tables import Column, Table, numbers
+from packenv.content.text import counted
 from packenv.errors import InputError
-from packenv.files import write_json
 from packenv.policies.replay import Replay
 from packenv.policy import find_policy, initial_state_of, registered
-from packenv.report.schedule_table import write_schedule
-from packenv.report.tables import Column, Table, numbers
 from packenv.results.job_times import job_times
 from packenv.results.result import Result
+from packenv.results.schedule_table import SCHEDULE_FILES, write_schedule
 from packenv.runs.run import runs_of
+from packenv.runs.run_charts import schedule_charts, use_charts
 from packenv.runs.runner import RunOptions, run_all
-from packenv.runs.text import counted
 from packenv.simulation import setting_of
 from packenv.theory.completion.bound import CompletionBound, completion_bound
 from packenv.theory.completion.cp_sat import LeastCompletion, least_completion
@@ -63,10 +65,8 @@ MOST_SOLVED = 200  # tasks: the solver proves little about the sum of completion
 @option("--gap", type=float, default=0.0, help="Stop when the schedule is within this share of the bound: 0.05 is 5 %.")
 @click.option("--fixed-allocation", is_flag=True, help="Give each task the server with the least work beforehand.")
 @click.option("--workers", type=COUNT, help="Cores that the search uses  [default: all].")
-@click.option("--schedule", type=FILE, help="Write the schedule (Parquet); -p replay:FILE plays it.")
-@click.option("--json", "json_path", type=JSON, help="Write the numbers as JSON; - is standard output.")
-@click.option("--plot", type=FILE, help="Draw the resources in use over time (PNG, PDF, SVG).")
-@click.option("--gantt", type=FILE, help=GANTT_HELP)
+@click.option("--schedule", type=FileOf(*SCHEDULE_FILES), help="Write the schedule (.parquet, .csv); -p replay:FILE plays it.")
+@output_options("Write the numbers", plot="Draw the resources in use over time", gantt=True)
 def optimum(
     policies: tuple[str, ...],
     objective: str,
@@ -77,9 +77,7 @@ def optimum(
     fixed_allocation: bool,
     workers: int | None,
     schedule: str | None,
-    json_path: str | None,
-    plot: str | None,
-    gantt: str | None,
+    outputs: Outputs,
     of_workload: WorkloadOptions,
 ) -> None:
     """Find the shortest schedule of a table of jobs, and compare policies with it.
@@ -96,9 +94,9 @@ def optimum(
     if the table has at most 200 tasks.
     """
     cp_model()
-    check_outputs(schedule, json_path, plot=plot, gantt=gantt)
+    outputs.check(schedule)
     by_completion = objective == "completion"
-    if by_completion and (plot or gantt or schedule or fixed_allocation or gap > 0):
+    if by_completion and (outputs.plot or outputs.gantt or schedule or fixed_allocation or gap > 0):
         raise InputError("--objective completion takes none of --plot, --gantt, --schedule, --fixed-allocation and --gap")
     usual = (*HEURISTICS, *COMPLETING) if by_completion else HEURISTICS
     chosen = tuple(dict.fromkeys(policies)) or tuple(name for name in usual if name in registered())
@@ -115,7 +113,7 @@ def optimum(
             console.print(f"left out: {reason}", style="dim", highlight=False, markup=False)
     results = run_all(runs_of(workload, able, [seed], options={"drain": True, "schedule": True}), RunOptions(processes=1))
     if by_completion:
-        show_completion(workload, results, limit, workers, seed, console, json_path)
+        show_completion(workload, results, limit, workers, seed, console, outputs)
         return
     first = shortest(workload, results)
     with progress.status(f"{workload.name}: searching") as status:
@@ -134,29 +132,21 @@ def optimum(
     assert makespan_of(workload, replayed) == best.makespan
     size = f"{len(best.schedule.start)} tasks on {counted(len(workload.servers), 'server')}"
     console.print(f"[bold]{workload.name}[/bold]: {size}; no schedule is shorter than {best.bound} slots", highlight=False)
-    print_table(optimum_table(workload, best, results))
     drawn = [replace(replayed, policy="optimum" if best.proven else "best found"), *([first] if first else [])]
 
-    def draw(path: str) -> None:
-        from packenv.report.run_charts import use_chart  # brings matplotlib with it
+    def draw(kind: str = "use") -> Charts:
+        if kind == "schedule":
+            return schedule_charts([[run] for run in drawn], workload)
+        return use_charts(workload, drawn, best.bound, f"{workload.name}: {size}")
 
-        use_chart(workload, drawn, best.bound, f"{workload.name}: {size}").save(path)
-
-    def draw_schedules(path: str) -> None:
-        from packenv.report.schedule_chart import schedule_chart
-
-        schedule_chart(drawn, workload).save(path)
-
-    write_all(
-        (json_path, lambda path: write_json(path, optimum_record(workload, best, results, seed, fixed_allocation))),
-        (schedule, lambda path: write_schedule(path, workload, [replayed])),
-        (plot, draw),
-        (gantt, draw_schedules),
-    )
+    record = optimum_record(workload, best, results, seed, fixed_allocation)
+    answer = Answer([optimum_table(workload, best, results)], [], record, draw=draw)
+    outputs.show(answer)
+    outputs.write(answer, (schedule, lambda path: write_schedule(path, workload, [replayed])))
 
 
 def show_completion(
-    workload: Workload, results: list[Result], limit: float, workers: int | None, seed: int, console: Console, path: str | None
+    workload: Workload, results: list[Result], limit: float, workers: int | None, seed: int, console: Console, outputs: Outputs
 ) -> None:
     """The bound on the mean completion time, the solver's schedule for a small table, and the policies."""
     assert workload.jobs is not None
@@ -166,8 +156,10 @@ def show_completion(
     size = f"{counted(least.jobs, 'job')} on {counted(len(workload.servers), 'server')}"
     line = f"[bold]{workload.name}[/bold]: {size}; no mean completion time is below {bound:.2f} slots"
     console.print(line, highlight=False, soft_wrap=True)
-    print_table(completion_table(workload, bound, solved, least.jobs, results))
-    write_all((path, lambda path: write_json(path, completion_record(workload, least, solved, results, seed))))
+    record = completion_record(workload, least, solved, results, seed)
+    answer = Answer([completion_table(workload, bound, solved, least.jobs, results)], [], record)
+    outputs.show(answer)
+    outputs.write(answer)
 
 
 def playable(policies: list[Any], workload: Workload, seed: int) -> tuple[list[Any], list[str]]:

@@ -10,15 +10,15 @@ from rich.console import Console
 
 from packenv.cli.options.shared import COUNT, JSON, OF_WORKLOAD, option, workload_option
 from packenv.cli.options.workload import parse_columns
-from packenv.cli.outputs import check_outputs
+from packenv.cli.outputs import check_files
 from packenv.cli.train import interval, own_option
+from packenv.content.text import counted
 from packenv.envs.registration import ENVIRONMENTS, FORMER, id_of, kind_of
 from packenv.errors import InputError
 from packenv.files import check_folder_writable, write_json
 from packenv.inputs.numbers import LARGEST_WHOLE
 from packenv.policy import find_policy
 from packenv.runs.progress import progress_bar
-from packenv.runs.text import counted
 from packenv.workloads.workload import INTENSITIES
 
 
@@ -60,7 +60,7 @@ def record_command(workload: str, environment: str, policy: str, episodes: int, 
         raise InputError("--out says where the dataset goes; a moving picture alone needs --gif, and has no --json")
     if gif is not None and Path(gif).suffix.lower() != ".gif":
         raise InputError(f"{gif}: a moving picture is .gif")
-    check_outputs(words["json_path"], gif)
+    check_files(words["json_path"], gif)
     if out is not None:
         needed()
         check_name(Path(out))

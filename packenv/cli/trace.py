@@ -12,12 +12,14 @@ from rich.console import Console
 
 from packenv.cli.options.shared import JSON, PATH, workload_option
 from packenv.cli.options.workload import dropped_rows, note_devices, parse_columns
-from packenv.cli.outputs import check_outputs, write_all
+from packenv.cli.outputs import FileOf, Outputs, check_files, output_options, write_all
 from packenv.cli.tables import print_table, text_console
+from packenv.content.page import Charts
+from packenv.content.showable import Answer
+from packenv.content.tables import Column, Table, numbers
+from packenv.content.text import NONE, number
 from packenv.errors import ArgumentError, InputError
 from packenv.files import write_json
-from packenv.report.tables import Column, Table, numbers
-from packenv.runs.text import NONE, number
 from packenv.workloads.resources import chosen_resources
 
 if TYPE_CHECKING:
@@ -90,7 +92,7 @@ def convert(
     """
     from packenv.workloads.traces import write_jobs
 
-    check_outputs(out, json_path)
+    check_files(out, json_path)
     with progress(f"reading {path}"):
         recorded, sizes = read(path, resources, columns, time_unit, partition)
         jobs, dropped, t0 = recorded.jobs(slot_seconds, speedup, sizes, finished_only, estimates)
@@ -108,25 +110,23 @@ def convert(
 @trace.command(short_help="Print statistics of a trace.")
 @click.argument("path", type=PATH)
 @workload_option("slot_seconds")
-@click.option(
-    "--plot", metavar="FILE", help="Draw the distinct requests of each resource, as figure 1 of arXiv 1901.05998 (PNG, PDF, SVG)."
-)
 @click.option("--servers", help="Also the load of these servers, in the trace's units: 5, 2x32:128, or a file.")
 @workload_option("resources")
 @workload_option("columns")
 @workload_option("time_unit")
 @workload_option("partition")
-@json_option
+@output_options(
+    "Also write the result", form=False, plot="Draw the distinct requests of each resource, as figure 1 of arXiv 1901.05998"
+)
 def describe(
     path: str,
     slot_seconds: str | None,
-    plot: str | None,
     servers: str | None,
     resources: str,
     columns: str | None,
     time_unit: str | None,
     partition: str | None,
-    json_path: str | None,
+    outputs: Outputs,
 ) -> None:
     """Print statistics of the trace at PATH: counts, distinct sizes, rates, quantiles, correlations, offered load.
 
@@ -137,19 +137,18 @@ def describe(
     """
     from packenv.workloads.fitting.profile import describe as statistics_of
 
-    check_outputs(json_path, plot=plot)
+    outputs.check()
     with progress(f"reading {path}"):
         recorded, _ = read(path, resources, columns, time_unit, partition)
         statistics = statistics_of(recorded, slot_seconds, servers)
 
-    def draw(picture: str) -> None:
-        from packenv.report.workload_charts import requests_chart  # brings matplotlib with it
+    def draw() -> Charts:
+        from packenv.report.workload_charts import requests_charts  # brings the statistics of traces with it
 
-        with progress(f"drawing {picture}"):
-            requests_chart(recorded, f"Distinct requests in {Path(path).name}").save(picture)
+        return requests_charts(recorded, f"Distinct requests in {Path(path).name}")
 
     print_description(Path(path).name, statistics)
-    write_all((plot, draw), (json_path, lambda file: write_json(file, statistics)))
+    outputs.write(Answer([], [], statistics, draw=draw))
 
 
 @trace.command(short_help="Fit a random workload to a trace.")
@@ -161,7 +160,12 @@ def describe(
 )
 @click.option("--name", metavar="NAME", help="Name of the fitted workload  [default: the file's name followed by -like].")
 @click.option("--about", default="", metavar="TEXT", help="Text about the data, kept in the JSON.")
-@click.option("--out", metavar="FILE", help="Write the fitted workload as JSON, which every command reads as a WORKLOAD.")
+@click.option(
+    "--out",
+    type=FileOf(".json"),
+    metavar="FILE",
+    help="Write the fitted workload as JSON, which every command reads as a WORKLOAD.",
+)
 @workload_option("resources")
 @workload_option("columns")
 @workload_option("time_unit")
@@ -189,7 +193,7 @@ def profile(
     """
     from packenv.workloads.fitting.profile import profile as fit_to
 
-    check_outputs(out, json_path)
+    check_files(out, json_path)
     with progress(f"reading {path}"):
         recorded, _ = read(path, resources, columns, time_unit, partition)
     with progress("fitting and comparing with two million tasks"):

@@ -12,7 +12,7 @@ from rich.console import Console
 from packenv.cli.options import shared
 from packenv.cli.options.shared import COUNT, FILE, POLICY, WORKLOAD, option
 from packenv.cli.options.workload import WorkloadOptions, workload_told
-from packenv.cli.outputs import check_outputs
+from packenv.cli.outputs import check_files
 from packenv.envs.registration import ENVIRONMENTS
 from packenv.errors import InputError
 from packenv.inputs.numbers import LARGEST_WHOLE, read_number, read_whole
@@ -110,7 +110,7 @@ def train_command(of_workload: WorkloadOptions, **options: Any) -> None:
     packenv train tasks.csv --env JobFill --servers 4 --slot-seconds 1
     tensorboard --logdir runs
     """
-    check_outputs(options["out"])
+    check_files(options["out"])
     prepared = training_from(of_workload, options)
     for notice in prepared.notices:
         Console(stderr=True, soft_wrap=True).print(notice, style="yellow", highlight=False)

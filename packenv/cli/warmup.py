@@ -12,7 +12,7 @@ from rich.console import Console
 
 from packenv.cli.options.shared import JSON
 from packenv.cli.options.workload import chosen_policies
-from packenv.cli.outputs import check_outputs
+from packenv.cli.outputs import check_files
 from packenv.compiled.cache import base
 from packenv.envs.registration import ENVIRONMENTS, find_definition, id_of, kind_of
 from packenv.files import write_json
@@ -44,7 +44,7 @@ def warmup(policies: tuple[str, ...], environments: tuple[str, ...], source: str
     packenv warmup bf-js agent:fig4b --env ServerFill
     packenv warmup tetris --workload analytics
     """
-    check_outputs(json_path)
+    check_files(json_path)
     if not policies and not environments:
         policies, environments = DEFAULT_POLICIES, tuple(ENVIRONMENTS)
     names = chosen_policies(policies) if policies else ()

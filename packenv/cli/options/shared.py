@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
@@ -12,9 +13,11 @@ import click
 from click.shell_completion import CompletionItem
 
 from packenv.cli.options.workload import WorkloadOptions
-from packenv.cli.outputs import ResultFile
+from packenv.cli.outputs import FILE as FILE
+from packenv.cli.outputs import JSON as JSON
 from packenv.errors import InputError
 from packenv.executors.choose import PROCESSES
+from packenv.inputs.numbers import read_number
 from packenv.policy import find_policy, registered
 from packenv.runs.runner import RunOptions
 from packenv.workloads.named.registry import names
@@ -32,6 +35,22 @@ class Named(click.ParamType):  # type: ignore[type-arg]  # generic in some versi
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         items = [CompletionItem(name) for name in self.names(incomplete) if name.startswith(incomplete)]
         return items or ([CompletionItem(incomplete, type="file")] if self.files else [])
+
+
+class Seconds(click.ParamType):  # type: ignore[type-arg]
+    """A length of time, `10s`, `2min` or a number of seconds, above 0."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        from packenv.planning.goals import UNITS
+
+        number, unit = re.fullmatch(r"\s*(.*?)\s*([a-z]*)\s*", str(value)).groups()  # type: ignore[union-attr]
+        try:
+            seconds = read_number(number) * UNITS[unit or "s"]
+        except (KeyError, ValueError):
+            self.fail(f"{value!r} is no length of time such as 10s, 2min or 1h")
+        return seconds if seconds > 0 else self.fail(f"must be above 0, not {value}")
 
 
 def known_policies(incomplete: str) -> list[str]:
@@ -59,8 +78,6 @@ PATH = Named(lambda incomplete: ())
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 option = functools.partial(click.option, show_default=True)
-FILE = click.Path(dir_okay=False)
-JSON = ResultFile()
 COUNT = click.IntRange(min=1)
 
 OF_WORKLOAD = {
@@ -126,10 +143,6 @@ on = option(
 log = click.option(
     "--log", type=FILE, help="Keep each finished run in this file; a second call makes only the runs that it lacks."
 )
-report_option = click.option(
-    "--report", metavar="FILE.html", type=FILE, help="Write the question, the answer, its charts and tables as one HTML page."
-)
-GANTT_HELP = "Draw who ran on which server and when, and how many waited: a Gantt chart of first runs (PNG, PDF, SVG)."
 fail_fast = click.option("--fail-fast", is_flag=True, help="End at the first run that fails, and show where it did.")
 
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from packenv.api import at_a_rate
+from packenv.content.text import counted
 from packenv.errors import ArgumentError, InputError
 from packenv.policy import find_policy
 from packenv.runs.comparison import DEFAULT_POLICIES
-from packenv.runs.text import counted
 from packenv.workloads.find import OF_STREAMS, ONE_AMOUNT, is_trace_source
 from packenv.workloads.in_service import BeginsBusy
 from packenv.workloads.laws import parse_law

@@ -11,27 +11,25 @@ from typing import Any, NamedTuple
 import click
 
 from packenv.cli.options import shared
-from packenv.cli.options.shared import COUNT, FILE, JSON, PATH, POLICY, WORKLOAD
+from packenv.cli.options.shared import COUNT, PATH, POLICY, WORKLOAD
 from packenv.cli.options.workload import (
     WorkloadOptions,
     chosen_policies,
     workload_from,
     workload_told,
 )
-from packenv.cli.outputs import check_outputs, write_all, write_report
-from packenv.cli.plan.answers import Answer, print_refused
+from packenv.cli.outputs import Outputs, output_options
+from packenv.cli.plan.answers import print_refused
 from packenv.cli.plan.failed_servers import plan_failure
 from packenv.cli.plan.mixes import kinds_as_servers, plan_mixes
-from packenv.cli.tables import format_option, show, text_console
+from packenv.cli.tables import text_console
+from packenv.content.showable import Showable
 from packenv.errors import InputError
-from packenv.files import write_json
 from packenv.planning.goals import EXAMPLES
 from packenv.planning.kinds import parse_kinds
 from packenv.planning.plan import DEFAULT_SLOTS, DRAWS, QUEUE_SEEDS, SEEDS
-from packenv.planning.plan_tables import LEFT_OUT
 from packenv.planning.server_plans import PlanRequest, plan_request
 from packenv.planning.what_if import parse_failing
-from packenv.report.page import Report
 from packenv.runs.runner import RunOptions
 from packenv.workloads.find import room_of
 from packenv.workloads.traces.table import exact
@@ -141,17 +139,15 @@ def grown(options: WorkloadOptions, growth: str | None) -> Workload:
 )
 @shared.run_options
 @shared.log
-@format_option
-@click.option("--json", "json_path", type=JSON, help="Write the answers, and all that was tried, as JSON; - is standard output.")
-@click.option("--plot", type=FILE, help="Draw each goal's measure against the number of servers, or the cost (PNG, PDF, SVG).")
-@shared.report_option
+@output_options(
+    "Write the answers, and all that was tried,",
+    plot="Draw each goal's measure against the number of servers, or the cost",
+    report=True,
+)
 def plan(
     of_workload: WorkloadOptions,
     run_options: RunOptions,
-    form: str,
-    json_path: str | None,
-    plot: str | None,
-    report: str | None,
+    outputs: Outputs,
     **parameters: Any,
 ) -> None:
     """Find the least number of servers with which each policy meets your goals, and a bound that no policy can beat.
@@ -167,24 +163,21 @@ def plan(
     packenv plan cluster.json -g "max wait <= 1h" --service exponential:3600
     packenv plan cluster.json -g "max wait <= 1h" --without node-3,node-7
     """
-    check_outputs(json_path, parameters["log"], plot=plot, report=report)
+    outputs.check(parameters["log"])
     room = room_of(of_workload.source)
-    question = question_of({**parameters, "plot": plot, "report": report}, room is not None)
+    question = question_of({**parameters, "plot": outputs.plot, "report": outputs.report}, room is not None)
     if question is WHEN:
-        room.plan_starts(of_workload, run_options, parameters, form, json_path)
+        room.plan_starts(of_workload, run_options, parameters, outputs)
         return
     if room is None:
         answer = of_servers(question, of_workload, run_options, parameters)
     else:
         answer = room.plan_cluster(of_workload, run_options, parameters)
-    show(form, answer.tables, answer.records, LEFT_OUT)
-    text_console().print(answer.text, highlight=False)
-    pictures = [] if answer.draw is None else [(plot, answer.draw)]
-    pages = [(report, lambda path: write_report(answer.report(), path))]
-    write_all((json_path, lambda path: write_json(path, answer.records)), *pictures, *pages)
+    outputs.show(answer)
+    outputs.write(answer)
 
 
-def of_servers(question: Question, options: WorkloadOptions, run_options: RunOptions, parameters: Mapping[str, Any]) -> Answer:
+def of_servers(question: Question, options: WorkloadOptions, run_options: RunOptions, parameters: Mapping[str, Any]) -> Showable:
     """A plan of servers for a workload or a trace. Raises InputError."""
     policies = chosen_policies(parameters["policies"])
     kinds = None if parameters["types"] is None else parse_kinds(parameters["types"])
@@ -203,17 +196,11 @@ def of_servers(question: Question, options: WorkloadOptions, run_options: RunOpt
     return plan_numbers(request, run_options, parameters["log"])
 
 
-def plan_numbers(request: PlanRequest, run_options: RunOptions, log: str | None) -> Answer:
+def plan_numbers(request: PlanRequest, run_options: RunOptions, log: str | None) -> Showable:
     """The least number of servers for each policy. Raises NoneMeets if no policy meets the goals with any number."""
     runs = request.log(log)
     with text_console().status(f"{request.workload.name}: the fewest servers of any policy"):
         bound = request.bound()
     answer = request.run(bound, run_options, runs)
     print_refused(answer.refusals, answer.plans)
-
-    def report() -> Report:
-        from packenv.planning.plan_page import plan_report  # brings the profile of traces with it
-
-        return plan_report(answer)
-
-    return Answer(answer.tables, "\n".join(answer.sentences), answer.records, lambda path: answer.plot().save(path), report)
+    return answer

@@ -5,11 +5,10 @@ from __future__ import annotations
 import click
 
 from packenv.cli.options import shared
-from packenv.cli.options.shared import FILE, JSON, WORKLOAD, option
+from packenv.cli.options.shared import WORKLOAD, option
 from packenv.cli.options.workload import WorkloadOptions, workload_told
-from packenv.cli.outputs import check_outputs, write_all
-from packenv.cli.tables import format_option, show, text_console
-from packenv.files import write_json
+from packenv.cli.outputs import FileOf, Outputs, output_options
+from packenv.cli.tables import text_console
 from packenv.theory.capacity.max_workload import GAP, SECONDS, max_workload
 from packenv.theory.certificate_files import load_certificate, save_certificate
 
@@ -22,16 +21,14 @@ from packenv.theory.certificate_files import load_certificate, save_certificate
 )  # fmt: skip
 @option("--gap", type=float, default=GAP, help="Stop when (upper - lower) / upper is at most this.")
 @option("--seconds", type=float, default=SECONDS, help="Stop after this time.")
-@format_option
-@click.option("--json", "json_path", type=JSON, help="Write the numbers as JSON; - is standard output.")
-@click.option("--certificate", type=FILE, help="Write the proofs of both bounds as JSON.")
+@output_options("Write the numbers")
+@click.option("--certificate", type=FileOf(".json"), help="Write the proofs of both bounds as JSON.")
 @click.option("--check", type=click.Path(exists=True, dir_okay=False), help="Check the proofs in this file instead of a search.")
 def capacity(
     of_workload: WorkloadOptions,
     gap: float,
     seconds: float,
-    form: str,
-    json_path: str | None,
+    outputs: Outputs,
     certificate: str | None,
     check: str | None,
 ) -> None:
@@ -43,7 +40,7 @@ def capacity(
     packenv capacity trace.parquet --servers 160 --certificate proof.json
     packenv capacity google2011-like --resources all --gap 0.01
     """
-    check_outputs(json_path, certificate)
+    outputs.check(certificate)
     workload = workload_told(of_workload)
     console = text_console()
     if check is not None:
@@ -53,11 +50,7 @@ def capacity(
     else:
         with console.status(f"{workload.name}: bracketing ρ*") as status:
             bracket = max_workload(workload, gap, seconds, lambda low, high: status.update(f"{low:.6g} <= ρ* <= {high:.6g}"))
-    record = bracket.to_dict()
-    show(form, bracket.table().tables, [record])
+    outputs.show(bracket)
     if not bracket.reached:
         console.print(f"no gap of {gap:g} in {bracket.seconds:.0f} s; this is the best bracket found", style="yellow")
-    write_all(
-        (json_path, lambda path: write_json(path, record)),
-        (certificate, lambda path: save_certificate(bracket, path)),
-    )
+    outputs.write(bracket, (certificate, lambda path: save_certificate(bracket, path)))

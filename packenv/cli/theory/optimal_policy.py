@@ -8,19 +8,18 @@ import click
 from rich.console import Console
 
 from packenv.cli.options import shared
-from packenv.cli.options.shared import COUNT, FILE, JSON, POLICY, WORKLOAD, option
+from packenv.cli.options.shared import COUNT, FILE, POLICY, WORKLOAD, option
 from packenv.cli.options.workload import WorkloadOptions, workload_told
-from packenv.cli.outputs import check_outputs, write_all
-from packenv.cli.tables import format_option, show, text_console
-from packenv.files import write_json
+from packenv.cli.outputs import Outputs, output_options
+from packenv.content.showable import Answer
+from packenv.content.tables import Column, Table, numbers
+from packenv.content.text import number
 from packenv.policies.optimal.optimal import Optimal
 from packenv.policies.optimal.saved import files_of, save_optimal
 from packenv.policy import find_policy, name_of
-from packenv.report.tables import Column, Table, numbers
 from packenv.runs.run import by_policy, runs_of
 from packenv.runs.runner import RunOptions, run_all
 from packenv.runs.statistics import interval, ratio_of_means
-from packenv.runs.text import number
 from packenv.theory.stationary_optimum.optimum import WITHIN, StationaryOptimum, stationary_optimum
 
 Queues = dict[str, list[float | None]]
@@ -37,8 +36,7 @@ Queues = dict[str, list[float | None]]
 @option("--seeds", type=COUNT, default=8, help="Number of these runs.")
 @shared.run_options
 @click.option("--out", type=FILE, help="Write the policy as FILE.json and FILE.safetensors; -p optimal:FILE runs it.")
-@format_option
-@click.option("--json", "json_path", type=JSON, help="Write the numbers as JSON; - is standard output.")
+@output_options("Write the numbers")
 def optimal_policy(
     policies: tuple[str, ...],
     most: int | None,
@@ -48,8 +46,7 @@ def optimal_policy(
     of_workload: WorkloadOptions,
     run_options: RunOptions,
     out: str | None,
-    form: str,
-    json_path: str | None,
+    outputs: Outputs,
 ) -> None:
     """Find the policy with the shortest mean queue of any policy, for a small workload, and compare others with it.
 
@@ -60,7 +57,7 @@ def optimal_policy(
     packenv optimal-policy small/fig3a --out fig3a -p bf-js -p vqs
     packenv evaluate small/fig3a -p optimal:fig3a -p bf-js
     """
-    check_outputs(json_path, *([] if out is None else map(str, files_of(out))))
+    outputs.check(*([] if out is None else map(str, files_of(out))))
     others = [find_policy(name) for name in dict.fromkeys(policies)]
     workload = workload_told(of_workload)
     with Console(stderr=True).status(f"{workload.name}: solving") as status:
@@ -73,15 +70,14 @@ def optimal_policy(
     names = [name_of(policy) for policy in all_policies]
     runs = runs_of(workload, all_policies, range(seeds), slots)
     queues = by_policy(names, [result.mean_queue for result in run_all(runs, run_options)])
-    record = optimum_record(best, queues)
-    show(form, [optimum_table(best, queues)], [record])
-    console = text_console()
     clamped = f"more than {best.most} waiting jobs of a size are taken for {best.most}"
-    console.print(f"{best.states:,} states, {best.seconds:.1f} s; {clamped}", highlight=False)
+    notes = [f"{best.states:,} states, {best.seconds:.1f} s; {clamped}"]
     if not best.settled:
         hidden = 1 - best.smaller / best.lower
-        console.print(f"too few: twice as many change the shortest mean queue by {hidden:.2%}", highlight=False)
-    write_all((json_path, lambda path: write_json(path, record)))
+        notes.append(f"too few: twice as many change the shortest mean queue by {hidden:.2%}")
+    answer = Answer([optimum_table(best, queues)], notes, optimum_record(best, queues))
+    outputs.show(answer)
+    outputs.write(answer)
 
 
 def optimum_record(optimum: StationaryOptimum, queues: Queues) -> dict[str, Any]:

@@ -6,8 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from packenv.cli.plan.answers import Answer, print_refused
+from packenv.cli.plan.answers import print_refused
 from packenv.cli.tables import text_console
+from packenv.content.page import Page, Section
+from packenv.content.showable import Answer
+from packenv.content.tables import Column, Table, numbers
+from packenv.content.text import NONE, counted, estimate, listed
 from packenv.kubernetes.changed import changed, emptiest_first, kind_of, with_unfit, without_nodes
 from packenv.kubernetes.cluster import Cluster
 from packenv.kubernetes.durations import Durations
@@ -18,11 +22,8 @@ from packenv.kubernetes.texts import MOST_NAMED, some
 from packenv.planning.plan_tables import open_goals
 from packenv.planning.server_plans import Say, plan_all
 from packenv.planning.trials import AskRuns, Trial, mean_of
-from packenv.report.page import Report, Section
-from packenv.report.tables import Column, Table, numbers
 from packenv.runs.runner import RunOptions
 from packenv.runs.statistics import Interval, interval, mean_and_half
-from packenv.runs.text import NONE, counted, estimate, listed
 from packenv.workloads.laws import Law
 
 NEVER = "never"
@@ -66,7 +67,7 @@ def plan_added(request: ClusterRequest, add: str | None, run_options: RunOptions
     table = _added_table(request, nodes, plans, bound)
     sentences = _added_answer(request, nodes, plans, bound)
 
-    def report() -> Report:
+    def page() -> Page:
         about = [
             ("Goals", "; ".join(goal.text for goal in goals)),
             ("Nodes", f"{len(cluster.nodes):,}, and nodes like {nodes.kind.name}"),
@@ -74,9 +75,9 @@ def plan_added(request: ClusterRequest, add: str | None, run_options: RunOptions
         ]
         section = Section("Nodes to add", notes=[*grown.notes(request.service), nodes.kind.note(cluster)], tables=[table])
         first, *others = sentences.splitlines()
-        return Report(f"How many nodes {cluster.name} needs", first, about, [section], [*others, *map(str, refused)])
+        return Page(f"How many nodes {cluster.name} needs", first, about, [section], [*others, *map(str, refused)])
 
-    return Answer([table], sentences, [_added_record(request, nodes, plan, bound) for plan in plans], None, report)
+    return Answer([table], sentences.splitlines(), [_added_record(request, nodes, plan, bound) for plan in plans], write=page)
 
 
 def _added_table(request: ClusterRequest, nodes: AddedNodes, plans: Sequence[Added], bound: int) -> Table:
@@ -176,7 +177,7 @@ def plan_failed_nodes(request: ClusterRequest, without: str, run_options: RunOpt
         [_queued(request.cluster, remaining), *(_failed_answer(request, remaining, comparison) for comparison in comparisons)]
     )
 
-    def report() -> Report:
+    def page() -> Page:
         nodes = len(request.cluster.nodes)
         about = [
             ("Goals", "; ".join(goal.text for goal in request.goals)),
@@ -186,11 +187,10 @@ def plan_failed_nodes(request: ClusterRequest, without: str, run_options: RunOpt
         notes = ["The measures are of the same pods in both.", *request.cluster.notes(request.service)]
         section = Section("With and without these nodes", notes=notes, tables=[table])
         first, *others = sentences.splitlines()
-        return Report(f"What if nodes of {request.cluster.name} fail", first, about, [section], others)
+        return Page(f"What if nodes of {request.cluster.name} fail", first, about, [section], others)
 
-    return Answer(
-        [table], sentences, [_failed_record(request, names, remaining, comparison) for comparison in comparisons], None, report
-    )
+    records = [_failed_record(request, names, remaining, comparison) for comparison in comparisons]
+    return Answer([table], sentences.splitlines(), records, write=page)
 
 
 def _failed_table(request: ClusterRequest, names: Sequence[str], comparisons: Sequence[FailedNodes]) -> Table:

@@ -12,6 +12,7 @@ from packenv.workloads.named import blocks, instances, random_requirements
 from packenv.workloads.named.analytics import analytics
 from packenv.workloads.named.dag import dag
 from packenv.workloads.named.eagle import MIXES, eagle
+from packenv.workloads.named.lublin import lublin
 from packenv.workloads.named.random_requirements import SMALL
 from packenv.workloads.workload import Workload
 
@@ -35,6 +36,8 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "delay/changing": partial(blocks.readers, factor=blocks.SWINGS),
     "delay/hot": blocks.hot,
     "delay/hot-changing": partial(blocks.hot, factor=blocks.SWINGS),
+    "hpc/lublin": lublin,
+    **{f"hpc/lublin-{percent}": partial(lublin, intensity=percent / 100) for percent in (70, 90)},
     **SMALL,
 }
 """The maker of each workload, by name."""
