@@ -9,7 +9,6 @@ import pytest
 import packenv
 from packenv.content.showable import Showable
 from packenv.errors import InputError
-from packenv.planning.pair import Pair
 from packenv.report import forms
 
 
@@ -72,8 +71,7 @@ def test_what_a_result_does_not_have(comparison: packenv.Comparison, tmp_path: P
     for name, problem in (("a.xlsx", "a result is one of .json, .csv"), ("a", "a result is one of")):
         with pytest.raises(InputError, match=problem):
             comparison.save(tmp_path / name)
-    pair = packenv.compare("bf-js", "fifo-ff", "paper/fig4b", slots=2000, seeds=1, time=0)
-    assert isinstance(pair, Pair)
-    with pytest.raises(InputError, match="no picture"):
-        pair.plot()
+    for name, problem in (("a.png", "no picture"), ("a.html", "no page")):
+        with pytest.raises(InputError, match=problem):
+            packenv.max_workload("paper/fig3a").save(tmp_path / name)
     assert not [*tmp_path.iterdir()]
