@@ -39,9 +39,10 @@ def log_of(workload: Workload) -> Log:
     jobs, processors = workload.jobs, workload.processors
     assert jobs is not None and processors is not None
     run = jobs.service.astype(np.float64)
-    needs = np.rint(jobs.demand[:, 0] / UNIT * processors)
+    needs = np.rint(jobs.demand[:, 0] / UNIT * processors).astype(np.float64)
     request = run if jobs.estimate is None else jobs.estimate
-    return Log(int(processors), workload.began + jobs.arrival, run, needs, request)
+    submitted = np.asarray(workload.began + jobs.arrival, np.float64)
+    return Log(int(processors), submitted, run, needs, request)
 
 
 Order = Callable[[Floats, Floats, Floats, Floats], Floats]

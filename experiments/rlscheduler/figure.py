@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -29,9 +28,10 @@ from experiments.rlscheduler.runs import (
     read_study,
     ten_windows,
 )
+from packenv.content.colours import COLOURS, GREY
 from packenv.content.text import number
 from packenv.policies.orders import ORDERS as RULES
-from packenv.report.plot_style import COLOURS, GREY, light_grid
+from packenv.report.plot_style import light_grid
 
 Floats = NDArray[np.float64]
 NAME = "rlscheduler"
@@ -260,7 +260,7 @@ def draw_table(logs: list[str], windows: list[Row], pairs: Gaps, title: str, pat
     axes: Any = figure.subplots(2, len(logs), squeeze=False)
     for place, log in enumerate(logs):
         draw_means(axes[0, place], log, windows)
-        draw_matrix(axes[1, place], log, "easy", lambda a, b, log=log: pairs[log, "easy", a, b])
+        draw_matrix(axes[1, place], log, "easy", pairs)
     figure.suptitle(title, fontsize=11)
     figure.savefig(path, dpi=110)
 
@@ -279,7 +279,7 @@ def draw_means(axes: Any, log: str, windows: list[Row]) -> None:
     light_grid(axes)
 
 
-def draw_matrix(axes: Any, log: str, kind: str, gap_of: Callable[[str, str], Difference]) -> None:
+def draw_matrix(axes: Any, log: str, kind: str, pairs: Gaps) -> None:
     """Green: the row's order has the smaller mean, and all windows decide it; red: the larger one; numbers: windows needed."""
     names = list(RULES)
     shade = np.zeros((len(names), len(names)))
@@ -287,7 +287,7 @@ def draw_matrix(axes: Any, log: str, kind: str, gap_of: Callable[[str, str], Dif
         for j, b in enumerate(names):
             if i == j:
                 continue
-            gap = gap_of(a, b) if i < j else gap_of(b, a)
+            gap = pairs[log, kind, a, b] if i < j else pairs[log, kind, b, a]
             smaller = (gap.mean < 0) == (i < j)
             shade[i, j] = (1 if smaller else -1) if gap.decided else 0
             needed = "∞" if gap.windows > 9_999 else f"{gap.windows:,}"
