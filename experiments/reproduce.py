@@ -17,10 +17,12 @@ import click
 
 from experiments.finding import Claim, Finding, Settings, write_finding
 from packenv.cli.options import shared
-from packenv.cli.options.shared import COUNT, JSON, Named, option
+from packenv.cli.options.names import COUNT, Named
+from packenv.cli.options.shared import JSON, option
 from packenv.cli.outputs import check_outputs, write_all, write_report
 from packenv.errors import InputError, nearest
 from packenv.files import check_folder_writable, make_folder, write_json
+from packenv.options.shared import ProcessOptions
 from packenv.report.page import Image, Report, Section
 from packenv.report.tables import Table, table_of
 from packenv.runs.runner import RunOptions
@@ -81,7 +83,7 @@ def finding_of(figure: str, settings: Settings) -> Finding:
 @click.option("--quick", is_flag=True, help="Use a tenth of the slots and fewer seeds: a first look, not a result.")
 @click.option("--trace", metavar="PATH", help="Trace for fig1 and fig5  [default: a random workload fitted to one].")
 @click.option("--servers", type=COUNT, help="Servers of fig5  [default: the load offered at β = 1.6].")
-@shared.run_options
+@shared.process_options
 @click.option("--json", "json_path", type=JSON, help="Also write all claims as JSON; - is standard output.")
 @shared.report_option
 def reproduce(
@@ -91,7 +93,7 @@ def reproduce(
     quick: bool,
     json_path: str | None,
     report: str | None,
-    run_options: RunOptions,
+    where: ProcessOptions,
     **numbers: int | None,
 ) -> None:
     """Reproduce figures of the papers, and say which of their claims the runs show.
@@ -121,7 +123,7 @@ def reproduce(
         raise InputError(f"--trace is for {' and '.join(OF_TRACES)}, not {', '.join(chosen)}")
     if numbers["servers"] is not None and "fig5" not in chosen:
         raise InputError(f"--servers is for fig5, not {', '.join(chosen)}")
-    settings = settings_for(trace, quick, run_options, numbers)
+    settings = settings_for(trace, quick, shared.runs_in(where), numbers)
     findings: dict[str, Finding] = {}
     failures: list[InputError] = []
     for figure in chosen:

@@ -9,11 +9,9 @@ from typing import Any
 
 import click
 from packaging.requirements import InvalidRequirement, Requirement
-from rich.console import Console
 
 from packenv.cli.options.shared import JSON
 from packenv.cli.outputs import check_outputs
-from packenv.compiled.health import cache_health, compiler_seconds
 from packenv.errors import InputError
 from packenv.executors.local import usable_cores
 from packenv.files import write_json
@@ -33,6 +31,8 @@ def doctor(json_path: str | None) -> None:
     The exit status is 1 if something must be repaired.
     """
     check_outputs(json_path)
+    from rich.console import Console
+
     findings = examination()
     console = Console(soft_wrap=True, highlight=False)
     for heading, line in lines_of(findings):
@@ -47,6 +47,8 @@ def doctor(json_path: str | None) -> None:
 
 def examination() -> dict[str, Any]:
     """All that the command shows, as plain values. Versions are None for what is not installed."""
+    from packenv.compiled.health import cache_health, compiler_seconds
+
     cache = cache_health()
     seconds = compiler_seconds()
     extras = missing_extras()

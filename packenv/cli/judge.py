@@ -6,18 +6,16 @@ from dataclasses import replace
 
 import click
 
-from packenv.cli.options import shared
-from packenv.cli.options.shared import COUNT, FILE, JSON, POLICY, WORKLOAD, option
-from packenv.cli.options.workload import WorkloadOptions, chosen_policies, workload_told
+from packenv.cli.options.names import FILE, POLICY, WORKLOAD
+from packenv.cli.options.of_fields import options_of
+from packenv.cli.options.shared import JSON, log, process_options, report_option, runs_in, workload_options
+from packenv.cli.options.workload import chosen_policies, workload_told
 from packenv.cli.outputs import check_outputs, write_all, write_report
 from packenv.cli.tables import format_option, show, text_console
 from packenv.files import write_json
-from packenv.report.judgment_tables import LEFT_OUT
-from packenv.runs.log import RunLog
-from packenv.runs.many import judge_all
-from packenv.runs.runner import RunOptions, RunsFailed
+from packenv.options.shared import ProcessOptions, WorkloadOptions
+from packenv.options.verbs import JudgeOptions
 from packenv.runs.text import counted
-from packenv.theory.stability.judge import MOST_TASKS, SEEDS, WIDTH, Judgments
 
 
 @click.command("judge")
@@ -25,24 +23,20 @@ from packenv.theory.stability.judge import MOST_TASKS, SEEDS, WIDTH, Judgments
 @click.option(
     "--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to judge, e.g. bf-js, vqs:J=4; repeat for more."
 )
-@shared.workload_options("servers", "sizes", "service", "resources", "slot_seconds", "columns")
-@option("--seeds", type=COUNT, default=SEEDS, help="Runs at each load.")
-@option("--width", type=float, default=WIDTH, help="Stop when the interval is at most this wide.")
-@option("--tasks", type=COUNT, default=MOST_TASKS, help="Arrivals in the longest runs; the first ones have a 64th of them.")
-@shared.run_options
-@shared.log
+@workload_options("servers", "sizes", "service", "resources", "slot_seconds", "columns")
+@options_of(JudgeOptions)
+@process_options
+@log
 @format_option
 @click.option("--json", "json_path", type=JSON, help="Write intervals, and verdicts on loads, as JSON; - is standard output.")
 @click.option("--plot", type=FILE, help="Draw the intervals beside the guarantees ½ and ⅔ (PNG, PDF, SVG).")
-@shared.report_option
+@report_option
 def judge_command(
     sources: tuple[str, ...],
     policies: tuple[str, ...],
-    seeds: int,
-    width: float,
-    tasks: int,
     of_workload: WorkloadOptions,
-    run_options: RunOptions,
+    options: JudgeOptions,
+    where: ProcessOptions,
     log: str | None,
     form: str,
     json_path: str | None,
@@ -56,10 +50,16 @@ def judge_command(
     packenv judge --sizes uniform:0.1:0.9 --servers 5 -p vqs:J=5 --plot judged.png
     """
     check_outputs(log, json_path, plot=plot, report=report)
+    from packenv.report.judgment_tables import LEFT_OUT
+    from packenv.runs.log import RunLog
+    from packenv.runs.many import judge_all
+    from packenv.runs.runner import RunsFailed
+    from packenv.theory.stability.judge import Judgments
+
     chosen = chosen_policies(policies)
     workloads = [workload_told(replace(of_workload, source=source)) for source in sources or (None,)]
     cases = [(workload, policy) for workload in workloads for policy in chosen]
-    finished = judge_all(cases, run_options, RunLog(log), seeds=seeds, width=width, tasks=tasks)
+    finished = judge_all(cases, runs_in(where), RunLog(log), options)
     judgments = Judgments(tuple(judgment for judgment in finished if judgment is not None))
     if not judgments:
         raise RunsFailed("every judgment failed, as runs did (above)")
@@ -71,7 +71,7 @@ def judge_command(
     def write_page(path: str) -> None:
         from packenv.report.judgment_page import judgment_page  # brings the profile of traces with it
 
-        write_report(judgment_page(judgments, seeds), path)
+        write_report(judgment_page(judgments, options.seeds), path)
 
     write_all(
         (json_path, lambda path: write_json(path, judgments.records)),

@@ -8,25 +8,23 @@ from pathlib import Path
 
 import click
 
-from packenv.cli.options import shared
-from packenv.cli.options.shared import COUNT, FILE, JSON, POLICY, WORKLOAD, option
+from packenv.cli.options.names import CONTEST, FILE, POLICY
+from packenv.cli.options.of_fields import options_of
+from packenv.cli.options.shared import JSON, log, process_options, report_option, runs_in, tensorboard_option
 from packenv.cli.options.workload import note_left_out
 from packenv.cli.outputs import check_outputs, standard_output, write_all, write_report
 from packenv.cli.tables import CSV, MARKDOWN, format_option, print_table, text_console, write_csv
 from packenv.errors import InputError
 from packenv.files import atomic_path, write_json
-from packenv.report.leaderboard_tables import groups_of, legend, length_of, markdown, standings_table
-from packenv.runs.leaderboard import DEFAULT_WORKLOADS, SEEDS, SLOTS, competition
-from packenv.runs.log import RunLog
-from packenv.runs.runner import RunOptions, RunsFailed
-from packenv.runs.tensorboard import TENSORBOARD_HELP, check_tensorboard, write_tensorboard
+from packenv.options.shared import ProcessOptions
+from packenv.options.verbs import LeaderboardOptions
 
 BEGIN, END = "<!-- leaderboard -->", "<!-- /leaderboard -->"
 
 
 @click.command()
 @click.option(
-    "--workload", "-w", "texts", multiple=True, metavar="NAME@LOAD", type=WORKLOAD,
+    "--workload", "-w", "texts", multiple=True, metavar="NAME@LOAD", type=CONTEST,
     help="Workload (a name, a .json file or a trace) and its arrivals: paper/fig4b@0.95 (intensity), @rate=0.014 or @load=0.9, "
     "then servers=50, slots=100000, speedup=1.3; repeat for more  [default: those of the paper's figures 3 and 4].",
 )  # fmt: skip
@@ -35,43 +33,23 @@ BEGIN, END = "<!-- leaderboard -->", "<!-- /leaderboard -->"
     help="Policy or agent, e.g. bf-js, vqs:J=4, agent:NAME; repeat for more  "
     "[default: the paper's policies, and each agent that comes with packenv on the workload that it was trained on].",
 )  # fmt: skip
-@click.option(
-    "--reference", type=POLICY,
-    help="Policy by which the others are divided; `best`: on tables of jobs, the best of each measure  "
-    "[default: bf-js; on tables of jobs best].",
-)  # fmt: skip
-@option("--seeds", type=COUNT, default=SEEDS, help="Number of seeds; the jobs of a seed are the same for every policy.")
-@option("--slots", type=COUNT, default=SLOTS, help="Slots of each run, except on traces.")
-@click.option(
-    "--warmup", type=click.IntRange(min=0), help="Slots at the start that are not measured  [default: a tenth; traces 0]."
-)
-@option("--judge/--no-judge", "judging", default=True, help="Also find the fraction of ρ* that each policy keeps stable.")
-@click.option(
-    "--matrix", is_flag=True,
-    help="Show one table, of policies by workloads, with ratios alone, and judge nothing. Agents that come with packenv then "
-    "compete away from home too.",
-)  # fmt: skip
-@shared.run_options
-@shared.log
+@options_of(LeaderboardOptions)
+@process_options
+@log
 @format_option
 @click.option("--json", "json_path", type=JSON, help="Write all standings as JSON; - is standard output.")
 @click.option("--plot", type=FILE, help="Draw the ratios with their 95 % intervals, or with --matrix as colours (PNG, PDF, SVG).")
-@shared.report_option
+@report_option
 @click.option(
     "--markdown", "page", type=click.Path(dir_okay=False),
     help="Write the table between <!-- leaderboard --> and <!-- /leaderboard --> in this file, which may be new.",
 )  # fmt: skip
-@click.option("--tensorboard", metavar="DIR", help=TENSORBOARD_HELP)
+@tensorboard_option
 def leaderboard(
     texts: tuple[str, ...],
     policies: tuple[str, ...],
-    reference: str | None,
-    seeds: int,
-    slots: int,
-    warmup: int | None,
-    judging: bool,
-    matrix: bool,
-    run_options: RunOptions,
+    options: LeaderboardOptions,
+    where: ProcessOptions,
     log: str | None,
     form: str,
     json_path: str | None,
@@ -94,19 +72,25 @@ def leaderboard(
     """
     check_outputs(log, json_path, page, plot=plot, report=report)
     check_page(page)
+    from packenv.report.leaderboard_tables import groups_of, legend, length_of, markdown, standings_table
+    from packenv.runs.leaderboard import DEFAULT_WORKLOADS, competition
+    from packenv.runs.log import RunLog
+    from packenv.runs.runner import RunsFailed
+    from packenv.runs.tensorboard import check_tensorboard, write_tensorboard
+
     check_tensorboard(tensorboard)
-    prepared = competition(texts or DEFAULT_WORKLOADS, policies, reference, seeds, slots, warmup, everywhere=matrix)
+    prepared = competition(texts or DEFAULT_WORKLOADS, policies, options)
     for entry in prepared.entries:
         note_left_out(entry.contest.workload)
-    run_log = RunLog(log)
+    run_options, run_log = runs_in(where), RunLog(log)
     board = prepared.play(run_options, run_log)
     for notice in board.refusals:
         print(f"packenv: {notice}", file=sys.stderr)
-    if judging and not matrix:
+    if options.judge and not options.matrix:
         board = board.judged(run_options, run_log)
     groups = groups_of(board.standings)
-    tables = board.matrix() if matrix else None
-    in_markdown = markdown(groups, reference) if tables is None else tables.markdown()
+    tables = board.matrix() if options.matrix else None
+    in_markdown = markdown(groups, options.reference) if tables is None else tables.markdown()
     if form == CSV:
         write_csv(board.records)
     elif form == MARKDOWN:
@@ -120,7 +104,7 @@ def leaderboard(
         for group in groups:
             console.print(f"\n[bold]{group.name}[/bold], {length_of(group)}", highlight=False)
             print_table(standings_table(group))
-        console.print(legend(groups, reference), highlight=False, markup=False)
+        console.print(legend(groups, options.reference), highlight=False, markup=False)
 
     def write_events(folder: str) -> None:
         for standing in board.standings:
@@ -136,7 +120,7 @@ def leaderboard(
         (json_path, lambda path: write_json(path, board.records)),
         (page, lambda path: write_page(path, in_markdown)),
         (tensorboard, write_events),
-        (plot, lambda path: board.plot("matrix" if matrix else "ratios").save(path)),
+        (plot, lambda path: board.plot("matrix" if options.matrix else "ratios").save(path)),
         (report, write_html),
     )
     if any(standing.failed for standing in board.standings):

@@ -7,14 +7,15 @@ import shlex
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from packenv.errors import InputError
 from packenv.files import STREAMS, atomic_path, check_writable
-from packenv.report.page import Report, page_of
-from packenv.report.plot_style import check_picture
+
+if TYPE_CHECKING:
+    from packenv.report.page import Report
 
 PAGE = ".html"  # of a report
 TAKEN = "packenv.standard_output"
@@ -54,6 +55,8 @@ def check_outputs(*paths: str | None, plot: str | None = None, gantt: str | None
 
     `report`: a page, which is made by libraries that must be there.
     """
+    from packenv.report.plot_style import check_picture
+
     files = [path for path in (*paths, plot, gantt, report) if path is not None]
     for n, path in enumerate(files):
         if Path(path).absolute() in [Path(other).absolute() for other in files[:n]]:
@@ -78,6 +81,8 @@ def check_report(path: str) -> None:
 
 def write_report(report: Report, path: str) -> None:
     """Write the page, with the command that is running as it was typed, whole or not at all."""
+    from packenv.report.page import page_of
+
     command = shlex.join(["packenv", *(click.get_current_context().find_root().obj or ())])
     with atomic_path(path) as temporary:
         temporary.write_text(page_of(report, command), encoding="utf-8")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 
 from packenv.cli.outputs import standard_output, take_standard_output
-from packenv.report.tables import ENDLESS, Table
-from packenv.runs.measures import flat
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from packenv.report.tables import Table
 
 TABLE, CSV, MARKDOWN = FORMATS = "table", "csv", "markdown"
 FORMAT_HELP = "How tables are printed; csv has the fields of --json. With csv and markdown, notes go to standard error."
@@ -36,6 +38,8 @@ format_option = click.option("--format", "form", type=Format(), default=TABLE, s
 
 def text_console() -> Console:
     """Standard output for lines of text: folded on a terminal, each in one piece to a pipe."""
+    from rich.console import Console
+
     console = Console()
     return console if console.is_terminal else Console(soft_wrap=True)
 
@@ -57,6 +61,8 @@ def print_table(table: Table, spare: Sequence[str] = ()) -> None:
     Columns of `spare` are left out, the first ones first, until the rest fits; a line says which. Without `spare` the columns
     are divided into several tables. A table that is too wide even so is printed as wide as it is.
     """
+    from rich.console import Console
+
     console, lines = Console(), text_console()
     if table.title:
         lines.print(table.title, style="italic", markup=False)
@@ -89,6 +95,8 @@ def write_csv(records: Sequence[Mapping[str, Any]]) -> None:
 
     Lists of records have no column; None is an empty cell.
     """
+    from packenv.runs.measures import flat
+
     rows = [dict(flat(record)) for record in records]
     names = dict.fromkeys(name for row in rows for name in row)
     writer = csv.DictWriter(standard_output(), [*names], lineterminator="\n")
@@ -97,11 +105,17 @@ def write_csv(records: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _width(table: Table) -> int:
+    from rich.console import Console
+
+    from packenv.report.tables import ENDLESS
+
     return Console(width=ENDLESS).measure(table.rich(titled=False)).maximum
 
 
 def _print_whole(table: Table, console: Console) -> None:
     """Colours for a terminal; elsewhere no blanks at the ends of lines."""
+    from rich.console import Console
+
     wide, drawn = Console(width=max(console.width, _width(table))), table.rich(titled=False)
     if console.is_terminal:
         wide.print(drawn)

@@ -13,6 +13,10 @@ from typing import TYPE_CHECKING, Any
 from packenv.api import at_a_rate
 from packenv.errors import ArgumentError, InputError
 from packenv.executors.local import ThisProcess
+from packenv.options.fields import takes
+from packenv.options.shared import DEFAULT_POLICIES as DEFAULT_POLICIES
+from packenv.options.shared import DEFAULT_SLOTS as DEFAULT_SLOTS
+from packenv.options.verbs import EvaluateOptions
 from packenv.policy import find_policy, name_of
 from packenv.results.result import KINDS, Result
 from packenv.runs.chance import seeds_for
@@ -21,7 +25,6 @@ from packenv.runs.run import Run, runs_of
 from packenv.runs.runner import RunOptions, run_all
 from packenv.runs.size_classes import by_size, mean_by_size
 from packenv.runs.statistics import Interval, ratio_of_means
-from packenv.simulation import WAITING_LIMIT
 from packenv.workloads.estimates import misjudged
 from packenv.workloads.in_service import begins_busy
 from packenv.workloads.workload import Workload
@@ -30,9 +33,6 @@ if TYPE_CHECKING:
     from packenv.report.pictures import Picture
     from packenv.report.tables import Tables
 
-DEFAULT_SLOTS = 200_000
-DEFAULT_POLICIES = ("bf-js", "vqs", "vqs-bf", "fifo-ff")
-
 
 @dataclass(frozen=True)
 class Evaluation:
@@ -40,10 +40,9 @@ class Evaluation:
 
     workload: Workload
     seeds: Mapping[str, Sequence[int]]  # by policy: one where nothing is drawn by chance
+    all_seeds: Sequence[int]
     runs: list[Run]
-    backlog: int | None
-    cutoff: float | None  # seconds
-    by_size: bool
+    options: EvaluateOptions
 
     def groups(self, results: Sequence[Result | None]) -> list[list[Result]]:
         """The results of each policy, of all in the order of the runs, without policies with a failed run (None)."""
@@ -57,24 +56,11 @@ class Evaluation:
 
     def compare(self, groups: list[list[Result]]) -> Comparison:
         """Measure the runs of one policy or more."""
-        return Comparison(self.workload, groups, self.backlog, self.cutoff, self.by_size)
+        return Comparison(self.workload, groups, self.options.backlog, self.options.cutoff, self.options.by_size)
 
 
 def evaluation(
-    workload: Workload,
-    policies: Iterable[Any],
-    seeds: Iterable[int],
-    slots: int | None = None,
-    *,
-    drain: bool = False,
-    warmup: int | None = None,
-    waiting_limit: int = WAITING_LIMIT,
-    backlog: int | None = None,
-    estimate_error: float | None = None,
-    cutoff: float | None = None,
-    by_size: bool = False,
-    schedule: bool = False,
-    jobs_schedule: bool = False,
+    workload: Workload, policies: Iterable[Any], options: EvaluateOptions, *, schedule: bool = False, jobs_schedule: bool = False
 ) -> Evaluation:
     """The checked runs that `evaluate` compares, from its arguments. `jobs_schedule`: runs of tables keep their schedules.
 
@@ -86,42 +72,38 @@ def evaluation(
     if len(set(shown)) < len(shown):
         given = "" if names == shown else f" ({', '.join(names)}): a class is told apart by an attribute `name`"
         raise InputError(f"two policies have the same name: {', '.join(shown)}{given}")
-    if estimate_error is not None:
-        workload = misjudged(workload, estimate_error)
-    if backlog is not None and by_size:
+    if options.seed < 0:
+        raise ArgumentError(f"`seed` must not be negative, not {options.seed}")
+    if options.estimate_error is not None:
+        workload = misjudged(workload, options.estimate_error)
+    if options.backlog is not None and options.by_size:
         raise ArgumentError("`by_size` shows delays from arrival on; with `backlog` nothing arrives at a time of its own")
     has_jobs = workload.jobs is not None and workload.jobs.job is not None
-    if cutoff is not None and not (has_jobs and 0 < cutoff < math.inf):
+    if options.cutoff is not None and not (has_jobs and 0 < options.cutoff < math.inf):
         raise ArgumentError("`cutoff` is a number of seconds above 0, for tables that say which tasks make a job")
     endless = workload.jobs is None or begins_busy(workload)
-    length = DEFAULT_SLOTS if slots is None and endless else slots
-    options = {
-        "drain": drain or None,
-        "warmup": warmup,
-        "waiting_limit": waiting_limit,
-        "schedule": schedule or has_jobs or by_size or (jobs_schedule and workload.jobs is not None),
-        "backlog": backlog,
+    length = DEFAULT_SLOTS if options.slots is None and endless else options.slots
+    of_run = {
+        "drain": options.drain or None,
+        "warmup": options.warmup,
+        "waiting_limit": options.waiting_limit,
+        "schedule": schedule or has_jobs or options.by_size or (jobs_schedule and workload.jobs is not None),
+        "backlog": options.backlog,
     }
-    all_seeds = [*seeds]
+    seeds = options.seeds
+    all_seeds = [*range(options.seed, options.seed + seeds)] if isinstance(seeds, int) else [*seeds]
     of_policy = {name: seeds_for(policy, workload, all_seeds) for name, policy in zip(names, chosen, strict=True)}
     pairs = zip(names, chosen, strict=True)
-    runs = [run for name, policy in pairs for run in runs_of(workload, [policy], of_policy[name], length, options)]
-    return Evaluation(workload, of_policy, runs, backlog, cutoff, by_size)
+    runs = [run for name, policy in pairs for run in runs_of(workload, [policy], of_policy[name], length, of_run)]
+    return Evaluation(workload, of_policy, all_seeds, runs, options)
 
 
+@takes(EvaluateOptions)
 def evaluate(
     workload: Any,
     policies: Iterable[Any] = DEFAULT_POLICIES,
     *,
-    slots: int | None = None,
-    seeds: int | Iterable[int] = 8,
-    drain: bool = False,
-    warmup: int | None = None,
-    waiting_limit: int = WAITING_LIMIT,
-    backlog: int | None = None,
-    estimate_error: float | None = None,
-    cutoff: float | None = None,
-    by_size: bool = False,
+    options: EvaluateOptions,
     schedule: bool = False,
     executor: Executor | None = None,
     **changes: Any,
@@ -131,25 +113,16 @@ def evaluate(
     workload        a Workload, or what `packenv.workload` takes: a name, a file, a trace, a table. Its arguments, such as
                     `servers`, `slot_seconds` or `intensity`, go along here
     policies        names ("vqs:J=4") or objects
-    slots           of each run: by default those of a table, and 200,000 of a workload of random tasks
-    seeds           how many, or which ones. One run is made where neither the tasks nor the policy depend on them
-    drain           runs go on until all work is done
-    warmup          slots at the start that are not measured, as of `packenv.simulate`; so are `waiting_limit` and `backlog`
-    estimate_error  durations are believed with up to this share of error, for tables of jobs
-    cutoff          jobs whose tasks take longer than so many seconds on average are measured apart
-    by_size         delays are also measured by the size of tasks
+    options         the fields of `packenv.options.verbs.EvaluateOptions`
     schedule        results keep their schedules, for `Comparison.plot("schedule")`; those of whole jobs always do
     executor        where the runs are made, as of `packenv.simulate_many`: None is this process
 
+    `seeds` may also be the seeds themselves. One run is made where neither the tasks nor the policy depend on them.
     Raises InputError for arguments that do not go together, and what a run raises.
     """
-    numbers = range(seeds) if isinstance(seeds, int) else seeds
-    prepared = evaluation(
-        at_a_rate(workload, **changes), policies, numbers, slots, drain=drain, warmup=warmup, waiting_limit=waiting_limit,
-        backlog=backlog, estimate_error=estimate_error, cutoff=cutoff, by_size=by_size, schedule=schedule,
-    )  # fmt: skip
-    with RunOptions(fail_fast=True, executor=executor or ThisProcess()) as options:
-        return prepared.compare(prepared.groups(run_all(prepared.runs, options)))
+    prepared = evaluation(at_a_rate(workload, **changes), policies, options, schedule=schedule)
+    with RunOptions(fail_fast=True, executor=executor or ThisProcess()) as run_options:
+        return prepared.compare(prepared.groups(run_all(prepared.runs, run_options)))
 
 
 @dataclass(frozen=True, repr=False)

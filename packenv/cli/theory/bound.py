@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from packenv.cli.options import shared
-from packenv.cli.options.shared import FILE, JSON, WORKLOAD
-from packenv.cli.options.workload import WorkloadOptions, workload_told
+from packenv.cli.options.names import FILE, WORKLOAD
+from packenv.cli.options.shared import JSON, workload_options
+from packenv.cli.options.workload import workload_told
 from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.tables import format_option, show, text_console
 from packenv.files import write_json
-from packenv.report.tables import Column, Table, numbers
+from packenv.options.shared import WorkloadOptions
 from packenv.runs.text import counted
-from packenv.theory.certificate_files import load_queue_bound, save_queue_bound
-from packenv.theory.queue_bound.bound import QueueBound
-from packenv.theory.queue_bound.queue_bound import queue_bound
-from packenv.workloads.workload import Workload
+
+if TYPE_CHECKING:
+    from packenv.report.tables import Table
+    from packenv.theory.queue_bound.bound import QueueBound
+    from packenv.workloads.workload import Workload
 
 
 @click.command("bound")
 @click.argument("source", metavar="[WORKLOAD]", required=False, type=WORKLOAD)
-@shared.workload_options(
+@workload_options(
     "servers", "sizes", "service", "load", "intensity", "rate", "resources",
     intensity="Arrivals as a share of the area bound  [default: the workload's own, or 0.9].",
 )  # fmt: skip
@@ -45,6 +46,9 @@ def bound_command(
     packenv bound paper/fig4b --intensity 0.95 --check proof.json
     """
     check_outputs(json_path, certificate)
+    from packenv.theory.certificate_files import load_queue_bound, save_queue_bound
+    from packenv.theory.queue_bound.queue_bound import queue_bound
+
     workload = workload_told(of_workload)
     console = text_console()
     if check is not None:
@@ -79,6 +83,8 @@ def bound_record(workload: Workload, bound: QueueBound) -> dict[str, Any]:
 
 def bound_table(workload: Workload, bound: QueueBound) -> Table:
     """The bound of each relaxation, in waiting tasks and as a delay."""
+    from packenv.report.tables import Column, Table, numbers
+
     where = f"{workload.name} on {counted(len(workload.servers), 'server')}, intensity {workload.intensity:.4g}"
     columns = [Column("relaxation"), *numbers("waiting tasks", "mean delay (slots)")]
     table = Table(f"{where}: no policy's mean queue is below", columns)

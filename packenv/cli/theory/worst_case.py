@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import click
-from rich.console import Console
 
-from packenv.cli.options import shared
-from packenv.cli.options.shared import COUNT, FILE, JSON, POLICY, option
+from packenv.cli.options.names import COUNT, FILE, POLICY
+from packenv.cli.options.shared import JSON, option, process_options, runs_in
 from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.tables import format_option, show, text_console
 from packenv.files import write_json
-from packenv.policy import find_policy
-from packenv.report.judgment_tables import LEFT_OUT, judgments_table
-from packenv.runs.log import RunLog
-from packenv.runs.many import JudgeRuns
-from packenv.runs.runner import RunOptions
+from packenv.options.shared import ProcessOptions
 from packenv.runs.text import counted
-from packenv.theory.stability.worst_case import TRIES, worst_case
-from packenv.workloads.laws import parse_law
 
 SERVICES = ("geometric:100",)
 
@@ -25,9 +18,9 @@ SERVICES = ("geometric:100",)
 @click.command("worst-case")
 @click.option("--policy", "-p", required=True, type=POLICY, help="Policy to find a bad workload for, e.g. bf-js, vqs:J=4.")
 @option("--service", "services", multiple=True, default=SERVICES, help="Law of service; repeat for more.")
-@option("--tries", type=COUNT, default=TRIES, help="Number of short runs that the search makes.")
+@option("--tries", type=COUNT, default=3000, help="Number of short runs that the search makes.")
 @option("--seed", type=int, default=0, help="Seed of the search.")
-@shared.run_options
+@process_options
 @click.option("--log", type=FILE, help="Keep each finished run of a judgment in this file.")
 @click.option("--out", type=FILE, help="Write the worst workload as JSON, which evaluate and judge read.")
 @format_option
@@ -37,7 +30,7 @@ def worst_case_command(
     services: tuple[str, ...],
     tries: int,
     seed: int,
-    run_options: RunOptions,
+    where: ProcessOptions,
     log: str | None,
     out: str | None,
     form: str,
@@ -53,10 +46,19 @@ def worst_case_command(
     packenv judge worst.json -p bf-js
     """
     check_outputs(out, log, json_path)
+    from rich.console import Console
+
+    from packenv.policy import find_policy
+    from packenv.report.judgment_tables import LEFT_OUT, judgments_table
+    from packenv.runs.log import RunLog
+    from packenv.runs.many import JudgeRuns
+    from packenv.theory.stability.worst_case import worst_case
+    from packenv.workloads.laws import parse_law
+
     find_policy(policy)
     laws = [parse_law(text, "--service") for text in services]
     run_log = RunLog(log)
-    with run_options.runner() as runner, Console(stderr=True).status(f"{policy}: looking for bad workloads") as status:
+    with runs_in(where).runner() as runner, Console(stderr=True).status(f"{policy}: looking for bad workloads") as status:
 
         def show_step(what: str) -> None:
             status.update(f"{policy}: {what}{runner.where()}")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from packenv.options.verbs import TrainingOptions
 
 if TYPE_CHECKING:
     from packenv.report.pictures import Picture
@@ -13,22 +15,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class RunPlan:
-    """How a run is watched and saved; nothing here changes what is learned. Intervals are in samples."""
+class RunPlan(TrainingOptions):
+    """How a run is watched and saved; nothing here changes what is learned. Intervals are in samples.
+
+    What is left open in TrainingOptions is decided here; the agent is saved in `folder`, and at `out` too.
+    """
 
     folder: Path
-    out: Path | None = None  # save the agent here, too
-    resume: bool = False
-    threads: int = 2  # of PyTorch; processes of evolution
-    on: str = "processes"  # where evolution runs its candidates (`packenv.executor`)
-    checkpoint_every: int = 0  # 0: a twentieth of the run
-    evaluate_every: int = 0  # 0: a tenth of the run, and the first one after a 50th
-    judge_every: int = 0  # 0: never
-    against: str = "bf-js"  # the policy that evaluations compare with
-    evaluation_slots: int = 200_000
-    evaluation_seeds: int = 4
-    keep: str = "best"  # which agent to save: of the best evaluation, or the "last"
-    command: str = ""
+    out: Path | None = field(default=None, kw_only=True)  # type: ignore[assignment]
+    judge_every: int = field(default=0, kw_only=True)  # 0: never
+    against: str = field(default="bf-js", kw_only=True)
+    command: str = field(default="", kw_only=True)
 
 
 class Compared(NamedTuple):

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import InputError
+from packenv.options.verbs import DRAWS as DRAWS
 from packenv.planning.goals import GOAL, Goal, fewest_of, parse_goal, share_of
 from packenv.planning.trials import AskRuns, Trial, is_met, mean_of
 from packenv.results.result import Result
@@ -24,8 +25,6 @@ from packenv.workloads.workload import Workload
 
 Ints = NDArray[np.int64]
 
-QUEUE_SEEDS = 16
-"""Draws of the times in service: few runs say little of waits, and each is short."""
 
 FIRST = 2
 """Seeds that can rule out a number of nodes while the least is looked for; those that confirm the answer are all run."""
@@ -33,8 +32,6 @@ FIRST = 2
 EXAMPLES = "mean wait <= 60s, p50, p95 or max wait <= 10min, makespan <= 1d"
 
 LEVEL = 0.8
-DRAWS = 199
-"""With these the interval is from the 20th of the ordered draws to the 180th: 160 of 200 places that a further one may take."""
 
 COVERED = {"law": (0.05, 0.54), "stretches": (0.21, 0.07), "owners": (0.50, 0.69)}
 """Shares of starts in two real traces, in recorded order, that fell into their intervals, by what was known of durations:

@@ -14,8 +14,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from packenv.errors import InputError
+from packenv.options.verbs import JudgeOptions
 from packenv.simulation import simulate
-from packenv.theory.stability.judge import SEEDS, WIDTH, Judgment, Runner, judge
+from packenv.theory.stability.judge import Judgment, Runner, judge
 from packenv.theory.stability.worst_instances import Instance, worst_lock
 from packenv.workloads.laws.law import Law
 from packenv.workloads.workload import Workload
@@ -57,8 +58,8 @@ def worst_case(
     run: Runner | None = None,
     progress: Progress | None = None,
     *,
-    seeds: int = SEEDS,
-    width: float = WIDTH,
+    seeds: int = JudgeOptions.seeds,
+    width: float = JudgeOptions.width,
 ) -> list[WorstCase]:
     """The worst workloads for `policy` found by `tries` short runs, judged, the worst one first.
 
