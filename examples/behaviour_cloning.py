@@ -3,7 +3,7 @@
     packenv record paper/fig4b --intensity 0.9 --policy bf-js --episodes 40 --out fig4b-bf-js-v0
     python examples/behaviour_cloning.py fig4b-bf-js-v0
 
-Needs packenv[agents,offline].
+Needs the extras `agents` and `offline`.
 """
 
 from __future__ import annotations

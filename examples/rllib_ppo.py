@@ -6,7 +6,7 @@
 RLlib's network is packenv's own here: it scores each valid action by its features, so that the agent runs compiled, on any
 number of servers, and under a guard. `--address auto` joins the Ray cluster that runs, and env runners then work on all nodes.
 
-Needs packenv[agents,ray] and ray[rllib] with the version of Gymnasium that it asks for.
+Needs the extras `agents` and `ray`, and ray[rllib] with the version of Gymnasium that it asks for.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a Ray cluster costs: the driver's time for a piece of work, memory with many pieces, and the efficiency to expect.
 
 Measures pieces that do nothing on a cluster of two processes on this machine, and simulates clusters of many cores whose driver
-hands out pieces one after the other. Writes cluster.png, and prints the measurements. Needs packenv[ray].
+hands out pieces one after the other. Writes cluster.png, and prints the measurements. Needs the extra `ray`.
 """
 
 from __future__ import annotations

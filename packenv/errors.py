@@ -56,6 +56,19 @@ def _is_ours(file: str) -> bool:
     return file.startswith(("<frozen importlib", str(package))) or (inside != file and (package / inside).is_file())
 
 
+def install_command(extra: str) -> str:
+    """The command that installs what an optional extra of packenv brings, which works wherever packenv itself came from."""
+    from importlib import metadata
+
+    from packaging.requirements import Requirement
+
+    needs = [Requirement(text) for text in metadata.requires("packenv") or [] if "extra" in text]
+    of_extra = [need for need in needs if need.marker is not None and need.marker.evaluate({"extra": extra})]
+    for need in of_extra:
+        need.marker = None
+    return f"pip install {' '.join(repr(str(need)) for need in of_extra)}"
+
+
 def nearest(name: str, choices: list[str] | tuple[str, ...]) -> str:
     """The end of a message: `; did you mean a, b?` for the choices similar to `name`, or the list of all choices."""
     import difflib

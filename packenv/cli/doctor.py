@@ -12,7 +12,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 
 from packenv.cli.options.shared import JSON
 from packenv.cli.outputs import check_outputs
-from packenv.errors import InputError
+from packenv.errors import InputError, install_command
 from packenv.executors.local import usable_cores
 from packenv.files import write_json
 from packenv.inputs.memory import GB, machine_memory, memory_limit
@@ -68,7 +68,7 @@ def examination() -> dict[str, Any]:
         "compiler": {"seconds": round(seconds, 3)},
         "cores": {"machine": os.cpu_count(), "usable": usable_cores(), "load": _load()},
         "memory": {"machine": machine_memory(), "reading": _limit()},
-        "missing": [{"extra": name, "needs": needs, "command": _command(name)} for name, needs in extras.items()],
+        "missing": [{"extra": name, "needs": needs, "command": install_command(name)} for name, needs in extras.items()],
         "problems": problems,
     }
 
@@ -93,10 +93,6 @@ def lines_of(findings: dict[str, Any]) -> list[tuple[str, str]]:
     for extra in findings["missing"]:
         lines.append(("missing", f"{extra['extra']}: {', '.join(extra['needs'])}: {extra['command']}"))
     return lines
-
-
-def _command(extra: str) -> str:
-    return f"pip install 'packenv[{extra}]'"
 
 
 def _listed(versions: dict[str, str | None]) -> str:

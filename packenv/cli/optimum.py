@@ -57,7 +57,7 @@ def optimum(
     """Find the shortest schedule of a table of jobs, and compare policies with it.
 
     A solver that knows all jobs beforehand searches for it; the simulator replays the schedule and must agree. Needs
-    OR-tools: pip install 'packenv[sat]'.
+    OR-tools (the extra `sat`).
 
     \b
     packenv optimum tasks.csv --servers 2 --limit 60 -p bf-js -p fifo-ff

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from packenv.errors import InputError
+from packenv.errors import InputError, install_command
 from packenv.files import STREAMS, atomic_path, check_writable
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def check_report(path: str) -> None:
     try:
         import jinja2  # noqa: F401
     except ModuleNotFoundError as error:
-        raise InputError(f"a report needs {error.name}, which is not installed: pip install 'packenv[report]'") from None
+        raise InputError(f"a report needs {error.name}, which is not installed: {install_command('report')}") from None
 
 
 def write_report(report: Report, path: str) -> None:

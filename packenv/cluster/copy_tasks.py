@@ -44,9 +44,11 @@ def transplant(
     copied too. New tasks are not yet in size order: `begin_slot`, which has not finished this slot, puts them there.
     """
     look_at(b, row)
+    # The clock, and how far the table has been read.
     source, head = a.head[e], b.head[row]
     head.now = source.now
     head.next_row, head.arrived = source.next_row, source.arrived
+    # What is in service; new tasks are marked until it is known whether they wait.
     for n in range(source.fresh):
         at[a.fresh[e, n]] = NEW
     for n in range(served.shape[0]):
@@ -57,6 +59,7 @@ def transplant(
         occupy(b, i, task.server, room, task.slots)
         if held[served[n]] == A_BOX:
             hold_box(b, i)
+    # What waits: old tasks are put in size order one by one, new ones of this slot are left out of it.
     for n in range(waiting.shape[0]):
         i = adopt(a, e, b, waiting[n])
         is_new = at[waiting[n]] == NEW and b.task[row, i].since == source.now
@@ -65,6 +68,7 @@ def transplant(
         enqueue(b, i)
         if not is_new:
             order_new(b)
+    # The lists of this slot: new tasks, and servers with completions.
     head.fresh = source.fresh
     for n in range(source.fresh):
         b.fresh[row, n] = at[a.fresh[e, n]]

@@ -179,6 +179,7 @@ def complete(c: Cluster, i: int) -> None:
     task = c.task[c.e, i]
     server = task.server
     record = c.server[c.e, server]
+    # Its room is free again: what it held of one resource; of several, what its box has beyond its demands, and then these.
     if not c.vectors:
         record.room += task.held
     elif task.held == A_BOX:
@@ -189,11 +190,13 @@ def complete(c: Cluster, i: int) -> None:
     task.kind = DONE
     if record.jobs == 0:
         record.closed = 0
+    # Best fit looks at this server, and at the one that it read from.
     note_freed(c, server)
     if reads_take_room(c):
         source = end_read(c, i, server)
         if source != NONE:
             note_freed(c, source)
+    # Its successors may become eligible.
     if task.row >= 0:
         head.completed += 1
         if c.precedence.offsets.shape[0] > 1:

@@ -88,8 +88,10 @@ def arrivals(c: Cluster) -> int:
     READY when all are admitted; GROW or LIMIT if there is no room for the next one: call again after making room.
     """
     head = c.head[c.e]
+    # While a task has been released, or a row arrives in this slot:
     while head.next_released < head.released or next_arrival(c) == head.now:
         held_back = head.next_released < head.released
+        # there must be room for it in the pool, and in the queue;
         if head.unused <= head.reserve or (not held_back and 0 < c.measures.start.shape[1] <= head.next_row):
             return GROW
         if head.waiting >= head.waiting_limit:
@@ -122,17 +124,20 @@ def begin_slot(c: Cluster, until: int) -> int:
     head = c.head[c.e]
     if head.arriving == 0:
         slot = next_event(c, min(next_arrival(c), min(head.wake, until)))
+        # Nothing more happens: the measures go on to the end.
         if slot >= until or (until == NEVER and all_done(c)):
             if until < NEVER:
                 elapse(c, until)
                 head.now = until
             return FINISHED
+        # Add up what passed until then; places of tasks that completed last time are free from now on.
         elapse(c, slot)
         for n in range(head.due):
             give_place_back(c, c.due[c.e, n])
         head.now = slot
         head.arriving = 1
         head.fresh = head.freed = head.released = head.next_released = 0
+        # The events of the slot: a timer that has run out, completions, arrivals.
         if head.wake == slot:
             clear_wake(c)
         completions(c)

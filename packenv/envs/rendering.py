@@ -16,6 +16,7 @@ from packenv.cluster.copy_tasks import tasks_of
 from packenv.cluster.queue.by_type import types_of
 from packenv.cluster.state import NONE, TASK
 from packenv.envs.episodes.core import Core
+from packenv.errors import install_command
 from packenv.units import UNIT
 
 COLOURS = 16
@@ -144,7 +145,7 @@ class Viewer:
         try:
             import pygame
         except ImportError:
-            raise DependencyNotInstalled('render_mode "human" needs pygame: pip install "packenv[render]"') from None
+            raise DependencyNotInstalled(f'render_mode "human" needs pygame: {install_command("render")}') from None
         if self._window is None:
             pygame.display.init()
             self._window = pygame.display.set_mode((WIDTH, HEIGHT))

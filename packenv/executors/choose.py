@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import Executor
 
-from packenv.errors import InputError
+from packenv.errors import InputError, install_command
 from packenv.executors.local import local_executor
 from packenv.options.shared import PROCESSES as PROCESSES
 from packenv.options.shared import RAY as RAY
@@ -17,7 +17,7 @@ def executor(on: str = PROCESSES, processes: int | None = None) -> Executor:
                ray://HOST:PORT: the cluster there
     processes  of this machine, or of a new cluster; None: one per core
 
-    Raises InputError for any other name, without Ray (`pip install packenv[ray]`), and where no cluster answers.
+    Raises InputError for any other name, without Ray, and where no cluster answers.
     """
     if on == PROCESSES:
         return local_executor(processes)
@@ -26,7 +26,7 @@ def executor(on: str = PROCESSES, processes: int | None = None) -> Executor:
     try:
         import ray  # noqa: F401
     except ImportError:
-        raise InputError(f"{on} needs Ray, which is not installed: pip install 'packenv[ray]'") from None
+        raise InputError(f"{on} needs Ray, which is not installed: {install_command('ray')}") from None
     from packenv.executors.ray_cluster import RayExecutor
 
     return RayExecutor(None if on == RAY else on, processes)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-INSTALL = "pip install 'packenv[agents]'"
+INSTALL = "pip install tensorboard"
 
 
 def tensorboard_is_installed() -> bool:

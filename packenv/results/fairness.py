@@ -63,6 +63,7 @@ def _missing_shares(
     n, present, count, missing, time = 0, 0, 0, 0.0, 0.0
     while n < len(slot):
         now = slot[n]
+        # All changes of a slot: who waits, who runs, what each owner holds.
         while n < len(slot) and slot[n] == now:
             o = owner[n]
             present -= waiting[o] + running[o] > 0
@@ -79,6 +80,7 @@ def _missing_shares(
                 queued[position[o]] = queued[count]
                 position[queued[count]], position[o] = position[o], NONE
             n += 1
+        # Until the next change, owners that wait lack what is missing to their equal share of the dominant resource.
         slots = slot[n] - now if n < len(slot) else 0
         for k in range(count):
             most = 0.0

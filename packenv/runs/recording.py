@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from packenv import __version__
 from packenv.envs.policy_agents.agent import PolicyAgent
-from packenv.errors import InputError
+from packenv.errors import InputError, install_command
 from packenv.files import atomic_path, whole_folder
 
 RANDOM = "random"
@@ -144,7 +144,7 @@ def needed() -> Any:
         import minari
         import minari.dataset.minari_storage
     except ImportError as error:
-        raise InputError(f"recording needs {error.name}, which is not installed: pip install 'packenv[offline]'") from None
+        raise InputError(f"recording needs {error.name}, which is not installed: {install_command('offline')}") from None
     return minari
 
 

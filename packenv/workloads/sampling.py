@@ -119,6 +119,7 @@ def draw(laws: Laws, number: int, word: np.uint64) -> float:
     """One draw from the law of node `number`, by inversion (of the log-normal by Box and Muller)."""
     node = laws.node[number]
     u = uniform(word)
+    # A mixture leads to one of its laws, which has a number of its own to draw with.
     while node.kind == MIXTURE:
         k = row_above(laws.table, node.first, node.count, u)
         node = laws.node[int(laws.table[k, 1])]
@@ -195,6 +196,7 @@ def next_job(laws: Laws, stream: Any) -> None:
     """Draw the arrival slot of the next job, and its number of tasks."""
     plan = laws.plan[0]
     stream.job += 1
+    # The time to the next arrival, exponential of mean 1: at once in slots, or as a time in units of the rate.
     wait = -math.log(uniform(word_at(stream.arrival_key, stream.job)))
     if plan.arrivals == BERNOULLI:
         stream.slot += 1 + int(min(wait / -math.log1p(-stream.rate), LATEST - stream.slot))
@@ -205,6 +207,7 @@ def next_job(laws: Laws, stream: Any) -> None:
         else:
             stream.clock += wait
             time = stream.clock / stream.rate
+        # The clock of a constant rate, bent to the profile of the period.
         if plan.arrivals == PERIODIC:
             profile = laws.node[plan.profile]
             turns = math.floor(time / plan.period)
@@ -212,6 +215,7 @@ def next_job(laws: Laws, stream: Any) -> None:
             time = (turns + interpolate(laws.table, profile.first, profile.count, within)) * plan.period
         stream.slot = int(min(time, LATEST))
     stream.unseen = 1
+    # Tasks that come together.
     if plan.batch != NONE:
         stream.unseen = whole(draw(laws, plan.batch, word_at(stream.batch_key, stream.job)))
 
@@ -231,12 +235,14 @@ def fill_chunk(
     rows: int = arrival.shape[0]
     for k in range(rows):
         row = stream.first_row + k
+        # The arrival.
         if stream.unseen == 0:
             next_job(laws, stream)
         stream.unseen -= 1
         arrival[k] = stream.slot
         if job.shape[0] > 0:
             job[k] = stream.job
+        # The demand, of tasks of one job the same if they are alike: a vector of a list, or one draw a resource.
         like = stream.job if plan.alike == 1 else row
         serve = plan.service
         if plan.vectors != NONE:
@@ -248,6 +254,7 @@ def fill_chunk(
         else:
             for r in range(resources):
                 demand[k, r] = units_of(draw(laws, laws.size[r], word_at(stream.size_key, like * resources + r)))
+        # The service.
         service[k] = whole(draw(laws, serve, word_at(stream.service_key, row)))
     return rows
 

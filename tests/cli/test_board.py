@@ -107,5 +107,5 @@ def test_no_tensorboard(
         main([command, "--tensorboard", str(tmp_path / "runs")])
     assert left.value.code == 2
     error = capsys.readouterr().err
-    assert "pip install 'packenv[agents]'" in error and error.count("\n") == 1
+    assert "pip install tensorboard" in error and error.count("\n") == 1
     assert not (tmp_path / "runs").exists()

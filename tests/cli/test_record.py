@@ -122,7 +122,7 @@ def test_without_the_library(tmp_path: Path, capsys: Any, monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "minari", None)
     with pytest.raises(SystemExit):
         main(["record", *SHORT, "--out", str(tmp_path / "own-v0")])
-    assert capsys.readouterr().err == "packenv: recording needs minari, which is not installed: pip install 'packenv[offline]'\n"
+    assert capsys.readouterr().err == "packenv: recording needs minari, which is not installed: pip install 'minari>=0.5.3'\n"
 
 
 def test_an_interrupted_recording_leaves_nothing(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.clients.other_packages import ROOT, install
 
-pytest.importorskip("ray", reason="Ray is not installed: pip install 'packenv[ray]'")
+pytest.importorskip("ray", reason="Ray is not installed")
 pytestmark = [pytest.mark.slow, pytest.mark.minutes]
 PACKAGES = ("gymnasium==1.2.2", "dm-tree==0.1.10", "lz4==4.4.5", "ormsgpack==1.13.1", "tensorboardX==2.6.5")
 

@@ -19,7 +19,7 @@ import pytest
 from packenv.errors import InputError, MisuseError
 from tests.campaign.kills import contents
 
-pytest.importorskip("ray", reason="Ray is not installed: pip install 'packenv[ray]'")
+pytest.importorskip("ray", reason="Ray is not installed")
 pytestmark = pytest.mark.slow
 
 EVALUATE = "evaluate paper/fig4b -p bf-js -p vqs --slots 60000 --seeds 12"

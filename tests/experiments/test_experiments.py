@@ -178,7 +178,7 @@ def test_every_figure_is_found() -> None:
 @pytest.mark.slow
 @pytest.mark.minutes
 def test_costs_of_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("ray", reason="Ray is not installed: pip install 'packenv[ray]'")
+    pytest.importorskip("ray", reason="Ray is not installed")
     monkeypatch.setenv("RAY_ADDRESS", "local")  # not a cluster of other tests
     script("cluster").main(["--quick", "--out", str(tmp_path)])
     assert (tmp_path / "cluster.png").stat().st_size > 10_000

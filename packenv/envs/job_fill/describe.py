@@ -26,12 +26,14 @@ LEAST = 1e-6  # ratios are at least this much, so that their logarithms are fini
 def describe_groups(b: Batch, server: int) -> None:
     """Write `actions`: first what each group is by itself, then what it is relative to the means of all that are offered."""
     e, jobs, rows = b.c.e, b.jobs, b.actions[b.c.e]
+    # All rows are zeros; the last one is the action that waits.
     for n in range(rows.shape[0]):
         for k in range(rows.shape[1]):
             rows[n, k] = 0.0
     last = rows.shape[0] - 1
     rows[last, feature.VALID] = b.mask[e, last]
     rows[last, feature.WAITS] = 1.0
+    # Each group by itself, and the sums over their tasks.
     tasks, alignment, scarcity, work, path, duration, age, value = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     bottleneck, scarce_work, unfinished = 0.0, 0.0, mean_work_left(b.c, jobs)
     for n in range(last):
@@ -56,6 +58,7 @@ def describe_groups(b: Batch, server: int) -> None:
         g = b.offered[e, n]
         if g == NONE:
             break
+        # Then in place of a number its ratio to the mean, and the logarithm of it.
         j, row = jobs.book.job[g], rows[n]
         aligned, left = ratio(row[feature.ALIGNMENT], alignment, tasks), ratio(work_left(b.c, jobs.work, j), work, tasks)
         row[feature.ALIGNMENT], row[feature.LOG_ALIGNMENT] = bounded(aligned), math.log(max(aligned, LEAST))
@@ -94,6 +97,7 @@ def describe_demand(b: Batch, n: int, g: int, server: int) -> None:
     """
     c, row, demand = b.c, b.actions[b.c.e, n], b.jobs.book.demand
     resources, alignment, of_free, of_server, least, mean, scarcity = 0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0
+    # Over the resources that the server has.
     scarcest, left_scarcest = -1.0, 1.0
     for r in range(demand.shape[1]):
         capacity = float(c.capacity[server, r])

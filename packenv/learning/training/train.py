@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from packenv.envs.job_fill.features import assumptions
 from packenv.envs.registration import find_definition
-from packenv.errors import ArgumentError, InputError
+from packenv.errors import ArgumentError, InputError, install_command
 from packenv.executors.choose import PROCESSES
 from packenv.files import check_folder_writable, make_folder, write_json
 from packenv.learning.objective import QUEUE, objective
@@ -55,7 +55,7 @@ class Training:
             from packenv.learning.training.run import TrainingRun
             from packenv.learning.training.training_log import TrainingProgress, require_tensorboard
         except ImportError as error:
-            raise InputError(f"training needs {error.name}, which is not installed: pip install 'packenv[agents]'") from None
+            raise InputError(f"training needs {error.name}, which is not installed: {install_command('agents')}") from None
         settings, plan = self.settings, self.plan
         require_tensorboard()
         check_folder(plan.folder, settings, plan.resume)

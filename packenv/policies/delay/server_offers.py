@@ -242,16 +242,19 @@ def wake_later(rules: Rules, cluster: Cluster, state: Waits, count: int) -> None
     for k in range(order.used[0]):
         for q in range(order.block[0, k].count):
             job = order.items[0, order.block[0, k].storage, q]
+            # Offers are counted: the next slot brings the next ones.
             if rules.skips > 0 and soon == NEVER and fits_behind(cluster, state, job, count, NONE):
                 soon = now(cluster) + 1
             if rules.skips >= 0 or allowed(rules, cluster, state, job) == ANY:
                 continue
+            # A job that has not waited yet: does its wait begin in this slot, or with the next offer?
             if state.begin[job] == NONE:
                 last = state.last[job] if state.launched[job] == now(cluster) else NONE
                 if fits_behind(cluster, state, job, count, last):
                     state.begin[job] = now(cluster)
                 elif last != NONE and soon == NEVER and fits_behind(cluster, state, job, count, NONE):
                     soon = now(cluster) + 1
+            # One that waits: the end of its interval.
             if state.begin[job] != NONE:
                 state.due[0] = min(state.due[0], runs_out(cluster, state, job))
     if count > 0:

@@ -46,6 +46,7 @@ def shortest(p: Probing, server: int) -> int:
         entry = p.entry[k]
         job = p.row[entry.job]
         following = entry.next
+        # A probe of a job whose tasks have all been assigned is dropped.
         if entry.row == NONE and job.unassigned == 0:
             leave(p, server, k)
             forget(p, k)
@@ -54,6 +55,7 @@ def shortest(p: Probing, server: int) -> int:
                 chosen = k
             break
         else:
+            # Any other entry is a candidate if all in front of it have the patience for its estimate.
             if job.unassigned * job.estimate < least and job.estimate <= patience:
                 chosen, least = k, job.unassigned * job.estimate
             patience = min(patience, job.patience - entry.passed)

@@ -82,6 +82,7 @@ def rerank(shares: Shares, owner: int) -> None:
     """Move an owner whose share or queue changed to its new rank. Owners with waiting tasks are ranked, others are not."""
     shares.share[owner] = share_of(shares, owner)
     order, rank = shares.order, shares.rank
+    # An owner that begins to wait enters at the end of the ranks.
     if rank[owner] == NONE:
         if shares.book.queued[owner] == 0:
             return
@@ -90,10 +91,12 @@ def rerank(shares: Shares, owner: int) -> None:
     k = rank[owner]
     last = shares.ranked[0] - 1
     gone = shares.book.queued[owner] == 0
+    # Towards the end: past owners that have less; one with nothing left to wait for goes all the way.
     while k < last and (gone or less_served(shares, order[k + 1], owner)):
         order[k] = order[k + 1]
         rank[order[k]] = k
         k += 1
+    # Or towards the front: past owners that have more.
     while not gone and k > 0 and less_served(shares, owner, order[k - 1]):
         order[k] = order[k - 1]
         rank[order[k]] = k

@@ -300,6 +300,7 @@ def best_row(knobs: Knobs, cluster: Cluster, state: Candidates, server: int) -> 
     """Row of the candidate with the highest score on a server; NONE if nothing fits."""
     book = state.shares.book
     considered = owners_considered(knobs, state)
+    # Groups that fit, of the owners considered: alignment a and remaining work p, and their sums over waiting tasks.
     count, total_a, total_p, most_a, most_p, urgent = 0, 0.0, 0.0, 0.0, 0.0, False
     for k in range(book.count[0]):
         g = book.active[k]
@@ -313,11 +314,13 @@ def best_row(knobs: Knobs, cluster: Cluster, state: Candidates, server: int) -> 
             urgent |= is_urgent(knobs, state, g)
     if count == 0:
         return NONE
+    # The score is a - m·ε·p, with ε the mean a over the mean p of the candidates (PAPERS §2).
     per_work = knobs.m * total_a / total_p if total_p > 0 else 0.0
     best, alike = -np.inf, ALIKE * (knobs.packing * most_a + per_work * most_p)
     for n in range(count):
         if not urgent or is_urgent(knobs, state, state.fitting[n]):
             best = max(best, knobs.packing * state.alignment[n] - per_work * state.left[n])
+    # Of the groups whose scores differ by rounding alone, the one with the earliest row.
     chosen = NONE
     for n in range(count):
         if not urgent or is_urgent(knobs, state, state.fitting[n]):

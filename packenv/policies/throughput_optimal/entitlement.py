@@ -129,9 +129,11 @@ def leaves_claims(cluster: Cluster, entitled: Entitled, server: int, few: int) -
     room = cluster.free[cluster.e, server]
     for r in range(room.shape[0]):
         entitled.limit[r] = room[r]
+    # With no entitled task missing, the limit is the free room.
     missing = smallest_missing(cluster, entitled, server, few)
     if missing == NONE:
         return True
+    # Tasks beyond the configuration, largest first: the limit is what their departure leaves beside the missing one.
     beyond = next_beyond(cluster, entitled, server, 0)
     while beyond != NONE:
         possible = True

@@ -120,17 +120,20 @@ def sink(b: Beam, at: int) -> None:
 @compiled
 def offer(b: Beam, state: int, many: int, cost: float, key: np.uint64) -> None:
     """Keep the current set if it is new, and among the W of the lowest cost."""
+    # What stays free costs its price; noise breaks ties in another way in each search.
     for r in range(len(b.free)):
         cost += b.price[r] * b.free[r]
     width, sets = len(b.heap), b.sets[0]
     if sets == width and cost >= b.heap[0]:
         return
     cost += b.noise * chance(b.word)
+    # A set that leads to a state which is there already (the same hash) is no new one.
     salted = another(key ^ b.salt[0])
     slot = int(salted & np.uint64(len(b.hashes) - 1))
     if (sets == width and cost >= b.heap[0]) or b.hashes[slot] == salted:
         return
     b.hashes[slot] = salted
+    # It takes a free place, or that of the most expensive of W sets, which is the root of the heap.
     place = sets if sets < width else b.place[0]
     b.parent[place], b.many[place], b.key_of[place] = state, many, key
     for k in range(many):
@@ -139,6 +142,7 @@ def offer(b: Beam, state: int, many: int, cost: float, key: np.uint64) -> None:
         b.heap[0] = cost
         sink(b, 0)
         return
+    # The W-th set makes a heap of them.
     b.heap[sets], b.place[sets] = cost, place
     b.sets[0] += 1
     if b.sets[0] == width:
@@ -160,6 +164,7 @@ def offer_sets(b: Beam, generation: int, state: int, server: int, tick: int, cou
         b.free[r] = b.room[generation, state, server, r]
     for _ in range(sets):
         offer(b, state, depth, cost, key)
+        # The next set, depth first: add the next task that fits, or take back the last one and go on behind it.
         while True:
             while candidate < count and not fits(b, b.ready[candidate]):
                 candidate += 1
@@ -174,6 +179,7 @@ def offer_sets(b: Beam, generation: int, state: int, server: int, tick: int, cou
             cost += b.gain[i]
             key -= key_of_start(b, i, server, tick)
             candidate += 1
+        # Add it.
         i = b.ready[candidate]
         take(b, i, 1)
         cost -= b.gain[i]
@@ -243,6 +249,7 @@ def search(b: Beam, end: int, sets: int) -> tuple[int, int]:
     begin(b)
     generation, states = 0, 1
     for tick in range(end):
+        # Server by server, each state is extended by the best sets of tasks that start on it in this tick.
         for server in range(b.capacity.shape[0]):
             b.word[0] = another(b.word[0])
             b.salt[0], b.sets[0] = b.word[0], 0
@@ -254,6 +261,7 @@ def search(b: Beam, end: int, sets: int) -> tuple[int, int]:
                 return -1, -1
             extend_states(b, generation, server, tick)
             generation, states = 1 - generation, b.sets[0]
+        # A state in which nothing waits is a schedule.
         final = pass_tick(b, generation, states, tick)
         if final >= 0:
             return generation, final

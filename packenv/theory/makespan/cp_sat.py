@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from packenv.errors import InputError
+from packenv.errors import InputError, install_command
 from packenv.theory.makespan.list_schedule import FoundSchedule
 from packenv.theory.makespan.tasks import Ints, Tasks
 
@@ -29,7 +29,7 @@ def cp_model() -> Any:
     try:
         from ortools.sat.python import cp_model
     except ImportError:
-        raise InputError("the offline optimum needs OR-tools: pip install 'packenv[sat]'") from None
+        raise InputError(f"the offline optimum needs OR-tools: {install_command('sat')}") from None
     return cp_model
 
 

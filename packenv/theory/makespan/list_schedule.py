@@ -183,12 +183,14 @@ def decode(s: ListSearch, first: int, limit: float) -> bool:
 
     Returns False as soon as its cost is above `limit`.
     """
+    # All servers are free for all time.
     for server in range(s.capacity.shape[0]):
         s.segments[server] = 1
         s.time[server, 0] = 0
         for r in range(s.room.shape[2]):
             s.room[server, 0, r] = s.capacity[server, r]
     makespan, early = 0, 0.0
+    # In the order of the list each task takes its earliest start; the part that has not changed keeps it.
     for k in range(s.order.shape[1]):
         i = s.order[TRIAL, k]
         if k < first:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from packenv.errors import InputError
+from packenv.errors import InputError, install_command
 from packenv.inputs.json_files import MOST_BYTES, PER_BYTE, parse_json
 from packenv.inputs.memory import Memory
 from packenv.inputs.numbers import shown
@@ -202,7 +202,7 @@ def _documents(path: Path) -> list[Any]:
     try:
         import yaml
     except ImportError:
-        raise InputError(f"{path}: YAML needs PyYAML (pip install 'packenv[yaml]'); JSON does not") from None
+        raise InputError(f"{path}: YAML needs PyYAML ({install_command('yaml')}); JSON does not") from None
     try:
         return [document for document in yaml.load_all(text, _loader()) if document is not None]
     except (yaml.YAMLError, ValueError, RecursionError) as problem:
