@@ -63,7 +63,7 @@ def _has_guard(script: str) -> bool:
 @contextmanager
 def _without_script() -> Iterator[None]:
     main = sys.modules["__main__"]
-    hidden = {name: vars(main).pop(name) for name in ("__file__", "__spec__") if name in vars(main)}
+    hidden: dict[str, Any] = {name: vars(main).pop(name) for name in ("__file__", "__spec__") if name in vars(main)}
     main.__spec__ = None
     try:
         yield

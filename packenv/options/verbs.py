@@ -83,8 +83,8 @@ class OptimumOptions:
 
     objective: Literal["makespan", "completion"] = option("makespan", "Last end, or mean completion time of jobs.")
     slots: Count | None = option(None, "With a random workload: schedule the tasks that arrive in so many slots.")
-    seed: Annotated[int, Range(0)] = option(0, "Seed of the jobs and of the search.")
     time_limit: float = option(60.0, "Stop the search after so many seconds.", "--limit")
+    seed: Annotated[int, Range(0)] = option(0, "Seed of the jobs and of the search.")
     gap: float = option(0.0, "Stop when the schedule is within this share of the bound: 0.05 is 5 %.")
     fixed_allocation: bool = option(False, "Give each task the server with the least work beforehand.")
     workers: Count | None = option(None, "Cores that the search uses  [default: all].")

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from packenv.report.pictures import Picture
     from packenv.report.tables import Tables
 
+JUDGING = JudgeOptions()
 DEFAULT_WORKLOADS = (
     *(f"paper/fig4b@{intensity}" for intensity in (0.85, 0.9, 0.95, 0.99)),
     *(f"paper/fig4a@{intensity}" for intensity in (0.85, 0.9, 0.95, 0.99)),
@@ -127,7 +128,7 @@ class Leaderboard:
         cases = [(first.contest.workload, first.policy) for first in firsts.values()]
         judgments: dict[tuple[str, str], Judgment | None] = {}
         if cases:
-            of_cases = judge_all(cases, options, log, JudgeOptions())
+            of_cases = judge_all(cases, options, log, JUDGING)
             judgments = dict(zip(firsts, of_cases, strict=True))
         standings = [replace(entry, judgment=judgments.get((entry.contest.group, entry.policy))) for entry in self.standings]
         return replace(self, standings=tuple(standings))

@@ -46,9 +46,9 @@ def test_missing_extras_and_the_command_that_installs_them(monkeypatch: pytest.M
 def test_what_must_be_repaired(monkeypatch: pytest.MonkeyPatch) -> None:
     there = doctor._version
     monkeypatch.setattr(doctor, "_version", lambda name: "1.26" if name == "numpy" else there(name))
-    monkeypatch.setattr(doctor, "compiler_seconds", lambda: 3.0)
+    monkeypatch.setattr(health, "compiler_seconds", lambda: 3.0)
     locked = health.cache_health()._replace(writable=False)
-    monkeypatch.setattr(doctor, "cache_health", lambda: locked)
+    monkeypatch.setattr(health, "cache_health", lambda: locked)
     result = shown()
     assert result.exit_code == 1
     problems = [line for line in result.output.splitlines() if line.startswith("problem")]
