@@ -4,7 +4,7 @@
     python agents/any.py --out any --quick    # a first look
 
 The agent fills one server at a time, as agent:fig4b does, and starts from its weights. In each generation every candidate
-schedules the same jobs of ten random workloads (packenv.workloads.random_workloads: servers, sizes, services, arrivals and
+schedules the same jobs of ten random workloads (agents.random_workloads: servers, sizes, services, arrivals and
 loads differ), and those win whose queues are shortest as multiples of BF-J/S's; multiples above 1 count double. Every tenth
 generation is kept as OUT-10, OUT-20, …, and the agent is chosen among them on other workloads:
 
@@ -17,13 +17,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from training_run import evolve_on_cases, options_of
 
+from agents.random_workloads import random_workload
+from agents.training_run import evolve_on_cases, options_of
 from packenv.learning.evolution import Case
 from packenv.learning.objective import QUEUE, Objective, measure
 from packenv.learning.settings import Settings
 from packenv.theory.capacity.max_workload import resolved
-from packenv.workloads.random_workloads import random_workload
 from packenv.workloads.workload import Workload
 
 AGAINST = "bf-js"

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from training_run import train_stages
-
 import packenv
+from agents.training_run import train_stages
 from packenv.learning.settings import Settings
 
 SETTINGS = Settings(

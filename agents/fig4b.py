@@ -13,9 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from training_run import compare, evolve, options_of
-
 import packenv
+from agents.training_run import compare, evolve, options_of
 from packenv.learning.settings import Settings
 
 SETTINGS = Settings(

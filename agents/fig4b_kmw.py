@@ -11,9 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from training_run import command, compare, options_of
-
 import packenv
+from agents.training_run import command, compare, options_of
 from packenv.learning.agents.metadata import agent_metadata
 from packenv.learning.agents.saved import load_agent, save_agent
 from packenv.learning.settings import Settings

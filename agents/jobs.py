@@ -4,7 +4,7 @@
     python agents/jobs.py --out jobs --quick    # a first look
 
 The agent fills one server at a time, as agent:analytics does, and starts from its weights. In each generation every candidate
-schedules the same tables: ten random mixes (packenv.workloads.random_jobs: resources, servers, stages, demands, services,
+schedules the same tables: ten random mixes (agents.random_jobs: resources, servers, stages, demands, services,
 arrivals, loads and places of data differ) and four small tables of named workloads. Those win whose jobs end soonest, as
 multiples of the best of RIVALS; multiples above 1 count double. In the second stage, which goes on from the first's weights, two
 more of the named workloads are among the tables. Every tenth generation is kept as OUT-10, OUT-20, …, and the agent is chosen
@@ -21,16 +21,16 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from training_run import evolve_on_cases, options_of
 
 import packenv
+from agents.random_jobs import random_jobs
+from agents.training_run import evolve_on_cases, options_of
 from packenv.learning.evolution import Case
 from packenv.learning.objective import COMPLETION, Objective, measure
 from packenv.learning.settings import Settings
 from packenv.workloads.named.analytics import analytics
 from packenv.workloads.named.blocks import SWINGS, readers
 from packenv.workloads.named.dag import dag
-from packenv.workloads.random_jobs import random_jobs
 from packenv.workloads.workload import Workload
 
 Tables = Callable[[np.random.Generator], list[Workload]]

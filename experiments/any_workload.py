@@ -20,6 +20,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from agents.random_workloads import FAMILIES, random_workload
 from packenv.errors import InputError
 from packenv.learning.agents.inference.linear import TERM_NAMES
 from packenv.learning.agents.saved import load_agent, save_agent
@@ -30,7 +31,6 @@ from packenv.runs.run import by_policy, runs_of
 from packenv.runs.runner import RunOptions
 from packenv.runs.statistics import Interval, certainly_above, interval, ratio_of_means
 from packenv.theory.capacity.max_workload import resolved
-from packenv.workloads.random_workloads import FAMILIES, random_workload
 from packenv.workloads.workload import Workload
 
 AGENT, REFERENCE = "agent:any", "bf-js"

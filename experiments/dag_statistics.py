@@ -2,9 +2,9 @@
 
 FILE is a CSV without header, plain or gzipped, of Alibaba's cluster-trace-v2018 batch tasks as SLAMBUC keeps them: time, job,
 task name (`R3_1_2`: task 3 after 1 and 2), duration in s, cpu (100 = one core), memory, instances. Jobs with tasks whose names
-do not say what they wait for are left out. A duration there counts from the registration of the job: of nineteen in twenty
-chains of two the later stage is the longer one. What a stage waits for its parents is taken off, as the reader of that trace
-does. Stages of more instances than `dag` has at most count as that many on both sides.
+do not say what they wait for, or that wait for each other in a circle, are left out. Durations there count from the registration
+of the job: of 19 in 20 chains of two the later stage is the longer one. What a stage waits for its parents is taken off,
+as the reader of that trace does. Stages of more instances than `dag` has at most count as that many on both sides.
 """
 
 import argparse
@@ -13,6 +13,7 @@ import gzip
 import re
 from collections import Counter
 from collections.abc import Sequence
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -55,10 +56,14 @@ def measured(path: str) -> tuple[list[Stages], np.ndarray, int]:
         if None in names:
             continue
         number = [int(name[1]) for name in names if name]
-        order = np.argsort(number)  # parents have lower numbers, as the names of the trace go
-        place = {number[k]: n for n, k in enumerate(order)}
-        waits = [[int(one) for one in name[2].split("_") if one] for name in names if name]
-        parents = [sorted({place[one] for one in waits[k] if one in place and place[one] < place[number[k]]}) for k in order]
+        row = {name: k for k, name in enumerate(number)}
+        waits = [{row[int(one)] for one in name[2].split("_") if one and int(one) in row} for name in names if name]
+        try:
+            order = [*TopologicalSorter(dict(enumerate(waits))).static_order()]  # a parent may have the higher number
+        except CycleError:
+            continue
+        place = {k: n for n, k in enumerate(order)}
+        parents = [sorted(place[parent] for parent in waits[k]) for k in order]
         columns = [[float(of_job[k][column]) for k in order] for column in (6, 3, 4, 5)]
         ends = columns[1]  # after the registration of the job
         waited = [max((ends[parent] for parent in waits), default=0.0) for waits in parents]

@@ -33,7 +33,6 @@ SETTING: dict[str, Any] = {
     "types": 40,
     "observation": "actions",
     "choices": None,
-    "segment": None,
     "horizon": 1_000_000,
 }
 

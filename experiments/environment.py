@@ -16,7 +16,7 @@ from packenv.workloads.named.analytics import analytics
 
 SLOTS, PICTURES = 1500, 30
 POLICY = {"Placement": "bf-js", "ServerFill": "bf-js", "Configuration": "vqs", "JobFill": "tetris"}
-OF_TASKS: dict[str, Any] = {"workload": "paper/fig4b", "intensity": 0.95, "J": 4, "segment": None, "horizon": SLOTS}
+OF_TASKS: dict[str, Any] = {"workload": "paper/fig4b", "intensity": 0.95, "J": 4, "horizon": SLOTS}
 ALL_GROUPS: dict[str, Any] = {"choices": None, "window": 128, "ask": "always", "passing": True}
 OF_JOBS = ALL_GROUPS | {"workload": analytics(jobs=20, servers=5)}
 

@@ -4,8 +4,8 @@
     python experiments/reference_scores.py --rungs 1 2     # some of the settings
 
 For each setting the mean queue (of jobs: the mean completion time) of random and of first valid actions, of policies and shipped
-agents, the optimum or a proved bound, and what MaskablePPO learns from the environment with its own defaults in so many steps,
-all on the jobs of the same seeds, which no training run meets. With --quick: short runs of two seeds, a few training steps.
+agents, the optimum or a proved bound, and what MaskablePPO learns from the environment with the discount of plain_learners.py in
+so many steps, all on the jobs of the same seeds, which no training run meets. With --quick: short runs of two seeds, a few training steps.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from experiments.plain_learners import (
     SEEDS,
     SLOTS,
     Setting,
+    discount_of,
     train,
 )
 from packenv.envs.registration import id_of
@@ -110,7 +111,7 @@ def climb(number: int, rung: Rung, quick: bool) -> dict[str, list[float]]:
     for seed in rung.trained[:1] if quick else rung.trained:
         began = time.perf_counter()
         steps = QUICK_STEPS if quick else rung.steps
-        model = train("maskable-ppo", steps, seed, rung.environment, setting)
+        model = train("maskable-ppo", steps, seed, rung.environment, setting, discount_of(rung.environment))
         seconds = time.perf_counter() - began
         show(f"MaskablePPO, {model.num_timesteps:,} steps ({seconds:.0f} s), seed {seed}", play(model).scores)
     return found

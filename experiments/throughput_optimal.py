@@ -21,7 +21,7 @@ from packenv.workloads.laws import Discrete, Geometric
 
 POLICIES = "msr:backfill,few=10", "kmw:backfill,few=10", "msr", "kmw", "bf-js"
 NAMES = "paper/fig3a", "paper/fig3b", "paper/fig4a", "paper/fig4b"
-WORST = {  # sizes, probabilities, servers: docs/how_to/worst_case.md
+WORST = {  # sizes, probabilities, servers: docs/how_to/judge.md
     "worst of bf-js": ([7 / 11, 13 / 66, 2 / 11], [0.2, 0.4, 0.4], 2),
     "worst of vqs-bf": ([0.327, 0.122], [0.5, 0.5], 1),
     "worst of vqs": ([0.555, 0.101], [1 / 12, 11 / 12], 1),

@@ -24,11 +24,12 @@ from numpy.typing import NDArray
 
 import packenv
 from packenv.jobs import Jobs
-from packenv.planning.running_cluster.queue import DRAWS, NEVER, intervals, starts
+from packenv.kubernetes.owners import OwnerTimes
+from packenv.kubernetes.planning.queue import NEVER, intervals, starts
+from packenv.kubernetes.started import ENDLESS, Started, stretches
+from packenv.options.verbs import DRAWS
 from packenv.runs.run import Run, make
 from packenv.units import UNIT
-from packenv.workloads.kubernetes.owners import OwnerTimes
-from packenv.workloads.kubernetes.started import ENDLESS, Started, stretches
 from packenv.workloads.laws import Empirical
 from packenv.workloads.traces import read_trace
 from packenv.workloads.workload import Workload

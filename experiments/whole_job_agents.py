@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import packenv
+from agents.random_jobs import JOB_FAMILIES, random_jobs
 from packenv.errors import InputError
 from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.inference.weights import with_later_features
@@ -40,7 +41,6 @@ from packenv.units import UNIT
 from packenv.workloads.estimates import misjudged
 from packenv.workloads.named.analytics import analytics
 from packenv.workloads.named.dag import dag
-from packenv.workloads.random_jobs import JOB_FAMILIES, random_jobs
 from packenv.workloads.workload import Workload
 
 Floats = NDArray[np.float64]

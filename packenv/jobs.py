@@ -6,7 +6,7 @@ a random workload that draws it chunk by chunk.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,12 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from packenv.errors import InputError, RowError
 from packenv.inputs.memory import Memory
-from packenv.units import to_units
+from packenv.units import LARGEST_AMOUNT, MOST, UNIT, scale_for, to_units
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
+LARGEST_UNITS = 2**62  # what larger demands count as, which fit no server
 PER_LINK = 100  # bytes of memory, at the most, for a link while those of left-out rows are passed on
 
 
@@ -61,33 +62,61 @@ class Jobs:
     home: Ragged | None = None  # servers that hold the task's data
     remote_overhead: Ints | None = None  # (n,) extra slots when run away from home, >= 0
     estimate: Floats | None = None  # (n,) estimate of the service in slots, for policies that use one, > 0
+    scale: tuple[int, ...] = ()  # (D,) how often the unit of each resource is doubled (packenv.units); () for never
 
     @staticmethod
     def of(arrival: ArrayLike, size: ArrayLike, service: ArrayLike, **columns: Any) -> Jobs:
-        """A table from sizes in units of capacity: `size` is (n,), or (n, D) for D resources. Raises InputError."""
+        """A table from sizes in units of capacity: `size` is (n,), or (n, D) for D resources.
+
+        columns  others of the table, as arrays or lists; predecessors and home a list of rows, or servers, for each task
+
+        Raises InputError.
+        """
         amount = np.asarray(size, dtype=np.float64)
         amount = amount[:, None] if amount.ndim == 1 else amount
         _require(np.isfinite(amount).all(axis=1), "demand is not a finite number")
         _require((amount >= 0).all(axis=1), "demand is negative")
-        return Jobs(np.asarray(arrival, np.int64), to_units(amount), np.asarray(service, np.int64), **columns)
+        scale = scale_for(np.minimum(amount.max(axis=0, initial=0.0), LARGEST_AMOUNT), MOST)
+        for name in ("job", "phase", "tenant", "remote_overhead", "value", "estimate"):
+            if columns.get(name) is not None:
+                columns[name] = _column(name, columns[name])
+        for name in ("predecessors", "home"):
+            if isinstance(columns.get(name), list):
+                columns[name] = Ragged.of(columns[name])
+        whole = (_column(name, column) for name, column in (("arrival", arrival), ("service", service)))
+        return Jobs(next(whole), to_units(amount, scale or 0), next(whole), scale=scale, **columns)
+
+    @property
+    def amounts(self) -> Floats:
+        """(n, D) demands in the user's unit, as far as integer units hold them."""
+        return np.ldexp(self.demand / UNIT, np.array(self.scale or 0))
+
+    def scaled(self, scale: tuple[int, ...]) -> Jobs:
+        """The same table with the units doubled so often as in `scale`, that of the servers."""
+        if scale == self.scale:
+            return self
+        less = np.subtract(np.array(scale or 0), np.array(self.scale or 0))
+        higher = np.minimum(self.demand, LARGEST_UNITS >> np.maximum(-less, 0)) << np.maximum(-less, 0)
+        lower = np.maximum(self.demand >> np.maximum(less, 0), np.sign(self.demand))
+        return replace(self, demand=np.where(less > 0, lower, higher), scale=scale)
 
     def first(self, n: int) -> Jobs:
         """The table of the first n rows. Raises InputError for n < 1, or more rows than there are."""
         if not 1 <= n <= len(self):
             raise InputError(f"a table of {len(self)} rows has no first {n}")
-        columns = {field.name: getattr(self, field.name) for field in fields(self)}
+        columns = {name: getattr(self, name) for name in COLUMNS}
         head: dict[str, Any] = {name: None if column is None else _head(column, n) for name, column in columns.items()}
-        return Jobs(**head)
+        return Jobs(**head, scale=self.scale)
 
     def only(self, kept: Bools) -> Jobs:
         """The table of the rows `kept` (n,). What waits for a row that is left out waits for what that row waited for."""
-        columns = {field.name: getattr(self, field.name) for field in fields(self)}
+        columns = {name: getattr(self, name) for name in COLUMNS}
         chosen: dict[str, Any] = {name: column[kept] for name, column in columns.items() if isinstance(column, np.ndarray)}
         if self.home is not None:
             chosen["home"] = take(self.home, np.flatnonzero(kept))
         if self.predecessors is not None:
             chosen["predecessors"] = passed_on(self.predecessors, kept, self.job, self.phase)
-        return Jobs(**chosen)
+        return Jobs(**chosen, scale=self.scale)
 
     def __len__(self) -> int:
         return len(self.arrival)
@@ -101,10 +130,10 @@ class Jobs:
         n = len(self.arrival)
         if self.demand.ndim != 2 or self.demand.shape[1] < 1:
             raise InputError(f"demand must have shape (tasks, resources), not {self.demand.shape}")
-        for field in fields(self):
-            column = getattr(self, field.name)
+        for name in COLUMNS:
+            column = getattr(self, name)
             if column is not None and _rows(column) != n:
-                raise InputError(f"column {field.name} has {_rows(column)} rows, arrival has {n}")
+                raise InputError(f"column {name} has {_rows(column)} rows, arrival has {n}")
         _require(self.arrival >= 0, "arrival is negative")
         _require(np.diff(self.arrival, prepend=0) >= 0, "arrives before the row above it")
         _require((self.demand >= 0).all(axis=1), "demand is negative")
@@ -157,6 +186,23 @@ class Jobs:
             i = int(np.argmax(bad))
             rule = "is negative" if below is None else "does not lie earlier in the table"
             raise RowError(int(owner[i]), f"{what} {ragged.values[i]} {rule}")
+
+
+COLUMNS = tuple(field.name for field in fields(Jobs) if field.name != "scale")
+
+
+def _column(name: str, values: Any) -> NDArray[Any]:
+    """A column from an array or a list. Raises InputError for values that are no numbers, or no whole ones where they must be."""
+    try:
+        column = np.asarray(values)
+        numbers = column.astype(np.float64 if name in ("value", "estimate") else np.int64, copy=False)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"column {name} must be a list of numbers") from None
+    if numbers.ndim != 1:
+        raise InputError(f"column {name} must have shape (tasks,), not {numbers.shape}")
+    if column.dtype.kind == "f":
+        _require((numbers == column) | ~np.isfinite(column) & (numbers.dtype.kind == "f"), f"{name} is not a whole number")
+    return numbers
 
 
 def first_rows(job: Ints) -> Ints:

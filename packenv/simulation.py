@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from packenv.cluster.build import build, grow, lengthen
 from packenv.cluster.loop import OVERFULL, overfull_server, runner_for
@@ -27,6 +27,7 @@ from packenv.results.schedule import Schedule
 from packenv.results.stability import NOTHING, judge_run
 from packenv.units import UNIT, to_units
 from packenv.workloads.in_service import InService, in_service_of
+from packenv.workloads.servers import Servers
 from packenv.workloads.workload import Workload
 
 
@@ -46,7 +47,7 @@ def result_of(cluster: Cluster, policy: str, workload: Workload, seed: int, seco
     measured = int(head["measured"])
     capacity = cluster.capacity.sum(axis=0).astype(np.float64)
     used = cluster.measures.used[0] / max(measured, 1)
-    trajectory = _trajectory(cluster)
+    trajectory = _trajectory(cluster, workload.servers.size_unit)
     delays = _delays(cluster)
     return Result(
         policy=policy,
@@ -61,7 +62,7 @@ def result_of(cluster: Cluster, policy: str, workload: Workload, seed: int, seco
         waiting=int(head["waiting"] + head["held_back"] + head["released"] - head["next_released"]),
         mean_queue=int(head["queue_sum"]) / measured if measured else None,
         max_queue=int(head["queue_max"]) if measured else None,
-        mean_waiting_size=float(head["size_sum"]) / measured / UNIT if measured else None,
+        mean_waiting_size=float(head["size_sum"]) / measured / UNIT * workload.servers.size_unit if measured else None,
         mean_delay=int(head["delay_sum"]) / int(head["delay_count"]) if head["delay_count"] else None,
         delay_p50=delays.quantile(0.5),
         delay_p90=delays.quantile(0.9),
@@ -81,12 +82,12 @@ def result_of(cluster: Cluster, policy: str, workload: Workload, seed: int, seco
     )
 
 
-def _trajectory(cluster: Cluster) -> Trajectory:
+def _trajectory(cluster: Cluster, size_unit: float) -> Trajectory:
     """The queue in every bin that the run has completed."""
     width = int(cluster.head["bin_slots"][0])
     whole = int(cluster.head["now"][0]) // width
     bins = cluster.measures.bins[0, :whole] / width
-    return Trajectory(width, bins[:, 0].copy(), bins[:, 1] / UNIT)
+    return Trajectory(width, bins[:, 0].copy(), bins[:, 1] / UNIT * size_unit)
 
 
 def _delays(cluster: Cluster) -> Delays:
@@ -162,7 +163,7 @@ def simulate(
         setting.capacity,
         needs_of(policy, setting),
         jobs=table,
-        initial=check_initial(begun, setting.capacity),
+        initial=check_initial(begun, workload.servers),
         record_rows=recorded if schedule or (table is not None and (table.job is not None or table.home is not None)) else 0,
         waiting_limit=waiting_limit,
         warmup=warmup,
@@ -226,9 +227,10 @@ def _horizon(workload: Workload, slots: int | None, drain: bool) -> int:
     return slots
 
 
-def check_initial(initial: InService | Sequence[tuple[ArrayLike, int, int]], capacity: NDArray[np.int64]) -> InService:
-    """The tasks in service at the start of a run, checked. `capacity` (L, D) in units. Raises InputError."""
-    jobs = initial if isinstance(initial, InService) else InService.of(_in_units(initial, capacity), capacity.shape[1])
+def check_initial(initial: InService | Sequence[tuple[ArrayLike, int, int]], servers: Servers) -> InService:
+    """The tasks in service at the start of a run, checked. Raises InputError."""
+    capacity = servers.units
+    jobs = initial if isinstance(initial, InService) else InService.of(_in_units(initial, servers), servers.D)
     for n in np.flatnonzero((jobs.server < 0) | (jobs.server >= len(capacity))).tolist():
         raise InputError(f"initial job {n}: there is no server {jobs.server[n]}")
     left = capacity.copy()
@@ -240,15 +242,13 @@ def check_initial(initial: InService | Sequence[tuple[ArrayLike, int, int]], cap
     return jobs
 
 
-def _in_units(
-    initial: Sequence[tuple[ArrayLike, int, int]], capacity: NDArray[np.int64]
-) -> Iterator[tuple[Sequence[int], int, int]]:
+def _in_units(initial: Sequence[tuple[ArrayLike, int, int]], servers: Servers) -> Iterator[tuple[Sequence[int], int, int]]:
     """The same tasks with demands in units. Raises InputError for one that cannot be in service on these servers."""
     for n, (size, server, remaining) in enumerate(initial):
         amount = np.atleast_1d(np.asarray(size, dtype=np.float64))
-        demand = to_units(np.where(np.isfinite(amount), amount, -1))
-        if demand.shape != (capacity.shape[1],) or demand.min() < 0 or demand.max() == 0:
-            raise InputError(f"initial job {n}: needs {capacity.shape[1]} demands >= 0, at least one of them positive")
+        demand = to_units(np.where(np.isfinite(amount), amount, -1), servers.scale or 0)
+        if demand.shape != (servers.D,) or demand.min() < 0 or demand.max() == 0:
+            raise InputError(f"initial job {n}: needs {servers.D} demands >= 0, at least one of them positive")
         if remaining < 1:
             raise InputError(f"initial job {n}: must remain at least 1 slot, not {remaining}")
         yield demand.tolist(), server, remaining

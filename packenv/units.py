@@ -1,6 +1,10 @@
 """Resources are integers (CONTRIBUTING, decision 2): C units per unit of capacity.
 
 With C = 3·2^20 every boundary of the universal partition is an integer, and a task fits if demand <= room, exactly.
+
+Amounts may be in any unit, bytes too. A resource of which a server has more than LARGEST_CAPACITY is scaled: its unit is doubled
+`scale` times, until the largest server has at most that. So whole amounts stay exact up to 700 million, and multiples of 2 KiB up
+to 2^40 bytes; partition boundaries are exact as before, and what is below the limit is not touched.
 """
 
 import numpy as np
@@ -10,17 +14,28 @@ UNIT = 3 * 2**20
 """Integer units per unit of capacity (the papers' server of capacity 1)."""
 
 LARGEST_CAPACITY = (2**31 - 1) // UNIT
-"""The largest capacity of a server in any resource: a size and a row number must fit one 64-bit key."""
+"""The largest capacity of a server in any resource, once it is scaled: a size and a row number must fit one 64-bit key."""
+
+LARGEST_AMOUNT = 2**50
+"""The largest capacity, or demand, in a user's unit."""
+
+MOST = 2.0**40  # what larger amounts count as, once scaled: they fit in no server either, and integers cannot hold them
 
 
-MOST = 2.0**40  # what larger amounts count as: they fit in no server either, and integers cannot hold them
+def to_units(amount: ArrayLike, scale: ArrayLike = 0) -> NDArray[np.int64]:
+    """Amounts of a resource in integer units: ⌊x·C / 2^scale + 10⁻³⌋, and at least 1 for a positive amount.
 
-
-def to_units(amount: ArrayLike) -> NDArray[np.int64]:
-    """Amounts of a resource in integer units: ⌊x·C + 10⁻³⌋, and at least 1 for a positive amount.
-
-    Any shape. The caller must have rejected negative and non-finite amounts.
+    Any shape; `scale`: one, or (D,) of the last axis. The caller must have rejected negative and non-finite amounts.
     """
     exact = np.asarray(amount, dtype=np.float64)
-    units = np.floor(np.minimum(exact, MOST) * UNIT + 1e-3).astype(np.int64)
+    scaled = np.ldexp(exact, -np.asarray(scale, np.int64))
+    units = np.floor(np.minimum(scaled, MOST) * UNIT + 1e-3).astype(np.int64)
     return np.where(exact > 0, np.maximum(units, 1), units)
+
+
+def scale_for(largest: ArrayLike, limit: float = LARGEST_CAPACITY) -> tuple[int, ...]:
+    """(D,) how often the unit of each resource is doubled so that its `largest` amount is at most `limit`; () for never."""
+    amounts = np.maximum(np.atleast_1d(np.asarray(largest, np.float64)), limit)
+    scale = np.ceil(np.log2(amounts / limit)).astype(np.int64)
+    scale += np.ldexp(amounts, -scale) > limit  # where the logarithm was rounded down
+    return tuple(scale.tolist()) if scale.any() else ()

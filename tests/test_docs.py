@@ -15,7 +15,7 @@ import pytest
 
 from tests.cli.test_help_examples import ANSWERS
 from tests.cli.test_help_examples import run as run_here
-from tests.workloads.kubernetes import sample as cluster_sample
+from tests.kubernetes import sample as cluster_sample
 from tests.workloads.traces import samples, test_alibaba2018, test_azure2020, test_google2019, test_philly
 from tests.workloads.traces.samples import text
 
@@ -27,7 +27,7 @@ SOURCES = [ROOT / README, ROOT / "CONTRIBUTING.md", *WRITTEN]
 PAGES = {path.relative_to(ROOT).as_posix(): path.read_text() for path in SOURCES}
 
 LONG = (
-    *("packenv reproduce", "packenv judge", "packenv worst-case", "packenv evaluate worst.json", "packenv train"),
+    *("packenv reproduce", "packenv judge", "packenv train"),
     *("packenv trace profile", "packenv evaluate tasks-like.json", "packenv evaluate delay/", "packenv evaluate analytics"),
     *("packenv evaluate eagle/", "packenv evaluate price/", "packenv evaluate facebook.tsv", "packenv leaderboard -w paper/"),
     *("packenv record", "packenv evaluate paper/fig4b --intensity 0.95 --slots 100000 -p bf-js -p agent:runs/"),
@@ -36,8 +36,8 @@ LONG = (
 
 MINUTES = (
     *("packenv reproduce", "packenv evaluate eagle/", "packenv evaluate delay/", "packenv evaluate price/"),
-    *("packenv evaluate analytics", "packenv leaderboard -w paper/", "packenv worst-case", "packenv record paper/fig4b"),
-    *("packenv train paper/fig4b --intensity 0.85:0.95", "packenv evaluate worst.json", "packenv judge", "packenv optimum dag"),
+    *("packenv evaluate analytics", "packenv leaderboard -w paper/", "packenv record paper/fig4b"),
+    *("packenv train paper/fig4b --intensity 0.85:0.95", "packenv judge", "packenv optimum dag"),
     *("packenv evaluate paper/fig4b --slots 500000", "packenv evaluate paper/fig4b --intensity 0.9 --slots 500000"),
     *("packenv leaderboard", "packenv plan --sizes", "packenv trace profile", "packenv evaluate tasks-like.json"),
 )

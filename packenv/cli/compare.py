@@ -25,7 +25,8 @@ from packenv.options.verbs import CompareOptions
 @click.argument("second", metavar="B", type=SIDE)
 @click.argument("source", metavar="[WORKLOAD|TRACE]", required=False, type=WORKLOAD)
 @workload_options(
-    "servers", "sizes", "service", "load", "intensity", "rate", "resources", "slot_seconds", "columns", "speedup",
+    "servers", "sizes", "service", "load", "intensity", "rate", "resources", "slot_seconds", "columns", "time_unit",
+    "finished_only", "estimates", "speedup",
     load="Arrivals as a share of ρ*; of B's servers, where servers are compared.",
     intensity="Arrivals as a share of the area bound; likewise.",
 )  # fmt: skip

@@ -145,7 +145,7 @@ def notices(workload: Workload, policies: tuple[str, ...]) -> list[str]:
     default = setting.levels
     clairvoyant = [name for name in policies if needs_of(find_policy(name), setting).durations]
     believed = "true" if workload.jobs is None or workload.jobs.estimate is None else "estimated"
-    lines = [f"told {believed} durations: {', '.join(clairvoyant)}"] if clairvoyant else []
+    lines = [f"told {workload.believed or f'{believed} durations'}: {', '.join(clairvoyant)}"] if clairvoyant else []
     for name in policies:
         chosen = find_policy(name)
         if hasattr(chosen, "notice"):

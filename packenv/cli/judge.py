@@ -23,7 +23,7 @@ from packenv.runs.text import counted
 @click.option(
     "--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to judge, e.g. bf-js, vqs:J=4; repeat for more."
 )
-@workload_options("servers", "sizes", "service", "resources", "slot_seconds", "columns")
+@workload_options("servers", "sizes", "service", "resources", "slot_seconds", "columns", "time_unit", "finished_only")
 @options_of(JudgeOptions)
 @process_options
 @log

@@ -29,7 +29,6 @@ COMMANDS = {
     "optimal-policy": ("theory.optimal_policy:optimal_policy", "Find the policy with the shortest queue on a small workload."),
     "train": ("train:train_command", "Train an agent."),
     "record": ("record:record_command", "Record a policy's episodes as a dataset for offline learning."),
-    "worst-case": ("theory.worst_case:worst_case_command", "Search for the workload of which a policy supports least."),
     "leaderboard": ("leaderboard:leaderboard", "Rank policies and agents on the same jobs of many workloads."),
     "reproduce": ("checkout:reproduce", "Reproduce figures of the papers, and say which of their claims the runs show."),
     "trace": ("trace:trace", "Convert, describe and profile traces."),

@@ -39,7 +39,15 @@ MOST_SOLVED = 200  # tasks: the solver proves little about the sum of completion
 @click.option(
     "--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to compare; repeat for more  [default: quick ones]."
 )
-@workload_options("servers", "resources", "slot_seconds", "columns", resources="Of tasks with several demands: `max` or `all`.")
+@workload_options(
+    "servers",
+    "resources",
+    "slot_seconds",
+    "columns",
+    "time_unit",
+    "finished_only",
+    resources="Of tasks with several demands: `max` or `all`.",
+)
 @options_of(OptimumOptions)
 @click.option("--schedule", type=FILE, help="Write the schedule (Parquet); -p replay:FILE plays it.")
 @click.option("--json", "json_path", type=JSON, help="Write the numbers as JSON; - is standard output.")

@@ -25,7 +25,7 @@ from packenv.runs.text import counted
 @click.argument("source", metavar="WORKLOAD", type=WORKLOAD)
 @options_of(RecordOptions, environment=f"{', '.join(ENVIRONMENTS)}.")
 @options_of(ArrivalOptions, "arriving")
-@workload_options("servers", "slot_seconds", "resources", "columns")
+@workload_options("servers", "slot_seconds", "columns")
 @click.option("--json", "json_path", type=JSON, help="Write returns and reference scores as JSON; - is standard output.")
 def record_command(of_workload: WorkloadOptions, arriving: ArrivalOptions, options: RecordOptions, json_path: str | None) -> None:
     """Record a policy's episodes on a workload (a name or a .json file) or a trace: as a Minari dataset, for offline learning,
@@ -90,9 +90,12 @@ def _made(of_workload: WorkloadOptions, arriving: ArrivalOptions, options: Recor
     import gymnasium
 
     kind = kind_of(options.environment)
-    arguments: dict[str, Any] = {"workload": of_workload.source, "horizon": options.horizon}
+    arguments: dict[str, Any] = {
+        "workload": of_workload.source,
+        **({} if options.horizon is None else {"horizon": options.horizon}),
+    }
     arguments |= {key: low if low == high else (low, high) for key, (low, high) in arriving.intervals().items()}
-    of_source = {key: getattr(of_workload, key) for key in ("servers", "slot_seconds", "resources")}
+    of_source = {"servers": of_workload.servers, "slot_seconds": of_workload.slot_seconds, "resources": options.resources}
     arguments |= {key: value for key, value in of_source.items() if value is not None}
     if of_workload.columns is not None:
         arguments["columns"] = parse_columns(of_workload.columns)

@@ -15,6 +15,7 @@ from packenv.cli.options.shared import JSON
 from packenv.cli.options.workload import dropped_rows, note_devices
 from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.tables import print_table, text_console
+from packenv.errors import ArgumentError, InputError
 from packenv.files import write_json
 from packenv.options.shared import parse_columns
 from packenv.options.verbs import ConvertOptions, DescribeOptions, ProfileOptions, ReadOptions
@@ -49,7 +50,7 @@ def trace() -> None:
     your own table, with columns arrival, size, service (in slots),
       or submit_time_s, duration_s and a column per resource (in seconds)
 
-    A table is Parquet or CSV.
+    A table is Parquet, a folder of Parquet parts, or CSV with `,` `;` `|` or tabs.
     """
 
 
@@ -73,8 +74,8 @@ def convert(path: str, out: str, reading: ReadOptions, options: ConvertOptions, 
 
     with progress(f"reading {path}"):
         recorded, sizes = read(path, reading)
-        only_finished = not options.all_tasks
-        jobs, dropped, t0 = recorded.jobs(reading.slot_seconds, options.speedup, sizes, only_finished=only_finished)
+        how = reading.slot_seconds, options.speedup, sizes, options.finished_only, options.estimates
+        jobs, dropped, t0 = recorded.jobs(*how)
     with progress(f"writing {out}"):
         write_jobs(jobs, out, recorded.resources if sizes == "all" else None)
     last = int(jobs.arrival[-1])
@@ -151,7 +152,10 @@ def read(path: str, reading: ReadOptions) -> tuple[Trace | SlotTrace, Sizes]:
     from packenv.workloads.traces import read_trace
 
     names, sizes = chosen_resources(reading.resources)
-    recorded = read_trace(path, names, columns)
+    try:
+        recorded = read_trace(path, names, columns, reading.time_unit)
+    except ArgumentError as error:
+        raise InputError(error.of_options()) from None
     note_devices(recorded)
     return recorded, sizes
 

@@ -30,7 +30,7 @@ SPECIAL = {"true": True, "false": False}
 @click.argument("source", metavar="[WORKLOAD|TRACE]", required=False, type=WORKLOAD)
 @options_of(ArrivalOptions, "arriving", intensity="Arrivals as a share of the area bound: X or LOW:HIGH  "
             "[default on paper/fig4b: 0.85:0.97].")  # fmt: skip
-@workload_options("servers", "sizes", "service", "resources", "slot_seconds", "columns")
+@workload_options("servers", "sizes", "service", "resources", "slot_seconds", "columns", "time_unit", "finished_only")
 @options_of(LearningOptions, "learning", environment=f"{', '.join(ENVIRONMENTS)}.")
 @options_of(TrainingOptions)
 def train_command(

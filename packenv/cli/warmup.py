@@ -93,10 +93,8 @@ def play(kind: str, workload: Workload) -> None:
     import gymnasium
     import numpy as np
 
-    finite = workload.jobs is not None or workload.draw is not None
-    options: dict[str, Any] = {"workload": workload, **({"horizon": None} if finite else {})}
-    env = gymnasium.make(id_of(kind), **options)
-    many = gymnasium.make_vec(id_of(kind), num_envs=2, **options)
+    env = gymnasium.make(id_of(kind), workload=workload)
+    many: Any = gymnasium.make_vec(id_of(kind), num_envs=2, workload=workload)
     _, info = env.reset(seed=0)
     _, infos = many.reset(seed=0)
     for _ in range(STEPS):

@@ -9,15 +9,11 @@ from __future__ import annotations
 from packenv.cluster.in_service import place
 from packenv.cluster.locality import reads_take_room
 from packenv.cluster.queue.by_demand import first_of_group, group_count
-from packenv.cluster.queue.waiting import fitting_key, largest_fitting, size_of, smallest_size, waiting
-from packenv.cluster.servers import first_server, fits, freed_count, freed_server, room_of, tightest_server
-from packenv.cluster.sorted_keys.arrays import expect, is_long
+from packenv.cluster.queue.waiting import largest_fitting, size_of, smallest_size, waiting
+from packenv.cluster.servers import first_server, fits, room_of, tightest_server
 from packenv.cluster.state import NONE, Cluster
 from packenv.compiled.decorators import apart, compiled
-from packenv.compiled.intrinsics import prefetch
 from packenv.policy import BY_DEMAND
-
-HANDFUL = 32  # servers whose next tasks are prefetched together: their records fit in the first-level cache
 
 
 @compiled
@@ -102,39 +98,6 @@ def may_fit(c: Cluster, i: int) -> bool:
 def next_with_room(c: Cluster, start: int) -> int:
     """The first server from index `start` on with room for the smallest waiting task; NONE if there is none. Needs BY_INDEX."""
     return first_server(c, smallest_size(c), start) if waiting(c) > 0 else NONE
-
-
-@apart
-def foresee(c: Cluster, first: int) -> int:
-    """Prefetch the tasks that servers number first, first + 1, … with completions will probably take.
-
-    Returns the number of the first server that was left out. In a long queue almost every look-up misses the caches; these
-    requests wait for memory at the same time instead of one after another.
-    """
-    end = min(first + HANDFUL, freed_count(c))
-    if is_long(c.sizes, c.e):
-        for n in range(first, end):
-            expect(c.sizes, c.e, fitting_key(room_of(c, freed_server(c, n))))
-        for n in range(first, end):
-            ask_for_task(c, largest_fitting(c, room_of(c, freed_server(c, n))))
-    return end
-
-
-@compiled
-def foresee_smaller(c: Cluster) -> None:
-    """Prefetch the task just below the one that was found last: a server that takes several tasks takes it next."""
-    sizes = c.sizes
-    if is_long(sizes, c.e):
-        k, p = sizes.cursor[c.e, 0], sizes.cursor[c.e, 1]
-        if p >= 1:
-            ask_for_task(c, sizes.items[c.e, sizes.block[c.e, k].storage, p - 1])
-
-
-@compiled
-def ask_for_task(c: Cluster, i: int) -> None:
-    """Prefetch the record of task i, unless it is NONE."""
-    if i != NONE:
-        prefetch(c.task[c.e], i)
 
 
 @compiled

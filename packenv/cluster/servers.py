@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster.locality import can_read
-from packenv.cluster.sorted_keys.keys import add_last, ceiling_item, clear, insert, last_key, remove
-from packenv.cluster.sorted_keys.sorting import LARGE, sort_by_high_half
+from packenv.cluster.sorted_keys import add_last, ceiling_item, clear, insert, last_key, remove
+from packenv.cluster.sorting import LARGE, sort_by_high_half
 from packenv.cluster.state import NONE, Cluster, require
 from packenv.compiled.decorators import apart, compiled
 from packenv.policy import BY_INDEX, BY_ROOM

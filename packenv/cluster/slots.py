@@ -10,7 +10,7 @@ from packenv.cluster.in_service import complete, put_off
 from packenv.cluster.measures import elapse
 from packenv.cluster.queue.by_type import find_box
 from packenv.cluster.queue.waiting import enqueue, order_new
-from packenv.cluster.sorted_keys.sorting import sort
+from packenv.cluster.sorting import sort
 from packenv.cluster.state import NEVER, NONE, TASK, Cluster
 from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.intrinsics import prefetch

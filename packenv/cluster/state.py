@@ -34,8 +34,8 @@ from packenv.cluster.records import (
     server_type,
     task_type,
 )
-from packenv.cluster.sorted_keys.arrays import SortedKeys, key_sizes
-from packenv.cluster.sorted_keys.sorting import Sorting, sorting_sizes
+from packenv.cluster.sorted_keys import SortedKeys, key_sizes
+from packenv.cluster.sorting import Sorting, sorting_sizes
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.policy import BY_AGE, BY_DEMAND, BY_INDEX, BY_LINE, BY_MIX, BY_ROOM, BY_SIZE, BY_TYPE

@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.best_fit import foresee_smaller
 from packenv.cluster.events import wake_at
 from packenv.cluster.in_service import place
 from packenv.cluster.queue.by_type import head_of_line, jobs_of_type, queue_length, retype, set_levels
@@ -99,7 +98,6 @@ def serve_largest(c: Cluster, server: int, j: int, count: int) -> None:
         i = largest_of_type_fitting(c, kind_of(c, server), j, room_of(c, server))
         if i == NONE:
             break
-        foresee_smaller(c)
         place(c, i, server)
 
 

@@ -232,7 +232,7 @@ def describe_configuration(b: Batch, n: int, kind: int, server: int) -> None:
     out[feature.WAITING] = logarithm_per_root(b, waiting(c))
 
 
-DEFAULTS = {"observation": "normalized", "reward": "size", "invalid": "nearest", "segment": 100}
+DEFAULTS = {"observation": "normalized", "reward": "size", "invalid": "nearest"}
 
 SETS = ("reduced", "maximal")
 MOST_CONFIGURATIONS = 20_000

@@ -46,7 +46,8 @@ Of the slots from one decision to the next (none after a task that starts): `que
 of their number; `advantage`: ∫ Q dt of the baseline on the same jobs, less one's own. Of whole jobs (JobFill):
 `completion`: −∫ unfinished jobs dt, which adds up to minus the sum of the jobs' completion times; `value`: the same, each
 times the value of its job; `makespan`: minus the slots that pass.
-`info["elapsed"]` has the slots.
+`info["elapsed"]` has the slots. A sum of rewards begins at the first decision: what the queue was up to there, and tasks that
+started without a question, are in `info["mean_queue"]` and in no reward.
 
 ## Info
 The same keys after every step and reset, numbers only:
@@ -61,7 +62,7 @@ The same keys after every step and reset, numbers only:
 | `reason` | why the episode ended: {reasons}; 0 while it goes on |
 | `mean_queue`, `mean_delay`, `mean_waiting_size` | of the episode so far: tasks, slots per started task, units of capacity |
 | `utilisation` | of the episode so far: of the resource that is used most |
-| `baseline_queue` | of `baseline` on the same jobs, at the end of a whole episode, else −1; only with `yardstick` |
+| `baseline_queue` | of `baseline` on the same jobs, at the end of an episode, else −1; only with `yardstick` |
 | `guarded` | slots that passed under the guard; only with `guard` |
 
 ## Starting State
@@ -71,10 +72,8 @@ plays its own; J, and the scales of features, are those of seed 0's table.
 
 ## Episode End
 Endless workloads are never terminated, only truncated: at `horizon` slots, or when more than `waiting_limit` tasks
-wait. With `segment`, also at the first decision after so many slots: the next episode begins at that same decision, in the
-same cluster, up to `horizon`, so that a library sees a long run in short stretches. Agents are compared over whole
-episodes, with `segment=None`. A finite table is terminated when all its work is done. `info["reason"]` says which;
-`packenv.envs.REASONS` has texts.
+wait. A table or a log lasts until its work is done, and is terminated then; it is truncated too if `horizon` or
+`waiting_limit` is given. `info["reason"]` says which; `packenv.envs.REASONS` has texts.
 
 ## Arguments
 | argument | default | |
@@ -83,8 +82,7 @@ episodes, with `segment=None`. A finite table is terminated when all its work is
 | `servers` | the workload's | 5, "3x1,2x0.5", "3x1:0.5" (two resources), capacities |
 | `slot_seconds`, `resources`, `columns` | None | of a trace or a table: as of `packenv.workload` |
 | `load`, `intensity`, `rate` | the workload's | a number, or a pair from which each episode draws its own |
-| `horizon` | 10,000 | slots of an episode; None: never truncated |
-| `segment` | {segment} | slots after which the next decision ends a segment; None: no segments |
+| `horizon` | 10,000; of a table None | slots of an episode, 100 mean services of `paper/fig4b`; None: no limit |
 | `J` | the workload's | levels of the universal partition: 2J virtual queues |
 | `types` | {types} | so many virtual queues in place of 2J, for sizes of equal width up to the largest server |
 | `window` | {window} | K, how many of the oldest waiting tasks are shown |
@@ -95,7 +93,7 @@ episodes, with `segment=None`. A finite table is terminated when all its work is
 | `yardstick` | {yardstick} | whether `info` has the baseline's mean queue at the end of an episode |
 | `invalid` | {invalid} | what invalid actions do: the same as the `"nearest"` valid one, or the `"first"`; or `"wait"` |
 | `invalid_penalty` | 0 | taken from the reward for an invalid action |
-| `waiting_limit` | 1,000 | more waiting tasks truncate the episode |
+| `waiting_limit` | 1,000; of a table none | more waiting tasks truncate the episode |
 | `guard` | None | a compiled policy that schedules in place of the agent while many tasks wait |
 | `guard_limit` | 500 | in slots that begin with more tasks waiting; `info["guarded"]`: such slots |
 | `start` | `"empty"` | `"warm"`, `Warm(policy, slots)`, or a list of (size, server, slots that remain) in service |
@@ -111,7 +109,7 @@ one compiled call (one for each row where tables are drawn by seed); row i is th
 
 ## Version History
 v1 (0.10.0): plain algorithms learn from the defaults. Those of v0 were {former}.
-`…Normalized-v1` of 0.5.0 to 0.9.0 is v1 now, which ends segments and, in ServerFill, has 4 choices, where it had 2.
+`…Normalized-v1` of 0.5.0 to 0.9.0 is v1 now, which in ServerFill has 4 choices, where it had 2.
 v0: first. `cluster` of ServerFill counts servers with room above the largest type of their kind under that type
 (0.1.0 counted them as full).
 """

@@ -42,6 +42,10 @@ class Warm(NamedTuple):
 Start = str | Warm | Sequence[tuple[ArrayLike, int, int]]
 
 
+OF_TABLES: dict[str, Any] = {"horizon": None, "waiting_limit": 10_000_000}
+"""Defaults where the workload is a table of jobs: an episode lasts until its work is done."""
+
+
 @dataclass(frozen=True)
 class Options:
     """The arguments that all environments share; the docstring of an environment says what each means."""
@@ -55,7 +59,6 @@ class Options:
     intensity: Range | None = None
     rate: Range | None = None
     horizon: int | None = 10_000
-    segment: int | None = None
     J: int | None = None
     types: int | None = None  # of equal width, in place of the partition's 2J
     window: int = 16
@@ -80,8 +83,6 @@ class Options:
         whole("window", self.window, 1, self.waiting_limit)
         if self.horizon is not None:
             whole("horizon", self.horizon, 1, LATEST)
-        if self.segment is not None:
-            whole("segment", self.segment, 1, LATEST)
         if self.J is not None:
             whole("J", self.J, 2, 16)
         if self.types is not None:

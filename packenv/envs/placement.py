@@ -301,7 +301,7 @@ WHOLE = {"observation": "normalized", "types": None, "choices": None, "passing":
 """Defaults of actions that are of every server, where those below are of some."""
 
 DEFAULTS = {
-    **{"observation": "flat", "reward": "work", "invalid": "first", "segment": 100},
+    **{"observation": "flat", "reward": "work", "invalid": "first"},
     **{"passing": False, "types": 16, "choices": (3, 4)},
 }
 

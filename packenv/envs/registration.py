@@ -35,14 +35,14 @@ VERSIONS = dict.fromkeys(ENVIRONMENTS, 1)
 
 FORMER: dict[str, dict[str, Any]] = {
     "Placement": {
-        **{"observation": "full", "reward": "queue", "invalid": "wait", "segment": None},
+        **{"observation": "full", "reward": "queue", "invalid": "wait"},
         **{"passing": True, "types": None, "choices": None},
     },
     "ServerFill": {
-        **{"observation": "full", "reward": "queue", "invalid": "wait", "segment": None},
+        **{"observation": "full", "reward": "queue", "invalid": "wait"},
         **{"passing": True, "types": None, "choices": None},
     },
-    "Configuration": {"observation": "full", "reward": "queue", "invalid": "wait", "segment": None},
+    "Configuration": {"observation": "full", "reward": "queue", "invalid": "wait"},
     "JobFill": {
         **{"observation": "actions", "invalid": "wait", "reward": "completion"},
         **{"passing": True, "window": 32, "choices": None},

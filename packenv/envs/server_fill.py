@@ -169,7 +169,7 @@ def observe(rules: ServerFillRules, b: Batch) -> None:
 
 
 DEFAULTS = {
-    **{"observation": "flat", "reward": "work", "invalid": "first", "segment": 100},
+    **{"observation": "flat", "reward": "work", "invalid": "first"},
     **{"passing": False, "types": 16, "choices": 4},
 }
 

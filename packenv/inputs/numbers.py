@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
+from fractions import Fraction
 
 from packenv.errors import InputError
 
@@ -12,6 +14,27 @@ LARGEST_WHOLE = 2**53
 MOST_DIGITS = 400
 SHOWN = 40  # characters of a bad value in a message
 
+_CLOCK = re.compile(
+    r"(?:(\d+)(?:-| days?,? ))?(\d+):([0-5]\d):([0-5]\d(?:[.,]\d+)?)", re.ASCII
+)  # Slurm's, Python's, spreadsheets'
+_ISO = re.compile(r"P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:([\d.,]+)H)?(?:([\d.,]+)M)?(?:([\d.,]+)S)?)?", re.ASCII)  # ISO 8601
+_PARTS = re.compile(r"(?:\d+(?:[.,]\d+)? ?(?:[a-zµ]+)[, ]*)+", re.ASCII)  # 2h 30m
+_PART = re.compile(r"(\d+(?:[.,]\d+)?) ?([a-zµ]+)")
+_SECONDS = {
+    unit: seconds
+    for units, seconds in (
+        ("w week weeks", 604_800), ("d day days", 86_400), ("h hour hours", 3600), ("m min mins minute minutes", 60),
+        ("s sec secs second seconds", 1), ("ms", Fraction(1, 10**3)), ("us µs", Fraction(1, 10**6)), ("ns", Fraction(1, 10**9)),
+    )
+    for unit in units.split()
+}  # fmt: skip
+_QUANTITY = re.compile(
+    r"([0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE]([+-]?[0-9]{1,2})|([KMGTPE]i|[numkMGTPE]?))", re.ASCII
+)
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY = {f"{letter}i": 10 * (n + 1) for n, letter in enumerate("KMGTPE")}
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
+_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _INFINITE = {"inf": math.inf, "+inf": math.inf}
@@ -39,6 +62,55 @@ def read_number(text: str, infinite: bool = False) -> float:
     if math.isinf(value):
         raise InputError(f"{shown(text, quoted=False)} is too large")
     return value
+
+
+def read_quantity(text: str) -> Fraction:
+    """The amount that a text such as 500m, 1.5, 128Mi or 2e3 is, exactly: Kubernetes' quantities.
+
+    G is 10^9 and Gi 2^30, m a thousandth. Raises InputError, which does not say where the text stands.
+    Source: kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity.
+    """
+    match = _QUANTITY.fullmatch(text)
+    if match is None:
+        raise InputError(f"{shown(text)} is no quantity such as 500m or 2Gi")
+    number, exponent, suffix = match.groups()
+    if exponent is not None:
+        return Fraction(number) * Fraction(10) ** int(exponent)
+    return Fraction(number) * (2 ** _BINARY[suffix] if suffix in _BINARY else Fraction(10) ** _DECIMAL[suffix])
+
+
+def quantity_of(text: str) -> Fraction | None:
+    """`read_quantity`, or None for a text that is none."""
+    return read_quantity(text) if _QUANTITY.fullmatch(text) else None
+
+
+def read_duration(text: str) -> Fraction | None:
+    """The seconds that a text such as 00:15:04, 1-02:03:04, PT15M or 2h 30m stands for; None if it is none of these.
+
+    Two parts, 15:04, are not read: they are minutes and seconds to some, hours and minutes to others.
+    """
+    parts: list[tuple[str | None, int | Fraction]]
+    if clock := _CLOCK.fullmatch(text):
+        parts = [*zip(clock.groups(), (86_400, 3600, 60, 1), strict=True)]
+    elif (iso := _ISO.fullmatch(text)) and any(iso.groups()):
+        parts = [*zip(iso.groups(), (604_800, 86_400, 3600, 60, 1), strict=True)]
+    elif _PARTS.fullmatch(text) and all(unit in _SECONDS for _, unit in _PART.findall(text)):
+        parts = [(count, _SECONDS[unit]) for count, unit in _PART.findall(text)]
+    else:
+        return None
+    counts = [(count.replace(",", "."), unit) for count, unit in parts if count is not None]
+    return sum((Fraction(count) * unit for count, unit in counts), Fraction(0)) if all(is_number(c) for c, _ in counts) else None
+
+
+def with_points(texts: Iterable[str]) -> dict[str, str]:
+    """Numbers with a point by those with a decimal comma, of the numbers of one column.
+
+    Raises InputError where it cannot be told whether commas separate decimals or thousands.
+    """
+    commas = [text for text in texts if _DECIMAL_COMMA.fullmatch(text) or _THOUSANDS.fullmatch(text)]
+    if commas and all(_THOUSANDS.fullmatch(text) for text in commas):
+        raise InputError(f"{shown(commas[0])} may have thousands or decimals behind the comma: write it without")
+    return {text: text.replace(",", ".") for text in commas if text.count(",") == 1}
 
 
 def is_number(text: str) -> bool:

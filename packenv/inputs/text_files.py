@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import gzip
+import io
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from typing import IO
 
 from packenv.errors import InputError
 
+GZIP = b"\x1f\x8b"  # the first bytes of a file that gzip compressed
 LONGEST_LINE = 2**26
 """Characters: a job of some millions of tasks is still one line (.tr)."""
 
@@ -42,12 +44,14 @@ def unreadable(path: str | Path, error: BaseException) -> InputError:
 
 
 def open_binary(path: Path) -> IO[bytes]:
-    """The bytes of a file; those inside it if its name ends in .gz."""
-    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
+    """The bytes of a file; those inside it if it is compressed by gzip, whatever its name. Raises OSError."""
+    with path.open("rb") as file:
+        compressed = file.read(len(GZIP)) == GZIP
+    return gzip.open(path, "rb") if compressed else path.open("rb")  # type: ignore[return-value]
 
 
 def encoding_of(path: Path, otherwise: str = "utf-8-sig") -> str:
-    """The encoding of a file of text, .gz or not, by its byte order mark: UTF-16 is what PowerShell 5 writes. Raises OSError."""
+    """The encoding of a file of text, gzip or not, by its byte order mark: UTF-16 is what PowerShell 5 writes. Raises OSError."""
     with open_binary(path) as file:
         return encoding_by_mark(file.read(4), otherwise)
 
@@ -60,17 +64,18 @@ def encoding_by_mark(first: bytes, otherwise: str) -> str:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file in UTF-8 or, with a mark, UTF-16. Raises OSError or UnicodeError: use it within `reading`."""
-    return path.read_text(encoding=encoding_of(path))
+    """The text of a file in UTF-8 or, with a mark, UTF-16, gzip or not. Raises what is in DAMAGE: use it within `reading`."""
+    with open_binary(path) as file:
+        return io.TextIOWrapper(file, encoding=encoding_of(path)).read()
 
 
 def lines_of(path: Path, encoding: str = "utf-8-sig") -> Iterator[str]:
-    """The lines of a file of text, .gz or not, with their ends; `encoding`: where no mark says that it is UTF-16.
+    """The lines of a file of text, gzip or not, with their ends; `encoding`: where no mark says that it is UTF-16.
 
     Raises InputError for damage and for an endless line.
     """
-    opened = gzip.open if path.suffix == ".gz" else open
-    with reading(path), opened(path, "rt", encoding=encoding_of(path, encoding)) as text:
+    with reading(path), open_binary(path) as file:
+        text = io.TextIOWrapper(file, encoding=encoding_of(path, encoding))
         number = 0
         while line := text.readline(LONGEST_LINE):
             number += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
 from packenv.errors import ArgumentError
 from packenv.options.fields import Count, option
@@ -26,7 +26,7 @@ class WorkloadOptions:
         None, "Servers: 5; by capacity: 3x1,2x0.5; of two resources: 3x1:0.5; or a file (also a trace's machines)."
     )
     sizes: str | None = option(None, "Law of sizes: uniform:0.1:0.9, discrete:0.4@0.5,0.6@0.5, constant:0.5, …")
-    service: Any = option(None, "Law of service, in slots: geometric:100, fixed:100, lognormal:100:2, …")  # or past durations
+    service: str | None = option(None, "Law of service, in slots: geometric:100, fixed:100, lognormal:100:2, …")
     load: float | None = option(None, "Arrivals as a share of ρ*, the maximum supportable workload.")
     intensity: float | None = option(None, "Arrivals as a share of the area bound (the papers' α).")
     rate: float | None = option(None, "Tasks per slot.")
@@ -34,12 +34,23 @@ class WorkloadOptions:
         "max", "Resources of a task that count: `all`, or names (cpu,memory); `max`, or max:cpu,memory: only the largest."
     )
     slot_seconds: str | None = option(
-        None, "Seconds in a slot, for a trace: an exact decimal  [default: job lines (.tr) 0.0005, others 0.1].", metavar="H"
+        None, "Seconds in a slot, for a trace: an exact decimal  [default: .swf 1, .tr 0.0005, others 0.1].", metavar="H"
     )
     columns: str | None = option(
         None,
         "Names of a table's columns by ours: submit_time_s=Submitted,duration_s=Elapsed,cpu=Cores.",
         metavar="OURS=THEIRS,…",
+    )
+    time_unit: Literal["s", "ms", "us", "ns", "min", "h"] | None = option(
+        None, "What a table's times and durations count, where they are numbers  [default: s]."
+    )
+    finished_only: bool | None = option(
+        None,
+        "Leave out tasks that failed or were cancelled after their start  [default: of Google's traces only].",
+        "--finished-only/--all-tasks",
+    )
+    estimates: Literal["recorded", "exact", "longest"] | None = option(
+        None, "Told of durations: the log's requests; true ones; or, where a task has none, the longest request."
     )
     speedup: str = option("1", "β: arrivals of a trace come this many times as fast.")
     racks: Count | None = option(None, "So many servers in a rack, for tables that say where data lie.")

@@ -191,7 +191,10 @@ class RecordOptions:
     episodes: Count = option(20, "Episodes, of the seeds from --seed on.")
     out: str | None = option(None, "New folder for the dataset; its name is NAME-vN.", metavar="FOLDER")
     gif: str | None = option(None, "Write a moving picture of the policy in the first episode.", metavar="FILE.gif")
-    horizon: Count = option(2000, "Slots of an episode.")
+    horizon: Count | None = option(None, "Slots of an episode  [default: 10,000; of a table until its work is done].")
+    resources: str | None = option(
+        None, "Resources of a task that count: `all`, or names (cpu,memory); `max`, or max:cpu,memory: only the largest."
+    )
     seed: Annotated[int, Range(0)] = option(0, "Seed of the first episode.")
     options: tuple[str, ...] = option((), "Option of the environment: observation, reward, …", "--option", metavar="KEY=VALUE")
 
@@ -273,10 +276,10 @@ class TrainingOptions:
     out: OutFile | None = option(None, "Also save the agent here (.safetensors and .json).")
 
 
-def of_traces(name: str, help: str | None = None) -> Any:
+def of_traces(name: str) -> Any:
     """The field of `WorkloadOptions` with this name, as one of a trace that is read."""
     item, words = options_in(WorkloadOptions)[name]
-    return option(item.default, help or words.help, metavar=words.metavar)
+    return option(item.default, words.help, *words.flags, metavar=words.metavar)
 
 
 @dataclass(frozen=True)
@@ -286,6 +289,7 @@ class ReadOptions:
     slot_seconds: str | None = of_traces("slot_seconds")
     resources: str = of_traces("resources")
     columns: str | None = of_traces("columns")
+    time_unit: str | None = of_traces("time_unit")
 
     def __post_init__(self) -> None:
         parse_columns(self.columns)
@@ -296,7 +300,8 @@ class ConvertOptions:
     """How a trace is converted to slots."""
 
     speedup: str = option("1", "Divide submission times by BETA, an exact decimal.", metavar="BETA")
-    all_tasks: bool = option(False, "Keep tasks that did not finish, too (evicted, failed, killed).")
+    finished_only: bool | None = of_traces("finished_only")
+    estimates: Any = of_traces("estimates")
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 from itertools import cycle, islice
 from typing import NamedTuple
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from packenv.errors import InputError
 from packenv.inputs.numbers import read_whole
-from packenv.jobs import Ints, Jobs
+from packenv.jobs import COLUMNS, Ints, Jobs
 from packenv.planning.search import Plan, Search
 from packenv.planning.trials import AskRuns, Trial
 from packenv.units import to_units
@@ -88,12 +87,12 @@ def drawn_blocks(jobs: Jobs, block: int, seed: int) -> Jobs:
     arrival: Ints = jobs.arrival[rows] - first + (position - block_of[rows]) * block
     sorted_ = np.argsort(arrival, kind="stable")
     rows, position, arrival = rows[sorted_], position[sorted_], arrival[sorted_]
-    columns = {field.name: getattr(jobs, field.name) for field in fields(jobs)}
+    columns = {name: getattr(jobs, name) for name in COLUMNS}
     kept = {name: column[rows] for name, column in columns.items() if column is not None and name != "arrival"}
     if jobs.job is not None:
         apart = position * (int(jobs.job.max()) + 1) + jobs.job[rows]
         kept["job"] = np.unique(apart, return_inverse=True)[1].ravel().astype(np.int64)
-    return Jobs(arrival=arrival, **kept)
+    return Jobs(arrival=arrival, **kept, scale=jobs.scale)
 
 
 class WithoutLargest(NamedTuple):
@@ -112,7 +111,7 @@ def without_largest(search: Search, servers: int, limit: float, ask: AskRuns) ->
     jobs = search.workload.jobs
     if jobs is None:
         raise InputError("a limit on demands is for traces: the laws of a workload say what tasks there are")
-    kept = np.asarray((jobs.demand <= to_units(limit)).all(axis=1), np.bool_)
+    kept = np.asarray((jobs.demand <= to_units(np.full(jobs.resources, limit), jobs.scale or 0)).all(axis=1), np.bool_)
     if not kept.any():
         raise InputError("no task is as small as the limit on demands")
     smaller = search.of(search.workload.with_(jobs=jobs.only(kept)))

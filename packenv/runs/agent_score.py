@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ from packenv.workloads.workload import INTENSITIES
 SEEDS = range(1_000_000, 1_000_008)
 """Seeds that no training is likely to meet: jobs of training are of seeds from 0 on."""
 
+SLOTS = 200_000
+
 Choose = Callable[[Any, NDArray[np.int8]], NDArray[np.int64]]
 """From the observations and masks (E, A) of all rows to their actions (E,)."""
 
@@ -31,7 +34,7 @@ Choose = Callable[[Any, NDArray[np.int8]], NDArray[np.int64]]
 class AgentScore:
     """An agent beside a policy, seed by seed on the same jobs.
 
-    measure   "mean queue", tasks; where whole jobs are followed, "mean completion", slots
+    measure   "mean queue", tasks; of a table "mean delay", slots; where whole jobs are followed "mean completion", slots
     scores    the agent's, by seed
     against   those of `policy`; empty without one
     cut       seeds whose episode ended at the waiting limit: their queue grows, and the score says how long they went on
@@ -66,7 +69,7 @@ def evaluate_agent(
     agent: Any,
     environment: str,
     *,
-    slots: int = 200_000,
+    slots: int | None = None,
     seeds: int | Sequence[int] = SEEDS,
     against: Any = "bf-js",
     deterministic: bool = True,
@@ -78,7 +81,8 @@ def evaluate_agent(
     agent        a model of Stable-Baselines3 or sb3-contrib, anything with `predict(observation, …)` that returns actions first
                  (with `action_masks=` it is given masks), or a function from observations and masks, of all rows, to actions
     environment  its id, as in `gymnasium.make`; `options` are the environment's, as in training
-    slots        over which the queue is measured, from an empty cluster; JobFill plays tables to their end
+    slots        over which the queue is measured, from an empty cluster: 200,000. Without them a table is played until its work
+                 is done, and the delay is measured; in JobFill always, and completion
     seeds        how many, from 1,000,000 on, or which ones
     against      a policy or its name; None: none
 
@@ -94,23 +98,28 @@ def evaluate_agent(
     for key in INTENSITIES:
         if isinstance(options.get(key), Sequence):
             raise InputError(f"{key}: one number, so that the policy has the same jobs, not {options[key]!r}")
-    whole: dict[str, Any] = {"segment": None, "yardstick": False, "waiting_limit": waiting_limit, "start": "empty"}
-    whole |= {"horizon": None, "reward": "completion"} if definition.follows_jobs else {"horizon": slots}
-    envs: Any = gymnasium.make_vec(id_of(name), num_envs=len(rows), vectorization_mode="vector_entry_point", **options | whole)
-    scores, cut = played(envs, chooser(agent, deterministic), rows, slots, definition.follows_jobs)
+    of_jobs = definition.follows_jobs
+    whole: dict[str, Any] = {"yardstick": False, "waiting_limit": waiting_limit, "start": "empty"}
+    whole |= {"horizon": None, "reward": "completion"} if of_jobs else {} if slots is None else {"horizon": slots}
+    make = partial(gymnasium.make_vec, id_of(name), num_envs=len(rows), vectorization_mode="vector_entry_point")
+    envs: Any = make(**options | whole)
     workload = envs.unwrapped.core.workload
-    if definition.follows_jobs:
-        scores = scores / [1 + job_numbers(workload.at(seed).jobs).max() for seed in rows]
+    if workload.jobs is None and slots is None:  # a stream has no end of its own
+        slots = SLOTS
+        envs = make(**options | whole | {"horizon": slots})
+    measured = "mean completion" if of_jobs else "mean delay" if slots is None else "mean queue"
+    scores, cut = played(envs, chooser(agent, deterministic), rows, measured, slots)
     compared: list[float] = []
-    if against is not None and definition.follows_jobs:
+    if against is not None and of_jobs:
         compared = [measure(workload, against, None, seed, Objective(COMPLETION))[0] for seed in rows]
         if not np.isfinite(compared).all():
             raise InputError(f"{against} never ends some of the jobs")
     elif against is not None:
-        runs = next(iter(simulate_many(workload, [against], rows, slots, warmup=0).values()))
-        compared = [float(run.mean_queue or 0.0) for run in runs]
+        ends: dict[str, Any] = {"slots": slots, "drain": slots is None, "warmup": 0}
+        runs = next(iter(simulate_many(workload, [against], rows, **ends).values()))
+        compared = [float((run.mean_delay if slots is None else run.mean_queue) or 0.0) for run in runs]
     return AgentScore(
-        measure="mean completion" if definition.follows_jobs else "mean queue",
+        measure=measured,
         scores=tuple(float(score) for score in scores),
         policy=None if against is None else against if isinstance(against, str) else name_of(against),
         against=tuple(compared),
@@ -133,16 +142,23 @@ def chooser(agent: Any, deterministic: bool = True) -> Choose:
 
 
 def played(
-    envs: Any, choose: Choose, seeds: Sequence[int], slots: int, of_jobs: bool
+    envs: Any, choose: Choose, seeds: Sequence[int], measured: str, slots: int | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """(E,) the mean queue over `slots` of each row's first episode, or the sum of its completion times; which were cut."""
-    scores, completion, cut = np.full(len(seeds), np.nan), np.zeros(len(seeds)), np.zeros(len(seeds), bool)
+    """(E,) what is measured of each row's first episode, the queue over `slots`; and which were cut at the waiting limit."""
+    scores, cut = np.full(len(seeds), np.nan), np.zeros(len(seeds), bool)
     observation, info = envs.reset(seed=[int(seed) for seed in seeds])
+    core = envs.unwrapped.core
+    completion = np.array(core.passage.unfinished)  # up to the first decision, at which the sum of rewards begins
     while np.isnan(scores).any():
         observation, reward, terminated, truncated, info = envs.step(np.asarray(choose(observation, info["action_mask"])))
         completion -= reward
         first = (terminated | truncated) & np.isnan(scores)
-        spread = np.where(terminated, info["slot"] / slots, 1.0)  # of a table that is done, nothing waits later
-        scores[first] = (completion if of_jobs else info["mean_queue"] * spread)[first]
-        cut[first] = info["reason"][first] == TOO_MANY_WAITING
+        for row in np.flatnonzero(first):
+            cut[row] = info["reason"][row] == TOO_MANY_WAITING
+            if measured == "mean queue":  # of a table that is done nothing waits later
+                scores[row] = info["mean_queue"][row] * (info["slot"][row] / slots if terminated[row] and slots else 1.0)
+            elif measured == "mean delay":
+                scores[row] = info["mean_delay"][row]
+            else:
+                scores[row] = completion[row] / (1 + job_numbers(core.played[row].jobs).max())
     return scores, cut

@@ -25,6 +25,7 @@ from packenv.runs.run import Run, runs_of
 from packenv.runs.runner import RunOptions, run_all
 from packenv.runs.size_classes import by_size, mean_by_size
 from packenv.runs.statistics import Interval, ratio_of_means
+from packenv.runs.text import counted
 from packenv.workloads.estimates import misjudged
 from packenv.workloads.in_service import begins_busy
 from packenv.workloads.workload import Workload
@@ -32,6 +33,8 @@ from packenv.workloads.workload import Workload
 if TYPE_CHECKING:
     from packenv.report.pictures import Picture
     from packenv.report.tables import Tables
+
+NEARLY_EMPTY = 0.05  # utilisation
 
 
 @dataclass(frozen=True)
@@ -172,8 +175,16 @@ class Comparison:
 
     @property
     def remarks(self) -> list[str]:
-        """The remarks of policies on their first runs."""
-        return [f"{run.policy}: {run.remark} (seed {run.seed})" for run in (runs[0] for runs in self.by_policy) if run.remark]
+        """The remarks of policies on their first runs, and that nothing waits on servers that are nearly empty."""
+        idle = []
+        if self.workload.jobs is not None and all(run.max_queue == 0 for run in self.all_runs):
+            busy = max(share or 0.0 for run in self.all_runs for share in run.utilisation)
+            if busy < NEARLY_EMPTY:
+                size = f"{self.workload.servers} is {counted(len(self.workload.servers), 'server')}"
+                idle = [f"nothing waits, and at most {busy:.1%} of the servers is busy: too many, or too large ({size})"]
+        return idle + [
+            f"{run.policy}: {run.remark} (seed {run.seed})" for run in (runs[0] for runs in self.by_policy) if run.remark
+        ]
 
     @property
     def stopped(self) -> list[str]:

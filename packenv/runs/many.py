@@ -134,7 +134,7 @@ def judge_all(
 
 
 class JudgeRuns:
-    """What `judge` and `worst_case` take as `run`. Judgments in several threads may ask at the same time."""
+    """What `judge` takes as `run`. Judgments in several threads may ask at the same time."""
 
     def __init__(self, runner: Runner, log: RunLog) -> None:
         self.runner, self.log = runner, log

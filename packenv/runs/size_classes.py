@@ -39,7 +39,10 @@ def by_size(workload: Workload, by_policy: Sequence[Sequence[Result]]) -> list[l
             bounds = class_bounds(size) if bounds is None else bounds
             classes = delay_by_size(jobs, run.schedule, size, run.warmup, bounds)
             measured[-1].append(
-                {f"{group.up_to / UNIT:.4g}": dict(zip(group._fields[1:], group[1:], strict=True)) for group in classes}
+                {
+                    f"{group.up_to / UNIT * workload.servers.size_unit:.4g}": dict(zip(group._fields[1:], group[1:], strict=True))
+                    for group in classes
+                }
             )
     return measured
 

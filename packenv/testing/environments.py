@@ -31,7 +31,7 @@ def check_environment(env: str | Callable[..., Any], *, seed: int = 0, horizon: 
     env       a name ("ServerFill", or the id of any environment in Gymnasium's registry), or a class or function that makes
               one; it must be over packenv's core, as in docs/environments.md
     seed      of the episodes that are played
-    horizon   slots of an episode; None for a workload that ends. Segments are off: whole episodes are checked
+    horizon   slots of an episode; None for a workload that ends.
     options   of the environment
 
     Gymnasium's own checker is silent; the mask is true for those actions that are carried out, and for no others; the same
@@ -42,7 +42,7 @@ def check_environment(env: str | Callable[..., Any], *, seed: int = 0, horizon: 
     what = env if isinstance(env, str) else getattr(env, "__name__", str(env))
 
     def make() -> Any:
-        return _made(env, {"horizon": horizon, "segment": None, "record_schedule": True, **options}, what)
+        return _made(env, {"horizon": horizon, "record_schedule": True, **options}, what)
 
     _check_gymnasium(make(), what)
     steps = _check_seed(make(), make(), seed, what)

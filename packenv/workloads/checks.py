@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from packenv.errors import InputError
 from packenv.jobs import Jobs
+from packenv.units import LARGEST_CAPACITY
 from packenv.workloads.demand import check_fits, per_resource
 from packenv.workloads.laws.arrivals import Arrivals
 from packenv.workloads.laws.joint import Conditional, Joint
@@ -54,6 +55,11 @@ def check_workload(workload: Workload) -> None:
         raise InputError(f"tasks have {workload.D} resources, servers have {servers.D}")
     if workload.resources is not None and len(workload.resources) != workload.D:
         raise InputError(f"{len(workload.resources)} names of resources for {workload.D} resources")
+    if servers.scale and (jobs is None or (workload.network is not None and workload.network.takes_resources)):
+        what = "random sizes" if jobs is None else "a network that takes resources"
+        raise InputError(
+            f"capacities above {LARGEST_CAPACITY} do not go with {what}: count in a larger unit, GiB in place of MiB"
+        )
     check_fits(workload.demand_law, servers)
     if jobs is not None:
         check_homes(jobs, len(servers))

@@ -44,7 +44,7 @@ def resources_of(sizes: Sizes | Jobs) -> int:
 def mean_demand(sizes: Sizes | Jobs) -> Floats:
     """(D,) mean demand of a task, in units of capacity."""
     if isinstance(sizes, Jobs):
-        return np.asarray(sizes.demand.mean(axis=0) / UNIT)
+        return np.ldexp(sizes.demand.mean(axis=0) / UNIT, np.array(sizes.scale or 0))
     return sizes.mean() if isinstance(sizes, Joint) else np.array([law.mean() for law in per_resource(sizes)])
 
 
@@ -62,7 +62,7 @@ def mean_service(sizes: Sizes | Jobs, service: Law | Conditional | None) -> floa
 def mean_demand_in_service(sizes: Sizes | Jobs, service: Law | Conditional | None) -> Floats:
     """(D,) mean demand of a task in service, in units of capacity: weighted by service where that depends on the demand."""
     if isinstance(sizes, Jobs):
-        return np.asarray(sizes.service @ sizes.demand / UNIT / sizes.service.sum())
+        return np.ldexp(sizes.service @ sizes.demand / UNIT / sizes.service.sum(), np.array(sizes.scale or 0))
     if isinstance(service, Conditional) and isinstance(sizes, Joint):
         vectors, weights = sizes.atoms()
         return np.asarray((weights * service.means()) @ vectors / mean_service(sizes, service))
@@ -100,10 +100,13 @@ def check_fits(sizes: Sizes | Jobs, servers: Servers) -> None:
     kinds = servers.kinds
     for demand in largest_demands(sizes):
         if not (demand <= kinds).all(axis=1).any():
-            amounts, largest = (", ".join(f"{amount / UNIT:.5g}" for amount in units) for units in (demand, servers.largest))
+            amounts, largest = (
+                ", ".join(f"{amount:.5g}" for amount in np.ldexp(units / UNIT, np.array(servers.scale or 0)))
+                for units in (demand, servers.largest)
+            )
             problem = f"a demand of {amounts} fits in no server; the largest has {largest}"
             if (servers.kinds == UNIT).all():
-                problem += " (in other units servers say what they have: 3x32, or with all resources 3x32:128)"
+                problem += " (in other units servers say what they have, in each resource: 3x32:128)"
             if isinstance(sizes, Jobs):
                 raise RowError(int(np.argmax((sizes.demand == demand).all(axis=1))), problem)
             raise InputError(problem)

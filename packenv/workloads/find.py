@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from packenv.errors import ArgumentError, InputError, RowError
 from packenv.inputs.text_files import reading
-from packenv.jobs import Jobs
+from packenv.jobs import Bools, Jobs
+from packenv.lazy_names import load
 from packenv.workloads.demand import fitting
 from packenv.workloads.files import load_workload
 from packenv.workloads.laws import parse_law
@@ -23,8 +25,11 @@ from packenv.workloads.servers import Servers, as_servers
 from packenv.workloads.workload import INTENSITIES, Workload
 
 if TYPE_CHECKING:
-    from packenv.workloads.traces.table import Exact
+    from packenv.workloads.traces import SlotTrace, Trace
+    from packenv.workloads.traces.table import Estimates, Exact, Sizes
 
+ROOMS = ("packenv.kubernetes",)
+"""Modules with `is_cluster`, `workload_of`, `plan_cluster` and `plan_starts`, as `packenv.kubernetes` has them."""
 FITS_NO_SERVER = "tasks that fit no server"
 ONE_AMOUNT = "tasks ask for parts of a GPU, and a node's GPUs count as one amount: more may run at once than on real devices"
 OF_STREAMS = ("sizes", "service", *INTENSITIES)
@@ -39,6 +44,9 @@ def workload(
     resources: str | Sequence[str] | None = None,
     speedup: Exact = 1,
     columns: Mapping[str, str] | None = None,
+    time_unit: str | None = None,
+    finished_only: bool | None = None,
+    estimates: Estimates | None = None,
     network: Network | None = None,
     **changes: Any,
 ) -> Workload:
@@ -47,13 +55,19 @@ def workload(
     source        a name (`packenv.names()`); a JSON file, of a workload or as kubectl prints a cluster; a trace
                   (`packenv.workloads.traces`); a table in the forms of a user's own traces: a frame of pandas or polars, an Arrow
                   table, or a mapping of columns; or a Workload
-    servers       as of `Workload`, or a file of machines. A trace needs them, unless its own machines lie beside it
+    servers       as of `Workload`, or a file of machines. A trace needs them, unless its own machines lie beside it or, as in
+                  Standard Workload Format, its header says how large the machine is
     slot_seconds  length of a slot: an exact decimal, by default the usual one of the trace's form
     resources     of a trace, which count: names; "all"; "max" (the default): only the largest demand, which is the size of a
                   task; "max:cpu,memory". The same texts reduce a named workload, where a sequence gives its resources names
     speedup       β: arrivals of a trace come so many times as fast
     columns       names in a table of one's own by ours: {"submit_time_s": "Submitted", "cpu": "Cores"}. With one that is a
                   resource, only those that are named are read
+    time_unit     of times and durations in such a table that are numbers: "s" (the default), "ms", "us", "ns", "min" or "h"
+    finished_only True leaves out tasks of a trace that failed or were cancelled after they had begun to run, False keeps them; by
+                  default they are load (in Google's traces they are left out, as in the papers)
+    estimates     what policies are told of durations: "recorded", the requests of the log, and the duration where there is none
+                  (the default, if any is recorded); "exact", the duration; "longest", the longest request where there is none
     network       what a task costs away from its data
 
     Rows that are no tasks are counted in `Workload.left_out`. Raises InputError, with the nearest names for an unknown one, and
@@ -68,13 +82,27 @@ def workload(
             raise ArgumentError("`speedup` goes with a trace; a workload's arrivals are given by `intensity`, `load` or `rate`")
         if columns:
             raise ArgumentError("`columns` goes with a table of one's own, whose columns have other names")
-        if isinstance(source, (str, Path)) and is_cluster_file(str(source)):
-            return _cluster(str(source), changes, slot_seconds, resources)
+        for name, value in (("time_unit", time_unit), ("finished_only", finished_only), ("estimates", estimates)):
+            if value is not None:
+                raise ArgumentError(f"`{name}` goes with a trace")
+        if isinstance(source, (str, Path)) and (room := room_of(str(source))) is not None:
+            choice, sizes = chosen_resources(_text(resources))
+            if sizes == "max" and choice is not None:
+                why = "the nodes of a cluster have several capacities: name the resources alone"
+                raise ArgumentError(f"`resources` {resources}: {why}")
+            begins: Workload = room.workload_of(
+                str(source), choice, 1.0 if slot_seconds is None else _seconds(slot_seconds), changes
+            )
+            return begins
         return _named(source, changes, slot_seconds, resources)
     for argument in OF_STREAMS:
         if changes.get(argument) is not None:
             raise ArgumentError(f"`{argument}` does not go with a trace, which says it itself")
-    return _trace(source, changes, slot_seconds, resources, speedup, columns)
+    reading = {"columns": columns, "time_unit": time_unit}
+    converting = {
+        "slot_seconds": slot_seconds, "speedup": speedup, "finished_only": finished_only, "estimates": estimates,
+    }  # fmt: skip
+    return _trace(source, changes, resources, reading, converting)
 
 
 def is_trace_source(source: Any) -> bool:
@@ -84,7 +112,7 @@ def is_trace_source(source: Any) -> bool:
     if not isinstance(source, (str, Path)):
         return is_columns(source)
     text = str(source)
-    if text in WORKLOADS or is_cluster_file(text):
+    if text in WORKLOADS or room_of(text) is not None:
         return False
     is_file = (text != "" and Path(text).exists()) or text.endswith(ENDINGS) or text.startswith((".", "/"))
     return is_file and not _is_workload(text)
@@ -95,15 +123,16 @@ def is_columns(source: Any) -> bool:
     return hasattr(source, "__arrow_c_stream__") or hasattr(source, "__dataframe__") or isinstance(source, Mapping)
 
 
-def is_cluster_file(source: str | None) -> bool:
-    """Whether a file is what kubectl prints of a cluster. Raises InputError for a file *.json that is not there."""
+def room_of(source: str | None) -> Any:
+    """The room of packenv that answers for a file, such as a cluster as kubectl prints it; None for all other sources.
+
+    Rooms are asked by their names, so that nothing depends on them. Raises InputError for a file *.json that is not there.
+    """
     if source is None or not source.endswith(".json"):
-        return False
+        return None
     with reading(source):
         Path(source).stat()
-    from packenv.workloads.kubernetes import is_cluster  # brings pyarrow with it
-
-    return is_cluster(Path(source))
+    return next((room for room in map(load, ROOMS) if room.is_cluster(Path(source))), None)
 
 
 def _is_workload(source: str) -> bool:
@@ -140,62 +169,90 @@ def _named(source: Any, changes: dict[str, Any], slot_seconds: Exact | None, res
     return original.with_(**changes) if changes else original
 
 
-def _cluster(path: str, changes: dict[str, Any], slot_seconds: Exact | None, resources: str | Sequence[str] | None) -> Workload:
-    """A cluster as it is: what waits, on nodes that begin with what runs. `service`: its law, laws, or past durations."""
-    from packenv.workloads.kubernetes import read_cluster
-
-    service = changes.pop("service", None)
-    for argument in changes:
-        raise ArgumentError(f"`{argument}` does not go with a cluster as it is: {path} says it itself")
-    choice, sizes = chosen_resources(_text(resources))
-    if sizes == "max" and choice is not None:
-        raise ArgumentError(f"`resources` {resources}: the nodes of a cluster have several capacities: name the resources alone")
-    law = parse_law(service, "service") if isinstance(service, str) else service
-    cluster = read_cluster(path, choice)
-    return cluster.workload(law, 1.0 if slot_seconds is None else _seconds(slot_seconds)).recorded(cluster.left_out, False)
-
-
 def _trace(
     source: Any,
     changes: dict[str, Any],
-    slot_seconds: Exact | None,
     resources: str | Sequence[str] | None,
-    speedup: Exact,
-    columns: Mapping[str, str] | None,
+    reading: dict[str, Any],
+    converting: dict[str, Any],
 ) -> Workload:
+    """`reading` and `converting`: arguments of `read_trace` and of `Trace.jobs`."""
     from packenv.workloads.traces import SlotTrace, Trace, read_trace
     from packenv.workloads.traces.philly_machines import beside, machines_left_out
 
     is_path = isinstance(source, (str, Path))
-    server_spec = changes.pop("servers", None)
-    server_spec = beside(str(source)) if server_spec is None and is_path else server_spec
+    choice, sizes = chosen_resources(_text(resources))
+    recorded = read_trace(source, choice, **reading)
+    server_spec, notes = changes.pop("servers", None), recorded.notes
+    if server_spec is None:
+        server_spec = (beside(str(source)) if is_path else None) or recorded.servers
     if server_spec is None:
         raise ArgumentError("a trace needs `servers`, for example `servers` 160")
-    choice, sizes = chosen_resources(_text(resources))
-    recorded = read_trace(source, choice, columns)
+    slot_seconds = converting["slot_seconds"]
     slot = recorded.slot_seconds if slot_seconds is None else slot_seconds
-    converted = recorded.jobs(slot_seconds=slot, speedup=speedup, sizes=sizes)
+    converted = recorded.jobs(**converting | {"slot_seconds": slot, "sizes": sizes})
     labels = recorded.resources if sizes == "all" else None
-    servers = _servers(server_spec, converted.jobs.resources, labels)
+    servers = _servers(server_spec, converted.jobs.resources, recorded.resources, sizes)
+    converted = converted._replace(
+        jobs=converted.jobs.scaled(servers.scale) if converted.jobs.resources == servers.D else converted.jobs
+    )
     fits = fitting(converted.jobs, servers)
-    fits = fits if fits.any() else ~fits  # where none fits, the first is named below
+    if 2 * int(fits.sum()) < len(fits):
+        raise _too_small(recorded, converted.jobs, servers, fits, converting["finished_only"])
     table = converted.jobs if fits.all() else converted.jobs.only(fits)
     jobs: Jobs | Placed = table
     network: Network | None = changes.get("network")
-    if isinstance(recorded, Trace) and (blocks := recorded.kept_blocks()) is not None:
+    if isinstance(recorded, Trace) and (blocks := recorded.kept_blocks(converting["finished_only"])) is not None:
         racks = network.racks if network is not None and isinstance(network.racks, int) else 0
         jobs = Placed(table, blocks[fits], len(servers), racks)
     name = Path(source).name if is_path else "table"
+    if 20 * (len(fits) - int(fits.sum())) >= len(fits):
+        name += f" without {1 - fits.mean():.0%} of its tasks, which fit no server"
     arguments: dict[str, Any] = {"name": name, "resources": labels, "slot_seconds": float(slot), **changes}
     try:
         setting = Workload(jobs=jobs, servers=servers, **arguments)
     except RowError as error:
-        raise InputError(f"{recorded.where(int(np.flatnonzero(fits)[error.row]))}: {error.problem}") from None
+        row = int(np.flatnonzero(fits)[error.row])
+        raise InputError(f"{recorded.where(row, converting['finished_only'])}: {error.problem}") from None
     machines = machines_left_out(server_spec) if isinstance(server_spec, str) else {}
     too_large = {} if fits.all() else {FITS_NO_SERVER: int((~fits).sum())}
     assumed = slot_seconds is None and isinstance(recorded, SlotTrace)
+    believed = _believed(converting["estimates"], recorded.without_estimate(converting["finished_only"]), len(converted.jobs))
     remark = ONE_AMOUNT if recorded.device_shares else None
-    return setting.recorded(dict(converted.dropped) | too_large | machines, assumed, remark)
+    return setting.recorded(dict(converted.dropped) | too_large | machines, assumed, remark, notes, believed)
+
+
+def _believed(estimates: Estimates | None, without: int | None, tasks: int) -> str | None:
+    """What policies are told of durations, in a few words, where `without` of the tasks have no estimate of their own."""
+    if estimates == "exact":
+        return "true durations"
+    if without is None and estimates is None:
+        return None
+    instead = "the longest" if estimates == "longest" else "the true one"
+    missing = tasks if without is None else without
+    return "estimated durations" + (f" ({instead} for {missing:,} of {tasks:,} tasks, which have none)" if missing else "")
+
+
+def _too_small(
+    recorded: Trace | SlotTrace, jobs: Jobs, servers: Servers, fits: Bools, finished_only: bool | None
+) -> ArgumentError:
+    """The error to raise where most tasks fit no server: it names the first, and servers with which all would fit."""
+    row = int(np.argmin(fits))
+    both = (jobs.amounts[row], servers.capacity.max(axis=0))
+    demand, largest = (", ".join(f"{amount:.5g}" for amount in amounts) for amounts in both)
+    others = f", and so it is with {int((~fits).sum()):,} of {len(fits):,} tasks" if len(fits) > 1 else ""
+    enough = ":".join(f"{_round_up(amount):g}" for amount in recorded.largest_demand(finished_only))
+    return ArgumentError(
+        f"{recorded.where(row, finished_only)}: a demand of {demand} fits in no server; the largest has {largest}{others}: say "
+        f"what a server has in each resource, such as `servers` {len(servers)}x{enough} "
+        f"`resources` {','.join(recorded.resources)}"
+    )
+
+
+def _round_up(amount: float) -> float:
+    """The power of two, or half as much again, from an amount on."""
+    power = 2.0 ** math.ceil(math.log2(amount)) if amount > 0 else 1.0
+    return 0.75 * power if 0.75 * power >= amount and power > 2 else power
 
 
 def _text(resources: str | Sequence[str] | None) -> str:
@@ -205,11 +262,12 @@ def _text(resources: str | Sequence[str] | None) -> str:
     return resources if isinstance(resources, str) else ",".join(resources)
 
 
-def _servers(spec: Any, resources: int, names: tuple[str, ...] | None) -> Servers:
-    servers = as_servers(spec, resources, names)
+def _servers(spec: Any, resources: int, names: tuple[str, ...] | None, sizes: Sizes = "all") -> Servers:
+    servers = as_servers(spec, resources, names if sizes == "all" else None)
     if servers.D > resources == 1:
-        shown = spec if isinstance(spec, str) else f"of {servers.D} resources"
-        raise ArgumentError(f"`servers` {shown}: tasks have one size; use `resources` all for several capacities")
+        text = spec if isinstance(spec, str) else f"of {servers.D} resources"
+        several = "all" if sizes == "all" or names is None else ",".join(names)
+        raise ArgumentError(f"`servers` {text}: tasks have one size; use `resources` {several} for several capacities")
     return servers
 
 

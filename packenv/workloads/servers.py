@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from packenv.errors import InputError
 from packenv.inputs.json_files import read_json
 from packenv.inputs.memory import Memory
-from packenv.inputs.numbers import is_number, read_number, read_whole
+from packenv.inputs.numbers import is_number, quantity_of, read_number, read_whole
 from packenv.inputs.text_files import lines_of, reading
-from packenv.units import LARGEST_CAPACITY, to_units
+from packenv.units import LARGEST_AMOUNT, scale_for, to_units
 
 KIND = re.compile(r"([0-9]+)x([^x,]+)")
 MOST_SERVERS = 1_000_000
@@ -29,7 +29,7 @@ PER_SERVER = 500  # bytes of memory for a capacity in a file
 class Servers:
     """Capacities (L, D) of L servers in D resources, in units of capacity; a list (L,) is one resource.
 
-    Raises InputError unless every capacity is finite, at least 0 and at most LARGEST_CAPACITY, and every server has a
+    Raises InputError unless every capacity is finite, at least 0 and at most LARGEST_AMOUNT, and every server has a
     positive capacity in some resource.
     """
 
@@ -44,7 +44,7 @@ class Servers:
         if capacity.ndim != 2 or 0 in capacity.shape:
             raise InputError(f"servers: capacities must have shape (servers, resources), not {capacity.shape}")
         _require(np.isfinite(capacity) & (capacity >= 0), capacity, "must be at least 0 and finite")
-        _require(capacity <= LARGEST_CAPACITY, capacity, f"must be at most {LARGEST_CAPACITY}")
+        _require(capacity <= LARGEST_AMOUNT, capacity, "must be at most 2^50")
         if (empty := ~(capacity > 0).any(axis=1)).any():
             raise InputError(f"server {int(np.argmax(empty))}: has no capacity at all")
         capacity.flags.writeable = False
@@ -73,9 +73,21 @@ class Servers:
         return int(self.capacity.shape[1])
 
     @cached_property
+    def scale(self) -> tuple[int, ...]:
+        """(D,) how often the unit of each resource is doubled, so that integers hold the largest server; () for never."""
+        return scale_for(self.capacity.max(axis=0))
+
+    @cached_property
     def units(self) -> NDArray[np.int64]:
-        """(L, D) capacities in integer units (packenv.units.UNIT)."""
-        return to_units(self.capacity)
+        """(L, D) capacities in integer units (packenv.units.UNIT), scaled."""
+        return to_units(self.capacity, self.scale or 0)
+
+    @property
+    def size_unit(self) -> float:
+        """The amount, in the user's unit, that a scalar size of UNIT units stands for: 1, unless resources are scaled."""
+        if not self.scale:
+            return 1.0
+        return float(self.capacity.max() / np.ldexp(self.capacity, -np.array(self.scale)).max())
 
     @property
     def largest(self) -> NDArray[np.int64]:
@@ -110,6 +122,8 @@ def as_servers(servers: int | str | ArrayLike | Servers, resources: int = 1, nam
 def parse_servers(text: str, resources: int = 1, names: tuple[str, ...] | None = None) -> Servers:
     """Servers from `5` (of capacity 1), `3x1,2x0.5`, `3x1:0.5` (3 of capacity 1 and 0.5 in two resources), or a file.
 
+    Capacities may be quantities of Kubernetes, too: `3x32:128Gi`.
+
     A file is JSON (a list with one number or one list per server), CSV (one row per server, with or without a header), or
     the machines of a published trace (packenv.workloads.traces.machines), of which the resources `names` are taken.
     Raises InputError.
@@ -134,7 +148,13 @@ def parse_servers(text: str, resources: int = 1, names: tuple[str, ...] | None =
 def _rows(kind: re.Match[str], count: int) -> list[list[float]]:
     if count < 1:
         raise InputError(f"{kind[0]!r} has no server")
-    return [[read_number(part) for part in kind[2].split(":")]] * count
+    return [[_amount(part) for part in kind[2].split(":")]] * count
+
+
+def _amount(text: str) -> float:
+    """A capacity: a number, or a quantity such as 128Gi. Raises InputError."""
+    quantity = quantity_of(text.strip())
+    return read_number(text) if quantity is None or is_number(text) else float(quantity)
 
 
 def _read(file: Path, names: tuple[str, ...] | None) -> Any:
@@ -159,7 +179,7 @@ def _read(file: Path, names: tuple[str, ...] | None) -> Any:
     if table and not is_number(table[0][0]):
         table = table[1:]
     _check_count(len(table))
-    return [[read_number(cell) for cell in row] for row in table]
+    return [[_amount(cell) for cell in row] for row in table]
 
 
 def _check_count(servers: int) -> None:

@@ -74,6 +74,10 @@ class Workload:
     """Whether `slot_seconds` is a usual length that nobody has given: people are then shown slots."""
     remark: str | None = field(compare=False)
     """What the workload leaves out of the trace that it comes from, in a line, if anything."""
+    notes: tuple[str, ...] = field(compare=False)
+    """Lines of the trace's reader that belong beside every result: what a server is, and where that comes from."""
+    believed: str | None = field(compare=False)
+    """What the column `estimate` of the table is, in a few words, if its reader says."""
     rho: tuple[float, float] | None = field(compare=False)
     """Lower and upper bound on ρ* (tasks in service), once `packenv.resolved` has found them."""
 
@@ -99,9 +103,12 @@ class Workload:
         rates = [(key, value) for key, value in zip(INTENSITIES, (load, intensity, rate), strict=True) if value is not None]
         check_parts(kept, service, table, [key for key, _ in rates])
         demand: Any = kept if table is None else table
+        cluster = as_servers(servers, demands.resources_of(demand), None if resources is None else tuple(resources))
+        if table is not None and table.resources == cluster.D:
+            table = table.scaled(cluster.scale)
         set_fields(
             self,
-            servers=as_servers(servers, demands.resources_of(demand), None if resources is None else tuple(resources)),
+            servers=cluster,
             sizes=kept,
             service=service,
             arrivals=Poisson() if arrivals is None else arrivals,
@@ -115,6 +122,8 @@ class Workload:
             left_out={},
             slot_assumed=False,
             remark=None,
+            notes=(),
+            believed=None,
             rho=None,
         )
         check_workload(self)
@@ -147,6 +156,7 @@ class Workload:
             facts.append(("rate", f"{self.rate:.4g} tasks per slot, intensity {self.intensity:.3f}"))
         if self.shown_slot is not None:
             facts.append(("slot", f"{self.shown_slot:g} s"))
+        facts += [("note", note) for note in self.notes]
         if any(self.left_out.values()):
             facts.append(("left out", ", ".join(f"{count:,} {reason}" for reason, count in self.left_out.items() if count)))
         return facts
@@ -228,11 +238,16 @@ class Workload:
         check_rate(copied)
         return copied
 
-    def recorded(self, left_out: dict[str, int], slot_assumed: bool, remark: str | None = None) -> Workload:
+    def recorded(
+        self,
+        left_out: dict[str, int],
+        slot_assumed: bool,
+        remark: str | None = None,
+        notes: tuple[str, ...] = (),
+        believed: str | None = None,
+    ) -> Workload:
         """The same workload, with what its reader says of the trace that it comes from."""
-        object.__setattr__(self, "left_out", left_out)
-        object.__setattr__(self, "slot_assumed", slot_assumed)
-        object.__setattr__(self, "remark", remark)
+        set_fields(self, left_out=left_out, slot_assumed=slot_assumed, remark=remark, notes=notes, believed=believed)
         return self
 
     @property
@@ -276,7 +291,10 @@ class Workload:
             arguments[self.given[0]] = self.given[1]
         arguments["jobs"] = arguments.pop("draw") or arguments["jobs"]
         changed = Workload(**arguments | changes)
-        return changed.recorded(self.left_out, self.slot_assumed and "slot_seconds" not in changes, self.remark)
+        slot_assumed = self.slot_assumed and "slot_seconds" not in changes
+        notes = () if "servers" in changes else self.notes
+        believed = None if "jobs" in changes else self.believed
+        return changed.recorded(self.left_out, slot_assumed, self.remark, notes, believed)
 
     def default_levels(self) -> int:
         """J of PAPERS §1.3 for this law of sizes: the smallest J ≥ 2 with F(2^−J) ≤ 0.01, at most 16."""

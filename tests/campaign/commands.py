@@ -31,7 +31,6 @@ SHORT = {
     "leaderboard": ["--slots", "300", "--seeds", "2", "--no-judge", "-w", "paper/fig4b@0.5", "-p", "bf-js"],
     "train": ["--samples", "2000", "--envs", "8", "--steps", "8", "--judge-every", "0"],
     "optimum": ["--limit", "1"],
-    "worst-case": ["--tries", "1"],
     "reproduce": ["--quick", "--slots", "100", "--seeds", "1"],
     "capacity": ["--seconds", "2"],
     "plan": ["--slots", "300", "--seeds", "1", "-p", "bf-js"],

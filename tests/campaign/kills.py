@@ -33,7 +33,6 @@ LONG = {
         f"train paper/fig3a --rate 0.014 --samples 4000 --envs 8 {SHORT_RUN} --name run --resume", "runs/run/agent.json"
     ),
     "optimum": Long("optimum paper/fig4b --slots 150 --limit 2 --workers 1 -p bf-js --json out.json"),
-    "worst-case": Long("worst-case -p bf-js --tries 3 --log log --out worst.json --json out.json"),
     "reproduce": Long("reproduce fig3a --quick --slots 2000 --seeds 1 --json out.json"),
 }
 ANYTIME = ("seconds", "tasks_per_second", "command", "commit", "measured", "samples_per_second", "progress", "history")

@@ -24,7 +24,6 @@ MINUTES = {
     "packenv plan --sizes": [],
     "packenv optimum": [],
     "packenv train": ["--samples", "20000", "--evaluation-slots", "2000", "--evaluation-seeds", "1", "--judge-every", "0"],
-    "packenv worst-case": ["--tries", "10"],
     "packenv leaderboard": ["--seeds", "2", "--slots", "5000", "--no-judge"],
 }
 """Examples that take more than a minute, and what makes those shorter that take an hour."""
@@ -32,7 +31,6 @@ MINUTES = {
 MAKERS = {
     "--check proof.json": "packenv bound paper/fig4b --intensity 0.95 --certificate proof.json",
     "optimal:fig3a": "packenv optimal-policy small/fig3a --out fig3a -p bf-js -p vqs",
-    "judge worst.json": "packenv worst-case -p bf-js --tries 10000 --out worst.json",
 }
 """Examples that write what others read."""
 

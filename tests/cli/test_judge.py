@@ -1,4 +1,4 @@
-"""`packenv judge` and `packenv worst-case`: what they write, going on after a kill, and bad input."""
+"""`packenv judge`: what it writes, going on after a kill, and bad input."""
 
 from __future__ import annotations
 
@@ -84,15 +84,6 @@ def test_a_damaged_log_is_named(tmp_path: Path) -> None:
         RunLog(path)
 
 
-@pytest.mark.slow  # two whole commands
-def test_worst_case_writes_a_workload_that_judge_reads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "worst.json"
-    main(["worst-case", "-p", "bf-js", "--service", "fixed:100", "--tries", "5", "--processes", "1", "--out", str(out)])
-    assert "worst-1" in capsys.readouterr().out
-    main(["evaluate", str(out), "-p", "bf-js", "--slots", "1000", "--processes", "1"])
-    assert "load 1 of ρ*" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(
     "arguments, message",
     [
@@ -101,9 +92,6 @@ def test_worst_case_writes_a_workload_that_judge_reads(tmp_path: Path, capsys: p
         (("judge", "paper/fig3a", "--width", "0"), "width between 0 and 1"),
         (("judge", "paper/fig3a", "--plot", "x.txt"), "a plot is one of"),
         (("judge", "paper/fig3a", "--log", "/no/such/folder/log"), "its folder does not exist"),
-        (("worst-case", "-p", "vqz"), "unknown policy"),
-        (("worst-case", "-p", "bf-js", "--service", "sometimes"), "--service"),
-        (("worst-case", "-p", "bf-js", "--out", "/no/such/folder/worst.json"), "its folder does not exist"),
     ],
 )
 def test_bad_input(arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -180,7 +180,6 @@ COMMANDS = [
     (*EVALUATE, "--tensorboard", "{}/runs"),
     ("judge", "paper/fig3a", "--log", "{}/a.jsonl"),
     ("leaderboard", "--json", "{}/a.json"),
-    ("worst-case", "-p", "bf-js", "--out", "{}/a.json"),
     ("capacity", "paper/fig3a", "--certificate", "{}/a.json"),
     ("bound", "paper/fig4a", "--certificate", "{}/a.json"),
     ("optimum", "price/fig1", "--plot", "{}/a.png"),

@@ -44,7 +44,7 @@ def test_a_trace_and_its_machines(tmp_path: Path) -> None:
     one_size, _ = workload_from(WorkloadOptions(str(pods), servers="2", resources="max:cpu,memory"))
     assert one_size.jobs is not None
     assert one_size.jobs.demand.tolist() == [[UNIT // 4], [UNIT // 2], [UNIT // 8]]
-    with pytest.raises(InputError, match=r"nodes.csv: tasks have one size; use --resources all"):
+    with pytest.raises(InputError, match=r"nodes.csv: tasks have one size; use --resources cpu,memory,gpu"):
         workload_from(WorkloadOptions(str(pods), servers=str(nodes)))
 
 
@@ -54,7 +54,7 @@ IN_SECONDS = ["submit_time_s,duration_s,cpu,memory,home", "4,5,0.1,0.1,0", "0,,0
 @pytest.mark.parametrize(
     ("name", "lines", "servers", "problem"),
     [
-        ("a.csv", IN_SECONDS, "9x0.05", "row 1: a demand of 0.1 fits in no server; the largest has 0.05"),
+        ("a.csv", IN_SECONDS, "9x0.05", "row 4: a demand of 0.2 fits in no server; the largest has 0.05, and so"),
         ("a.csv", IN_SECONDS, "2", "row 4: home server 2 does not exist, there are 2"),
         ("a.csv", ["arrival,size,service,predecessors", "0,0,1,1", "0,0.5,1,"], "1x0.3", "row 2: a demand of 0.5"),
         ("pods.csv", PODS, "1x0.2", "row 2: a demand of 0.25"),

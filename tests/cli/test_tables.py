@@ -130,9 +130,6 @@ JSON_COMMANDS = [
     ("trace", "convert", "tasks.csv", "converted.csv"),
     ("trace", "describe", "tasks.csv"),
     pytest.param(("trace", "profile", "tasks.csv"), marks=pytest.mark.slow),
-    pytest.param(
-        ("worst-case", "-p", "bf-js", "--tries", "5", "--processes", "1"), marks=[pytest.mark.slow, pytest.mark.minutes]
-    ),
     ("warmup", "bf-js"),
     ("compare", "bf-js", "fifo-ff", "paper/fig4b", "--margin", "1", "--slots", "20000", "--seeds", "2", "--processes", "1"),
     ("doctor",),

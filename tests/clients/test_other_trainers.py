@@ -74,7 +74,7 @@ def test_imitation() -> None:
     from imitation.algorithms import bc
     from imitation.data.types import Transitions
 
-    env = gym.make(ID, horizon=2000, segment=None)
+    env = gym.make(ID, horizon=2000)
     seen, info = env.reset(seed=0)
     rows = []
     for _ in range(300):

@@ -30,7 +30,7 @@ def plain() -> Any:
 
 
 def masked() -> Any:
-    return MaskedObservation(gym.make("packenv/ServerFill-v1", segment=None, horizon=200), "tianshou")
+    return MaskedObservation(gym.make("packenv/ServerFill-v1", horizon=200), "tianshou")
 
 
 @pytest.mark.parametrize("make", [plain, masked])

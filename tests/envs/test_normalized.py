@@ -82,7 +82,7 @@ def test_rows_of_batches_are_single_environments(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_defaults_are_what_plain_algorithms_learn_from(kind: str) -> None:
     options = gym.make(f"packenv/{kind}-v1").unwrapped.core.options  # type: ignore[attr-defined]
-    assert (options.segment, options.yardstick) == (100, False)
+    assert (options.horizon, options.yardstick) == (10_000, False)
     of_choices = kind != "Configuration"
     assert options.invalid == ("first" if of_choices else "nearest")
     assert options.observation == ("flat" if of_choices else "normalized")
@@ -96,7 +96,7 @@ def test_levels_take_the_place_of_types() -> None:
 
 
 def test_the_first_valid_action_is_carried_out() -> None:
-    clumsy, careful = (gym.make("packenv/ServerFill-v1", horizon=2000, segment=None) for _ in range(2))
+    clumsy, careful = (gym.make("packenv/ServerFill-v1", horizon=2000) for _ in range(2))
     (_, info), (_, same), invalid, over = clumsy.reset(seed=3), careful.reset(seed=3), 0, False
     while not over:
         valid = info["action_mask"][2]
@@ -133,7 +133,7 @@ def test_the_nearest_valid_action_is_carried_out(kind: str, options: dict[str, A
 
 
 def test_every_action_starts_a_task_where_no_server_is_passed() -> None:
-    env = gym.make("packenv/ServerFill-v1", horizon=2000, segment=None)
+    env = gym.make("packenv/ServerFill-v1", horizon=2000)
     env.action_space.seed(0)
     env.reset(seed=0)
     over = False
@@ -157,7 +157,7 @@ def test_bad_input() -> None:
 @pytest.mark.parametrize(("kind", "servers"), [("ServerFill", 1), ("Placement", 2)])
 def test_the_flat_observation_of_a_few_servers(kind: str, servers: int) -> None:
     """Worked by hand from the features of actions, and one name for each number."""
-    options: dict[str, Any] = {"horizon": 2000, "segment": None, "choices": 3 if kind == "ServerFill" else (servers, 3)}
+    options: dict[str, Any] = {"horizon": 2000, "choices": 3 if kind == "ServerFill" else (servers, 3)}
     plain, flat = (gym.make(f"packenv/{kind}-v1", observation=each, **options) for each in ("actions", "flat"))
     names: Any = flat.unwrapped.feature_names  # type: ignore[attr-defined]
     (wanted, info), (seen, _), choose, over = plain.reset(seed=1), flat.reset(seed=1), Player(0), False

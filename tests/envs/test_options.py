@@ -11,11 +11,11 @@ import pytest
 import packenv
 from packenv import UNIT
 from packenv.cluster.state import NONE, TASK
+from packenv.envs import PackVecEnv
 from packenv.envs.configuration import maximal_of_partition
 from packenv.envs.core.state import REASONS
 from packenv.envs.options import Warm
 from packenv.envs.rewards import Passage
-from tests.envs.conftest import Player
 from tests.envs.grid import KINDS, PAIR
 from tests.envs.playing import make, plain_vec, play
 
@@ -262,71 +262,63 @@ def test_what_could_share_a_server(kind: str) -> None:
     assert looked > 20
 
 
-# segments and the yardstick
+# episodes and the yardstick
 
-SEGMENTED: dict[str, Any] = {"horizon": 1500, "segment": 100}
+
+def test_a_loop_of_ones_own_reads_the_mean_queue_of_the_run() -> None:
+    """What everyone writes: over `gymnasium.make`, with the actions of best fit, until the episode is over."""
+    env = gym.make("packenv/ServerFill-v1", horizon=200_000, order="index", intensity=0.9)
+    _, info = env.reset(seed=3)
+    terminated = truncated = False
+    while not (terminated or truncated):
+        _, _, terminated, truncated, info = env.step(0)  # the largest task that fits
+    assert truncated and REASONS[info["reason"]] == "horizon" and info["slot"] == 200_000
+    workload = packenv.workload("paper/fig4b", intensity=0.9)
+    assert info["mean_queue"] == packenv.simulate(workload, "bf-s", 200_000, 3, warmup=0).mean_queue > 20
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_segments_are_stretches_of_the_same_episode(kind: str) -> None:
-    """The same decisions, rewards and end as without segments; each begins where the one before ended."""
-    whole, cut, choose = (
-        gym.make(f"packenv/{kind}-v1", **SEGMENTED | {"segment": None}),
-        gym.make(f"packenv/{kind}-v1", **SEGMENTED),
-        Player(2),
-    )
-    (seen, info), (wanted, _), ends, begun = cut.reset(seed=3), whole.reset(seed=3), [], 0
-    begun = info["slot"]
-    while True:
-        assert np.array_equal(seen, wanted)
-        action = choose(info)
-        seen, reward, terminated, truncated, info = cut.step(action)
-        wanted, same, _, over, other = whole.step(action)
-        assert reward == same and not terminated and info["mean_queue"] == other["mean_queue"]
-        if over:
-            assert truncated and REASONS[info["reason"]] == "horizon"
-            break
-        assert truncated == (info["slot"] >= begun + 100)
-        if truncated:
-            ends.append(info["slot"])
-            assert REASONS[info["reason"]] == "segment"
-            seen, info = cut.reset()
-            begun = info["slot"]
-            assert begun == ends[-1] and info["reason"] == info["elapsed"] == 0
-    assert len(ends) >= 4 and min(np.diff(ends)) >= 100
-    assert cut.reset()[1]["slot"] < 100  # after the horizon the next episode begins
+def test_an_episode_is_its_horizon_in_every_interface(kind: str) -> None:
+    options: dict[str, Any] = {"horizon": 1500, "yardstick": True}
+    batch: Any = gym.make_vec(f"packenv/{kind}-v1", num_envs=2, **options)
+    sb3, single = PackVecEnv(kind, 2, seed=7, **options), gym.make(f"packenv/{kind}-v1", **options)
+    (_, info), steps = batch.reset(seed=7), 0
+    sb3.reset()
+    while not info["reason"].any():
+        assert (info["slot"] < 1500).all()
+        actions, steps = info["action_mask"].argmax(axis=1), steps + 1
+        *_, info = batch.step(actions)
+        *_, last = sb3.step(actions)
+    row = int(info["reason"].argmax())
+    assert info["slot"][row] == last[row]["slot"] == 1500 and last[row]["episode"]["l"] == steps
+    _, alone = single.reset(seed=7 + row)
+    for _ in range(steps):
+        assert alone["reason"] == 0
+        *_, alone = single.step(int(alone["action_mask"].argmax()))
+    for key in ("reason", "slot", "mean_queue", "baseline_queue"):
+        assert alone[key] == info[key][row] == last[row][key] > 0
 
 
-@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
-def test_rows_with_segments_are_single_environments(mode: str) -> None:
-    envs: Any = gym.make_vec(
-        "packenv/ServerFill-v1", num_envs=3, autoreset_mode=mode, vectorization_mode="vector_entry_point", **SEGMENTED
-    )
-    singles = [gym.make("packenv/ServerFill-v1", **SEGMENTED) for _ in range(3)]
-    seen, info = envs.reset(seed=7)
-    wanted, over = [env.reset(seed=7 + row)[0] for row, env in enumerate(singles)], [False] * 3
-    for _ in range(150):
-        assert np.array_equal(seen, wanted)
-        actions = info["action_mask"].argmax(axis=1)
-        seen, rewards, _, truncated, info = envs.step(actions)
-        for row, env in enumerate(singles):
-            if over[row]:  # NextStep: this step only begins
-                wanted[row], over[row] = env.reset()[0], False
-                assert rewards[row] == 0 and not truncated[row]
-                continue
-            wanted[row], reward, _, over[row], _ = env.step(actions[row])
-            assert (rewards[row], truncated[row]) == (reward, over[row])
-            if over[row] and mode == "SameStep":
-                wanted[row], over[row] = env.reset()[0], False
+@pytest.mark.parametrize("kind", ["ServerFill", "Placement", "JobFill"])
+def test_a_table_lasts_until_its_work_is_done(kind: str) -> None:
+    """A log whose jobs all wait at first, in slots of 0.1 s: more of them than an endless run lets wait, for longer."""
+    jobs = packenv.Jobs.of([0] * 1200, [0.5, 0.25] * 600, [1000, 300] * 600)
+    options: dict[str, Any] = {"workload": packenv.Workload(jobs=jobs, servers=8)}
+    work = 600 * (0.5 * 1000 + 0.25 * 300) / 8  # slots in which eight full servers do it
+    for more, reason, slots in (({}, "all work is done", (work, work + 1000)), ({"horizon": 5_000}, "horizon", (5_000, 5_000))):
+        env = gym.make(f"packenv/{kind}-v1", **options, **more)
+        _, info = env.reset(seed=0)
+        while not info["reason"]:
+            *_, info = env.step(int(info["action_mask"].argmax()))
+        assert REASONS[info["reason"]] == reason and info["mean_queue"] > 100
+        assert slots[0] <= info["slot"] <= slots[1]
 
 
 def test_the_yardstick_is_the_baselines_run_on_the_same_jobs() -> None:
-    env = gym.make("packenv/ServerFill-v1", horizon=1600, segment=400, yardstick=True)
+    env = gym.make("packenv/ServerFill-v1", horizon=1600, yardstick=True)
     _, info = env.reset(seed=5)
-    while info["reason"] != REASONS.index("horizon"):
+    while not info["reason"]:
         assert info["baseline_queue"] == -1
-        _, _, _, over, info = env.step(0)
-        if over and info["slot"] < 1600:
-            assert env.reset()[1]["baseline_queue"] == -1
+        _, _, _, _, info = env.step(0)
     expected = packenv.simulate(packenv.workload("paper/fig4b"), "bf-js", 1600, 5, warmup=0).mean_queue
     assert info["baseline_queue"] == expected

@@ -28,7 +28,6 @@ COMMANDS = {
     "evaluate a table": "evaluate price/fig1 -p price -p bf-js",
     "judge": "judge paper/fig3a -p bf-js -p vqs --seeds 2 --width 0.1",
     "leaderboard": "leaderboard -w paper/fig4b@0.8 -p bf-js -p vqs --slots 50000 --seeds 4 --no-judge",
-    "worst-case": "worst-case -p bf-js --tries 3",
     "reproduce": "reproduce fig3a --quick --slots 5000 --seeds 1",
 }
 IN_CI = "evaluate"

@@ -34,7 +34,7 @@ TIGHT = 0.8  # of ρ_K, which is where msr and kmw do become unstable: nearer to
 
 
 SMALL = ("small/two-servers", "small/worst-vqs-bf")
-"""Not `small/worst-vqs`: VQS keeps its share there only over times that no run lives to see (docs/how_to/worst_case.md)."""
+"""Not `small/worst-vqs`: VQS keeps its share there only over times that no run lives to see (docs/how_to/judge.md)."""
 
 
 def claimed() -> list[tuple[str, str]]:

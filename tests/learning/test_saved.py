@@ -12,6 +12,7 @@ import pytest
 import torch
 
 import packenv
+from agents.random_jobs import random_jobs
 from packenv import InputError
 from packenv.envs.core.features import waiting_feature
 from packenv.learning.agents.agent import SavedAgent
@@ -24,7 +25,6 @@ from packenv.runs.contest import contest
 from packenv.runs.leaderboard import at_home
 from packenv.simulation import setting_of
 from packenv.workloads.laws import Fixed, Uniform
-from packenv.workloads.random_jobs import random_jobs
 from tests.envs.playing import plain_env
 
 SLOTS = 4000

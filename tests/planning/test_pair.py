@@ -13,8 +13,8 @@ from packenv.planning.pair import OPEN, WORSE, default_measure
 from packenv.policies import BestFit
 from packenv.runs.statistics import DOUBT, doubt_at
 from tests.cli.evaluating import trace
+from tests.kubernetes import sample
 from tests.planning.test_plans import CENTRE, erlang_c_wait
-from tests.workloads.kubernetes import sample
 
 
 def status(*words: object) -> int:

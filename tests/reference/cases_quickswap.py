@@ -30,6 +30,22 @@ CASES = [
         {"threshold": 0},
         {2: (0, 0), 3: (1, 0), 1: (2, 0), 4: (2, 0), 0: (3, 0)},
     ),
+    WorkedCase(  # the two of .2 that start in slot 3 leave three places and .1 waits: row 4 may not start in slot 4
+        "drains in the slot in which it changes",
+        rows((0, 6, 3), (1, 2, 10), (1, 2, 10), (1, 1, 3), (4, 2, 5)),
+        servers(10),
+        "quickswap",
+        {},
+        {0: (0, 0), 1: (3, 0), 2: (3, 0), 3: (13, 0), 4: (16, 0)},
+    ),
+    WorkedCase(  # the same with at most one left: two are in service in slot 3, and row 4 joins them; .1 goes when all are gone
+        "a change does not drain what is above the threshold",
+        rows((0, 6, 3), (1, 2, 10), (1, 2, 10), (1, 1, 3), (4, 2, 5)),
+        servers(10),
+        "quickswap",
+        {"threshold": 1},
+        {0: (0, 0), 1: (3, 0), 2: (3, 0), 4: (4, 0), 3: (13, 0)},
+    ),
     WorkedCase(  # server 0 has no large job left in slot 2; server 1 goes on
         "each server changes on its own",
         rows((0, 12, 2), (0, 12, 3), (0, 4, 1), (2, 4, 1)),

@@ -27,25 +27,27 @@ class Quickswap:
                 self.serve(world, server)
 
     def serve(self, world: World, server: Server) -> None:
-        if server.index not in self.draining:
-            self.work(world, server)
-        others = [j for j in self.in_turn(server) if self.queue(world, server, j)]
-        if len(server.running) <= self.left(world, server) and others:
-            self.draining.add(server.index)
-        if server.index in self.draining and not others:  # nobody waits for the change
-            self.draining.remove(server.index)
+        others = self.others(world, server)
+        if server.index not in self.draining or not others:  # or nobody waits for the change any more
             self.work(world, server)
         if server.index in self.draining and server.empty:
-            self.draining.remove(server.index)
             self.serves[server.index] = others[0]
             self.work(world, server)
 
+    def others(self, world: World, server: Server) -> list[int]:
+        """The other types of which jobs wait, the next one first."""
+        return [j for j in self.in_turn(server) if self.queue(world, server, j)]
+
     def work(self, world: World, server: Server) -> None:
+        """The working phase in one slot: start what there is; with few in service then, and others waiting, it is over."""
         own = self.serves[server.index]
+        self.draining.discard(server.index)
         for task in self.queue(world, server, own):
             if len(server.running) >= self.most(world, server, own) or not self.fits(world, task, server):
                 break
             world.start(task, server)
+        if len(server.running) <= self.left(world, server) and self.others(world, server):
+            self.draining.add(server.index)
 
     def fits(self, world: World, task: Task, server: Server) -> bool:
         occupied = sum(job.counted for job in server.running)

@@ -70,8 +70,17 @@ def test_a_table_without_jobs_that_is_done_early() -> None:
     table = packenv.Workload(jobs=packenv.Jobs.of([0] * 20, [0.4, 0.3] * 10, [5, 3] * 10), servers=2)
     score = packenv.evaluate_agent(first, "ServerFill", workload=table, against="bf-s", seeds=1, slots=500, order="index")
     assert score.scores == pytest.approx(score.against) and 0 < score.scores[0] < 1
+    done = packenv.evaluate_agent(first, "ServerFill", workload=table, against="bf-s", seeds=1, order="index")
+    assert done.measure == "mean delay" and done.scores == pytest.approx(done.against) and 1 < done.scores[0] < 20
     of_tasks = packenv.evaluate_agent(first, "JobFill", workload=table, against="srpt", seeds=1)
     assert of_tasks.scores == pytest.approx(of_tasks.against) and 5 < of_tasks.scores[0] < 20
+
+
+def test_jobs_that_start_before_the_first_decision_count() -> None:
+    """A lone job of 40 slots starts without a question; the first one is asked in slot 50."""
+    table = packenv.Workload(jobs=packenv.Jobs.of([0, 50, 50, 50], [0.6] * 4, [40, 5, 7, 9]), servers=1)
+    score = packenv.evaluate_agent(first, "JobFill", workload=table, against="srpt", seeds=1)
+    assert score.scores == score.against == ((40 + 5 + 12 + 21) / 4,)
 
 
 def test_a_growing_queue_is_said() -> None:

@@ -119,7 +119,7 @@ def test_what_cannot_be(tasks: str, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, problem in (
         ({}, "a trace needs `servers`, for example `servers` 160"),
         ({"servers": 3, "intensity": 0.5}, "`intensity` does not go with a trace, which says it itself"),
-        ({"servers": "2x1:1"}, "`servers` 2x1:1: tasks have one size; use `resources` all for several capacities"),
+        ({"servers": "2x1:1"}, "`servers` 2x1:1: tasks have one size; use `resources` cpu,memory for several capacities"),
         ({"servers": 2, "resources": "gpu"}, "column gpu is missing"),
     ):
         with pytest.raises(packenv.InputError, match=re.escape(problem)):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +14,12 @@ from packenv.runs.text import counted
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from packenv.workloads.kubernetes.cluster import Cluster
-    from packenv.workloads.kubernetes.durations import Durations
-    from packenv.workloads.kubernetes.manifests import Submitted
-    from packenv.workloads.laws import Law
     from packenv.workloads.traces import SlotTrace, Trace
     from packenv.workloads.workload import Workload
+
+
+OF_READING = ("time_unit", "finished_only", "estimates")
+"""Options that say how the rows of a trace are read."""
 
 
 def chosen_policies(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -48,16 +47,13 @@ def workload_from(options: WorkloadOptions, servers: str | None = None) -> tuple
 
 def _workload(options: WorkloadOptions, servers: str | None) -> Workload:
     from packenv.api import at_a_rate
-    from packenv.workloads.find import OF_STREAMS, is_cluster_file, is_trace_source
+    from packenv.workloads.find import OF_STREAMS, is_trace_source
     from packenv.workloads.laws import parse_law
     from packenv.workloads.network import parse_network
     from packenv.workloads.workload import Workload
 
     network = parse_network(options.racks, options.network, options.reading, options.serving)
     source = options.source
-    if is_cluster_file(source):
-        workload, left_out = as_it_is(options)
-        return workload.recorded(left_out, False)
     of_streams = {key: getattr(options, key) for key in OF_STREAMS if getattr(options, key) is not None}
     traced = source is not None and is_trace_source(source)
     laws = (
@@ -72,9 +68,13 @@ def _workload(options: WorkloadOptions, servers: str | None) -> Workload:
             resources=options.resources,
             speedup=options.speedup,
             columns=parse_columns(options.columns),
+            **{name: getattr(options, name) for name in OF_READING if getattr(options, name) is not None},
             network=network,
             **changes,
         )
+    for name in OF_READING:
+        if getattr(options, name) is not None:
+            raise InputError(f"--{name.replace('_', '-')} goes with a trace")
     if options.speedup != "1":
         raise InputError("--speedup goes with a trace; a workload's arrivals are given by --intensity, --load or --rate")
     if "sizes" not in changes:
@@ -105,6 +105,8 @@ def workload_told(options: WorkloadOptions, servers: str | None = None) -> Workl
 def note_left_out(workload: Workload) -> None:
     """Say on standard error, once, what of a trace is left out, and what the result leaves out of it."""
     _note_remark(workload)
+    for note in workload.notes:
+        _note(f"{workload.name}: {note}")
     if left_out := dropped_rows(dict(workload.left_out)):
         _note(f"{workload.name}: dropped rows: {left_out}")
 
@@ -132,54 +134,6 @@ def _note(line: str) -> None:
     print(f"packenv: {line}", file=sys.stderr, flush=True)
 
 
-def with_durations(options: WorkloadOptions, path: str | None) -> WorkloadOptions:
-    """The options with past durations by owner, or with those of a trace in stretches, if a file is named. Raises InputError."""
-    if path is None:
-        return options
-    from packenv.workloads.find import is_cluster_file
-
-    if not is_cluster_file(options.source):
-        raise InputError("--durations goes with a cluster as kubectl prints it")
-    if options.service is not None:
-        raise InputError("give one of --service and --durations")
-    from packenv.workloads.kubernetes.durations import is_durations, read_durations
-    from packenv.workloads.kubernetes.started import stretches
-    from packenv.workloads.traces import read_trace
-
-    if is_durations(path):
-        return replace(options, service=read_durations(path))
-    return replace(options, service=stretches(read_trace(path).jobs(slot_seconds=options.slot_seconds or "1").jobs.service))
-
-
-def cluster_from(
-    options: WorkloadOptions, submitted: Submitted | None = None
-) -> tuple[Cluster, tuple[Law, ...] | Durations, float]:
-    """The cluster of a file that kubectl printed, the laws of services, and the seconds of a slot. Raises InputError."""
-    from packenv.workloads.kubernetes import read_cluster
-    from packenv.workloads.laws import parse_law
-    from packenv.workloads.resources import chosen_resources
-    from packenv.workloads.traces.table import exact
-
-    source = str(options.source)
-    for option in ("sizes", *INTENSITIES, "servers", "racks", "network", "reading", "serving"):
-        if getattr(options, option) is not None:
-            raise InputError(f"--{option} does not go with a cluster as it is: {source} says it itself")
-    if options.speedup != "1":
-        raise InputError("--speedup does not go with a cluster as it is: all that waits is there")
-    names, sizes = chosen_resources(options.resources)
-    if sizes == "max" and names is not None:
-        raise InputError("--resources max: does not go with a cluster as it is, whose nodes have several capacities: name them")
-    service = options.service or ()
-    laws = (parse_law(service, "--service"),) if isinstance(service, str) else service
-    return read_cluster(source, names, submitted), laws, float(exact(options.slot_seconds or "1", "--slot-seconds"))
-
-
-def as_it_is(options: WorkloadOptions, preemption: bool = True) -> tuple[Workload, dict[str, int]]:
-    """The workload that begins where a cluster is, and what of the cluster is left out. Raises InputError."""
-    cluster, laws, slot_seconds = cluster_from(options)
-    return cluster.workload(laws or None, slot_seconds, preemption), cluster.left_out
-
-
 def print_workload(
     console: Console, workload: Workload, dropped: dict[str, int], drawn: str = "", backlog: int | None = None
 ) -> None:
@@ -199,6 +153,8 @@ def print_workload(
     )
     if workload.rho is not None:
         console.print(f"load {workload.load:g} of ρ* >= {workload.rho[0]:.5g} (and <= {workload.rho[1]:.5g}) tasks in service")
+    for note in workload.notes:
+        console.print(note, highlight=False)
     if left_out := dropped_rows(dropped):
         console.print(f"dropped rows: {left_out}", highlight=False)
     if workload.intensity >= 1 and not at_once and backlog is None:

@@ -11,13 +11,13 @@ import click
 from packenv.cli.options.names import FILE, POLICY, WORKLOAD
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import JSON, log, process_options, report_option, runs_in, workload_options
-from packenv.cli.options.workload import as_it_is, chosen_policies, cluster_from, with_durations, workload_from, workload_told
+from packenv.cli.options.workload import chosen_policies, workload_from, workload_told
 from packenv.cli.outputs import check_outputs, write_all, write_report
 from packenv.cli.tables import format_option, show, text_console
 from packenv.errors import InputError
 from packenv.files import write_json
-from packenv.options.shared import DEFAULT_SLOTS, ProcessOptions, WorkloadOptions
-from packenv.options.verbs import DRAWS, GOAL_EXAMPLES, QUEUE_SEEDS, PlanOptions
+from packenv.options.shared import ProcessOptions, WorkloadOptions
+from packenv.options.verbs import GOAL_EXAMPLES, PlanOptions
 
 if TYPE_CHECKING:
     from packenv.cli.plan.answers import Answer
@@ -53,6 +53,8 @@ def question_of(parameters: Mapping[str, Any], is_cluster: bool) -> Question:
     parameters  value of each; None, False, or empty, for those that were not set
     """
     if parameters["asks_when"]:
+        if not is_cluster:
+            raise InputError("--when is for a cluster as kubectl prints it: kubectl get nodes,pods -A -o json > cluster.json")
         question = WHEN
     elif parameters["submit"]:
         if not is_cluster:
@@ -69,10 +71,6 @@ def question_of(parameters: Mapping[str, Any], is_cluster: bool) -> Question:
             flag = "goal" if name == "goals" else name.replace("_", "-")
             raise InputError(f"--{flag} does not go with {question.title}")
     return question
-
-
-CLUSTER_POLICIES = ("bf-js",)
-"""The policies for a cluster as it is, unless others are named."""
 
 
 def grown(options: WorkloadOptions, growth: str | None) -> Workload:
@@ -100,7 +98,8 @@ def grown(options: WorkloadOptions, growth: str | None) -> Workload:
 @click.option("--goal", "-g", "goals", multiple=True, metavar="GOAL", help=f"{GOAL_EXAMPLES}; repeat for more, all must be met.")
 @click.option("--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to plan with; repeat for more.")
 @workload_options(
-    "servers", "sizes", "service", "load", "intensity", "rate", "resources", "slot_seconds", "columns", "speedup",
+    "servers", "sizes", "service", "load", "intensity", "rate", "resources", "slot_seconds", "columns", "time_unit",
+    "finished_only", "estimates", "speedup",
     servers="The kind of server: 1, 1x0.5, 1x1:0.5 for two resources; a number before it does not matter.",
     load="Arrivals as a share of ρ* of the workload's own servers.",
     intensity="Arrivals as a share of the area bound of the workload's own servers.",
@@ -139,25 +138,19 @@ def plan(
     """
     check_outputs(json_path, log, plot=plot, report=report)
     from packenv.planning.plan_tables import LEFT_OUT
-    from packenv.workloads.find import is_cluster_file
+    from packenv.workloads.find import room_of
 
-    there = is_cluster_file(of_workload.source)
-    question = question_of({**asdict(options), "goals": goals, "log": log, "plot": plot, "report": report}, there)
+    room = room_of(of_workload.source)
+    parameters = {**asdict(options), "goals": goals, "policies": policies, "log": log, "plot": plot, "report": report}
+    question = question_of(parameters, room is not None)
     run_options = runs_in(where)
     if question is WHEN:
-        from packenv.cli.plan.pod_starts import plan_when
-
-        cluster_options = with_durations(of_workload, options.durations)
-        cluster, left_out = (
-            as_it_is(cluster_options, not options.no_preemption) if there else workload_from(cluster_options, servers="1")
-        )
-        chosen, draws = chosen_policies(policies or CLUSTER_POLICIES), DRAWS if options.draws is None else options.draws
-        plan_when(cluster, left_out, chosen, options.slots or DEFAULT_SLOTS, draws, run_options, form, json_path)
+        room.plan_starts(of_workload, run_options, parameters, form, json_path)
         return
-    if question in (NODES, FAILED_NODES, SUBMIT):
-        answer = of_cluster(question, of_workload, policies or CLUSTER_POLICIES, goals, options, run_options)
-    else:
+    if room is None:
         answer = of_servers(question, of_workload, policies, goals, options, run_options, log)
+    else:
+        answer = room.plan_cluster(of_workload, run_options, parameters)
     show(form, answer.tables, answer.records, LEFT_OUT)
     text_console().print(answer.text, highlight=False)
     pictures = [] if answer.draw is None else [(plot, answer.draw)]
@@ -212,30 +205,3 @@ def plan_numbers(request: PlanRequest, run_options: RunOptions, log: str | None)
         return plan_report(answer)
 
     return Answer(answer.tables, "\n".join(answer.sentences), answer.records, lambda path: answer.plot().save(path), report)
-
-
-def of_cluster(
-    question: Question,
-    of_workload: WorkloadOptions,
-    names: tuple[str, ...],
-    goals: tuple[str, ...],
-    options: PlanOptions,
-    run_options: RunOptions,
-) -> Answer:
-    """A plan of nodes for a cluster as it is. Raises InputError."""
-    from packenv.cli.plan.nodes import ClusterRequest, plan_added, plan_failed_nodes
-    from packenv.cli.plan.submitted import plan_submitted
-    from packenv.planning.running_cluster.queue import parse_queue_goals
-    from packenv.workloads.kubernetes.manifests import read_manifests
-
-    submitted = read_manifests(options.submit) if question is SUBMIT else None
-    cluster, service, slot_seconds = cluster_from(with_durations(of_workload, options.durations), submitted)
-    parsed = [] if question is SUBMIT else parse_queue_goals(goals, slot_seconds)
-    policies, seeds = chosen_policies(names), options.seeds or QUEUE_SEEDS
-    request = ClusterRequest(cluster, parsed, policies, seeds, service, slot_seconds, not options.no_preemption)
-    if submitted is not None:
-        draws = DRAWS if options.draws is None else options.draws
-        return plan_submitted(request, submitted.notes, options.slots or DEFAULT_SLOTS, draws, run_options)
-    if question is FAILED_NODES:
-        return plan_failed_nodes(request, str(options.without), run_options)
-    return plan_added(request, options.add, run_options)

@@ -18,7 +18,7 @@ from packenv.options.verbs import CapacityOptions
 @click.command()
 @click.argument("source", metavar="[WORKLOAD|TRACE]", required=False, type=WORKLOAD)
 @workload_options(
-    "servers", "sizes", "service", "resources", "slot_seconds", "columns",
+    "servers", "sizes", "service", "resources", "slot_seconds", "columns", "time_unit", "finished_only",
     service="Law of service, in slots, which changes only the rate: geometric:100, fixed:100, …",
 )  # fmt: skip
 @options_of(CapacityOptions)

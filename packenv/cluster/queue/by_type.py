@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster.linked_list import append, unlink
-from packenv.cluster.sorted_keys.keys import key_after, key_before
+from packenv.cluster.sorted_keys import key_after, key_before
 from packenv.cluster.state import NO_SIZE, NONE, ROW_BITS, TASK, Cluster, require
 from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.intrinsics import natural

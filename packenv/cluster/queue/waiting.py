@@ -9,8 +9,7 @@ from packenv.cluster.linked_list import append, unlink
 from packenv.cluster.queue.by_age import add_newest, remove_aged
 from packenv.cluster.queue.by_demand import add_to_group, remove_from_group
 from packenv.cluster.queue.by_type import add_typed, remove_typed
-from packenv.cluster.sorted_keys.arrays import expect
-from packenv.cluster.sorted_keys.keys import (
+from packenv.cluster.sorted_keys import (
     add_last,
     find,
     first_item,
@@ -21,12 +20,10 @@ from packenv.cluster.sorted_keys.keys import (
     last_key,
     remove_found,
 )
-from packenv.cluster.sorted_keys.sorting import LARGE, sort_by_high_half
+from packenv.cluster.sorting import LARGE, sort_by_high_half
 from packenv.cluster.state import NEVER, NONE, ROW_BITS, ROW_MASK, Cluster, require
 from packenv.compiled.decorators import apart, compiled
 from packenv.policy import BY_AGE, BY_DEMAND, BY_QUEUE, BY_SIZE, BY_TYPE
-
-AHEAD = 4  # new tasks whose blocks are prefetched: about as many as memory serves at once
 
 
 @compiled
@@ -61,8 +58,6 @@ def order_new(c: Cluster) -> None:
             order_many_new(c)
         else:
             for n in range(c.head[c.e].fresh):
-                if n + AHEAD < c.head[c.e].fresh:
-                    expect(c.sizes, c.e, size_key(c, c.fresh[c.e, n + AHEAD]))
                 insert(c.sizes, c.e, size_key(c, c.fresh[c.e, n]), c.fresh[c.e, n])
 
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from packenv.cluster.locality import remote_slots
 from packenv.cluster.queue.waiting import now
-from packenv.cluster.sorted_keys.arrays import SortedKeys, sorted_keys
-from packenv.cluster.sorted_keys.keys import first_key, insert, remove
+from packenv.cluster.sorted_keys import SortedKeys, first_key, insert, remove, sorted_keys
 from packenv.cluster.state import NONE, Cluster
 from packenv.cluster.whole_jobs.book import JobBook
 from packenv.compiled.decorators import compiled

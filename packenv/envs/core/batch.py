@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from packenv.cluster.fields import one_row
-from packenv.cluster.sorted_keys.arrays import WIDTH
+from packenv.cluster.sorted_keys import WIDTH
 from packenv.cluster.state import NEVER, NONE, Cluster
 from packenv.cluster.whole_jobs.state import WholeJobs, no_jobs
 from packenv.envs.core.definition import Layout, Sizes

@@ -46,11 +46,16 @@ def begin_step(b: Batch) -> None:
 
 @apart
 def end_step(b: Batch) -> None:
-    """Write what happened during the step into `passage`; zeros at the first decision of an episode."""
+    """Write what happened during the step into `passage`.
+
+    At the first decision of an episode that is nothing: a sum of rewards begins there. Only `unfinished` is what it was so far.
+    """
     c, turn, passage = b.c, b.turn[b.c.e], b.passage[b.c.e]
     if turn.fresh:
         turn.fresh = 0
+        unfinished = turn.unfinished
         begin_step(b)
+        turn.unfinished = unfinished
     head = c.head[c.e]
     elapsed = float(head.now - turn.now)
     passage.elapsed = elapsed

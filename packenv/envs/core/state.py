@@ -21,10 +21,10 @@ beginning of a slot in which nothing has been decided yet."""
 FIRST = 2
 """Of `Batch.nearest`: the first valid action is carried out in place of one that is not valid."""
 
-AT_HORIZON, TOO_MANY_WAITING, WORK_DONE, NOTHING_LEFT, AT_SEGMENT = 1, 2, 3, 4, 5
+AT_HORIZON, TOO_MANY_WAITING, WORK_DONE, NOTHING_LEFT = 1, 2, 3, 4
 """Why an episode ended, as `info["reason"]` says it; 0 while it goes on. REASONS has the text of each."""
 
-REASONS = ("", "horizon", "waiting limit", "all work is done", "nothing left to happen", "segment")
+REASONS = ("", "horizon", "waiting limit", "all work is done", "nothing left to happen")
 
 Numbers = float | NDArray[np.float64]
 

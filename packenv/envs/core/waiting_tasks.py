@@ -7,7 +7,7 @@ block first. Sizes are of one resource only.
 from __future__ import annotations
 
 from packenv.cluster.queue.waiting import waiting
-from packenv.cluster.sorted_keys.arrays import WIDTH, last_block
+from packenv.cluster.sorted_keys import WIDTH
 from packenv.cluster.state import ROW_BITS
 from packenv.compiled.decorators import apart, fused
 from packenv.compiled.intrinsics import move, natural
@@ -52,7 +52,7 @@ def copy_waiting_sizes(b: Batch) -> None:
     """Write the sizes of the row's waiting tasks into `waiting_sizes`, ascending. Needs BY_SIZE."""
     sorted_tasks, sizes = b.c.sizes, b.waiting_sizes[b.c.e]
     n = 0
-    for k in range(last_block(sorted_tasks, b.c.e) + 1):
+    for k in range(sorted_tasks.used[b.c.e]):
         block = sorted_tasks.block[b.c.e, k]
         keys = sorted_tasks.keys[b.c.e, natural(block.storage)]
         for q in range(WIDTH):  # the whole block: the next one overwrites what is not in use

@@ -21,7 +21,7 @@ from packenv.cluster.state import NEVER, NONE, Cluster
 from packenv.cluster.whole_jobs.state import no_jobs, whole_jobs
 from packenv.envs.core.batch import make_batch, on_cluster, row_of
 from packenv.envs.core.definition import Definition
-from packenv.envs.core.state import AT_SEGMENT, BEGUN, DECIDING, FRESH, OVER, Batch, Passage
+from packenv.envs.core.state import BEGUN, FRESH, Batch, Passage
 from packenv.envs.core.step import step_of
 from packenv.envs.episodes.guard import Guard, together
 from packenv.envs.episodes.policy_run import CHUNK, PolicyRun, initial_jobs
@@ -29,7 +29,7 @@ from packenv.envs.episodes.seeds import episode_seed, share
 from packenv.envs.episodes.workload_facts import check_jobs, levels_for, mean_scalar_size, mean_work, most_in_service
 from packenv.envs.observation.layout import sizes_of
 from packenv.envs.observation.one_array import Flattening, check_normalized, flattening_of
-from packenv.envs.options import INVALID, LATEST, ONE_ARRAY, split
+from packenv.envs.options import INVALID, LATEST, OF_TABLES, ONE_ARRAY, split
 from packenv.envs.rewards import advantage, find_reward, of_jobs
 from packenv.errors import InputError
 from packenv.policy import Setting
@@ -54,8 +54,10 @@ class Core:
         specific = {key: arguments[key] for key in definition.own_options if key in arguments}
         shared = {key: value for key, value in arguments.items() if key not in specific}
         options = split(shared, definition.own_options)
-        self.definition, self.rows, self.options = definition, rows, options
         self.workload, self.rates = options.resolved()
+        if self.workload.jobs is not None:
+            options = replace(options, **{key: value for key, value in OF_TABLES.items() if key not in arguments})
+        self.definition, self.rows, self.options = definition, rows, options
         if definition.follows_jobs:
             check_jobs(self.workload, definition.name, options)
         levels = levels_for(self.workload, options.J)
@@ -86,9 +88,6 @@ class Core:
         self.roots = np.zeros(rows, np.int64)
         self.episodes = np.full(rows, -1, np.int64)
         self.seeds = np.zeros(rows, np.int64)
-        self.segment = options.segment or NEVER
-        self.cut = np.full(rows, NEVER, np.int64)  # the first decision from this slot on ends the row's segment
-        self.goes_on = np.zeros(rows, np.bool_)  # rows whose segment has ended, and whose next begins at the same decision
         self.template = self._cluster(1)
         self.played = [self.workload] * rows  # of each row's episode: with the table of its seed, where every seed has one,
         own_tables = bool(self.workload.draw) or definition.follows_jobs
@@ -154,49 +153,18 @@ class Core:
         for row, root in zip(rows, roots, strict=True):
             self.roots[row] = root
             self.episodes[row] = -1
-            self.goes_on[row] = False
-
-    def end_segments(self) -> None:
-        """After a step: end the segments of rows at a decision from their `cut` on."""
-        over = (self.measured["slot"] >= self.cut) & (self.measured["reason"] == 0)
-        if np.count_nonzero(over):
-            self.measured["reason"][over] = AT_SEGMENT
-            self.goes_on |= over
 
     def begin(self, rows: NDArray[np.int64]) -> None:
-        """Take these rows, and no others, to the first decision of their next episode, or of the next segment of the same one."""
-        fresh = rows[~self.goes_on[rows]]
-        if len(fresh):
-            self.restart(fresh)
-            for first, last in ((0, self.rows),) if len(fresh) == self.rows else [(row, row + 1) for row in fresh.tolist()]:
-                self.step(first, last)
-            for row in fresh.tolist() if self.baselines else ():
-                self.baselines[row].advance(int(self.measured["slot"][row]))
-        self._begin_segments(rows)
-
-    def step_and_begin(self, rows: NDArray[np.int64]) -> None:
-        """Step all rows except these, which are taken to the first decision of their next episode or segment."""
-        going_on, phase = rows[self.goes_on[rows]], self.batch.turn["phase"]
-        phase[going_on] = OVER  # which nothing happens in
-        self.restart(rows[~self.goes_on[rows]])
-        self.step()
-        phase = self.batch.turn["phase"]  # its memory may be another
-        phase[going_on] = DECIDING
-        self._begin_segments(rows)
-
-    def _begin_segments(self, rows: NDArray[np.int64]) -> None:
-        if self.segment < NEVER:
-            going_on = rows[self.goes_on[rows]]
-            for name in ("elapsed", "guarded", "invalid", "reason"):
-                self.measured[name][going_on] = 0
-            self.goes_on[rows] = False
-            self.cut[rows] = self.measured["slot"][rows] + self.segment
+        """Take these rows, and no others, to the first decision of their next episode."""
+        self.restart(rows)
+        for first, last in ((0, self.rows),) if len(rows) == self.rows else [(row, row + 1) for row in rows.tolist()]:
+            self.step(first, last)
+        for row in rows.tolist() if self.baselines else ():
+            self.baselines[row].advance(int(self.measured["slot"][row]))
 
     def restart(self, rows: Sequence[int] | NDArray[np.int64]) -> None:
         """Begin the next episode of these rows; the next `step` takes them to its first decision."""
         chosen = np.asarray(rows, np.int64)
-        if len(chosen) == 0:
-            return
         index: Any = slice(None) if len(chosen) == self.rows else chosen
         reset_rows(self.batch.c, index, self.template)
         for row in chosen.tolist():
@@ -301,9 +269,9 @@ class Core:
     def yardstick_queue(self, row: int) -> float:
         """The mean queue of the baseline on the jobs of the row's episode, up to its slot; NO_QUEUE while it goes on.
 
-        It is run when the episode ends, not beside every step, and not for a segment.
+        It is run when the episode ends, not beside every step.
         """
-        if self.measured["reason"][row] in (0, AT_SEGMENT):
+        if self.measured["reason"][row] == 0:
             return NO_QUEUE
         run, seed, slot = self.yardsticks[row], int(self.seeds[row]), int(self.measured["slot"][row])
         if self.measuring[row] != seed or run.slot > slot:
@@ -354,7 +322,6 @@ class Core:
 
     def _state(self) -> dict[str, Any]:
         names = ["batch", "template", "played", "tables", "jobs", "guard", "baselines", "roots", "episodes", "seeds"]
-        names += ["cut", "goes_on"]
         return {name: getattr(self, name) for name in names}
 
     def _copied(self, state: dict[str, Any]) -> dict[str, Any]:

@@ -31,7 +31,7 @@ def initial_jobs(start: Any, workload: Workload) -> InService:
         start = in_service_of(workload, 0)
     if not isinstance(start, (Sequence, InService)):
         raise InputError(f"start must be empty, warm, a Warm or a list of (size, server, slots that remain), not {start!r}")
-    return check_initial(start, workload.servers.units)
+    return check_initial(start, workload.servers)
 
 
 class PolicyRun:

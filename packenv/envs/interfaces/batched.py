@@ -10,7 +10,6 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from packenv.cluster.state import NEVER
 from packenv.envs.core.definition import Definition
 from packenv.envs.core.state import OF_EPISODE, OVER, WORK_DONE
 from packenv.envs.episodes.core import NO_QUEUE, Core, Observation
@@ -115,11 +114,8 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
             if self.autoreset_mode is not AutoresetMode.NEXT_STEP or (core.episodes < 0).any():
                 raise ResetNeeded(f"row {int(np.argmax(self._over))} needs a reset() first")
             began = np.flatnonzero(self._over)
-            core.step_and_begin(began)
-        else:
-            core.step()
-        if core.segment < NEVER:
-            core.end_segments()
+            core.restart(began)
+        core.step()
         rewards, reasons = self._outcome(began)
         info = self._info(reasons)
         self._over = over = reasons.astype(np.bool_)
@@ -218,7 +214,7 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
     def set_state(self, state: dict[str, Any]) -> None:
         """Go back to a state that `get_state` gave, of as many environments with the same arguments."""
         self.core.set_state(state)
-        self._over = (self.core.batch.turn["phase"] == OVER) | self.core.goes_on
+        self._over = self.core.batch.turn["phase"] == OVER
 
     def render(self) -> tuple[Any, ...] | None:
         """What `render` of the single environment gives, for each row; `human` shows row 0."""

@@ -37,8 +37,8 @@ class NoInfos(list[dict[str, Any]]):
 class QueueRatio(BaseCallback):
     """Logs how training compares with the yardstick, in the logger of the algorithm (TensorBoard, where it has one).
 
-    `cluster/mean queue`, `cluster/mean queue of the baseline` and their `cluster/ratio`: means over the whole episodes (not
-    the segments) that ended during the rollout, with the actions that explore. Environments without
+    `cluster/mean queue`, `cluster/mean queue of the baseline` and their `cluster/ratio`: means over the episodes
+    that ended during the rollout, with the actions that explore. Environments without
     `yardstick` have nothing to log.
     """
 

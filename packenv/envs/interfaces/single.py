@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
-from packenv.cluster.state import NEVER, NONE
+from packenv.cluster.state import NONE
 from packenv.envs.core.definition import Definition
 from packenv.envs.core.state import OF_EPISODE, OVER, WORK_DONE, Passage
 from packenv.envs.episodes.core import NO_QUEUE, Core, Observation
@@ -46,7 +46,7 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         self._step, self._rules, self._last = core.step_rows, core.layout.rules, core.layout.actions - 1
         self._action, self._passage, self._mask = batch.action, batch.passage, batch.mask[0]
         self._observed = [(name, getattr(batch, name)[0]) for name in core.layout.observed]
-        self._over = bool(batch.turn["phase"][0] == OVER or core.goes_on[0])
+        self._over = bool(batch.turn["phase"][0] == OVER)
         self._seed = int(core.seeds[0])
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
@@ -66,8 +66,6 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         if (row := self._step(self._rules, self._batch)) != NONE:
             self._help(row)
         core = self.core
-        if core.segment < NEVER:
-            core.end_segments()
         passage = Passage._make(self._passage.item())
         if core.baselines:
             passage = passage._replace(baseline=core.baseline_queue((0,))[0])

@@ -200,7 +200,7 @@ def next_server(b: Batch, first: int) -> int:
 
 
 DEFAULTS = {
-    **{"workload": "analytics", "horizon": None, "window": 32, "choices": 4, "waiting_limit": 1_000_000},
+    **{"workload": "analytics", "window": 32, "choices": 4},
     **{"observation": "normalized", "reward": "overtaking", "invalid": "first", "passing": False},
 }
 

@@ -25,8 +25,7 @@ from packenv.cluster.locality import (
     reads_take_room,
     rows_by_home,
 )
-from packenv.cluster.sorted_keys.arrays import SortedKeys, sorted_keys
-from packenv.cluster.sorted_keys.keys import first_key, insert, remove
+from packenv.cluster.sorted_keys import SortedKeys, first_key, insert, remove, sorted_keys
 from packenv.cluster.whole_jobs.book import group_fits
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame

@@ -22,7 +22,6 @@ from packenv.cluster import (
     fill,
     first_server,
     fits,
-    foresee,
     freed_count,
     freed_server,
     largest_room,
@@ -68,10 +67,7 @@ class BestFit(NamedTuple):
 
 @schedules(BestFit)
 def schedule_best_fit(policy: BestFit, cluster: Cluster, state: tuple[()]) -> None:
-    foreseen = 0
     for n in range(freed_count(cluster)):
-        if n == foreseen:
-            foreseen = foresee(cluster, n)
         fill(cluster, freed_server(cluster, n))
     if cluster.orders & BY_DEMAND or smallest_fits(cluster):
         place_new(cluster)

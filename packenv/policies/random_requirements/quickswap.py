@@ -53,7 +53,7 @@ class Quickswap(NamedTuple):
 
     A server starts jobs of its type, oldest first. With at most ℓ jobs in service after that, and jobs of another type waiting,
     it starts nothing until it is empty, or no other type waits. Then it serves the next smaller type of which jobs wait, after
-    the smallest the largest. The first type is the largest. Several resources: packs by scalar size.
+    the smallest the largest, and may drain at once. The first type is the largest. Several resources: packs by scalar size.
 
     With one server and a geometric law of service, every workload of one or all below ρ* is supported (Theorem 1 of the source,
     for any ℓ). Raises InputError for a threshold below -1, and for less than 1 type or more than 32.
@@ -108,14 +108,21 @@ def serve(c: Cluster, phases: Phases, server: int, threshold: int) -> None:
     """Start jobs of the server's type, or change the type."""
     if not phases.drains[server]:
         start(c, phases, server)
-        most = phases.most[server, phases.serves[server]]
-        left = most - 1 if threshold < 0 else min(threshold, most - 1)
-        phases.drains[server] = jobs_in(c, server) <= max(left, 0)
+        phases.drains[server] = has_few(c, phases, server, threshold)
     if phases.drains[server]:
         following = next_type(c, phases, server)
         if following == phases.serves[server] or jobs_in(c, server) == 0:
-            phases.serves[server], phases.drains[server] = following, False
+            phases.serves[server] = following
             start(c, phases, server)
+            others = next_type(c, phases, server) != following
+            phases.drains[server] = others and has_few(c, phases, server, threshold)
+
+
+@compiled
+def has_few(c: Cluster, phases: Phases, server: int, threshold: int) -> bool:
+    """Whether at most ℓ jobs are in service."""
+    most = phases.most[server, phases.serves[server]]
+    return jobs_in(c, server) <= max(most - 1 if threshold < 0 else min(threshold, most - 1), 0)
 
 
 @compiled

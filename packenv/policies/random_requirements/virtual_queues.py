@@ -23,9 +23,6 @@ from packenv.cluster import (
     Needs,
     close,
     fill,
-    foresee,
-    freed_count,
-    freed_server,
     heaviest,
     is_closed,
     jobs_in,
@@ -207,10 +204,8 @@ class VQSBestFit(NamedTuple):
 def schedule_vqs_bf(policy: VQSBestFit, cluster: Cluster, state: VirtualQueues) -> None:
     if policy.adaptive:
         adapt(cluster, state.levels, False)
-    server, foreseen = next_with_room(cluster, 0), 0
+    server = next_with_room(cluster, 0)
     while server != NONE:
-        if foreseen < freed_count(cluster) and freed_server(cluster, foreseen) <= server:
-            foreseen = foresee(cluster, foreseen)
         renew(cluster, state, server)
         serve_best(cluster, state, server)
         server = next_with_room(cluster, server + 1)

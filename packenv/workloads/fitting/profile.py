@@ -205,7 +205,7 @@ def kept_sample(data: Trace | SlotTrace | Jobs, slot_seconds: Exact = "0.1") -> 
 def jobs_sample(jobs: Jobs, slot_seconds: Fraction, resources: tuple[str, ...]) -> Sample:
     """A Jobs table in seconds, with `slot_seconds` per slot."""
     h = float(slot_seconds)
-    demand = np.asarray(jobs.demand / UNIT, np.float64)
+    demand = jobs.amounts
     return Sample(np.asarray(jobs.arrival * h, np.float64), demand, np.asarray(jobs.service * h, np.float64), jobs.job, resources)
 
 

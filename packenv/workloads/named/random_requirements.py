@@ -29,7 +29,7 @@ SMALL: dict[str, Callable[[], Workload]] = {
     "small/worst-vqs-bf": partial(small, [0.327, 0.122], [0.5, 0.5], "1x1", 4.08 / 11),  # load 0.85
     "small/worst-vqs": partial(small, [0.555, 0.101], [1 / 12, 11 / 12], "1x1", 0.57375),  # load 0.85
 }
-"""By name. fig3a is that of PAPERS §1.6; the last two have the sizes of the worst cases found (`packenv worst-case`)."""
+"""By name. fig3a is that of PAPERS §1.6; the last two have the sizes of the worst cases found (`experiments/worst_case.py`)."""
 
 
 def small_workload(name: str) -> Workload:

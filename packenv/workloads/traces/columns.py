@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -20,19 +21,27 @@ from numpy.typing import NDArray
 
 from packenv.errors import InputError
 from packenv.inputs.memory import Memory
+from packenv.inputs.numbers import is_number, with_points
 from packenv.inputs.text_files import encoding_of, lines_of, open_binary, reading
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-CSV_ENDINGS = (".csv", ".csv.gz")
+CSV_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+SEPARATORS = ",;|\t"
 WHOLE_BELOW = 2.0**53  # a float64 holds every whole number up to here
 PER_CELL, PER_BYTE = 55, 4
 """Bytes of memory, at the most, that a cell and a byte of a column take until they are a Jobs table (measured on five forms)."""
 BLOCK = 2**22  # bytes; no row is longer
 FIRST_TEXTS = 100
+NUMBER = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+NOT_FINITE = ("nan", "inf", "+inf", "-inf", "infinity", "-infinity")
 DATE, ZONE = re.compile(r"\d{4}-\d{2}-\d{2}"), re.compile(r"(Z|[+-]\d{2}:?\d{2})$")
+SHORTEST_TIMES = re.compile(r"\.\d{7}")  # seconds with more digits than microseconds have
+
+Written = Callable[[str], float | Fraction | None]
+"""The number that a text stands for, None if it is none."""
 
 
 class Columns:
@@ -60,9 +69,13 @@ class Columns:
     def __contains__(self, name: str) -> bool:
         return name in self.table.column_names
 
+    def shown(self, column: str) -> str:
+        """What a column is called in the file."""
+        return self.theirs.get(column, column)
+
     def error(self, row: int, column: str, problem: str) -> InputError:
         """The error to raise for a bad value; `row` counts from 0, as in arrays."""
-        return InputError(f"{self.path}: row {row + 1}, column {self.theirs.get(column, column)}: {problem}")
+        return InputError(f"{self.path}: row {row + 1}, column {self.shown(column)}: {problem}")
 
     def require(self, good: Bools, column: str, problem: str) -> None:
         """Raise InputError for the first row that is not `good` (n,); "{}" in `problem` stands for its value."""
@@ -70,9 +83,12 @@ class Columns:
             row = int(np.argmin(good))
             raise self.error(row, column, problem.format(self.table[column][row].as_py()) if "{}" in problem else problem)
 
-    def numbers(self, name: str, missing: float | None = None) -> Floats:
-        """A column as finite floats (n,). Empty cells become `missing`, or are an error without it."""
-        column = self._cast(name, pa.float64())
+    def numbers(self, name: str, missing: float | None = None, written: Written | None = None, form: str = "a number") -> Floats:
+        """A column as finite floats (n,). Empty cells become `missing`, or are an error without it.
+
+        Texts may have decimal commas; `written` reads those that are no numbers, `form` says what is read.
+        """
+        column = self._numeric(name, written, form)
         if column.null_count and missing is None:
             self.require(np.asarray(pc.is_valid(column)), name, "is empty")
         values = np.asarray(column.fill_null(np.nan if missing is None else missing).to_numpy(), np.float64)
@@ -95,11 +111,11 @@ class Columns:
             self.require(np.asarray(pc.is_valid(integers)), name, "is empty")
         return np.asarray(integers.fill_null(missing or 0).to_numpy(), np.int64)
 
-    def since(self, name: str, missing: int | None = None) -> Ints | None:
-        """A column of dates or durations (n,) in µs, dates since the earliest one; None if it holds neither.
+    def instants(self, name: str, missing: int | None = None) -> tuple[Ints, bool] | None:
+        """A column of dates (n,) in µs since 1970, and whether they have offsets from UTC; None if it holds no dates.
 
-        Dates are of a type of Arrow's, or texts in the form of ISO 8601, all with an offset from UTC or all without one. Empty
-        cells become `missing`, or are an error without it.
+        Dates are of a type of Arrow's, or texts in the form of ISO 8601 with up to nine digits of a second, all with an offset
+        or all without one. Empty cells become `missing`, or are an error without it.
         """
         column = self.column(name)
         if pa.types.is_string(column.type) and (dated := _date_type(column)) is not None:
@@ -110,14 +126,27 @@ class Columns:
                 zone = "with" if dated.tz else "without"
                 problem = f"{column[row].as_py()!r} is no date such as 2026-01-31T12:00:00, {zone} an offset as in the first row"
                 raise self.error(row, name, problem) from None
-        if not (pa.types.is_timestamp(column.type) or pa.types.is_date(column.type) or pa.types.is_duration(column.type)):
+        if not (pa.types.is_timestamp(column.type) or pa.types.is_date(column.type)):
             return None
-        if column.null_count and missing is None:
+        offset = getattr(column.type, "tz", None)
+        return self._microseconds(name, column.cast(pa.timestamp("us", offset), safe=False), missing), offset is not None
+
+    def lengths(self, name: str, missing: int | None = None) -> Ints | None:
+        """A column of a type of Arrow's for durations (n,) in µs; None if it is of another. Empty cells as in `instants`."""
+        column = self.column(name)
+        if not pa.types.is_duration(column.type):
+            return None
+        return self._microseconds(name, column.cast(pa.duration("us"), safe=False), missing)
+
+    def names_numbered(self, name: str) -> Ints:
+        """A column of whole numbers >= 0 (n,), or of names, which are numbered in the order in which they first appear."""
+        column = self.column(name)
+        if pa.types.is_string(column.type) and not pc.all(pc.match_substring_regex(column, NUMBER)).as_py():
             self.require(np.asarray(pc.is_valid(column)), name, "is empty")
-        whole = pa.duration("us") if pa.types.is_duration(column.type) else pa.timestamp("us", getattr(column.type, "tz", None))
-        values = column.cast(whole, safe=False).cast(pa.int64())
-        first = 0 if pa.types.is_duration(whole) or not len(values) else pc.min(values).as_py() or 0
-        return np.asarray(pc.subtract(values, first).fill_null(missing or 0).to_numpy(), np.int64)
+            return np.asarray(column.combine_chunks().dictionary_encode().indices.to_numpy(), np.int64)
+        numbers = self.whole(name)
+        self.require(numbers >= 0, name, "{} is negative")
+        return numbers
 
     def truths(self, name: str) -> Bools:
         """A column of true and false, or of numbers, 0 for false (n,). An empty cell is an error."""
@@ -146,18 +175,40 @@ class Columns:
     def _countable(self, name: str) -> pa.ChunkedArray:
         column = self.column(name)
         if pa.types.is_boolean(column.type) or pa.types.is_temporal(column.type):
-            raise InputError(f"{self.path}: column {self.theirs.get(name, name)} holds {column.type}, not numbers")
+            raise InputError(f"{self.path}: column {self.shown(name)} holds {column.type}, not numbers")
         return column
 
-    def _cast(self, name: str, type_: pa.DataType) -> pa.ChunkedArray:
+    def _microseconds(self, name: str, column: pa.ChunkedArray, missing: int | None) -> Ints:
+        if column.null_count and missing is None:
+            self.require(np.asarray(pc.is_valid(column)), name, "is empty")
+        return np.asarray(column.cast(pa.int64()).fill_null(missing or 0).to_numpy(), np.int64)
+
+    def _numeric(self, name: str, written: Written | None, form: str) -> pa.ChunkedArray:
         column = self._countable(name)
         try:
-            return column.cast(type_)
+            return column.cast(pa.float64())
         except pa.ArrowException:
             if not pa.types.is_string(column.type):
                 raise InputError(f"{self.path}: column {name} holds {column.type}, not numbers") from None
-        row = _first_bad(column, type_)
-        raise self.error(row, name, f"{column[row].as_py()!r} is not a number")
+        encoded = column.combine_chunks().dictionary_encode()
+        plain = pc.match_substring_regex(encoded.dictionary, NUMBER)
+        values = np.zeros(len(encoded.dictionary))
+        values[np.asarray(plain)] = encoded.dictionary.filter(plain).cast(pa.float64())
+        others = np.flatnonzero(~np.asarray(plain))
+        texts = encoded.dictionary.take(others).to_pylist()
+        try:
+            points = with_points(texts)
+        except InputError as problem:
+            raise InputError(f"{self.path}: column {self.shown(name)}: {problem}") from None
+        for place, text in zip(others.tolist(), texts, strict=True):
+            point = points.get(text, text)
+            finite = is_number(point) or point.lower() in NOT_FINITE
+            value = float(point) if finite else None if written is None else written(text)
+            if value is None:
+                row = int(np.argmax(np.asarray(pc.equal(column, text).fill_null(False))))
+                raise self.error(row, name, f"{text!r} is not {form}")
+            values[place] = value
+        return pa.chunked_array([pa.array(values).take(encoded.indices)])
 
 
 def _date_type(column: pa.ChunkedArray) -> pa.DataType | None:
@@ -165,11 +216,12 @@ def _date_type(column: pa.ChunkedArray) -> pa.DataType | None:
     first = next((text for text in column.slice(0, FIRST_TEXTS).to_pylist() if text), "")
     if not DATE.match(first):
         return None
-    return pa.timestamp("us", "UTC" if ZONE.search(first) else None)
+    unit = "ns" if pc.any(pc.match_substring_regex(column, SHORTEST_TIMES.pattern)).as_py() else "us"
+    return pa.timestamp(unit, "UTC" if ZONE.search(first) else None)
 
 
-def decimals(columns: Columns, name: str) -> Floats:
-    """A column of amounts >= 0 (n,), NaN for empty cells.
+def decimals(columns: Columns, name: str, written: Written | None = None) -> Floats:
+    """A column of amounts >= 0 (n,), NaN for empty cells; `written` as in `Columns.numbers`.
 
     A number in single precision is read as the shortest decimal that it prints as, so that 0.07446 is the same number
     whether it was stored as text, in single or in double precision.
@@ -179,7 +231,7 @@ def decimals(columns: Columns, name: str) -> Floats:
         levels = column.dictionary_encode()
         exact = pc.cast(pc.cast(levels.dictionary, pa.string()), pa.float64()).take(levels.indices)
         columns = Columns(columns.path, pa.table({name: exact}))
-    amount = columns.numbers(name, np.nan)
+    amount = columns.numbers(name, np.nan, written)
     columns.require(~(amount < 0), name, "{} is negative")
     return amount
 
@@ -190,16 +242,29 @@ def is_csv(path: Path) -> bool:
 
 
 def is_parquet(path: Path) -> bool:
-    """Whether a file is Parquet, by its name."""
-    return path.name.lower().endswith(".parquet")
+    """Whether a file is Parquet, by its name, or a folder holds parts of a table in Parquet."""
+    return bool(_parts(path)) if path.is_dir() else path.name.lower().endswith(".parquet")
+
+
+def _parts(path: Path) -> list[Path]:
+    """The files of a table in Parquet, of a folder in the order of their names."""
+    if not path.is_dir():
+        return [path]
+    return sorted(part for part in path.glob("*.parquet") if part.is_file() and not part.name.startswith(("_", ".")))
+
+
+def separator_of(path: Path) -> str:
+    """What separates the columns of a CSV file: the one of SEPARATORS that its first line has most. Raises InputError."""
+    first = re.sub(r'"[^"]*"', "", next((line for line in lines_of(path) if line.strip()), ""))
+    return max(SEPARATORS, key=first.count)
 
 
 def names_of(path: Path) -> list[str]:
     """The names of the columns of a Parquet or CSV file. Raises InputError if it cannot be read."""
     with reading_table(path):
         if is_parquet(path):
-            return list(pq.read_schema(path).names)
-        return [name.strip() for name in next(csv.reader(lines_of(path)), [])]
+            return list(pq.read_schema(_parts(path)[0]).names)
+        return [name.strip() for name in next(csv.reader(lines_of(path), delimiter=separator_of(path)), [])]
 
 
 def reading_table(path: Path) -> AbstractContextManager[None]:
@@ -238,10 +303,15 @@ def _csv_text(path: Path, names: list[str], columns: list[str], header: bool) ->
 
 
 def _read_parquet(path: Path, columns: list[str]) -> pa.Table:
-    with pq.ParquetFile(path) as file:
-        Memory(path).take(PER_CELL * file.metadata.num_rows * len(columns))
-        batches = file.iter_batches(columns=columns, use_threads=False)
-        return pa.Table.from_batches(_counted(path, batches), _only(file.schema_arrow, columns))
+    memory, tables = Memory(path), []
+    for part in _parts(path):
+        with pq.ParquetFile(part) as file:
+            memory.take(PER_CELL * file.metadata.num_rows * len(columns))
+            if absent := set(columns) - set(file.schema_arrow.names):
+                raise InputError(f"{part}: column {min(absent)} is missing, which {_parts(path)[0].name} has")
+            batches = file.iter_batches(columns=columns, use_threads=False)
+            tables.append(pa.Table.from_batches(_counted(path, batches), _only(file.schema_arrow, columns)).select(columns))
+    return pa.concat_tables(tables, promote_options="permissive")
 
 
 def _only(schema: pa.Schema, columns: list[str]) -> pa.Schema:
@@ -265,7 +335,7 @@ def _read_csv(path: Path, names: list[str], columns: list[str], types: dict[str,
 
     encoding = encoding_of(path, "utf8")
     read = pc_csv.ReadOptions(use_threads=False, column_names=names, skip_rows=int(header), block_size=BLOCK, encoding=encoding)
-    parse = pc_csv.ParseOptions(invalid_row_handler=keep)
+    parse = pc_csv.ParseOptions(invalid_row_handler=keep, delimiter=separator_of(path) if header else ",")
     convert = pc_csv.ConvertOptions(column_types=types, include_columns=columns, null_values=[""], strings_can_be_null=False)
     with open_binary(path) as file, pc_csv.open_csv(file, read, parse, convert) as batches:
         table = pa.Table.from_batches(_counted(path, batches), batches.schema)

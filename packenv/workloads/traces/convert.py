@@ -14,8 +14,7 @@ import pyarrow.parquet as pq
 from packenv.errors import InputError
 from packenv.files import atomic_path
 from packenv.jobs import Jobs, Ragged
-from packenv.units import UNIT
-from packenv.workloads.traces.columns import is_csv, is_parquet
+from packenv.workloads.traces.columns import is_parquet
 from packenv.workloads.traces.user import OPTIONAL
 
 
@@ -27,7 +26,7 @@ def write_jobs(jobs: Jobs, path: str | os.PathLike[str], resources: tuple[str, .
     spaces in CSV. Raises InputError for another file name, or a folder that cannot be written to.
     """
     where = Path(path)
-    if not (is_parquet(where) or is_csv(where)):
+    if not where.name.lower().endswith((".parquet", ".csv", ".csv.gz")):
         raise InputError(f"{where}: the name of a converted trace ends in .parquet, .csv or .csv.gz")
     table = table_of(jobs, resources)
     with atomic_path(where) as temporary:
@@ -42,7 +41,7 @@ def write_jobs(jobs: Jobs, path: str | os.PathLike[str], resources: tuple[str, .
 def table_of(jobs: Jobs, resources: tuple[str, ...] | None = None) -> pa.Table:
     """The columns of a Jobs table as an Arrow table."""
     names = resources or ("size", *(f"size_{r}" for r in range(1, jobs.resources)))
-    sizes = {name: jobs.demand[:, r] / UNIT for r, name in enumerate(names)}
+    sizes = {name: jobs.amounts[:, r] for r, name in enumerate(names)}
     columns: dict[str, Any] = {"arrival": jobs.arrival, **sizes, "service": jobs.service}
     for name in OPTIONAL:
         column = getattr(jobs, name)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from packenv.inputs.text_files import encoding_by_mark
+from packenv.inputs.text_files import DAMAGE, encoding_by_mark, open_binary
 from packenv.workloads.traces.table import Trace, Wanted
 
 
@@ -28,11 +28,11 @@ class TraceFormat(NamedTuple):
 
 
 def first_bytes(path: Path, count: int) -> bytes:
-    """The first `count` bytes of a file, UTF-16 as UTF-8; none if it cannot be read."""
+    """The first `count` bytes of a file, gzip or not, UTF-16 as UTF-8; none if it cannot be read."""
     try:
-        with path.open("rb") as file:
+        with open_binary(path) as file:
             first = file.read(count)
-    except OSError:
+    except DAMAGE:
         return b""
     encoding = encoding_by_mark(first, "")
     return first.decode(encoding, errors="ignore").encode() if encoding else first

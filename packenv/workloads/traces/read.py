@@ -10,12 +10,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from packenv.errors import InputError
+from packenv.errors import ArgumentError, InputError
 from packenv.workloads.traces.columns import is_csv, is_parquet, names_of, reading_table
 from packenv.workloads.traces.format import TraceFormat
 from packenv.workloads.traces.formats import trace_formats
 from packenv.workloads.traces.machines import is_machines
-from packenv.workloads.traces.table import Trace, Wanted
+from packenv.workloads.traces.table import TIME_UNITS, Trace, Wanted
 from packenv.workloads.traces.user import SlotTrace, read_user
 
 TABLE = Path("table")
@@ -30,7 +30,9 @@ def is_trace(path: str | os.PathLike[str]) -> bool:
     return _is_table(where) or _format_of(where) is not None
 
 
-def read_trace(source: Any, resources: Wanted = None, columns: Mapping[str, str] | None = None) -> Trace | SlotTrace:
+def read_trace(
+    source: Any, resources: Wanted = None, columns: Mapping[str, str] | None = None, time_unit: str | None = None
+) -> Trace | SlotTrace:
     """Read the trace at a path. Its format is recognised by the name of the file, its columns or its content.
 
     source     a path; or a table in one of the user's own forms: an Arrow table, what Arrow makes one of (a frame of pandas or
@@ -39,46 +41,59 @@ def read_trace(source: Any, resources: Wanted = None, columns: Mapping[str, str]
                Google's disk, and of Standard Workload Format the processors alone
     columns    names in a table of the user's own by ours: {"submit_time_s": "Submitted", "cpu": "Cores"}. With one that is a
                resource, only those that are named are read
+    time_unit  what times and durations of such a table count, where they are numbers: s (the default), ms, us, ns, min or h
 
     Formats: those of `packenv.workloads.traces.formats` (Google 2011 and 2019, Alibaba 2018, 2023 and 2025, Azure 2020, Philly,
     SWIM, Standard Workload Format, job lines of Hawk and Eagle), and Parquet or CSV files of the user's own
     (`packenv.workloads.traces.user`).
     Raises InputError, naming file, row and column, if the format is unknown or a value is malformed.
     """
+    if time_unit is not None and time_unit not in TIME_UNITS:
+        raise ArgumentError(f"`time_unit` is one of {', '.join(TIME_UNITS)}, not {time_unit!r}")
+    unit = time_unit or "s"
     if not isinstance(source, (str, os.PathLike)):
         table = arrow_table(source)
-        return read_user(TABLE, table.column_names, resources, columns, table)
+        return read_user(TABLE, table.column_names, resources, columns, table, unit)
     where = Path(source)
     if not where.exists():
         raise InputError(f"{where}: no such file")
     form = _format_of(where)
     if form is not None and not _is_table(where):
+        _check_own(where, columns, time_unit)
         return form.read(where, resources)
     if is_machines(where):
         raise InputError(f"{where}: machines, not tasks: they go with --servers")
-    if where.is_dir():
-        raise InputError(f"{where}: the folder has no task_events/part-*-of-*.csv.gz")
+    if where.is_dir() and not _is_table(where):
+        raise InputError(f"{where}: the folder has neither *.parquet nor task_events/part-*-of-*.csv.gz")
     if not _is_table(where):
         endings = ", ".join(ending for form in trace_formats() for ending in form.endings)
-        kinds = f".parquet, .csv, .csv.gz, {endings}, or a folder with task_events"
+        kinds = f".parquet, .csv, .csv.gz, .tsv, {endings}, or a folder with task_events"
         raise InputError(f"{where}: not a trace by its name ({kinds}), nor any of the forms known by their content")
     names = names_of(where)
     if not names:
         raise InputError(f"{where}: the file is empty")
     for form in trace_formats() if not columns else ():
         if (form.columns and form.columns <= set(names)) or (form.first_row and form.first_row(names)):
+            _check_own(where, columns, time_unit)
             with reading_table(where):
                 return form.read(where, resources)
     with reading_table(where):
-        return read_user(where, names, resources, columns)
+        return read_user(where, names, resources, columns, time_unit=unit)
+
+
+def _check_own(path: Path, columns: Mapping[str, str] | None, time_unit: str | None) -> None:
+    """Raise ArgumentError for arguments of a table of one's own, which this file is not."""
+    for name, value in (("columns", columns), ("time_unit", time_unit)):
+        if value is not None:
+            raise ArgumentError(f"{path}: `{name}` does not go with a trace whose format says it itself")
 
 
 def _is_table(path: Path) -> bool:
-    return path.is_file() and (is_parquet(path) or is_csv(path))
+    return is_parquet(path) if path.is_dir() else path.is_file() and (is_parquet(path) or is_csv(path))
 
 
 def _format_of(path: Path) -> TraceFormat | None:
-    """The format of a folder, or of a file that is neither Parquet nor CSV; by its name if possible, else by its content."""
+    """The format of a folder, or of a file that is no table; by its name if possible, else by its content."""
     if path.is_dir():
         return next((form for form in trace_formats() if form.folder and form.folder(path)), None)
     if not path.is_file() or _is_table(path):

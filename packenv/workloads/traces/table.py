@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -11,10 +12,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.errors import InputError
-from packenv.inputs.numbers import is_number, shown
+from packenv.errors import ArgumentError, InputError
+from packenv.inputs.numbers import is_number, read_duration, shown
 from packenv.jobs import Jobs, Ragged, passed_on, take
-from packenv.units import LARGEST_CAPACITY, to_units
+from packenv.units import LARGEST_AMOUNT, MOST, scale_for, to_units
 from packenv.workloads.traces.columns import Columns
 from packenv.workloads.traces.links import LOST_LINKS
 
@@ -23,6 +24,10 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Exact = str | int | float | Decimal | Fraction
 Sizes = Literal["max", "all"]
+Estimates = Literal["recorded", "exact", "longest"]
+ESTIMATES = ("recorded", "exact", "longest")
+"""What policies are told of a task's duration: the request in the log, or the duration where it has none; the duration itself;
+or the request, and the longest one where it has none."""
 Wanted = tuple[str, ...] | Literal["all"] | None
 """The resources to read: their names, all that the trace has, or (None) those that are usual for its format."""
 
@@ -32,6 +37,14 @@ SECOND = 1_000_000
 SLOT_SECONDS = "0.1"
 """The papers' slot of 100 ms."""
 
+TIME_UNITS = {
+    "s": Fraction(SECOND), "ms": Fraction(1000), "us": Fraction(1), "ns": Fraction(1, 1000),
+    "min": Fraction(60 * SECOND), "h": Fraction(3600 * SECOND),
+}  # fmt: skip
+"""Microseconds of each unit that times in a table may have."""
+THIS_CENTURY = (946_684_800, 4_102_444_800)  # seconds since 1970
+EMPTY, LAST_DATE = -(2**63), 2**62  # µs since 1970
+
 MOST_DIGITS = 18  # of the length of a slot and of a speedup
 LATEST = 2.0**53  # slots or microseconds: the largest number up to which floats hold every integer
 
@@ -39,7 +52,7 @@ NOT_FINISHED = "not finished"
 IN_SNAPSHOT = "in the initial snapshot"
 NO_DURATION = "duration missing or <= 0"
 NO_DEMAND = "all demands missing or 0"
-TOO_LARGE = f"a demand above the largest capacity of a server, {LARGEST_CAPACITY}"
+TOO_LARGE = "a demand above the largest capacity of a server, 2^50"
 
 
 class Conversion(NamedTuple):
@@ -74,6 +87,10 @@ class Trace:
     unfit: dict[str, Bools] = field(default_factory=dict)  # (n,) tasks that are not converted, by further reasons
     dropped: dict[str, int] = field(default_factory=dict)  # number of tasks that the reader left out, by reason
     slot_seconds: str = SLOT_SECONDS  # the usual length of a slot for this format
+    finished_only: bool = False  # whether only tasks that finished are usually converted (PAPERS §1.1); else all that ran
+    longest_request: int = 0  # µs that may be requested at most; 0 if that is not known
+    servers: str | None = None  # the servers that the trace says it ran on, as `parse_servers` reads them
+    notes: tuple[str, ...] = ()  # lines on what the servers are, to be shown beside results
     device_shares: bool = False  # whether tasks ask for parts of a GPU, of which a node has several that count as one amount
 
     def __len__(self) -> int:
@@ -90,16 +107,17 @@ class Trace:
         """(n,) the largest demand of each task over the resources, 0 if all are missing."""
         return np.asarray(np.nan_to_num(self.demand).max(axis=1, initial=0.0), np.float64)
 
-    def kept(self, only_finished: bool = True) -> tuple[Bools, dict[str, int]]:
+    def kept(self, finished_only: bool | None = None) -> tuple[Bools, dict[str, int]]:
         """Which tasks (n,) a conversion keeps, and how many it drops for each reason (the first one that applies)."""
+        only_finished = self.finished_only if finished_only is None else finished_only
         reasons = {
             **self.unfit,
             IN_SNAPSHOT: self.in_snapshot,
-            NOT_FINISHED: ~self.finished & only_finished,
+            NOT_FINISHED: ~self.finished & (only_finished | (self.duration == MISSING)),
             NO_DURATION: self.duration <= 0,
             NO_DEMAND: self.size <= 0,
         }
-        if (too_large := self.size > LARGEST_CAPACITY).any():
+        if (too_large := self.size > LARGEST_AMOUNT).any():
             reasons[TOO_LARGE] = too_large
         kept = np.ones(len(self), np.bool_)
         dropped = dict(self.dropped)
@@ -108,41 +126,63 @@ class Trace:
             kept &= ~holds
         return kept, dropped
 
-    def kept_blocks(self, only_finished: bool = True) -> Ints | None:
-        """The column `blocks` of the tasks that a conversion keeps, if there is one."""
-        return None if self.blocks is None else self.blocks[self.kept(only_finished)[0]]
+    def without_estimate(self, finished_only: bool | None = None) -> int | None:
+        """How many converted tasks have no estimate of their own; None if none has one."""
+        if self.requested is None or (self.requested <= 0).all():
+            return 0 if "estimate" in self.others else None
+        return int((self.requested[self.kept(finished_only)[0]] <= 0).sum())
 
-    def where(self, row: int, only_finished: bool = True) -> str:
+    def largest_demand(self, finished_only: bool | None = None) -> Floats:
+        """(D,) the largest demand of a converted task in each resource, in units of capacity."""
+        return np.asarray(np.nan_to_num(self.demand[self.kept(finished_only)[0]]).max(axis=0, initial=0.0), np.float64)
+
+    def kept_blocks(self, finished_only: bool | None = None) -> Ints | None:
+        """The column `blocks` of the tasks that a conversion keeps, if there is one."""
+        return None if self.blocks is None else self.blocks[self.kept(finished_only)[0]]
+
+    def where(self, row: int, finished_only: bool | None = None) -> str:
         """Source, and row or job there, of row `row` of the converted Jobs table, for messages."""
-        i = int(np.flatnonzero(self.kept(only_finished)[0])[row])
+        i = int(np.flatnonzero(self.kept(finished_only)[0])[row])
         if self.rows is not None:
             return f"{self.source}: row {self.rows[i]}"
         return self.source if self.job is None else f"{self.source}: job {self.job[i]}"
 
     def jobs(
-        self, slot_seconds: Exact | None = None, speedup: Exact = 1, sizes: Sizes = "max", only_finished: bool = True
+        self,
+        slot_seconds: Exact | None = None,
+        speedup: Exact = 1,
+        sizes: Sizes = "max",
+        finished_only: bool | None = None,
+        estimates: Estimates | None = None,
     ) -> Conversion:
         """Convert the tasks to a Jobs table.
 
         slot_seconds   length of a slot, by default the usual one of the format
         speedup        β: submissions are so many times as fast, durations stay
         sizes          "max": one resource, the largest demand of the task; "all": all D resources
-        only_finished  False keeps tasks that were evicted, killed or failed, up to that moment
+        finished_only  True leaves out tasks that were evicted, killed or failed; False keeps those that ran, up to that moment.
+                       By default they are load, but not in Google's traces, as their papers have it
+        estimates      what policies are told of durations, see ESTIMATES; by default "recorded", if any is
 
         The first two are exact decimals; a float counts as the decimal that it prints as. Raises InputError if no task is
         left, or a number is out of range.
         """
         slot = exact(self.slot_seconds if slot_seconds is None else slot_seconds, "slot_seconds") * SECOND
         beta = exact(speedup, "speedup")
-        kept, dropped = self.kept(only_finished)
+        kept, dropped = self.kept(finished_only)
         if not kept.any():
             reasons = ", ".join(f"{count} {reason}" for reason, count in dropped.items() if count)
             raise InputError(f"{self.source}: no task is left ({reasons or 'the trace is empty'})")
         submit = self.submit[kept]
-        units = to_units(np.nan_to_num(self.demand[kept]))
+        demand = np.nan_to_num(self.demand[kept])
+        demand = demand.max(axis=1, keepdims=True) if one_size(sizes) else demand
+        scale = scale_for(demand.max(axis=0), MOST)
         extra: dict[str, Any] = {name: self.others[name][kept] for name in JOBS_COLUMNS if name in self.others}
-        if self.requested is not None:
-            extra["estimate"] = _slots(self.requested[kept], slot).astype(np.float64)
+        service = _slots(self.duration[kept], slot)
+        told = None if self.requested is None else np.where(self.requested > 0, _slots(self.requested, slot), np.nan)[kept]
+        told = extra.pop("estimate", told)
+        longest = float(_slots(np.array([self.longest_request]), slot)[0]) if self.longest_request > 0 else None
+        estimate = told_durations(told, service, estimates, self.source, longest)
         if self.predecessors is not None:
             dropped[LOST_LINKS] = int((~kept[take(self.predecessors, np.flatnonzero(kept)).values]).sum())
             extra["predecessors"] = passed_on(self.predecessors, kept, self.job, self.others.get("phase"), self.source)
@@ -153,12 +193,36 @@ class Trace:
         t0 = int(submit[0])
         jobs = Jobs(
             arrival=floor_divide(submit - t0, beta * slot),
-            demand=units.max(axis=1, keepdims=True) if one_size(sizes) else units,
-            service=_slots(self.duration[kept], slot),
+            demand=to_units(demand, scale or 0),
+            service=service,
             job=None if self.job is None else self.job[kept],
+            estimate=estimate,
+            scale=scale,
             **extra,
         )
         return Conversion(jobs, dropped, t0)
+
+
+def told_durations(
+    told: Floats | None, service: Ints, estimates: Estimates | None, source: str, longest: float | None = None
+) -> Floats | None:
+    """The column `estimate` (n,) of a Jobs table; None where nothing is recorded, or asked for.
+
+    told (n,) in slots, NaN where none is recorded; `longest` that may be requested. Raises InputError.
+    """
+    if estimates is not None and estimates not in ESTIMATES:
+        raise ArgumentError(f"`estimates` is one of {', '.join(ESTIMATES)}, not {estimates!r}")
+    if estimates == "exact":
+        return service.astype(np.float64)
+    if told is None and estimates is None:
+        return None
+    recorded = np.full(len(service), np.nan) if told is None else told
+    unknown = np.isnan(recorded)
+    if estimates == "longest":
+        if longest is None and unknown.all():
+            raise ArgumentError(f"{source}: no estimate is recorded, nor the longest: `estimates` exact tells true durations")
+        return np.where(unknown, float(np.nanmax(recorded)) if longest is None else longest, recorded)
+    return np.where(unknown, service, recorded)
 
 
 JOBS_COLUMNS = ("phase", "value", "tenant", "estimate", "remote_overhead")
@@ -174,19 +238,60 @@ def resource_names(choice: Wanted, available: tuple[str, ...], usual: tuple[str,
     return names
 
 
-def microseconds(columns: Columns, name: str, missing: int | None) -> Ints:
-    """A column of seconds (n,), dates or durations in µs, dates since the earliest one.
+def microseconds(columns: Columns, name: str, missing: int | None, unit: str = "s") -> Ints:
+    """A column of durations, or of times as numbers (n,), in µs; `unit`: of numbers, one of TIME_UNITS.
 
-    Empty cells become `missing`, or are an error if that is None. Raises InputError.
+    Texts may be 00:15:04, 1-02:03:04, PT15M or 2h. Empty cells become `missing`, or are an error if that is None. Raises
+    InputError.
     """
-    since = columns.since(name, missing)
-    if since is not None:
-        columns.require((since >= 0) | (since == missing), name, "{} is negative")
-        return since
-    seconds = columns.numbers(name, None if missing is None else np.nan)
-    columns.require(~(seconds < 0), name, "{} is negative")
-    columns.require(~(seconds * SECOND >= LATEST), name, "{} is too large")
-    return np.where(np.isnan(seconds), missing or 0, np.rint(np.nan_to_num(seconds) * SECOND)).astype(np.int64)
+    lengths = columns.lengths(name, missing)
+    if lengths is not None:
+        columns.require((lengths >= 0) | (lengths == missing), name, "{} is negative")
+        return lengths
+    per_second = Fraction(SECOND) / TIME_UNITS[unit]
+
+    def written(text: str) -> Fraction | None:
+        seconds = read_duration(text)
+        return None if seconds is None else seconds * per_second
+
+    counts = columns.numbers(
+        name, None if missing is None else np.nan, written, "a number, nor a duration such as 00:15:04 or PT15M"
+    )
+    columns.require(~(counts < 0), name, "{} is negative")
+    times = counts * float(TIME_UNITS[unit])
+    if (late := times >= LATEST).any():
+        row = int(np.argmax(late))
+        raise ArgumentError(f"{columns.error(row, name, f'{columns.table[name][row]} is too large')}{_looks_like(counts, unit)}")
+    return np.where(np.isnan(times), missing or 0, np.rint(np.nan_to_num(times))).astype(np.int64)
+
+
+def times(columns: Columns, names: Sequence[str], unit: str = "s") -> list[Ints]:
+    """Columns of times (n,) in µs, dates since the earliest of the first column, whose cells must not be empty.
+
+    Empty cells of the others become MISSING. Raises InputError, also where some are dates and others are not.
+    """
+    dates = [columns.instants(name, EMPTY if n else None) for n, name in enumerate(names)]
+    if not any(dates):
+        return [microseconds(columns, name, MISSING if n else None, unit) for n, name in enumerate(names)]
+    kinds = ["no dates" if column is None else f"dates {'with' if column[1] else 'without'} an offset" for column in dates]
+    for name, kind in zip(names, kinds, strict=True):
+        if kind != kinds[0]:
+            others = f"column {columns.shown(names[0])} holds {kinds[0]}, column {columns.shown(name)} {kind}"
+            raise InputError(f"{columns.path}: {others}")
+    instants = [column[0] for column in dates if column is not None]
+    origin = int(instants[0].min(initial=LAST_DATE))
+    for name, column in zip(names, instants, strict=True):
+        columns.require((column >= origin) | (column == EMPTY), name, "{} is before the first submission")
+    return [np.where(column == EMPTY, MISSING, column - origin) for column in instants]
+
+
+def _looks_like(counts: Floats, unit: str) -> str:
+    """The end of a message on times that are too large: the unit in which they are times of this century, if there is one."""
+    largest = float(np.nanmax(counts))
+    for other in ("ms", "us", "ns"):
+        if THIS_CENTURY[0] <= largest * float(TIME_UNITS[other]) / SECOND < THIS_CENTURY[1] and other != unit:
+            return f" for a time in {unit}; as one in {other}: `time_unit` {other}"
+    return ""
 
 
 def _slots(lasts: Ints, slot: Fraction) -> Ints:

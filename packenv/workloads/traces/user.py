@@ -1,8 +1,14 @@
-"""Traces of the user's own, in Parquet or CSV (also .csv.gz), in one of two forms.
+"""Traces of the user's own, in Parquet (a file, or a folder of parts) or CSV, in one of two forms.
 
 In slots: `arrival`, `service`, and the demands: `size`, or `size_0, size_1, …`, or a column per resource.
-In seconds: `submit_time_s`, `duration_s`, and a column per resource. Demands are in units of capacity.
-Both may have `job`, `value`, `tenant`, `estimate` and `remote_overhead` (the last two in slots) and
+In seconds: `submit_time_s`, `duration_s`, and a column per resource. In place of `duration_s`, `start_time_s` and `end_time_s`;
+a task was submitted when it started if there is no `submit_time_s`. Beside `duration_s` an end is not read. Demands are in units
+of capacity.
+CSV may be separated by `,` `;` `|` or tabs, compressed by gzip, and have decimal commas. Times are dates or numbers, durations
+also 00:15:04, 1-02:03:04 or PT15M, amounts also 500m, 512Mi or 2G as in Kubernetes. Jobs and tenants may have names.
+
+A table in seconds may have `estimate_s`, the time that was requested. Both may have `job`, `value`, `tenant`, `estimate` and
+`remote_overhead` (the last two in slots) and
 `phase`         a task is eligible when all tasks of its job's earlier phases have ended; needs `job`
 `predecessors`  the tasks that must end first: numbers of rows, from 0, or values of a column `id` if there is one
 `home`          the servers that hold the task's data: their numbers, from 0
@@ -23,7 +29,7 @@ lines do not count. In seconds an empty duration or demand is unknown; any other
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,8 +39,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from packenv.errors import ArgumentError, InputError, nearest
+from packenv.inputs.numbers import quantity_of
 from packenv.jobs import Jobs, first_rows, passed_on, take
-from packenv.units import LARGEST_CAPACITY, UNIT, to_units
+from packenv.units import LARGEST_AMOUNT, MOST, scale_for, to_units
 from packenv.workloads.traces.columns import Columns, decimals
 from packenv.workloads.traces.links import falls, order_of, read_home, read_links, reordered
 from packenv.workloads.traces.table import (
@@ -43,6 +50,7 @@ from packenv.workloads.traces.table import (
     SECOND,
     SLOT_SECONDS,
     Conversion,
+    Estimates,
     Exact,
     Sizes,
     Trace,
@@ -51,12 +59,16 @@ from packenv.workloads.traces.table import (
     floor_divide,
     microseconds,
     one_size,
+    times,
+    told_durations,
 )
 
 SLOT_FORM = ("arrival", "service")
-SECONDS_FORM = ("submit_time_s", "duration_s")
+SECONDS_FORM = ("submit_time_s", "duration_s", "start_time_s", "end_time_s")
+IN_SECONDS = (("submit_time_s", "duration_s"), ("start_time_s", "end_time_s"), ("start_time_s", "duration_s"))
+"""The columns that a table in seconds has at least."""
 OPTIONAL = ("job", "phase", "value", "tenant", "predecessors", "home", "estimate", "remote_overhead")
-NAMED = (*OPTIONAL, "id")
+NAMED = (*OPTIONAL, "id", "estimate_s")
 NO_RESOURCE = re.compile(
     r"|index|unnamed: \d+|__index_level_\d+__|row|priority|deadline|weight|status|event|queue|partition|"
     r"(start|end|finish|schedule)_.*|.*_id|sched(uling)?_class|user|group|server|machine|node|name|task(_index)?",
@@ -65,7 +77,10 @@ NO_RESOURCE = re.compile(
 """Names of columns that say something else of a task than how much of a resource it needs."""
 MOST_GPUS = 8  # of a server
 MILESTONE = "milestones without demand or of 0 slots (the order through them is kept)"
-FORMS = "needs arrival, size, service (in slots), or submit_time_s, duration_s and a column per resource (in seconds)"
+FORMS = (
+    "needs arrival, size, service (in slots), or submit_time_s, duration_s (or start_time_s, end_time_s) and a column per "
+    "resource (in seconds)"
+)
 
 
 @dataclass(frozen=True)
@@ -83,18 +98,38 @@ class SlotTrace:
     def __len__(self) -> int:
         return len(self.table)
 
-    def where(self, row: int) -> str:
+    notes: tuple[str, ...] = ()  # as of Trace
+    servers: str | None = None
+
+    def without_estimate(self, finished_only: bool | None = None) -> int | None:
+        """How many tasks have no estimate of their own; None if none has one."""
+        return None if self.table.estimate is None else 0
+
+    def largest_demand(self, finished_only: bool | None = None) -> NDArray[np.float64]:
+        """(D,) the largest demand in each resource, in units of capacity."""
+        return np.asarray(self.table.amounts.max(axis=0), np.float64)
+
+    def where(self, row: int, finished_only: bool | None = None) -> str:
         """Source, and row there, of row `row` of the converted Jobs table, for messages."""
         return self.source if self.rows is None else f"{self.source}: row {self.rows[row]}"
 
     def jobs(
-        self, slot_seconds: Exact | None = None, speedup: Exact = 1, sizes: Sizes = "max", only_finished: bool = True
+        self,
+        slot_seconds: Exact | None = None,
+        speedup: Exact = 1,
+        sizes: Sizes = "max",
+        finished_only: bool | None = None,
+        estimates: Estimates | None = None,
     ) -> Conversion:
-        """Convert as `Trace.jobs` does: arrivals are divided by `speedup`; `slot_seconds` and `only_finished` change nothing."""
+        """Convert as `Trace.jobs` does: arrivals are divided by `speedup`; `slot_seconds` and `finished_only` change nothing."""
         whole, beta = self.table, exact(speedup, "speedup")
-        demand = whole.demand.max(axis=1, keepdims=True) if one_size(sizes) else whole.demand
+        demand, scale = (
+            (whole.demand.max(axis=1, keepdims=True), whole.scale[:1]) if one_size(sizes) else (whole.demand, whole.scale)
+        )
         extra = {name: getattr(whole, name) for name in OPTIONAL}
-        return Conversion(Jobs(floor_divide(whole.arrival, beta), demand, whole.service, **extra), dict(self.dropped), 0)
+        extra["estimate"] = told_durations(whole.estimate, whole.service, estimates, self.source)
+        jobs = Jobs(floor_divide(whole.arrival, beta), demand, whole.service, **extra, scale=scale)
+        return Conversion(jobs, dict(self.dropped), 0)
 
     def timed(self, slot_seconds: Exact | None = None) -> Trace:
         """The same tasks in seconds, for statistics: each starts on arrival, and slots last `slot_seconds`."""
@@ -105,7 +140,7 @@ class SlotTrace:
             submit=submit,
             schedule=submit,
             end=submit + duration,
-            demand=self.table.demand / UNIT,
+            demand=self.table.amounts,
             resources=self.resources,
             finished=np.ones(n, np.bool_),
             in_snapshot=np.zeros(n, np.bool_),
@@ -120,24 +155,33 @@ def read_user(
     choice: Wanted = None,
     theirs: Mapping[str, str] | None = None,
     table: pa.Table | None = None,
+    time_unit: str = "s",
 ) -> Trace | SlotTrace:
     """Read a file, or a table, whose columns are `names`, in slots or in seconds. Raises InputError.
 
     choice  the columns that hold demands, by default all that have no other meaning
     theirs  names in the file by ours; if one of them is a resource, only those are, unless `choice` says which
+    time_unit  of times and durations that are numbers, one of TIME_UNITS, for a table in seconds
     """
     theirs = theirs or {}
     names, choice = _by_our_names(path, names, choice, theirs)
-    for form in (SLOT_FORM, SECONDS_FORM):
-        if set(form) <= set(names):
-            demands = _demand_columns(path, names, form, choice)
-            columns = _columns(path, table, [*form, *NAMED, *demands], theirs)
-            if not len(columns):
-                raise InputError(f"{path}: the file is empty")
-            return _in_slots(columns, demands) if form is SLOT_FORM else _in_seconds(columns, demands)
+    in_seconds = any(set(form) <= set(names) for form in IN_SECONDS)
+    if in_seconds or set(SLOT_FORM) <= set(names):
+        form = SLOT_FORM if set(SLOT_FORM) <= set(names) else SECONDS_FORM
+        demands = _demand_columns(path, names, form, choice)
+        columns = _columns(path, table, [*form, *NAMED, *demands], theirs)
+        if not len(columns):
+            raise InputError(f"{path}: the file is empty")
+        if form is SLOT_FORM and time_unit != "s":
+            raise ArgumentError(f"{path}: `time_unit` {time_unit} does not go with a table in slots")
+        return _in_slots(columns, demands) if form is SLOT_FORM else _in_seconds(columns, demands, time_unit)
     present = [name for name in (*SLOT_FORM, *SECONDS_FORM) if name in names]
-    missing = {"arrival": "service", "service": "arrival", "submit_time_s": "duration_s", "duration_s": "submit_time_s"}
-    what = f"column {missing[present[0]]} is missing" if present else f"columns {', '.join(names) or 'none'}"
+    missing = {
+        "arrival": "service", "service": "arrival", "submit_time_s": "duration_s", "duration_s": "submit_time_s",
+        "start_time_s": "end_time_s", "end_time_s": "start_time_s",
+    }  # fmt: skip
+    absent = "start_time_s" if {"submit_time_s", "end_time_s"} <= set(names) else missing[present[0]] if present else ""
+    what = f"column {absent} is missing" if present else f"columns {', '.join(names) or 'none'}"
     raise ArgumentError(f"{path}: {what}; {FORMS}, under names of their own with `columns` submit_time_s=THEIRS")
 
 
@@ -146,21 +190,22 @@ def _by_our_names(path: Path, names: list[str], choice: Wanted, theirs: Mapping[
     absent = [name for name in theirs.values() if name not in names]
     if absent:
         raise InputError(f"{path}: there is no column {absent[0]!r}{nearest(absent[0], names)}")
-    ours = {name: our_name for our_name, name in theirs.items()}
-    called = [ours.get(name, name) for name in names if name in ours or name not in theirs]
+    called = [ours for name in names for ours in ([*_ours(theirs, name)] or ([name] if name not in theirs else []))]
     resources = tuple(name for name in theirs if name not in (*SLOT_FORM, *SECONDS_FORM, *NAMED))
     return called, resources if choice is None and resources else choice
 
 
+def _ours(theirs: Mapping[str, str], name: str) -> Iterator[str]:
+    """What we call a column of the file: a time of submission may be that of the start, too."""
+    return (ours for ours, their_name in theirs.items() if their_name == name)
+
+
 def _columns(path: Path, table: pa.Table | None, names: list[str], theirs: Mapping[str, str]) -> Columns:
     """The columns of these names, by our names, as far as there are any."""
-    called = [theirs.get(name, name) for name in names if name in theirs or name not in theirs.values()]
-    if table is None:
-        columns = Columns.read(path, called)
-    else:
-        columns = Columns(path, table.select([name for name in called if name in table.column_names]))
-    ours = {name: our_name for our_name, name in theirs.items()}
-    return Columns(path, columns.table.rename_columns([ours.get(name, name) for name in columns.names]), theirs)
+    called = {name: theirs.get(name, name) for name in names if name in theirs or name not in theirs.values()}
+    whole = Columns.read(path, [*called.values()]).table if table is None else table
+    there = {ours: name for ours, name in called.items() if name in whole.column_names}
+    return Columns(path, pa.table([whole[name] for name in there.values()], names=[*there]), theirs)
 
 
 def _demand_columns(path: Path, names: list[str], form: tuple[str, ...], choice: Wanted) -> tuple[str, ...]:
@@ -174,7 +219,8 @@ def _demand_columns(path: Path, names: list[str], form: tuple[str, ...], choice:
         for name in others:
             if NO_RESOURCE.fullmatch(name):
                 which = f"column {name!r} is no resource" if name else f"column {names.index(name) + 1} has no name, as an index"
-                raise ArgumentError(f"{path}: {which}: leave it out, or name the resources (`resources` cpu,memory)")
+                known = ",".join(other for other in others if not NO_RESOURCE.fullmatch(other)) or "cpu,memory"
+                raise ArgumentError(f"{path}: {which}: leave it out, or name the resources (`resources` {known})")
         choice = tuple(sorted(sizes, key=_place) if sizes else others)
     absent = [name for name in choice if name not in names]
     if absent or not choice:
@@ -209,20 +255,34 @@ def _in_slots(columns: Columns, demands: tuple[str, ...]) -> SlotTrace:
         extra["home"] = take(extra["home"], np.flatnonzero(kept))
     extra = {name: column[kept] if isinstance(column, np.ndarray) else column for name, column in extra.items()}
     rows = rows[kept]
-    jobs = Jobs(arrival[rows], to_units(amount[rows]), service[rows], **extra)
+    scale = scale_for(np.full(len(demands), amount.max()), MOST)  # one for all, so that the largest is that of any
+    jobs = Jobs(arrival[rows], to_units(amount[rows], scale or 0), service[rows], **extra, scale=scale)
     dropped = {MILESTONE: int(milestone.sum())} if milestone.any() else {}
     return SlotTrace(jobs, demands, str(columns.path), dropped, rows=rows + 1, device_shares=_shares_devices(demands, amount))
 
 
-def _in_seconds(columns: Columns, demands: tuple[str, ...]) -> Trace:
-    submit, duration = microseconds(columns, "submit_time_s", None), microseconds(columns, "duration_s", MISSING)
+def _in_seconds(columns: Columns, demands: tuple[str, ...], unit: str) -> Trace:
+    names = [name for name in ("submit_time_s", "start_time_s", "end_time_s") if name in columns]
+    if "duration_s" in columns:
+        if columns.instants("duration_s", MISSING) is not None:
+            instead = "with `columns` start_time_s=…,end_time_s=… a duration is the time between"
+            raise ArgumentError(f"{columns.path}: column {columns.shown('duration_s')} holds dates, not durations; {instead}")
+        names = [name for name in names if name != "end_time_s"]
+    at = dict(zip(names, times(columns, names, unit), strict=True))
+    submit = at[names[0]]
+    start = at.get("start_time_s", submit)
+    if "duration_s" in columns:
+        duration = microseconds(columns, "duration_s", MISSING, unit)
+        end = np.where((duration == MISSING) | (start == MISSING), MISSING, start + duration)
+    else:
+        end = at["end_time_s"]
+        columns.require((end >= start) | (end == MISSING), "end_time_s", "{} is before the start")
     amount = _amounts(columns, demands, empty=True)
     rows, extra = _in_order(columns, submit)
-    submit, duration = submit[rows], duration[rows]
     return Trace(
-        submit=submit,
-        schedule=submit,
-        end=np.where(duration == MISSING, MISSING, submit + duration),
+        submit=submit[rows],
+        schedule=start[rows],
+        end=end[rows],
         demand=amount[rows],
         resources=demands,
         finished=np.ones(len(submit), np.bool_),
@@ -231,6 +291,7 @@ def _in_seconds(columns: Columns, demands: tuple[str, ...]) -> Trace:
         predecessors=extra.pop("predecessors", None),
         home=extra.pop("home", None),
         others=extra,
+        requested=microseconds(columns, "estimate_s", MISSING, unit)[rows] if "estimate_s" in columns else None,
         source=str(columns.path),
         rows=rows + 1,
         device_shares=_shares_devices(demands, amount),
@@ -248,10 +309,10 @@ def _amounts(columns: Columns, names: tuple[str, ...], empty: bool) -> NDArray[n
     """Demands (n, D) in units of capacity; empty cells are NaN if `empty`, otherwise an error."""
     amount = np.empty((len(columns), len(names)))
     for r, name in enumerate(names):
-        amount[:, r] = decimals(columns, name)
+        amount[:, r] = decimals(columns, name, quantity_of)
         if not empty:
             columns.require(~np.isnan(amount[:, r]), name, "is empty")
-        columns.require(~(amount[:, r] > LARGEST_CAPACITY), name, f"{{}} exceeds the largest capacity, {LARGEST_CAPACITY}")
+        columns.require(~(amount[:, r] > LARGEST_AMOUNT), name, "{} exceeds the largest capacity, 2^50")
     return amount
 
 
@@ -282,7 +343,10 @@ def _in_order(columns: Columns, time: NDArray[np.int64]) -> tuple[NDArray[np.int
 def _optional(columns: Columns) -> dict[str, NDArray[Any]]:
     """The optional columns of numbers that the file has, checked."""
     extra: dict[str, NDArray[Any]] = {}
-    for name in ("job", "phase", "tenant", "remote_overhead"):
+    for name in ("job", "tenant"):
+        if name in columns:
+            extra[name] = columns.names_numbered(name)
+    for name in ("phase", "remote_overhead"):
         if name in columns:
             extra[name] = columns.whole(name)
             columns.require(extra[name] >= 0, name, "{} is negative")

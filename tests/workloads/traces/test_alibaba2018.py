@@ -38,9 +38,10 @@ SAMPLE = ["0,j_5,R2_1,20,50.0,0.25,9", "0,j_5,M1,10,100.0,0.5,1", "7,j_6,task_OD
 def test_tasks(tmp_path: Path, header: bool) -> None:
     trace = read_trace(text(tmp_path / "batch_task.csv", *[HEADER] * header, *TASKS))
     assert isinstance(trace, Trace)
-    jobs, dropped, t0 = trace.jobs(slot_seconds=10, sizes="all")
+    assert len(trace.jobs().jobs) == 10 and trace.jobs().dropped["not finished"] == 1  # what failed has run
+    jobs, dropped, t0 = trace.jobs(slot_seconds=10, sizes="all", finished_only=True)
     assert t0 == 100_000_000
-    assert trace.rows is not None and [int(trace.rows[row]) for row in np.flatnonzero(trace.kept()[0])] == [
+    assert trace.rows is not None and [int(trace.rows[row]) for row in np.flatnonzero(trace.kept(True)[0])] == [
         2,
         3,
         1,

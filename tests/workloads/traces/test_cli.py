@@ -52,7 +52,7 @@ def test_convert(tmp_path: Path) -> None:
     [
         (PODS, "pods.csv", "all", "4 tasks, 0 in the initial snapshot, 4 submitted, 3 kept; dropped: 1 never scheduled"),
         (INSTANCES, "dlrm.csv", "cpu,disk", "6 tasks, 2 in the initial snapshot, 4 submitted, 2 kept"),
-        (SWF, "log.swf", "max", "8 tasks, 0 in the initial snapshot, 8 submitted, 3 kept"),
+        (SWF, "log.swf", "max", "8 tasks, 0 in the initial snapshot, 8 submitted, 5 kept"),
         (JOB_LINES, "jobs.tr", "max", "8 tasks, 0 in the initial snapshot, 8 submitted, 7 kept"),
         (WORKFLOW, "flow.csv", "max:cpu", "4 tasks, 0 in the initial snapshot, 4 submitted, 4 kept"),
     ],

@@ -107,7 +107,7 @@ def test_columns_of_other_types(column: str, value: Any, tmp_path: Path) -> None
         value = [5]
     columns = {"arrival": [0], "size": [0.5], "service": [1], column: [value]}
     pq.write_table(pa.table(columns), tmp_path / "a.parquet")
-    if column == "home" and value == [1]:
+    if (column == "home" and value == [1]) or (column == "job" and value == "x"):  # names of jobs are numbered
         read_trace(tmp_path / "a.parquet")
         return
     with pytest.raises(InputError, match=r"a\.parquet"):

@@ -112,7 +112,7 @@ def test_a_truncated_part_is_named(tmp_path: Path) -> None:
 
 def test_folders_without_events(tmp_path: Path) -> None:
     assert not is_trace(tmp_path)
-    with pytest.raises(InputError, match="the folder has no task_events/"):
+    with pytest.raises(InputError, match=r"the folder has neither \*.parquet nor task_events/"):
         read_trace(tmp_path)
 
 

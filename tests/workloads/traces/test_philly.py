@@ -59,7 +59,7 @@ def test_jobs(tmp_path: Path, name: str) -> None:
     trace = read_trace(file)
     assert isinstance(trace, Trace)
     assert trace.resources == ("gpu",) and "1 attempts before the last one" in trace.about
-    jobs, dropped, t0 = trace.jobs(slot_seconds=10)
+    jobs, dropped, t0 = trace.jobs(slot_seconds=10, finished_only=True)
     assert t0 == 0
     assert jobs.arrival.tolist() == [0, 9, 9]
     assert jobs.service.tolist() == [3, 10, 10]
@@ -74,7 +74,7 @@ def test_jobs(tmp_path: Path, name: str) -> None:
         "duration missing or <= 0": 0,
         "all demands missing or 0": 0,
     }
-    assert len(trace.jobs(10, only_finished=False).jobs) == 4
+    assert trace.jobs(10).jobs.arrival.tolist() == [0, 9, 9, 60]  # the last one was killed, but ran
     assert trace.where(1) == f"{file}: row 1"
 
 

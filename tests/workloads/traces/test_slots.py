@@ -69,7 +69,7 @@ def test_every_reason_is_counted_once() -> None:
         finished=np.array([False, False, True, True, True, True]),
         in_snapshot=np.array([True, False, False, False, False, False]),
     )
-    kept, dropped = made.kept()
+    kept, dropped = made.kept(finished_only=True)
     assert not kept.any()
     assert dropped == {
         "in the initial snapshot": 1,
@@ -78,8 +78,8 @@ def test_every_reason_is_counted_once() -> None:
         "all demands missing or 0": 2,
     }
     with pytest.raises(InputError, match=r"hand-made: no task is left \(1 in the initial snapshot, 1 not finished, 2 duration"):
-        made.jobs()
-    jobs, dropped, t0 = made.jobs(only_finished=False)
+        made.jobs(finished_only=True)
+    jobs, dropped, t0 = made.jobs()
     assert (len(jobs), t0, dropped["not finished"]) == (1, 1, 0)
 
 
@@ -101,8 +101,9 @@ def test_bad_options(options: dict[str, object], problem: str) -> None:
 
 
 def test_demand_over_every_capacity() -> None:
-    jobs, dropped, _ = trace([0, 1], [1, 2], [[1000.0], [682.0]]).jobs()
-    assert len(jobs) == 1 and dropped["a demand above the largest capacity of a server, 682"] == 1
+    jobs, dropped, _ = trace([0, 1], [1, 2], [[2.0**51], [2.0**50]]).jobs()
+    assert len(jobs) == 1 and dropped["a demand above the largest capacity of a server, 2^50"] == 1
+    assert jobs.amounts.tolist() == [[2.0**50]]
 
 
 def test_integer_division_beyond_64_bits() -> None:

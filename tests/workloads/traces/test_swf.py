@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import packenv
 from packenv.cli.options.workload import WorkloadOptions, workload_from, workload_told
 from packenv.errors import InputError
 from packenv.units import UNIT
@@ -29,20 +30,25 @@ def test_jobs(tmp_path: Path, name: str) -> None:
     assert (len(trace), trace.resources) == (8, ("cpu",))
     jobs, dropped, t0 = trace.jobs(slot_seconds=10)
     assert t0 == 0
-    assert jobs.arrival.tolist() == [0, 1, 2]
-    assert jobs.service.tolist() == [10, 5, 7]
-    assert jobs.demand.tolist() == [[UNIT // 2], [UNIT // 8], [UNIT // 4]]
-    assert jobs.tenant is not None and jobs.tenant.tolist() == [3, 4, 0]
-    assert jobs.estimate is not None and jobs.estimate.tolist() == [360, 6, 720]  # the last from MaxRuntime
+    assert jobs.arrival.tolist() == [0, 1, 2, 3, 4]
+    assert jobs.service.tolist() == [10, 5, 7, 4, 4]  # the last two failed and were cancelled, but ran
+    assert jobs.demand.tolist() == [[UNIT // 2], [UNIT // 8], [UNIT // 4], [UNIT // 8], [UNIT // 8]]
+    assert jobs.tenant is not None and jobs.tenant.tolist() == [3, 4, 0, 4, 4]
+    assert jobs.estimate is not None and jobs.estimate.tolist() == [360, 6, 7, 6, 6]  # the third has none: its run time
+    longest, exact = (trace.jobs(slot_seconds=10, estimates=which).jobs.estimate for which in ("longest", "exact"))
+    assert longest is not None and longest.tolist() == [360, 6, 720, 6, 6]  # of MaxRuntime
+    assert exact is not None and exact.tolist() == [10, 5, 7, 4, 4]
     assert dropped == {
         "part of a job that has a line of its own": 1,
         "in the initial snapshot": 0,
-        "not finished": 2,
+        "not finished": 0,
         "duration missing or <= 0": 1,
         "all demands missing or 0": 1,
     }
-    assert trace.about == "capacity 1: 64 processors; preceding jobs, named 1 times, are not followed"
-    assert len(trace.jobs(only_finished=False).jobs) == 5
+    assert trace.about == "capacity 1: 64 processors (header MaxProcs); preceding jobs, named 1 times, are not followed"
+    finished = trace.jobs(finished_only=True)
+    assert (len(finished.jobs), finished.dropped["not finished"]) == (3, 2)
+    assert (trace.servers, trace.slot_seconds) == ("1", "1")
 
 
 def test_memory_per_processor_or_job(tmp_path: Path) -> None:
@@ -93,16 +99,18 @@ def test_jobs_that_fit_no_server_are_left_out_and_counted(tmp_path: Path, capsys
     options = WorkloadOptions(str(file), servers="1", slot_seconds="1")
     workload, dropped = workload_from(options)
     assert workload.jobs is not None
-    assert (workload.jobs.arrival.tolist(), workload.jobs.service.tolist()) == ([30, 60], [101, 50])
+    assert (workload.jobs.arrival.tolist(), workload.jobs.service.tolist()) == ([30, 35, 60], [101, 50, 50])
+    assert workload.name == "odd.swf without 25% of its tasks, which fit no server"
+    assert workload.believed == "estimated durations (the true one for 1 of 4 tasks, which have none)"
     assert {reason: count for reason, count in dropped.items() if count} == {
-        "not finished": 2,
+        "not finished": 1,
         "duration missing or <= 0": 1,
         "all demands missing or 0": 1,
         "tasks that fit no server": 1,
     }
     workload_told(options)
-    assert "odd.swf: dropped rows: 2 not finished, " in capsys.readouterr().err
-    with pytest.raises(InputError, match=r"fits in no server; the largest has 0"):
+    assert "fit no server: dropped rows: 1 not finished, 1 duration missing or <= 0, " in capsys.readouterr().err
+    with pytest.raises(InputError, match=r"row 1: a demand of 1.1719 fits in no server; the largest has 0.01, .* 4 of 4 tasks: "):
         workload_from(WorkloadOptions(str(file), servers="1x0.01", slot_seconds="1"))
     # the order through such a task stays
     rows = ["0,9,0.5,a,", "0,9,1.5,b,a", "0,9,0.5,c,b"]
@@ -121,3 +129,61 @@ def test_damaged_and_empty_files(tmp_path: Path) -> None:
         (tmp_path / "b.swf.gz").write_bytes(content)
         with pytest.raises(InputError, match=r"b.swf.gz: (cannot be read, it is damaged|line \d+: )"):
             read_trace(tmp_path / "b.swf.gz")
+
+
+SMALL = "{} 0 0 100 4 -1 -1 4 100 -1 1 1 1 1 1 1 -1 -1"
+
+
+@pytest.mark.parametrize(
+    ("header", "machine"),
+    [
+        (" ; MaxProcs: 8", "8 processors, header MaxProcs"),
+        ("; maxprocs: 8", "8 processors, header MaxProcs"),
+        (";MAXPROCS :8 (two nodes)", "8 processors, header MaxProcs"),
+        ("; MaxNodes: 8 nodes\n; MaxProcs: Unknown", "8 processors, header MaxNodes"),
+        ("; MaxNodes: 4\n; MaxProcs: -1", "4 processors, header MaxNodes"),
+        ("; Version: 2", "4 processors, the largest job's, for the header has neither MaxProcs nor MaxNodes"),
+    ],
+)
+def test_the_machine_is_the_header_s(tmp_path: Path, header: str, machine: str) -> None:
+    for lines in ([header, SMALL.format(1), SMALL.format(2)], [SMALL.format(1), header, SMALL.format(2)]):
+        workload = packenv.workload(str(text(tmp_path / "a.swf", *lines)))
+        assert workload.notes == (f"a server of capacity 1 is the machine: {machine}",)
+        assert (str(workload.servers), workload.slot_seconds) == ("1x1", 1.0)
+        assert workload.jobs is not None and int(workload.jobs.demand[0, 0]) == 4 * UNIT // int(machine.split()[0])
+
+
+@pytest.mark.parametrize("number", ["8k", "1,024", "8.5", "1 024", "8 k"])
+def test_a_number_of_the_header_that_goes_on_is_refused(tmp_path: Path, number: str) -> None:
+    with pytest.raises(InputError, match=r"a.swf: line 1: MaxProcs .* is not a whole number"):
+        read(text(tmp_path / "a.swf", f"; MaxProcs: {number}", SMALL.format(1)))
+
+
+@pytest.mark.parametrize("name", ["swf-header-indented", "swf-header-lower", "swf-maxprocs-plain", "swf-failed-but-ran"])
+def test_cases(name: str) -> None:
+    workload = packenv.workload(str(CASES / f"{name}.swf"))
+    assert workload.jobs is not None
+    together = workload.jobs.demand.sum() <= UNIT
+    assert together == (name != "swf-failed-but-ran") and len(workload.jobs) == (2 if "header" in name else 3)
+
+
+def test_columns_are_of_tables_of_one_s_own(tmp_path: Path) -> None:
+    file = text(tmp_path / "a.swf", *SWF)
+    for name, value in (("columns", {"cpu": "processors"}), ("time_unit", "ms")):
+        with pytest.raises(InputError, match=rf"a.swf: `{name}` does not go with a trace whose format says it itself"):
+            packenv.workload(str(file), **{name: value})
+
+
+def test_no_estimates_are_made_up(tmp_path: Path) -> None:
+    line = SMALL.format(1).replace("4 100 -1 1", "4 -1 -1 1")
+    log = str(text(tmp_path / "a.swf", line, line))
+    for estimates, words, values in (
+        (None, None, None),
+        ("recorded", "estimated durations (the true one for 2 of 2 tasks, which have none)", [100, 100]),
+        ("exact", "true durations", [100, 100]),
+    ):
+        workload = packenv.workload(log, estimates=estimates)
+        assert workload.jobs is not None and workload.believed == words
+        assert (None if workload.jobs.estimate is None else workload.jobs.estimate.tolist()) == values
+    with pytest.raises(InputError, match=r"no estimate is recorded, nor the longest: `estimates` exact"):
+        packenv.workload(log, estimates="longest")

@@ -104,6 +104,7 @@ def fold(events: pa.Table, resources: tuple[str, ...], source: str) -> Trace:
         job=job[new][rows],
         others=others,
         source=source,
+        finished_only=True,
         dropped={"submission not in the files": never},
     )
 
@@ -127,6 +128,7 @@ def read_folded(path: Path, choice: Wanted = None) -> Trace:
         job=job[rows],
         others={name: table.whole(name, MISSING)[rows] for name in ("priority", "sched_class") if name in table},
         source=str(path),
+        finished_only=True,
         rows=rows + 1,
     )
 

@@ -1,7 +1,8 @@
 """Microsoft's trace of training jobs on the Philly clusters: `cluster_job_log`, a list of jobs in JSON.
 
 A job has attempts, and an attempt the servers that it ran on with the GPUs that it had there. Of several attempts the last one
-counts, as in Google's trace. It becomes a task for each of its servers, all of one job: they are not held to run at the same
+counts, as in Google's trace, whether it
+passed, failed or was killed. It becomes a task for each of its servers, all of one job: they are not held to run at the same
 time. A virtual cluster is the tenant. Times are as written, local time of the clusters, whose hour of 5 November 2017 that came
 twice is not told apart; time 0 is the first submission.
 Source: Jeon et al., "Analysis of large-scale multi-tenant GPU clusters for DNN training workloads", USENIX ATC 2019;

@@ -1,15 +1,15 @@
 """The Standard Workload Format of parallel jobs: `;` header lines, then 18 numbers per job, -1 where unknown.
 
 A parallel job runs on many nodes at once, so the whole machine is one server: capacity 1 of `cpu` is all its processors
-(header MaxProcs, or MaxNodes, or else those of the largest job), and `--servers 1` is the machine. Capacity 1 of `memory`
-is the largest job's.
+(header MaxProcs, or MaxNodes, or else those of the largest job), and without `servers` there is that one server. Capacity 1 of
+`memory` is the largest job's. Times are in seconds, and so are slots.
 
-A job's processors are those allocated or, if unknown, those requested. Its memory is the memory per processor that it
+A job's processors are those allocated or those requested, whichever are more. Its memory is the memory per processor that it
 requested or, if unknown, used, times the processors. By the standard that is in KB; if an amount is above 2^32 (4 TiB per
 processor), the file has bytes per job, as MetaCentrum's have. The user is the tenant, 0 if unknown. The requested time is the
-scheduler's estimate; if unknown, the longest time that may be requested (header MaxRuntime, or else the longest request).
+scheduler's estimate; the longest one is that of the header (MaxRuntime), or else the longest request.
 Submission times are taken as recorded: preceding jobs and think times are counted, but have no effect. Jobs that failed or
-were cancelled (status 0, 5) did not finish. Lines for parts of a job (status 2 to 4) repeat the line of the job, and are
+were cancelled (status 0, 5) and ran are load. Lines for parts of a job (status 2 to 4) repeat the line of the job, and are
 dropped.
 Source: Feitelson, Parallel Workloads Archive, "The Standard Workload Format", version 2.2.
 """
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from packenv.errors import InputError
 from packenv.inputs.memory import Memory
-from packenv.inputs.numbers import LARGEST_WHOLE, read_number, read_whole
+from packenv.inputs.numbers import LARGEST_WHOLE, read_number, read_whole, shown
 from packenv.inputs.text_files import lines_of
 from packenv.workloads.traces.format import TraceFormat
 from packenv.workloads.traces.table import MISSING, SECOND, Trace, Wanted, resource_names
@@ -53,8 +53,11 @@ FIELDS = (
     "preceding job",
     "think time",
 )
+WHICH = ("allocated", "requested")
 TIMES = ("submit time", "wait time", "run time", "requested time")
-HEADER = re.compile(r";\s*(\w+):\s*(-?[0-9]+)", re.ASCII)
+HEADER = re.compile(r"\s*;+\s*(MaxProcs|MaxNodes|MaxRuntime)\s*:\s*(.*?)\s*$", re.ASCII | re.IGNORECASE)
+HEADER_NAMES = {name.lower(): name for name in ("MaxProcs", "MaxNodes", "MaxRuntime")}
+REMARK = re.compile(r"\s*([(;].*|[a-z]{2}.*)?", re.ASCII | re.IGNORECASE)  # what may stand behind the number of a header
 ENCODING = "latin-1"
 PER_JOB = 300  # bytes of memory until it is in a Jobs table
 COMPLETED, FIRST_PART, LAST_PART, UNKNOWN = 1, 2, 4, -1
@@ -66,7 +69,7 @@ LATEST = 2.0**53 / SECOND
 def begins_with_header(path: Path) -> bool:
     """Whether the first line of a file is a `;` line, as the header of this format is."""
     try:
-        return next((line for line in lines_of(path, ENCODING) if line.strip()), "").startswith(";")
+        return next((line for line in lines_of(path, ENCODING) if line.strip()), "").lstrip().startswith(";")
     except InputError:
         return False
 
@@ -75,8 +78,8 @@ def read_swf(path: Path, choice: Wanted = None) -> Trace:
     """Read a task per job, by default with processors only. Raises InputError, naming file and line."""
     header, field = _read(path)
     submit, wait, run = (_microseconds(field[name]) for name in ("submit time", "wait time", "run time"))
-    processors = _known(field["allocated processors"], field["requested processors"])
-    machine = _machine(header, processors)
+    processors = np.fmax(*(np.where(field[f"{which} processors"] > 0, field[f"{which} processors"], np.nan) for which in WHICH))
+    machine, machine_from = _machine(header, processors)
     demands, capacity = {"cpu": processors / machine}, {"cpu": f"{machine:,.0f} processors"}
     memory = _known(field["requested memory"], field["used memory"])
     in_bytes = bool((memory > LARGEST_KB).any())
@@ -94,7 +97,8 @@ def read_swf(path: Path, choice: Wanted = None) -> Trace:
     start = submit + np.maximum(wait, 0)  # an unknown wait counts as 0: only run times matter
     status = field["status"]
     user = field["user"]
-    requested = _requested(header, _microseconds(field["requested time"]))
+    requested = _microseconds(field["requested time"])
+    requested = np.where(requested > 0, requested, MISSING)
     return Trace(
         submit=submit[rows],
         schedule=start[rows],
@@ -104,11 +108,15 @@ def read_swf(path: Path, choice: Wanted = None) -> Trace:
         finished=np.isin(status, (COMPLETED, UNKNOWN))[rows],
         in_snapshot=np.zeros(len(rows), np.bool_),
         others={"tenant": np.maximum(user, 0).astype(np.int64)[rows]} if (user > 0).any() else {},
-        requested=None if requested is None else requested[rows],
+        requested=requested[rows] if (requested > 0).any() else None,
+        longest_request=max(header.get("MaxRuntime", 0) * SECOND, 0),
         unfit={PART_OF_A_JOB: ((status >= FIRST_PART) & (status <= LAST_PART))[rows]},
         source=str(path),
         rows=rows + 1,
-        about=f"capacity 1: {', '.join(capacity[name] for name in resources)}{not_followed}",
+        about=f"capacity 1: {', '.join(capacity[name] for name in resources)} ({machine_from}){not_followed}",
+        slot_seconds="1",
+        servers="1",
+        notes=(f"a server of capacity 1 is the machine: {machine:,.0f} processors, {machine_from}",),
     )
 
 
@@ -139,18 +147,26 @@ def _counted(path: Path) -> Iterator[str]:
 
 
 def _header(path: Path) -> tuple[dict[str, int], bool]:
-    """The numbers of the header by name, and whether the file has a line of a job."""
-    header = {}
+    """The numbers of the header by name, wherever it stands, and whether the file has a line of a job. Raises InputError."""
+    header: dict[str, int] = {}
+    jobs_follow = False
     for number, line in enumerate(lines_of(path, ENCODING), 1):
-        if match := HEADER.match(line):
-            try:
-                largest = int(LATEST) if match[1] == "MaxRuntime" else LARGEST_WHOLE
-                header[match[1]] = read_whole(match[2], -LARGEST_WHOLE, largest)
-            except InputError as problem:
-                raise InputError(f"{path}: line {number}: {match[1]} {problem}") from None
-        elif line.strip() and not line.startswith(";"):
-            return header, True
-    return header, False
+        if ";" not in line:
+            jobs_follow = jobs_follow or bool(line.strip())
+        elif match := HEADER.match(line):
+            name, text = HEADER_NAMES[match[1].lower()], match[2]
+            if text[:1].isdigit() or text[:1] in ("+", "-"):
+                word = re.split(r"[\s(;]", text, maxsplit=1)[0]
+                try:
+                    if not REMARK.fullmatch(text[len(word) :]):
+                        raise InputError(f"{shown(text)} is not a whole number")
+                    value = read_whole(word, -LARGEST_WHOLE, int(LATEST) if name == "MaxRuntime" else LARGEST_WHOLE)
+                except InputError as problem:
+                    raise InputError(f"{path}: line {number}: {name} {problem}") from None
+                header[name] = max(value, header.get(name, value))
+        else:
+            jobs_follow = jobs_follow or bool(line.partition(";")[0].strip())
+    return header, jobs_follow
 
 
 def _first_problem(path: Path) -> InputError:
@@ -182,18 +198,12 @@ def _known(first: Floats, second: Floats) -> Floats:
     return np.where(first > 0, first, np.where(second > 0, second, np.nan))
 
 
-def _machine(header: dict[str, int], processors: Floats) -> float:
-    """The number of processors that capacity 1 stands for."""
-    sizes = [header.get("MaxProcs", 0), header.get("MaxNodes", 0), np.nanmax(processors, initial=1.0)]
-    return float(next(size for size in sizes if size > 0))
-
-
-def _requested(header: dict[str, int], requested: Ints) -> Ints | None:
-    """(n,) µs requested for each job; None if no job has a request."""
-    if (requested <= 0).all():
-        return None
-    longest = header.get("MaxRuntime", 0) * SECOND
-    return np.where(requested > 0, requested, longest if longest > 0 else requested.max())
+def _machine(header: dict[str, int], processors: Floats) -> tuple[float, str]:
+    """The number of processors that capacity 1 stands for, and where that comes from."""
+    for name in ("MaxProcs", "MaxNodes"):
+        if header.get(name, 0) > 0:
+            return float(header[name]), f"header {name}"
+    return float(np.nanmax(processors, initial=1.0)), "the largest job's, for the header has neither MaxProcs nor MaxNodes"
 
 
 def _microseconds(seconds: Floats) -> Ints:

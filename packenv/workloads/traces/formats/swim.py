@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from packenv.errors import InputError
 from packenv.inputs.memory import Memory
-from packenv.inputs.numbers import read_number, read_whole
+from packenv.inputs.numbers import is_number, read_number, read_whole
 from packenv.inputs.text_files import lines_of
 from packenv.workloads.traces.columns import Columns
 from packenv.workloads.traces.format import TraceFormat
@@ -69,6 +69,11 @@ def read_table(path: Path, choice: Wanted = None) -> Trace:
     path_of = columns.whole("input_path_id") if "input_path_id" in columns else np.arange(len(columns))
     days = columns.whole("sample") if "sample" in columns else np.zeros(len(columns), np.int64)
     return _trace(Lines(submit + DAY * days, amounts[0], amounts[1], amounts[2], path_of), path, choice)
+
+
+def is_native(row: list[str]) -> bool:
+    """Whether a line of a table without a header is one of a sample as published: a name, and numbers."""
+    return len(FIELDS) <= len(row) <= len(FIELDS) + 1 and all(is_number(word) for word in row[1:3]) and not is_number(row[0])
 
 
 def read_native(path: Path, choice: Wanted = None) -> Trace:
@@ -153,6 +158,6 @@ def _numbers(path: Ints, part: Ints, has_block: NDArray[np.bool_]) -> Ints:
 
 
 FORMATS = (
-    TraceFormat(read_native, endings=(".tsv", ".tsv.gz")),
+    TraceFormat(read_native, first_row=is_native),
     TraceFormat(read_table, columns=frozenset({"submit_time_s", *AMOUNTS})),
 )

@@ -1,0 +1,198 @@
+"""A cluster as it would be: with nodes that are added, and without some that it has."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.errors import InputError, nearest
+from packenv.kubernetes.cluster import FITS_NOWHERE, OF_GANGS, Cluster, with_counts
+from packenv.kubernetes.filters import Traits
+from packenv.kubernetes.objects import Pod
+from packenv.kubernetes.texts import counted, some
+from packenv.units import to_units
+from packenv.workloads.servers import as_servers
+
+Bools = NDArray[np.bool_]
+
+
+class NodeKind(NamedTuple):
+    """The amounts that a node offers, and the node of the cluster whose labels, taints and own pods it has."""
+
+    name: str  # a node of this kind, or the capacity as it was given
+    capacity: tuple[float, ...]  # (D,) in units of the largest node
+    template: str  # a node
+
+    def is_on(self, cluster: Cluster) -> Bools:
+        """(L,) which nodes are of this kind: as large, and with the same taints, except those of their state."""
+        size = (to_units(cluster.capacity) == to_units(np.array(self.capacity))).all(axis=1)
+        taints = self._traits(cluster).lasting()
+        return np.asarray(size & np.array([node.lasting() == taints for node in cluster.traits], np.bool_), np.bool_)
+
+    def pods(self, cluster: Cluster) -> list[int]:
+        """The running pods, by number, that each new node has too: those that belong to the template."""
+        node = cluster.nodes.index(self.template)
+        return [n for n in np.flatnonzero(cluster.node == node).tolist() if cluster.running[n].stays]
+
+    def nodes(self, cluster: Cluster, count: int) -> list[Traits]:
+        """The properties, which the rules of pods look at, of `count` new nodes."""
+        return [self._traits(cluster).renamed(f"added {n + 1}") for n in range(count)]
+
+    def note(self, cluster: Cluster) -> str:
+        """A line on what a new node comes with."""
+        names = [cluster.running[n].name for n in self.pods(cluster)]
+        pods = f"{counted(len(names), 'pod')} like its own ({some(names)}) run there" if names else "no pods of their own"
+        return f"new nodes are like {self.template}: its labels and taints; {pods}"
+
+    def _traits(self, cluster: Cluster) -> Traits:
+        return cluster.traits[cluster.nodes.index(self.template)]
+
+
+def kind_of(cluster: Cluster, text: str | None = None) -> NodeKind:
+    """The kind of a node that is named, or of a capacity such as 1:0.5; by default the commonest. Raises InputError."""
+    rows = [tuple(row) for row in cluster.capacity.tolist()]
+    kinds = [(row, traits.lasting()) for row, traits in zip(rows, cluster.traits, strict=True)]
+    common = kinds.index(Counter(kinds).most_common(1)[0][0])
+    if text is None:
+        return NodeKind(cluster.nodes[common], rows[common], cluster.nodes[common])
+    if text in cluster.nodes:
+        return NodeKind(text, rows[cluster.nodes.index(text)], text)
+    try:
+        capacity = as_servers(f"1x{text}", len(cluster.resources)).capacity
+    except InputError:
+        suggestion = nearest(text, cluster.nodes) if len(cluster.nodes) <= 20 else ""
+        raise InputError(f"--add {text}: neither a node of {cluster.source} nor a capacity such as 1:0.5{suggestion}") from None
+    if capacity.shape[1] != len(cluster.resources):
+        raise InputError(f"--add {text}: a node has {len(cluster.resources)} resources: {', '.join(cluster.resources)}")
+    return NodeKind(text, tuple(capacity[0].tolist()), cluster.nodes[common])
+
+
+def changed(cluster: Cluster, kind: NodeKind, count: int) -> Cluster:
+    """With `count` more nodes of a kind; below 0 without so many of them, those with the least in service first.
+
+    Waiting pods that fit on no node of today, but on one of this kind, wait too; while there is none, they are `stranded`.
+    Raises InputError if there are not so many nodes.
+    """
+    joined = with_unfit(cluster, kind)
+    if count < 0:
+        names = emptiest_first(joined, kind)
+        if -count > len(names):
+            raise InputError(f"{cluster.source}: {len(names)} nodes are like {kind.name}, not {-count}")
+        return without_nodes(joined, names[:-count])
+    return _grown(joined, kind, count) if count else _without_stranded(joined)
+
+
+def _grown(cluster: Cluster, kind: NodeKind, count: int) -> Cluster:
+    """The cluster with `count` more nodes."""
+    traits, staying = kind.nodes(cluster, count), kind.pods(cluster)
+    pods = [cluster.running[n]._replace(name=f"{node.name}: {cluster.running[n].name}") for node in traits for n in staying]
+    return replace(
+        cluster,
+        nodes=(*cluster.nodes, *(node.name for node in traits)),
+        capacity=np.concatenate([cluster.capacity, np.tile(np.array(kind.capacity), (count, 1))]),
+        traits=(*cluster.traits, *traits),
+        running=(*cluster.running, *pods),
+        node=np.concatenate([cluster.node, np.repeat(len(cluster.nodes) + np.arange(count), len(staying))]),
+        running_demand=np.concatenate([cluster.running_demand, np.tile(cluster.running_demand[staying], (count, 1))]),
+    )
+
+
+def without_nodes(cluster: Cluster, names: Sequence[str]) -> Cluster:
+    """Without these nodes. Their pods are queued behind those that wait, and start again; those that belong to them are gone.
+
+    Pods of gangs wait with the others of gangs. Pods that fit on none of the others are `stranded`, and do not wait. Raises
+    InputError for a node that is not there, and if none is left.
+    """
+    present = {*cluster.nodes}
+    for name in names:
+        if name not in present:
+            raise InputError(f"{cluster.source} has no node {name} that is ready{nearest(name, cluster.nodes)}")
+    leaving = {*names}
+    gone = np.array([name in leaving for name in cluster.nodes], np.bool_)
+    if gone.all():
+        raise InputError(f"{cluster.source}: no node is left")
+    number = np.where(gone, -1, np.cumsum(~gone) - 1)
+    node = np.where(cluster.node < 0, -1, number[cluster.node])
+    queued = [n for n in np.flatnonzero((node < 0) & (cluster.node >= 0)).tolist() if _returns(cluster, n)]
+    gangs = (*cluster.gangs, *(cluster.running[n] for n in queued if cluster.running[n].gang))
+    smaller = replace(
+        cluster,
+        nodes=tuple(name for name, out in zip(cluster.nodes, gone, strict=True) if not out),
+        capacity=cluster.capacity[~gone],
+        traits=tuple(traits for traits, out in zip(cluster.traits, gone, strict=True) if not out),
+        node=node,
+        again=(*cluster.again, *(n for n in queued if not cluster.running[n].gang)),
+        gangs=gangs,
+        left_out=with_counts(cluster.left_out, {OF_GANGS: len(gangs)}),
+    )
+    return _without_stranded(smaller)
+
+
+def emptiest_first(cluster: Cluster, kind: NodeKind) -> list[str]:
+    """Names of the nodes of a kind: those first whose pods ask for the least of the resource of which they ask for most."""
+    used = np.zeros_like(cluster.capacity)
+    returning = [n for n in np.flatnonzero(cluster.node >= 0).tolist() if _returns(cluster, n)]
+    np.add.at(used, cluster.node[returning], cluster.running_demand[returning])
+    largest = used.max(axis=1)
+    return [cluster.nodes[n] for n in sorted(np.flatnonzero(kind.is_on(cluster)), key=lambda n: (largest[n], n))]
+
+
+def without_submitted(cluster: Cluster) -> Cluster:
+    """The same cluster without the pods that are submitted to it; each other pod keeps its random numbers."""
+    waits = np.array([not pod.submitted for pod in cluster.waiting], np.bool_)
+    unfit = np.array([not pod.submitted for pod in cluster.unfit], np.bool_)
+    gangs = tuple(pod for pod in cluster.gangs if not pod.submitted)
+    return replace(
+        cluster,
+        waiting=tuple(pod for pod in cluster.waiting if not pod.submitted),
+        demand=cluster.demand[waits],
+        row=cluster.row[waits],
+        unfit=tuple(pod for pod in cluster.unfit if not pod.submitted),
+        unfit_demand=cluster.unfit_demand[unfit],
+        gangs=gangs,
+        left_out=with_counts(cluster.left_out, {FITS_NOWHERE: int(unfit.sum()), OF_GANGS: len(gangs)}),
+    )
+
+
+def with_changed_pods(cluster: Cluster, change: Callable[[Pod], Pod]) -> Cluster:
+    """The cluster with waiting pods that ask for other amounts, or have other rules."""
+    pods = [change(pod) for pod in (*cluster.waiting, *cluster.unfit)]
+    without_end = {pod.name for pod, row in zip(cluster.unfit, cluster.unfit_demand, strict=True) if np.isinf(row).any()}
+    demand = cluster.shares(pods)
+    demand[[pod.name in without_end for pod in pods]] = np.inf  # of a resource that no node has
+    return cluster.with_queue(pods, demand)
+
+
+def with_unfit(cluster: Cluster, kind: NodeKind) -> Cluster:
+    """The pods that fit on this kind alone wait with the others."""
+    if not cluster.unfit or not (one_more := _grown(cluster, kind, 1)).fitting(cluster.unfit, cluster.unfit_demand).any():
+        return cluster
+    demand = np.concatenate([cluster.demand, cluster.unfit_demand])
+    return cluster.with_queue([*cluster.waiting, *cluster.unfit], demand, one_more)
+
+
+def _without_stranded(cluster: Cluster) -> Cluster:
+    """Pods that fit on none of the nodes do not wait."""
+    waiting = cluster.fitting(cluster.waiting, cluster.demand)
+    queued = [cluster.running[n] for n in cluster.again]
+    again = cluster.fitting(queued, cluster.anew(cluster.again))
+    lost = [pod.name for pod, fit in zip(cluster.waiting, waiting, strict=True) if not fit]
+    lost += [cluster.running[n].name for n, fit in zip(cluster.again, again, strict=True) if not fit]
+    return replace(
+        cluster,
+        waiting=tuple(pod for pod, fit in zip(cluster.waiting, waiting, strict=True) if fit),
+        demand=cluster.demand[waiting],
+        row=cluster.row[waiting],
+        again=tuple(n for n, fit in zip(cluster.again, again, strict=True) if fit),
+        stranded=(*cluster.stranded, *lost),
+    )
+
+
+def _returns(cluster: Cluster, n: int) -> bool:
+    """Whether a running pod is queued again when its node is gone."""
+    return not cluster.running[n].stays and cluster.running[n].deleted is None

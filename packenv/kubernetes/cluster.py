@@ -1,0 +1,404 @@
+"""A Kubernetes cluster as servers, tasks in service, and a queue; and the workload that begins there."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.errors import InputError
+from packenv.kubernetes.durations import Durations
+from packenv.kubernetes.filters import (
+    NAME,
+    Expression,
+    Port,
+    Rules,
+    Toleration,
+    Traits,
+    admitted,
+    groups_of,
+)
+from packenv.kubernetes.objects import Pod
+from packenv.kubernetes.owners import OwnerTimes
+from packenv.kubernetes.preemption import Begun, first_cycle
+from packenv.kubernetes.rules_as_resources import as_resources
+from packenv.kubernetes.started import ENDLESS, Started
+from packenv.kubernetes.texts import MOST_NAMED, amount_text, counted, some
+from packenv.units import to_units
+from packenv.workloads.laws import Law
+from packenv.workloads.workload import Workload
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+COMPLETED, HELD = "pods that have ended", "pods held by a scheduling gate"
+NO_NODE, LOST = "pods on a node that is left out", "pods on a node that is not in the file"
+ASKS_NOTHING, FITS_NOWHERE = "pods that ask for none of the resources", "waiting pods that fit on no node"
+OF_GANGS = "waiting pods of gangs"
+DELETED, PINNED = "waiting pods that are being deleted", "pods of DaemonSets that wait for their own node"
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """The nodes that are ready, the pods in service there, and those that wait, in order of priority and of creation.
+
+    Amounts are in units of the largest node in each resource. Everything left out or ignored is counted by reason.
+    """
+
+    source: str
+    resources: tuple[str, ...]  # D names
+    nodes: tuple[str, ...]  # L names
+    capacity: Floats  # (L, D)
+    traits: tuple[Traits, ...]  # (L,) what the rules of pods look at
+    running: tuple[Pod, ...]
+    node: NDArray[np.int64]  # (running,) number of each pod's node; -1: it is taken away
+    running_demand: Floats  # (running, D)
+    waiting: tuple[Pod, ...]
+    demand: Floats  # (waiting, D)
+    row: NDArray[np.int64]  # (waiting,) each one's place in the queue as it was read
+    left_out: dict[str, int]
+    ignored: dict[str, int]
+    now: float  # s since 1970: the latest time in the file
+    amounts: tuple[Fraction, ...]  # (D,) what capacity 1 is
+    unfit: tuple[Pod, ...] = ()  # waiting pods that fit on no node
+    unfit_demand: Floats = field(default_factory=lambda: np.zeros((0, 1)))  # (unfit, D)
+    again: tuple[int, ...] = ()  # of the running pods, by number: queued behind those that wait, to start again
+    stranded: tuple[str, ...] = ()  # pods for which no node is left
+    gangs: tuple[Pod, ...] = ()  # waiting pods that start with others or not at all: not modelled, no tasks
+
+    @property
+    def name(self) -> str:
+        return Path(self.source).name
+
+    @property
+    def about(self) -> str:
+        return "capacity 1: the largest node, " + self.amounts_text(np.ones(len(self.resources)))
+
+    def amounts_text(self, shares: Floats) -> str:
+        """Amounts (D,) as people read them; those of 0 are left out."""
+        parts = zip(self.resources, shares.tolist(), self.amounts, strict=True)
+        return ", ".join(amount_text(name, share * amount) for name, share, amount in parts if share) or "nothing"
+
+    def shares(self, pods: Sequence[Pod]) -> Floats:
+        """(n, D) what these pods ask, in units of the largest node."""
+        return shares_of([pod.asks for pod in pods], self.resources, [*self.amounts])
+
+    def anew(self, numbers: Sequence[int]) -> Floats:
+        """(n, D) what running pods of these numbers ask when they start again, as new pods."""
+        demand = self.running_demand[[*numbers]]
+        resized = [k for k, n in enumerate(numbers) if self.running[n].anew is not None]
+        demand[resized] = shares_of([self.running[numbers[k]].anew or {} for k in resized], self.resources, [*self.amounts])
+        return demand
+
+    def emptied(self, priority: float = -math.inf) -> tuple[Floats, tuple[Traits, ...]]:
+        """(L, D) the room of nodes with nothing but the pods that belong to them, and traits with these pods' host ports.
+
+        Without those of them that are below a priority: pods of it may preempt them.
+        """
+        room = self.capacity.copy()
+        staying = [n for n, pod in enumerate(self.running) if pod.stays and self.node[n] >= 0 and pod.priority >= priority]
+        np.subtract.at(room, self.node[staying], self.running_demand[staying])
+        ports: dict[int, tuple[Port, ...]] = {}
+        for n in staying:
+            ports[int(self.node[n])] = (*ports.get(int(self.node[n]), ()), *self.running[n].rules.ports)
+        traits = tuple(node._replace(ports=ports.get(n, ())) for n, node in enumerate(self.traits))
+        return np.maximum(room, 0.0), traits
+
+    def with_queue(self, pods: Sequence[Pod], demand: Floats, places: Cluster | None = None) -> Cluster:
+        """With these pods in the queue, of demand (n, D): those that fit on some node wait, in order; the others are `unfit`.
+
+        places  a cluster on whose nodes they may fit instead
+        """
+        order = sorted(range(len(pods)), key=lambda n: queue_order(pods[n]))
+        queue, demand = [pods[n] for n in order], demand[order]
+        fit = (self if places is None else places).fitting(queue, demand)
+        return replace(
+            self,
+            waiting=tuple(pod for pod, fits in zip(queue, fit, strict=True) if fits),
+            demand=demand[fit],
+            row=np.arange(int(fit.sum())),
+            unfit=tuple(pod for pod, fits in zip(queue, fit, strict=True) if not fits),
+            unfit_demand=demand[~fit],
+            left_out=with_counts(self.left_out, {FITS_NOWHERE: int((~fit).sum())}),
+        )
+
+    def fitting(self, pods: Sequence[Pod], demand: Floats) -> Bools:
+        """(n,) whether each pod, of demand (n, D), fits on some node that it may go on, once others have ended or made room."""
+        fit = np.zeros(len(pods), np.bool_)
+        priorities = sorted({pod.priority for pod in self.running if pod.stays})
+        below = [max((n for n in priorities if n < pod.priority), default=None) if pod.preempts else None for pod in pods]
+        rules, group = groups_of((pod.rules, limit) for pod, limit in zip(pods, below, strict=True))
+        units = to_units(demand)
+        places = {limit: self.emptied(-math.inf if limit is None else limit + 1) for limit in set(below)}
+        for n, (rule, limit) in enumerate(rules):
+            room, traits = places[limit]
+            nodes = np.unique(to_units(room[admitted([rule], traits)[0]]), axis=0)
+            rows = np.flatnonzero(group == n)
+            distinct, kind = np.unique(units[rows], axis=0, return_inverse=True)
+            fits = ((distinct[:, None] <= nodes[None]) | (distinct == 0)[:, None]).all(axis=2).any(axis=1)
+            fit[rows] = fits[kind.reshape(-1)]
+        return fit
+
+    @property
+    def overfull(self) -> list[str]:
+        """Nodes whose pods ask for more than they have now."""
+        left, placed = to_units(self.capacity), self.node >= 0
+        np.subtract.at(left, self.node[placed], to_units(self.running_demand)[placed])
+        return [self.nodes[n] for n in np.flatnonzero((left < 0).any(axis=1))]
+
+    def unmodelled(self, pods: Iterable[Pod]) -> dict[str, list[str]]:
+        """The names of these pods by constraints that play no part, or by what makes them part of a gang."""
+        names: dict[str, list[str]] = {}
+        for pod in pods:
+            for kind in dict.fromkeys((*pod.unmodelled, *filter(None, [pod.gang]))):
+                names.setdefault(kind, []).append(pod.name)
+        return names
+
+    def workload(
+        self,
+        service: Law | Sequence[Law] | Durations | None = None,
+        slot_seconds: float = 1.0,
+        preemption: bool = True,
+        lowest: int | None = None,
+    ) -> Workload:
+        """The waiting pods as tasks that are there in slot 0, on nodes that begin with the running pods.
+
+        service       law of a whole service, in slots, of pods that end by themselves; the time that remains to a running pod
+                      is drawn from it too, given that the pod has lasted until now. Pods that are restarted whenever they end
+                      (restartPolicy Always), and without a law all pods, are in service longer than any run. Of several laws
+                      each seed has one; Durations are past ones by owner. No pod is in service after the latest end that is
+                      known of it
+        slot_seconds  length of a slot
+        preemption    whether waiting pods of higher priority start now, in place of others where they fit on no node
+        lowest        priority above which they do; by default the lowest that waits
+
+        Every seed draws other times. Which pod may go on which node is told by further resources: a node has none of one where
+        a pod that needs a little of it may not go. Raises InputError if no pod waits.
+        """
+        if not self.waiting and not self.again:
+            raise InputError(self.nothing())
+        begun = first_cycle(self, lowest) if preemption else []
+        gone = np.isin(np.arange(len(self.running)), [v for placement in begun for v in placement.victims])
+        evicted = self._queued_again(begun)
+        notes = (*self.notes(service), *self.begun_notes(begun))
+        if len(begun) == len(self.waiting) and not self.again and not evicted:  # a table has a row: this pod finds the room free
+            begun = begun[:-1]
+        server = np.where(gone, -1, self.node)
+        started = np.array([pod.created if pod.started is None else pod.started for pod in self.running])
+        age = np.maximum(self.now - started, 0.0) / slot_seconds
+        if isinstance(service, Durations):
+            services: tuple[Law, ...] | OwnerTimes = service.times(self.waiting, self.running, age, slot_seconds)
+        else:
+            services = () if service is None else (service,) if isinstance(service, Law) else tuple(service)
+        first = {placement.pod for placement in begun}
+        pods = [*self.waiting, *(self.running[n] for n in self.again)]
+        queue = [pod for n, pod in enumerate(self.waiting) if n not in first]
+        queue += [self.running[n] for n in self.again]
+        queue += [_again_on(self.running[v], self.nodes[self.node[v]]) for v in evicted]
+        in_service = [pod if node >= 0 else None for pod, node in zip(self.running, server, strict=True)]
+        names, columns, queue_extra, service_extra = as_resources(
+            queue, [*in_service, *(self.waiting[placement.pod] for placement in begun)], self.traits
+        )
+        rows, running = len(self.waiting) - len(begun), len(self.running)
+        waits = np.array([n not in first for n in range(len(self.waiting))], np.bool_)
+        demand = np.zeros((len(self.waiting), len(names)))
+        demand[waits] = queue_extra[:rows]
+        demand[[placement.pod for placement in begun]] = service_extra[running:]
+        highest = max((pod.priority for pod in (*self.waiting, *queue[rows:]) if pod.preempts), default=None)
+
+        def lower(pods: Sequence[Pod]) -> Bools:
+            return np.array([preemption and highest is not None and pod.priority < highest for pod in pods], np.bool_)
+
+        def slots(pods: Sequence[Pod], at: Floats) -> Ints:
+            """When each ends at the latest, in slots from now, if it has started then."""
+            latest = np.full(len(pods), ENDLESS)
+            for n, pod in enumerate(pods):
+                if pod.has_latest_end and (end := pod.ends_by(float(at[n]))) is not None:
+                    latest[n] = min(max(math.ceil((end - self.now) / slot_seconds), 1), ENDLESS)
+            return latest
+
+        def wide(amounts: Floats, extra: Floats) -> Floats:
+            return np.ascontiguousarray(np.concatenate([amounts, extra], axis=1))
+
+        running_extra, again_extra = service_extra[:running], queue_extra[rows:]
+        capacity = wide(self.capacity, columns)
+        resources = (*self.resources, *names)
+        if not (to_units(capacity) > 0).any(axis=1).all():  # nodes that have nothing; servers without capacity there are none
+            capacity = wide(capacity, np.ones((len(capacity), 1)))
+            resources = (*resources, "nothing")
+            extra = demand, running_extra, again_extra
+            demand, running_extra, again_extra = (wide(amounts, np.zeros((len(amounts), 1))) for amounts in extra)
+        draw = Started(
+            demand=wide(self.demand, demand),
+            row=self.row,
+            endless=np.array([pod.endless for pod in self.waiting], np.bool_),
+            running_demand=wide(self.running_demand, running_extra),
+            running_endless=np.array([pod.endless for pod in self.running], np.bool_),
+            server=server,
+            age=age,
+            services=services,
+            again=self.again,
+            again_demand=wide(self.anew([*self.again, *evicted]), again_extra),
+            names=tuple(pod.name for pod in pods),
+            notes=notes,
+            capacity=capacity,
+            latest=slots(self.waiting, np.full(len(self.waiting), self.now)),
+            running_latest=slots(self.running, started),
+            again_latest=slots(queue[rows:], np.full(len(queue) - rows, self.now)),
+            begun=tuple((placement.pod, placement.node, math.ceil(placement.delay / slot_seconds)) for placement in begun),
+            evicted=tuple(evicted),
+            unfit=tuple(pod.name for pod in self.unfit),
+            loose=np.array([bool(pod.unmodelled) or pod.deadline is not None for pod in pods], np.bool_),
+            lower=lower(pods),
+            running_lower=lower(self.running) | np.array([pod.deleted is not None for pod in self.running], np.bool_),
+            running_server=self.node,
+        )
+        return Workload(jobs=draw, servers=capacity, name=self.name, resources=resources, slot_seconds=slot_seconds)
+
+    def notes(self, service: Law | Sequence[Law] | Durations | None) -> tuple[str, ...]:
+        """Lines that say what begins, what is assumed of times, and what is ignored."""
+        ends = service not in (None, ())
+        begun = [pod for pod, node in zip(self.running, self.node, strict=True) if node >= 0]
+        ending = sum(not pod.endless for pod in begun) if ends else 0
+        times = f"{len(begun)} pods run at the start" + (f", {ending} of them for a time that is drawn" if ending else "")
+        law = "; others do not end" if ends else "; no pod ends (--service says how long those that can end last)"
+        past = service.notes([*begun, *self.waiting]) if isinstance(service, Durations) else ()
+        lines = [self.about, times + law, *past]
+        if staying := sum(pod.stays for pod in begun):
+            lines.append(
+                f"{counted(staying, 'pod')} of DaemonSets and static ones belong to their nodes: they neither wait nor move"
+            )
+        if limited := [pod for pod in begun if pod.has_latest_end]:
+            line = f"{counted(len(limited), 'pod')} with a known latest end: {some([pod.name for pod in limited])}"
+            with_deadline = any(pod.deadline is not None or pod.longest is not None for pod in limited)
+            lines.append(line + ("; a grace period is added to an activeDeadlineSeconds" if with_deadline else ""))
+        if overfull := self.overfull:
+            singular, plural = "node holds more than it has, and takes", "nodes hold more than they have, and take"
+            what = singular if len(overfull) == 1 else plural
+            lines.append(f"{len(overfull):,} {what} nothing until there is room again: {some(overfull)}")
+        for kind, names in self.unmodelled(self.waiting).items():
+            what = f"{kind} of {counted(len(names), 'waiting pod')} ({some(names)})"
+            lines.append(f"not modelled: {what}: they may start later than this says, and no bound counts on them")
+        if self.ignored:
+            lines.append("ignored: " + ", ".join(f"{count} {what}" for what, count in self.ignored.items()))
+        return (*lines, *self.gang_lines(), *self.unfit_lines())
+
+    def gang_lines(self) -> list[str]:
+        """Which waiting pods are of gangs, by what says so, and what is not said of them."""
+        names: dict[str, list[str]] = {}
+        for pod in self.gangs:
+            names.setdefault(" and ".join((pod.gang, *pod.unmodelled)), []).append(pod.name)
+        unsaid = (
+            "a gang starts as a whole or not at all: no start is said of them, and no number of nodes and no bound counts on them"
+        )
+        return [
+            f"not modelled: {what} of {counted(len(pods), 'waiting pod')} ({some(pods)}): {unsaid}"
+            for what, pods in names.items()
+        ]
+
+    def unfit_lines(self) -> list[str]:
+        """Of waiting pods that fit on no node: what they ask, what the nearest node has, and what would help."""
+        groups: dict[Any, list[int]] = {}
+        for n, pod in enumerate(self.unfit):
+            groups.setdefault((pod.rules, tuple(sorted(pod.asks.items()))), []).append(n)
+        alike = list(groups.values())
+        lines = [self._unfit_line([self.unfit[n].name for n in group], group[0]) for group in alike[:MOST_NAMED]]
+        more = sum(map(len, alike[MOST_NAMED:]))
+        return [*lines, *([f"{counted(more, 'more waiting pod')} fit on no node"] if more else [])]
+
+    def _unfit_line(self, names: list[str], n: int) -> str:
+        pod = self.unfit[n]
+        room, traits = self.emptied(pod.priority if pod.preempts else -math.inf)
+        verb = "fit" if len(names) > 1 else "fits"
+        asks = ", ".join(amount_text(name, float(amount)) for name, amount in sorted(pod.asks.items()) if amount) or "nothing"
+        what = f"{some(names)} {verb} on no node: {'each asks' if len(names) > 1 else 'it asks'} for {asks}"
+        allowed = admitted([pod.rules], traits)[0]
+        if not allowed.any():
+            why = Counter(pod.rules.against(node) for node in traits)
+            reasons = ", ".join(f"{reason} ({counted(count, 'node')})" for reason, count in why.most_common())
+            return f"{what}; kept off every node by {reasons}; --add with a node like one of these does not help"
+        demand = self.unfit_demand[n]
+        if np.isinf(demand).any():
+            missing = [name for name, amount in pod.asks.items() if amount and "/" in name and name not in self.resources]
+            return f"{what}; no node has {some(missing)}; a node that has it would help, of which the file has none"
+        nodes = np.flatnonzero(allowed)
+        short = np.maximum(demand - room[nodes], 0.0)
+        nearest = int(nodes[np.argmin((short / np.maximum(demand, 1e-12)).sum(axis=1))])
+        used = self.capacity[nearest] - room[nearest]
+        least = np.maximum(self.capacity[nearest], np.ceil((demand + used) * 1000 - 1e-6) / 1000) + 0.0  # no -0
+        would = ":".join(f"{share:.4g}" for share in least)
+        beside = " beside the pods that belong to it" if used.any() else ""
+        has = f"the nearest, {self.nodes[nearest]}, has {self.amounts_text(room[nearest])}{beside}"
+        return f"{what}; {has}; --add {would} would help, such a node"
+
+    def _queued_again(self, begun: Sequence[Begun]) -> list[int]:
+        """The preempted pods, by number, that fit on some node again."""
+        victims = [v for placement in begun for v in placement.victims if self.running[v].deleted is None]
+        pods = [_again_on(self.running[v], self.nodes[self.node[v]]) for v in victims]
+        fits = self.fitting(pods, self.anew(victims))
+        return [v for v, fit in zip(victims, fits, strict=True) if fit]
+
+    def begun_notes(self, begun: Sequence[Begun]) -> list[str]:
+        """Lines that say which pods are preempted, and for which pod."""
+        lines = []
+        for start in [start for start in begun if start.victims][:MOST_NAMED]:
+            victims = [self.running[v].name for v in start.victims]
+            now = "now" if start.delay == 0 else f"within {start.delay:g} s"
+            lines.append(f"{self.waiting[start.pod].name} starts {now} on {self.nodes[start.node]}: {some(victims)} preempted")
+        preempted = sum(len(start.victims) for start in begun)
+        if preempted:
+            lines.append(
+                f"{counted(preempted, 'pod')} of lower priority preempted and queued again, last; their work is lost; "
+                "PodDisruptionBudgets are not in the file"
+            )
+        return lines
+
+    def nothing(self) -> str:
+        """Why there is no pod to place."""
+        if self.unfit:
+            lines = "; ".join(self.unfit_lines())
+            return f"{self.source}: {counted(len(self.unfit), 'pod')} waiting, and none can be placed: {lines}"
+        reasons = (OF_GANGS, HELD, PINNED, DELETED, ASKS_NOTHING)
+        counts = [f"{self.left_out[what]} {what}" for what in reasons if what in self.left_out]
+        if counts:
+            lines = "".join(f"; {line}" for line in self.gang_lines())
+            return f"{self.source}: no pod is there to place but for {', '.join(counts)}, which are left out{lines}"
+        return f"{self.source}: no pod waits for a node, so there is nothing to place"
+
+
+def with_counts(left_out: dict[str, int], counts: dict[str, int]) -> dict[str, int]:
+    """The numbers left out, by reason, with these in place of those of the same reasons."""
+    return {reason: count for reason, count in (left_out | counts).items() if count}
+
+
+def queue_order(pod: Pod) -> tuple[int, float, str]:
+    """Pods of higher priority come first, then those that were created first."""
+    return -pod.priority, pod.created, pod.name
+
+
+def _again_on(pod: Pod, node: str) -> Pod:
+    """A preempted pod as it is queued again; one that belongs to its node waits for that one."""
+    if not pod.stays:
+        return pod
+    on_node, anything = Expression(NAME, "In", (node,)), Toleration("", "Exists", "", "")
+    return pod._replace(rules=Rules((on_node,), None, (anything,), pod.rules.ports))
+
+
+def shares_of(amounts: list[dict[str, Fraction]], resources: tuple[str, ...], largest: list[Fraction]) -> Floats:
+    """(n, D) amounts in units of the largest node; a pod counts as one of `pods`."""
+    columns = []
+    for name, most in zip(resources, largest, strict=True):
+        otherwise = Fraction(name == "pods")
+        column = [asks.get(name, otherwise) for asks in amounts]
+        distinct = {id(amount): amount for amount in column}  # fractions are hashed slowly
+        share = {key: float(amount / most) for key, amount in distinct.items()}
+        columns.append([share[id(amount)] for amount in column])
+    return np.ascontiguousarray(np.array(columns, np.float64).reshape(len(resources), -1).T)

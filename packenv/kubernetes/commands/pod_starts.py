@@ -1,0 +1,86 @@
+"""`packenv plan --when`: when the waiting pods of a cluster would start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.text import Text
+
+from packenv.cli.options.workload import begin_lines, print_workload
+from packenv.cli.outputs import write_all
+from packenv.cli.tables import show, text_console
+from packenv.files import write_json
+from packenv.kubernetes.commands.nodes import ClusterRequest, print_cluster
+from packenv.kubernetes.planning.queue import LEVEL, NEVER, StartInterval, covered, trust_lines, when
+from packenv.report.tables import Column, Table, numbers
+from packenv.runs.runner import RunOptions
+
+MOST_SHOWN = 40
+UNMODELLED = "not modelled"
+
+
+def plan_when(request: ClusterRequest, slots: int, draws: int, run_options: RunOptions, form: str, json_path: str | None) -> None:
+    """Print when each waiting pod would start with each policy, and write it as JSON. Raises InputError."""
+    console, cluster, policies, seconds = text_console(), request.cluster, request.policies, request.slot_seconds
+    names = [pod.name for pod in cluster.waiting]
+    by_policy: list[list[StartInterval]] = [[] for _ in policies]
+    if not names and cluster.gangs:
+        print_cluster(cluster, request.service, len(cluster.nodes))
+    else:
+        workload = cluster.workload(request.service or None, seconds, request.preemption)
+        print_workload(console, workload, cluster.left_out)
+        for line in (*begin_lines(workload), *trust_lines(request.service)):
+            console.print(line, highlight=False)
+        with run_options.runner() as runner:
+
+            def ask(runs: Any, extract: Any) -> list[Any]:
+                return runner.all(runs, extract, f"{workload.name}: when pods start")
+
+            by_policy = when(workload, policies, slots, draws, ask)
+    records = [
+        start_record(name, policy, interval, seconds)
+        for policy, intervals in zip(policies, by_policy, strict=True)
+        for name, interval in zip(names, intervals, strict=True)
+    ]
+    unknown = {"low_s": None, "median_s": None, "high_s": None, "started": None, "level": LEVEL}
+    for policy in policies:
+        records += [{"pod": pod.name, "policy": policy} | unknown | {"started": 0.0, "fits": False} for pod in cluster.unfit]
+        records += [{"pod": pod.name, "policy": policy} | unknown | {"modelled": False} for pod in cluster.gangs]
+    shares = covered(request.service)
+    records = [record | {"covered": None if shares is None else [*shares]} for record in records]
+    title = f"start of waiting pods, from now: median, and {LEVEL:.0%} intervals; a run has {time_text(slots, seconds)}"
+    table = Table(title, [Column("pod"), *numbers(*policies)])
+    for n, name in enumerate(names[:MOST_SHOWN]):
+        table.add(name, *(start_cell(intervals[n], seconds) for intervals in by_policy))
+    for pod in cluster.gangs[: max(MOST_SHOWN - len(names), 0)]:
+        table.add(pod.name, *(UNMODELLED for _ in policies))
+    show(form, [table], records)
+    if (count := len(names) + len(cluster.gangs)) > MOST_SHOWN:
+        console.print(f"and {count - MOST_SHOWN} more pods: --json has them")
+    write_all((json_path, lambda path: write_json(path, records)))
+
+
+def start_cell(interval: StartInterval, seconds: float) -> Text:
+    """Median and interval."""
+    low, median, high = (time_text(slot, seconds) for slot in interval[:3])
+    return Text.assemble(f"{median} ", (f"[{low}, {high}]", "dim"))
+
+
+def time_text(slot: int, seconds: float) -> str:
+    """A time in a unit that people read."""
+    if slot == NEVER:
+        return "later"
+    time = slot * seconds
+    for unit, length in (("d", 86_400), ("h", 3600), ("min", 60)):
+        if time >= 2 * length:
+            return f"{time / length:.3g} {unit}"
+    return f"{time:.3g} s"
+
+
+def start_record(pod: str, policy: str, interval: StartInterval, seconds: float) -> dict[str, Any]:
+    """The JSON of one pod with one policy: seconds from now, null for later than the run."""
+    times = {
+        name: None if slot == NEVER else slot * seconds
+        for name, slot in zip(("low_s", "median_s", "high_s"), interval, strict=False)
+    }
+    return {"pod": pod, "policy": policy, **times, "started": interval.started, "level": LEVEL}

@@ -1,0 +1,129 @@
+"""`packenv plan cluster.json --submit pods.yaml`: would these pods start, when, at whose expense, and what would help."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from packenv.cli.plan.answers import Answer
+from packenv.cli.tables import text_console
+from packenv.kubernetes.changed import without_submitted
+from packenv.kubernetes.commands.nodes import ClusterRequest, print_cluster
+from packenv.kubernetes.commands.pod_starts import MOST_SHOWN, UNMODELLED, start_cell, start_record, time_text
+from packenv.kubernetes.planning.queue import LEVEL, covered, trust_lines
+from packenv.kubernetes.planning.submitted import Later, Submission, SubmittedPods
+from packenv.kubernetes.texts import MOST_NAMED, some
+from packenv.planning.server_plans import Say, plan_all
+from packenv.planning.trials import AskRuns
+from packenv.report.page import Report, Section
+from packenv.report.tables import Column, Table, numbers
+from packenv.runs.runner import RunOptions
+from packenv.runs.statistics import interval, mean_and_half
+from packenv.runs.text import counted, estimate
+
+
+def plan_submitted(request: ClusterRequest, notes: Sequence[str], slots: int, draws: int, run_options: RunOptions) -> Answer:
+    """The fate of submitted pods, with each policy. `notes`: on the manifests that were read. Raises InputError."""
+    cluster, seconds = request.cluster, request.slot_seconds
+    submitted = SubmittedPods(cluster, request.service, seconds, request.preemption)
+    print_cluster(without_submitted(cluster), request.service, len(cluster.nodes))
+    before = without_submitted(cluster)
+    known = {*before.unfit_lines(), *before.gang_lines()}
+    new = [line for line in (*cluster.gang_lines(), *cluster.unfit_lines()) if line not in known]
+    for line in (*notes, *new, *trust_lines(request.service)):
+        text_console().print(line, highlight=False, markup=False)
+
+    def plan(policy: str, ask: AskRuns, say: Say) -> Submission:
+        say("with and without the pods")
+        return submitted.answer(policy, slots, draws, ask)
+
+    answers, _ = plan_all(request.policies, plan, run_options, None)
+    table = _table(answers, slots, seconds)
+    sentences = "\n".join(line for answer in answers for line in _sentences(answer, seconds))
+
+    def report() -> Report:
+        about = [("Nodes", f"{len(cluster.nodes):,}"), ("Policies", ", ".join(request.policies))]
+        section = Section(
+            "Start of the pods", notes=[*cluster.notes(request.service), *notes, *trust_lines(request.service)], tables=[table]
+        )
+        first, *others = sentences.splitlines()
+        return Report(f"What if pods are submitted to {cluster.name}", first, about, [section], others)
+
+    return Answer([table], sentences, [_record(request, answer) for answer in answers], None, report)
+
+
+def _table(answers: Sequence[Submission], slots: int, seconds: float) -> Table:
+    title = f"start of the submitted pods, from now: median, and {LEVEL:.0%} intervals; a run has {time_text(slots, seconds)}"
+    table = Table(title, [Column("pod"), *numbers(*(answer.policy for answer in answers))])
+    pods = answers[0].pods
+    for n, name in enumerate(pods[:MOST_SHOWN]):
+        table.add(name, *(start_cell(answer.starts[n], seconds) for answer in answers))
+    others = [(name, "fits on no node") for name in answers[0].unfit] + [(name, UNMODELLED) for name in answers[0].gangs]
+    for name, why in others[: max(MOST_SHOWN - len(pods), 0)]:
+        table.add(name, *(why for _ in answers))
+    return table
+
+
+def _sentences(answer: Submission, seconds: float) -> list[str]:
+    """How many start now; at whose expense; what would help."""
+    count = len(answer.pods) + len(answer.unfit) + len(answer.gangs)
+    start = "starts" if len(answer.now) == 1 else "start"
+    first = f"{answer.policy}: {len(answer.now):,} of {count:,} submitted pods {start} now"
+    if answer.unfit:
+        first += f", {len(answer.unfit):,} {'fits' if len(answer.unfit) == 1 else 'fit'} on no node"
+    if answer.gangs:
+        first += f", {len(answer.gangs):,} {'is' if len(answer.gangs) == 1 else 'are'} of gangs, which are not modelled"
+    lines = [f"{first}."]
+    if answer.preempted:
+        names = some(answer.preempted)
+        lines.append(f"{answer.policy}: {counted(len(answer.preempted), 'pod')} preempted for them, whose work is lost: {names}.")
+    if answer.later:
+        longer = [_later(later, seconds) for later in answer.later[:MOST_NAMED]]
+        more = len(answer.later) - len(longer)
+        longer += [f"{more:,} more"] if more else []
+        lines.append(f"{answer.policy}: of those that wait, later on average: {'; '.join(longer)}.")
+    elif answer.pods:
+        lines.append(f"{answer.policy}: no pod that waits starts later for them.")
+    for change in answer.changes:
+        nodes = f"on {some(change.nodes)}"
+        all_of = some(change.pods) if len(change.pods) == 1 else f"all of {some(change.pods)}"
+        lines.append(f"{answer.policy}: {all_of} would start now {change.text}: {nodes}.")
+    late = count - len(answer.now) - len(answer.gangs)
+    if late and not answer.changes:
+        lines.append(f"{answer.policy}: no single change that was tried would make them all start now.")
+    return lines
+
+
+def _later(later: Later, seconds: float) -> str:
+    by = estimate(*mean_and_half([slots * seconds for slots in later.slots])) if later.slots else ""
+    parts = [f"{by} s"] if by else []
+    parts += [f"not in the run in {later.lost:.0%} more of the draws"] if later.lost else []
+    return f"{later.pod} ({', '.join(parts)})"
+
+
+def _record(request: ClusterRequest, answer: Submission) -> dict[str, Any]:
+    """The JSON of one policy; times in seconds."""
+    cluster, seconds, now = request.cluster, request.slot_seconds, {*answer.now}
+    pods = [
+        start_record(name, answer.policy, start, seconds) | {"now": name in now}
+        for name, start in zip(answer.pods, answer.starts, strict=True)
+    ]
+    return {
+        "workload": cluster.name,
+        "policy": answer.policy,
+        "covered": None if (shares := covered(request.service)) is None else [*shares],
+        "pods": pods,
+        "fits_nowhere": [*answer.unfit],
+        "not_modelled": request.cluster.unmodelled(
+            pod for pod in (*request.cluster.waiting, *request.cluster.gangs) if pod.submitted
+        ),
+        "preempted": [*answer.preempted],
+        "later": [
+            {"pod": later.pod, "later_s": [*interval(slots * seconds for slots in later.slots)], "lost": later.lost}
+            for later in answer.later
+        ],
+        "changes": [
+            {"pods": [*entry.pods], "kind": entry.kind, "change": entry.text, "amount": entry.amount, "nodes": [*entry.nodes]}
+            for entry in answer.changes
+        ],
+    }

@@ -1,0 +1,182 @@
+"""What the scheduler does now: waiting pods in order of priority, each where it fits, or in place of pods of lower priority.
+
+A pod that fits on no node preempts: of the nodes on which it would fit without the pods of lower priority, the one whose victims
+are fewest and least. Victims are first all pods of lower priority there; then, in order of priority and the oldest first, each is
+left in service if the pod still fits. Nodes are compared by the highest priority among their victims, the sum of priorities, the
+number, and the start of the youngest of the highest priority. Sources: kubernetes.io/docs/concepts/scheduling-eviction/
+pod-priority-preemption and the plugin DefaultPreemption of kube-scheduler. PodDisruptionBudgets are not in the file.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.kubernetes.filters import admitted, groups_of
+from packenv.units import to_units
+
+if TYPE_CHECKING:
+    from packenv.kubernetes.cluster import Cluster
+    from packenv.kubernetes.objects import Pod
+
+Ints = NDArray[np.int64]
+LEAST_CANDIDATES = 100
+"""Nodes that the scheduler looks at before it preempts: this many or a tenth, whichever is more; here the first in the file."""
+SMALLEST = 2**31
+"""Added to each priority before they are summed, so that fewer victims count first."""
+
+
+class Begun(NamedTuple):
+    """A waiting pod that the scheduler starts now."""
+
+    pod: int  # number among the waiting
+    node: int
+    victims: tuple[int, ...]  # numbers among the running
+    delay: float  # s until the last of them is gone
+
+
+def first_cycle(cluster: Cluster, lowest: int | None = None) -> list[Begun]:
+    """The pods that start now before all others: those of higher priority than others that wait or run.
+
+    `lowest`: the lowest priority of those that wait, if it is that of a pod which is not there.
+    """
+    least_there = min((pod.priority for pod in cluster.waiting), default=0)
+    lowest = least_there if lowest is None else min(lowest, least_there)
+    below = [pod.priority for pod, node in zip(cluster.running, cluster.node, strict=True) if node >= 0]
+    least = min(below, default=lowest)
+    if all(pod.priority <= min(lowest, least) or (pod.priority == lowest and not pod.preempts) for pod in cluster.waiting):
+        return []
+    return _Nodes(cluster).begin(lowest)
+
+
+Victims = tuple[int, int, int, float, int, tuple[int, ...]]
+"""Four numbers that nodes are compared by, the node, and the pods."""
+
+
+class _Nodes:
+    """The room of each node while pods are put there."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.demand = to_units(cluster.demand)
+        self.capacity = np.maximum(to_units(cluster.capacity), 1)
+        self.held = to_units(cluster.running_demand)
+        self.free = to_units(cluster.capacity)
+        self.node = cluster.node.copy()
+        self.cache: dict[tuple[tuple[object, ...], int], tuple[int, Victims | None]] = {}
+        self.changes = [0] * len(cluster.nodes)
+        self.lower: dict[int, Ints] = {}  # of each priority, (L, D) what pods below it hold
+        placed = cluster.node >= 0
+        np.subtract.at(self.free, cluster.node[placed], self.held[placed])
+        rules, self.rule = groups_of(pod.rules for pod in cluster.waiting)
+        self.allowed = admitted(rules, cluster.traits)
+        self.ports = [set[object]() for _ in cluster.nodes]
+        self.on_node: list[list[int]] = [[] for _ in cluster.nodes]
+        for n in np.flatnonzero(placed).tolist():
+            self.ports[cluster.node[n]].update(cluster.running[n].rules.ports)
+            self.on_node[cluster.node[n]].append(n)
+
+    def begin(self, lowest: int) -> list[Begun]:
+        begun, hopeless = [], set()
+        for n, pod in enumerate(self.cluster.waiting):
+            alike = (self.rule[n], self.demand[n].tobytes(), pod.priority)
+            node = self._where_it_fits(n)
+            if node is not None:
+                self._put(n, node)
+                if pod.priority > lowest:
+                    begun.append(Begun(n, node, (), 0.0))
+            elif pod.preempts and alike not in hopeless:
+                choices = (self._cached_victims(n, node, alike) for node in self._candidates(n))
+                best = min((choice for choice in choices if choice), default=None)
+                if best is None:
+                    hopeless.add(alike)
+                    continue
+                node, victims = best[-2], best[-1]
+                self._evict(node, victims)
+                self._put(n, node)
+                begun.append(Begun(n, node, victims, max(self.cluster.running[v].grace for v in victims)))
+        return begun
+
+    def _where_it_fits(self, n: int) -> int | None:
+        """The node that is left with the least of its capacity."""
+        demand = self.demand[n]
+        fits = self.allowed[self.rule[n]] & ((demand <= self.free) | (demand == 0)).all(axis=1)
+        nodes = np.flatnonzero(fits)
+        if self.cluster.waiting[n].rules.ports:
+            nodes = np.array([node for node in nodes.tolist() if not self._port_taken(n, node)], np.int64)
+        if len(nodes) == 0:
+            return None
+        return int(nodes[np.argmin((self.free[nodes] / self.capacity[nodes]).sum(axis=1))])
+
+    def _port_taken(self, n: int, node: int, without: tuple[int, ...] = ()) -> bool:
+        ports = self.cluster.waiting[n].rules.ports
+        if not ports:
+            return False
+        occupied = self.ports[node] - {port for v in without for port in self.cluster.running[v].rules.ports}
+        return any(port.conflicts(used) for port in ports for used in occupied)  # type: ignore[arg-type]
+
+    def _candidates(self, n: int) -> list[int]:
+        """The first nodes on which the pod would fit without the pods of lower priority, as many as the scheduler looks at."""
+        if (priority := self.cluster.waiting[n].priority) not in self.lower:
+            lower = [pod.priority < priority and pod.deleted is None for pod in self.cluster.running]
+            rows = np.flatnonzero(np.array(lower, np.bool_) & (self.node >= 0))
+            self.lower[priority] = np.zeros_like(self.free)
+            np.add.at(self.lower[priority], self.node[rows], self.held[rows])
+        amount, demand = self.lower[priority], self.demand[n]
+        room = ((demand <= self.free + amount) | (demand == 0)).all(axis=1)
+        nodes = np.flatnonzero(self.allowed[self.rule[n]] & room)
+        return [int(node) for node in nodes[: max(LEAST_CANDIDATES, len(self.on_node) // 10)]]
+
+    def _cached_victims(self, n: int, node: int, alike: tuple[object, ...]) -> Victims | None:
+        """The victims, looked for once for all pods that are alike, as long as the node does not change."""
+        change, victims = self.cache.get((alike, node), (-1, None))
+        if change != self.changes[node]:
+            victims = self._victims(n, node)
+            self.cache[alike, node] = self.changes[node], victims
+        return victims
+
+    def _victims(self, n: int, node: int) -> Victims | None:
+        """The pods that would have to go, after the numbers that nodes are compared by; None if even that is too little."""
+        running, priority = self.cluster.running, self.cluster.waiting[n].priority
+        lower = [v for v in self.on_node[node] if running[v].priority < priority and running[v].deleted is None]
+        if not lower:
+            return None
+        free, demand = self.free[node] + self.held[lower].sum(axis=0), self.demand[n]
+
+        def fits(without: tuple[int, ...]) -> bool:
+            return bool(((demand <= free) | (demand == 0)).all()) and not self._port_taken(n, node, without)
+
+        if not fits(tuple(lower)):
+            return None
+        gone = list(lower)
+        for v in sorted(lower, key=lambda v: (-running[v].priority, _start(running[v]), v)):
+            gone.remove(v)
+            free = free - self.held[v]
+            if not fits(tuple(gone)):
+                gone.append(v)
+                free = free + self.held[v]
+        most = max(running[v].priority for v in gone)
+        youngest = max(_start(running[v]) for v in gone if running[v].priority == most)
+        total = sum(running[v].priority + SMALLEST for v in gone)
+        return most, total, len(gone), -youngest, node, tuple(sorted(gone))
+
+    def _evict(self, node: int, victims: tuple[int, ...]) -> None:
+        self.changes[node] += 1
+        for v in victims:
+            self.on_node[node].remove(v)
+            self.free[node] += self.held[v]
+            self.node[v] = -1
+            for priority, amount in self.lower.items():
+                amount[node] -= self.held[v] * (self.cluster.running[v].priority < priority)
+            self.ports[node] -= {*self.cluster.running[v].rules.ports}
+
+    def _put(self, n: int, node: int) -> None:
+        self.changes[node] += 1
+        self.free[node] -= self.demand[n]
+        self.ports[node].update(self.cluster.waiting[n].rules.ports)
+
+
+def _start(pod: Pod) -> float:
+    return pod.created if pod.started is None else pod.started

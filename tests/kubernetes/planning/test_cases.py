@@ -1,0 +1,126 @@
+"""Dumps made after public reports of what goes wrong on real clusters: daemons, overfull nodes, resizes, priorities, ports."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from packenv.cli.main import main
+from packenv.workloads.traces import read_trace
+
+CASES = Path(__file__).parents[2] / "cases"
+NOW = "-g", "max wait <= 0s"
+HUNDRED = "--service", "fixed:100", "--slots", "1000", "--draws", "9"
+
+
+def plan(name: str, out: Path, *words: str) -> list[Any]:
+    main(["plan", str(CASES / f"k8s-{name}.json"), *words, "--processes", "1", "--json", str(out)])
+    records: list[Any] = json.loads(out.read_text())
+    return records
+
+
+@pytest.mark.parametrize(
+    ("name", "goal", "added", "line"),
+    [
+        ("daemons-add", "0s", 3, "3 nodes like n1 more with bf-js for max wait <= 0s; with fewer nodes no policy will do."),
+        ("daemons-add", "0s", 3, "its labels and taints; 1 pod like its own (default/agent-1) run there"),
+        ("daemons-drain-wait", "0s", -1, "1 node like n1 can be taken away"),
+        ("overfull-node", "0s", 0, "1 node holds more than it has, and takes nothing until there is room again: big"),
+        ("overfull-reserved", "0s", -39, "1 node holds more than it has, and takes nothing until there is room again: small"),
+        ("terminating", "60s", 0, "1 pod with a known latest end: default/model-v1"),
+        ("placeholders", "0s", 0, "default/jupyter-alice starts now on user-0: default/user-placeholder-3 preempted"),
+        ("priority", "0s", 0, "1 pod of lower priority preempted and queued again, last; their work is lost"),
+        ("shrinking", "0s", 1, "1 node like n more with bf-js for max wait <= 0s; with fewer nodes no policy will do."),
+        ("hostport", "0s", 8, "8 nodes like tmpl more"),
+        ("pod-limit", "0s", 2, "2 nodes like tmpl more with bf-js for max wait <= 0s; with fewer nodes no policy will do."),
+        ("utf16", "0s", 0, "1 pod in the queue"),
+    ],
+)
+def test_nodes_to_add(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, goal: str, added: int, line: str) -> None:
+    (record,) = plan(name, tmp_path / "out.json", "-g", f"max wait <= {goal}", "--seeds", "1")
+    printed = capsys.readouterr().out
+    assert record["added"] == added and line in printed
+    assert record["bound"] is None or record["bound"] <= added
+    if added <= 0:  # these nodes, not any
+        assert "with fewer nodes no policy" not in printed
+
+
+@pytest.mark.parametrize(
+    ("name", "latest"),
+    [("terminating", 30), ("shrinking", None), ("overfull-node", 0), ("overfull-reserved", 0), ("priority", 0)],
+)
+def test_when_pods_start(tmp_path: Path, name: str, latest: float | None) -> None:
+    (record,) = plan(name, tmp_path / "out.json", "--when", "--draws", "9", "--slots", "1000")
+    assert record["high_s"] == latest and record["started"] == (latest is not None)
+
+
+def test_without_preemption(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (record,) = plan("priority", tmp_path / "out.json", "--when", "--draws", "9", "--slots", "9", "--no-preemption")
+    assert record["started"] == 0
+    (record,) = plan("priority", tmp_path / "out.json", *NOW, "--seeds", "1", "--no-preemption")
+    assert record["added"] == 1
+    assert "for max wait <= 0s; with fewer nodes without preemption no policy will do." in capsys.readouterr().out
+
+
+def test_a_node_with_its_daemon_alone_can_go(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (record,) = plan("daemons-drain", tmp_path / "out.json", *NOW, "--seeds", "1", "--without", "n2")
+    assert (record["again"], record["stranded"], record["goals"][0]["met_without"]) == ([], [], True)
+    assert "No pod waits, and none of these nodes' pods would start again." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", [NOW, ("--when",)])
+def test_a_pod_that_fits_on_no_node(capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
+    with pytest.raises(SystemExit):
+        main(["plan", str(CASES / "k8s-too-large.json"), *words])
+    line = capsys.readouterr().err.strip()
+    assert "default/p fits on no node: it asks for 0.3 cores, 0.125 GiB memory; the nearest, n, has 0.299 cores" in line
+    assert "--add 1.004:1 would help" in line and "no pod waits" not in line and "\n" not in line
+
+
+def test_the_node_that_would_help_does(tmp_path: Path) -> None:
+    (record,) = plan("too-large", tmp_path / "out.json", *NOW, "--seeds", "1", "--add", "1.004:1")
+    assert (record["added"], record["fits_nowhere"]) == (1, [])
+
+
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [
+        ("workloadref", "spec.workloadRef"),
+        ("label", "scheduling.x-k8s.io/pod-group"),
+        ("volcano", "scheduling.k8s.io/group-name and schedulerName"),
+    ],
+)
+def test_nothing_is_said_of_a_gang(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, field: str) -> None:
+    records = plan(f"gang-{name}", tmp_path / "out.json", "--when", *HUNDRED)
+    assert [(own["low_s"], own["high_s"], own["started"], own["modelled"]) for own in records] == [(None, None, None, False)] * 4
+    printed = capsys.readouterr().out
+    assert f"not modelled: {field} of 4 waiting pods (d/ring-0, d/ring-1, d/ring-2 and d/ring-3)" in printed
+    assert "0 s" not in printed
+    with pytest.raises(SystemExit):  # no +0
+        plan(f"gang-{name}", tmp_path / "out.json", *NOW)
+    assert "no pod is there to place but for 4 waiting pods of gangs" in capsys.readouterr().err
+
+
+def test_a_gang_is_submitted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (record,) = plan("empty-3cores", tmp_path / "out.json", "--submit", str(CASES / "k8s-gang-job-manifest.json"), *HUNDRED)
+    ring = [f"d/ring-{n}" for n in range(4)]
+    assert (record["pods"], record["not_modelled"], record["changes"]) == ([], {"spec.workloadRef": ring}, [])
+    assert "0 of 4 submitted pods start now, 4 are of gangs, which are not modelled." in capsys.readouterr().out
+
+
+def test_a_limit_of_a_pod_alone(tmp_path: Path) -> None:
+    words = "--submit", str(CASES / "k8s-podlevel-limits-only.json"), *HUNDRED
+    (record,) = plan("two-of-four-free", tmp_path / "out.json", *words)
+    assert [(pod["pod"], pod["now"], pod["high_s"]) for pod in record["pods"]] == [("d/w", True, 0)]
+
+
+def test_a_nominated_pod(tmp_path: Path) -> None:
+    records = plan("nominated", tmp_path / "out.json", "--when", *HUNDRED)
+    assert {own["pod"]: (own["low_s"], own["high_s"]) for own in records} == {"d/big": (30, 30), "d/small": (130, 130)}
+
+
+def test_a_trace_in_utf_16() -> None:
+    assert len(read_trace(CASES / "tasks-utf16.csv")) == 2

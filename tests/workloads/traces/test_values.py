@@ -1,0 +1,183 @@
+"""Values and tables as people write them: separators, decimal commas, durations, quantities, dates, names, parts."""
+
+from __future__ import annotations
+
+import gzip
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import packenv
+from packenv.errors import InputError
+from packenv.inputs.numbers import read_duration
+from packenv.jobs import Jobs
+from packenv.units import LARGEST_CAPACITY, UNIT, scale_for, to_units
+from packenv.workloads.traces import SlotTrace, Trace, read_trace, write_jobs
+from tests.workloads.traces.samples import CASES, text
+
+
+def case(name: str, **arguments: Any) -> Jobs:
+    jobs = packenv.workload(str(CASES / name), **{"servers": 2, "slot_seconds": 1} | arguments).jobs
+    assert jobs is not None
+    return jobs
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["durations-hms.csv", "ids-text.csv", "tenant-text.csv", "csv-bom.csv", "csv-crlf.csv", "csv-semicolon-decimal-comma.csv",
+     "table-tab.tsv"],
+)  # fmt: skip
+def test_tables_in_other_dialects(name: str) -> None:
+    jobs = case(name)
+    assert (jobs.arrival.tolist(), jobs.service.tolist()) == ([0, 0, 3], [10, 10, 5])
+    assert jobs.demand[:, 0].tolist() == to_units([0.5, 0.6, 0.5]).tolist()
+    assert jobs.job is None or jobs.job.tolist() == [0, 0, 1]
+    assert jobs.tenant is None or jobs.tenant.tolist() == [0, 1, 0]
+
+
+def test_times() -> None:
+    columns = {"submit_time_s": "Submitted", "duration_s": "End", "cpu": "Cores"}
+    with pytest.raises(InputError, match="column End holds dates, not durations; with `columns` start_time_s=…,end_time_s=…"):
+        case("times-end-as-duration.csv", columns=columns)
+    with pytest.raises(InputError, match="column start_time_s is missing"):
+        case("times-end-as-duration.csv", columns={"submit_time_s": "Submitted", "end_time_s": "End", "cpu": "Cores"})
+    for both in ({}, {"submit_time_s": "Submitted"}):
+        columns = {**both, "start_time_s": "Submitted", "end_time_s": "End", "cpu": "Cores"}
+        jobs = case("times-end-as-duration.csv", columns=columns, servers="2x4")
+        assert (jobs.arrival.tolist(), jobs.service.tolist()) == ([0, 5, 7], [10, 10, 10])
+    assert case("times-seven-digits.csv", slot_seconds="0.001").arrival.tolist() == [0, 1111]
+    with pytest.raises(InputError, match=r"1772366400000 is too large for a time in s; as one in ms: `time_unit` ms"):
+        case("times-epoch-ms.csv")
+    assert case("times-epoch-ms.csv", time_unit="ms", slot_seconds="0.001").arrival.tolist() == [0, 1000]
+    calls = {"submit_time_s": "TIMESTAMP", "duration_s": "GeneratedTokens", "tokens": "ContextTokens"}
+    assert case("azure-llm.csv", columns=calls, servers="1x8192", slot_seconds="0.001").arrival.tolist() == [0, 52]
+    with pytest.raises(
+        InputError, match=r"alibaba2017-batch_task.csv: columns 10496, 11280, 2, 6, 1, Terminated, 50, 0.0040; needs"
+    ):
+        case("alibaba2017-batch_task.csv")
+
+
+@pytest.mark.parametrize(
+    ("rows", "problem"),
+    [
+        (("2026-03-01,2026-03-02,0.5", "2026-03-02,soon,1"), "row 2, column end_time_s: 'soon' is no date"),
+        (
+            ("2026-03-01T10:00,2026-03-01T10:00Z,1",),
+            "column start_time_s holds dates without an offset, column end_time_s dates with",
+        ),
+        (("2026-03-01T10:00,9,1",), "column start_time_s holds dates without an offset, column end_time_s no dates"),
+        (("2026-03-01T10:00,2026-03-01T09:00,1",), "row 1, column end_time_s: 2026-03-01T09:00 is before the first submission"),
+        (("5,4,1",), "row 1, column end_time_s: 4 is before the start"),
+    ],
+)
+def test_times_that_do_not_go_together(tmp_path: Path, rows: tuple[str, ...], problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        read_trace(text(tmp_path / "a.csv", "start_time_s,end_time_s,cpu", *rows))
+
+
+@pytest.mark.parametrize(
+    ("written", "seconds"),
+    [
+        ("00:15:04", 904), ("1-02:03:04", 93_784), ("1 day, 2:03:04", 93_784), ("0 days 00:00:10.5", Fraction(21, 2)),
+        ("PT15M", 900), ("P1DT2H", 93_600), ("PT0,5S", Fraction(1, 2)), ("2h 30m", 9000), ("15min", 900),
+        ("250 ms", Fraction(1, 4)),
+        ("15:04", None), ("00:61:00", None), ("P1M", None), ("PT", None), ("15 parsecs", None), ("", None),
+    ],
+)  # fmt: skip
+def test_durations(written: str, seconds: Any) -> None:
+    assert read_duration(written) == seconds
+
+
+def test_quantities_and_commas(tmp_path: Path) -> None:
+    file = text(tmp_path / "a.csv", "submit_time_s,duration_s,cpu,memory", "0,1,500m,512Mi", "0,1,2,2G", "0,1,1.5,1024")
+    trace = read_trace(file)
+    assert isinstance(trace, Trace)
+    assert trace.demand.tolist() == [[0.5, 2.0**29], [2, 2e9], [1.5, 1024]]
+    jobs = packenv.workload(str(file), servers="1x4:8Gi", resources="cpu,memory").jobs
+    assert jobs is not None and jobs.amounts[0].tolist() == [0.5, 2.0**29]
+    commas = text(tmp_path / "b.csv", "submit_time_s;duration_s;memory", "0;1,5;1,024", "0;1;2,048")
+    with pytest.raises(
+        InputError, match="column memory: '1,024' may have thousands or decimals behind the comma: write it without"
+    ):
+        read_trace(commas)
+    quoted = text(tmp_path / "c.csv", "submit_time_s,duration_s,memory", '0,1,"1,024"', '0,1,"0,5"')
+    assert read_trace(quoted).jobs(sizes="all").jobs.demand[:, 0].tolist() == to_units([1.024, 0.5]).tolist()
+    with pytest.raises(InputError, match="row 1, column job: is empty"):
+        read_trace(text(tmp_path / "d.csv", "submit_time_s,duration_s,cpu,job", "0,1,1,", "0,1,1,b"))
+
+
+def test_gzip_by_content_and_parts(tmp_path: Path) -> None:
+    lines = ["arrival,size,service", "0,0.5,3", "2,0.25,1"]
+    (tmp_path / "a.csv").write_bytes(gzip.compress("\n".join(lines).encode()))
+    text(tmp_path / "b.csv.gz", *lines)
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    for n, (arrival, size) in enumerate([(0, 0.5), (2, 0.25)]):
+        pq.write_table(pa.table({"arrival": [arrival], "size": [size], "service": [3 - 2 * n]}), parts / f"part-{n}.parquet")
+    (parts / "_SUCCESS").touch()
+    for source in (tmp_path / "a.csv", tmp_path / "b.csv.gz", parts):
+        trace = read_trace(source)
+        assert isinstance(trace, SlotTrace)
+        assert trace.table.demand[:, 0].tolist() == [UNIT // 2, UNIT // 4] and trace.table.service.tolist() == [3, 1]
+    pq.write_table(pa.table({"arrival": [3], "service": [1]}), parts / "part-2.parquet")
+    with pytest.raises(InputError, match=r"part-2.parquet: column size is missing, which part-0.parquet has"):
+        read_trace(parts)
+
+
+def test_amounts_in_any_unit() -> None:
+    assert scale_for([1, LARGEST_CAPACITY]) == ()
+    assert scale_for([LARGEST_CAPACITY + 0.5, 4 * LARGEST_CAPACITY, 2**50]) == (1, 2, 41)
+    jobs = case("memory-gb-1tb-node.csv", servers="2x128:1024", resources="cpu,memory")
+    assert (jobs.scale, jobs.demand.tolist()) == ((0, 1), [[32 * UNIT, 384 * UNIT], [32 * UNIT, 150 * UNIT]])
+    jobs = case("memory-mb.csv", servers="2x32:131072", resources="cpu,memory")
+    assert jobs.amounts.tolist() == [[4, 16384], [4, 8192]]
+
+
+def test_scaled_tables_are_played_exactly(tmp_path: Path) -> None:
+    """4,097 nodes as one machine, and bytes: the schedule is that of the same table in small units."""
+    nodes, rng = 4_097, np.random.default_rng(1)
+    demand = np.append(rng.integers(1, nodes, 60), [nodes - 1, 1, 1])
+    arrival, service = np.sort(rng.integers(0, 300, len(demand))), rng.integers(1, 90, len(demand))
+    # memory never binds: on one machine all starts are those of nodes alone
+    both = np.stack([demand, demand * 2.0**30], axis=1)
+    table = Jobs.of(arrival, both, service)
+    run = packenv.simulate(packenv.Workload(jobs=table, servers=[[nodes, nodes * 2.0**30]]), "fifo-ff", drain=True, schedule=True)
+    free, busy, start, now = nodes, [], [], 0
+    for job in range(len(demand)):
+        now = max(now, int(arrival[job]))
+        while True:
+            free += sum(width for end, width in busy if end <= now)
+            busy = [(end, width) for end, width in busy if end > now]
+            if demand[job] <= free:
+                break
+            now = min(end for end, _ in busy)
+        free -= int(demand[job])
+        busy.append((now + int(service[job]), int(demand[job])))
+        start.append(now)
+    assert run.schedule is not None and run.schedule.start.tolist() == start
+    write_jobs(table, tmp_path / "a.parquet", ("nodes", "memory"))
+    again = read_trace(tmp_path / "a.parquet")
+    assert isinstance(again, SlotTrace) and again.table.amounts.tolist() == both.tolist()
+
+
+def test_a_table_of_which_most_is_gone(tmp_path: Path) -> None:
+    rows = [f"{n},10,{4 if n % 2 else 2},{64 if n % 2 else 8},7" for n in range(40)]
+    file = str(text(tmp_path / "a.csv", "submit_time_s,duration_s,cpu,memory,priority", *rows))
+    with pytest.raises(
+        InputError, match=r"column 'priority' is no resource: leave it out, or name the resources \(`resources` cpu,memory\)"
+    ):
+        packenv.workload(file, servers=8)
+    problem = r"row 1: a demand of 2, 8 fits in no server; .* with 40 of 40 tasks: .*`servers` 8x4:64 `resources` cpu,memory"
+    for arguments in ({"servers": 8}, {"servers": "8x1:1"}, {"servers": 8, "slot_seconds": 1}):
+        with pytest.raises(InputError, match=problem):
+            packenv.workload(file, resources="cpu,memory", **arguments)
+    assert len(packenv.workload(file, servers="8x4:64", resources="cpu,memory").jobs or ()) == 40
+    half = packenv.workload(file, servers="8x3:64", resources="cpu,memory")
+    assert half.name == "a.csv without 50% of its tasks, which fit no server" and half.left_out["tasks that fit no server"] == 20
+    with pytest.raises(InputError, match=r"`servers` 8x4:64: tasks have one size; use `resources` cpu,memory for several"):
+        packenv.workload(file, servers="8x4:64", resources="max:cpu,memory")
