@@ -16,6 +16,9 @@ INTENSITIES = ("load", "intensity", "rate")
 PROCESSES, RAY = "processes", "ray"
 """Where runs take place, as of `packenv.executor`."""
 
+TimeUnit = Literal["s", "ms", "us", "ns", "min", "h"]
+Estimates = Literal["recorded", "exact", "longest"]
+
 
 @dataclass(frozen=True)
 class WorkloadOptions:
@@ -41,15 +44,13 @@ class WorkloadOptions:
         "Names of a table's columns by ours: submit_time_s=Submitted,duration_s=Elapsed,cpu=Cores.",
         metavar="OURS=THEIRS,…",
     )
-    time_unit: Literal["s", "ms", "us", "ns", "min", "h"] | None = option(
-        None, "What a table's times and durations count, where they are numbers  [default: s]."
-    )
+    time_unit: TimeUnit | None = option(None, "What a table's times and durations count, where they are numbers  [default: s].")
     finished_only: bool | None = option(
         None,
         "Leave out tasks that failed or were cancelled after their start  [default: of Google's traces only].",
         "--finished-only/--all-tasks",
     )
-    estimates: Literal["recorded", "exact", "longest"] | None = option(
+    estimates: Estimates | None = option(
         None, "Told of durations: the log's requests; true ones; or, where a task has none, the longest request."
     )
     speedup: str = option("1", "β: arrivals of a trace come this many times as fast.")

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from packenv.errors import ArgumentError, InputError
 from packenv.inputs.numbers import read_number
 from packenv.options.fields import Count, Folder, InFile, OutFile, PolicyName, Range, option, options_in
-from packenv.options.shared import DEFAULT_SLOTS, PROCESSES, WorkloadOptions, parse_columns
+from packenv.options.shared import DEFAULT_SLOTS, PROCESSES, Estimates, TimeUnit, WorkloadOptions, parse_columns
 
 WAITING_LIMIT = 5_000_000
 """Waiting tasks at which a run is stopped, unless another number is given."""
@@ -289,7 +289,7 @@ class ReadOptions:
     slot_seconds: str | None = of_traces("slot_seconds")
     resources: str = of_traces("resources")
     columns: str | None = of_traces("columns")
-    time_unit: str | None = of_traces("time_unit")
+    time_unit: TimeUnit | None = of_traces("time_unit")
 
     def __post_init__(self) -> None:
         parse_columns(self.columns)
@@ -301,7 +301,7 @@ class ConvertOptions:
 
     speedup: str = option("1", "Divide submission times by BETA, an exact decimal.", metavar="BETA")
     finished_only: bool | None = of_traces("finished_only")
-    estimates: Any = of_traces("estimates")
+    estimates: Estimates | None = of_traces("estimates")
 
 
 @dataclass(frozen=True)
