@@ -35,7 +35,7 @@ def test_what_is_there(tmp_path: Path) -> None:
 def test_missing_extras_and_the_command_that_installs_them(monkeypatch: pytest.MonkeyPatch) -> None:
     there = doctor._version
     monkeypatch.setattr(doctor, "_version", lambda name: None if name == "ortools" else "1.0" if name == "torch" else there(name))
-    found = doctor.examination()
+    found = doctor.installation()
     missing = {one["extra"]: one for one in found["missing"]}
     assert [need.partition(">")[0] for need in missing["sat"]["needs"]] == ["ortools"]
     assert missing["sat"]["command"].startswith("pip install 'ortools>=")
