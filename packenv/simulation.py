@@ -16,6 +16,7 @@ from packenv.cluster.measures import delay_values
 from packenv.cluster.slots import FINISHED, GROW, LIMIT, PAUSED
 from packenv.cluster.state import NEVER, Cluster
 from packenv.compiled.apart import Apart
+from packenv.compiled.helpers import expect
 from packenv.errors import InputError, MisuseError
 from packenv.options.verbs import WAITING_LIMIT as WAITING_LIMIT
 from packenv.policy import Setting, attached, find_policy, initial_state_of, misuse, name_of, needs_of
@@ -158,6 +159,7 @@ def simulate(
     if warmup < 0 or (warmup >= horizon and not drain):
         raise InputError(f"warmup must lie between 0 and the number of slots, not {warmup}")
     recorded = len(table) if table is not None else max(1024, int(workload.rate * horizon * 1.1))
+    expect(type(policy).__name__, setting.capacity.shape[1], otherwise="every run")
     cluster = build(
         workload.source([seed]),
         setting.capacity,

@@ -16,7 +16,7 @@ import pytest
 from tests.cli.test_help_examples import ANSWERS
 from tests.cli.test_help_examples import run as run_here
 from tests.kubernetes import sample as cluster_sample
-from tests.workloads.traces import samples, test_alibaba2018, test_azure2020, test_google2019, test_philly
+from tests.workloads.traces import samples, test_alibaba2018, test_azure2020, test_google2019, test_philly, test_sacct
 from tests.workloads.traces.samples import text
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -127,6 +127,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text(path / "openb_node_list_all_node.csv", *samples.NODES)
     text(path / "disaggregated_DLRM_trace.csv", *samples.INSTANCES)
     text(path / "log.swf", *samples.SWF)
+    text(path / "sacct.txt", *test_sacct.LOG)
     text(path / "workflow.csv", *samples.WORKFLOW)
     text(path / "jobs.tr", *samples.JOB_LINES)
     text(path / "facebook.tsv", *samples.SWIM)

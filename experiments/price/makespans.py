@@ -37,7 +37,7 @@ from packenv.api import simulate
 from packenv.jobs import Jobs
 from packenv.report.plot_style import COLOURS, GREY, plain_numbers
 from packenv.results.result import Result
-from packenv.runs.progress import COMPILING, PREPARING, announce_if_slow
+from packenv.runs.progress import PREPARING, announce_if_slow
 from packenv.runs.statistics import certainly_below, interval
 from packenv.runs.text import counted, number
 from packenv.workloads.find import workload
@@ -54,7 +54,7 @@ def reproduce_1(settings: Settings) -> Finding:
     assert setting.jobs is not None
     turned = setting.with_(jobs=reversed_jobs(setting.jobs))
     reverse = "FIFO, reversed"
-    with announce_if_slow(PREPARING, COMPILING):
+    with announce_if_slow(PREPARING):
         runs = {reverse: (turned, simulate(turned, "fifo", schedule=True))}
         runs |= {NAMES[policy]: (setting, simulate(setting, policy, schedule=True)) for policy in IN_TURN}
     took = {name: makespans([result])[0] for name, (_, result) in runs.items()}

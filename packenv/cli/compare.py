@@ -16,7 +16,7 @@ from packenv.cli.outputs import check_outputs
 from packenv.cli.tables import format_option, show, text_console
 from packenv.errors import InputError
 from packenv.files import write_json
-from packenv.options.shared import ProcessOptions, WorkloadOptions
+from packenv.options.shared import OF_TRACES, ProcessOptions, WorkloadOptions
 from packenv.options.verbs import CompareOptions
 
 
@@ -25,8 +25,7 @@ from packenv.options.verbs import CompareOptions
 @click.argument("second", metavar="B", type=SIDE)
 @click.argument("source", metavar="[WORKLOAD|TRACE]", required=False, type=WORKLOAD)
 @workload_options(
-    "servers", "sizes", "service", "load", "intensity", "rate", "resources", "slot_seconds", "columns", "time_unit",
-    "finished_only", "estimates", "speedup",
+    "servers", "sizes", "service", "load", "intensity", "rate", "resources", *OF_TRACES, "estimates", "speedup",
     load="Arrivals as a share of ρ*; of B's servers, where servers are compared.",
     intensity="Arrivals as a share of the area bound; likewise.",
 )  # fmt: skip

@@ -13,7 +13,7 @@ from packenv.cli.options.workload import chosen_policies, workload_told
 from packenv.cli.outputs import check_outputs, write_all, write_report
 from packenv.cli.tables import format_option, show, text_console
 from packenv.files import write_json
-from packenv.options.shared import ProcessOptions, WorkloadOptions
+from packenv.options.shared import OF_TRACES, ProcessOptions, WorkloadOptions
 from packenv.options.verbs import JudgeOptions
 from packenv.runs.text import counted
 
@@ -23,7 +23,7 @@ from packenv.runs.text import counted
 @click.option(
     "--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to judge, e.g. bf-js, vqs:J=4; repeat for more."
 )
-@workload_options("servers", "sizes", "service", "resources", "slot_seconds", "columns", "time_unit", "finished_only")
+@workload_options("servers", "sizes", "service", "resources", *OF_TRACES)
 @options_of(JudgeOptions)
 @process_options
 @log

@@ -15,7 +15,7 @@ from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.tables import print_table, text_console
 from packenv.errors import InputError
 from packenv.files import write_json
-from packenv.options.shared import WorkloadOptions
+from packenv.options.shared import OF_TRACES, WorkloadOptions
 from packenv.options.verbs import OptimumOptions
 from packenv.policy_names import registered
 from packenv.runs.text import counted
@@ -42,10 +42,7 @@ MOST_SOLVED = 200  # tasks: the solver proves little about the sum of completion
 @workload_options(
     "servers",
     "resources",
-    "slot_seconds",
-    "columns",
-    "time_unit",
-    "finished_only",
+    *OF_TRACES,
     resources="Of tasks with several demands: `max` or `all`.",
 )
 @options_of(OptimumOptions)

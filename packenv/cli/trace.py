@@ -45,6 +45,7 @@ def trace() -> None:
     Azure's trace for packing of 2020 (.sqlite)
     Microsoft's Philly jobs (cluster_job_log)
     Standard Workload Format (.swf, .swf.gz)
+    Slurm's jobs, as sacct --parsable2 prints them
     job lines of Hawk and Eagle, `arrival n_tasks mean d1 d2 …` (.tr, .tr.gz)
     Facebook's samples of SWIM (.tsv, or as a table)
     your own table, with columns arrival, size, service (in slots),
@@ -153,7 +154,7 @@ def read(path: str, reading: ReadOptions) -> tuple[Trace | SlotTrace, Sizes]:
 
     names, sizes = chosen_resources(reading.resources)
     try:
-        recorded = read_trace(path, names, columns, reading.time_unit)
+        recorded = read_trace(path, names, columns, reading.time_unit, reading.partition)
     except ArgumentError as error:
         raise InputError(error.of_options()) from None
     note_devices(recorded)

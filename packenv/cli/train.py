@@ -16,7 +16,7 @@ from packenv.cli.outputs import check_outputs
 from packenv.envs.registration import ENVIRONMENTS
 from packenv.errors import InputError
 from packenv.inputs.numbers import LARGEST_WHOLE, read_whole
-from packenv.options.shared import WorkloadOptions
+from packenv.options.shared import OF_TRACES, WorkloadOptions
 from packenv.options.verbs import ArrivalOptions, LearningOptions, TrainingOptions
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ SPECIAL = {"true": True, "false": False}
 @click.argument("source", metavar="[WORKLOAD|TRACE]", required=False, type=WORKLOAD)
 @options_of(ArrivalOptions, "arriving", intensity="Arrivals as a share of the area bound: X or LOW:HIGH  "
             "[default on paper/fig4b: 0.85:0.97].")  # fmt: skip
-@workload_options("servers", "sizes", "service", "resources", "slot_seconds", "columns", "time_unit", "finished_only")
+@workload_options("servers", "sizes", "service", "resources", *OF_TRACES)
 @options_of(LearningOptions, "learning", environment=f"{', '.join(ENVIRONMENTS)}.")
 @options_of(TrainingOptions)
 def train_command(

@@ -59,7 +59,7 @@ def warmup(policies: tuple[str, ...], options: WarmupOptions, json_path: str | N
     usual = {kind: find_workload(default) for kind in kinds if (default := find_definition(kind).defaults.get("workload"))}
     for name, compile_it in _all(names, kinds, workload, {} if options.source else usual):
         began = time.perf_counter()
-        with announce_if_slow(f"{name}: a short run", f"{name}: compiling"):
+        with announce_if_slow(f"{name}: a short run"):
             compile_it()
         timings.append({"name": name, "seconds": round(time.perf_counter() - began, 2)})
         console.print(f"{name}: {timings[-1]['seconds']:.1f} s")

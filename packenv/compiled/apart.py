@@ -23,7 +23,7 @@ from numba.core import cgutils
 from numba.extending import lower_builtin, type_callable
 
 from packenv.compiled.cache import not_kept
-from packenv.compiled.frame import compiled_type
+from packenv.compiled.frame import compiled_type, known_type
 
 PLAIN = {"int": types.int64, "float": types.float64, "bool": types.boolean, "np.uint64": types.uint64, "None": types.none}
 WORD = ir.IntType(64)
@@ -59,6 +59,12 @@ class Apart:
         """Numba's signature; for a parameter of a Frame class, the type of the frames of that class made so far."""
         names = sys.modules[self.function.__module__].__dict__
         return self.result(*(compiled_type(names[kind]) if isinstance(kind, str) else kind for kind in self.parameters))
+
+    def known_arguments(self) -> tuple[Any, ...] | None:
+        """The types of its arguments as `signature` will have them; None while no frames of one of its classes have been made."""
+        names = sys.modules[self.function.__module__].__dict__
+        kinds = [known_type(names[kind]) if isinstance(kind, str) else kind for kind in self.parameters]
+        return None if None in kinds else tuple(kinds)
 
     def address(self) -> int:
         """The address of its machine code, compiled or loaded first if necessary."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numba
 
 from packenv.compiled.cache import base
-from packenv.compiled.one_compiles import Lock
+from packenv.compiled.locks import Lock
 
 
 class Cache(NamedTuple):

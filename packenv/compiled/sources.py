@@ -3,6 +3,9 @@
 What a module does depends on it and on all modules that it imports, wherever they lie: of packenv and of a user by their code,
 installed ones by their version. A digest of each file's syntax tree is kept on disk, so that a file is parsed again only when
 it has changed.
+
+Why not a hash of all files: of 182 commits that changed Python in packenv, 130 changed nothing that the usual policies and
+ServerFill are compiled of, and would have compiled all of it anew, 20 to 40 s of processor.
 """
 
 from __future__ import annotations

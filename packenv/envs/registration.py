@@ -164,7 +164,11 @@ def register_in(registration: ModuleType) -> None:
 
 
 class Later:
-    """An import hook that registers the environments once Gymnasium's registry has been imported."""
+    """An import hook that registers the environments once Gymnasium's registry has been imported.
+
+    Importing Gymnasium takes half a second, which `packenv.simulate` and most commands do not need; it has no entry points for
+    environments any more.
+    """
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         if name != REGISTRY:

@@ -111,6 +111,10 @@ def read_manifests(paths: Sequence[str | Path]) -> Submitted:
                 if kind == "PriorityClass":
                     classes[name] = _class_of(item)
                     usual = classes[name] if item.get("globalDefault") is True else usual
+                elif kind == "Job" and "tasks" in object_of(item, "spec"):
+                    skipped.append(
+                        f"{kind} of {shown(str(item.get('apiVersion')), quoted=False)}"
+                    )  # of gangs, as Volcano has them
                 elif kind in TEMPLATES:
                     templates.append(_template(item, kind, name, where))
                 else:

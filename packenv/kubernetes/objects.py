@@ -199,7 +199,8 @@ def gang_of(item: dict[str, Any]) -> str:
         for key, value in object_of(metadata, where).items():
             if value not in (None, "", "false") and GANG.search(key):
                 return key
-    return ""
+    kinds = (str(reference.get("kind")) for reference in objects(metadata, "ownerReferences"))
+    return next((f"{kind}, its owner," for kind in kinds if GANG.search(kind)), "")
 
 
 def gang_of_owner(item: dict[str, Any]) -> str:

@@ -13,6 +13,9 @@ DEFAULT_SLOTS = 200_000
 INTENSITIES = ("load", "intensity", "rate")
 """Three ways to say how many tasks arrive: a workload of random tasks has exactly one."""
 
+OF_TRACES = ("slot_seconds", "columns", "time_unit", "partition", "finished_only")
+"""Options of every command that reads a trace."""
+
 PROCESSES, RAY = "processes", "ray"
 """Where runs take place, as of `packenv.executor`."""
 
@@ -45,6 +48,7 @@ class WorkloadOptions:
         metavar="OURS=THEIRS,…",
     )
     time_unit: TimeUnit | None = option(None, "What a table's times and durations count, where they are numbers  [default: s].")
+    partition: str | None = option(None, "Partitions of a log (Slurm's, .swf) whose jobs count, with commas.")
     finished_only: bool | None = option(
         None,
         "Leave out tasks that failed or were cancelled after their start  [default: of Google's traces only].",

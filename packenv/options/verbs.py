@@ -290,6 +290,7 @@ class ReadOptions:
     resources: str = of_traces("resources")
     columns: str | None = of_traces("columns")
     time_unit: TimeUnit | None = of_traces("time_unit")
+    partition: str | None = of_traces("partition")
 
     def __post_init__(self) -> None:
         parse_columns(self.columns)

@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc, erfc
 
 STABLE, UNSTABLE, UNDECIDED = "stable", "unstable", "undecided"
 
@@ -145,10 +144,12 @@ def below(level: float) -> float:
 def above(level: float) -> float:
     """P(at least this level) at the edge of stability."""
     if level > LEVELS[-1]:
-        return max(float(erfc(level / HIGH_TAIL / math.sqrt(2))), LEAST)
+        return max(math.erfc(level / HIGH_TAIL / math.sqrt(2)), LEAST)
     return float(np.exp(np.interp(level, LEVELS, np.log1p(-np.array(SHARES)))))
 
 
 def fisher(probabilities: list[float]) -> float:
     """Fisher's combined probability: that of values this small, if they are independent and uniform."""
+    from scipy.special import chdtrc  # half a second, for several runs alone
+
     return float(chdtrc(2 * len(probabilities), -2 * sum(math.log(max(p, LEAST)) for p in probabilities)))

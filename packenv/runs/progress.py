@@ -11,27 +11,27 @@ from collections.abc import Callable, Iterator
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from packenv.compiled.announcement import has_compiled
 from packenv.compiled.cache import base
-from packenv.compiled.one_compiles import has_compiled
 
 PATIENCE = 1.5  # seconds of silence before the first word
 AGAIN = 8.0  # seconds from one line to the next, where there is no terminal for a bar
-COMPILING = "compiling for this kind of workload (kept for the next time)"
 PREPARING = "preparing the runs"
 
 
 @contextlib.contextmanager
-def announce_if_slow(what: str, compiling: str | None = None) -> Iterator[None]:
+def announce_if_slow(what: str) -> Iterator[None]:
     """Say what is going on, if it takes longer than PATIENCE, and every AGAIN seconds how long it has taken.
 
-    compiling  what to say instead once a process has begun to compile
+    Once a process has begun to compile nothing is said here: that is said by itself.
     """
     began, since = time.monotonic(), time.time()
 
-    def line() -> str:
+    def line() -> str | None:
         seconds = time.monotonic() - began
-        now = what if compiling is None or not has_compiled(base(), since) else compiling
-        return f"{now} …" if seconds < AGAIN else f"{now}, {seconds:.0f} s so far …"
+        if has_compiled(base(), since):
+            return None
+        return f"{what} …" if seconds < AGAIN else f"{what}, {seconds:.0f} s so far …"
 
     with meanwhile(lambda ended: _say(line, PATIENCE, ended)):
         yield
@@ -59,11 +59,12 @@ def progress_bar(label: Callable[[], str], total: int, done: Callable[[], float]
         yield
 
 
-def _say(line: Callable[[], str], first: float, ended: threading.Event) -> None:
-    """Print a line to standard error after `first` seconds, and every AGAIN seconds from then on."""
+def _say(line: Callable[[], str | None], first: float, ended: threading.Event) -> None:
+    """Print a line, if there is one, to standard error after `first` seconds, and every AGAIN seconds from then on."""
     wait = first
     while not ended.wait(wait):
-        print(f"packenv: {line()}", file=sys.stderr, flush=True)
+        if (text := line()) is not None:
+            print(f"packenv: {text}", file=sys.stderr, flush=True)
         wait = AGAIN
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from packenv.api import simulate
+from packenv.compiled.helpers import allow
 from packenv.executors.local import report_share
 from packenv.policy import find_policy, name_of
 from packenv.results.result import Result
@@ -71,8 +72,12 @@ def whole_result(workload: Workload, result: Result) -> Result:
     return result
 
 
-def compile_policy(run: Run) -> None:
-    """Have the machine code of the run's policy compiled, or found on disk, by a run of one slot."""
+def compile_policy(run: Run, helpers: int = 0) -> None:
+    """Have the machine code of the run's policy compiled, or found on disk, by a run of one slot.
+
+    In a process of an executor as many helpers as there are cores left may take part.
+    """
+    allow(helpers)
     options = {key: value for key, value in run.options.items() if key not in ("schedule", "warmup")}
     policy = find_policy(run.policy) if isinstance(run.policy, str) else run.policy
     simulate(run.loaded(), getattr(policy, "rehearsal", policy), slots=1, warmup=0, **options | {"drain": False})

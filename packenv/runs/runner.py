@@ -14,13 +14,13 @@ from typing import Any
 
 from packenv.errors import InputError, MisuseError
 from packenv.executors.choose import PROCESSES, executor
-from packenv.executors.local import LocalProcesses, ThisProcess, local_executor
+from packenv.executors.local import LocalProcesses, ThisProcess, local_executor, usable_cores
 from packenv.executors.pieces import Outcome, Pieces
 from packenv.executors.shipped_modules import ShippedModules, modules_to_ship
 from packenv.policy import find_policy, takes_text
 from packenv.results.result import Result
 from packenv.runs.keys import modules_of
-from packenv.runs.progress import COMPILING, PREPARING, announce_if_slow, progress_bar
+from packenv.runs.progress import PREPARING, announce_if_slow, progress_bar
 from packenv.runs.run import Extract, Run, compile_policy, kind_of, make, whole_result
 from packenv.runs.text import counted
 
@@ -61,7 +61,7 @@ class Runner:
 
         With a `name` (what is run) the progress of all runs is shown on a terminal. Raises RunsFailed in the end if some have.
         """
-        with announce_if_slow(PREPARING, COMPILING) if name is not None else nullcontext():
+        with announce_if_slow(PREPARING) if name is not None else nullcontext():
             modules = self._prepare(runs, extract)
         failed = ended = 0
 
@@ -116,9 +116,9 @@ class Runner:
             return modules_to_ship(names | {*map(module_of_call, calls)} - {"__main__"})
         firsts = {str(run.policy): run for run in reversed(runs)}
         with self.lock:
-            for name in dict.fromkeys(str(run.policy) for run in runs):
-                if name not in self.compiled:
-                    self.compiled[name] = self.executor.submit(compile_policy, firsts[name])
+            new = [name for name in dict.fromkeys(str(run.policy) for run in runs) if name not in self.compiled]
+            for name in new:
+                self.compiled[name] = self.executor.submit(compile_policy, firsts[name], usable_cores() - len(new))
         for name in firsts:
             self.compiled[name].result()
         return None

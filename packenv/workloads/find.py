@@ -45,6 +45,7 @@ def workload(
     speedup: Exact = 1,
     columns: Mapping[str, str] | None = None,
     time_unit: str | None = None,
+    partition: str | Sequence[str] | None = None,
     finished_only: bool | None = None,
     estimates: Estimates | None = None,
     network: Network | None = None,
@@ -64,6 +65,7 @@ def workload(
     columns       names in a table of one's own by ours: {"submit_time_s": "Submitted", "cpu": "Cores"}. With one that is a
                   resource, only those that are named are read
     time_unit     of times and durations in such a table that are numbers: "s" (the default), "ms", "us", "ns", "min" or "h"
+    partition     names of the partitions (queues) of a log of Slurm's, or in Standard Workload Format, whose jobs count
     finished_only True leaves out tasks of a trace that failed or were cancelled after they had begun to run, False keeps them; by
                   default they are load (in Google's traces they are left out, as in the papers)
     estimates     what policies are told of durations: "recorded", the requests of the log, and the duration where there is none
@@ -82,7 +84,8 @@ def workload(
             raise ArgumentError("`speedup` goes with a trace; a workload's arrivals are given by `intensity`, `load` or `rate`")
         if columns:
             raise ArgumentError("`columns` goes with a table of one's own, whose columns have other names")
-        for name, value in (("time_unit", time_unit), ("finished_only", finished_only), ("estimates", estimates)):
+        given = (("time_unit", time_unit), ("partition", partition), ("finished_only", finished_only), ("estimates", estimates))
+        for name, value in given:
             if value is not None:
                 raise ArgumentError(f"`{name}` goes with a trace")
         if isinstance(source, (str, Path)) and (room := room_of(str(source))) is not None:
@@ -98,7 +101,7 @@ def workload(
     for argument in OF_STREAMS:
         if changes.get(argument) is not None:
             raise ArgumentError(f"`{argument}` does not go with a trace, which says it itself")
-    reading = {"columns": columns, "time_unit": time_unit}
+    reading = {"columns": columns, "time_unit": time_unit, "partition": partition}
     converting = {
         "slot_seconds": slot_seconds, "speedup": speedup, "finished_only": finished_only, "estimates": estimates,
     }  # fmt: skip
@@ -187,7 +190,9 @@ def _trace(
     if server_spec is None:
         server_spec = (beside(str(source)) if is_path else None) or recorded.servers
     if server_spec is None:
-        raise ArgumentError("a trace needs `servers`, for example `servers` 160")
+        most = recorded.most_at_once() if isinstance(recorded, Trace) and recorded.waits else None
+        example = "160" if most is None else f"1x{most:g}, one machine of the {recorded.resources[0]} that its jobs had at once"
+        raise ArgumentError(f"a trace needs `servers`, for example `servers` {example}")
     slot_seconds = converting["slot_seconds"]
     slot = recorded.slot_seconds if slot_seconds is None else slot_seconds
     converted = recorded.jobs(**converting | {"slot_seconds": slot, "sizes": sizes})
@@ -243,8 +248,8 @@ def _too_small(
     others = f", and so it is with {int((~fits).sum()):,} of {len(fits):,} tasks" if len(fits) > 1 else ""
     enough = ":".join(f"{_round_up(amount):g}" for amount in recorded.largest_demand(finished_only))
     return ArgumentError(
-        f"{recorded.where(row, finished_only)}: a demand of {demand} fits in no server; the largest has {largest}{others}: say "
-        f"what a server has in each resource, such as `servers` {len(servers)}x{enough} "
+        f"{recorded.where(row, finished_only)}: a demand of {demand} fits in no server; the largest has {largest}{others}: "
+        f"say what a server has in each resource, such as `servers` {len(servers)}x{enough} "
         f"`resources` {','.join(recorded.resources)}"
     )
 
@@ -263,7 +268,7 @@ def _text(resources: str | Sequence[str] | None) -> str:
 
 
 def _servers(spec: Any, resources: int, names: tuple[str, ...] | None, sizes: Sizes = "all") -> Servers:
-    servers = as_servers(spec, resources, names if sizes == "all" else None)
+    servers = as_servers(spec, resources, names if sizes == "all" or (names is not None and len(names) == 1) else None)
     if servers.D > resources == 1:
         text = spec if isinstance(spec, str) else f"of {servers.D} resources"
         several = "all" if sizes == "all" or names is None else ",".join(names)

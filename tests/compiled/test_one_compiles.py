@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -13,14 +12,18 @@ from typing import Any
 
 import pytest
 
-from packenv.compiled.one_compiles import AGAIN, Lock, Waiting
+from packenv.compiled.locks import Lock
 from tests.compiled.test_cache import PROGRAM, ROOT, Code
 
 pytestmark = pytest.mark.slow  # they start processes that compile
 
 fcntl = pytest.importorskip("fcntl", reason="there are no such locks here")
 
-EAGER = "import packenv.compiled.one_compiles as rules; rules.PATIENCE, rules.LONGEST = 0.0, {longest}\n"
+EAGER = """
+import packenv.compiled.announcement as said
+import packenv.compiled.one_compiles as rules
+said.PATIENCE, rules.LONGEST = 0.0, {longest}
+"""
 HOLD = """
 import fcntl, sys, time
 file = open(sys.argv[1], "r+")
@@ -28,11 +31,16 @@ fcntl.flock(file, fcntl.LOCK_EX)
 print("held", flush=True)
 time.sleep(600)
 """
-WORD = "packenv: another process compiles (once for this version of the sources); waiting,"
+WORD = "packenv: compiling 1 of 1 functions, once for this version …"
 
 
 def start(code: Code, before: str = "") -> subprocess.Popen[str]:
-    cached = {"PACKENV_CACHE": str(code.folder / "cache"), "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    cached = {
+        "PACKENV_CACHE": str(code.folder / "cache"),
+        "PYTHONPATH": str(ROOT),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PACKENV_QUIET": "",
+    }
     program = before + PROGRAM.format(folder=str(code.folder))
     pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen([sys.executable, "-c", program], env=os.environ | cached, cwd="/", **pipes)
@@ -77,7 +85,7 @@ def test_the_others_wait_and_say_so(tmp_path: Path) -> None:
     found = [each.communicate(timeout=120) for each in (process, other)]
     assert sum(int(out.split()[1]) for out, _ in found) == 3
     said = [line for _, err in found for line in err.splitlines()]
-    assert len(said) == 1 and said[0].startswith(WORD)  # one line for all of them
+    assert said == [WORD]  # one line for all of them
 
 
 @pytest.mark.minutes
@@ -129,23 +137,10 @@ def test_without_locks_each_process_compiles(tmp_path: Path, trouble: str) -> No
     assert (out.split(), err) == (["121", "3"], "")
 
 
-def test_a_line_now_and_then(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    one, other = Waiting(), Waiting()
-    assert one.says(tmp_path)(1.0) and capsys.readouterr().err == ""
-    assert other.says(tmp_path)(4.0) and capsys.readouterr().err == f"{WORD} 4 s so far …\n"
-    assert one.says(tmp_path)(4.0) and capsys.readouterr().err == ""  # the other one has just said it
-    then = time.time() - AGAIN - 1
-    os.utime(tmp_path / "waiting", (then, then))
-    assert one.says(tmp_path)(8.0) and capsys.readouterr().err == f"{WORD} 13 s so far …\n"  # 5 before, for other functions
-    assert not one.says(tmp_path)(1e6)
-
-
 def test_a_lock_is_given_back(tmp_path: Path) -> None:
     lock, other = Lock(tmp_path / "lock"), Lock(tmp_path / "lock")
-    lock.take(lambda seconds: False)
-    other.take(lambda seconds: seconds < 0.2)
-    assert lock.held is not None and other.held is None
+    assert lock.take() and lock.held is not None
+    assert not other.take(lambda seconds: seconds < 0.2) and other.held is None
     lock.give_back()
-    other.take(lambda seconds: False)
-    assert other.held is not None
+    assert other.take() and other.held is not None
     other.give_back()

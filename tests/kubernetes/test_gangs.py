@@ -54,6 +54,12 @@ def test_a_pod_of_a_gang_does_not_wait_alone(tmp_path: Path, where: str, key: st
     assert any(line.startswith(f"not modelled: {field} of 1 waiting pod (team/ring)") for line in cluster.notes(None))
 
 
+def test_a_pod_that_a_group_owns(tmp_path: Path) -> None:
+    ring = pod("ring", container(cpu="1"), owner="PodGroup/ring")
+    cluster = read_cluster(listed(tmp_path / "c.json", [node("n"), ring]))
+    assert [(each.name, each.gang) for each in cluster.gangs] == [("team/ring", "PodGroup, its owner,")]
+
+
 @pytest.mark.parametrize(("where", "key", "value"), NONE)
 def test_a_pod_of_none(tmp_path: Path, where: str, key: str, value: Any) -> None:
     cluster = read_cluster(listed(tmp_path / "c.json", [node("n"), marked(pod("p", container(cpu="1")), where, key, value)]))

@@ -92,7 +92,7 @@ def test_each_comes_as_it_ends_and_not_all_are_handed_over(monkeypatch: pytest.M
 
 def test_a_policy_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = []
-    monkeypatch.setattr(module, "compile_policy", lambda run: compiled.append(run.policy))
+    monkeypatch.setattr(module, "compile_policy", lambda run, helpers: compiled.append(run.policy))
     with Runner(processes=1) as runner:
         runner.all(RUNS, mean_queue)
         runner.all(RUNS[:1], mean_queue)

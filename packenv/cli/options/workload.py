@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from packenv.workloads.workload import Workload
 
 
-OF_READING = ("time_unit", "finished_only", "estimates")
+OF_READING = ("time_unit", "partition", "finished_only", "estimates")
 """Options that say how the rows of a trace are read."""
 
 

@@ -16,7 +16,7 @@ from packenv.cli.outputs import check_outputs, write_all, write_report
 from packenv.cli.tables import format_option, show, text_console
 from packenv.errors import InputError
 from packenv.files import write_json
-from packenv.options.shared import ProcessOptions, WorkloadOptions
+from packenv.options.shared import OF_TRACES, ProcessOptions, WorkloadOptions
 from packenv.options.verbs import GOAL_EXAMPLES, PlanOptions
 
 if TYPE_CHECKING:
@@ -98,8 +98,7 @@ def grown(options: WorkloadOptions, growth: str | None) -> Workload:
 @click.option("--goal", "-g", "goals", multiple=True, metavar="GOAL", help=f"{GOAL_EXAMPLES}; repeat for more, all must be met.")
 @click.option("--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to plan with; repeat for more.")
 @workload_options(
-    "servers", "sizes", "service", "load", "intensity", "rate", "resources", "slot_seconds", "columns", "time_unit",
-    "finished_only", "estimates", "speedup",
+    "servers", "sizes", "service", "load", "intensity", "rate", "resources", *OF_TRACES, "estimates", "speedup",
     servers="The kind of server: 1, 1x0.5, 1x1:0.5 for two resources; a number before it does not matter.",
     load="Arrivals as a share of ρ* of the workload's own servers.",
     intensity="Arrivals as a share of the area bound of the workload's own servers.",

@@ -11,14 +11,14 @@ from packenv.cli.options.workload import workload_told
 from packenv.cli.outputs import check_outputs, write_all
 from packenv.cli.tables import format_option, show, text_console
 from packenv.files import write_json
-from packenv.options.shared import WorkloadOptions
+from packenv.options.shared import OF_TRACES, WorkloadOptions
 from packenv.options.verbs import CapacityOptions
 
 
 @click.command()
 @click.argument("source", metavar="[WORKLOAD|TRACE]", required=False, type=WORKLOAD)
 @workload_options(
-    "servers", "sizes", "service", "resources", "slot_seconds", "columns", "time_unit", "finished_only",
+    "servers", "sizes", "service", "resources", *OF_TRACES,
     service="Law of service, in slots, which changes only the rate: geometric:100, fixed:100, …",
 )  # fmt: skip
 @options_of(CapacityOptions)

@@ -19,6 +19,7 @@ from packenv.cluster.fields import reset_rows
 from packenv.cluster.slots import GROW
 from packenv.cluster.state import NEVER, NONE, Cluster
 from packenv.cluster.whole_jobs.state import no_jobs, whole_jobs
+from packenv.compiled.helpers import expect
 from packenv.envs.core.batch import make_batch, on_cluster, row_of
 from packenv.envs.core.definition import Definition
 from packenv.envs.core.state import BEGUN, FRESH, Batch, Passage
@@ -88,6 +89,7 @@ class Core:
         self.roots = np.zeros(rows, np.int64)
         self.episodes = np.full(rows, -1, np.int64)
         self.seeds = np.zeros(rows, np.int64)
+        expect(f"{definition.name} {options.observation}", self.setting.capacity.shape[1], otherwise="every environment")
         self.template = self._cluster(1)
         self.played = [self.workload] * rows  # of each row's episode: with the table of its seed, where every seed has one,
         own_tables = bool(self.workload.draw) or definition.follows_jobs

@@ -126,7 +126,7 @@ def _added_answer(request: ClusterRequest, nodes: AddedNodes, plans: Sequence[Ad
 def uncounted(cluster: Cluster) -> str:
     """What the answer leaves out: pods of gangs, and those that fit on no node."""
     parts = [f"{counted(len(cluster.gangs), 'pod')} of gangs"] if cluster.gangs else []
-    parts += [f"{counted(len(cluster.unfit), 'pod')} on no node"] if cluster.unfit else []
+    parts += [f"{counted(len(cluster.unfit), 'pod')} for which there is no node"] if cluster.unfit else []
     return f", not counting {' and '.join(parts)}" if parts else ""
 
 

@@ -1,4 +1,4 @@
-"""Reads the machines of published clusters as capacities of servers: Google's of 2011, Alibaba's nodes of 2023, Philly's."""
+"""Reads machines as capacities of servers: Google's of 2011, Alibaba's nodes of 2023, Philly's, and Slurm's nodes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from packenv.errors import InputError
 from packenv.workloads.traces.columns import Columns, decimals, headless, is_csv, is_parquet, names_of
-from packenv.workloads.traces.formats import openb, philly
+from packenv.workloads.traces.formats import openb, philly, sacct
 from packenv.workloads.traces.philly_machines import is_machine_list, read_machine_list
 
 COLUMNS = {
@@ -32,7 +32,7 @@ def is_machines(path: str | os.PathLike[str]) -> bool:
     where = Path(path)
     if where.is_dir():
         return bool(_parts(where))
-    if is_machine_list(where):
+    if is_machine_list(where) or (where.is_file() and sacct.is_nodes(where)):
         return True
     if not (where.is_file() and (is_parquet(where) or is_csv(where))):
         return False
@@ -65,6 +65,8 @@ def _known(where: Path) -> tuple[tuple[str, ...], NDArray[np.float64]]:
     """The names of the resources, and (L, D) capacities."""
     if is_machine_list(where):
         return philly.RESOURCES, read_machine_list(where).capacity
+    if where.is_file() and sacct.is_nodes(where):
+        return sacct.RESOURCES, sacct.node_capacities(where)
     names = names_of(where) if is_parquet(where) or is_csv(where) else []
     return (openb.RESOURCES, openb.node_capacities(where)) if openb.is_nodes(names) else _google(where, names)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,11 @@ def is_trace(path: str | os.PathLike[str]) -> bool:
 
 
 def read_trace(
-    source: Any, resources: Wanted = None, columns: Mapping[str, str] | None = None, time_unit: str | None = None
+    source: Any,
+    resources: Wanted = None,
+    columns: Mapping[str, str] | None = None,
+    time_unit: str | None = None,
+    partition: str | Sequence[str] | None = None,
 ) -> Trace | SlotTrace:
     """Read the trace at a path. Its format is recognised by the name of the file, its columns or its content.
 
@@ -43,11 +47,23 @@ def read_trace(
                resource, only those that are named are read
     time_unit  what times and durations of such a table count, where they are numbers: s (the default), ms, us, ns, min or h
 
+    partition  names of the partitions (queues) of a log of Slurm or in Standard Workload Format whose jobs count: a list, or with
+               commas
+
     Formats: those of `packenv.workloads.traces.formats` (Google 2011 and 2019, Alibaba 2018, 2023 and 2025, Azure 2020, Philly,
-    SWIM, Standard Workload Format, job lines of Hawk and Eagle), and Parquet or CSV files of the user's own
+    SWIM, Standard Workload Format, Slurm's sacct, job lines of Hawk and Eagle), and Parquet or CSV files of the user's own
     (`packenv.workloads.traces.user`).
     Raises InputError, naming file, row and column, if the format is unknown or a value is malformed.
     """
+    recorded = _read(source, resources, columns, time_unit)
+    if partition is None:
+        return recorded
+    if isinstance(recorded, SlotTrace):
+        raise ArgumentError(f"{recorded.source}: `partition` does not go with it: it names none")
+    return recorded.of_partitions(partition.split(",") if isinstance(partition, str) else partition)
+
+
+def _read(source: Any, resources: Wanted, columns: Mapping[str, str] | None, time_unit: str | None) -> Trace | SlotTrace:
     if time_unit is not None and time_unit not in TIME_UNITS:
         raise ArgumentError(f"`time_unit` is one of {', '.join(TIME_UNITS)}, not {time_unit!r}")
     unit = time_unit or "s"

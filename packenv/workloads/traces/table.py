@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -48,6 +48,7 @@ EMPTY, LAST_DATE = -(2**63), 2**62  # µs since 1970
 MOST_DIGITS = 18  # of the length of a slot and of a speedup
 LATEST = 2.0**53  # slots or microseconds: the largest number up to which floats hold every integer
 
+OTHER_PARTITIONS = "of other partitions"
 NOT_FINISHED = "not finished"
 IN_SNAPSHOT = "in the initial snapshot"
 NO_DURATION = "duration missing or <= 0"
@@ -90,6 +91,8 @@ class Trace:
     finished_only: bool = False  # whether only tasks that finished are usually converted (PAPERS §1.1); else all that ran
     longest_request: int = 0  # µs that may be requested at most; 0 if that is not known
     servers: str | None = None  # the servers that the trace says it ran on, as `parse_servers` reads them
+    partition: NDArray[np.str_] | None = None  # (n,) the name of the partition, or queue, of each task
+    waits: bool = False  # whether the log says how long tasks waited: `schedule` is when they started, `submit` when they came
     notes: tuple[str, ...] = ()  # lines on what the servers are, to be shown beside results
     device_shares: bool = False  # whether tasks ask for parts of a GPU, of which a node has several that count as one amount
 
@@ -125,6 +128,23 @@ class Trace:
             dropped[reason] = dropped.get(reason, 0) + int((kept & holds).sum())
             kept &= ~holds
         return kept, dropped
+
+    def most_at_once(self, finished_only: bool | None = None) -> float:
+        """The most that converted tasks had of the first resource at the same time, by when they started and ended."""
+        kept = self.kept(finished_only)[0]
+        amount, start, end = self.demand[kept, 0], self.schedule[kept], self.end[kept]
+        order = np.argsort(np.concatenate([end, start]), kind="stable")  # what ends gives back before what starts takes
+        return float(np.cumsum(np.concatenate([-amount, amount])[order]).max(initial=0.0))
+
+    def of_partitions(self, names: Sequence[str]) -> Trace:
+        """The trace of which only the tasks of these partitions are converted. Raises InputError for an unknown one."""
+        if self.partition is None:
+            raise ArgumentError(f"{self.source}: `partition` does not go with it: it names none")
+        known = np.unique(self.partition).tolist()
+        for name in names:
+            if name not in known:
+                raise InputError(f"{self.source}: there is no partition {name!r}; known: {', '.join(known)}")
+        return replace(self, unfit={**self.unfit, OTHER_PARTITIONS: ~np.isin(self.partition, [*names])})
 
     def without_estimate(self, finished_only: bool | None = None) -> int | None:
         """How many converted tasks have no estimate of their own; None if none has one."""

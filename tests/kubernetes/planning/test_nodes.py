@@ -110,7 +110,8 @@ def test_goals_that_no_pod_of_all_that_wait_breaks(tmp_path: Path, capsys: pytes
     capsys.readouterr()
     plan(listed(tmp_path / "c.json", items), "-g", "max wait <= 0")
     assert (
-        "1 node like a can be taken away with bf-js for max wait <= 0, not counting 1 pod on no node" in capsys.readouterr().out
+        "1 node like a can be taken away with bf-js for max wait <= 0, not counting 1 pod for which there is no node"
+        in capsys.readouterr().out
     )
 
 

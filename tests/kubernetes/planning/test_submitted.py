@@ -189,6 +189,10 @@ def test_manifests(tmp_path: Path) -> None:
     [
         ({"kind": "Service", "metadata": {"name": "s"}}, "names nothing that is scheduled: it has Service; those are Pod, Job"),
         ("", "names nothing that is scheduled: it is empty"),
+        (
+            {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "a"}, "spec": {"tasks": []}},
+            "it has Job of batch.volcano.sh/v1alpha1; those are",
+        ),
         ("just a text", "object 1: is no manifest: an object with a kind"),
         ("a: [", "neither JSON nor YAML: while parsing"),
         ('{"kind": "Pod"', "not JSON"),

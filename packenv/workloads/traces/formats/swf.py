@@ -109,6 +109,7 @@ def read_swf(path: Path, choice: Wanted = None) -> Trace:
         in_snapshot=np.zeros(len(rows), np.bool_),
         others={"tenant": np.maximum(user, 0).astype(np.int64)[rows]} if (user > 0).any() else {},
         requested=requested[rows] if (requested > 0).any() else None,
+        partition=field["partition"][rows].astype(np.int64).astype(np.str_) if (field["partition"] > 0).any() else None,
         longest_request=max(header.get("MaxRuntime", 0) * SECOND, 0),
         unfit={PART_OF_A_JOB: ((status >= FIRST_PART) & (status <= LAST_PART))[rows]},
         source=str(path),

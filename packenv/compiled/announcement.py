@@ -1,0 +1,136 @@
+"""One line on standard error that counts the functions being compiled, for all processes with the same machine code.
+
+On a terminal the line counts up, and goes when all is compiled; elsewhere it is printed once. Nothing is said where nothing
+is compiled, nor with `PACKENV_QUIET` set.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import sys
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from packenv.compiled.locks import Lock
+
+PATIENCE = 1.5  # seconds of compilation before the line,
+MANY = 8  # unless so many functions are known to be missing
+TICK = 0.2  # seconds between two looks
+PAUSE = 1.0  # seconds without compilation after which the line goes
+FORGET = 10.0  # seconds without compilation after which a new line may be printed
+MARK = "compiling"  # a file beside the machine code: one byte for each function that a process began to compile, ever
+QUIET = "PACKENV_QUIET"
+
+
+def count(folder: Path) -> int:
+    """How many functions have been compiled into this folder so far, by all processes."""
+    with suppress(OSError):
+        return (folder / MARK).stat().st_size
+    return 0
+
+
+def count_one(folder: Path) -> None:
+    """Count a function that this process begins to compile."""
+    with suppress(OSError), (folder / MARK).open("ab") as file:
+        file.write(b".")
+
+
+def has_compiled(folder: Path, since: float) -> bool:
+    """Whether this or another process has begun to compile a function after `since` (seconds, as `time.time` has them)."""
+    with suppress(OSError):
+        return (folder / MARK).stat().st_mtime >= since
+    return False
+
+
+class Announcement:
+    """What this process says while it compiles, or waits for others that do."""
+
+    def __init__(self) -> None:
+        self.changing = threading.Lock()
+        self.under_way: set[int] = set()  # the dispatchers that are compiling now
+        self.ended = 0.0  # when the last one was through
+        self.missing = 0  # functions that were expected to be compiled, `expected` of which
+        self.before = 0  # had been counted before
+        self.watcher: threading.Thread | None = None
+        self.shown = 0  # letters of the line that stands on the terminal
+
+    def expect(self, folder: Path, missing: int) -> None:
+        """So many functions are missing for what comes next."""
+        with self.changing:
+            self.before, self.missing, self.ended = count(folder), missing, time.monotonic()
+            if missing >= MANY:
+                self._start(folder)
+
+    def begin(self, dispatcher: int, folder: Path) -> None:
+        """A function is missing: from now on it is compiled, here or in another process."""
+        with self.changing:
+            self.under_way.add(dispatcher)
+            if self.missing == 0 and not self._is_watched():
+                self.before = count(folder)
+            self._start(folder)
+
+    def end(self, dispatcher: int) -> None:
+        """It is there."""
+        with self.changing:
+            self.under_way.discard(dispatcher)
+            self.ended = time.monotonic()
+
+    def _is_watched(self) -> bool:
+        return self.watcher is not None and self.watcher.is_alive()
+
+    def _start(self, folder: Path) -> None:
+        if not os.environ.get(QUIET) and not self._is_watched():
+            self.watcher = threading.Thread(target=self._watch, args=(folder,), daemon=True)
+            self.watcher.start()
+
+    def line(self, folder: Path) -> str:
+        """What is said now."""
+        done = max(count(folder) - self.before, 1)
+        return f"packenv: compiling {done} of {max(self.missing, done)} functions, once for this version …"
+
+    def _watch(self, folder: Path) -> None:
+        """Say it, if it takes long and no other process does, until nothing has been compiled for FORGET seconds."""
+        speaker, spent, printed = Lock(folder / "announcing"), 0.0, False
+        while (idle := 0.0 if self.under_way else time.monotonic() - self.ended) < FORGET:
+            if idle > PAUSE:
+                self.clear()
+            elif (spent > PATIENCE or self.missing >= MANY) and speaker.take():
+                if _on_terminal():
+                    self._show(self.line(folder))
+                elif not printed:
+                    _write(self.line(folder) + "\n")
+                    printed = True
+            spent += TICK if self.under_way else 0.0
+            time.sleep(TICK)
+        self.missing = 0
+        speaker.give_back()
+
+    def _show(self, line: str) -> None:
+        """Put the line in place of the one that stands on the terminal."""
+        line = line[: shutil.get_terminal_size().columns - 1]
+        _write("\r" + line.ljust(self.shown))
+        self.shown = len(line)
+
+    def clear(self) -> None:
+        """Remove the line from the terminal."""
+        if self.shown:
+            _write("\r" + " " * self.shown + "\r")
+            self.shown = 0
+
+
+def _on_terminal() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _write(text: str) -> None:
+    with suppress(OSError, ValueError, AttributeError):  # standard error is closed, or there is none
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+announcement = Announcement()
+atexit.register(announcement.clear)

@@ -1,0 +1,150 @@
+"""Helper processes, which compile beside this one the functions that it will need next.
+
+The first run of a policy, or the first step of an environment, compiles some thirty functions, one after another; nearly half
+of the time is the compiler's front end, which is Python. The functions are known (`needed.json`), so where several are missing,
+and there is a second core, helpers take them from the other end, under the locks of `one_compiles`: cold `gymnasium.make` to
+the first observation, and a cold first number, take about two thirds of the time on two cores. A helper is a plain process
+of Python that imports nothing of the user's. It ends when it has nothing left to do, and at once when this process ends.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import json
+import multiprocessing
+import os
+import pickle
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from packenv.compiled.announcement import QUIET, announcement
+from packenv.compiled.apart import Apart
+from packenv.compiled.cache import base, folder_for
+from packenv.compiled.help_out import LENGTH
+from packenv.compiled.locks import HAS_LOCKS
+
+MOST = 3  # helpers
+FEW = 6  # missing functions for which a helper's start, more than a second of processor, is not worth it
+PROCESSES = "PACKENV_COMPILE_PROCESSES"  # the variable that says how many helpers there may be; 0: none
+
+_expected: list[Apart] = []  # the missing functions, in the order in which they are called, that no helper has been given yet
+_helpers: list[subprocess.Popen[bytes]] = []
+_allowed = 0  # helpers of this process, if another one has started it
+
+
+def allow(helpers: int) -> None:
+    """Let this process have so many helpers if another one has started it."""
+    global _allowed
+    if multiprocessing.parent_process() is not None:
+        _allowed = max(helpers, 0)
+
+
+def most_helpers() -> int:
+    """How many helpers this process may have: one for each further core, and none for a process that another one has started."""
+    if not HAS_LOCKS or not sys.executable or getattr(sys, "frozen", False) or "PYTEST_XDIST_WORKER" in os.environ:
+        return 0
+    chosen = os.environ.get(PROCESSES, "")
+    most = min(MOST, int(chosen)) if chosen.isdecimal() else MOST
+    if multiprocessing.parent_process() is not None:
+        most = min(most, _allowed)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(most, cores - 1)
+
+
+@functools.cache
+def needed() -> dict[str, list[str]]:
+    """Names of functions that are compiled apart, in the order in which they are first called, by what calls them.
+
+    `tests/compiled/test_needed.py` says how they are recorded, and fails when they change.
+    """
+    text = Path(__file__).with_name("needed.json").read_text(encoding="utf-8")
+    named: dict[str, list[str]] = json.loads(text)
+    return named
+
+
+@functools.cache
+def expect(kind: str, resources: int, otherwise: str) -> None:
+    """Before the first function is compiled: say what is about to run, so that helpers start if much is missing.
+
+    kind, resources  a policy's or environment's name in `needed.json`, and whether servers have more than one resource
+    otherwise        the name there of what all of its kind need, for one that is not in the list
+
+    Only the first call for a kind does anything.
+    """
+    functions = needed().get(f"{kind}, several resources" if resources > 1 else kind, needed()[otherwise])
+    apart = {name_of(function): function for function in Apart.by_address.values()}
+    missing = [apart[name] for name in functions if name in apart and not _is_there(apart[name])]
+    if missing:
+        announcement.expect(base(), len(missing))
+    if len(missing) >= FEW and (most := most_helpers()) > 0:
+        _expected[:] = missing
+        _start(most - len(_running()))
+
+
+def name_of(function: Apart) -> str:
+    """Its name in `needed.json`."""
+    return f"{function.function.__module__}.{function.function.__qualname__}"
+
+
+def _is_there(function: Apart) -> bool:
+    """Whether the function's machine code is loaded or kept."""
+    folder = folder_for((function.function.__module__,))
+    kept = folder is not None and next(folder.glob(f"*.{function.function.__qualname__}-*.nbi"), None) is not None
+    return function.word.value != 0 or kept
+
+
+def offer() -> None:
+    """Before this process compiles: give the helpers all expected functions whose types are known by now."""
+    if not _expected or (multiprocessing.parent_process() is not None and not _allowed):
+        return
+    jobs = []
+    for function in [*_expected]:
+        arguments = function.known_arguments()
+        folder = folder_for((function.function.__module__,))
+        if arguments is not None and folder is not None:
+            _expected.remove(function)
+            if not _is_there(function):
+                jobs.append((function.function.__module__, function.function.__qualname__, str(folder), arguments))
+    running = _running()
+    for number, helper in enumerate(running):
+        if share := jobs[number :: len(running)]:
+            message = pickle.dumps(share)
+            with suppress(OSError):  # it has just ended
+                assert helper.stdin is not None
+                helper.stdin.write(len(message).to_bytes(LENGTH) + message)
+                helper.stdin.flush()
+
+
+def _running() -> list[subprocess.Popen[bytes]]:
+    return [helper for helper in _helpers if helper.poll() is None]
+
+
+def _start(helpers: int) -> None:
+    """Start so many, which look for modules where this process does."""
+    for number in range(helpers):
+        program = f"import sys; sys.path[:] = {sys.path!r}\nfrom packenv.compiled.help_out import help_out\n"
+        program += f"help_out({str(base())!r}, {number})"
+        with suppress(OSError):
+            helper = subprocess.Popen(
+                [sys.executable, "-c", program],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl-C is for this process
+                env=os.environ | {PROCESSES: "0", QUIET: "1", "PACKENV_CACHE": str(base())},
+            )
+            _helpers.append(helper)
+
+
+@atexit.register
+def _end() -> None:
+    """End all helpers, and wait for that."""
+    for helper in _running():
+        helper.kill()
+    for helper in _helpers:
+        with suppress(subprocess.TimeoutExpired):
+            helper.wait(1)
+    _helpers.clear()

@@ -1,0 +1,284 @@
+"""Slurm's accounting as `sacct --parsable2` prints it, with its header and any fields that say what is needed.
+
+needed   JobID; Submit, Eligible or Start; Elapsed, ElapsedRaw, or Start and End; AllocTRES, ReqTRES, AllocCPUS, NCPUS or ReqCPUS
+read     State, Timelimit or TimelimitRaw (the estimate), ReqMem, NNodes, Partition, User
+
+A job arrives when it is eligible (when it was submitted, where that is not told), and takes what it was allocated, or else what
+it asked for: cpu (cores), and if named, or with `all`, memory (GiB), gpu and node. A job on several nodes is one task: the
+machine is one server, `--servers 1x9216`, as for Standard Workload Format; with nodes as servers such jobs are left out. A task
+of an array is a job. Steps (123.batch) are none. What failed, was cancelled or ran into its limit after its start is load; what
+was cancelled before it, or waits or runs still, is left out and counted. Times are as written, without a zone.
+Nodes: `scontrol show node` or `sinfo -N -o "%N %c %m %G"`.
+Source: slurm.schedmd.com/sacct.html, /tres.html, /scontrol.html, /sinfo.html.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from packenv.errors import InputError
+from packenv.inputs.numbers import is_number, shown
+from packenv.inputs.text_files import lines_of
+from packenv.workloads.traces.columns import Columns, names_of, reading_table
+from packenv.workloads.traces.format import TraceFormat, first_bytes
+from packenv.workloads.traces.table import MISSING, SECOND, Trace, Wanted, resource_names, times
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+ID = ("JobID", "JobIDRaw")
+ARRIVALS, ELAPSED, LIMITS = ("Eligible", "Submit"), ("Elapsed", "ElapsedRaw"), ("Timelimit", "TimelimitRaw")
+AMOUNTS, CPUS, NODES = ("AllocTRES", "ReqTRES"), ("AllocCPUS", "NCPUS", "ReqCPUS"), ("AllocNodes", "NNodes", "ReqNodes")
+FIELDS = (*ID, *ARRIVALS, "Start", "End", *ELAPSED, *LIMITS, *AMOUNTS, *CPUS, *NODES, "ReqMem", "State", "Partition", "User")
+RESOURCES, USUAL = ("cpu", "memory", "gpu", "node"), ("cpu",)
+UNKNOWN = ("Unknown", "None", "UNLIMITED", "Partition_Limit", "INVALID", "NOT_SET")
+TIME = re.compile(r"(?:([0-9]+)-)?(?:([0-9]+):)?([0-9]+):([0-9]{2}(?:\.[0-9]+)?)", re.ASCII)  # [DD-[HH:]]MM:SS
+MEMORY = re.compile(r"([0-9]+(?:\.[0-9]+)?)([KMGTP]?)(?:i?B)?([nc]?)", re.ASCII)
+GIB = {"K": 2.0**-20, "": 2.0**-10, "M": 2.0**-10, "G": 1.0, "T": 2.0**10, "P": 2.0**20}
+STEPS = "steps of jobs"
+CANCELLED, WAITING, RUNNING = "cancelled before the start", "waiting", "still running"
+ENDED = (
+    "COMPLETED",
+    "FAILED",
+    "TIMEOUT",
+    "CANCELLED",
+    "NODE_FAIL",
+    "PREEMPTED",
+    "OUT_OF_MEMORY",
+    "BOOT_FAIL",
+    "DEADLINE",
+    "REQUEUED",
+)
+ABOUT = "capacity in cores, GiB, GPUs and nodes; a job on several nodes is one task; times have no zone, as sacct prints them"
+SNIFFED = 2**12  # bytes
+
+
+def is_accounting(names: list[str]) -> bool:
+    """Whether a table with these columns is what sacct prints."""
+    return not {*ID}.isdisjoint(names) and len({*FIELDS} & {*names}) > 2
+
+
+def begins_as_accounting(path: Path) -> bool:
+    """Whether the first line of a file is a header of sacct."""
+    first = first_bytes(path, SNIFFED).decode("utf-8", errors="replace").splitlines()[:1]
+    return bool(first) and is_accounting(first[0].lstrip("\ufeff").split("|"))
+
+
+def read_accounting(path: Path, choice: Wanted = None) -> Trace:
+    """Read a task per job. Raises InputError, naming file, row and field."""
+    columns, rows, steps = _jobs(path)
+    has = [name for name in FIELDS if name in columns]
+    demand = _demand(columns)
+    resources = resource_names(choice, tuple(name for name in RESOURCES if name in demand), USUAL, path)
+    if not ({*ARRIVALS, "Start"} & {*has} and ({*ELAPSED} & {*has} or {"Start", "End"} <= {*has})):
+        missing = "Submit" if {*ELAPSED, "End"} & {*has} else "Elapsed"
+        raise InputError(f"{path}: field {missing} is missing: sacct --format needs Submit, Start and Elapsed")
+    instants = [name for name in ("Submit", "Eligible", "Start", "End") if name in has]
+    at = dict(zip(instants, times(columns, instants), strict=True))
+    elapsed = next((_lengths(columns, name) for name in ELAPSED if name in has), None)
+    submit = at[instants[0]]
+    arrival = np.maximum(submit, at.get("Eligible", submit))
+    start = at.get("Start", arrival)
+    if elapsed is None:
+        elapsed = np.where((at["End"] == MISSING) | (start == MISSING), MISSING, at["End"] - start)
+    state = _states(columns) if "State" in has else np.full(len(rows), "")
+    began = (start != MISSING) & (elapsed > 0)
+    over = np.isin(state, ENDED) | (state == "")
+    limit = next((_lengths(columns, name) for name in LIMITS if name in has), None)
+    order = np.argsort(arrival, kind="stable")
+    users = columns.names_numbered("User") if "User" in has and columns.column("User").null_count == 0 else None
+    return Trace(
+        submit=arrival[order],
+        schedule=start[order],
+        end=np.where(began, start + elapsed, MISSING)[order],
+        demand=np.stack([demand[name] for name in resources], axis=1)[order],
+        resources=resources,
+        finished=((state == "COMPLETED") | (state == ""))[order],
+        in_snapshot=np.zeros(len(order), np.bool_),
+        others={} if users is None else {"tenant": users[order]},
+        requested=None if limit is None or (limit <= 0).all() else limit[order],
+        unfit={
+            CANCELLED: ((state == "CANCELLED") & ~began)[order],
+            WAITING: (~over & ~began)[order],
+            RUNNING: (~over & began)[order],
+        },
+        partition=_texts(columns, "Partition")[order] if "Partition" in has else None,
+        source=str(path),
+        rows=rows[order] + 1,
+        about=ABOUT,
+        dropped={STEPS: steps},
+        slot_seconds="1",
+        waits="Start" in has and bool({*ARRIVALS} & {*has}),
+    )
+
+
+def _jobs(path: Path) -> tuple[Columns, Ints, int]:
+    """The rows of jobs, their numbers in the file from 0, and how many steps there are besides. Raises InputError."""
+    names = names_of(path)
+    columns = Columns.read(path, [name for name in FIELDS if name in names])
+    table = columns.table
+    for n, name in enumerate(table.column_names):
+        text = columns.column(name)
+        if pa.types.is_string(text.type):
+            unknown = pc.is_in(text, pa.array(UNKNOWN))
+            table = table.set_column(n, name, pc.if_else(unknown, pa.scalar(None, pa.string()), text))
+    if not len(columns):
+        raise InputError(f"{path}: the file is empty")
+    number = Columns(path, table).column(next(name for name in ID if name in table.column_names)).cast(pa.string())
+    is_step = np.asarray(pc.match_substring(number, ".").fill_null(False))
+    if is_step.all():
+        raise InputError(f"{path}: steps of jobs only, no job: leave out what keeps the jobs away, or ask with --allocations")
+    rows = np.flatnonzero(~is_step)
+    return Rows(path, table.take(pa.array(rows)), rows), rows, int(is_step.sum())
+
+
+class Rows(Columns):
+    """Columns of some of the rows of a file, whose numbers are given: messages say those."""
+
+    def __init__(self, path: Path, table: pa.Table, rows: Ints) -> None:
+        super().__init__(path, table)
+        self.rows = rows
+
+    def error(self, row: int, column: str, problem: str) -> InputError:
+        """As of Columns, with the row of the file."""
+        return super().error(int(self.rows[row]), column, problem)
+
+
+def _mapped(columns: Columns, name: str, read: Callable[[str], float | None], form: str) -> Floats:
+    """(n,) what `read` makes of each text, each different one once; NaN for empty cells. Raises InputError for None."""
+    encoded = columns.column(name).cast(pa.string()).combine_chunks().dictionary_encode()
+    values = [read(text) for text in encoded.dictionary.to_pylist()]
+    for place, value in enumerate(values):
+        if value is None:
+            row = int(np.argmax(np.asarray(pc.equal(encoded.indices, place).fill_null(False))))
+            raise columns.error(row, name, f"{shown(encoded.dictionary[place].as_py())} is no {form}")
+    return np.asarray(pa.array(values, pa.float64()).take(encoded.indices).fill_null(np.nan), np.float64)
+
+
+def _lengths(columns: Columns, name: str) -> Ints:
+    """(n,) µs of a field such as Elapsed or Timelimit; MISSING where it has none."""
+    per_unit = 60.0 if name == "TimelimitRaw" else 1.0
+
+    def seconds(text: str) -> float | None:
+        if name.endswith("Raw"):
+            return float(text) * per_unit if is_number(text) else None
+        parts = TIME.fullmatch(text)
+        if parts is None:
+            return None
+        days, hours, minutes, rest = (float(part or 0) for part in parts.groups())
+        return 86_400 * days + 3600 * hours + 60 * minutes + rest
+
+    lasts = _mapped(columns, name, seconds, "time such as 1-02:03:04" if per_unit == 1.0 else "number of minutes")
+    return np.where(np.isnan(lasts), MISSING, np.rint(np.nan_to_num(lasts) * SECOND)).astype(np.int64)
+
+
+def _states(columns: Columns) -> NDArray[np.str_]:
+    """(n,) the first word of each state: CANCELLED by 1000 is CANCELLED, CANCELLED+ and NODE_FAIL* too."""
+    words = pc.extract_regex(columns.column("State").fill_null("UNKNOWN"), r"^(?P<word>[A-Z_]*)")
+    return np.asarray(pc.struct_field(words, "word").to_pylist(), np.str_)
+
+
+def _texts(columns: Columns, name: str) -> NDArray[np.str_]:
+    return np.asarray(columns.column(name).cast(pa.string()).fill_null("").to_pylist(), np.str_)
+
+
+def _demand(columns: Columns) -> dict[str, Floats]:
+    """The amounts (n,) of each resource that the fields tell, NaN where missing. Raises InputError where none tells the cores."""
+    demand: dict[str, Floats] = {}
+
+    def add(name: str, amount: Floats) -> None:
+        known = demand.get(name)
+        demand[name] = amount if known is None else np.where(known > 0, known, amount)
+
+    for field in (field for field in AMOUNTS if field in columns):
+        for name in RESOURCES:
+            amount = _mapped(columns, field, lambda text, name=name: amount_of(text, name), "list such as cpu=4,mem=16G")  # type: ignore[misc]
+            if name in USUAL or (amount > 0).any():
+                add(name, np.nan_to_num(amount))
+    for field in (field for field in CPUS if field in columns):
+        add("cpu", columns.numbers(field, np.nan))
+    for field in (field for field in NODES if field in columns):
+        add("node", columns.numbers(field, np.nan))
+    if "cpu" not in demand:
+        raise InputError(f"{columns.path}: field AllocTRES is missing: sacct --format needs AllocTRES, ReqTRES or AllocCPUS")
+    if "ReqMem" in columns:
+        per = columns.column("ReqMem").cast(pa.string()).fill_null("")
+        each = np.where(np.asarray(pc.ends_with(per, "c")), demand["cpu"], 1.0)
+        each = np.where(np.asarray(pc.ends_with(per, "n")), demand.get("node", np.ones(len(each))), each)
+        add("memory", _mapped(columns, "ReqMem", memory_of, "amount of memory such as 16G") * each)
+    return demand
+
+
+def amount_of(tres: str, resource: str) -> float | None:
+    """What a list such as `cpu=4,gres/gpu:a100=2,mem=16G,node=1` has of a resource, memory in GiB; None if it is no such list."""
+    total, typed = 0.0, 0.0
+    for part in tres.split(","):
+        name, equals, amount = part.partition("=")
+        if not equals:
+            return None
+        if name == "mem" and resource == "memory":
+            return memory_of(amount)
+        if name in (resource, f"gres/{resource}"):
+            if not is_number(amount):
+                return None
+            total += float(amount)
+        elif name.startswith(f"gres/{resource}:") and is_number(amount):
+            typed += float(amount)
+    return total or typed
+
+
+def memory_of(text: str) -> float | None:
+    """GiB of 16G, 4000M, 16Gn or 4000Mc; without a unit MiB."""
+    match = MEMORY.fullmatch(text)
+    return None if match is None else float(match[1]) * GIB[match[2]]
+
+
+NODE = re.compile(r"\bNodeName=(\S+)")
+VALUE = re.compile(r"(\w+)=(\S*)")
+GRES = re.compile(r"gpu(?::[^:,(]+)?:([0-9]+)")
+
+
+def is_nodes(path: Path) -> bool:
+    """Whether a file is what `scontrol show node` or `sinfo -N` prints."""
+    first = first_bytes(path, SNIFFED).decode("utf-8", errors="replace").lstrip("\ufeff \n")
+    return first.startswith("NodeName=") or {"NODELIST", "CPUS"} <= {*first.splitlines()[0].split()} if first else False
+
+
+def node_capacities(path: Path) -> Floats:
+    """(L, 4) cores, GiB, GPUs and 1 node of each node, in the order of the file. Raises InputError."""
+    with reading_table(path):
+        lines = [*lines_of(path)]
+    nodes: dict[str, tuple[float, float, float, float]] = {}
+    if any(NODE.search(line) for line in lines):
+        blocks = re.split(r"(?=\bNodeName=)", "".join(lines))[1:]
+        for block in blocks:
+            values = dict(VALUE.findall(block))
+            name, cpus, memory = values["NodeName"], values.get("CPUTot", ""), values.get("RealMemory", "")
+            nodes[name] = _node(path, name, cpus, memory, values.get("Gres", ""))
+    else:
+        header = next(line for line in lines if line.strip()).split()
+        for line in (line for line in lines[1:] if line.strip() and line.split() != header):
+            cells = dict(zip(header, line.split(), strict=False))
+            name = cells.get("NODELIST", "")
+            nodes.setdefault(name, _node(path, name, cells.get("CPUS", ""), cells.get("MEMORY", ""), cells.get("GRES", "")))
+    return np.array([*nodes.values()])
+
+
+def _node(path: Path, name: str, cpus: str, memory: str, gres: str) -> tuple[float, float, float, float]:
+    memory = memory.rstrip("+") or "0"
+    if not (is_number(cpus.rstrip("+")) and is_number(memory)):
+        raise InputError(f"{path}: node {name}: CPUs {shown(cpus)} or memory {shown(memory)} is not a number")
+    return float(cpus.rstrip("+")), float(memory) / 2**10, float(sum(int(count) for count in GRES.findall(gres))), 1.0
+
+
+FORMATS = (
+    TraceFormat(read_accounting, first_row=is_accounting),
+    TraceFormat(read_accounting, content=begins_as_accounting),
+)

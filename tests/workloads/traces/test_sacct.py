@@ -1,0 +1,162 @@
+"""What sacct, scontrol and sinfo print, by hand: each oddity of the fields once."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import packenv
+from packenv.errors import InputError
+from packenv.workloads.traces import Trace, is_trace, read_trace
+from packenv.workloads.traces.formats.sacct import amount_of, memory_of
+from tests.workloads.traces.samples import CASES, text
+
+HEADER = "JobID|User|Partition|Submit|Eligible|Start|End|Elapsed|Timelimit|ReqTRES|AllocTRES|NNodes|State|"
+DAY = "2026-03-01T"
+
+
+def row(number: str, user: str, times: str, elapsed: str, limit: str, asked: str, had: str, state: str) -> str:
+    """A line as `--parsable` ends it; `times`: hours and minutes, submission to end."""
+    cells = [DAY + cell if cell[:1].isdigit() else cell for cell in times.split()]
+    return "|".join([number, user, "gpu" if "gres" in asked else "cpu", *cells, elapsed, limit, asked, had, "1", state, ""])
+
+
+SMALL, GPU = "billing=4,cpu=4,mem=16G,node=1", "cpu=2,gres/gpu:a100=1,gres/gpu=1,mem=500M,node=1"
+LOG = [
+    HEADER,
+    row("123", "ann", "12:00:00 12:00:00 12:00:05 12:00:15", "00:00:10", "1-00:00:00", SMALL, SMALL, "COMPLETED"),
+    row("123.batch", "", "12:00:05 12:00:05 12:00:05 12:00:15", "00:00:10", "", "", SMALL, "COMPLETED"),
+    row("124_1", "bob", "12:00:03 12:01:00 12:01:00 12:11:00", "10:00", "UNLIMITED", GPU, GPU, "TIMEOUT"),  # held for a while
+    row("125", "bob", "12:00:04 Unknown Unknown 12:03:00", "00:00:00", "01:00:00", GPU, "", "CANCELLED by 1000"),
+    row("126", "ann", "12:00:06 12:00:06 12:00:06 Unknown", "5-00:00:00", "01:00:00", SMALL, SMALL, "RUNNING"),
+    row("127_[3-9%2]", "ann", "12:00:07 12:00:07 None Unknown", "00:00:00", "01:00:00", SMALL, "", "PENDING"),
+    row(
+        "128",
+        "ann",
+        "12:00:08 12:00:08 12:00:09 12:01:09",
+        "00:01:00",
+        "00:01:00",
+        SMALL,
+        "cpu=8,mem=1T,node=2",
+        "CANCELLED by 7",
+    ),
+]
+
+
+def test_jobs(tmp_path: Path) -> None:
+    file = text(tmp_path / "jobs.txt", *LOG)
+    assert is_trace(file)
+    trace = read_trace(file, "all")
+    assert isinstance(trace, Trace) and trace.resources == ("cpu", "memory", "gpu", "node")
+    jobs, dropped, _ = trace.jobs(sizes="all")
+    assert (jobs.arrival.tolist(), jobs.service.tolist()) == ([0, 8, 60], [10, 60, 600])
+    assert jobs.amounts.tolist() == [[4, 16, 0, 1], [8, 1024, 0, 2], [2, 500 / 1024, 1, 1]]
+    assert jobs.estimate is not None and jobs.estimate.tolist() == [86_400, 60, 600]
+    assert jobs.tenant is not None and jobs.tenant.tolist() == [0, 0, 1]
+    left_out = {"steps of jobs": 1, "cancelled before the start": 1, "waiting": 1, "still running": 1}
+    assert {reason: count for reason, count in dropped.items() if count} == left_out
+    assert trace.where(1) == f"{file}: row 7" and trace.waits
+    assert len(trace.jobs(finished_only=True).jobs) == 1
+    with pytest.raises(InputError, match="`servers` 1x12, one machine of the cpu that its jobs had at once"):
+        packenv.workload(str(file))
+    of_gpus = packenv.workload(str(file), servers="1x8", partition="gpu")
+    assert of_gpus.jobs is not None and of_gpus.jobs.service.tolist() == [600]
+    assert of_gpus.left_out["of other partitions"] == 2 and of_gpus.slot_seconds == 1
+    with pytest.raises(InputError, match="there is no partition 'gp'; known: cpu, gpu"):
+        packenv.workload(str(file), servers="1x8", partition="gp")
+
+
+@pytest.mark.parametrize(
+    ("name", "service", "left_out"),
+    [
+        ("sacct-elapsed", [93_784, 10], {}),
+        ("sacct-elapsedraw-steps", [93_784, 10], {"steps of jobs": 1}),
+        ("sacct-pipe", [10], {"waiting": 1}),
+    ],
+)
+def test_cases(name: str, service: list[int], left_out: dict[str, int]) -> None:
+    workload = packenv.workload(str(CASES / f"{name}.csv"), servers="1x8")
+    assert workload.jobs is not None and workload.jobs.service.tolist() == service
+    assert workload.jobs.amounts.tolist() == [[4]] * len(service)
+    assert {reason: count for reason, count in workload.left_out.items() if count} == left_out
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        (["JobID|Submit|Elapsed|NCPUS", f"1.batch|{DAY}12:00:00|00:00:10|3"], "steps of jobs only, no job"),
+        (["JobID|Submit|Elapsed|State", f"1|{DAY}12:00:00|00:00:10|COMPLETED"], "field AllocTRES is missing"),
+        (["JobID|Submit|State|NCPUS", f"1|{DAY}12:00:00|COMPLETED|3"], "field Elapsed is missing"),
+        (["JobID|Elapsed|State|NCPUS", "1|00:00:10|COMPLETED|3"], "field Submit is missing"),
+        (
+            ["JobID|Submit|Elapsed|NCPUS", "1.0|Unknown|1|3", f"2|{DAY}12:00:00|soon|3"],
+            "row 2, column Elapsed: 'soon' is no time",
+        ),
+        (["JobID|Submit|Elapsed|NCPUS", "1.0|Unknown|1|3", "2|Unknown|00:00:10|3"], "row 2, column Submit: is empty"),
+        (
+            ["JobID|Submit|Elapsed|AllocTRES", f"2|{DAY}12:00:00|00:00:10|cpu"],
+            "row 1, column AllocTRES: 'cpu' is no list such as",
+        ),
+        (["JobID|Submit|Elapsed|NCPUS"], "the file is empty"),
+    ],
+)
+def test_bad_accounting_is_one_line(tmp_path: Path, lines: list[str], problem: str) -> None:
+    file = text(tmp_path / "jobs.txt", *lines)
+    with pytest.raises(InputError) as error:
+        read_trace(file)
+    assert str(error.value).startswith(f"{file}: {problem}")
+
+
+def test_amounts() -> None:
+    assert [memory_of(amount) for amount in ("16G", "4000M", "512", "1T", "2Gc", "1048576Kn", "much")] == [
+        16, 3.90625, 0.5, 1024, 2, 1, None,
+    ]  # fmt: skip
+    assert [amount_of("cpu=4,gres/gpu:a100=2,gres/gpu:t4=1", name) for name in ("cpu", "gpu", "memory")] == [4, 3, 0]
+
+
+def test_memory_per_core_or_node(tmp_path: Path) -> None:
+    lines = [
+        "JobID|Submit|Elapsed|NCPUS|NNodes|ReqMem",
+        *(f"{n}|{DAY}12:00:00|00:00:10|8|2|4G{per}" for n, per in enumerate(["", "c", "n"])),
+    ]
+    trace = read_trace(text(tmp_path / "jobs.txt", *lines), ("memory",))
+    assert isinstance(trace, Trace) and trace.demand[:, 0].tolist() == [4, 32, 8]
+
+
+NODES: dict[str, list[str]] = {
+    "scontrol": [
+        "NodeName=n1 Arch=x86_64 CoresPerSocket=16", "   CPUAlloc=0 CPUEfctv=32 CPUTot=32 CPULoad=0.01",
+        "   Gres=gpu:a100:4(S:0-1)",
+        "   RealMemory=65536 AllocMem=0 FreeMem=1", "   CfgTRES=cpu=32,mem=65536M,billing=32,gres/gpu=4", "",
+        "NodeName=n2 Arch=x86_64 CPUTot=64 Gres=(null) RealMemory=2048",
+    ],
+    "sinfo": ["NODELIST CPUS MEMORY GRES", "n1 32 65536 gpu:a100:4", "n1 32 65536 gpu:a100:4", "n2 64 2048 (null)"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("printed", NODES)
+def test_nodes_as_servers(tmp_path: Path, printed: str) -> None:
+    log, nodes = text(tmp_path / "jobs.txt", *LOG), str(text(tmp_path / "nodes.txt", *NODES[printed]))
+    options: list[tuple[dict[str, Any], list[list[float]]]] = [
+        ({"resources": "cpu,memory,gpu"}, [[32, 64, 4], [64, 2, 0]]),
+        ({}, [[32], [64]]),
+    ]
+    for arguments, capacity in options:
+        workload = packenv.workload(str(log), servers=nodes, **arguments)
+        assert workload.servers.capacity.tolist() == capacity
+    with pytest.raises(InputError, match="machines, not tasks"):
+        read_trace(nodes)
+
+
+def test_a_large_log_is_read_in_seconds(tmp_path: Path) -> None:
+    rows = []
+    for n in range(100_000):
+        submit, elapsed = f"{DAY}{n // 3600 % 24:02}:{n // 60 % 60:02}:{n % 60:02}", f"{n % 50}-00:0{n % 10}:1{n % 9}"
+        rows.append(f"{n}|ann|cpu|{submit}|{elapsed}|cpu={n % 64 + 1},node=1|COMPLETED")
+    file = text(tmp_path / "jobs.txt", "JobID|User|Partition|Submit|Elapsed|AllocTRES|State", *rows)
+    began = time.process_time()
+    assert len(read_trace(file).jobs().jobs) == 100_000
+    assert time.process_time() - began < 5
