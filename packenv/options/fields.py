@@ -37,7 +37,6 @@ class Form(Enum):
     """What a text stands for: what a shell completes."""
 
     POLICY = "policy"
-    WORKLOAD = "workload"
     FILE = "a file to write"
     PATH = "a file to read"
     FOLDER = "folder"

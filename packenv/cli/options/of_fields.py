@@ -9,14 +9,13 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import click
 
-from packenv.cli.options.names import FILE, PATH, POLICY, WORKLOAD
+from packenv.cli.options.names import FILE, PATH, POLICY
 from packenv.options.fields import Form, Range, Words, options_in
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 FORMS: dict[Form, Any] = {
     Form.POLICY: POLICY,
-    Form.WORKLOAD: WORKLOAD,
     Form.FILE: FILE,
     Form.PATH: PATH,
     Form.FOLDER: click.Path(file_okay=False),
