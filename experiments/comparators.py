@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from packenv.content.text import number
 from packenv.runs.statistics import interval, ratio
-from packenv.runs.text import number
 from packenv.theory.completion.bound import completion_bound
 from packenv.workloads.workload import Workload
 

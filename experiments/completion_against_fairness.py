@@ -16,8 +16,9 @@ import numpy as np
 import packenv
 from experiments.script_options import options_of
 from experiments.whole_job_agents import QUICK_SEEDS, REPORTED, SEEDS, Player, means
+from packenv.content.colours import colours_for
 from packenv.files import atomic_path
-from packenv.report.plot_style import colours_for, light_grid
+from packenv.report.plot_style import light_grid
 from packenv.runs.measured import Measured
 from packenv.runs.statistics import interval, ratio_of_means
 

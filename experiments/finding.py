@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from packenv.files import atomic_path
+from packenv.report.plot_style import IN_A_FILE
 from packenv.runs.runner import RunOptions
 from packenv.runs.statistics import Interval, certainly_above, certainly_below
 
@@ -59,6 +60,7 @@ class Settings:
     quick: bool = False
     trace: Trace | SlotTrace | None = None
     trace_name: str = ""
+    folder: str | None = None  # of logs
     servers: int | None = None
     runs: RunOptions = field(default_factory=RunOptions)
 
@@ -97,9 +99,9 @@ class Finding:
         """With the claims that compare it with figures reproduced before it, if it has any."""
         return self if self.compare is None else self.compare(self, earlier)
 
-    def files(self) -> list[str]:
+    def files(self, form: str = "png") -> list[str]:
         """Names of the picture, the tables and the claims."""
-        return [f"{self.figure}.png", *(f"{self.figure}{part}.csv" for part in self.tables), f"{self.figure}_claims.csv"]
+        return [f"{self.figure}.{form}", *(f"{self.figure}{part}.csv" for part in self.tables), f"{self.figure}_claims.csv"]
 
 
 def columns(name: str, measured: Interval) -> Row:
@@ -107,11 +109,14 @@ def columns(name: str, measured: Interval) -> Row:
     return {name: measured.mean, f"{name}_low": measured.low, f"{name}_high": measured.high}
 
 
-def write_finding(finding: Finding, folder: Path) -> None:
+def write_finding(finding: Finding, folder: Path, form: str = "png") -> None:
     """The picture, the tables and the claims of a figure: all of them appear, or none."""
+    from matplotlib import rc_context
+
     with ExitStack() as whole:
-        picture, *tables, claims = [whole.enter_context(atomic_path(folder / name)) for name in finding.files()]
-        finding.draw(picture)
+        picture, *tables, claims = [whole.enter_context(atomic_path(folder / name)) for name in finding.files(form)]
+        with rc_context(IN_A_FILE):
+            finding.draw(picture)
         for path, rows in zip(tables, finding.tables.values(), strict=True):
             write_csv(path, rows)
         write_csv(claims, [claim.record() for claim in finding.claims])

@@ -4,9 +4,8 @@
     python experiments/reference_scores.py --rungs 1 2     # some of the settings
 
 For each setting the mean queue (of jobs: the mean completion time) of random and of first valid actions, of policies and shipped
-agents, the optimum or a proved bound, and what MaskablePPO learns from the environment with the discount of plain_learners.py
-in so many steps, all on the jobs of the same seeds, which no training run meets. With --quick: short runs of two seeds, a few
-training steps.
+agents, the optimum or a proved bound, and what MaskablePPO learns in so many steps, with the discount of plain_learners.py, all
+on the jobs of the same seeds, which no training run meets. With --quick: short runs of two seeds, a few training steps.
 """
 
 from __future__ import annotations

@@ -18,15 +18,16 @@ import click
 from experiments.finding import Claim, Finding, Settings, write_finding
 from packenv.cli.options import shared
 from packenv.cli.options.names import COUNT, Named
-from packenv.cli.options.shared import JSON, option
-from packenv.cli.outputs import check_outputs, write_all, write_report
+from packenv.cli.options.shared import option
+from packenv.cli.outputs import Outputs, output_options
+from packenv.content.page import Image, Page, Section
+from packenv.content.showable import Answer
+from packenv.content.tables import Table, table_of
+from packenv.content.text import counted
 from packenv.errors import InputError, nearest
-from packenv.files import check_folder_writable, make_folder, write_json
+from packenv.files import check_folder_writable, make_folder
 from packenv.options.shared import ProcessOptions
-from packenv.report.page import Image, Report, Section
-from packenv.report.tables import Table, table_of
 from packenv.runs.runner import RunOptions
-from packenv.runs.text import counted
 
 FIGURES = {
     "fig1": "random_requirements.fig1:reproduce",
@@ -46,6 +47,7 @@ FIGURES = {
     "price-fig5": "price.curves:reproduce_5",
     "price-fig8": "price.curves:reproduce_8",
     "price-abundant": "price.makespans:reproduce_abundant",
+    "rlscheduler": "rlscheduler.figure:reproduce",
 }
 """Module, in `experiments`, and function of each figure, in the order of the papers."""
 
@@ -53,7 +55,7 @@ GROUPS = {
     "all": [name for name in FIGURES if name.startswith("fig")],
     "price-figs": [name for name in FIGURES if name.startswith("price-")],
 }
-OF_TRACES = ("fig1", "fig5")
+OF_TRACES, OF_LOGS = ("fig1", "fig5"), ("rlscheduler",)
 FIGURE = Named(lambda incomplete: [*FIGURES, *GROUPS], files=False)
 LIMIT = 400
 """Table of a table above which the page leaves it to the CSV file."""
@@ -81,18 +83,21 @@ def finding_of(figure: str, settings: Settings) -> Finding:
     help="Slots of each run; fig5 and fig1: slots that the fitted workload spans  [default: 4·10^6, 10^6, 1.5 days, a day].",
 )
 @click.option("--quick", is_flag=True, help="Use a tenth of the slots and fewer seeds: a first look, not a result.")
-@click.option("--trace", metavar="PATH", help="Trace for fig1 and fig5  [default: a random workload fitted to one].")
+@click.option(
+    "--trace", metavar="PATH",
+    help="Trace for fig1 and fig5  [default: a random workload fitted to one]; folder of logs (*.swf) for rlscheduler.",
+)  # fmt: skip
 @click.option("--servers", type=COUNT, help="Servers of fig5  [default: the load offered at β = 1.6].")
 @shared.process_options
-@click.option("--json", "json_path", type=JSON, help="Also write all claims as JSON; - is standard output.")
-@shared.report_option
+@option("--format", "form", type=click.Choice(["png", "pdf", "svg"]), default="png", help="Form of the pictures.")
+@output_options("Also write all claims", form=False, report=True)
 def reproduce(
     figures: tuple[str, ...],
     out: str,
     trace: str | None,
     quick: bool,
-    json_path: str | None,
-    report: str | None,
+    form: str,
+    outputs: Outputs,
     where: ProcessOptions,
     **numbers: int | None,
 ) -> None:
@@ -107,9 +112,11 @@ def reproduce(
       price-fig1 price-fig2 price-fig3 price-fig4, price-fig5 (with 6 and 7),
       price-fig8 (with 9 and 10), price-abundant: the price and SAT schedulers
       of Zhang and Yao; price-figs: these
+      rlscheduler: RLScheduler's table of batch scheduling, as coded, as defined,
+      and what its windows decide
 
-    Each figure writes DIR/FIGURE.png, DIR/FIGURE.csv and DIR/FIGURE_claims.csv. A claim that is not shown is a result, not
-    an error. Hollow points are runs not known to be stable, crosses unstable ones.
+    Each figure writes DIR/FIGURE.png (or .pdf, .svg), DIR/FIGURE.csv and DIR/FIGURE_claims.csv. A claim that is not shown is a
+    result, not an error. Hollow points are runs not known to be stable, crosses unstable ones.
 
     \b
     packenv reproduce fig4b
@@ -118,27 +125,27 @@ def reproduce(
     """
     chosen = choose(figures)
     folder = folder_for(out)
-    check_outputs(json_path, report=report)
-    if trace is not None and not set(OF_TRACES) & set(chosen):
-        raise InputError(f"--trace is for {' and '.join(OF_TRACES)}, not {', '.join(chosen)}")
+    outputs.check()
+    of_traces, of_logs = ({*names} & {*chosen} for names in (OF_TRACES, OF_LOGS))
+    if trace is not None and bool(of_traces) == bool(of_logs):
+        only = "" if not of_logs else ", and for one of them at a time"
+        raise InputError(f"--trace is for {', '.join((*OF_TRACES, *OF_LOGS))}{only}, not {', '.join(chosen)}")
     if numbers["servers"] is not None and "fig5" not in chosen:
         raise InputError(f"--servers is for fig5, not {', '.join(chosen)}")
-    settings = settings_for(trace, quick, shared.runs_in(where), numbers)
+    settings = settings_for(None if of_logs else trace, quick, shared.runs_in(where), numbers)
+    settings = replace(settings, folder=trace) if of_logs else settings
     findings: dict[str, Finding] = {}
     failures: list[InputError] = []
     for figure in chosen:
         findings[figure] = run(figure, settings).beside(findings)
         try:
-            publish(findings[figure], folder)
+            publish(findings[figure], folder, form)
         except InputError as error:
             failures.append(error)
     claims = [claim for finding in findings.values() for claim in finding.claims]
     click.echo(f"{sum(claim.shown for claim in claims)} of {len(claims)} claims shown{settings.remark}")
-    write_all(
-        (json_path, lambda path: write_json(path, [claim.record() for claim in claims])),
-        (report, lambda path: write_report(reproduce_report(findings, settings.remark), path)),
-        failed=failures,
-    )
+    answer = Answer([], [], [claim.record() for claim in claims], write=lambda: reproduce_page(findings, settings.remark))
+    outputs.write(answer, failed=failures)
 
 
 def choose(figures: tuple[str, ...]) -> list[str]:
@@ -174,15 +181,15 @@ def run(figure: str, settings: Settings) -> Finding:
     return finding
 
 
-def publish(finding: Finding, folder: Path) -> None:
+def publish(finding: Finding, folder: Path, form: str) -> None:
     """Print the claims, write the files."""
     for line in (*finding.notes, *map(str, finding.claims)):
         click.echo(line)
-    write_finding(finding, folder)
-    click.echo(f"  → {', '.join(str(folder / name) for name in finding.files())}")
+    write_finding(finding, folder, form)
+    click.echo(f"  → {', '.join(str(folder / name) for name in finding.files(form))}")
 
 
-def reproduce_report(findings: Mapping[str, Finding], remark: str) -> Report:
+def reproduce_page(findings: Mapping[str, Finding], remark: str) -> Page:
     """The page: each figure, its claims and its tables. `remark`: what is said of shortened runs."""
     claims = [claim for finding in findings.values() for claim in finding.claims]
     sections = [Section("The claims", tables=[claims_table("All claims of the papers", claims)])] if len(findings) > 1 else []
@@ -192,7 +199,7 @@ def reproduce_report(findings: Mapping[str, Finding], remark: str) -> Report:
     rest = f"; not shown: {'; '.join(f'{claim.figure}, {claim.claim}' for claim in missed)}" if 0 < len(missed) < 4 else ""
     answer = f"{sum(claim.shown for claim in claims)} of {counted(len(claims), 'claim')} shown{remark}{rest}."
     title = next(iter(findings.values())).title if len(findings) == 1 else f"{len(findings)} figures, run again"
-    return Report(title, answer, questions, sections)
+    return Page(title, answer, questions, sections)
 
 
 def claims_table(caption: str, claims: Sequence[Claim]) -> Table:

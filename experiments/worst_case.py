@@ -36,7 +36,8 @@ from packenv.runs.runner import RunOptions
 from packenv.simulation import simulate
 from packenv.theory.capacity.configuration_bounds import served_by
 from packenv.theory.configurations import maximal_configurations
-from packenv.theory.stability.judge import Judgment, Runner, judge
+from packenv.theory.stability.judge import Runner, judge
+from packenv.theory.stability.judgment import Judgment
 from packenv.workloads.laws import parse_law
 from packenv.workloads.laws.law import Law
 from packenv.workloads.laws.sizes import Discrete

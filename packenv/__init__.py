@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from packenv.theory.makespan.optimum import optimal_schedule as optimal_schedule
     from packenv.theory.queue_bound.bound import QueueBound as QueueBound
     from packenv.theory.queue_bound.queue_bound import queue_bound as queue_bound
-    from packenv.theory.stability.judge import Judgment as Judgment
-    from packenv.theory.stability.judge import Judgments as Judgments
+    from packenv.theory.stability.judgment import Judgment as Judgment
+    from packenv.theory.stability.judgment import Judgments as Judgments
     from packenv.theory.stationary_optimum.optimum import StationaryOptimum as StationaryOptimum
     from packenv.theory.stationary_optimum.optimum import stationary_optimum as stationary_optimum
     from packenv.units import UNIT as UNIT
@@ -92,7 +92,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         ".theory.makespan.optimum": ["Optimum", "optimal_schedule"],
         ".theory.queue_bound.bound": ["QueueBound"],
         ".theory.queue_bound.queue_bound": ["queue_bound"],
-        ".theory.stability.judge": ["Judgment", "Judgments"],
+        ".theory.stability.judgment": ["Judgment", "Judgments"],
         ".theory.stationary_optimum.optimum": ["StationaryOptimum", "stationary_optimum"],
         ".units": ["UNIT", "to_units"],
         ".workloads.find": ["workload"],

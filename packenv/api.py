@@ -34,6 +34,8 @@ def simulate(workload: Any, policy: Any, slots: int | None = None, seed: int = 0
                    that the policy can sustain with so long a queue (saturation rule: Baccelli and Foss, J. Appl. Prob. 1995)
     waiting_limit  the run ends early if more tasks than this wait
     until_started  the run may end before `slots` once all tasks of a Jobs table have started
+    slowdown_bound  seconds (slots, where a slot has no length) that a job counts as if it ran at least, in `Result.response`:
+                   10 by default. Of random tasks, whose schedule it takes, `response` is measured if this is given
     progress       called now and then with the slot that the run has reached
 
     Raises InputError for arguments that do not go together, and for a policy that misuses the cluster.

@@ -8,7 +8,7 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -151,8 +151,22 @@ def _write_through(path: Path, data: bytes) -> None:
         stream.write(data)
 
 
+def check_ending(path: str | os.PathLike[str], endings: Collection[str], what: str) -> None:
+    """Raise InputError, which says `what` a file is, unless its ending is one of these; of a single form no ending is needed.
+
+    What is no regular file, as a device or a pipe, has no ending.
+    """
+    ending = Path(path).suffix.lower()
+    if ending not in endings and not (len(endings) == 1 and not ending) and not is_written_through(Path(path)):
+        raise InputError(f"{path}: {what} {', '.join(endings)}")
+
+
 def write_json(path: str | os.PathLike[str], data: object) -> None:
-    """Write `data` as indented JSON, whole or not at all. Raises ValueError for NaN, which JSON does not have."""
+    """Write `data` as indented JSON, whole or not at all. Raises ValueError for NaN, which JSON does not have.
+
+    Raises InputError for an ending that says another form.
+    """
+    check_ending(path, (".json",), "what is written is JSON,")
     text = json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False)
     with atomic_path(path) as temporary:
         temporary.write_text(text + "\n", encoding="utf-8")

@@ -13,7 +13,7 @@ any object with `schedule(cluster, state)`; it calls the same functions of the c
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
 from packenv.errors import InputError, MisuseError, line_on, nearest
@@ -176,6 +176,22 @@ def name_of(policy: Any) -> str:
     changed = [(key, value) for key, value in knobs.items() if defaults.get(key) != value]
     shown = ",".join(key if value is True else f"{key}={value}" for key, value in changed)
     return f"{name}:{shown}" if shown else name
+
+
+def distinct_names(policies: Sequence[Any]) -> list[str]:
+    """The names of policies side by side; MODULE:CLASS of classes that share a name. Raises InputError for the same one twice."""
+    named = [find_policy(policy) if isinstance(policy, str) else policy for policy in policies]
+    plain = [name_of(policy) for policy in named]
+    names = []
+    for policy, name in zip(named, plain, strict=True):
+        kind = type(policy)
+        full = plain.count(name) > 1 and name.startswith(kind.__name__)
+        names.append(f"{kind.__module__}:{kind.__qualname__}{name.removeprefix(kind.__name__)}" if full else name)
+    if len(set(names)) < len(names):
+        given = [policy if isinstance(policy, str) else name for policy, name in zip(policies, plain, strict=True)]
+        texts = "" if given == plain else f" ({', '.join(given)}): a class is told apart by an attribute `name`"
+        raise InputError(f"two policies have the same name: {', '.join(plain)}{texts}")
+    return names
 
 
 def guarantee_of(policy: Any, setting: Setting) -> float:

@@ -23,6 +23,7 @@ from packenv.policy import Setting, attached, find_policy, initial_state_of, mis
 from packenv.results.delays import Delays
 from packenv.results.job_times import job_times
 from packenv.results.locality import data_locality
+from packenv.results.response import SLOWDOWN_BOUND, response_times
 from packenv.results.result import Result, Trajectory
 from packenv.results.schedule import Schedule
 from packenv.results.stability import NOTHING, judge_run
@@ -119,6 +120,7 @@ def simulate(
     backlog: int | None = None,
     waiting_limit: int = WAITING_LIMIT,
     until_started: bool = False,
+    slowdown_bound: float | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Result:
     """Run `policy` (an object, or a name such as "vqs:J=5") on `workload`.
@@ -135,6 +137,8 @@ def simulate(
                    that the policy can sustain with so long a queue (saturation rule: Baccelli and Foss, J. Appl. Prob. 1995)
     waiting_limit  the run ends early if more tasks than this wait
     until_started  the run may end before `slots` once all tasks of a Jobs table have started
+    slowdown_bound  seconds (slots, where a slot has no length) that a job counts as if it ran at least, in `Result.response`:
+                   10 by default. Of random tasks, whose schedule it takes, `response` is measured if this is given
     progress       called now and then with the slot that the run has reached
 
     Raises InputError for arguments that do not go together, and for a policy that misuses the cluster.
@@ -158,6 +162,9 @@ def simulate(
     warmup = (0 if table is not None else horizon // 10) if warmup is None else warmup
     if warmup < 0 or (warmup >= horizon and not drain):
         raise InputError(f"warmup must lie between 0 and the number of slots, not {warmup}")
+    if slowdown_bound is not None and not 0 < slowdown_bound < np.inf:
+        raise InputError(f"slowdown_bound is a number of seconds above 0, not {slowdown_bound}")
+    records = schedule or table is not None or (slowdown_bound is not None and backlog is None)
     recorded = len(table) if table is not None else max(1024, int(workload.rate * horizon * 1.1))
     expect(type(policy).__name__, setting.capacity.shape[1], otherwise="every run")
     cluster = build(
@@ -166,7 +173,7 @@ def simulate(
         needs_of(policy, setting),
         jobs=table,
         initial=check_initial(begun, workload.servers),
-        record_rows=recorded if schedule or (table is not None and (table.job is not None or table.home is not None)) else 0,
+        record_rows=recorded if records else 0,
         waiting_limit=waiting_limit,
         warmup=warmup,
     )
@@ -206,6 +213,10 @@ def simulate(
     starts = schedule_of(cluster)
     if table is not None and table.job is not None and len(starts.start) == len(table):
         result = replace(result, jobs=job_times(table, starts, result.slots))
+    if backlog is None and (table is not None or slowdown_bound is not None):
+        bound = (slowdown_bound or SLOWDOWN_BOUND) / (workload.slot_seconds or 1.0)
+        jobs = workload.jobs_table(seed, max(len(starts.start), 1)) if table is None else table
+        result = replace(result, response=response_times(jobs, starts, result.warmup, bound))
     remark_of = getattr(policy, "remark", None)  # an agent's: whether it saw all that fitted
     remark = remark_of(state) if remark_of is not None else None
     result = replace(result, data=data_locality(workload, starts), remark=remark, played=offered)

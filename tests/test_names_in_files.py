@@ -186,7 +186,7 @@ def test_saved_settings_and_checkpoints(canary: Path, tmp_path: Path) -> None:
 
 
 def test_index_of_the_sources(canary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = {str(tmp_path / "canary_policy.py"): [[1, 2, 3], "digest", ["canary_policy", "os"]]}
+    plain = {str(tmp_path / "canary_policy.py"): [[1, 2, 3], "digest", ["canary_policy"], ["os"]]}
     for at in places(plain):
         for name in names(canary):
             monkeypatch.setattr(sources, "_known", {})

@@ -15,17 +15,16 @@ from typing import Any, NamedTuple
 
 import click
 from rich.console import Console
-from rich.text import Text
 
 from experiments.bench import environments as bench_envs
 from experiments.bench.jobs import job_speeds
 from experiments.bench.theory import bracket_times, schedule_times
 from packenv.cli.options.shared import JSON
-from packenv.cli.outputs import check_outputs
+from packenv.cli.outputs import check_files
 from packenv.cli.tables import print_table
+from packenv.content.tables import Column, Styled, Table, numbers
+from packenv.content.text import number
 from packenv.files import write_json
-from packenv.report.tables import Column, Table, numbers
-from packenv.runs.text import number
 
 POLICIES = {"bf-js": 12.0, "vqs-bf": 10.0, "fifo-ff": 10.0, "vqs": None}
 """Target throughput of each policy, as a multiple of the yardstick's steps per second; None: no target."""
@@ -102,7 +101,7 @@ def bench(quick: bool, json_path: str | None) -> None:
     If PACKENV_TRACES names a folder with google2011_tasks.parquet (and raw/google2011), the Google trace is measured too.
     Run nothing else meanwhile. Ctrl-C shows what was measured so far.
     """
-    check_outputs(json_path)
+    check_files(json_path)
     console = Console()
     rows: list[Row] = []
     try:
@@ -111,7 +110,7 @@ def bench(quick: bool, json_path: str | None) -> None:
                 rows.append(row)
     finally:
         if rows:
-            print_table(table_of(rows), LEFT_OUT)
+            print_table(table_of(rows))
             if json_path is not None:
                 write_json(json_path, [row._asdict() | {"met": row.met} for row in rows])
 
@@ -278,13 +277,13 @@ def _seconds(work: Callable[..., object], *arguments: Any) -> float:
 
 def table_of(rows: list[Row]) -> Table:
     """A table of the measured value, the ratio and the target of each row."""
-    table = Table("packenv bench", [Column(""), *numbers("measured", "ratio", "target", "met")])
+    table = Table("packenv bench", [Column(""), *numbers("measured", "ratio", "target", "met")], spare=LEFT_OUT)
     group = None
     for row in rows:
         if row.group != group:
             table.add(row.group, "", "", "", "", style="bold")
             group = row.group
-        met = Text("") if row.met is None else Text("yes", "green") if row.met else Text("no", "red")
+        met = "" if row.met is None else Styled("yes", "green") if row.met else Styled("no", "red")
         ratio = "" if row.ratio is None else f"{row.ratio:.3g}"
         target = f"≥ {row.target:.3g}" if row.target is not None else f"< {row.limit:.3g}" if row.limit is not None else ""
         table.add(row.what, f"{number(row.measured)} {row.unit}", ratio, target, met)

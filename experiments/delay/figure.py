@@ -17,8 +17,9 @@ from experiments.delay.claims import (
     times,
 )
 from experiments.finding import Finding, Row, Settings
-from packenv.report.plot_style import COLOURS, GREY, light_grid
-from packenv.runs.text import counted
+from packenv.content.colours import COLOURS, GREY
+from packenv.content.text import counted
+from packenv.report.plot_style import light_grid
 from packenv.workloads.find import workload as named
 from packenv.workloads.named.blocks import SLOT_SECONDS
 

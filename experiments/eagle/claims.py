@@ -5,8 +5,8 @@ from __future__ import annotations
 from experiments.eagle.runs import SWEEP, SWEPT
 from experiments.eagle.tables import HAWK_PUBLISHED
 from experiments.finding import Claim, Row, claim_with_number
+from packenv.content.text import number
 from packenv.runs.statistics import Interval, certainly_above, certainly_below
-from packenv.runs.text import number
 from packenv.workloads.named.eagle import UTILISATION
 
 ALIKE = 1.1  # a ratio within this factor of 1 is about 1

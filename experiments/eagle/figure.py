@@ -13,8 +13,9 @@ from experiments.eagle.claims import claims_on
 from experiments.eagle.runs import QUICK_SEEDS, SEEDS, SWEPT, TRACES, measure
 from experiments.eagle.tables import mechanism_rows, panel_rows, policy_rows, sweep_rows
 from experiments.finding import Finding, Row, Settings
-from packenv.report.plot_style import COLOURS, GREY, light_grid, plain_numbers
-from packenv.runs.text import counted
+from packenv.content.colours import COLOURS, GREY
+from packenv.content.text import counted
+from packenv.report.plot_style import light_grid, plain_numbers
 
 LEVEL_COLOURS = {50: COLOURS[0], 90: COLOURS[1], 99: COLOURS[2]}
 HIGHEST = 2.0  # of the panels, as printed

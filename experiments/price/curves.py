@@ -31,12 +31,13 @@ from experiments.price.runs import (
     row,
     runs_of,
 )
-from packenv.report.plot_style import COLOURS, GREY, light_grid
+from packenv.content.colours import COLOURS, GREY
+from packenv.content.text import counted
+from packenv.report.plot_style import light_grid
 from packenv.results.job_times import NONE, efficiency, progress
 from packenv.results.occupancy import occupancy
 from packenv.results.result import Result
 from packenv.runs.statistics import certainly_above, certainly_below, interval, ratio
-from packenv.runs.text import counted
 from packenv.workloads.find import workload
 from packenv.workloads.workload import Workload
 

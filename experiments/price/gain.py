@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from experiments.finding import Claim, Row
 from experiments.price.runs import Runs, makespans
+from packenv.content.text import number
 from packenv.runs.statistics import Interval, certainly_above, interval
-from packenv.runs.text import number
 
 FIFO, FIFO_UNBLOCKED, PRICE_BLOCKING, PRICE = "fifo", "fifo:blocking=false", "price:blocking", "price"
 UNBLOCKED, ORDER = "not blocking", "the order by price"

@@ -34,12 +34,13 @@ from experiments.price.runs import (
     shorter,
 )
 from packenv.api import simulate
+from packenv.content.colours import COLOURS, GREY
+from packenv.content.text import counted, number
 from packenv.jobs import Jobs
-from packenv.report.plot_style import COLOURS, GREY, plain_numbers
+from packenv.report.plot_style import plain_numbers
 from packenv.results.result import Result
 from packenv.runs.progress import PREPARING, announce_if_slow
 from packenv.runs.statistics import certainly_below, interval
-from packenv.runs.text import counted, number
 from packenv.workloads.find import workload
 from packenv.workloads.workload import Workload
 

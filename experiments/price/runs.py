@@ -7,8 +7,8 @@ from importlib.util import find_spec
 
 from experiments.comparators import MARK
 from experiments.finding import Row, Settings
+from packenv.content.colours import COLOURS
 from packenv.policy import registered
-from packenv.report.plot_style import COLOURS
 from packenv.results.result import Result
 from packenv.runs.run import by_policy
 from packenv.runs.run import runs_of as every_run

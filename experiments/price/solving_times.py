@@ -17,10 +17,11 @@ from scipy.special import log_ndtr
 
 from experiments.finding import Claim, Finding, Row, Settings
 from experiments.price.runs import LEFT_OUT, has_sat
-from packenv.report.plot_style import COLOURS, GREY, light_grid
+from packenv.content.colours import COLOURS, GREY
+from packenv.content.text import counted, number
+from packenv.report.plot_style import light_grid
 from packenv.runs.progress import progress_bar
 from packenv.runs.statistics import Interval, certainly_above, interval
-from packenv.runs.text import counted, number
 from packenv.theory.makespan.annealing import schedule_list
 from packenv.theory.makespan.cp_sat import improve
 from packenv.theory.makespan.tasks import tasks_of

@@ -40,7 +40,8 @@ def a_day(slots: int | None) -> SlotTrace:
 
 
 def found_in(data: Trace | SlotTrace, name: str) -> Finding:
-    from packenv.report.workload_charts import requests, requests_chart
+    from packenv.report.pictures import picture_of
+    from packenv.report.workload_charts import requests, requests_charts
 
     timed = data.timed() if isinstance(data, SlotTrace) else data
     hours = float(timed.submit[-1] - timed.submit[0]) / 3.6e9
@@ -64,7 +65,7 @@ def found_in(data: Trace | SlotTrace, name: str) -> Finding:
     ]
 
     def draw(path: Path) -> None:
-        requests_chart(timed, f"Distinct requests in {name}").save(path)
+        picture_of(requests_charts(timed, f"Distinct requests in {name}")).save(path)
 
     notes = [] if full else [f"fig1: {hours:.3g} hours are not a full day"]
     return Finding("fig1", f"Figure 1: distinct requests in {name}", claims, {"": rows}, draw, notes)

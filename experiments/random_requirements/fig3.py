@@ -10,14 +10,15 @@ from matplotlib.figure import Figure
 
 from experiments.finding import Claim, Finding, Row, Settings
 from experiments.random_requirements.queue_curves import NAMES, row_of
-from experiments.random_requirements.verdicts import joint_verdict, queue_growth, verdict_counts, verdicts_in_words
-from packenv.report.plot_style import colours_for, light_grid, plain_numbers
+from experiments.random_requirements.verdicts import joint_verdict, queue_growth, verdict_counts, verdicts_in_words, why_together
+from packenv.content.colours import colours_for
+from packenv.content.text import counted, number
+from packenv.report.plot_style import light_grid, plain_numbers
 from packenv.results.result import Result
 from packenv.results.stability import STABLE, UNSTABLE
 from packenv.runs.run import Run
 from packenv.runs.runner import run_all
 from packenv.runs.statistics import interval
-from packenv.runs.text import counted, number
 from packenv.workloads.find import workload
 from packenv.workloads.workload import Workload
 
@@ -160,7 +161,8 @@ def _stability(figure: str, claim: str, results: Sequence[Result], kind: str) ->
     grows = interval(queue_growth(result) for result in results)
     queue = interval(result.mean_queue for result in results)
     per = "–" if grows.mean is None else f"{1e4 * grows.mean:.3g}"
-    figures = f"{verdicts_in_words(verdict_counts(results))}; mean queue {queue}, grows by {per} per 10,000 slots"
+    verdicts = f"{verdicts_in_words(verdict_counts(results))}{why_together(results)}"
+    figures = f"{verdicts}; mean queue {queue}, grows by {per} per 10,000 slots"
     return Claim(figure, claim, joint_verdict(results) == kind, figures)
 
 

@@ -10,11 +10,11 @@ from matplotlib.figure import Figure
 
 from experiments.finding import Claim, Finding, Row, Settings, columns
 from experiments.random_requirements.queue_curves import NAMES, draw_curves, legends, row_of
+from packenv.content.text import counted, number
 from packenv.results.result import Result
 from packenv.runs.run import Run
 from packenv.runs.runner import run_all
 from packenv.runs.statistics import certainly_above, certainly_below, interval, ratio
-from packenv.runs.text import counted, number
 from packenv.workloads.find import workload
 
 POLICIES = ("bf-js", "vqs", "vqs-bf")

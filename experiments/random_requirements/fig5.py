@@ -12,13 +12,13 @@ from matplotlib.figure import Figure
 
 from experiments.finding import Claim, Finding, Row, Settings
 from experiments.random_requirements.queue_curves import NAMES, draw_curves, legends, row_of
+from packenv.content.text import counted
 from packenv.errors import InputError
 from packenv.jobs import Jobs
 from packenv.results.result import Result
 from packenv.runs.run import Run
 from packenv.runs.runner import RunOptions, run_all
 from packenv.runs.statistics import Interval, certainly_below, ratio
-from packenv.runs.text import counted
 from packenv.units import UNIT
 from packenv.workloads.find import workload
 from packenv.workloads.resources import with_resources

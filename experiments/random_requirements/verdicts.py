@@ -31,6 +31,15 @@ def verdicts_in_words(counts: dict[str, int]) -> str:
     return ", ".join([f"{first} of {sum(counts.values())} seeds" if sum(counts.values()) > 1 else some[0], *others])
 
 
+def why_together(results: Sequence[Result]) -> str:
+    """What all seeds together show, where that is not what most of them show: the claim rests on it."""
+    counts, together = verdict_counts(results), joint_verdict(results)
+    if len(results) == 1 or 2 * counts[together] > len(results):
+        return ""
+    rest = "what each seed shows in part adds up" if together != UNDECIDED else "no kind is certain"
+    return f", all together {together} (by Fisher's method: {rest})"
+
+
 def queue_growth(result: Result) -> float:
     """Tasks per slot by which the queue grows: the slope of a straight line through all but the first tenth of its path."""
     path = result.trajectory.queue

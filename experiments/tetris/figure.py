@@ -28,8 +28,9 @@ from experiments.tetris.runs import (
     measures_by_policy,
     row_of,
 )
-from packenv.report.plot_style import COLOURS, GREY, colours_for, light_grid
-from packenv.runs.text import counted
+from packenv.content.colours import COLOURS, GREY, colours_for
+from packenv.content.text import counted
+from packenv.report.plot_style import light_grid
 from packenv.workloads.named.analytics import analytics
 
 TETRIS, FAIR, TWO, OTHERS = COLOURS[0], COLOURS[2], COLOURS[1], GREY

@@ -10,12 +10,11 @@ import click
 from packenv.cli.evaluate import notices
 from packenv.cli.options.names import SIDE, WORKLOAD
 from packenv.cli.options.of_fields import options_of
-from packenv.cli.options.shared import JSON, process_options, runs_in, workload_options
+from packenv.cli.options.shared import process_options, runs_in, workload_options
 from packenv.cli.options.workload import begin_lines, print_workload, workload_from
-from packenv.cli.outputs import check_outputs
-from packenv.cli.tables import format_option, show, text_console
+from packenv.cli.outputs import Outputs, output_options
+from packenv.cli.tables import text_console
 from packenv.errors import InputError
-from packenv.files import write_json
 from packenv.options.shared import OF_TRACES, ProcessOptions, WorkloadOptions
 from packenv.options.verbs import CompareOptions
 
@@ -31,16 +30,14 @@ from packenv.options.verbs import CompareOptions
 )  # fmt: skip
 @options_of(CompareOptions)
 @process_options
-@format_option
-@click.option("--json", "json_path", type=JSON, help="Write the verdict and what it rests on as JSON; - is standard output.")
+@output_options("Write the verdict and what it rests on")
 def compare_command(
     first: str,
     second: str,
     of_workload: WorkloadOptions,
     options: CompareOptions,
     where: ProcessOptions,
-    form: str,
-    json_path: str | None,
+    outputs: Outputs,
 ) -> None:
     """Say whether A is worse than B by more than a margin: two policies or agents, or two sets of servers, on the same tasks.
 
@@ -52,7 +49,7 @@ def compare_command(
     packenv compare bf-js fifo-ff trace.parquet --servers 160 --measure "p95 wait"
     packenv compare 150 160 trace.parquet -p bf-js --margin 0.1
     """
-    check_outputs(json_path)
+    outputs.check()
     from packenv.planning.pair import is_servers, pairing
 
     servers = is_servers(first) and is_servers(second)
@@ -67,11 +64,7 @@ def compare_command(
         console.print(line, highlight=False)
     with runs_in(where).runner() as runner:
         pair = prepared.run(lambda runs, extract: runner.all(runs, extract, f"{first} and {second}"))
-    tables = pair.table()
-    show(form, tables.tables, [pair.to_dict()])
-    for line in tables.notes:
-        console.print(line, highlight=False)
-    if json_path is not None:
-        write_json(json_path, pair.to_dict())
+    outputs.show(pair)
+    outputs.write(pair)
     if pair.status:
         sys.exit(pair.status)

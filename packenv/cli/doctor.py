@@ -11,7 +11,7 @@ import click
 from packaging.requirements import InvalidRequirement, Requirement
 
 from packenv.cli.options.shared import JSON
-from packenv.cli.outputs import check_outputs
+from packenv.cli.outputs import check_files
 from packenv.errors import InputError, install_command
 from packenv.executors.local import usable_cores
 from packenv.files import write_json
@@ -30,7 +30,7 @@ def doctor(json_path: str | None) -> None:
 
     The exit status is 1 if something must be repaired.
     """
-    check_outputs(json_path)
+    check_files(json_path)
     from rich.console import Console
 
     console, findings = Console(soft_wrap=True, highlight=False), dict[str, Any]()

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from packenv.cli.options.names import FILE, POLICY, WORKLOAD
+from packenv.cli.options.names import POLICY, WORKLOAD
 from packenv.cli.options.of_fields import options_of
-from packenv.cli.options.shared import GANTT_HELP, JSON, process_options, report_option, runs_in, tensorboard_option
+from packenv.cli.options.shared import SCHEDULE_FILES, process_options, runs_in, tensorboard_option
 from packenv.cli.options.workload import begin_lines, chosen_policies, print_workload, workload_from
-from packenv.cli.outputs import check_outputs, write_all, write_report
-from packenv.cli.tables import format_option, show, text_console
+from packenv.cli.outputs import FileOf, Outputs, output_options
+from packenv.cli.tables import text_console
 from packenv.errors import InputError
-from packenv.files import write_json
 from packenv.options.shared import INTENSITIES, ProcessOptions, WorkloadOptions
 from packenv.options.verbs import EvaluateOptions
 
@@ -32,12 +31,8 @@ if TYPE_CHECKING:
 @options_of(WorkloadOptions, "of_workload")
 @options_of(EvaluateOptions)
 @process_options
-@click.option("--schedule", type=FILE, help="Write when and where each task ran (Parquet).")
-@format_option
-@click.option("--json", "json_path", type=JSON, help="Write all records as JSON; - is standard output.")
-@click.option("--plot", type=FILE, help="Draw queues over time and delays (PNG, PDF, SVG).")
-@click.option("--gantt", type=FILE, help=GANTT_HELP)
-@report_option
+@click.option("--schedule", type=FileOf(*SCHEDULE_FILES), help="Write when and where each task ran (.parquet, .csv).")
+@output_options("Write all records", plot="Draw queues over time and delays", gantt=True, report=True)
 @tensorboard_option
 def evaluate(
     policies: tuple[str, ...],
@@ -45,11 +40,7 @@ def evaluate(
     options: EvaluateOptions,
     where: ProcessOptions,
     schedule: str | None,
-    form: str,
-    json_path: str | None,
-    plot: str | None,
-    gantt: str | None,
-    report: str | None,
+    outputs: Outputs,
     tensorboard: str | None,
 ) -> None:
     """Compare policies on a workload (a name or a .json file) or a trace (see `packenv trace --help`).
@@ -60,16 +51,15 @@ def evaluate(
     packenv evaluate trace.parquet --servers 160 --speedup 1.3 --plot queues.png
     packenv evaluate tasks.csv --servers 3 -p bf-js --gantt gantt.png
     """
-    check_outputs(schedule, json_path, plot=plot, gantt=gantt, report=report)
-    from packenv.report.comparison_tables import legend, spare_columns, tables_of
-    from packenv.report.schedule_table import write_schedule
+    outputs.check(schedule)
+    from packenv.results.schedule_table import write_schedule
     from packenv.runs.contest import contest_on
     from packenv.runs.measured import measured
     from packenv.runs.runner import run_most
     from packenv.runs.tensorboard import check_tensorboard, write_tensorboard
 
     check_tensorboard(tensorboard)
-    scheduled, reported = schedule is not None or gantt is not None, report is not None
+    scheduled, reported = bool(schedule or outputs.gantt), outputs.report is not None
     prepared, dropped = evaluation_from(policies, of_workload, options, scheduled, reported)
     workload, backlog = prepared.workload, options.backlog
     console = text_console()
@@ -91,10 +81,7 @@ def evaluate(
     if failure is not None and not by_policy:
         raise failure
     comparison = prepared.compare(by_policy)
-    show(form, tables_of(comparison), comparison.summaries, spare_columns())
-    say(legend(comparison))
-    say(comparison.remarks, "yellow")
-    say(comparison.stopped, "red")
+    outputs.show(comparison)
 
     def to_tensorboard(folder: str) -> None:
         where = contest_on(workload, 0, speedup=of_workload.speedup).name
@@ -102,18 +89,11 @@ def evaluate(
         for group in by_policy:
             write_tensorboard(folder, where, group[0].policy, [*map(measured, group)])
 
-    def tell(path: str) -> None:
-        from packenv.report.comparison_page import comparison_page  # brings matplotlib with it
-
-        write_report(comparison_page(comparison, noticed), path)
-
-    write_all(
-        (json_path, lambda path: write_json(path, [*comparison.records, *comparison.summaries])),
+    outputs.write(
+        comparison,
         (schedule, lambda path: write_schedule(path, workload, comparison.all_runs)),
         (tensorboard, to_tensorboard),
-        (plot, lambda path: comparison.plot().save(path)),
-        (gantt, lambda path: comparison.plot("schedule").save(path)),
-        (report, tell),
+        notices=noticed,
     )
     if failure is not None:
         raise failure

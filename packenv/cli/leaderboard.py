@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 import click
 
-from packenv.cli.options.names import CONTEST, FILE, POLICY
+from packenv.cli.options.names import CONTEST, POLICY
 from packenv.cli.options.of_fields import options_of
-from packenv.cli.options.shared import JSON, log, process_options, report_option, runs_in, tensorboard_option
+from packenv.cli.options.shared import log, process_options, runs_in, tensorboard_option
 from packenv.cli.options.workload import note_left_out
-from packenv.cli.outputs import check_outputs, standard_output, write_all, write_report
-from packenv.cli.tables import CSV, MARKDOWN, format_option, print_table, text_console, write_csv
+from packenv.cli.outputs import FileOf, Outputs, output_options
 from packenv.errors import InputError
-from packenv.files import atomic_path, write_json
+from packenv.files import atomic_path
 from packenv.options.shared import ProcessOptions
 from packenv.options.verbs import LeaderboardOptions
 
@@ -36,12 +34,9 @@ BEGIN, END = "<!-- leaderboard -->", "<!-- /leaderboard -->"
 @options_of(LeaderboardOptions)
 @process_options
 @log
-@format_option
-@click.option("--json", "json_path", type=JSON, help="Write all standings as JSON; - is standard output.")
-@click.option("--plot", type=FILE, help="Draw the ratios with their 95 % intervals, or with --matrix as colours (PNG, PDF, SVG).")
-@report_option
+@output_options("Write all standings", plot="Draw the ratios with their 95 % intervals, or with --matrix as colours", report=True)
 @click.option(
-    "--markdown", "page", type=click.Path(dir_okay=False),
+    "--markdown", "page", type=FileOf(".md", ".markdown"),
     help="Write the table between <!-- leaderboard --> and <!-- /leaderboard --> in this file, which may be new.",
 )  # fmt: skip
 @tensorboard_option
@@ -51,10 +46,7 @@ def leaderboard(
     options: LeaderboardOptions,
     where: ProcessOptions,
     log: str | None,
-    form: str,
-    json_path: str | None,
-    plot: str | None,
-    report: str | None,
+    outputs: Outputs,
     page: str | None,
     tensorboard: str | None,
 ) -> None:
@@ -70,10 +62,9 @@ def leaderboard(
     packenv leaderboard -w analytics -p tetris:f=0,m=2 -p srpt -p drf
     packenv leaderboard --matrix -w paper/fig3b -w paper/fig4b@0.9 -p agent:fig4b
     """
-    check_outputs(log, json_path, page, plot=plot, report=report)
+    outputs.check(log, page)
     check_page(page)
-    from packenv.report.leaderboard_tables import groups_of, legend, length_of, markdown, standings_table
-    from packenv.runs.leaderboard import DEFAULT_WORKLOADS, competition
+    from packenv.runs.leaderboard import DEFAULT_WORKLOADS, Matrix, competition
     from packenv.runs.log import RunLog
     from packenv.runs.runner import RunsFailed
     from packenv.runs.tensorboard import check_tensorboard, write_tensorboard
@@ -84,45 +75,17 @@ def leaderboard(
         note_left_out(entry.contest.workload)
     run_options, run_log = runs_in(where), RunLog(log)
     board = prepared.play(run_options, run_log)
-    for notice in board.refusals:
-        print(f"packenv: {notice}", file=sys.stderr)
     if options.judge and not options.matrix:
         board = board.judged(run_options, run_log)
-    groups = groups_of(board.standings)
-    tables = board.matrix() if options.matrix else None
-    in_markdown = markdown(groups, options.reference) if tables is None else tables.markdown()
-    if form == CSV:
-        write_csv(board.records)
-    elif form == MARKDOWN:
-        print(in_markdown, file=standard_output())
-    elif tables is not None:
-        for table in tables.tables:
-            print_table(table)
-        text_console().print(*tables.notes, sep="\n", highlight=False, markup=False)
-    else:
-        console = text_console()
-        for group in groups:
-            console.print(f"\n[bold]{group.name}[/bold], {length_of(group)}", highlight=False)
-            print_table(standings_table(group))
-        console.print(legend(groups, options.reference), highlight=False, markup=False)
+    shown = Matrix(board) if options.matrix else board
+    outputs.show(shown)
 
     def write_events(folder: str) -> None:
         for standing in board.standings:
             if standing.runs:
                 write_tensorboard(folder, standing.contest.name, standing.policy, standing.runs)
 
-    def write_html(path: str) -> None:
-        from packenv.report.leaderboard_page import leaderboard_page  # brings matplotlib with it
-
-        write_report(leaderboard_page(board), path)
-
-    write_all(
-        (json_path, lambda path: write_json(path, board.records)),
-        (page, lambda path: write_page(path, in_markdown)),
-        (tensorboard, write_events),
-        (plot, lambda path: board.plot("matrix" if options.matrix else "ratios").save(path)),
-        (report, write_html),
-    )
+    outputs.write(shown, (page, lambda path: write_page(path, shown.markdown())), (tensorboard, write_events))
     if any(standing.failed for standing in board.standings):
         raise RunsFailed("the standings lack entries, as runs failed (above)")
 

@@ -15,7 +15,7 @@ from packenv.policy_names import OF_FILES, described, registered
 from packenv.workloads.named.registry import WORKLOADS
 
 if TYPE_CHECKING:
-    from packenv.report.tables import Table
+    from packenv.content.tables import Table
 
 WIDEST = 110  # columns: longer lines are hard to read
 
@@ -64,7 +64,7 @@ def block(entry: Entry, longest: int, width: int) -> str:
 
 def workloads_table() -> Table:
     """Servers and arrivals of every named workload."""
-    from packenv.report.tables import Column, Table, numbers
+    from packenv.content.tables import Column, Table, numbers
 
     table = Table("", [Column("workload"), *numbers("resources", "servers", "tasks per slot", "intensity")])
     for name, row in WORKLOADS.items():

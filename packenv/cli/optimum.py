@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from packenv.cli.options.names import FILE, POLICY, WORKLOAD
+from packenv.cli.options.names import POLICY, WORKLOAD
 from packenv.cli.options.of_fields import options_of
-from packenv.cli.options.shared import GANTT_HELP, JSON, workload_options
+from packenv.cli.options.shared import SCHEDULE_FILES, workload_options
 from packenv.cli.options.workload import workload_told
-from packenv.cli.outputs import check_outputs, write_all
-from packenv.cli.tables import print_table, text_console
+from packenv.cli.outputs import FileOf, Outputs, output_options
+from packenv.cli.tables import text_console
+from packenv.content.tables import Column, Table, numbers
+from packenv.content.text import counted
 from packenv.errors import InputError
-from packenv.files import write_json
 from packenv.options.shared import OF_TRACES, WorkloadOptions
 from packenv.options.verbs import OptimumOptions
 from packenv.policy_names import registered
-from packenv.runs.text import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from packenv.report.tables import Table
+    from packenv.content.page import Charts
     from packenv.results.result import Result
     from packenv.theory.completion.bound import CompletionBound
     from packenv.theory.completion.cp_sat import LeastCompletion
@@ -46,18 +46,14 @@ MOST_SOLVED = 200  # tasks: the solver proves little about the sum of completion
     resources="Of tasks with several demands: `max` or `all`.",
 )
 @options_of(OptimumOptions)
-@click.option("--schedule", type=FILE, help="Write the schedule (Parquet); -p replay:FILE plays it.")
-@click.option("--json", "json_path", type=JSON, help="Write the numbers as JSON; - is standard output.")
-@click.option("--plot", type=FILE, help="Draw the resources in use over time (PNG, PDF, SVG).")
-@click.option("--gantt", type=FILE, help=GANTT_HELP)
+@click.option("--schedule", type=FileOf(*SCHEDULE_FILES), help="Write the schedule (.parquet, .csv); -p replay:FILE plays it.")
+@output_options("Write the numbers", plot="Draw the resources in use over time", gantt=True)
 def optimum(
     policies: tuple[str, ...],
     of_workload: WorkloadOptions,
     options: OptimumOptions,
     schedule: str | None,
-    json_path: str | None,
-    plot: str | None,
-    gantt: str | None,
+    outputs: Outputs,
 ) -> None:
     """Find the shortest schedule of a table of jobs, and compare policies with it.
 
@@ -73,7 +69,7 @@ def optimum(
     if the table has at most 200 tasks.
     """
     by_completion = options.objective == "completion"
-    if by_completion and (plot or gantt or schedule or options.fixed_allocation or options.gap > 0):
+    if by_completion and (outputs.plot or outputs.gantt or schedule or options.fixed_allocation or options.gap > 0):
         raise InputError("--objective completion takes none of --plot, --gantt, --schedule, --fixed-allocation and --gap")
     if not options.time_limit > 0:
         raise InputError(f"--limit must be positive, not {options.time_limit:g}")
@@ -82,16 +78,18 @@ def optimum(
     from rich.console import Console
 
     from packenv.api import simulate
+    from packenv.content.showable import Answer
     from packenv.policies.replay import Replay
     from packenv.policy import find_policy
-    from packenv.report.schedule_table import write_schedule
+    from packenv.results.schedule_table import write_schedule
     from packenv.runs.run import runs_of
+    from packenv.runs.run_charts import schedule_charts, use_charts
     from packenv.runs.runner import RunOptions, run_all
     from packenv.theory.makespan.cp_sat import cp_model
     from packenv.theory.makespan.optimum import HEURISTICS, optimal_schedule
 
     cp_model()
-    check_outputs(schedule, json_path, plot=plot, gantt=gantt)
+    outputs.check(schedule)
     usual = (*HEURISTICS, *COMPLETING) if by_completion else HEURISTICS
     chosen = tuple(dict.fromkeys(policies)) or tuple(name for name in usual if name in registered())
     able = [find_policy(name) for name in chosen]
@@ -104,7 +102,7 @@ def optimum(
             console.print(f"left out: {reason}", style="dim", highlight=False, markup=False)
     results = run_all(runs_of(workload, able, [seed], options={"drain": True, "schedule": True}), RunOptions(processes=1))
     if by_completion:
-        show_completion(workload, results, options, console, json_path)
+        show_completion(workload, results, options, console, outputs)
         return
     first = shortest(workload, results)
     with progress.status(f"{workload.name}: searching") as status:
@@ -119,31 +117,24 @@ def optimum(
     assert makespan_of(workload, replayed) == best.makespan
     size = f"{len(best.schedule.start)} tasks on {counted(len(workload.servers), 'server')}"
     console.print(f"[bold]{workload.name}[/bold]: {size}; no schedule is shorter than {best.bound} slots", highlight=False)
-    print_table(optimum_table(workload, best, results))
     drawn = [replace(replayed, policy="optimum" if best.proven else "best found"), *([first] if first else [])]
 
-    def draw(path: str) -> None:
-        from packenv.report.run_charts import use_chart  # brings matplotlib with it
+    def draw(kind: str = "use") -> Charts:
+        if kind == "schedule":
+            return schedule_charts([[run] for run in drawn], workload)
+        return use_charts(workload, drawn, best.bound, f"{workload.name}: {size}")
 
-        use_chart(workload, drawn, best.bound, f"{workload.name}: {size}").save(path)
-
-    def draw_schedules(path: str) -> None:
-        from packenv.report.schedule_chart import schedule_chart
-
-        schedule_chart(drawn, workload).save(path)
-
-    write_all(
-        (json_path, lambda path: write_json(path, optimum_record(workload, best, results, seed, options.fixed_allocation))),
-        (schedule, lambda path: write_schedule(path, workload, [replayed])),
-        (plot, draw),
-        (gantt, draw_schedules),
-    )
+    record = optimum_record(workload, best, results, seed, options.fixed_allocation)
+    answer = Answer([optimum_table(workload, best, results)], [], record, draw=draw)
+    outputs.show(answer)
+    outputs.write(answer, (schedule, lambda path: write_schedule(path, workload, [replayed])))
 
 
 def show_completion(
-    workload: Workload, results: list[Result], options: OptimumOptions, console: Console, path: str | None
+    workload: Workload, results: list[Result], options: OptimumOptions, console: Console, outputs: Outputs
 ) -> None:
     """The bound on the mean completion time, the solver's schedule for a small table, and the policies."""
+    from packenv.content.showable import Answer
     from packenv.theory.completion.bound import completion_bound
     from packenv.theory.completion.cp_sat import least_completion
 
@@ -156,8 +147,10 @@ def show_completion(
     size = f"{counted(least.jobs, 'job')} on {counted(len(workload.servers), 'server')}"
     line = f"[bold]{workload.name}[/bold]: {size}; no mean completion time is below {bound:.2f} slots"
     console.print(line, highlight=False, soft_wrap=True)
-    print_table(completion_table(workload, bound, solved, least.jobs, results))
-    write_all((path, lambda path: write_json(path, completion_record(workload, least, solved, results, seed))))
+    record = completion_record(workload, least, solved, results, seed)
+    answer = Answer([completion_table(workload, bound, solved, least.jobs, results)], [], record)
+    outputs.show(answer)
+    outputs.write(answer)
 
 
 def playable(policies: list[Any], workload: Workload, seed: int) -> tuple[list[Any], list[str]]:
@@ -209,8 +202,6 @@ def progress_line(seconds: float, makespan: int, bound: int) -> str:
 
 def optimum_table(workload: Workload, best: Optimum, results: list[Result]) -> Table:
     """Makespans, and how far each is above the bound."""
-    from packenv.report.tables import Column, Table, numbers
-
     table = Table("", [Column(""), *numbers("makespan", "above the bound"), Column("")])
     status = "proven" if best.proven else f"not proven in {best.seconds:.0f} s"
     table.add("optimum" if best.proven else "best found", str(best.makespan), f"{best.gap:.1%}", status)
@@ -254,8 +245,6 @@ def mean_completion(workload: Workload, result: Result) -> float | None:
 
 def completion_table(workload: Workload, bound: float, solved: LeastCompletion | None, jobs: int, results: list[Result]) -> Table:
     """Mean completion times in slots, and how far each is above the bound."""
-    from packenv.report.tables import Column, Table, numbers
-
     table = Table("", [Column(""), *numbers("mean completion", "above the bound")])
     rows = [] if solved is None else [("optimum" if solved.proven else "best found", solved.total / jobs)]
     for name, mean in [*rows, *((result.policy, mean_completion(workload, result)) for result in results)]:

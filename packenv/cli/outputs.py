@@ -1,25 +1,43 @@
-"""Where a command's results go: checked before anything long is run, and written as far as the disk allows."""
+"""Where a command's results go: options, checks before anything long is run, and files as far as the disk allows.
+
+A command says which outputs it has (`output_options`), and gives its result to `Outputs.write`; what the forms look like is
+the business of `packenv.report.forms`.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import functools
+import re
 import shlex
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from packenv.errors import InputError, install_command
-from packenv.files import STREAMS, atomic_path, check_writable
+from packenv.files import STREAMS, check_ending, check_writable
+from packenv.report import forms
+from packenv.report.plot_style import PICTURES
 
 if TYPE_CHECKING:
-    from packenv.report.page import Report
+    from packenv.content.showable import Showable
 
 PAGE = ".html"  # of a report
+TABLE = "table"
 TAKEN = "packenv.standard_output"
 """Key of a command's `meta`: the result that has standard output for itself, and the stream."""
+
+FORMAT_HELP = "How tables are printed; csv has the fields of --json. With csv and markdown, notes go to standard error."
+GANTT_HELP = "Draw who ran on which server and when, and how many waited: a Gantt chart of first runs (PNG, PDF, SVG)."
+REPORT_HELP = "Write the question, the answer, its charts and tables as one HTML page."
+WIDTH_HELP = "Width of pictures: 3.5 (inches), 89mm or 8.9cm, as a journal's column is  [default: that of a page]."
+WIDTH = re.compile(r"(\d+(?:\.\d*)?)\s*(in|cm|mm)?")
+PER_INCH = {"in": 1.0, "cm": 2.54, "mm": 25.4}
+WIDEST = 60.0  # inches
 
 
 def take_standard_output(ctx: click.Context, result: str) -> None:
@@ -37,11 +55,25 @@ def standard_output() -> TextIO:
     return stream
 
 
-class ResultFile(click.Path):
+class FileOf(click.Path):
+    """The type of options that name a file to write, whose ending is one of these."""
+
+    def __init__(self, *endings: str) -> None:
+        super().__init__(dir_okay=False)
+        self.endings = endings
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        path = str(super().convert(value, param, ctx))
+        if self.endings:
+            check_ending(path, self.endings, f"{param.opts[0] if param else 'a file'} writes")
+        return path
+
+
+class ResultFile(FileOf):
     """The type of options that name a file for JSON. With `-`, JSON alone goes to standard output, tables to standard error."""
 
     def __init__(self) -> None:
-        super().__init__(dir_okay=False)
+        super().__init__(".json")
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value in STREAMS and ctx is not None and not ctx.resilient_parsing:
@@ -50,42 +82,149 @@ class ResultFile(click.Path):
         return super().convert(value, param, ctx)
 
 
-def check_outputs(*paths: str | None, plot: str | None = None, gantt: str | None = None, report: str | None = None) -> None:
-    """Raise InputError unless every file can be written, each once, and `plot` and `gantt` are pictures; None: not asked for.
+class Format(click.Choice):  # type: ignore[type-arg]  # generic in some versions of click only
+    """The type of `--format`: any but `table` has standard output for itself."""
 
-    `report`: a page, which is made by libraries that must be there.
+    def __init__(self) -> None:
+        super().__init__((TABLE, *forms.FORMATS))
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        chosen = str(super().convert(value, param, ctx))
+        if chosen != TABLE and ctx is not None and not ctx.resilient_parsing:
+            take_standard_output(ctx, f"--format {chosen}")
+        return chosen
+
+
+class Width(click.ParamType):  # type: ignore[type-arg]
+    """The type of `--width`: inches."""
+
+    name = "width"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, float):
+            return value
+        match = WIDTH.fullmatch(value.strip())
+        inches = float(match[1]) / PER_INCH[match[2] or "in"] if match else 0.0
+        if not 1 <= inches <= WIDEST:
+            self.fail(f"{value!r} is not a width of 1 to {WIDEST:g} inches, such as 3.5, 89mm or 8.9cm.", param, ctx)
+        return inches
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What was asked for of the outputs that a command has."""
+
+    form: str = TABLE
+    json_path: str | None = None
+    plot: str | None = None
+    gantt: str | None = None
+    report: str | None = None
+    picture_width: float | None = None  # inches
+    titled: bool = True
+
+    def check(self, *others: str | None) -> None:
+        """Raise InputError unless every file, these `others` too, can be written, each once, in the form that its ending says.
+
+        A page is made by libraries that must be there.
+        """
+        check_files(*others, self.json_path, self.plot, self.gantt, self.report)
+        for picture in (self.plot, self.gantt):
+            if picture is not None:
+                check_ending(picture, PICTURES, "a plot is one of")
+        if self.plot is None and self.gantt is None and (self.picture_width is not None or not self.titled):
+            raise InputError("a width and --no-title are for pictures: give --plot or --gantt too")
+        if self.report is not None:
+            check_page(self.report)
+
+    def show(self, shown: Showable) -> None:
+        """Print the tables and their notes, or what `--format` asks for instead."""
+        from packenv.cli.tables import print_notes, print_table
+
+        if self.form != TABLE:
+            standard_output().write(forms.FORMATS[self.form](shown))
+        else:
+            for table in shown.tables():
+                print_table(table)
+        print_notes(shown.footnotes())
+
+    def write(
+        self,
+        shown: Showable,
+        *others: tuple[str | None, Callable[[str], object]],
+        charts: tuple[Any, ...] = (),
+        notices: Sequence[str] = (),
+        failed: Sequence[InputError] = (),
+    ) -> None:
+        """Write all files that were asked for, and `others`. Raises InputError at the end, as `write_all` does.
+
+        charts   arguments of `Showable.charts` for `--plot`; `--gantt` is that of "schedule"
+        notices  on the page, below the answer
+        """
+        command = shlex.join(["packenv", *(click.get_current_context().find_root().obj or ())])
+        output = forms.Output(command, notices, charts, self.picture_width, self.titled)
+        write_all(
+            (self.json_path, lambda path: forms.write_plain(shown, path)),
+            (self.plot, lambda path: forms.save(shown, path, output)),
+            (self.gantt, lambda path: forms.save(shown, path, output._replace(charts=("schedule",)))),
+            (self.report, lambda path: forms.save(shown, path, output)),
+            *others,
+            failed=failed,
+        )
+
+
+JSON = ResultFile()
+FILE = FileOf()
+
+
+def output_options(
+    json: str, form: bool = True, plot: str | None = None, gantt: bool = False, report: bool = False, width: str = "--width"
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The options of a command's outputs; the command gets them as `outputs: Outputs`.
+
+    json, plot  what is written there, for help; without a text there is no such option
+    width       the option for pictures' width
     """
-    from packenv.report.plot_style import check_picture
+    options = [click.option("--format", "form", type=Format(), default=TABLE, show_default=True, help=FORMAT_HELP)] * form
+    options += [click.option("--json", "json_path", type=JSON, help=f"{json} as JSON; - is standard output.")]
+    options += [click.option("--plot", type=FILE, help=f"{plot} (PNG, PDF, SVG).")] if plot else []
+    options += [click.option("--gantt", type=FILE, help=GANTT_HELP)] * gantt
+    options += [click.option("--report", metavar="FILE.html", type=FILE, help=REPORT_HELP)] * report
+    names = ["form"] * form + ["json_path"] + ["plot"] * bool(plot) + ["gantt"] * gantt + ["report"] * report
+    if plot:
+        options += [click.option(width, "picture_width", type=Width(), help=WIDTH_HELP)]
+        options += [click.option("--no-title", "titled", flag_value=False, default=True, help="Pictures have no title.")]
+        names += ["picture_width", "titled"]
 
-    files = [path for path in (*paths, plot, gantt, report) if path is not None]
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def run(*args: Any, **arguments: Any) -> Any:
+            outputs = Outputs(**{name: arguments.pop(name) for name in names})
+            return command(*args, outputs=outputs, **arguments)
+
+        with_options: Callable[..., Any] = run
+        for option in reversed(options):
+            with_options = option(with_options)
+        return with_options
+
+    return add
+
+
+def check_files(*paths: str | None) -> None:
+    """Raise InputError unless every file can be written, each once; None: not asked for."""
+    files = [path for path in paths if path is not None]
     for n, path in enumerate(files):
         if Path(path).absolute() in [Path(other).absolute() for other in files[:n]]:
             raise InputError(f"{path}: two results cannot go to one file")
         check_writable(path)
-    for picture in (plot, gantt):
-        if picture is not None:
-            check_picture(picture, "a plot is one of")
-    if report is not None:
-        check_report(report)
 
 
-def check_report(path: str) -> None:
+def check_page(path: str) -> None:
     """Raise InputError unless the path is one of a page, and what makes pages is installed."""
-    if Path(path).suffix.lower() != PAGE:
-        raise InputError(f"{path}: a report is {PAGE}")
+    check_ending(path, (PAGE,), "a report is")
     try:
         import jinja2  # noqa: F401
     except ModuleNotFoundError as error:
         raise InputError(f"a report needs {error.name}, which is not installed: {install_command('report')}") from None
-
-
-def write_report(report: Report, path: str) -> None:
-    """Write the page, with the command that is running as it was typed, whole or not at all."""
-    from packenv.report.page import page_of
-
-    command = shlex.join(["packenv", *(click.get_current_context().find_root().obj or ())])
-    with atomic_path(path) as temporary:
-        temporary.write_text(page_of(report, command), encoding="utf-8")
 
 
 def write_all(*results: tuple[str | None, Callable[[str], object]], failed: Sequence[InputError] = ()) -> None:

@@ -10,15 +10,15 @@ import click
 from packenv.cli.options.names import WORKLOAD
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import JSON, workload_options
-from packenv.cli.outputs import check_outputs
+from packenv.cli.outputs import check_files
 from packenv.cli.train import own_option
+from packenv.content.text import counted
 from packenv.envs.registration import ENVIRONMENTS, FORMER, id_of, kind_of
 from packenv.errors import InputError
 from packenv.files import check_folder_writable, write_json
 from packenv.inputs.numbers import LARGEST_WHOLE
 from packenv.options.shared import WorkloadOptions, parse_columns
 from packenv.options.verbs import ArrivalOptions, RecordOptions
-from packenv.runs.text import counted
 
 
 @click.command("record")
@@ -45,7 +45,7 @@ def record_command(of_workload: WorkloadOptions, arriving: ArrivalOptions, optio
         raise InputError("--out says where the dataset goes; a moving picture alone needs --gif, and has no --json")
     if gif is not None and Path(gif).suffix.lower() != ".gif":
         raise InputError(f"{gif}: a moving picture is .gif")
-    check_outputs(json_path, gif)
+    check_files(json_path, gif)
     kind_of(options.environment)
     seeds = range(options.seed, options.seed + options.episodes)
     if seeds.stop > LARGEST_WHOLE:

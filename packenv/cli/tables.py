@@ -1,39 +1,16 @@
-"""Tables on standard output: as wide as there is room, as CSV, or as Markdown."""
+"""Tables on standard output, as wide as there is room."""
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
-
-import click
-
-from packenv.cli.outputs import standard_output, take_standard_output
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from packenv.report.tables import Table
+    from packenv.content.tables import Table
 
-TABLE, CSV, MARKDOWN = FORMATS = "table", "csv", "markdown"
-FORMAT_HELP = "How tables are printed; csv has the fields of --json. With csv and markdown, notes go to standard error."
 HOW_TO_SEE = "a wider terminal or COLUMNS=200 shows them"
-
-
-class Format(click.Choice):  # type: ignore[type-arg]  # generic in some versions of click only
-    """The type of `--format`: any but `table` has standard output for itself."""
-
-    def __init__(self) -> None:
-        super().__init__(FORMATS)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        chosen = str(super().convert(value, param, ctx))
-        if chosen != TABLE and ctx is not None and not ctx.resilient_parsing:
-            take_standard_output(ctx, f"--format {chosen}")
-        return chosen
-
-
-format_option = click.option("--format", "form", type=Format(), default=TABLE, show_default=True, help=FORMAT_HELP)
 
 
 def text_console() -> Console:
@@ -44,22 +21,20 @@ def text_console() -> Console:
     return console if console.is_terminal else Console(soft_wrap=True)
 
 
-def show(form: str, tables: Sequence[Table], records: Sequence[Mapping[str, Any]], spare: Sequence[str] = ()) -> None:
-    """Print tables, or what `--format` asks for instead. `records`: their lines, as in JSON; `spare` as in `print_table`."""
-    if form == CSV:
-        write_csv(records)
-    elif form == MARKDOWN:
-        print("\n\n".join(table.markdown() for table in tables), file=standard_output())
-    else:
-        for table in tables:
-            print_table(table, spare)
+def print_notes(notes: Iterable[str]) -> None:
+    """Print lines below tables, each in its colour if it has one."""
+    from packenv.report.tables import coloured
+
+    console = text_console()
+    for note in notes:
+        console.print(coloured(note), highlight=False)
 
 
-def print_table(table: Table, spare: Sequence[str] = ()) -> None:
+def print_table(table: Table) -> None:
     """Print a table that fits the terminal, or COLUMNS; 80 columns to a pipe or a file. No cell is cut or folded.
 
-    Columns of `spare` are left out, the first ones first, until the rest fits; a line says which. Without `spare` the columns
-    are divided into several tables. A table that is too wide even so is printed as wide as it is.
+    Columns of `table.spare` are left out, the first ones first, until the rest fits; a line says which. Without them the
+    columns are divided into several tables. A table that is too wide even so is printed as wide as it is.
     """
     from rich.console import Console
 
@@ -67,13 +42,13 @@ def print_table(table: Table, spare: Sequence[str] = ()) -> None:
     if table.title:
         lines.print(table.title, style="italic", markup=False)
     left_out = []
-    for heading in spare:
+    for heading in table.spare:
         if _width(table) <= console.width:
             break
         if heading in (column.heading for column in table.columns):
             table = table.without([heading])
             left_out.append(heading)
-    for part in [table] if spare else parts_of(table, console.width):
+    for part in [table] if table.spare else parts_of(table, console.width):
         _print_whole(part, console)
     if left_out:
         lines.print(f"not shown: {', '.join(left_out)} ({HOW_TO_SEE}, --format csv and --json have them)", highlight=False)
@@ -90,33 +65,21 @@ def parts_of(table: Table, width: int) -> Iterator[Table]:
         places = places[n:]
 
 
-def write_csv(records: Sequence[Mapping[str, Any]]) -> None:
-    """A line for each record, a column for each field; `utilisation.0`, `interval.mean_queue` for what is inside of fields.
-
-    Lists of records have no column; None is an empty cell.
-    """
-    from packenv.runs.measures import flat
-
-    rows = [dict(flat(record)) for record in records]
-    names = dict.fromkeys(name for row in rows for name in row)
-    writer = csv.DictWriter(standard_output(), [*names], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-
-
 def _width(table: Table) -> int:
     from rich.console import Console
 
-    from packenv.report.tables import ENDLESS
+    from packenv.report.tables import ENDLESS, rich_of
 
-    return Console(width=ENDLESS).measure(table.rich(titled=False)).maximum
+    return Console(width=ENDLESS).measure(rich_of(table, titled=False)).maximum
 
 
 def _print_whole(table: Table, console: Console) -> None:
     """Colours for a terminal; elsewhere no blanks at the ends of lines."""
     from rich.console import Console
 
-    wide, drawn = Console(width=max(console.width, _width(table))), table.rich(titled=False)
+    from packenv.report.tables import rich_of
+
+    wide, drawn = Console(width=max(console.width, _width(table))), rich_of(table, titled=False)
     if console.is_terminal:
         wide.print(drawn)
         return

@@ -13,16 +13,17 @@ from packenv.cli.options.names import INPUT, PATH
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import JSON
 from packenv.cli.options.workload import dropped_rows, note_devices
-from packenv.cli.outputs import check_outputs, write_all
+from packenv.cli.outputs import Outputs, check_files, output_options, write_all
 from packenv.cli.tables import print_table, text_console
+from packenv.content.tables import Column, Table, numbers
+from packenv.content.text import NONE, number
 from packenv.errors import ArgumentError, InputError
 from packenv.files import write_json
 from packenv.options.shared import parse_columns
 from packenv.options.verbs import ConvertOptions, DescribeOptions, ProfileOptions, ReadOptions
-from packenv.runs.text import NONE, number
 
 if TYPE_CHECKING:
-    from packenv.report.tables import Table
+    from packenv.content.page import Charts
     from packenv.workloads.traces import SlotTrace, Trace
     from packenv.workloads.traces.table import Sizes
 
@@ -70,7 +71,7 @@ def convert(path: str, out: str, reading: ReadOptions, options: ConvertOptions, 
     \b
     packenv trace convert tasks.csv slots.parquet --slot-seconds 1 --resources all
     """
-    check_outputs(out, json_path)
+    check_files(out, json_path)
     from packenv.workloads.traces import write_jobs
 
     with progress(f"reading {path}"):
@@ -92,11 +93,10 @@ def convert(path: str, out: str, reading: ReadOptions, options: ConvertOptions, 
 @click.argument("path", type=INPUT)
 @options_of(ReadOptions, "reading")
 @options_of(DescribeOptions)
-@click.option(
-    "--plot", metavar="FILE", help="Draw the distinct requests of each resource, as figure 1 of arXiv 1901.05998 (PNG, PDF, SVG)."
+@output_options(
+    "Also write the result", form=False, plot="Draw the distinct requests of each resource, as figure 1 of arXiv 1901.05998"
 )
-@json_option
-def describe(path: str, reading: ReadOptions, options: DescribeOptions, plot: str | None, json_path: str | None) -> None:
+def describe(path: str, reading: ReadOptions, options: DescribeOptions, outputs: Outputs) -> None:
     """Print statistics of the trace at PATH: counts, distinct sizes, rates, quantiles, correlations, offered load.
 
     \b
@@ -104,21 +104,22 @@ def describe(path: str, reading: ReadOptions, options: DescribeOptions, plot: st
     packenv trace describe tasks.csv --servers 3x1:0.5
     packenv trace describe trace.parquet --resources cpu --servers 4x2
     """
-    check_outputs(json_path, plot=plot)
+    outputs.check()
     from packenv.workloads.fitting.profile import describe as statistics_of
 
     with progress(f"reading {path}"):
         recorded, _ = read(path, reading)
         statistics = statistics_of(recorded, reading.slot_seconds, options.servers)
 
-    def draw(picture: str) -> None:
-        from packenv.report.workload_charts import requests_chart  # brings matplotlib with it
+    def draw() -> Charts:
+        from packenv.report.workload_charts import requests_charts  # brings the statistics of traces with it
 
-        with progress(f"drawing {picture}"):
-            requests_chart(recorded, f"Distinct requests in {Path(path).name}").save(picture)
+        return requests_charts(recorded, f"Distinct requests in {Path(path).name}")
 
     print_description(Path(path).name, statistics)
-    write_all((plot, draw), (json_path, lambda file: write_json(file, statistics)))
+    from packenv.content.showable import Answer
+
+    outputs.write(Answer([], [], statistics, draw=draw))
 
 
 @trace.command(short_help="Fit a random workload to a trace.")
@@ -135,7 +136,7 @@ def profile(path: str, reading: ReadOptions, options: ProfileOptions, json_path:
     packenv trace profile tasks.csv --servers 2 --out tasks-like.json
     """
     out, name = options.out, options.name or f"{Path(path).name.split('.')[0]}-like"
-    check_outputs(out, json_path)
+    check_files(out, json_path)
     from packenv.workloads.fitting.profile import profile as fit_to
 
     with progress(f"reading {path}"):
@@ -232,8 +233,6 @@ def _table(title: str, rows: Iterable[tuple[str, dict[str, Any]]]) -> Table:
 
 
 def _empty(title: str, first: str, columns: Iterable[str]) -> Table:
-    from packenv.report.tables import Column, Table, numbers
-
     return Table(title, [Column(first), *numbers(*columns)])
 
 

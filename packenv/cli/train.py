@@ -12,7 +12,7 @@ from packenv.cli.options.names import WORKLOAD
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import workload_options
 from packenv.cli.options.workload import workload_told
-from packenv.cli.outputs import check_outputs
+from packenv.cli.outputs import check_files
 from packenv.envs.registration import ENVIRONMENTS
 from packenv.errors import InputError
 from packenv.inputs.numbers import LARGEST_WHOLE, read_whole
@@ -44,7 +44,7 @@ def train_command(
     packenv train tasks.csv --env JobFill --servers 4 --slot-seconds 1
     tensorboard --logdir runs
     """
-    check_outputs(options.out)
+    check_files(options.out)
     from rich.console import Console
 
     prepared = training_from(of_workload, arriving, learning, options)

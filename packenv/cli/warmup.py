@@ -13,7 +13,7 @@ from packenv.cli.options.names import POLICY
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import JSON
 from packenv.cli.options.workload import chosen_policies
-from packenv.cli.outputs import check_outputs
+from packenv.cli.outputs import check_files
 from packenv.envs.registration import ENVIRONMENTS, find_definition, id_of, kind_of
 from packenv.files import write_json
 from packenv.options.shared import DEFAULT_POLICIES
@@ -41,7 +41,7 @@ def warmup(policies: tuple[str, ...], options: WarmupOptions, json_path: str | N
     packenv warmup bf-js agent:fig4b --env ServerFill
     packenv warmup tetris --workload analytics
     """
-    check_outputs(json_path)
+    check_files(json_path)
     environments = options.environments
     if not policies and not environments:
         policies, environments = DEFAULT_POLICIES, tuple(ENVIRONMENTS)

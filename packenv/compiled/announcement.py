@@ -90,7 +90,8 @@ class Announcement:
     def line(self, folder: Path) -> str:
         """What is said now."""
         done = max(count(folder) - self.before, 1)
-        return f"packenv: compiling {done} of {max(self.missing, done)} functions, once for this version …"
+        counted = f"{done} of {max(self.missing, done)} functions" if self.missing else f"{done} function{'s'[: done - 1]}"
+        return f"packenv: compiling {counted}, once for this version …"
 
     def _watch(self, folder: Path) -> None:
         """Say it, if it takes long and no other process does, until nothing has been compiled for FORGET seconds."""
@@ -98,7 +99,7 @@ class Announcement:
         while (idle := 0.0 if self.under_way else time.monotonic() - self.ended) < FORGET:
             if idle > PAUSE:
                 self.clear()
-            elif (spent > PATIENCE or self.missing >= MANY) and speaker.take():
+            elif (spent > PATIENCE or self.missing >= MANY) and speaker.acquire():
                 if _on_terminal():
                     self._show(self.line(folder))
                 elif not printed:
@@ -107,7 +108,7 @@ class Announcement:
             spent += TICK if self.under_way else 0.0
             time.sleep(TICK)
         self.missing = 0
-        speaker.give_back()
+        speaker.release()
 
     def _show(self, line: str) -> None:
         """Put the line in place of the one that stands on the terminal."""

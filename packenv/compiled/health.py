@@ -68,9 +68,9 @@ def _owner(folder: Path) -> str:
 
 def _has_locks(folder: Path) -> bool:
     lock = Lock(folder / "waiting")
-    lock.take(lambda seconds: seconds < 1.0)
+    lock.acquire(lambda seconds: seconds < 1.0)
     locked = lock.held is not None
-    lock.give_back()
+    lock.release()
     return locked
 
 

@@ -34,7 +34,7 @@ class Messages:
                 self.changed.notify()
         os._exit(0)
 
-    def take(self, seconds: float) -> list[bytes]:
+    def receive(self, seconds: float) -> list[bytes]:
         """All that has come; waits so long for the first."""
         with self.changed:
             if not self.waiting:
@@ -45,13 +45,13 @@ class Messages:
 
 def help_out(folder: str, number: int) -> None:
     """Compile what comes on standard input; `folder` has all machine code, and one helper of each number at a time."""
-    if not (place := Lock(Path(folder) / f"helper-{number}")).take() or place.held is None:
+    if not (place := Lock(Path(folder) / f"helper-{number}")).acquire() or place.held is None:
         return
     messages = Messages()
     functions: list[tuple[str, str, str, tuple[Any, ...]]] = []
     import_module("packenv.cluster.loop")  # while the other process prepares its first message
     while True:
-        for message in messages.take(0.0 if functions else IDLE):
+        for message in messages.receive(0.0 if functions else IDLE):
             functions += pickle.loads(message)
         if not functions:
             return

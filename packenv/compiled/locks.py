@@ -29,7 +29,7 @@ class Lock:
         self.path = path
         self.held: int | None = None  # the file's descriptor while this process holds the lock
 
-    def take(self, waits: Callable[[float], bool] = lambda seconds: False) -> bool:
+    def acquire(self, waits: Callable[[float], bool] = lambda seconds: False) -> bool:
         """Take the lock, or go on without one: if there are no locks here, or `waits(seconds so far)` says to wait no more.
 
         Whether no other process holds it, as far as can be known.
@@ -50,7 +50,7 @@ class Lock:
                     os.close(file)
         return True
 
-    def give_back(self) -> None:
+    def release(self) -> None:
         """Let others have it."""
         if self.held is not None:
             file, self.held = self.held, None

@@ -28,12 +28,12 @@ def one_compiles(dispatcher: Any, lock: Path, base: Path) -> None:
     turn = Lock(lock)
     compile_now, load = dispatcher.compile, kept.load_overload
 
-    def load_or_take(signature: Any, target: Any) -> Any:
+    def load_or_lock(signature: Any, target: Any) -> Any:
         overload = load(signature, target)
         if overload is None:
             announcement.begin(id(dispatcher), base)
             offer()
-            turn.take(lambda seconds: seconds < LONGEST)
+            turn.acquire(lambda seconds: seconds < LONGEST)
             overload = load(signature, target)  # another process may have compiled it since
         if overload is None:
             count_one(base)
@@ -43,8 +43,8 @@ def one_compiles(dispatcher: Any, lock: Path, base: Path) -> None:
         try:
             return compile_now(signature)
         finally:
-            turn.give_back()
+            turn.release()
             announcement.end(id(dispatcher))
 
-    kept.load_overload = load_or_take
+    kept.load_overload = load_or_lock
     dispatcher.compile = compile_in_turn

@@ -34,7 +34,7 @@ LIBRARIES = [sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "p
 LIBRARIES += [*site.getsitepackages(), site.getusersitepackages()]
 INSTALLED = tuple({os.path.realpath(folder) + os.sep for folder in LIBRARIES})
 FOLDERS_OF_PACKAGES = {"site-packages", "dist-packages"}  # also those of other environments, which a .pth file may add
-MEMORY = "sources-2.json"  # 2: without what is imported for type checkers alone
+MEMORY = "sources-3.json"  # 3: what functions import, apart
 
 
 class Source(NamedTuple):
@@ -43,6 +43,7 @@ class Source(NamedTuple):
     stamp: list[int]  # times of its last change, nanoseconds, and size, bytes
     digest: str
     imports: list[str]  # imported names: modules, and names in them that may be modules
+    later: list[str]  # those that functions import when they run, and lazy names of a package
 
 
 _when_imported: dict[str, tuple[Any, list[int]]] = {}  # by file: the module's spec, and the file's stamp when it was first seen
@@ -80,8 +81,9 @@ def is_ours(module: ModuleType) -> bool:
 def key_of(modules: Iterable[str], folder: Path, loaded: bool = True) -> str:
     """The key of these modules and all that they import; digests of files are kept in `folder`.
 
-    With `loaded`, of packenv only what is loaded counts: that is what machine code is made of. Without it, what packenv's
-    modules may import later counts too, and the key is the same whatever is loaded.
+    With `loaded`, of packenv only what its modules import when they are loaded counts: that is what machine code is made of, and
+    so a policy is compiled once, whether a trace, an agent or nothing else was loaded before. Without it, what packenv's
+    functions may import later counts too.
     """
     digest = hashlib.sha256()
     for name, source in sorted(sources_of(modules, folder, loaded).items()):
@@ -120,13 +122,15 @@ def sources_of(modules: Iterable[str], folder: Path, loaded: bool = True) -> dic
         if name in sources:
             continue
         if first not in inside and is_installed(first):
-            sources[first] = Source([], version_of(first), [])
+            sources[first] = Source([], version_of(first), [], [])
             continue
         file = file_in_package(PACKAGE, name) if first == "packenv" and not loaded else file_of(name)
         if file is None:
             continue
         sources[name] = _look_at(file, name)
         ahead += sources[name].imports
+        if first != "packenv" or not loaded:
+            ahead += sources[name].later
         if first != "packenv" and name != first:
             ahead.append(name.rpartition(".")[0])  # a package is imported before what lies in it
     if _known != before:
@@ -196,13 +200,14 @@ def _look_at(file: str, name: str) -> Source:
     try:
         now = stamp_of(file)
     except OSError:  # it is gone, or lies in an archive: only this process has the loaded code
-        return Source([], f"{file} {os.getpid()}", [])
+        return Source([], f"{file} {os.getpid()}", [], [])
     stamp = _when_imported[file][1] if file in _when_imported else now
     earlier = _known.get(file)
     if earlier is not None and earlier.stamp == stamp:
         return earlier
     if stamp != now:  # changed since it was imported: only this process has the loaded code
-        return Source(stamp, f"{file} {os.getpid()} {stamp}", [] if earlier is None else earlier.imports)
+        known = ([], []) if earlier is None else (earlier.imports, earlier.later)
+        return Source(stamp, f"{file} {os.getpid()} {stamp}", *known)
     package = name if Path(file).name == "__init__.py" else name.rpartition(".")[0]
     source = read_source(file, stamp, package)
     _known[file] = source
@@ -215,9 +220,10 @@ def read_source(file: str, stamp: list[int], package: str) -> Source:
     if file.endswith(".py"):
         with suppress(SyntaxError, ValueError):
             tree = ast.parse(code)
-            imports = sorted(set(imported(tree, package, lazy_names=Path(file).name == "__init__.py")))
-            return Source(stamp, digest_of(tree), imports)
-    return Source(stamp, hashlib.sha256(code).hexdigest()[:16], [])
+            imports = set(imported(tree, package))
+            later = set(imported(tree, package, later=True, lazy_names=Path(file).name == "__init__.py")) - imports
+            return Source(stamp, digest_of(tree), sorted(imports), sorted(later))
+    return Source(stamp, hashlib.sha256(code).hexdigest()[:16], [], [])
 
 
 def digest_of(tree: ast.Module) -> str:
@@ -233,17 +239,19 @@ def _is_text(node: Any) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
-def imported(tree: ast.Module, package: str, lazy_names: bool = False) -> Iterator[str]:
+def imported(tree: ast.Module, package: str, later: bool = False, lazy_names: bool = False) -> Iterator[str]:
     """Names of modules that the code imports, and of names imported from them, which may be modules too.
 
-    What is imported for type checkers alone does not count, except with `lazy_names`, in a package: those are names that are
-    imported when they are first used.
+    With `later` also those that its functions import when they run. What is imported for type checkers alone does not count,
+    except with `lazy_names`, in a package: those are names that are imported when they are first used.
     """
     ahead: list[ast.AST] = [tree]
     while ahead:
         node = ahead.pop()
         if isinstance(node, ast.If) and not lazy_names and ast.unparse(node.test) == "TYPE_CHECKING":
             ahead += node.orelse
+            continue
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) and not later:
             continue
         ahead += ast.iter_child_nodes(node)
         if isinstance(node, ast.Import):
@@ -265,9 +273,9 @@ def _recall(folder: Path) -> None:
     if not _known:
         with suppress(OSError, ValueError, TypeError, AttributeError):  # the file is missing or malformed
             kept = json.loads((folder / MEMORY).read_text(encoding="utf-8"))
-            for file, (stamp, digest, imports) in kept.items():
-                if isinstance(digest, str) and isinstance(imports, list) and all(isinstance(name, str) for name in imports):
-                    _known[file] = Source(stamp, digest, imports)
+            for file, (stamp, digest, imports, later) in kept.items():
+                if isinstance(digest, str) and all(isinstance(name, str) for name in (*imports, *later)):
+                    _known[file] = Source(stamp, digest, imports, later)
 
 
 def _remember(folder: Path) -> None:

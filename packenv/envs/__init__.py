@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from packenv.envs.interfaces.sb3 import QueueRatio as QueueRatio
     from packenv.envs.options import Warm as Warm
     from packenv.envs.policy_agents.agent import PolicyAgent as PolicyAgent
+    from packenv.runs.evaluate_ratio import EvaluateRatio as EvaluateRatio
 
 __all__, __getattr__, __dir__ = lazy_names(
     __name__,
@@ -21,5 +22,6 @@ __all__, __getattr__, __dir__ = lazy_names(
         ".interfaces.sb3": ["PackVecEnv", "QueueRatio"],
         ".options": ["Warm"],
         ".policy_agents.agent": ["PolicyAgent"],
+        "packenv.runs.evaluate_ratio": ["EvaluateRatio"],
     },
 )

@@ -50,7 +50,7 @@ times the value of its job; `makespan`: minus the slots that pass.
 started without a question, are in `info["mean_queue"]` and in no reward.
 
 ## Info
-The same keys after every step and reset, numbers only:
+The same keys after every step and reset, numbers only (and, if asked for, `reward_terms`):
 
 | key | |
 |---|---|
@@ -62,8 +62,13 @@ The same keys after every step and reset, numbers only:
 | `reason` | why the episode ended: {reasons}; 0 while it goes on |
 | `mean_queue`, `mean_delay`, `mean_waiting_size` | of the episode so far: tasks, slots per started task, units of capacity |
 | `utilisation` | of the episode so far: of the resource that is used most |
-| `baseline_queue` | of `baseline` on the same jobs, at the end of an episode, else −1; only with `yardstick` |
+| `baseline_queue` | of `baseline` on the same jobs, at the end of an episode, else −1; only with `yardstick` or `perf` |
+| `perf` | at the end of an episode, else −1: from 0, twice `baseline_queue`, to 1, the proved bound (*); only with `perf` |
+| `reward_terms` | the terms that add up to the reward, by name; only with `reward_terms` |
 | `guarded` | slots that passed under the guard; only with `guard` |
+
+(*) on the long-run mean queue of any policy (`packenv.queue_bound`), 0 where none is known, as of tables. With the mean queue Q,
+the bound B and W = 2 · `baseline_queue` it is (W − Q) / (W − B), cut off at 0 and 1.
 
 ## Starting State
 An empty cluster in slot 0, or what `start` says. `reset(seed=s)`: the jobs that `packenv.simulate` draws with seed s;
@@ -91,6 +96,8 @@ wait. A table or a log lasts until its work is done, and is terminated then; it 
 | `reward` | {reward} | one of those above, or a function of a `Passage` |
 | `baseline` | `"bf-js"` | the policy that `advantage` and `yardstick` compare with |
 | `yardstick` | {yardstick} | whether `info` has the baseline's mean queue at the end of an episode |
+| `perf` | False | whether `info` has `perf`; the bound takes seconds when the environment is made |
+| `reward_terms` | False | whether `info` has the terms of the reward |
 | `invalid` | {invalid} | what invalid actions do: the same as the `"nearest"` valid one, or the `"first"`; or `"wait"` |
 | `invalid_penalty` | 0 | taken from the reward for an invalid action |
 | `waiting_limit` | 1,000; of a table none | more waiting tasks truncate the episode |

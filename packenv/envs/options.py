@@ -67,6 +67,8 @@ class Options:
     reward: str | Reward = "queue"
     baseline: Any = "bf-js"
     yardstick: bool = False
+    perf: bool = False
+    reward_terms: bool = False
     invalid: str = "wait"
     invalid_penalty: float = 0.0
     waiting_limit: int = 1000
@@ -77,7 +79,8 @@ class Options:
 
     def __post_init__(self) -> None:
         one_of("observation", self.observation, OBSERVATIONS)
-        one_of("yardstick", self.yardstick, (False, True))
+        for name in ("yardstick", "perf", "reward_terms"):
+            one_of(name, getattr(self, name), (False, True))
         one_of("invalid", self.invalid, INVALID)
         whole("waiting_limit", self.waiting_limit, 1, 10_000_000)
         whole("window", self.window, 1, self.waiting_limit)

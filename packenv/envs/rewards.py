@@ -86,6 +86,24 @@ REWARDS: dict[str, Reward] = {
 }
 
 
+TERMS: dict[Reward, tuple[str, ...]] = {
+    **{queue: ("-queue",), delay: ("-delay",), size: ("placed", "-arriving"), work: ("served", "-offered")},
+    **{tasks: ("started", "-arrivals"), advantage: ("baseline", "-queue"), completion: ("-unfinished",)},
+    **{overtaking: ("-overtaken",), value: ("-unfinished_value",), makespan: ("-elapsed",)},
+}
+"""What a reward is the sum of, by fields of the passage; `-` before those that are taken from it."""
+
+
+def terms_of(reward: Reward, passage: Passage) -> dict[str, Numbers]:
+    """The terms that add up to a reward, by name; a function of one's own is one term."""
+    if isinstance(reward, Priced):
+        return terms_of(reward.reward, passage) | {"unfairness": 0.0 - reward.price * passage.missing_shares}
+    if reward not in TERMS:
+        return {"reward": reward(passage)}
+    named = [(term.removeprefix("-"), -1.0 if term.startswith("-") else 1.0) for term in TERMS[reward]]
+    return {name: 0.0 + sign * getattr(passage, name) for name, sign in named}
+
+
 WITH_PRICE = ("completion", "value", "makespan")
 """Rewards that `:unfairness=PRICE` can follow."""
 

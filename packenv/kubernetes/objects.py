@@ -193,14 +193,19 @@ def gang_of(item: dict[str, Any]) -> str:
     """The field, label or annotation by which a pod, or a template of one, is part of a gang; empty without one."""
     spec, metadata = object_of(item, "spec"), object_of(item, "metadata")
     for field, value in spec.items():
-        if value and (field in GANG_FIELDS or GANG.search(field)):
+        if value and _names_gang(field):
             return f"spec.{field}"
     for where in ("labels", "annotations"):
         for key, value in object_of(metadata, where).items():
-            if value not in (None, "", "false") and GANG.search(key):
+            if value not in (None, "", "false") and _names_gang(key):
                 return key
     kinds = (str(reference.get("kind")) for reference in objects(metadata, "ownerReferences"))
-    return next((f"{kind}, its owner," for kind in kinds if GANG.search(kind)), "")
+    return next((f"{kind}, its owner," for kind in kinds if _names_gang(kind)), "")
+
+
+@lru_cache(10_000)  # a large dump has few different ones
+def _names_gang(name: str) -> bool:
+    return name in GANG_FIELDS or GANG.search(name) is not None
 
 
 def gang_of_owner(item: dict[str, Any]) -> str:

@@ -38,15 +38,19 @@ class Form(Enum):
 
     POLICY = "policy"
     FILE = "a file to write"
+    JSON = "a file of JSON to write"
     PATH = "a file to read"
     FOLDER = "folder"
+    SECONDS = "a length of time"
 
 
 Count = Annotated[int, Range(1)]
 PolicyName = Annotated[str, Form.POLICY]
 OutFile = Annotated[str, Form.FILE]
+JsonFile = Annotated[str, Form.JSON]
 InFile = Annotated[str, Form.PATH]
 Folder = Annotated[str, Form.FOLDER]
+Seconds = Annotated[float, Form.SECONDS]
 
 
 def option(default: Any, help: str, *flags: str, metavar: str | None = None, typed: Any = MISSING) -> Any:

@@ -16,6 +16,9 @@ INTENSITIES = ("load", "intensity", "rate")
 OF_TRACES = ("slot_seconds", "columns", "time_unit", "partition", "finished_only")
 """Options of every command that reads a trace."""
 
+SCHEDULE_FILES = (".parquet", ".csv")
+"""Forms in which a schedule is written."""
+
 PROCESSES, RAY = "processes", "ray"
 """Where runs take place, as of `packenv.executor`."""
 

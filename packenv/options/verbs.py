@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from packenv.errors import ArgumentError, InputError
 from packenv.inputs.numbers import read_number
-from packenv.options.fields import Count, Folder, InFile, OutFile, PolicyName, Range, option, options_in
+from packenv.options.fields import Count, Folder, InFile, JsonFile, OutFile, PolicyName, Range, Seconds, option, options_in
 from packenv.options.shared import DEFAULT_SLOTS, PROCESSES, Estimates, TimeUnit, WorkloadOptions, parse_columns
 
 WAITING_LIMIT = 5_000_000
@@ -37,6 +37,11 @@ class EvaluateOptions:
     estimate_error: float | None = option(None, "Durations are believed with up to this share of error (tables of jobs).")
     cutoff: float | None = option(None, "Jobs whose tasks take longer than this on average (s) are shown apart, as long ones.")
     by_size: bool = option(False, "Also show delays by the size of tasks: of each of a few, or by quartiles.")
+    slowdown_bound: Seconds | None = option(
+        None,
+        "Show bounded slowdowns and responses: a run of less counts as if it took so long  [shown of logs of parallel jobs].",
+        metavar="10s",
+    )
     slots: int | None = option(None, f"Slots to simulate  [default: a trace's own; {DEFAULT_SLOTS:,} otherwise].")
     backlog: Count | None = option(None, "Keep so many tasks waiting: utilisation is then what a policy can carry.")
     drain: bool = option(False, "Go on until all work is done.")
@@ -322,4 +327,6 @@ class ProfileOptions:
     )
     name: str | None = option(None, "Name of the fitted workload  [default: the file's name followed by -like].", metavar="NAME")
     about: str = option("", "Text about the data, kept in the JSON.", metavar="TEXT")
-    out: str | None = option(None, "Write the fitted workload as JSON, which every command reads as a WORKLOAD.", metavar="FILE")
+    out: JsonFile | None = option(
+        None, "Write the fitted workload as JSON, which every command reads as a WORKLOAD.", metavar="FILE"
+    )

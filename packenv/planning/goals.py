@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from packenv.content.text import counted
 from packenv.errors import InputError, nearest
 from packenv.inputs.numbers import read_number
 from packenv.jobs import Jobs
@@ -19,7 +20,6 @@ from packenv.options.verbs import GOAL_EXAMPLES
 from packenv.results.job_times import JobTimes, job_numbers, job_times
 from packenv.results.result import Result
 from packenv.results.schedule import Schedule
-from packenv.runs.text import counted
 from packenv.workloads.workload import Workload
 
 UNITS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}

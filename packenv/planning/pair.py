@@ -9,8 +9,11 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from packenv.content.showable import Showable
+from packenv.content.tables import Column, Table
+from packenv.content.text import counted, estimate, listed, number
 from packenv.errors import ArgumentError, InputError
 from packenv.executors.local import ThisProcess
 from packenv.options.fields import takes
@@ -24,14 +27,10 @@ from packenv.runs.comparison import DEFAULT_SLOTS
 from packenv.runs.run import Run
 from packenv.runs.runner import Runner
 from packenv.runs.statistics import Interval, doubt_at, interval, mean_and_half, ratio_of_means
-from packenv.runs.text import counted, estimate, listed, number
 from packenv.workloads.find import workload as find_workload
 from packenv.workloads.in_service import begins_busy
 from packenv.workloads.servers import Servers
 from packenv.workloads.workload import Workload
-
-if TYPE_CHECKING:
-    from packenv.report.tables import Tables
 
 NOT_WORSE, WORSE, OPEN = "not worse", "worse", "not decided"
 STATUS = {NOT_WORSE: 0, WORSE: 1, OPEN: 3}
@@ -61,7 +60,7 @@ class Side:
 
 
 @dataclass(frozen=True, repr=False)
-class Pair:
+class Pair(Showable):
     """Two sides on the same tasks, and whether the first is worse than the second by more than the margin.
 
     `packenv compare` ends with `status`.
@@ -149,33 +148,29 @@ class Pair:
         return [*means, ("verdict", f"{self.verdict}: {self.reason}")]
 
     @property
-    def _title(self) -> str:
+    def title(self) -> str:
         seeds = counted(max(len(self.first.runs), len(self.second.runs)), "seed") if self.by_chance else "one run"
         return f"{self.first.name} beside {self.second.name} on {self.first.workload.name}, {seeds}"
 
-    def __repr__(self) -> str:
-        from packenv.report.frames import facts_text
-
-        return facts_text(self._title, self.facts())
-
-    def _repr_html_(self) -> str:
-        from packenv.report.frames import facts_html
-
-        return facts_html(self._title, self.facts())
-
-    def table(self) -> Tables:
-        """A row for each side: its measure over the seeds, and whether it is stable; the verdict below."""
-        from packenv.report.tables import Column, Table, Tables
-
+    def tables(self) -> list[Table]:
+        """A row for each side: its measure over the seeds, and whether it is stable."""
         slot = self.first.workload.shown_slot if self.measure.is_time else None
         unit = (" (s)" if slot else " (slots)") if self.measure.is_time else ""
         stream = self.first.workload.jobs is None
         columns = [Column(""), Column(f"{self.measure.title}{unit}", numeric=True)]
-        table = Table(self._title, [*columns, Column("verdict")] if stream else columns)
+        table = Table(self.title, [*columns, Column("verdict")] if stream else columns)
         for side in (self.first, self.second):
             values = [None if value is None else value * (slot or 1.0) for value in side.values]
             table.add(side.name, estimate(*mean_and_half(values)), *([side.stability] if stream else []))
-        return Tables([table], [f"{self.verdict}: {self.reason}."])
+        return [table]
+
+    def footnotes(self) -> list[str]:
+        """The verdict."""
+        return [f"{self.verdict}: {self.reason}."]
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        return self.to_dict()
 
     def to_dict(self) -> dict[str, Any]:
         """In plain values, ready for JSON; times are in slots."""

@@ -7,19 +7,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from packenv.content.forms import form
+from packenv.content.page import Charts, Figure, Page, Section
+from packenv.content.showable import Showable
+from packenv.content.tables import Column, Table, numbers
+from packenv.content.text import NONE, counted, estimate, number
 from packenv.planning.goals import Goal
 from packenv.planning.lower_bounds.fewest_servers import Fewest
-from packenv.planning.search import Plan
+from packenv.planning.plan_charts import (
+    confirmed,
+    occupied,
+    runs_of_plan,
+    server_figures,
+    tried_table,
+    work_of,
+)
+from packenv.planning.search import Plan, with_servers
 from packenv.planning.trials import Trial
 from packenv.planning.what_if import Certainty, Compared, WithoutLargest
-from packenv.report.tables import Column, Table, Tables, numbers
+from packenv.policy import name_of
+from packenv.runs.comparison import told_durations
+from packenv.runs.comparison_tables import told_sentence
 from packenv.runs.statistics import Interval, interval
-from packenv.runs.text import NONE, counted, estimate, number
 from packenv.workloads.workload import Workload
 
 if TYPE_CHECKING:
     from packenv.planning.server_plans import PlanRequest
-    from packenv.report.pictures import Picture
 
 Value = TypeVar("Value")
 
@@ -63,7 +76,7 @@ SHARES = {"interval_80": 0.8, "interval_95": 0.95}
 
 
 @dataclass(frozen=True, repr=False)
-class ServerPlans:
+class ServerPlans(Showable):
     """How many equal servers each policy needs to meet the goals, and how many any policy needs at least.
 
     plans        by policy; those that meet the goals with no number of servers are not among them
@@ -155,7 +168,6 @@ class ServerPlans:
             record["without_largest"] = self.without_largest[plan.policy]._asdict()
         return record
 
-    @property
     def tables(self) -> list[Table]:
         """The plans, and the policies at the common number."""
         return [self._table_of_plans(), *([self._table_of_comparisons()] if self.comparisons else [])]
@@ -166,7 +178,7 @@ class ServerPlans:
         title = f"{self.workload.name}: servers, at least {self.bound.servers:,} for any {self.bound.scope}{timed}"
         heads = [heading for goal in self.goals for heading in (goal.title, "with one less")]
         heads += ["stable with one less"] if self.workload.jobs is None else []
-        table = Table(title, [Column("policy"), *numbers("servers", *heads)])
+        table = Table(title, [Column("policy"), *numbers("servers", *heads)], spare=LEFT_OUT)
         for plan in self.plans.values():
             cells = [self._cell(trial, n) for n in range(len(self.goals)) for trial in (plan.at, plan.below)]
             stable = NONE if plan.below is None else "yes" if plan.below.stable else "no"
@@ -178,7 +190,7 @@ class ServerPlans:
         first = self.comparisons[0]
         title = f"{self.workload.name}: all policies with {counted(first.servers, 'server')}; times in {self._unit}"
         heads = [heading for goal in self.goals for heading in (goal.title, f"less {first.policy}'s")]
-        table = Table(title, [Column("policy"), *numbers(*heads)])
+        table = Table(title, [Column("policy"), *numbers(*heads)], spare=LEFT_OUT)
         for comparison in self.comparisons:
             cells = []
             for k, goal in enumerate(self.goals):
@@ -214,7 +226,11 @@ class ServerPlans:
             intervals = [(share, *draws.interval(share)) for share in SHARES.values()]
             ranges = [f"{share:.0%} from {low:,} to {high:,}" for share, low, high in intervals]
             lines.append(f"{policy}: of {len(draws.least):,} {of}, {', '.join(ranges)} servers.")
-        return lines
+        named = {policy if isinstance(policy, str) else name_of(policy): policy for policy in self.request.policies}
+        jobs = self.workload.jobs
+        planned = {name: policy for name, policy in named.items() if name in self.plans}
+        told = told_durations(self.workload, [*planned.values()], [*planned])
+        return [*lines, told_sentence(told, jobs is not None and jobs.estimate is not None).strip()] if told else lines
 
     @property
     def _answer(self) -> str:
@@ -231,22 +247,42 @@ class ServerPlans:
         """By policy, in the order of the plans; side by side they end in any."""
         return [(policy, values[policy]) for policy in self.plans if policy in values]
 
-    def table(self) -> Tables:
-        """What `packenv plan` prints: the plans, the policies at the common number, and the answer in a few sentences."""
-        return Tables(self.tables, [*self.sentences, *self.refusals])
+    def footnotes(self) -> list[str]:
+        """The answer in a few sentences, and which policies do not meet the goals."""
+        return [*self.sentences, *self.refusals]
 
-    def plot(self) -> Picture:
-        """A figure of matplotlib: each goal's measure against the number of servers."""
-        from packenv.planning.plan_page import plan_chart
+    def charts(self) -> Charts:
+        """Each goal's measure against the number of servers; without a goal which numbers of servers are stable."""
+        return Charts(f"{self.workload.name}: how many servers", self._figures())
 
-        return plan_chart(self)
+    def _figures(self) -> list[Figure]:
+        return server_figures([*self.plans.values()], self.goals, self.bound, self.request.shown_slot)
+
+    def page(self) -> Page:
+        """What each number of servers gives, how full the fewest are, and all that was tried."""
+        request, workload, bound, plans = self.request, self.workload, self.bound, [*self.plans.values()]
+        tried = [tried_table(plan, self.goals, request.shown_slot) for plan in plans]
+        title = f"With {counted(self.servers, 'server')} and {self.best.policy}"
+        sections = [
+            Section("What each number of servers gives", self._figures(), tables=self.tables()),
+            *occupied(title, with_servers(workload, self.servers), self.best.policy),
+            Section("All that was tried", notes=[confirmed(plans)], tables=tried),
+        ]
+        facts = [
+            ("Work", work_of(workload)),
+            ("Goals", "; ".join(goal.text for goal in self.goals) or "a stable queue"),
+            ("A server", ":".join(f"{amount:g}" for amount in workload.servers.capacity[0])),
+            ("Policies", ", ".join(self.plans)),
+            ("Runs with each number", runs_of_plan(workload, request.seeds, request.slots)),
+            (f"No {bound.scope} needs fewer than", counted(bound.servers, "server")),
+        ]
+        first, *rest = self.sentences
+        return Page(f"How many servers for {workload.name}", first, facts, sections, [*rest, *self.refusals], [workload])
 
     def to_frame(self, library: str = "arrow") -> Any:
         """A row for each policy, as an Arrow table or a frame of "pandas" or "polars": its servers, and each goal's measure with
         these and with one less; times are in slots.
         """
-        from packenv.report.frames import frame_of
-
         rows = []
         for policy, plan in self.plans.items():
             low, high = plan.between or (plan.servers, plan.servers)
@@ -256,7 +292,7 @@ class ServerPlans:
                 ends = {f"{goal.title} low": mean.low, f"{goal.title} high": mean.high}
                 row |= {goal.title: mean.mean, **ends, f"{goal.title} with one less": None if less is None else less.mean}
             rows.append(row | {"stable with one less": None if plan.below is None else plan.below.stable})
-        return frame_of({name: [row[name] for row in rows] for name in rows[0]}, library)
+        return form("frame_of_rows")(rows, library)
 
     def to_dict(self) -> dict[str, Any]:
         """All in plain values, ready for JSON: `plans` as of `packenv plan --json`."""
@@ -271,18 +307,16 @@ class ServerPlans:
         }
 
     @property
-    def _title(self) -> str:
+    def title(self) -> str:
         return f"Servers for {self.workload.name}: {' and '.join(goal.text for goal in self.goals) or 'a stable queue'}"
 
-    def __repr__(self) -> str:
-        from packenv.report.frames import facts_text
-
+    def facts(self) -> list[tuple[str, str]]:
+        """The servers of each policy with the measures of the goals, and the bound on those of any."""
         facts = []
         for policy, plan in self.plans.items():
             units = [goal.unit(self.request.shown_slot) for goal in self.goals]
-            measures = [f"{goal.title} {self._cell(plan.at, n)}{units[n]}" for n, goal in enumerate(self.goals)]
+            cells = [self._cell(plan.at, n) for n in range(len(self.goals))]
+            texts = [NONE if text == NONE else f"{text}{unit}" for text, unit in zip(cells, units, strict=True)]
+            measures = [f"{goal.title} {text}" for goal, text in zip(self.goals, texts, strict=True)]
             facts.append((policy, ", ".join([counted(plan.servers, "server"), *measures])))
-        return facts_text(self._title, [*facts, (f"any {self.bound.scope}", f"at least {counted(self.bound.servers, 'server')}")])
-
-    def _repr_html_(self) -> str:
-        return self.table().html(self._title)
+        return [*facts, (f"any {self.bound.scope}", f"at least {counted(self.bound.servers, 'server')}")]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from packenv.content.text import counted
 from packenv.errors import ArgumentError, InputError
 from packenv.executors.local import ThisProcess
 from packenv.options.fields import takes
@@ -33,7 +34,6 @@ from packenv.planning.what_if import (
 from packenv.policy import find_policy, name_of
 from packenv.runs.progress import progress_lines
 from packenv.runs.runner import RunOptions
-from packenv.runs.text import counted
 from packenv.workloads.find import is_trace_source
 from packenv.workloads.workload import Workload
 

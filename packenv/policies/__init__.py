@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from packenv.policies.optimal.optimal import Optimal as Optimal
     from packenv.policies.optimal.saved import load_optimal as load_optimal
     from packenv.policies.optimal.saved import save_optimal as save_optimal
+    from packenv.policies.orders import ORDERS as ORDERS
     from packenv.policies.price.job_order import JobFifo as JobFifo
     from packenv.policies.price.job_order import Priority as Priority
     from packenv.policies.price.job_order import SmallestDemand as SmallestDemand
@@ -55,6 +56,7 @@ __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
         ".backfilling.backfilling": ["Conservative", "Easy"],
+        ".backfilling.orders": ["ORDERS"],
         ".backfilling.reserve": ["Reserve"],
         ".delay.delay": ["Delay", "DelayDynamic", "Fair"],
         ".eagle.hawk": ["Eagle", "Hawk", "LeastWaitingTime", "Sparrow", "Yaq"],

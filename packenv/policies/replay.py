@@ -94,12 +94,13 @@ def find_replay(text: str) -> Replay:
     if not text:
         raise InputError("replay: say which schedule, replay:FILE")
     import pyarrow as pa
-    import pyarrow.parquet
+    from pyarrow import csv, parquet
 
     if not Path(text).is_file():
         raise InputError(f"replay: there is no file {text}")
     with reading(text, pa.ArrowException):
-        table = pyarrow.parquet.read_table(text, use_threads=False)
+        of_csv = Path(text).suffix.lower() == ".csv"
+        table = csv.read_csv(text, csv.ReadOptions(use_threads=False)) if of_csv else parquet.read_table(text, use_threads=False)
         names = table.column_names
     task = "job" if "job" in names and "task" not in names else "task"  # files of 0.2.0: `job`
     missing = [name for name in (task, "start", "server") if name not in names]
@@ -116,7 +117,7 @@ def _integers(file: str, name: str, column: Any) -> NDArray[np.int64]:
     """A column of a schedule file as integers, with NEVER for nulls. Raises InputError for any other type."""
     import pyarrow as pa
 
-    if not pa.types.is_integer(column.type):
+    if not (pa.types.is_integer(column.type) or pa.types.is_null(column.type)):
         raise InputError(f"{file}: column {name} must hold integers, not {column.type}")
     with reading(file, pa.ArrowException):  # unsigned integers may be too large
         return np.asarray(column.cast(pa.int64()).fill_null(NEVER).to_numpy(), np.int64)

@@ -6,21 +6,23 @@ import io
 import os
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from matplotlib import rc_context
 from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 
-from packenv.files import atomic_path
-from packenv.report.charts import NARROW, WIDE, Chart, Key, mark_style
-from packenv.report.plot_style import COLOURS, GREY, INK, LINE, PAPER
-
-if TYPE_CHECKING:
-    from packenv.report.page import Figure
+from packenv.content.charts import NARROW, WIDE, Chart, Key
+from packenv.content.colours import COLOURS, GREY, INK, LINE, PAPER
+from packenv.content.page import Charts, Figure
+from packenv.files import atomic_path, check_ending
+from packenv.report import schedule_drawing  # noqa: F401  # adds to `draw`
+from packenv.report.drawing import draw, mark_style
+from packenv.report.plot_style import IN_A_FILE, PICTURES
 
 DPI = 120
 INCH = 96  # pixels of a page
+SCHEDULE_WIDE = 1056  # pixels
 BESIDE = 3  # small charts in a row
 STYLE = {"text.parse_math": False, "font.size": 9.0, "lines.linewidth": 1.5}
 IN_A_PAGE = {**STYLE, "svg.fonttype": "none"}
@@ -43,14 +45,36 @@ class Picture(Canvas):
         self.savefig(content, format="png", dpi=DPI)
         return content.getvalue()
 
+    def savefig(self, *args: Any, **options: Any) -> None:
+        with rc_context(IN_A_FILE):
+            super().savefig(*args, **options)
+
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it as PNG, PDF or SVG, whole or not at all."""
+        """Write it as PNG, PDF or SVG, whole or not at all. Raises InputError for another ending."""
+        check_ending(path, PICTURES, "a plot is one of")
         with atomic_path(path) as temporary:
             self.savefig(temporary, dpi=DPI)
 
 
-def picture_of(title: str, figures: Sequence[Figure]) -> Picture:
-    """The charts of a page below each other, small ones side by side, with their headings and legends."""
+def picture_of(charts: Charts, width: float | None = None, titled: bool = True) -> Picture:
+    """The charts below each other, small ones side by side, with their headings and legends; a schedule by itself.
+
+    width   inches; None: that of a page. The heights stay as they are
+    titled  whether the title stands above them
+    """
+    with rc_context(STYLE):
+        if len(charts.figures) == 1 and (alone := charts.figures[0].chart).alone:
+            picture = Picture(figsize=(width or SCHEDULE_WIDE / INCH, alone.height(False) / INCH), layout="constrained")
+            draw(alone, picture, False)
+        else:
+            picture = _stacked(charts.figures, width or WIDE / INCH)
+        if charts.title and titled:
+            picture.suptitle(charts.title, fontsize=11)
+    return picture
+
+
+def _stacked(figures: Sequence[Figure], width: float) -> Picture:
+    """Charts below each other, up to BESIDE small ones in a row."""
     rows: list[list[Figure]] = []
     for figure in figures:
         if rows and figure.small and rows[-1][0].small and len(rows[-1]) < BESIDE:
@@ -58,15 +82,13 @@ def picture_of(title: str, figures: Sequence[Figure]) -> Picture:
         else:
             rows.append([figure])
     heights = [max(figure.chart.height(figure.small) for figure in row) + 30 for row in rows]
-    with rc_context(STYLE):
-        picture = Picture(figsize=(WIDE / INCH, (40 + sum(heights)) / INCH), layout="constrained")
-        picture.suptitle(title, fontsize=11)
-        parts: Any = picture.subfigures(len(rows), 1, height_ratios=heights, squeeze=False)[:, 0] if rows else []
-        for part, row in zip(parts, rows, strict=True):
-            for axes, figure in zip(part.subplots(1, len(row), squeeze=False)[0], row, strict=True):
-                figure.chart.draw(axes, figure.small)
-                axes.set_title(figure.heading, loc="left", pad=20)
-                _draw_keys(axes, [] if figure.chart.direct else figure.chart.keys())
+    picture = Picture(figsize=(width, (40 + sum(heights)) / INCH), layout="constrained")
+    parts: Any = picture.subfigures(len(rows), 1, height_ratios=heights, squeeze=False)[:, 0] if rows else []
+    for part, row in zip(parts, rows, strict=True):
+        for axes, figure in zip(part.subplots(1, len(row), squeeze=False)[0], row, strict=True):
+            draw(figure.chart, axes, figure.small)
+            axes.set_title(figure.heading, loc="left", pad=20)
+            _draw_keys(axes, [] if figure.chart.direct else figure.chart.keys())
     return picture
 
 
@@ -92,7 +114,7 @@ def svg_of(chart: Chart, narrow: bool, name: str) -> str:
         canvas.patch.set_visible(False)
         axes = canvas.subplots()
         axes.patch.set_visible(False)
-        chart.draw(axes, narrow)
+        draw(chart, axes, narrow)
         content = io.StringIO()
         canvas.savefig(content, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     text = OPENING.sub(rf'<svg aria-hidden="true" width="{width}" \1>', content.getvalue(), count=1).strip()

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
-from matplotlib import rc_context
 from numpy.typing import ArrayLike, NDArray
 
+from packenv.content.charts import BinChart, Key, counts_over_time, shares_in_bins
+from packenv.content.page import Charts, Figure, Section
+from packenv.content.tables import Column, Table, numbers
+from packenv.content.text import counted, number
 from packenv.jobs import Jobs
-from packenv.report.charts import BinChart, counts_over_time, shares_in_bins
-from packenv.report.page import Figure, Section
-from packenv.report.pictures import STYLE, Picture, picture_of
+from packenv.report.drawing import draw
 from packenv.report.plot_style import light_grid
-from packenv.report.tables import Column, Table, numbers
-from packenv.runs.text import counted, number
 from packenv.workloads.fitting.profile import jobs_sample
 from packenv.workloads.fitting.statistics import Sample, spread
 from packenv.workloads.traces import SlotTrace, Trace
@@ -24,12 +25,12 @@ from packenv.workloads.workload import Workload
 SHOWN = ("mean", "min", "p50", "p95", "p99", "max")
 
 
-def workload_chart(workload: Workload, seed: int, tasks: int) -> Picture:
+def workload_charts(workload: Workload, seed: int, tasks: int) -> Charts:
     """Of the table, or of the first `tasks` tasks of a seed: shares of tasks by size, by service, and arrivals over time."""
     table = workload.at(seed).jobs
     jobs = workload.jobs_table(seed, tasks) if table is None else table
     what = f"{len(jobs):,} tasks" + (f" of seed {seed}" if table is None or workload.draw is not None else "")
-    return picture_of(f"{workload.name}: {what}", _figures(_sample(jobs, workload), _unit(workload)))
+    return Charts(f"{workload.name}: {what}", _figures(_sample(jobs, workload), _unit(workload)))
 
 
 def profile_section(workload: Workload) -> Section | None:
@@ -46,13 +47,8 @@ def profile_section(workload: Workload) -> Section | None:
     return Section("The trace", _figures(sample, unit), tables=[table])
 
 
-def resource_names(workload: Workload) -> tuple[str, ...]:
-    """The names of a trace's resources, or numbers."""
-    return tuple(workload.resources or (f"resource {r}" for r in range(workload.D)))
-
-
 def _sample(jobs: Jobs, workload: Workload) -> Sample:
-    return jobs_sample(jobs, exact(workload.shown_slot or 1.0, "slot_seconds"), resource_names(workload))
+    return jobs_sample(jobs, exact(workload.shown_slot or 1.0, "slot_seconds"), workload.resource_names)
 
 
 def _unit(workload: Workload) -> str:
@@ -93,28 +89,44 @@ def _arrivals(sample: Sample, over: BinChart, unit: str) -> str:
     return f"{counted(len(sample.submit), 'task')} within {number(sample.span)} {unit}; {often}."
 
 
-def requests_chart(trace: Trace | SlotTrace, title: str) -> Picture:
+@dataclass(frozen=True)
+class RequestsChart:
+    """Tasks by the level that they request: a panel for each resource, with its name, levels (k,) and tasks (k,)."""
+
+    direct: ClassVar[bool] = True
+    alone: ClassVar[bool] = True
+
+    panels: Sequence[tuple[str, NDArray[np.float64], NDArray[np.int64]]]
+
+    def height(self, narrow: bool) -> int:
+        return 365
+
+    def keys(self) -> list[Key]:
+        return []
+
+
+def requests_charts(trace: Trace | SlotTrace, title: str) -> Charts:
     """Tasks by the level that they request, a panel for each resource: figure 1 of the paper (PAPERS §1.6).
 
     All tasks of the trace count, in the initial snapshot too; `title` says what data it is. The paper's own count, for a full day
     of Google's trace: "more than 700 discrete memory requirements and 400 discrete CPU requirements".
     """
     timed = trace.timed() if isinstance(trace, SlotTrace) else trace
-    with rc_context(STYLE):
-        picture = Picture(figsize=(5.2 * len(timed.resources), 3.8), layout="constrained")
-        panels = picture.subplots(1, len(timed.resources), squeeze=False)[0]
-        for axes, resource, demand in zip(panels, timed.resources, timed.demand.T, strict=True):
-            level, tasks = requests(demand)
-            axes.vlines(level, 0.5, tasks, linewidth=0.8)
-            axes.plot(level, tasks, ".", markersize=3)
-            axes.set_yscale("log")
-            axes.set_ylim(0.5)
-            axes.set_xlabel(f"{resource} requested (share of capacity)")
-            axes.set_ylabel("tasks")
-            axes.set_title(f"{resource}: {len(level):,} distinct requests", loc="left")
-            light_grid(axes)
-        picture.suptitle(f"{title}, {len(timed):,} tasks", fontsize=11)
-    return picture
+    panels = [(name, *requests(demand)) for name, demand in zip(timed.resources, timed.demand.T, strict=True)]
+    return Charts(f"{title}, {len(timed):,} tasks", [Figure("", "", RequestsChart(panels))])
+
+
+@draw.register
+def _draw_requests(chart: RequestsChart, figure: Any, narrow: bool) -> None:
+    for axes, (resource, level, tasks) in zip(figure.subplots(1, len(chart.panels), squeeze=False)[0], chart.panels, strict=True):
+        axes.vlines(level, 0.5, tasks, linewidth=0.8)
+        axes.plot(level, tasks, ".", markersize=3)
+        axes.set_yscale("log")
+        axes.set_ylim(0.5)
+        axes.set_xlabel(f"{resource} requested (share of capacity)")
+        axes.set_ylabel("tasks")
+        axes.set_title(f"{resource}: {len(level):,} distinct requests", loc="left")
+        light_grid(axes)
 
 
 def requests(demand: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from packenv.content.forms import form
+from packenv.content.page import Charts, known_kind
+from packenv.content.showable import Showable
 from packenv.errors import InputError
 from packenv.results.delays import Delays
 from packenv.results.job_times import JobTimes
 from packenv.results.locality import DataLocality
+from packenv.results.response import ResponseTimes
 from packenv.results.schedule import Schedule
+from packenv.results.schedule_table import schedule_table
 from packenv.results.stability import Verdict
 
 if TYPE_CHECKING:
-    from packenv.report.pictures import Picture
     from packenv.workloads.workload import Workload
 
 KINDS = ("queue", "schedule")
@@ -32,7 +36,7 @@ class Trajectory(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Result:
+class Result(Showable):
     """What a run measured: counts over the whole run, and means over its slots from `warmup` on.
 
     Delays are in slots, of the tasks that became eligible after the warm-up and started. A mean or delay is None if
@@ -70,6 +74,7 @@ class Result:
     delays: Delays  # of which `delay_quantile` reads any
     schedule: Schedule | None = None
     jobs: JobTimes | None = None  # completion times of whole jobs, if the table says which tasks make a job
+    response: ResponseTimes | None = None  # of tasks whose service is known: of a table; of a stream if it was asked for
     data: DataLocality | None = None  # how near to their data tasks ran, if the table says where the data lie
     remark: str | None = None  # what an agent says of its run: whether it saw all that it might have started
     played: Workload | None = field(default=None, compare=False)  # what was run; None in another process than that of the run
@@ -103,19 +108,18 @@ class Result:
         return facts + [(name, text) for name, text in (("stopped", self.stopped), ("remark", self.remark)) if text]
 
     @property
-    def _title(self) -> str:
+    def title(self) -> str:
         servers = f"{self.servers:,} server{'' if self.servers == 1 else 's'}"
         return f"Result of {self.policy} on {self.workload}: {servers}, {self.slots:,} slots, seed {self.seed}"
 
-    def __repr__(self) -> str:
-        from packenv.report.frames import facts_text
+    @property
+    def plain(self) -> dict[str, Any]:
+        return self.to_dict()
 
-        return facts_text(self._title, self.facts())
-
-    def _repr_html_(self) -> str:
-        from packenv.report.frames import facts_html
-
-        return facts_html(self._title, self.facts())
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """Its measures, without the queue over time and the delays."""
+        return [{key: value for key, value in self.to_dict().items() if key not in ("trajectory", "delays")}]
 
     def to_dict(self) -> dict[str, Any]:
         """The result in plain values, ready for JSON: all fields by name, except the schedule; whole jobs by their times.
@@ -123,7 +127,7 @@ class Result:
         `delays` is a list of the delays that occurred, in slots, and a list of how many tasks had each.
         """
         plain = {item.name: getattr(self, item.name) for item in fields(self)}
-        for name in ("played", "schedule", "jobs", "data"):
+        for name in ("played", "schedule", "jobs", "response", "data"):
             del plain[name]
         plain |= {"verdict": str(self.verdict), "confidence": self.verdict.confidence, "utilisation": list(self.utilisation)}
         plain["rho"] = None if self.rho is None else list(self.rho)
@@ -131,9 +135,11 @@ class Result:
         plain["trajectory"] = {"bin_slots": width, "queue": queue.tolist(), "waiting_size": size.tolist()}
         plain["delays"] = self.delays.plain()
         times = {} if self.jobs is None else {"makespan": self.jobs.makespan, "mean_completion": self.jobs.mean}
-        return plain | times
+        return plain | times | ({} if self.response is None else self.response._asdict())
 
-    def to_frame(self, kind: str = "queue", library: str = "arrow", workload: Workload | None = None) -> Any:
+    def to_frame(  # type: ignore[override]  # the kind comes first
+        self, kind: str = "queue", library: str = "arrow", workload: Workload | None = None
+    ) -> Any:
         """An Arrow table, or a frame of "pandas" or "polars".
 
         kind      "queue": slot (in which a bin begins), queue and waiting_size, means over bins; "schedule": task, job, start,
@@ -142,17 +148,14 @@ class Result:
 
         Raises InputError for another kind, a run without a schedule, and a library that is not installed.
         """
-        from packenv.report.frames import frame_of, known_kind
-        from packenv.report.schedule_table import schedule_table
-
         if known_kind(kind, KINDS, "kind of frame") == "schedule":
             self._need_schedule()
-            return frame_of(schedule_table(self._workload(workload), [self]), library)
+            return form("frame")(schedule_table(self._workload(workload), [self]), library)
         width, queue, size = self.trajectory
-        return frame_of({"slot": width * np.arange(len(queue)), "queue": queue, "waiting_size": size}, library)
+        return form("frame")({"slot": width * np.arange(len(queue)), "queue": queue, "waiting_size": size}, library)
 
-    def plot(self, kind: str = "queue", workload: Workload | None = None, **options: Any) -> Picture:
-        """A figure of matplotlib, which a notebook shows and `savefig` writes.
+    def charts(self, kind: str = "queue", workload: Workload | None = None, **options: Any) -> Charts:
+        """What `plot` draws.
 
         kind      "queue": waiting tasks over time, and quantiles of the delay; "schedule": who ran where and when, and how many
                   waited, of a run with `schedule=True` (options: `first` and `last` slot, `colour` "job" or "size")
@@ -160,13 +163,9 @@ class Result:
 
         Raises InputError for another kind, and a run without a schedule.
         """
-        from packenv.report.frames import known_kind
-        from packenv.report.run_charts import runs_chart
-        from packenv.report.schedule_chart import schedule_chart
-
-        if known_kind(kind, KINDS, "kind of picture") == "schedule":
-            return schedule_chart([self], self._workload(workload), **options)
-        return runs_chart([[self]], self._workload(workload), **options)
+        known_kind(kind, KINDS, "kind of picture")
+        charts: Charts = form("charts_of_run")(self, kind, self._workload(workload), **options)
+        return charts
 
     def _workload(self, workload: Workload | None) -> Workload:
         workload = workload or self.played

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from packenv.envs.core.state import TOO_MANY_WAITING
 from packenv.envs.registration import find_definition, id_of, kind_of
 from packenv.errors import InputError
+from packenv.learning.agents.trained_in import normalizers_of
 from packenv.learning.objective import COMPLETION, Objective, measure
 from packenv.policy import name_of
 from packenv.results.job_times import job_numbers
@@ -86,7 +87,9 @@ def evaluate_agent(
     seeds        how many, from 1,000,000 on, or which ones
     against      a policy or its name; None: none
 
-    Raises InputError for what cannot be, and for a policy that whole jobs do not have.
+    A model that holds its environment sees what it saw in training: through its VecNormalize, if it has one. Raises InputError
+    for what cannot be, a policy that whole jobs do not have, and a model that was trained with other options than the call's,
+    or behind another wrapper that may change what it sees or does.
     """
     import gymnasium
 
@@ -107,8 +110,9 @@ def evaluate_agent(
     if workload.jobs is None and slots is None:  # a stream has no end of its own
         slots = SLOTS
         envs = make(**options | whole | {"horizon": slots})
+    normalizers = normalizers_of(agent, envs.unwrapped.core)
     measured = "mean completion" if of_jobs else "mean delay" if slots is None else "mean queue"
-    scores, cut = played(envs, chooser(agent, deterministic), rows, measured, slots)
+    scores, cut = played(envs, chooser(agent, deterministic, normalizers), rows, measured, slots)
     compared: list[float] = []
     if against is not None and of_jobs:
         compared = [measure(workload, against, None, seed, Objective(COMPLETION))[0] for seed in rows]
@@ -128,17 +132,28 @@ def evaluate_agent(
     )
 
 
-def chooser(agent: Any, deterministic: bool = True) -> Choose:
-    """A function from what is observed and masks to actions. Raises InputError for what is neither a model nor a function."""
+def chooser(agent: Any, deterministic: bool = True, normalizers: Sequence[Any] = ()) -> Choose:
+    """A function from what is observed and masks to actions. Raises InputError for what is neither a model nor a function.
+
+    normalizers   the VecNormalize that a model sees the environment through
+    """
     predict = getattr(agent, "predict", None)
     if predict is None:
         if not callable(agent):
             raise InputError(f"an agent has `predict`, or is a function from observations and masks to actions, not {agent!r}")
         function: Choose = agent
         return function
+
+    def seen(observation: Any) -> Any:
+        for each in normalizers:
+            observation = each.normalize_obs(observation)
+        return observation
+
     if "action_masks" in inspect.signature(predict).parameters:
-        return lambda observation, masks: predict(observation, action_masks=masks.astype(bool), deterministic=deterministic)[0]
-    return lambda observation, masks: predict(observation, deterministic=deterministic)[0]
+        return lambda observation, masks: predict(
+            seen(observation), action_masks=masks.astype(bool), deterministic=deterministic
+        )[0]
+    return lambda observation, masks: predict(seen(observation), deterministic=deterministic)[0]
 
 
 def played(

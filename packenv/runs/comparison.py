@@ -8,31 +8,33 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, repeat
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from packenv.api import at_a_rate
+from packenv.content.page import Charts, Page, Section, known_kind
+from packenv.content.showable import Showable
+from packenv.content.tables import Styled, Table
+from packenv.content.text import clock_for, counted, estimate, listed, number
 from packenv.errors import ArgumentError, InputError
 from packenv.executors.local import ThisProcess
 from packenv.options.fields import takes
 from packenv.options.shared import DEFAULT_POLICIES as DEFAULT_POLICIES
 from packenv.options.shared import DEFAULT_SLOTS as DEFAULT_SLOTS
 from packenv.options.verbs import EvaluateOptions
-from packenv.policy import find_policy, name_of
+from packenv.policy import distinct_names, find_policy, name_of, needs_of
 from packenv.results.result import KINDS, Result
+from packenv.runs import comparison_tables, run_charts
 from packenv.runs.chance import seeds_for
-from packenv.runs.measures import Record, flat, measured_values, record_of, same_jobs, summary_of
+from packenv.runs.measures import MEASURES, SPEED, Record, measured_values, record_of, same_jobs, summary_of
 from packenv.runs.run import Run, runs_of
 from packenv.runs.runner import RunOptions, run_all
 from packenv.runs.size_classes import by_size, mean_by_size
 from packenv.runs.statistics import Interval, ratio_of_means
-from packenv.runs.text import counted
+from packenv.runs.story import story_of
+from packenv.simulation import setting_of
 from packenv.workloads.estimates import misjudged
 from packenv.workloads.in_service import begins_busy
 from packenv.workloads.workload import Workload
-
-if TYPE_CHECKING:
-    from packenv.report.pictures import Picture
-    from packenv.report.tables import Tables
 
 NEARLY_EMPTY = 0.05  # utilisation
 
@@ -42,24 +44,28 @@ class Evaluation:
     """Policies on one workload, and the runs that compare them, policy by policy."""
 
     workload: Workload
-    seeds: Mapping[str, Sequence[int]]  # by policy: one where nothing is drawn by chance
+    seeds: Mapping[str, Sequence[int]]  # by policy, as it was given: one where nothing is drawn by chance
     all_seeds: Sequence[int]
+    names: list[str]  # of the policies, in results
     runs: list[Run]
     options: EvaluateOptions
+    told: tuple[str, ...] = ()  # names of the policies that know durations
 
     def groups(self, results: Sequence[Result | None]) -> list[list[Result]]:
         """The results of each policy, of all in the order of the runs, without policies with a failed run (None)."""
         left = iter(results)
-        groups = [[next(left) for _ in seeds] for seeds in self.seeds.values()]
-        return [[self._known(run) for run in group if run is not None] for group in groups if None not in group]
+        groups = [(name, [next(left) for _ in seeds]) for name, seeds in zip(self.names, self.seeds.values(), strict=True)]
+        return [[self._known(run, name) for run in group if run is not None] for name, group in groups if None not in group]
 
-    def _known(self, run: Result) -> Result:
-        """The result with what was run, which other processes do not send back."""
-        return run if run.played is not None else replace(run, played=self.workload)
+    def _known(self, run: Result, name: str) -> Result:
+        """The result with what was run, which other processes do not send back, and with the policy's name in this comparison."""
+        known = run.played is not None and run.policy == name
+        return run if known else replace(run, policy=name, played=run.played or self.workload)
 
     def compare(self, groups: list[list[Result]]) -> Comparison:
         """Measure the runs of one policy or more."""
-        return Comparison(self.workload, groups, self.options.backlog, self.options.cutoff, self.options.by_size)
+        of = self.options
+        return Comparison(self.workload, groups, of.backlog, of.cutoff, of.by_size, of.slowdown_bound, self.told)
 
 
 def evaluation(
@@ -70,11 +76,8 @@ def evaluation(
     Raises InputError.
     """
     chosen = [*policies]
-    names = [policy if isinstance(policy, str) else name_of(policy) for policy in chosen]
-    shown = [name_of(find_policy(policy) if isinstance(policy, str) else policy) for policy in chosen]
-    if len(set(shown)) < len(shown):
-        given = "" if names == shown else f" ({', '.join(names)}): a class is told apart by an attribute `name`"
-        raise InputError(f"two policies have the same name: {', '.join(shown)}{given}")
+    shown = distinct_names(chosen)
+    names = [policy if isinstance(policy, str) else name for policy, name in zip(chosen, shown, strict=True)]
     if options.seed < 0:
         raise ArgumentError(f"`seed` must not be negative, not {options.seed}")
     if options.estimate_error is not None:
@@ -92,13 +95,22 @@ def evaluation(
         "waiting_limit": options.waiting_limit,
         "schedule": schedule or has_jobs or options.by_size or (jobs_schedule and workload.jobs is not None),
         "backlog": options.backlog,
+        "slowdown_bound": options.slowdown_bound,
     }
     seeds = options.seeds
     all_seeds = [*range(options.seed, options.seed + seeds)] if isinstance(seeds, int) else [*seeds]
     of_policy = {name: seeds_for(policy, workload, all_seeds) for name, policy in zip(names, chosen, strict=True)}
     pairs = zip(names, chosen, strict=True)
     runs = [run for name, policy in pairs for run in runs_of(workload, [policy], of_policy[name], length, of_run)]
-    return Evaluation(workload, of_policy, all_seeds, runs, options)
+    told = told_durations(workload, chosen, shown)
+    return Evaluation(workload, of_policy, all_seeds, shown, runs, options, told)
+
+
+def told_durations(workload: Workload, policies: Sequence[Any], names: Sequence[str]) -> tuple[str, ...]:
+    """The names of the policies that know how long tasks take."""
+    setting = setting_of(workload)
+    objects = [find_policy(policy) if isinstance(policy, str) else policy for policy in policies]
+    return tuple(name for policy, name in zip(objects, names, strict=True) if needs_of(policy, setting).durations)
 
 
 @takes(EvaluateOptions)
@@ -129,7 +141,7 @@ def evaluate(
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Showable):
     """The runs of each policy on the same tasks, and what they measured."""
 
     workload: Workload
@@ -137,6 +149,13 @@ class Comparison:
     backlog: int | None = None
     cutoff: float | None = None  # seconds
     by_size: bool = False
+    slowdown_bound: float | None = None  # seconds; None: the usual bound, shown of parallel jobs
+    told: tuple[str, ...] = ()  # policies that know durations
+
+    @property
+    def drained(self) -> bool:
+        """Whether a table was run until all of its work was done: there is then nothing to say about stability."""
+        return self.workload.jobs is not None and all(run.completed == run.arrived for run in self.all_runs)
 
     @property
     def results(self) -> dict[str, list[Result]]:
@@ -172,6 +191,16 @@ class Comparison:
     def records(self) -> list[Record]:
         """The measures of each run, in slots."""
         return self._measured[1]
+
+    @property
+    def rows(self) -> list[Record]:
+        """The means of each policy."""
+        return self.summaries
+
+    @property
+    def plain(self) -> list[Record]:
+        """The measures of each run, and after them the means of each policy."""
+        return [*self.records, *self.summaries]
 
     @property
     def remarks(self) -> list[str]:
@@ -215,54 +244,70 @@ class Comparison:
             raise InputError(f"{measure!r} is no measure; known: {', '.join(numbers)}")
         return values
 
-    def table(self) -> Tables:
-        """What `packenv evaluate` prints: means over the seeds, ± the half-width of a 95 % interval, and what marks mean."""
-        from packenv.report.comparison_tables import legend, tables_of
-        from packenv.report.tables import Tables
+    @property
+    def title(self) -> str:
+        seeds = max(map(len, self.by_policy))
+        return f"Comparison on {self.workload.name}, {seeds} seed{'' if seeds == 1 else 's'}: {story_of(self.by_policy)}"
 
-        return Tables(tables_of(self), [*legend(self), *self.remarks, *self.stopped])
+    def facts(self) -> list[tuple[str, str]]:
+        """The verdict and the mean queue of each policy."""
+        facts = []
+        for summary in self.summaries:
+            queue = estimate(summary["mean_queue"], summary["interval"]["mean_queue"])
+            verdict = "" if self.drained else f"{summary['verdict']}, "
+            facts.append((summary["policy"], f"{verdict}mean queue {queue}"))
+        return facts
 
-    def plot(self, kind: str = "queue", **options: Any) -> Picture:
-        """A figure of matplotlib: "queue", waiting tasks over time, and quantiles of the delay; or "schedule", who ran where and
-        when in the first run of each policy (options: `first`, `last`, `colour`). Raises InputError as `Result.plot` does.
+    def tables(self) -> list[Table]:
+        """Means over the seeds, ± the half-width of a 95 % interval."""
+        return comparison_tables.tables_of(self)
+
+    def footnotes(self) -> list[str]:
+        """What the tables' marks mean, remarks of policies, and which runs were stopped."""
+        remarks = [*(Styled(line, "yellow") for line in self.remarks), *(Styled(line, "red") for line in self.stopped)]
+        return [*comparison_tables.legend(self), *remarks]
+
+    def charts(self, kind: str = "queue", **options: Any) -> Charts:
+        """What `plot` draws: "queue", waiting tasks over time, and quantiles of the delay; or "schedule", who ran where and when
+        in the first run of each policy (options: `first`, `last`, `colour`). Raises InputError as `Result.charts` does.
         """
-        from packenv.report.frames import known_kind
-        from packenv.report.run_charts import runs_chart
-        from packenv.report.schedule_chart import schedule_chart
-
         if known_kind(kind, KINDS, "kind of picture") == "schedule":
-            return schedule_chart([runs[0] for runs in self.by_policy], self.workload, **options)
-        return runs_chart(self.by_policy, self.workload, self.backlog, **options)
+            return run_charts.schedule_charts(self.by_policy, self.workload, **options)
+        return run_charts.runs_charts(self.by_policy, self.workload, self.backlog, **options)
 
-    def to_frame(self, library: str = "arrow") -> Any:
-        """A row for each run with its measures, as an Arrow table or a frame of "pandas" or "polars".
+    def page(self) -> Page:
+        """Queues over time, delays, how full the cluster was, and the tables."""
+        by_policy, workload, backlog = self.by_policy, self.workload, self.backlog
+        speeds = [measure.heading for measure in MEASURES if measure.unit == SPEED]  # the same command gives the same page
+        tables = [table.without(speeds) for table in self.tables()]
+        queue = [*run_charts.queue_over_time(by_policy, workload, backlog), *run_charts.mean_queues(self.summaries)]
+        sections = [
+            Section("The queue", queue),
+            Section("Delays", run_charts.delays(by_policy, workload)),
+            Section("The numbers", notes=comparison_tables.legend(self), tables=tables),
+        ]
+        first = [runs[0] for runs in by_policy if runs[0].schedule is not None and runs[0].started and workload.jobs is not None]
+        if first:
+            sections.insert(2, Section("The cluster", run_charts.of_cluster(workload, first)))
+        policies = [*self.results]
+        title = f"{listed(policies) if len(policies) < 4 else f'{len(policies)} policies'} on {workload.name}"
+        tabled = [workload.at(by_policy[0][0].seed)]
+        answer, *_ = [*comparison_tables.answer_of(self), f"{story_of(by_policy)}."]
+        return Page(title, answer, self._asked(), sections, [*self.remarks, *self.stopped], tabled)
 
-        `utilisation.0` and the like for what is inside of fields; times are in slots.
-        """
-        from packenv.report.frames import frame_of_rows
-
-        return frame_of_rows([dict(flat(record)) for record in self.records], library)
+    def _asked(self) -> list[tuple[str, str]]:
+        workload, longest = self.workload, max(run.slots for run in self.all_runs)
+        clock = clock_for(longest, workload.shown_slot)
+        arrivals = f"{number(workload.rate)} tasks per slot, intensity {workload.intensity:.3f}"
+        return [
+            ("Workload", workload.name),
+            ("Arrivals", arrivals if self.backlog is None else f"{self.backlog:,} tasks are kept waiting"),
+            ("Servers", f"{len(workload.servers):,}"),
+            ("Length", f"{number(longest / clock.slots)} {clock.unit}"),
+            ("Seeds", ", ".join(map(str, dict.fromkeys(run.seed for run in self.all_runs)))),
+            ("Policies", ", ".join(self.results)),
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """All records in plain values, ready for JSON: `policies`, the means of each, and `runs`."""
         return {"workload": self.workload.name, "policies": self.summaries, "runs": self.records}
-
-    @property
-    def _title(self) -> str:
-        from packenv.report.story import story_of
-
-        seeds = max(map(len, self.by_policy))
-        return f"Comparison on {self.workload.name}, {seeds} seed{'' if seeds == 1 else 's'}: {story_of(self.by_policy)}"
-
-    def __repr__(self) -> str:
-        from packenv.report.frames import facts_text
-        from packenv.runs.text import estimate
-
-        facts = []
-        for summary in self.summaries:
-            queue = estimate(summary["mean_queue"], summary["interval"]["mean_queue"])
-            facts.append((summary["policy"], f"{summary['verdict']}, mean queue {queue}"))
-        return facts_text(self._title, facts)
-
-    def _repr_html_(self) -> str:
-        return self.table().html(self._title)

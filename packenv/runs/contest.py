@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from packenv.api import at_a_rate
+from packenv.content.text import counted
 from packenv.errors import ArgumentError, InputError, nearest
 from packenv.inputs.numbers import read_number, read_whole
 from packenv.runs.measures import JOBS, QUEUE, Measure, ranked_measures
-from packenv.runs.text import counted
 from packenv.workloads.laws import parse_law
 from packenv.workloads.named.registry import WORKLOADS, named_workload
 from packenv.workloads.workload import INTENSITIES, Workload

@@ -6,37 +6,36 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from packenv.api import simulate
+from packenv.content.page import Charts, Page, known_kind
+from packenv.content.showable import Showable
+from packenv.content.tables import Table, Tables
+from packenv.content.text import counted, listed
 from packenv.errors import ArgumentError, InputError
 from packenv.executors.local import ThisProcess
 from packenv.options.fields import takes
 from packenv.options.verbs import JudgeOptions, LeaderboardOptions
 from packenv.policy import find_policy
-from packenv.results.stability import Verdict, combine
+from packenv.runs import leaderboard_charts, leaderboard_tables
 from packenv.runs.chance import seeds_for
 from packenv.runs.comparison import DEFAULT_POLICIES
 from packenv.runs.contest import Contest, contests_of
 from packenv.runs.keys import keys_of
 from packenv.runs.log import RunLog
 from packenv.runs.many import judge_all
-from packenv.runs.measured import Measured
-from packenv.runs.measures import COMPLETION, MORE, Measure, flat
+from packenv.runs.measures import COMPLETION, MORE, Measure
 from packenv.runs.progress import announce_if_slow
 from packenv.runs.run import Run, runs_of
 from packenv.runs.runner import RunOptions, RunsFailed
+from packenv.runs.standing import BEST, Standing, reference_of
 from packenv.runs.statistics import UNKNOWN, Interval, interval, ratio_of_means
-from packenv.runs.text import counted, listed
 from packenv.theory.completion.bound import completion_bound
 from packenv.theory.queue_bound.queue_bound import known_bound
-from packenv.theory.stability.judge import Judgment
-
-if TYPE_CHECKING:
-    from packenv.report.pictures import Picture
-    from packenv.report.tables import Tables
+from packenv.theory.stability.judgment import Judgment
 
 JUDGING = JudgeOptions()
 DEFAULT_WORKLOADS = (
@@ -44,10 +43,6 @@ DEFAULT_WORKLOADS = (
     *(f"paper/fig4a@{intensity}" for intensity in (0.85, 0.9, 0.95, 0.99)),
     *("paper/fig3a@rate=0.014", "paper/fig3a@rate=0.018", "paper/fig3b@rate=0.0306"),
 )
-REFERENCE = "bf-js"  # for mean queues
-BEST = "best"
-"""Stands for the policy with the best mean of the measure, as a reference."""
-
 KINDS = ("ratios", "matrix")
 JOB_POLICIES = ("tetris", "tetris:m=0,f=0", "srpt", "drf", "bf-js")
 """The policies that are compared on tables of whole jobs if none are named."""
@@ -60,45 +55,8 @@ class Entry(NamedTuple):
     policy: str
 
 
-@dataclass(frozen=True)
-class Standing:
-    """How an entry did: a run for each seed, or why there is none; by measure, its ratio to the reference's.
-
-    `bounds`: for a table of whole jobs, by seed, the slots below which no policy's mean completion time is; `bound_ratio`:
-    them, over the reference's mean completion times.
-    """
-
-    contest: Contest
-    policy: str
-    runs: tuple[Measured, ...] = ()
-    refused: str | None = None
-    failed: bool = False  # as runs did
-    ratios: Mapping[Measure, Interval] = field(default_factory=dict)
-    references: Mapping[Measure, str] = field(default_factory=dict)
-    bounds: tuple[float, ...] = ()
-    bound_ratio: Interval = UNKNOWN
-    judgment: Judgment | None = None
-
-    def values(self, measure: Measure) -> list[float | None]:
-        """One for each seed."""
-        return [run.values[measure.key] for run in self.runs]
-
-    def mean(self, measure: Measure) -> Interval:
-        """The mean of a measure; of whole jobs unknown unless all of them ended with every seed."""
-        values = self.values(measure)
-        return UNKNOWN if measure.every and None in values else interval(values)
-
-    def ratio(self, measure: Measure) -> Interval:
-        """To the reference on the same jobs; unknown for the reference itself."""
-        return self.ratios.get(measure, UNKNOWN)
-
-    @property
-    def verdict(self) -> Verdict:
-        return combine(run.verdict for run in self.runs)
-
-
 @dataclass(frozen=True, repr=False)
-class Leaderboard:
+class Leaderboard(Showable):
     """How policies did on workloads: a standing for each of them on each.
 
     reference  the policy by whose measures theirs are divided, or BEST; None: what is usual, see `reference_of`
@@ -133,56 +91,78 @@ class Leaderboard:
         standings = [replace(entry, judgment=judgments.get((entry.contest.group, entry.policy))) for entry in self.standings]
         return replace(self, standings=tuple(standings))
 
-    def table(self) -> Tables:
-        """What `packenv leaderboard` prints: a table for each workload, means with the ratio to the reference below them."""
-        from packenv.report.leaderboard_tables import groups_of, legend, standings_table, title_of
-        from packenv.report.tables import Tables
+    @property
+    def title(self) -> str:
+        policies = dict.fromkeys(standing.policy for standing in self.standings)
+        contests = {id(standing.contest) for standing in self.standings}
+        return f"Leaderboard of {listed([*policies])} on {counted(len(contests), 'workload')}"
 
-        groups = groups_of(self.standings)
-        tables = [replace(standings_table(group), title=title_of(group)) for group in groups]
-        return Tables(tables, [legend(groups, self.reference), *self.refusals])
+    def facts(self) -> list[tuple[str, str]]:
+        """By workload, load and measure, the policy with the least mean of those that are stable."""
+        return leaderboard_tables.best_scores(self.standings)
+
+    def tables(self) -> list[Table]:
+        """A table for each workload, means with the ratio to the reference below them."""
+        groups = leaderboard_tables.groups_of(self.standings)
+        return [replace(leaderboard_tables.standings_table(group), title=leaderboard_tables.title_of(group)) for group in groups]
+
+    def footnotes(self) -> list[str]:
+        """What the tables' marks mean, and why a policy does not compete somewhere."""
+        return [leaderboard_tables.legend(leaderboard_tables.groups_of(self.standings), self.reference), *self.refusals]
+
+    def markdown(self) -> str:
+        """As for a page: a workload's name heads the first column of its table."""
+        return leaderboard_tables.markdown(leaderboard_tables.groups_of(self.standings), self.reference)
 
     def matrix(self) -> Tables:
         """What `packenv leaderboard --matrix` prints: a row for each policy, and its ratio to the reference on each workload."""
-        from packenv.report.leaderboard_tables import groups_of, matrix
+        return Matrix(self).table()
 
-        return matrix(groups_of(self.standings), self.reference)
-
-    def plot(self, kind: str = "ratios") -> Picture:
-        """A figure of matplotlib: "ratios", those to the reference with their 95 % intervals, workload by workload; or "matrix",
-        the ratios of all policies on all workloads as one grid of colours. Raises InputError for another kind.
+    def charts(self, kind: str = "ratios") -> Charts:
+        """What `plot` draws: "ratios", those to the reference with their 95 % intervals, workload by workload; or "matrix", the
+        ratios of all policies on all workloads as one grid of colours. Raises InputError for another kind.
         """
-        from packenv.report.frames import known_kind
-        from packenv.report.leaderboard_page import matrix_chart, ratios_chart
+        draw = {"ratios": leaderboard_charts.ratios_charts, "matrix": leaderboard_charts.matrix_charts}
+        return draw[known_kind(kind, KINDS, "kind of picture")](leaderboard_tables.groups_of(self.standings), self.reference)
 
-        return {"ratios": ratios_chart, "matrix": matrix_chart}[known_kind(kind, KINDS, "kind of picture")](self)
-
-    def to_frame(self, library: str = "arrow") -> Any:
-        """A row for each standing, as an Arrow table or a frame of "pandas" or "polars"; `mean_completion.ratio` for what is
-        inside of fields.
-        """
-        from packenv.report.frames import frame_of_rows
-
-        return frame_of_rows([dict(flat(record)) for record in self.records], library)
+    def page(self) -> Page:
+        """Mean queues, or measures of whole jobs, as multiples of the reference's."""
+        return leaderboard_charts.page_of(leaderboard_tables.groups_of(self.standings), self.reference, self.refusals)
 
     def to_dict(self) -> dict[str, Any]:
         """All in plain values, ready for JSON: `standings` as of `packenv leaderboard --json`."""
         return {"reference": self.reference, "standings": self.records, "refusals": self.refusals}
 
+
+@dataclass(frozen=True, repr=False)
+class Matrix(Showable):
+    """A leaderboard as one table: a row for each policy, and its ratio to the reference on each workload."""
+
+    board: Leaderboard
+
     @property
-    def _title(self) -> str:
-        policies = dict.fromkeys(standing.policy for standing in self.standings)
-        contests = {id(standing.contest) for standing in self.standings}
-        return f"Leaderboard of {listed([*policies])} on {counted(len(contests), 'workload')}"
+    def title(self) -> str:
+        return self.board.title
 
-    def __repr__(self) -> str:
-        from packenv.report.frames import facts_text
-        from packenv.report.leaderboard_tables import best_scores
+    def tables(self) -> list[Table]:
+        return self._matrix().tables
 
-        return facts_text(self._title, best_scores(self.standings))
+    def footnotes(self) -> list[str]:
+        return self._matrix().notes
 
-    def _repr_html_(self) -> str:
-        return self.table().html(self._title)
+    def _matrix(self) -> Tables:
+        return leaderboard_tables.matrix(leaderboard_tables.groups_of(self.board.standings), self.board.reference)
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        return self.board.records
+
+    def charts(self) -> Charts:
+        """The ratios as a grid of colours."""
+        return self.board.charts("matrix")
+
+    def page(self) -> Page:
+        return self.board.page()
 
 
 @dataclass(frozen=True)
@@ -285,11 +265,6 @@ def entries_of(contests: Sequence[Contest], named: Sequence[str], reference: str
         policies = dict.fromkeys([*([] if first == BEST else [first]), *named, *usual])
         entries += [Entry(contest, name) for name in policies if everywhere or name not in usual or at_home(name, contest)]
     return entries
-
-
-def reference_of(contest: Contest, reference: str | None) -> str:
-    """The policy named, or what is usual: the best policy of each measure for whole jobs, REFERENCE for mean queues."""
-    return reference or (BEST if contest.of_jobs else REFERENCE)
 
 
 def at_home(policy: str, contest: Contest) -> bool:

@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any, overload
 
 from packenv.api import at_a_rate
-from packenv.errors import InputError
 from packenv.executors.local import ThisProcess
 from packenv.options.fields import takes
 from packenv.options.verbs import JudgeOptions
-from packenv.policy import name_of
+from packenv.policy import distinct_names
 from packenv.results.result import Result
 from packenv.runs.log import RunLog
 from packenv.runs.progress import progress_lines
 from packenv.runs.run import Run, runs_of
 from packenv.runs.runner import Runner, RunOptions, RunsFailed
 from packenv.theory.stability import judge as stability
+from packenv.theory.stability.judgment import Judgment, Judgments
 from packenv.workloads.find import workload as find_workload
 from packenv.workloads.workload import Workload
 
@@ -44,9 +44,8 @@ def simulate_many(
     Raises what a run raises, and InputError for two policies of one name.
     """
     workload, chosen = at_a_rate(workload), [*policies]
-    names = [policy if isinstance(policy, str) else name_of(policy) for policy in chosen]
-    if len(set(names)) < len(names):
-        raise InputError(f"two policies have the same name: {', '.join(names)}")
+    shown = distinct_names(chosen)
+    names = [policy if isinstance(policy, str) else name for policy, name in zip(chosen, shown, strict=True)]
     all_seeds = [*range(seeds)] if isinstance(seeds, int) else [*seeds]
     with Runner(executor=executor or ThisProcess(), fail_fast=True) as runner:
         results = runner.all(runs_of(workload, chosen, all_seeds, slots, options))
@@ -54,11 +53,11 @@ def simulate_many(
 
 
 @overload
-def judge(workload: list[Any], policy: Any, **options: Any) -> stability.Judgments: ...
+def judge(workload: list[Any], policy: Any, **options: Any) -> Judgments: ...
 @overload
-def judge(workload: Any, policy: list[Any], **options: Any) -> stability.Judgments: ...
+def judge(workload: Any, policy: list[Any], **options: Any) -> Judgments: ...
 @overload
-def judge(workload: Any, policy: Any, **options: Any) -> stability.Judgment: ...
+def judge(workload: Any, policy: Any, **options: Any) -> Judgment: ...
 @takes(JudgeOptions)
 def judge(
     workload: Any,
@@ -68,7 +67,7 @@ def judge(
     executor: Executor | None = None,
     log: str | Path | None = None,
     progress: stability.Progress | None = None,
-) -> stability.Judgment | stability.Judgments:
+) -> Judgment | Judgments:
     """Find the fraction of ρ* that `policy` supports on a workload, whose own load does not matter.
 
     workload  a Workload, or what `packenv.workload` takes; a list of these: each of them
@@ -94,12 +93,12 @@ def judge(
             judgments = tuple(stability.judge(*case, **settings) for case in cases)
     else:
         judgments = tuple(stability.judge(*case, **settings) for case in cases)
-    return stability.Judgments(judgments) if several else judgments[0]
+    return Judgments(judgments) if several else judgments[0]
 
 
 def judge_all(
     cases: Sequence[tuple[Workload, str]], options: RunOptions, log: RunLog, judging: JudgeOptions
-) -> list[stability.Judgment | None]:
+) -> list[Judgment | None]:
     """All judgments side by side, in the order of the cases (workload, policy); progress on standard error.
 
     None where runs failed, which is said.
@@ -108,7 +107,7 @@ def judge_all(
     with options.runner() as runner, progress_lines() as lines:
         run = JudgeRuns(runner, log)
 
-        def judgment(case: tuple[Workload, str]) -> stability.Judgment | None:
+        def judgment(case: tuple[Workload, str]) -> Judgment | None:
             workload, policy = case
             title = f"{policy} on {workload.name}"
             line = lines.add_task(f"{title}: ρ*")

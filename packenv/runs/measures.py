@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from packenv.content.text import about, estimate, number
 from packenv.jobs import Jobs
 from packenv.results.fairness import unfairness
 from packenv.results.job_times import NONE, JobTimes, cut, efficiency, job_numbers, mean_durations, progress
@@ -19,17 +20,16 @@ from packenv.results.result import Result
 from packenv.results.schedule import Schedule
 from packenv.results.stability import combine
 from packenv.runs.statistics import mean_and_half
-from packenv.runs.text import about, estimate, number
 from packenv.theory.completion.bound import completion_bound
 from packenv.workloads.network import ANY, NODE, RACK
 from packenv.workloads.workload import Workload
 
-SLOTS, SHARE, TASKS, SIZE, SPEED = "slots", "share", "tasks", "size", "tasks/s"
+SLOTS, SHARE, TASKS, SIZE, SPEED, FACTOR = "slots", "share", "tasks", "size", "tasks/s", "factor"
 """Units. A size is in units of capacity; a speed says how fast this machine is, and differs from run to run."""
 
 LESS, MORE, NEITHER = "less", "more", "–"
-QUEUE, JOBS, CLASSES, DATA = "queue", "jobs", "classes", "data"
-"""Tables of measures: of tasks, of whole jobs, of short and of long jobs, of tasks with data."""
+QUEUE, BATCH, JOBS, CLASSES, DATA = "queue", "batch", "jobs", "classes", "data"
+"""Tables of measures: of tasks, of parallel jobs, of whole jobs, of short and of long jobs, of tasks with data."""
 
 COMPLETION = "mean_completion"
 """Key of the measure that `completion_bound` bounds."""
@@ -101,7 +101,7 @@ class Measure(NamedTuple):
 
     key      its field in records, in JSON and CSV
     heading  of its column
-    unit     SLOTS, SHARE, TASKS, SIZE or SPEED; slots are shown as seconds where the length of a slot is known
+    unit     SLOTS, SHARE, TASKS, SIZE, FACTOR or SPEED; slots are shown as seconds where the length of a slot is known
     better   LESS, MORE or NEITHER
     take     takes it from a run, beside the others on the same jobs; None where there was nothing to measure
     table    in which it is shown, if it is
@@ -167,6 +167,13 @@ def _of_data(
     """Taken from where tasks with data ran; None where the table does not say where the data lie."""
     return Measure(
         key, heading, unit, better, lambda run, _: None if run.data is None else take(run.data), DATA, every=True, **more
+    )
+
+
+def _of_response(key: str, heading: str, unit: str, **more: Any) -> Measure:
+    """A field of `Result.response`; None of a stream unless it was asked for."""
+    return Measure(
+        key, heading, unit, LESS, lambda run, _: None if run.response is None else getattr(run.response, key), BATCH, **more
     )
 
 
@@ -258,6 +265,14 @@ MEASURES: list[Measure] = [
     _of_tasks("waiting", "waiting", TASKS, LESS, cell=_plain, spare=4, spread=False, meaning="that wait at its end"),
     _of_tasks("tasks_per_second", "tasks/s", SPEED, NEITHER, cell=_about, spare=1,
               meaning="the simulation alone, without reading and compiling"),
+    _of_response("mean_slowdown", "slowdown", FACTOR,
+                 meaning="bounded slowdown of these tasks: max(1, (delay + service) / max(service, `--slowdown-bound`)), mean; "
+                         "null of streams without it"),
+    _of_response("slowdown_p95", "slowdown p95", FACTOR, spare=16, meaning="95 % of them were not slowed down more"),
+    _of_response("max_slowdown", "slowdown max", FACTOR, spare=5, meaning="the largest"),
+    _of_response("mean_response", "response", SLOTS, meaning="of these tasks, from eligible to end, mean; null like these"),
+    _of_response("response_p95", "response p95", SLOTS, spare=6, meaning="95 % of them took no longer"),
+    _of_response("max_response", "response max", SLOTS, spare=2, meaning="the longest"),
     _of_jobs("makespan", "makespan", SLOTS, lambda times: times.makespan, scalar="result/makespan", ranked=2, spare=9,
              meaning="from the first arrival to the last end; null while a job has not ended"),
     _of_jobs(COMPLETION, "mean completion", SLOTS, lambda times: times.mean, scalar="result/mean completion", ranked=1,
@@ -339,14 +354,3 @@ def summary_of(runs: Sequence[Result], values: Sequence[Mapping[str, Value]], sl
     record["stopped"] = next((run.stopped for run in runs if run.stopped), None)
     record["seconds"] = float(sum(run.seconds for run in runs))
     return record | {"interval": interval}
-
-
-def flat(record: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """The plain values inside of a record by their path."""
-    for key, value in record.items():
-        if isinstance(value, Mapping):
-            yield from flat(value, f"{above}{key}.")
-        elif not isinstance(value, (list, tuple)):
-            yield f"{above}{key}", value
-        elif not any(isinstance(item, (Mapping, list, tuple)) for item in value):
-            yield from flat({str(n): item for n, item in enumerate(value)}, f"{above}{key}.")

@@ -16,6 +16,7 @@ from packenv.compiled.cache import base
 
 PATIENCE = 1.5  # seconds of silence before the first word
 AGAIN = 8.0  # seconds from one line to the next, where there is no terminal for a bar
+NEWS = 30.0  # the same for searches that take minutes
 PREPARING = "preparing the runs"
 
 
@@ -81,7 +82,17 @@ def meanwhile(show: Callable[[threading.Event], None]) -> Iterator[None]:
         watcher.join(timeout=1)
 
 
-def progress_lines() -> Progress:
-    """On standard error, a line for each of its tasks with the time since it began; to be used in a `with` block."""
+@contextlib.contextmanager
+def progress_lines() -> Iterator[Progress]:
+    """On standard error, a line for each of its tasks with the time since it began; where there is no terminal, every NEWS
+    seconds a line for each.
+    """
     columns = TextColumn("{task.description}"), TimeElapsedColumn()
-    return Progress(*columns, console=Console(stderr=True), transient=True)
+
+    def news(ended: threading.Event) -> None:
+        while not lines.console.is_terminal and not ended.wait(NEWS):
+            for task in lines.tasks:
+                print(f"packenv: {task.description}, {task.elapsed or 0:.0f} s so far", file=sys.stderr, flush=True)
+
+    with Progress(*columns, console=Console(stderr=True), transient=True) as lines, meanwhile(news):
+        yield lines

@@ -12,6 +12,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any
 
+from packenv.content.text import counted
 from packenv.errors import InputError, MisuseError
 from packenv.executors.choose import PROCESSES, executor
 from packenv.executors.local import LocalProcesses, ThisProcess, local_executor, usable_cores
@@ -22,7 +23,6 @@ from packenv.results.result import Result
 from packenv.runs.keys import modules_of
 from packenv.runs.progress import PREPARING, announce_if_slow, progress_bar
 from packenv.runs.run import Extract, Run, compile_policy, kind_of, make, whole_result
-from packenv.runs.text import counted
 
 
 class RunsFailed(InputError):

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
+from packenv.content.text import number
 from packenv.results.delays import Delays
-from packenv.runs.text import number
 
 DOUBT = 0.05  # the chance that a 95 % interval misses
 

@@ -182,6 +182,7 @@ def _trace(
     """`reading` and `converting`: arguments of `read_trace` and of `Trace.jobs`."""
     from packenv.workloads.traces import SlotTrace, Trace, read_trace
     from packenv.workloads.traces.philly_machines import beside, machines_left_out
+    from packenv.workloads.traces.table import SECOND
 
     is_path = isinstance(source, (str, Path))
     choice, sizes = chosen_resources(_text(resources))
@@ -213,7 +214,11 @@ def _trace(
     name = Path(source).name if is_path else "table"
     if 20 * (len(fits) - int(fits.sum())) >= len(fits):
         name += f" without {1 - fits.mean():.0%} of its tasks, which fit no server"
-    arguments: dict[str, Any] = {"name": name, "resources": labels, "slot_seconds": float(slot), **changes}
+    arguments: dict[str, Any] = {"name": name, "resources": labels, "slot_seconds": float(slot)}
+    alone = len(recorded.resources) == 1 or sizes == "all"  # else a size may be that of another resource
+    if isinstance(recorded, Trace) and recorded.processors is not None and alone:
+        arguments |= {"processors": recorded.processors, "began": converted.t0 / SECOND}
+    arguments |= changes
     try:
         setting = Workload(jobs=jobs, servers=servers, **arguments)
     except RowError as error:
@@ -222,20 +227,28 @@ def _trace(
     machines = machines_left_out(server_spec) if isinstance(server_spec, str) else {}
     too_large = {} if fits.all() else {FITS_NO_SERVER: int((~fits).sum())}
     assumed = slot_seconds is None and isinstance(recorded, SlotTrace)
-    believed = _believed(converting["estimates"], recorded.without_estimate(converting["finished_only"]), len(converted.jobs))
+    waits = None
+    if isinstance(recorded, Trace) and converting["speedup"] in (1, "1"):
+        waits = recorded.waits_in_slots(slot, converting["finished_only"])
+    waits = None if waits is None else waits[fits]
+    believed = _believed(converting["estimates"], recorded.without_estimate(converting["finished_only"]), converted.jobs)
     remark = ONE_AMOUNT if recorded.device_shares else None
-    return setting.recorded(dict(converted.dropped) | too_large | machines, assumed, remark, notes, believed)
+    return setting.recorded(dict(converted.dropped) | too_large | machines, assumed, remark, notes, believed, waits)
 
 
-def _believed(estimates: Estimates | None, without: int | None, tasks: int) -> str | None:
+def _believed(estimates: Estimates | None, without: int | None, jobs: Jobs) -> str | None:
     """What policies are told of durations, in a few words, where `without` of the tasks have no estimate of their own."""
+    tasks = len(jobs)
     if estimates == "exact":
         return "true durations"
     if without is None and estimates is None:
         return None
     instead = "the longest" if estimates == "longest" else "the true one"
     missing = tasks if without is None else without
-    return "estimated durations" + (f" ({instead} for {missing:,} of {tasks:,} tasks, which have none)" if missing else "")
+    short = 0 if jobs.estimate is None else int((jobs.estimate < jobs.service).sum())  # in life these are killed at their limit
+    remarks = [f"{instead} for {missing:,} of {tasks:,} tasks, which have none"] if missing else []
+    remarks += [f"below the true one for {short:,}"] if short else []
+    return "estimated durations" + (f" ({'; '.join(remarks)})" if remarks else "")
 
 
 def _too_small(

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import copy
 import inspect
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from packenv.content.forms import form
+from packenv.content.page import Charts
+from packenv.content.showable import Showable
 from packenv.errors import InputError, nearest
 from packenv.files import write_json
 from packenv.jobs import Jobs
@@ -28,7 +31,6 @@ from packenv.workloads.plain_values import to_plain, workload_arguments
 from packenv.workloads.servers import Servers, as_servers
 
 if TYPE_CHECKING:  # the compiler, which takes half a second to load, is needed only where rows are drawn
-    from packenv.report.pictures import Picture
     from packenv.workloads.source import Source
 
 Floats = NDArray[np.float64]
@@ -39,7 +41,7 @@ PLOTTED_TASKS = 10_000
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Workload:
+class Workload(Showable):
     """Servers, and the tasks that arrive: random ones, drawn from laws, or those of a finite Jobs table.
 
     sizes     law of the demand in units of capacity; a tuple of laws for several independent resources, or a Joint law
@@ -51,6 +53,8 @@ class Workload:
     load        rate · mean service / ρ*, a share of the maximum supportable workload (`packenv.resolved` finds the rate)
     jobs      a Jobs table, or a function from a seed to one; only `servers` and the arguments below go with it
     resources, slot_seconds   names of the resources, and length of a slot in seconds, if known
+    processors  that capacity 1 stands for, where tasks are parallel jobs and the first resource is a share of a machine
+    began       time of slot 0 by the clock of the log, in seconds
     network   what it costs to run a task of the table away from its data (packenv.Network)
 
     Raises InputError if something is missing, contradicts itself, or if a task can occur that fits in no server.
@@ -68,6 +72,8 @@ class Workload:
     resources: tuple[str, ...] | None
     slot_seconds: float | None
     network: Network | None
+    processors: float | None
+    began: float
     left_out: dict[str, int] = field(compare=False)
     """The number of rows of a trace that are no tasks of the workload, by reason."""
     slot_assumed: bool = field(compare=False)
@@ -76,6 +82,8 @@ class Workload:
     """What the workload leaves out of the trace that it comes from, in a line, if anything."""
     notes: tuple[str, ...] = field(compare=False)
     """Lines of the trace's reader that belong beside every result: what a server is, and where that comes from."""
+    recorded_waits: NDArray[np.int64] | None = field(compare=False)
+    """(n,) slots that each task of the table waited in the log that it comes from, if that says so."""
     believed: str | None = field(compare=False)
     """What the column `estimate` of the table is, in a few words, if its reader says."""
     rho: tuple[float, float] | None = field(compare=False)
@@ -96,6 +104,8 @@ class Workload:
         resources: Sequence[str] | None = None,
         slot_seconds: float | None = None,
         network: Network | None = None,
+        processors: float | None = None,
+        began: float = 0.0,
     ) -> None:
         kept = tuple(sizes) if isinstance(sizes, Sequence) else sizes
         table = jobs if jobs is None or isinstance(jobs, Jobs) else jobs(0)
@@ -119,10 +129,13 @@ class Workload:
             resources=None if resources is None else tuple(resources),
             slot_seconds=None if slot_seconds is None else positive("slot_seconds", slot_seconds),
             network=network,
+            processors=None if processors is None else positive("processors", processors),
+            began=began,
             left_out={},
             slot_assumed=False,
             remark=None,
             notes=(),
+            recorded_waits=None,
             believed=None,
             rho=None,
         )
@@ -161,21 +174,14 @@ class Workload:
             facts.append(("left out", ", ".join(f"{count:,} {reason}" for reason, count in self.left_out.items() if count)))
         return facts
 
-    def __repr__(self) -> str:
-        from packenv.report.frames import facts_text
+    @property
+    def title(self) -> str:
+        return f"Workload {self.name}"
 
-        return facts_text(f"Workload {self.name}", self.facts())
-
-    def _repr_html_(self) -> str:
-        from packenv.report.frames import facts_html
-
-        return facts_html(f"Workload {self.name}", self.facts())
-
-    def plot(self, seed: int = 0, tasks: int = PLOTTED_TASKS) -> Picture:
-        """A picture of its table, or of the first `tasks` tasks of a seed: sizes, services, and arrivals over time."""
-        from packenv.report.workload_charts import workload_chart
-
-        return workload_chart(self, seed, tasks)
+    def charts(self, seed: int = 0, tasks: int = PLOTTED_TASKS) -> Charts:
+        """Of its table, or of the first `tasks` tasks of a seed: sizes, services, and arrivals over time."""
+        charts: Charts = form("charts_of_workload")(self, seed, tasks)
+        return charts
 
     def to_frame(self, library: str = "arrow", seed: int = 0, tasks: int = PLOTTED_TASKS) -> Any:
         """Its Jobs table, or the first `tasks` tasks of a seed, as an Arrow table or a frame of "pandas" or "polars".
@@ -183,11 +189,10 @@ class Workload:
         Columns as in traces in slots: arrival, size (or one for each resource), service, and those that the table has besides.
         Raises InputError for a library that is not installed.
         """
-        from packenv.report.frames import frame_of
         from packenv.workloads.traces.convert import table_of
 
         jobs = self.at(seed).jobs
-        return frame_of(table_of(jobs if jobs is not None else self.jobs_table(seed, tasks), self.resources), library)
+        return form("frame")(table_of(jobs if jobs is not None else self.jobs_table(seed, tasks), self.resources), library)
 
     @staticmethod
     def _fields() -> list[str]:
@@ -200,6 +205,11 @@ class Workload:
         demand = self.sizes if self.jobs is None else self.jobs
         assert demand is not None
         return demand
+
+    @property
+    def resource_names(self) -> tuple[str, ...]:
+        """The names of a trace's resources, or numbers."""
+        return tuple(self.resources or (f"resource {r}" for r in range(self.D)))
 
     @property
     def D(self) -> int:
@@ -245,9 +255,11 @@ class Workload:
         remark: str | None = None,
         notes: tuple[str, ...] = (),
         believed: str | None = None,
+        recorded_waits: NDArray[np.int64] | None = None,
     ) -> Workload:
         """The same workload, with what its reader says of the trace that it comes from."""
         set_fields(self, left_out=left_out, slot_assumed=slot_assumed, remark=remark, notes=notes, believed=believed)
+        set_fields(self, recorded_waits=recorded_waits)
         return self
 
     @property
@@ -293,8 +305,8 @@ class Workload:
         changed = Workload(**arguments | changes)
         slot_assumed = self.slot_assumed and "slot_seconds" not in changes
         notes = () if "servers" in changes else self.notes
-        believed = None if "jobs" in changes else self.believed
-        return changed.recorded(self.left_out, slot_assumed, self.remark, notes, believed)
+        believed, waits = (None, None) if "jobs" in changes else (self.believed, self.recorded_waits)
+        return changed.recorded(self.left_out, slot_assumed, self.remark, notes, believed, waits)
 
     def default_levels(self) -> int:
         """J of PAPERS §1.3 for this law of sizes: the smallest J ≥ 2 with F(2^−J) ≤ 0.01, at most 16."""
@@ -367,6 +379,8 @@ class Workload:
             name=self.name,
             resources=self.resources,
             slot_seconds=self.slot_seconds,
+            processors=self.processors,
+            began=self.began,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -395,7 +409,7 @@ class Workload:
         except InputError as problem:
             raise InputError(f"{where}: {problem}") from None
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the workload as JSON, which `load_workload` reads; the file appears whole or not at all."""
         write_json(path, self.to_dict())
 

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import packenv
-from packenv.report.story import story_of
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, Verdict
+from packenv.runs.story import story_of
 
 ROOT = Path(packenv.__file__).parents[1]
 WITHOUT_TORCH = """

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import packenv
+from packenv.policy import find_policy
 from packenv.results.fairness import unfairness
 from packenv.results.job_times import efficiency
 from tests.cli.evaluating import PAPER, evaluate, files, trace
@@ -31,6 +32,7 @@ OF_DATA = (
 )
 WHOLE = ("fragmentation", "over_allocation", "unfairness", "efficiency", "progress_variance", "slowed", "completion_bound")
 BY_CLASS = tuple(f"{length}_p{percent}" for length in ("short", "long") for percent in (50, 90, 99))
+OF_RESPONSE = ("mean_slowdown", "slowdown_p95", "max_slowdown", "mean_response", "response_p95", "max_response")
 MORE_FIELDS = (
     "slot_seconds",
     "warmup",
@@ -43,6 +45,7 @@ MORE_FIELDS = (
     *OF_DATA,
     *WHOLE,
     *BY_CLASS,
+    *OF_RESPONSE,
 )
 GOOD_ROWS = ("0,0.6,3", "0,0.5,2", "1,0.4,2", "3,1.0,1")
 
@@ -201,6 +204,10 @@ def test_schedule(tmp_path: Path) -> None:
         "server": [0, 0, 0, None],
         "end": [3, None, 3, None],
     }
+    as_csv = tmp_path / "schedule.csv"
+    evaluate(file, "--servers", 1, "-p", "bf-j", "--processes", 1, "--schedule", as_csv)
+    assert as_csv.read_text().splitlines()[:3] == ['"task","job","start","server","end"', "0,0,0,0,3", "1,1,3,0,"]
+    assert find_policy(f"replay:{as_csv}").start.tolist() == [0, 3, 1, -1]
     evaluate(file, "--servers", 1, "-p", "bf-j", "-p", "bf-js", "--processes", 1, "--schedule", path, "--drain")
     table = pq.read_table(path)
     assert table.column_names == ["task", "job", "start", "server", "end", "policy", "seed"]

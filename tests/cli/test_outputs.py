@@ -59,13 +59,16 @@ def test_a_device_stays_a_device() -> None:
         assert stat.S_ISCHR(Path(device).stat().st_mode) and Path(device).stat().st_ino == before.st_ino
 
 
-def test_a_device_that_is_full_is_one_line_and_costs_nothing_else(tmp_path: Path) -> None:
-    done = packenv_command(*EVALUATE, "--json", "/dev/full", "--schedule", tmp_path / "s.parquet")
-    assert done.returncode == 2 and lines(done) == ["packenv: /dev/full: cannot be written (No space left on device)"]
-    assert "fifo-ff" in done.stdout and (tmp_path / "s.parquet").exists()
+def test_a_device_that_is_full_is_one_line_and_costs_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main([*EVALUATE, "--json", "/dev/full", "--schedule", str(tmp_path / "s.parquet")])
+    said = capsys.readouterr()
+    assert left.value.code == 2 and said.err == "packenv: /dev/full: cannot be written (No space left on device)\n"
+    assert "fifo-ff" in said.out and (tmp_path / "s.parquet").exists()
 
 
-@pytest.mark.parametrize("name", ["-", pytest.param("/dev/stdout", marks=pytest.mark.slow)])
+@pytest.mark.slow  # processes; in this one `test_json_alone_on_standard_output` asks it of every command
+@pytest.mark.parametrize("name", ["-", "/dev/stdout"])
 def test_standard_output_gets_the_json_alone(name: str, tmp_path: Path) -> None:
     done = packenv_command(*EVALUATE, "--json", name, cwd=tmp_path)
     assert json.loads(done.stdout)[0]["policy"] == "fifo-ff"
@@ -208,7 +211,36 @@ def test_outputs_are_tried_before_the_first_run(
 
 def test_two_results_cannot_go_to_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main([*EVALUATE, "--json", str(tmp_path / "a"), "--schedule", str(tmp_path / "a")])
+        main(["capacity", "paper/fig3a", "--json", str(tmp_path / "a"), "--certificate", str(tmp_path / "a")])
     assert "two results cannot go to one file" in capsys.readouterr().err
     with pytest.raises(InputError, match="its folder does not exist"):
         check_writable(tmp_path / "no" / "a")
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("--json", "a.csv"), "a.csv: --json writes .json"),
+        (("--schedule", "s.xlsx"), "s.xlsx: --schedule writes .parquet, .csv"),
+        (("--plot", "a.jpg"), "a.jpg: a plot is one of .png, .pdf, .svg"),
+        (("--gantt", "a"), "a: a plot is one of .png, .pdf, .svg"),
+        (("--plot", "a.pdf", "--width", "2 miles"), "'2 miles' is not a width of 1 to 60 inches, such as 3.5, 89mm or 8.9cm"),
+        (("--no-title",), "a width and --no-title are for pictures"),
+    ],
+)
+def test_an_ending_says_the_form(
+    words: tuple[str, ...], problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("packenv.simulation.build", None)
+    with pytest.raises(SystemExit) as leaving:
+        main([*EVALUATE, *words])
+    assert leaving.value.code == 2 and problem in capsys.readouterr().err and not [*tmp_path.iterdir()]
+
+
+def test_python_writers_too(tmp_path: Path) -> None:
+    for name in ("a.csv", "a.yaml"):
+        with pytest.raises(InputError, match=r"what is written is JSON, \.json"):
+            packenv.workload("paper/fig3a").save(tmp_path / name)
+    write_json(tmp_path / "plain", {})
+    assert [path.name for path in tmp_path.iterdir()] == ["plain"]

@@ -11,7 +11,7 @@ import pytest
 from packenv.cli.main import main
 from packenv.planning.goals import parse_goal
 from packenv.planning.mixes import MixPlan, MixTrial
-from packenv.planning.plan_page import best_so_far, mix_points
+from packenv.planning.plan_charts import best_so_far, mix_points
 from packenv.planning.trials import Trial
 from packenv.runs.runner import Runner
 from packenv.simulation import simulate

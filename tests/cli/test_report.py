@@ -8,20 +8,20 @@ from pathlib import Path
 import pytest
 
 from experiments.finding import Settings
-from experiments.reproduce import finding_of, reproduce_report
+from experiments.reproduce import finding_of, reproduce_page
 from packenv.cli.main import main
+from packenv.content.charts import GridChart, Square
+from packenv.content.colours import COLOURS
+from packenv.content.page import Figure, Image
 from packenv.errors import InputError
-from packenv.report.charts import GridChart, Square
-from packenv.report.judgment_page import judgment_page
-from packenv.report.leaderboard_page import leaderboard_page
-from packenv.report.page import Figure, Image, page_of
-from packenv.report.plot_style import COLOURS
+from packenv.report.page import page_of
 from packenv.results.stability import Verdict
 from packenv.runs.contest import Contest
-from packenv.runs.leaderboard import Leaderboard, Standing, with_ratios
+from packenv.runs.leaderboard import Leaderboard, with_ratios
 from packenv.runs.measured import Measured
 from packenv.runs.measured import Path as QueuePath
-from packenv.theory.stability.judge import Evidence, Judgment, Judgments
+from packenv.runs.standing import Standing
+from packenv.theory.stability.judgment import Evidence, Judgment, Judgments
 from packenv.workloads.find import workload
 from tests.report.pages import Page
 
@@ -112,7 +112,7 @@ def test_judge() -> None:
     assert judgments.to_frame("pandas")[["policy", "load"]].values.tolist() == [["bf-js", 0.75], ["vqs", 0.75]]
     assert repr(held).splitlines()[1:] == ["  bf-js on paper/fig3a: 0.900 to 1.000"] and "0.900 – 1.000" in held._repr_html_()
     assert held.plot()._repr_png_().startswith(b"\x89PNG")
-    report = judgment_page(judgments, 2)
+    report = judgments.page()
     assert report.answer == "bf-js supports 0.900 to 1.000 of ρ* on paper/fig3a; the guarantee of vqs on paper/fig3a is broken."
     page = Page(page_of(report, "packenv judge"))
     assert cells(page).count("paper/fig3a") == 2  # also where the terminal shows nothing
@@ -138,7 +138,7 @@ def test_leaderboard() -> None:
         ],
         "bf-js",
     )
-    report = leaderboard_page(Leaderboard(tuple(standings), "bf-js"))
+    report = Leaderboard(tuple(standings), "bf-js").page()
     assert report.answer == "fifo-ff has the shortest mean queue of the policies that are stable."
     (figure,) = report.sections[0].figures
     assert figure.finding == "The least: at 0.95 fifo-ff has 0.5 times the mean queue of bf-js. Triangles lie beyond the axis."
@@ -157,7 +157,7 @@ def test_matrix() -> None:
         for policy, (queue, verdict) in ((name, values[n]) for name, values in queues.items())
     ]
     board = Leaderboard(tuple(with_ratios(standings)), None)
-    report = leaderboard_page(board)
+    report = board.page()
     (figure,) = report.sections[0].figures
     assert isinstance(figure, Figure) and isinstance(figure.chart, GridChart)
     assert figure.heading == "Ratios of mean queue to bf-js; ?: undecided"
@@ -175,10 +175,10 @@ def test_matrix() -> None:
 
 def test_reproduce() -> None:
     """The picture, the claims, and tables that are unfolded when asked for."""
-    report = reproduce_report({"fig2": finding_of("fig2", Settings())}, "")
+    report = reproduce_page({"fig2": finding_of("fig2", Settings())}, "")
     assert report.answer == "2 of 2 claims shown."
     (picture,) = report.sections[0].figures
-    assert isinstance(picture, Image) and picture.png.startswith(b"\x89PNG")
+    assert isinstance(picture, Image) and isinstance(picture.png, bytes) and picture.png.startswith(b"\x89PNG")
     page = Page(page_of(report, "packenv reproduce fig2"))
     (image,) = page.all("img")
     assert image.attributes["src"].startswith("data:image/png;base64,") and "2 of 2 claims shown" in image.attributes["alt"]
@@ -190,7 +190,6 @@ def test_reproduce() -> None:
     [
         ("plan.pdf", "plan.pdf: a report is .html"),
         ("nowhere/plan.html", "nowhere/plan.html: its folder does not exist"),
-        ("same.html", "same.html: two results cannot go to one file"),
     ],
 )
 def test_it_is_checked_before_anything_runs(
@@ -205,7 +204,7 @@ def test_it_is_checked_before_anything_runs(
         ("reproduce", "fig2"),
     ):
         with pytest.raises(SystemExit) as ended:
-            run(*words, "--json", "same.html", "--report", report)
+            run(*words, "--json", "all.json", "--report", report)
         assert ended.value.code == 2
         assert capsys.readouterr().err == f"packenv: {problem}\n"
     assert [each.name for each in tmp_path.iterdir() if each.is_file()] == [NAME]

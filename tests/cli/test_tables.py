@@ -5,16 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import click
 import pytest
-from rich.text import Text
 
 from packenv.cli.main import COMMANDS, cli, main
 from packenv.cli.tables import print_table
-from packenv.report.tables import Column, Table, numbers
-from packenv.runs.measures import flat
+from packenv.content.tables import Column, Styled, Table, Tables, flat, numbers
 from tests.cli.evaluating import evaluate, trace
 from tests.workloads.traces import samples
 
@@ -23,12 +22,12 @@ TWO = ("paper/fig4b", "--slots", 5000, "--seeds", 3, "--processes", 1, "-p", "bf
 
 def wide(columns: int = 8, name: str = "sparrow:ratio=3") -> Table:
     table = Table("a title", [Column("policy"), *numbers(*(f"column {n}" for n in range(columns)))])
-    table.add(name, *(Text.assemble(f"{n}.00 ± ", ("0.10", "dim")) for n in range(columns)))
+    table.add(name, *(Styled.of((f"{n}.00 ± ", ""), ("0.10", "dim")) for n in range(columns)))
     return table
 
 
 def test_columns_are_left_out_in_their_order(capsys: pytest.CaptureFixture[str]) -> None:
-    print_table(wide(), ("column 3", "nowhere", "column 5", "column 0", "column 1", "column 2"))
+    print_table(replace(wide(), spare=("column 3", "nowhere", "column 5", "column 0", "column 1", "column 2")))
     title, *lines = capsys.readouterr().out.splitlines()
     assert title == "a title" and "column 7" in lines[1] and "column 2" in lines[1]
     assert lines[-1].startswith("not shown: column 3, column 5, column 0, column 1 (")
@@ -43,22 +42,22 @@ def test_a_table_without_spare_columns_is_divided(capsys: pytest.CaptureFixture[
 
 
 def test_nothing_is_cut_where_nothing_can_be_left_out(capsys: pytest.CaptureFixture[str]) -> None:
-    print_table(wide(2, "x" * 90), ("column 1",))
+    print_table(replace(wide(2, "x" * 90), spare=("column 1",)))
     out = capsys.readouterr().out
     assert "x" * 90 in out and "0.00 ± 0.10" in out and "…" not in out and "not shown: column 1" in out
 
 
 def test_there_is_room_for_all(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    print_table(wide(), ("column 3",))
+    print_table(replace(wide(), spare=("column 3",)))
     out = capsys.readouterr().out
     assert "column 3" in out and "not shown" not in out
 
 
 def test_markdown_of_a_table() -> None:
     table = Table("a title", [Column(""), *numbers("a|b")])
-    table.add("x", Text.assemble(("1", "red"), ("\n[0, 2]", "dim")))
-    assert table.markdown() == "a title\n\n|  | a\\|b |\n|---|--:|\n| x | 1<br>[0, 2] |"
+    table.add("x", Styled.of(("1", "red"), ("\n[0, 2]", "dim")))
+    assert Tables([table]).markdown() == "a title\n\n|  | a\\|b |\n|---|--:|\n| x | 1<br>[0, 2] |"
 
 
 def test_flat_records() -> None:

@@ -16,6 +16,7 @@ from packenv.cluster.state import NEVER
 from packenv.policy import Setting, attached, initial_state_of, needs_of
 from tests.reference.instances import Instance, to_jobs, to_network
 from tests.reference.model import Scale
+from tests.reference.orders import PROCESSORS
 
 POLICIES = {
     "bf-j": policies.BestFitJobs,
@@ -89,7 +90,7 @@ def run(
     capacity = np.array(instance.capacities, dtype=np.int64)
     scale = Scale(tuple(int(c) for c in capacity.max(axis=0)))
     largest = max(scale.size(task.demand) for task in instance.tasks)
-    workload = Workload(jobs=jobs, servers=capacity / UNIT, network=to_network(instance))
+    workload = Workload(jobs=jobs, servers=capacity / UNIT, network=to_network(instance), processors=PROCESSORS)
     setting = Setting(capacity, workload, 4, largest)
     assert scalar_capacity(capacity).tolist() == [scale.capacity(c) for c in instance.capacities]
     rows = ((job.demand, job.server, job.remaining) for job in instance.initial)

@@ -43,7 +43,7 @@ def test_what_is_quick_is_not_said(tmp_path: Path, capsys: pytest.CaptureFixture
 
 def test_what_is_not_expected_is_said_if_it_is_slow(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     compile_some(Announcement(), tmp_path, 1, 0.3)
-    assert capsys.readouterr().err == "packenv: compiling 1 of 1 functions, once for this version …\n"
+    assert capsys.readouterr().err == "packenv: compiling 1 function, once for this version …\n"
 
 
 def test_quiet(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

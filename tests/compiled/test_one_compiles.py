@@ -31,7 +31,7 @@ fcntl.flock(file, fcntl.LOCK_EX)
 print("held", flush=True)
 time.sleep(600)
 """
-WORD = "packenv: compiling 1 of 1 functions, once for this version …"
+WORD = "packenv: compiling 1 function, once for this version …"
 
 
 def start(code: Code, before: str = "") -> subprocess.Popen[str]:
@@ -139,8 +139,8 @@ def test_without_locks_each_process_compiles(tmp_path: Path, trouble: str) -> No
 
 def test_a_lock_is_given_back(tmp_path: Path) -> None:
     lock, other = Lock(tmp_path / "lock"), Lock(tmp_path / "lock")
-    assert lock.take() and lock.held is not None
-    assert not other.take(lambda seconds: seconds < 0.2) and other.held is None
-    lock.give_back()
-    assert other.take() and other.held is not None
-    other.give_back()
+    assert lock.acquire() and lock.held is not None
+    assert not other.acquire(lambda seconds: seconds < 0.2) and other.held is None
+    lock.release()
+    assert other.acquire() and other.held is not None
+    other.release()

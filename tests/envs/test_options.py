@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import packenv
-from packenv import UNIT
+from packenv import UNIT, InputError
 from packenv.cluster.state import NONE, TASK
 from packenv.envs import PackVecEnv
 from packenv.envs.configuration import maximal_of_partition
 from packenv.envs.core.state import REASONS
 from packenv.envs.options import Warm
-from packenv.envs.rewards import Passage
+from packenv.envs.rewards import REWARDS, Passage, find_reward, terms_of
 from tests.envs.grid import KINDS, PAIR
 from tests.envs.playing import make, plain_vec, play
 
@@ -322,3 +322,42 @@ def test_the_yardstick_is_the_baselines_run_on_the_same_jobs() -> None:
         _, _, _, _, info = env.step(0)
     expected = packenv.simulate(packenv.workload("paper/fig4b"), "bf-js", 1600, 5, warmup=0).mean_queue
     assert info["baseline_queue"] == expected
+
+
+@pytest.mark.parametrize("reward", sorted(set(REWARDS) - {"completion", "overtaking", "value"}))
+def test_terms_add_up_to_the_reward(reward: str) -> None:
+    """Of one environment and of a batch, the penalty for actions that are not valid included."""
+    options: dict[str, Any] = {"reward": reward, "reward_terms": True, "invalid_penalty": 0.5, "horizon": 300}
+    env, batch = gym.make("packenv/ServerFill-v1", **options), gym.make_vec("packenv/ServerFill-v1", num_envs=2, **options)
+    (_, info), (_, infos) = env.reset(seed=4), batch.reset(seed=4)
+    assert set(info["reward_terms"].values()) == {0.0} and info["reward_terms"].keys() == infos["reward_terms"].keys()
+    for n in range(60):
+        if info["reason"]:
+            break
+        _, gained, *_, info = env.step(n % 3)
+        _, rewards, *_, infos = batch.step(np.full(2, n % 3))
+        assert sum(info["reward_terms"].values()) == pytest.approx(gained)
+        assert sum(infos["reward_terms"].values()) == pytest.approx(rewards)
+        assert info["reward_terms"] == pytest.approx({name: term[0] for name, term in infos["reward_terms"].items()})
+
+
+def test_terms_of_whole_jobs_and_of_a_function() -> None:
+    passage = Passage._make(float(n + 1) for n in range(len(Passage._fields)))
+    for reward in [*map(find_reward, REWARDS), find_reward("completion:unfairness=2"), lambda passage: passage.queue * 3]:
+        assert sum(terms_of(reward, passage).values()) == reward(passage)
+
+
+def test_perf_is_where_the_queue_lies_between_twice_the_baselines_and_the_bound() -> None:
+    options: dict[str, Any] = {"workload": "small/fig3a", "horizon": 3000, "perf": True}
+    env, batch = gym.make("packenv/ServerFill-v1", **options), gym.make_vec("packenv/ServerFill-v1", num_envs=1, **options)
+    (_, info), (_, infos) = env.reset(seed=2), batch.reset(seed=2)
+    while not info["reason"]:
+        assert info["perf"] == infos["perf"][0] == -1
+        *_, info = env.step(0)
+        *_, infos = batch.step(np.zeros(1, np.int64))
+    bound = packenv.queue_bound(packenv.workload("small/fig3a")).value
+    worst = 2 * info["baseline_queue"]
+    assert worst > bound > 0
+    assert info["perf"] == infos["perf"][0] == pytest.approx(np.clip((worst - info["mean_queue"]) / (worst - bound), 0, 1))
+    with pytest.raises(InputError, match="perf: one intensity"):
+        gym.make("packenv/ServerFill-v1", intensity=(0.5, 0.9), perf=True)

@@ -15,10 +15,10 @@ import packenv
 from agents.random_jobs import random_jobs
 from experiments.random_requirements import fig4
 from experiments.reproduce import FIGURES, GROUPS
+from packenv.content.text import number
 from packenv.learning.agents.inference.linear import SIZE, TERM_NAMES, best_of_linear, linear_network
 from packenv.learning.agents.saved import load_agent, save_agent
 from packenv.runs.statistics import interval, ratio_of_means
-from packenv.runs.text import number
 from tests.learning.test_agent_notes import agent as untrained
 
 FOLDER = Path(packenv.__file__).parents[1] / "experiments"

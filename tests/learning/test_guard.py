@@ -118,32 +118,31 @@ def test_on_hand_over_to_vqs_a_server_takes_nothing_until_it_is_empty() -> None:
     assert run.schedule.start.tolist()[:3] == [0, 10, 10]
 
 
-def test_the_environment_under_guard_is_the_guarded_policy() -> None:
+IN_ENVIRONMENTS = ("bf-js", "vqs", "kmw:grid=32,backfill")
+"""One guard of each kind; `vqs-bf` and `msr` take over as `vqs` and `kmw` do, and are compiled anew for it: slow tests."""
+
+
+@pytest.mark.parametrize(
+    "guard", [guard if guard in IN_ENVIRONMENTS else pytest.param(guard, marks=pytest.mark.slow) for guard in GUARDS]
+)
+def test_the_environment_under_guard_is_the_guarded_policy(guard: str) -> None:
     """An agent that always waits in an environment with a guard: the same start slots and servers as in the compiled loop."""
-    workload = packenv.workload("paper/fig4b", intensity=0.6)
-    for guard, policy in GUARDS.items():
-        env: Any = plain_env(
-            "Placement",
-            workload=workload,
-            guard=guard,
-            guard_limit=LIMIT,
-            types=getattr(policy, "grid", None),
-            horizon=20_000,
-            waiting_limit=5000,
-            record_schedule=True,
-        )
-        _, info = env.reset(seed=5)
-        wait, over, guarded = env.action_space.n - 1, False, 0
-        while not over:
-            _, _, _, over, info = env.step(wait)
-            guarded += info["guarded"]
-        start, server = env.unwrapped.schedule()
-        run = packenv.simulate(workload, Guarded(AlwaysWait(), policy, LIMIT), 20_000, 5, schedule=True)
-        assert run.schedule is not None
-        assert start.tolist() == run.schedule.start.tolist()
-        assert server.tolist() == run.schedule.server.tolist()
-        assert (start >= 0).sum() > 100
-        assert 0 < guarded < 20_000
+    workload, policy = packenv.workload("paper/fig4b", intensity=0.6), GUARDS[guard]
+    types = getattr(policy, "grid", None)
+    limits: dict[str, Any] = {"guard_limit": LIMIT, "horizon": 20_000, "waiting_limit": 5000}
+    env: Any = plain_env("Placement", workload=workload, guard=guard, types=types, record_schedule=True, **limits)
+    _, info = env.reset(seed=5)
+    wait, over, guarded = env.action_space.n - 1, False, 0
+    while not over:
+        _, _, _, over, info = env.step(wait)
+        guarded += info["guarded"]
+    start, server = env.unwrapped.schedule()
+    run = packenv.simulate(workload, Guarded(AlwaysWait(), policy, LIMIT), 20_000, 5, schedule=True)
+    assert run.schedule is not None
+    assert start.tolist() == run.schedule.start.tolist()
+    assert server.tolist() == run.schedule.server.tolist()
+    assert (start >= 0).sum() > 100
+    assert 0 < guarded < 20_000
 
 
 def test_what_cannot_guard() -> None:

@@ -13,12 +13,18 @@ from packenv.errors import InputError
 
 pytest.importorskip("sb3_contrib")
 
+import gymnasium as gym
+import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import DQN, PPO
+from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.torch_layers import FlattenExtractor
+from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecFrameStack, VecMonitor, VecNormalize
 
 OF_TASKS = {"workload": "paper/fig4b", "intensity": 0.9}
 CASES = [
     (MaskablePPO, "ServerFill", {}),
+    (VecNormalize, "ServerFill", {}),
     pytest.param(PPO, "ServerFill", {"guard": "bf-js", "guard_limit": 30}, marks=pytest.mark.slow),
     pytest.param(MaskablePPO, "Configuration", {}, marks=pytest.mark.slow),
     pytest.param(DQN, "Placement", {}, marks=pytest.mark.slow),
@@ -27,7 +33,9 @@ CASES = [
 
 def trained(algorithm: Any, environment: str, **options: Any) -> Any:
     few = {"learning_starts": 100} if algorithm is DQN else {"n_steps": 64, "batch_size": 128, "n_epochs": 2}
-    envs = PackVecEnv(environment, num_envs=8, seed=0, **options)
+    envs: Any = PackVecEnv(environment, num_envs=8, seed=0, **options)
+    if algorithm is VecNormalize:  # the default algorithm behind it, on observations that are often cut off
+        algorithm, envs = MaskablePPO, VecMonitor(VecNormalize(envs, norm_reward=False, clip_obs=1.5))
     return algorithm("MlpPolicy", envs, policy_kwargs={"net_arch": [32, 24]}, seed=3, **few).learn(1024)
 
 
@@ -50,7 +58,7 @@ def test_what_cannot_be_saved(tmp_path: Path) -> None:
     model = trained(MaskablePPO, environment, **OF_TASKS)
     for options, problem in (
         ({"observation": "actions"}, "a library's model is saved with one of normalized, flat"),
-        ({"choices": 3}, "made for another cluster, environment or set of features"),
+        ({"choices": 3}, "trained with choices=4, not choices=3"),
     ):
         with pytest.raises(InputError, match=problem):
             packenv.save_model(model, tmp_path / "mine", environment, **OF_TASKS, **options)
@@ -61,6 +69,48 @@ def test_what_cannot_be_saved(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="WithoutPolicy: not a model with MlpPolicy and two hidden layers"):
         packenv.save_model(WithoutPolicy(), tmp_path / "mine", environment, **OF_TASKS)
     assert not [*tmp_path.iterdir()]
+
+
+class Doubled(FlattenExtractor):
+    def forward(self, observations: torch.Tensor) -> torch.Tensor:
+        return 2 * super().forward(observations)
+
+
+class Mirrored(gym.ObservationWrapper[Any, Any, Any]):
+    def observation(self, observation: Any) -> Any:
+        return -observation
+
+
+def single(**options: Any) -> gym.Env[Any, Any]:
+    return gym.make("packenv/ServerFill-v1", **OF_TASKS, **options)
+
+
+def test_a_model_is_not_taken_for_another_one(tmp_path: Path) -> None:
+    """Models that see or do something else than the call says are refused by both, in a line."""
+    few: dict[str, Any] = {"n_steps": 8, "batch_size": 8}
+    cases = [
+        (DummyVecEnv([lambda: Mirrored(Monitor(single()))]), {}, "behind Mirrored, which may change what it sees or does"),
+        (VecFrameStack(DummyVecEnv([single]), 2), {}, "behind VecFrameStack, which may"),
+        (PackVecEnv("ServerFill", 2, types=8, **OF_TASKS), {}, "trained with types=8, not types=16"),
+        (PackVecEnv("ServerFill", 2, order="index", **OF_TASKS), {}, "trained with rules=.1, 0, 4., not rules=.0, 0, 4."),
+        (single(invalid="nearest"), {}, "trained with invalid='nearest', not invalid='first'"),
+        (SubprocVecEnv([single_of_eight], start_method="fork"), {}, "trained with types=8, not types=16"),
+        (single(), {"features_extractor_class": Doubled}, "this one has Doubled"),
+    ]
+    for envs, policy, problem in cases:
+        model = MaskablePPO("MlpPolicy", envs, policy_kwargs=policy, **few)
+        with pytest.raises(InputError, match=problem) as refused:
+            packenv.save_model(model, tmp_path / "mine", "packenv/ServerFill-v1", **OF_TASKS)
+        assert "\n" not in str(refused.value)
+        if not policy:  # its own `predict` knows the extractor
+            with pytest.raises(InputError, match=problem):
+                packenv.evaluate_agent(model, "packenv/ServerFill-v1", slots=100, seeds=1, **OF_TASKS)
+        model.get_env().close()
+    assert not [*tmp_path.iterdir()]
+
+
+def single_of_eight() -> gym.Env[Any, Any]:
+    return single(types=8)
 
 
 class WithoutPolicy:

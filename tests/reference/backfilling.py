@@ -7,6 +7,7 @@ All look at the cluster only in slots with a completion or an arrival. EASY is w
 from __future__ import annotations
 
 from tests.reference.model import Running, Server, World
+from tests.reference.orders import FORMULAS, in_order
 from tests.reference.table import Task, Vector
 
 
@@ -45,6 +46,13 @@ def free_in(world: World, server: Server, slot: int) -> Vector:
 
 
 class Backfilling:
+    def __init__(self, *, order: str = "fcfs") -> None:
+        self.formula = FORMULAS[order]
+
+    def line(self, world: World) -> list[Task]:
+        """The waiting tasks as the order has them."""
+        return in_order(world, world.waiting, self.formula)
+
     def begin(self, world: World) -> None:
         """Once, before slot 0."""
 
@@ -60,14 +68,14 @@ class Easy(Backfilling):
     """FIFO; the head of line has a reservation, and others start if they do not delay it."""
 
     def place(self, world: World) -> None:
-        while world.waiting:
-            head = world.waiting[0]
-            able = [server for server in world.servers if server.fits(head.demand)]
+        line = self.line(world)
+        while line:
+            able = [server for server in world.servers if server.fits(line[0].demand)]
             if not able:
                 break
-            world.start(head, able[0])
-        if world.waiting:
-            self.backfill(world, world.waiting[0], world.waiting[1:])
+            world.start(line.pop(0), able[0])
+        if line:
+            self.backfill(world, line[0], line[1:])
 
     def backfill(self, world: World, head: Task, others: list[Task]) -> None:
         could = [server for server in world.servers if within(head.demand, server.capacity)]
@@ -94,7 +102,8 @@ class Easy(Backfilling):
 class Conservative(Backfilling):
     """The first `depth` that do not start have reservations, in queue order; all others start if they delay none."""
 
-    def __init__(self, *, depth: int = 100) -> None:
+    def __init__(self, *, depth: int = 100, order: str = "fcfs") -> None:
+        super().__init__(order=order)
         self.depth = depth
 
     def place(self, world: World) -> None:
@@ -112,7 +121,7 @@ class Conservative(Backfilling):
             return all(within(task.demand, free(server, t)) for t in self.looked_at(slot, stay))
 
         kept = 0
-        for task in list(world.waiting):
+        for task in self.line(world):
             could = [server for server in world.servers if within(task.demand, server.capacity)]
             able = [server for server in could if has_room(task, server, world.slot)]
             if able:
@@ -132,6 +141,7 @@ class Reserve(Backfilling):
     """BF-J/S; a server is kept for a job that has waited for more than `age` slots, until it starts."""
 
     def __init__(self, *, age: int = 1000) -> None:
+        super().__init__()
         self.age = age
         self.kept: dict[int, Task] = {}  # server -> for which task
 

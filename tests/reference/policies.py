@@ -11,6 +11,7 @@ from tests.reference.fair import DRF, SlotFair, TaskFair
 from tests.reference.job_policies import JOB_POLICIES
 from tests.reference.max_weight import MaxWeight
 from tests.reference.model import SchedulingPolicy, Server, World
+from tests.reference.orders import FORMULAS, in_order
 from tests.reference.probing import PROBING
 from tests.reference.quickswap import Quickswap
 from tests.reference.stalling import Policy
@@ -93,15 +94,32 @@ class BestFit(Policy):
 
 
 class FifoFirstFit(Policy):
-    """FIFO-FF: the head of line to the first server with room; if it fits nowhere, everything waits."""
+    """FIFO-FF: the head of line to the first server with room; if it fits nowhere, everything waits.
+
+    With an order: the task that it puts first is kept until it fits. Not blocking: each task that fits, in this order.
+    """
+
+    def __init__(self, *, stall: bool = False, order: str = "fcfs", blocking: bool = True) -> None:
+        super().__init__(stall=stall)
+        self.formula, self.blocking = FORMULAS[order], blocking
+        self.kept: Task | None = None
 
     def place(self, world: World) -> None:
+        if not self.blocking:
+            for task in in_order(world, world.waiting, self.formula):
+                self.start(world, task)
+            return
         while world.waiting:
-            head = world.waiting[0]
-            with_room = [server for server in self.open_servers(world) if self.has_room(server, head)]
-            if not with_room:
+            self.kept = self.kept or in_order(world, world.waiting, self.formula)[0]
+            if not self.start(world, self.kept):
                 return
-            world.start(head, with_room[0])
+            self.kept = None
+
+    def start(self, world: World, task: Task) -> bool:
+        with_room = [server for server in self.open_servers(world) if self.has_room(server, task)]
+        if with_room:
+            world.start(task, with_room[0])
+        return bool(with_room)
 
     def has_room(self, server: Server, task: Task) -> bool:
         return server.fits(task.demand)

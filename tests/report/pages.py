@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from packenv.report.charts import (
+from packenv.content.charts import (
     Entry,
     GridChart,
     Key,
@@ -22,9 +22,10 @@ from packenv.report.charts import (
     counts_over_time,
     shares_in_bins,
 )
-from packenv.report.page import Figure, Report, Section
-from packenv.report.plot_style import COLOURS, GREY
-from packenv.report.tables import Cell, Column, Table, numbers
+from packenv.content.colours import COLOURS, GREY
+from packenv.content.page import Figure, Section
+from packenv.content.page import Page as Content
+from packenv.content.tables import Column, Table, numbers
 
 HOSTILE = """</script>$x^{$<script>alert(1)</script>"><img src=x onerror='alert(2)'>&amp;{{ 7 * 7 }}"""
 EMPTY = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
@@ -71,7 +72,7 @@ class Page(HTMLParser):
         return [each for each in self.elements if each.tag in tags]
 
 
-def hostile_report() -> Report:
+def hostile_report() -> Content:
     """Every kind of chart and table, with HOSTILE wherever a text can come from outside."""
     points = [Point(1, 2.0, True), Point(2, 1.0, False)]
     lines = [
@@ -88,7 +89,7 @@ def hostile_report() -> Report:
     grid = GridChart([HOSTILE], [HOSTILE, "b"], [[Square(0.5, HOSTILE), Square(None, "")]])
     figures = [*(Figure(HOSTILE, HOSTILE, chart) for chart in (curves, rows, grid)), Figure(HOSTILE, HOSTILE, spread, small=True)]
     over = Figure("When", "Evenly.", counts_over_time(np.arange(50), "slots", "tasks"), small=True)
-    rows: list[list[Cell]] = [[HOSTILE, *"12345678"], ["", *"12345678"]]
+    rows: list[list[str]] = [[HOSTILE, *"12345678"], ["", *"12345678"]]
     table = Table(HOSTILE, [Column(HOSTILE), *numbers(*["a number"] * 8)], rows)
     sections = [Section(HOSTILE, [*figures, over], [HOSTILE], [table, replace(table, folded=True)])]
-    return Report(HOSTILE, HOSTILE, [(HOSTILE, HOSTILE)], sections, [HOSTILE])
+    return Content(HOSTILE, HOSTILE, [(HOSTILE, HOSTILE)], sections, [HOSTILE])

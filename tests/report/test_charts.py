@@ -7,9 +7,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from packenv.report.charts import MOST_BINS, NEAR, Entry, Line, LineChart, Mark, RowChart, counts_over_time, shares_in_bins
-from packenv.report.plot_style import COLOURS
-from packenv.report.run_charts import means_between
+from packenv.content.charts import MOST_BINS, NEAR, Entry, Line, LineChart, Mark, RowChart, counts_over_time, shares_in_bins
+from packenv.content.colours import COLOURS
+from packenv.runs.run_charts import means_between
 
 
 def test_means_between_by_hand() -> None:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import packenv
-from packenv.report.schedule_chart import stacked
+from packenv.report.schedule_drawing import stacked
 
 TABLE = packenv.Workload(
     jobs=packenv.Jobs.of([0, 0, 1, 9], [0.6, 0.5, 0.4, 1.0], [4, 3, 2, 5], job=np.array([7, 7, 8, 9])), servers=2, name="<four>"

@@ -11,6 +11,7 @@ import pytest
 
 import packenv
 from packenv.cli.main import main
+from packenv.policy import distinct_names
 from packenv.runs.measures import LESS, MEASURES, QUEUE, TASKS, Measure
 from packenv.runs.statistics import ratio_of_means
 from tests.cli.evaluating import evaluate
@@ -141,6 +142,33 @@ def own_policy() -> object:
             """Start nothing."""
 
     return Mine()
+
+
+def test_classes_of_one_name_in_two_modules() -> None:
+    policies = [own_policy(), own_policy()]
+    type(policies[1]).__module__ = "elsewhere"
+    assert distinct_names(["bf-js", *policies]) == [
+        "bf-js",
+        *(f"{name}:own_policy.<locals>.Mine" for name in (__name__, "elsewhere")),
+    ]
+
+
+def test_an_answer_about_a_trace() -> None:
+    """Tasks of 3 and of 1 hours, in this order, on one server: the mean wait is 2 hours, or by srpt 40 minutes."""
+    jobs = packenv.Jobs.of([0, 0, 0], np.full((3, 2), 0.9), [3, 3, 1])
+    workload = packenv.Workload(jobs=jobs, servers="1x1:1", resources=("cpu", "memory"), slot_seconds=3600)
+    found = packenv.evaluate(workload, ["fifo-ff", "srpt"], drain=True)
+    waits = [np.mean([0, 3, 6]), np.mean([0, 1, 4])]
+    assert [summary["mean_delay"] for summary in found.summaries] == waits
+    table, answer = found.table().tables[0], found.table().notes[0]
+    headings = [column.heading for column in table.columns]
+    assert {"cpu utilisation", "memory utilisation"} < {*headings} and "verdict" not in headings and "utilisation" not in headings
+    assert table.rows[1][headings.index("mean delay")] == "1 h 40 min"
+    less = f"{100 * (1 - waits[1] / waits[0]):.3g} % less than fifo-ff"
+    assert answer == (
+        f"srpt has the shortest mean wait, 1 h 40 min: {less}, the next (one run of each). srpt is told how long each task takes."
+    )
+    assert "undecided" not in repr(found) + str(found.table())
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from packenv.runs.text import about, estimate, number
+from packenv.content.text import about, estimate, lasting, number
 
 
 @pytest.mark.parametrize(
@@ -45,3 +45,14 @@ def test_a_mean_with_its_interval(mean: float | None, half: float | None, shown:
 
 def test_about_two_digits() -> None:
     assert [about(value) for value in (1_218_186.0, 99_600.0, 0.5678)] == ["1,200,000", "100,000", "0.57"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [
+        (None, "–"), (0.0, "0 s"), (12.34, "12.3 s"), (59.6, "1 min"), (425.0, "7 min 5 s"), (3599.9, "1 h"),
+        (7523.0, "2 h 5 min"), (86_390.0, "1 d"), (273_600.0, "3 d 4 h"), (1e8, "1,157 d 10 h"),
+    ],
+)  # fmt: skip
+def test_how_long(seconds: float | None, shown: str) -> None:
+    assert lasting(seconds) == shown

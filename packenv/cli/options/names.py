@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,9 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from packenv.cli.outputs import FILE as FILE
 from packenv.errors import InputError
+from packenv.inputs.numbers import read_number
 from packenv.learning.agents.shipped import pretrained_agents
 from packenv.policy_names import OF_FILES, check_text, described, registered
 from packenv.workloads.named.registry import check_source, names
@@ -42,6 +45,22 @@ class Named(click.ParamType):  # type: ignore[type-arg]  # generic in some versi
         return items or ([CompletionItem(incomplete, type="file")] if self.files else [])
 
 
+class Seconds(click.ParamType):  # type: ignore[type-arg]
+    """A length of time, `10s`, `2min` or a number of seconds, above 0."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        from packenv.planning.goals import UNITS
+
+        number, unit = re.fullmatch(r"\s*(.*?)\s*([a-z]*)\s*", str(value)).groups()  # type: ignore[union-attr]
+        try:
+            seconds = read_number(number) * UNITS[unit or "s"]
+        except (KeyError, ValueError):
+            self.fail(f"{value!r} is no length of time such as 10s, 2min or 1h")
+        return seconds if seconds > 0 else self.fail(f"must be above 0, not {value}")
+
+
 def known_policies(incomplete: str) -> list[str]:
     """Names of policies; after a name and a colon its parameters, or the agents that come with packenv."""
     name, colon, parameters = incomplete.partition(":")
@@ -68,5 +87,4 @@ WORKLOAD = Named(lambda incomplete: names(), check=check_source)
 CONTEST = Named(lambda incomplete: names())  # a workload, and how much arrives
 PATH = Named(lambda incomplete: ())
 INPUT = Named(lambda incomplete: (), check=check_file)
-FILE = click.Path(dir_okay=False)
 COUNT = click.IntRange(min=1)

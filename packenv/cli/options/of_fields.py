@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import click
 
-from packenv.cli.options.names import FILE, PATH, POLICY
+from packenv.cli.options.names import FILE, PATH, POLICY, Seconds
+from packenv.cli.outputs import FileOf
 from packenv.options.fields import Form, Range, Words, options_in
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -17,8 +18,10 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 FORMS: dict[Form, Any] = {
     Form.POLICY: POLICY,
     Form.FILE: FILE,
+    Form.JSON: FileOf(".json"),
     Form.PATH: PATH,
     Form.FOLDER: click.Path(file_okay=False),
+    Form.SECONDS: Seconds(),
 }
 PLAIN = {int: click.INT, float: click.FLOAT, str: click.STRING}
 

@@ -9,23 +9,18 @@ import click
 
 from packenv.cli.options.names import FILE
 from packenv.cli.options.of_fields import Decorator, options_of
-from packenv.cli.outputs import ResultFile
+from packenv.cli.outputs import JSON as JSON
+from packenv.options.shared import SCHEDULE_FILES as SCHEDULE_FILES
 from packenv.options.shared import ProcessOptions, WorkloadOptions
 
 if TYPE_CHECKING:
     from packenv.runs.runner import RunOptions
 
-JSON = ResultFile()
 option = functools.partial(click.option, show_default=True)
 
 log = click.option(
     "--log", type=FILE, help="Keep each finished run in this file; a second call makes only the runs that it lacks."
 )
-report_option = click.option(
-    "--report", metavar="FILE.html", type=FILE, help="Write the question, the answer, its charts and tables as one HTML page."
-)
-GANTT_HELP = "Draw who ran on which server and when, and how many waited: a Gantt chart of first runs (PNG, PDF, SVG)."
-
 tensorboard_option = click.option(
     "--tensorboard",
     metavar="DIR",

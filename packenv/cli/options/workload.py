@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from packenv.content.text import counted
 from packenv.errors import ArgumentError, InputError
 from packenv.options.shared import DEFAULT_POLICIES, INTENSITIES, WorkloadOptions, parse_columns
-from packenv.runs.text import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

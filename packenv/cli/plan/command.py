@@ -8,21 +8,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from packenv.cli.options.names import FILE, POLICY, WORKLOAD
+from packenv.cli.options.names import POLICY, WORKLOAD
 from packenv.cli.options.of_fields import options_of
-from packenv.cli.options.shared import JSON, log, process_options, report_option, runs_in, workload_options
+from packenv.cli.options.shared import log, process_options, runs_in, workload_options
 from packenv.cli.options.workload import chosen_policies, workload_from, workload_told
-from packenv.cli.outputs import check_outputs, write_all, write_report
-from packenv.cli.tables import format_option, show, text_console
+from packenv.cli.outputs import Outputs, output_options
+from packenv.cli.tables import text_console
 from packenv.errors import InputError
-from packenv.files import write_json
 from packenv.options.shared import OF_TRACES, ProcessOptions, WorkloadOptions
 from packenv.options.verbs import GOAL_EXAMPLES, PlanOptions
 
 if TYPE_CHECKING:
-    from packenv.cli.plan.answers import Answer
+    from packenv.content.showable import Showable
     from packenv.planning.server_plans import PlanRequest
-    from packenv.report.page import Report
     from packenv.runs.runner import RunOptions
     from packenv.workloads.workload import Workload
 
@@ -106,10 +104,11 @@ def grown(options: WorkloadOptions, growth: str | None) -> Workload:
 @options_of(PlanOptions)
 @process_options
 @log
-@format_option
-@click.option("--json", "json_path", type=JSON, help="Write the answers, and all that was tried, as JSON; - is standard output.")
-@click.option("--plot", type=FILE, help="Draw each goal's measure against the number of servers, or the cost (PNG, PDF, SVG).")
-@report_option
+@output_options(
+    "Write the answers, and all that was tried,",
+    plot="Draw each goal's measure against the number of servers, or the cost",
+    report=True,
+)
 def plan(
     goals: tuple[str, ...],
     policies: tuple[str, ...],
@@ -117,10 +116,7 @@ def plan(
     options: PlanOptions,
     where: ProcessOptions,
     log: str | None,
-    form: str,
-    json_path: str | None,
-    plot: str | None,
-    report: str | None,
+    outputs: Outputs,
 ) -> None:
     """Find the least number of servers with which each policy meets your goals, and a bound that no policy can beat.
 
@@ -135,26 +131,22 @@ def plan(
     packenv plan cluster.json -g "max wait <= 1h" --service exponential:3600
     packenv plan cluster.json -g "max wait <= 1h" --without node-3,node-7
     """
-    check_outputs(json_path, log, plot=plot, report=report)
-    from packenv.planning.plan_tables import LEFT_OUT
+    outputs.check(log)
     from packenv.workloads.find import room_of
 
     room = room_of(of_workload.source)
-    parameters = {**asdict(options), "goals": goals, "policies": policies, "log": log, "plot": plot, "report": report}
-    question = question_of(parameters, room is not None)
+    parameters = {**asdict(options), "goals": goals, "policies": policies, "log": log}
+    question = question_of({**parameters, "plot": outputs.plot, "report": outputs.report}, room is not None)
     run_options = runs_in(where)
     if question is WHEN:
-        room.plan_starts(of_workload, run_options, parameters, form, json_path)
+        room.plan_starts(of_workload, run_options, parameters, outputs)
         return
     if room is None:
         answer = of_servers(question, of_workload, policies, goals, options, run_options, log)
     else:
         answer = room.plan_cluster(of_workload, run_options, parameters)
-    show(form, answer.tables, answer.records, LEFT_OUT)
-    text_console().print(answer.text, highlight=False)
-    pictures = [] if answer.draw is None else [(plot, answer.draw)]
-    pages = [(report, lambda path: write_report(answer.report(), path))]
-    write_all((json_path, lambda path: write_json(path, answer.records)), *pictures, *pages)
+    outputs.show(answer)
+    outputs.write(answer)
 
 
 def of_servers(
@@ -165,7 +157,7 @@ def of_servers(
     options: PlanOptions,
     run_options: RunOptions,
     log: str | None,
-) -> Answer:
+) -> Showable:
     """A plan of servers for a workload or a trace. Raises InputError."""
     from packenv.cli.plan.failed_servers import plan_failure
     from packenv.cli.plan.mixes import kinds_as_servers, plan_mixes
@@ -188,19 +180,13 @@ def of_servers(
     return plan_numbers(request, run_options, log)
 
 
-def plan_numbers(request: PlanRequest, run_options: RunOptions, log: str | None) -> Answer:
+def plan_numbers(request: PlanRequest, run_options: RunOptions, log: str | None) -> Showable:
     """The least number of servers for each policy. Raises NoneMeets if no policy meets the goals with any number."""
-    from packenv.cli.plan.answers import Answer, print_refused
+    from packenv.cli.plan.answers import print_refused
 
     runs = request.log(log)
     with text_console().status(f"{request.workload.name}: the fewest servers of any policy"):
         bound = request.bound()
     answer = request.run(bound, run_options, runs)
     print_refused(answer.refusals, answer.plans)
-
-    def report() -> Report:
-        from packenv.planning.plan_page import plan_report  # brings the profile of traces with it
-
-        return plan_report(answer)
-
-    return Answer(answer.tables, "\n".join(answer.sentences), answer.records, lambda path: answer.plot().save(path), report)
+    return answer

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from packenv.cli.plan.answers import Answer
+from packenv.content.page import Page, Section
+from packenv.content.showable import Answer
+from packenv.content.tables import Column, Table, numbers
+from packenv.content.text import counted, estimate, listed
 from packenv.planning.goals import Goal
 from packenv.planning.plan_tables import SURER, cell, open_goals
 from packenv.planning.server_plans import PlanRequest, Say, plan_all
 from packenv.planning.trials import AskRuns, Trial
 from packenv.planning.what_if import Failure, compare_failure, without_servers
-from packenv.report.page import Report, Section
-from packenv.report.tables import Column, Table, numbers
 from packenv.runs.runner import RunOptions
 from packenv.runs.statistics import interval, mean_and_half
-from packenv.runs.text import counted, estimate, listed
 from packenv.workloads.workload import Workload
 
 
@@ -32,7 +32,7 @@ def plan_failure(request: PlanRequest, failing: tuple[int, ...], run_options: Ru
     sentences = "\n".join(_sentence(request, comparison) for comparison in comparisons)
     records = [_record(request.workload, request.goals, failing, comparison) for comparison in comparisons]
 
-    def report() -> Report:
+    def page() -> Page:
         servers = len(request.workload.servers)
         about = [
             ("Goals", "; ".join(goal.text for goal in request.goals) or "a stable queue"),
@@ -41,9 +41,9 @@ def plan_failure(request: PlanRequest, failing: tuple[int, ...], run_options: Ru
         ]
         section = Section("With and without these servers", notes=["All runs saw the same tasks."], tables=[table])
         first, *others = sentences.splitlines()
-        return Report(f"What if servers of {request.workload.name} fail", first, about, [section], others)
+        return Page(f"What if servers of {request.workload.name} fail", first, about, [section], others)
 
-    return Answer([table], sentences, records, None, report)
+    return Answer([table], sentences.splitlines(), records, write=page)
 
 
 def _table(request: PlanRequest, failing: Sequence[int], comparisons: Sequence[Failure]) -> Table:

@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from packenv.cli.options.names import FILE, WORKLOAD
-from packenv.cli.options.shared import JSON, workload_options
+from packenv.cli.options.names import WORKLOAD
+from packenv.cli.options.shared import workload_options
 from packenv.cli.options.workload import workload_told
-from packenv.cli.outputs import check_outputs, write_all
-from packenv.cli.tables import format_option, show, text_console
-from packenv.files import write_json
+from packenv.cli.outputs import FileOf, Outputs, output_options
+from packenv.cli.tables import text_console
+from packenv.content.tables import Column, Styled, Table, numbers
+from packenv.content.text import counted
 from packenv.options.shared import WorkloadOptions
-from packenv.runs.text import counted
 
 if TYPE_CHECKING:
-    from packenv.report.tables import Table
     from packenv.theory.queue_bound.bound import QueueBound
     from packenv.workloads.workload import Workload
 
@@ -27,13 +26,10 @@ if TYPE_CHECKING:
     "servers", "sizes", "service", "load", "intensity", "rate", "resources",
     intensity="Arrivals as a share of the area bound  [default: the workload's own, or 0.9].",
 )  # fmt: skip
-@format_option
-@click.option("--json", "json_path", type=JSON, help="Write the numbers as JSON; - is standard output.")
-@click.option("--certificate", type=FILE, help="Write the bound and its proof as JSON.")
+@output_options("Write the numbers")
+@click.option("--certificate", type=FileOf(".json"), help="Write the bound and its proof as JSON.")
 @click.option("--check", type=click.Path(exists=True, dir_okay=False), help="Check the proof in this file instead of a search.")
-def bound_command(
-    of_workload: WorkloadOptions, form: str, json_path: str | None, certificate: str | None, check: str | None
-) -> None:
+def bound_command(of_workload: WorkloadOptions, outputs: Outputs, certificate: str | None, check: str | None) -> None:
     """Find a lower bound on the mean number of waiting tasks under any policy that does not know durations.
 
     Durations, and what arrives later, are unknown until they have passed; demands are known.
@@ -45,7 +41,8 @@ def bound_command(
     packenv bound paper/fig4b --intensity 0.95 --certificate proof.json
     packenv bound paper/fig4b --intensity 0.95 --check proof.json
     """
-    check_outputs(json_path, certificate)
+    outputs.check(certificate)
+    from packenv.content.showable import Answer
     from packenv.theory.certificate_files import load_queue_bound, save_queue_bound
     from packenv.theory.queue_bound.queue_bound import queue_bound
 
@@ -58,13 +55,10 @@ def bound_command(
     else:
         with console.status(f"{workload.name}: bounding the mean queue") as status:
             bound = queue_bound(workload, lambda value: status.update(f"mean queue >= {value:.6g}"))
-    show(form, [] if bound.void else [bound_table(workload, bound)], [bound_record(workload, bound)])
-    if bound.void:
-        console.print(f"{workload.name}: nothing better than 0 is known", style="yellow")
-    write_all(
-        (json_path, lambda path: write_json(path, bound_record(workload, bound))),
-        (certificate, lambda path: save_queue_bound(bound, path)),
-    )
+    nothing = [Styled(f"{workload.name}: nothing better than 0 is known", "yellow")] if bound.void else []
+    answer = Answer([] if bound.void else [bound_table(workload, bound)], nothing, bound_record(workload, bound))
+    outputs.show(answer)
+    outputs.write(answer, (certificate, lambda path: save_queue_bound(bound, path)))
 
 
 def bound_record(workload: Workload, bound: QueueBound) -> dict[str, Any]:
@@ -83,8 +77,6 @@ def bound_record(workload: Workload, bound: QueueBound) -> dict[str, Any]:
 
 def bound_table(workload: Workload, bound: QueueBound) -> Table:
     """The bound of each relaxation, in waiting tasks and as a delay."""
-    from packenv.report.tables import Column, Table, numbers
-
     where = f"{workload.name} on {counted(len(workload.servers), 'server')}, intensity {workload.intensity:.4g}"
     columns = [Column("relaxation"), *numbers("waiting tasks", "mean delay (slots)")]
     table = Table(f"{where}: no policy's mean queue is below", columns)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import click
 
-from packenv.cli.options.names import FILE, WORKLOAD
+from packenv.cli.options.names import WORKLOAD
 from packenv.cli.options.of_fields import options_of
-from packenv.cli.options.shared import JSON, workload_options
+from packenv.cli.options.shared import workload_options
 from packenv.cli.options.workload import workload_told
-from packenv.cli.outputs import check_outputs, write_all
-from packenv.cli.tables import format_option, show, text_console
-from packenv.files import write_json
+from packenv.cli.outputs import FileOf, Outputs, output_options
+from packenv.cli.tables import text_console
 from packenv.options.shared import OF_TRACES, WorkloadOptions
 from packenv.options.verbs import CapacityOptions
 
@@ -22,15 +21,13 @@ from packenv.options.verbs import CapacityOptions
     service="Law of service, in slots, which changes only the rate: geometric:100, fixed:100, …",
 )  # fmt: skip
 @options_of(CapacityOptions)
-@format_option
-@click.option("--json", "json_path", type=JSON, help="Write the numbers as JSON; - is standard output.")
-@click.option("--certificate", type=FILE, help="Write the proofs of both bounds as JSON.")
+@output_options("Write the numbers")
+@click.option("--certificate", type=FileOf(".json"), help="Write the proofs of both bounds as JSON.")
 @click.option("--check", type=click.Path(exists=True, dir_okay=False), help="Check the proofs in this file instead of a search.")
 def capacity(
     of_workload: WorkloadOptions,
     options: CapacityOptions,
-    form: str,
-    json_path: str | None,
+    outputs: Outputs,
     certificate: str | None,
     check: str | None,
 ) -> None:
@@ -42,7 +39,7 @@ def capacity(
     packenv capacity trace.parquet --servers 160 --certificate proof.json
     packenv capacity google2011-like --resources all --gap 0.01
     """
-    check_outputs(json_path, certificate)
+    outputs.check(certificate)
     from packenv.theory.capacity.max_workload import max_workload
     from packenv.theory.certificate_files import load_certificate, save_certificate
 
@@ -59,11 +56,7 @@ def capacity(
                 status.update(f"{low:.6g} <= ρ* <= {high:.6g}")
 
             bracket = max_workload(workload, options=options, progress=tell)
-    record = bracket.to_dict()
-    show(form, bracket.table().tables, [record])
+    outputs.show(bracket)
     if not bracket.reached:
         console.print(f"no gap of {options.gap:g} in {bracket.seconds:.0f} s; this is the best bracket found", style="yellow")
-    write_all(
-        (json_path, lambda path: write_json(path, record)),
-        (certificate, lambda path: save_certificate(bracket, path)),
-    )
+    outputs.write(bracket, (certificate, lambda path: save_certificate(bracket, path)))

@@ -8,17 +8,15 @@ import click
 
 from packenv.cli.options.names import FILE, POLICY, WORKLOAD
 from packenv.cli.options.of_fields import options_of
-from packenv.cli.options.shared import JSON, process_options, runs_in, workload_options
+from packenv.cli.options.shared import process_options, runs_in, workload_options
 from packenv.cli.options.workload import workload_told
-from packenv.cli.outputs import check_outputs, write_all
-from packenv.cli.tables import format_option, show, text_console
-from packenv.files import write_json
+from packenv.cli.outputs import Outputs, output_options
+from packenv.content.tables import Column, Table, numbers
+from packenv.content.text import number
 from packenv.options.shared import ProcessOptions, WorkloadOptions
 from packenv.options.verbs import OptimalPolicyOptions
-from packenv.runs.text import number
 
 if TYPE_CHECKING:
-    from packenv.report.tables import Table
     from packenv.theory.stationary_optimum.optimum import StationaryOptimum
 
 Queues = dict[str, list[float | None]]
@@ -32,16 +30,14 @@ Queues = dict[str, list[float | None]]
 @options_of(OptimalPolicyOptions)
 @process_options
 @click.option("--out", type=FILE, help="Write the policy as FILE.json and FILE.safetensors; -p optimal:FILE runs it.")
-@format_option
-@click.option("--json", "json_path", type=JSON, help="Write the numbers as JSON; - is standard output.")
+@output_options("Write the numbers")
 def optimal_policy(
     policies: tuple[str, ...],
     of_workload: WorkloadOptions,
     options: OptimalPolicyOptions,
     where: ProcessOptions,
     out: str | None,
-    form: str,
-    json_path: str | None,
+    outputs: Outputs,
 ) -> None:
     """Find the policy with the shortest mean queue of any policy, for a small workload, and compare others with it.
 
@@ -54,6 +50,7 @@ def optimal_policy(
     """
     from rich.console import Console
 
+    from packenv.content.showable import Answer
     from packenv.policies.optimal.optimal import Optimal
     from packenv.policies.optimal.saved import files_of, save_optimal
     from packenv.policy import find_policy, name_of
@@ -61,7 +58,7 @@ def optimal_policy(
     from packenv.runs.runner import run_all
     from packenv.theory.stationary_optimum.optimum import stationary_optimum
 
-    check_outputs(json_path, *([] if out is None else map(str, files_of(out))))
+    outputs.check(*([] if out is None else map(str, files_of(out))))
     others = [find_policy(name) for name in dict.fromkeys(policies)]
     workload = workload_told(of_workload)
     with Console(stderr=True).status(f"{workload.name}: solving") as status:
@@ -77,15 +74,14 @@ def optimal_policy(
     names = [name_of(policy) for policy in all_policies]
     runs = runs_of(workload, all_policies, range(options.seeds), options.slots)
     queues = by_policy(names, [result.mean_queue for result in run_all(runs, runs_in(where))])
-    record = optimum_record(best, queues)
-    show(form, [optimum_table(best, queues)], [record])
-    console = text_console()
     clamped = f"more than {best.most} waiting jobs of a size are taken for {best.most}"
-    console.print(f"{best.states:,} states, {best.seconds:.1f} s; {clamped}", highlight=False)
+    notes = [f"{best.states:,} states, {best.seconds:.1f} s; {clamped}"]
     if not best.settled:
         hidden = 1 - best.smaller / best.lower
-        console.print(f"too few: twice as many change the shortest mean queue by {hidden:.2%}", highlight=False)
-    write_all((json_path, lambda path: write_json(path, record)))
+        notes.append(f"too few: twice as many change the shortest mean queue by {hidden:.2%}")
+    answer = Answer([optimum_table(best, queues)], notes, optimum_record(best, queues))
+    outputs.show(answer)
+    outputs.write(answer)
 
 
 def optimum_record(optimum: StationaryOptimum, queues: Queues) -> dict[str, Any]:
@@ -110,7 +106,6 @@ def optimum_record(optimum: StationaryOptimum, queues: Queues) -> dict[str, Any]
 
 def optimum_table(optimum: StationaryOptimum, queues: Queues) -> Table:
     """Mean queues, and how many times that of the optimal policy they are, on the same jobs."""
-    from packenv.report.tables import Column, Table, numbers
     from packenv.runs.statistics import interval, ratio_of_means
 
     table = Table(f"{optimum.workload.name}: mean queue", [Column(""), *numbers("mean queue", "ratio to optimal")])

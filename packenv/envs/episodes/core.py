@@ -31,7 +31,7 @@ from packenv.envs.episodes.workload_facts import check_jobs, levels_for, mean_sc
 from packenv.envs.observation.layout import sizes_of
 from packenv.envs.observation.one_array import Flattening, check_normalized, flattening_of
 from packenv.envs.options import INVALID, LATEST, OF_TABLES, ONE_ARRAY, split
-from packenv.envs.rewards import advantage, find_reward, of_jobs
+from packenv.envs.rewards import advantage, find_reward, of_jobs, terms_of
 from packenv.errors import InputError
 from packenv.policy import Setting
 from packenv.workloads.sampling import begin
@@ -65,6 +65,7 @@ class Core:
         units = self.workload.servers.units
         self.setting = Setting(units, self.workload, levels, self.workload.largest_size())
         self.sizes = sizes_of(units, levels, options)
+        self.own = specific  # options that this environment alone has
         layout = definition.layout(self.sizes, units, options, **specific)
         needs = layout.needs._replace(in_service=most_in_service(self.workload))
         self.guard = Guard(options.guard, self.setting, rows) if options.guard is not None else None
@@ -84,7 +85,13 @@ class Core:
         self.warm = options.warm
         compared = self.reward is advantage
         self.baselines = [PolicyRun(options.baseline, self) for _ in range(rows)] if compared else []
-        self.yardsticks = [PolicyRun(options.baseline, self) for _ in range(rows)] if options.yardstick else []
+        self.yardsticks = [PolicyRun(options.baseline, self) for _ in range(rows)] if options.yardstick or options.perf else []
+        if options.perf:
+            if self.rates[0] != self.rates[1]:
+                raise InputError("perf: one intensity, load or rate, of which there is a bound on the mean queue, not a range")
+            from packenv.theory.queue_bound.queue_bound import known_bound  # brings the solver with it
+
+            self.bound = known_bound(self.workload)
         self.measuring = np.full(rows, -1, np.int64)  # the episode's seed that each yardstick plays
         self.roots = np.zeros(rows, np.int64)
         self.episodes = np.full(rows, -1, np.int64)
@@ -283,6 +290,20 @@ class Core:
             self.measuring[row] = seed
         run.advance(slot)
         return run.mean_queue
+
+    def perf(self, mean_queue: float, baseline: float) -> float:
+        """Where a mean queue lies between twice the baseline's on the same jobs, 0, and the proved bound, 1; cut off at both.
+
+        The bound is on the long-run mean queue of every policy (`packenv.queue_bound`); 0 where none is known, as of tables.
+        """
+        worst = 2 * baseline
+        if worst <= self.bound:  # an episode so short that its queue has not grown yet
+            return float(mean_queue <= baseline)
+        return min(max((worst - mean_queue) / (worst - self.bound), 0.0), 1.0)
+
+    def terms(self, passage: Passage) -> dict[str, Any]:
+        """What a reward is the sum of, the penalty for actions that are not valid included."""
+        return terms_of(self.reward, passage) | {"invalid": 0.0 - self.options.invalid_penalty * passage.invalid}
 
     def grow(self) -> None:
         """Make room for more tasks in the system, or more rows in the schedule, whichever is full."""

@@ -63,6 +63,8 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self._viewers: dict[int, Any] = {}
         self._over = np.ones(num_envs, np.bool_)
+        self._terms: dict[str, Array] = {}  # of the rewards of the last step, each (num_envs,)
+        self._no_terms()
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
@@ -79,6 +81,7 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
             raise InputError(f"unknown reset option {next(iter(options))!r}; known: reset_mask")
         self._seed(chosen, seed)
         self._restart(chosen)
+        self._no_terms()
         return core.observation(), self._info(rows=self._rows(chosen))
 
     def _seed(self, chosen: NDArray[np.int64], seed: int | list[int | None] | None) -> None:
@@ -148,11 +151,20 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
         if core.options.invalid_penalty > 0:
             rewards -= core.options.invalid_penalty * core.measured["invalid"]
         reasons = core.measured["reason"]
+        if core.options.reward_terms:
+            self._terms = {name: np.array(term, np.float64) for name, term in core.terms(passage).items()}
+            for term in self._terms.values() if began is not None else ():
+                term[began] = 0.0
         if began is not None:
             rewards[began] = 0.0
             reasons = reasons.copy()
             reasons[began] = 0
         return rewards, reasons
+
+    def _no_terms(self) -> None:
+        self._terms = {}
+        if self.core.options.reward_terms:
+            self._terms = {name: np.zeros(self.num_envs) for name in self.core.terms(self.core.passage)}
 
     def _begin_again(
         self, rewards: Array, terminated: Array, truncated: Array, info: dict[str, Any]
@@ -174,7 +186,7 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
         The same keys after every step. `reasons` (num_envs,): why episodes ended in this step; None: none did.
         """
         measured = self.core.measured
-        info = {
+        info: dict[str, Any] = {
             "elapsed": measured["elapsed"].astype(np.int64),
             "slot": measured["slot"].copy(),
             "invalid": measured["invalid"].astype(np.bool_),
@@ -185,8 +197,13 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
         info |= {name: measured[name].copy() for name in OF_EPISODE}
         if self.core.yardsticks:
             info["baseline_queue"] = np.full(self.num_envs, NO_QUEUE)
+            info |= {"perf": np.full(self.num_envs, NO_QUEUE)} if self.core.options.perf else {}
             for row in np.flatnonzero(info["reason"]).tolist():
-                info["baseline_queue"][row] = self.core.yardstick_queue(row)
+                info["baseline_queue"][row] = baseline = self.core.yardstick_queue(row)
+                if self.core.options.perf:
+                    info["perf"][row] = self.core.perf(float(measured["mean_queue"][row]), baseline)
+        if self.core.options.reward_terms:
+            info["reward_terms"] = {name: term.copy() for name, term in self._terms.items()}
         if self.core.guard is not None:
             info["guarded"] = measured["guarded"].astype(np.int64)
         meant = np.ones(self.num_envs, np.bool_) if rows is None else rows.copy()

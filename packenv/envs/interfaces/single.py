@@ -84,7 +84,11 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         }
         terminated = truncated = False
         if core.yardsticks:
-            info["baseline_queue"] = core.yardstick_queue(0) if reason else NO_QUEUE
+            info["baseline_queue"] = baseline = core.yardstick_queue(0) if reason else NO_QUEUE
+            if core.options.perf:
+                info["perf"] = core.perf(float(passage.mean_queue), baseline) if reason else NO_QUEUE
+        if core.options.reward_terms:
+            info["reward_terms"] = {name: float(term) for name, term in core.terms(passage).items()}
         if core.guard is not None:
             info["guarded"] = int(passage.guarded)
         if passage.invalid:
@@ -142,7 +146,10 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         info = {"elapsed": 0, "slot": int(core.measured["slot"][0]), "invalid": False, "action_mask": self._mask.copy()}
         info |= {"seed": self._seed, "reason": 0} | {name: float(core.measured[name][0]) for name in OF_EPISODE}
         info |= {"guarded": 0} if core.guard is not None else {}
-        return self._observation(), info | ({"baseline_queue": NO_QUEUE} if core.yardsticks else {})
+        info |= {"baseline_queue": NO_QUEUE} if core.yardsticks else {}
+        info |= {"perf": NO_QUEUE} if core.options.perf else {}
+        info |= {"reward_terms": dict.fromkeys(core.terms(core.passage), 0.0)} if core.options.reward_terms else {}
+        return self._observation(), info
 
     def action_masks(self) -> NDArray[np.bool_]:
         """(A,) which actions are valid now: what sb3-contrib asks for."""

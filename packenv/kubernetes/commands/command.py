@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from packenv.cli.options.workload import chosen_policies
-from packenv.cli.plan.answers import Answer
+from packenv.cli.outputs import Outputs
+from packenv.content.showable import Answer
 from packenv.errors import InputError
 from packenv.kubernetes.commands.nodes import ClusterRequest, plan_added, plan_failed_nodes
 from packenv.kubernetes.commands.pod_starts import plan_when
@@ -29,12 +30,10 @@ POLICIES = ("bf-js",)
 """The policies for a cluster as it is, unless others are named."""
 
 
-def plan_starts(
-    options: WorkloadOptions, run_options: RunOptions, parameters: Mapping[str, Any], form: str, json_path: str | None
-) -> None:
+def plan_starts(options: WorkloadOptions, run_options: RunOptions, parameters: Mapping[str, Any], outputs: Outputs) -> None:
     """Print when the pods of a cluster would start. Raises InputError."""
     request, slots, draws = _request(options, parameters)
-    plan_when(request, slots, draws, run_options, form, json_path)
+    plan_when(request, slots, draws, run_options, outputs)
 
 
 def plan_cluster(options: WorkloadOptions, run_options: RunOptions, parameters: Mapping[str, Any]) -> Answer:

@@ -6,8 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from packenv.cli.plan.answers import Answer, print_refused
+from packenv.cli.plan.answers import print_refused
 from packenv.cli.tables import text_console
+from packenv.content.page import Page, Section
+from packenv.content.showable import Answer
+from packenv.content.tables import Column, Table, numbers
+from packenv.content.text import NONE, counted, estimate, listed
 from packenv.kubernetes.changed import changed, emptiest_first, kind_of, with_unfit, without_nodes
 from packenv.kubernetes.cluster import Cluster
 from packenv.kubernetes.durations import Durations
@@ -18,11 +22,8 @@ from packenv.kubernetes.texts import MOST_NAMED, some
 from packenv.planning.plan_tables import open_goals
 from packenv.planning.server_plans import Say, plan_all
 from packenv.planning.trials import AskRuns, Trial, mean_of
-from packenv.report.page import Report, Section
-from packenv.report.tables import Column, Table, numbers
 from packenv.runs.runner import RunOptions
 from packenv.runs.statistics import Interval, interval, mean_and_half
-from packenv.runs.text import NONE, counted, estimate, listed
 from packenv.workloads.laws import Law
 
 NEVER = "never"
@@ -66,7 +67,7 @@ def plan_added(request: ClusterRequest, add: str | None, run_options: RunOptions
     table = _added_table(request, nodes, plans, bound)
     sentences = _added_answer(request, nodes, plans, bound)
 
-    def report() -> Report:
+    def page() -> Page:
         about = [
             ("Goals", "; ".join(goal.text for goal in goals)),
             ("Nodes", f"{len(cluster.nodes):,}, and nodes like {nodes.kind.name}"),
@@ -74,9 +75,9 @@ def plan_added(request: ClusterRequest, add: str | None, run_options: RunOptions
         ]
         section = Section("Nodes to add", notes=[*grown.notes(request.service), nodes.kind.note(cluster)], tables=[table])
         first, *others = sentences.splitlines()
-        return Report(f"How many nodes {cluster.name} needs", first, about, [section], [*others, *map(str, refused)])
+        return Page(f"How many nodes {cluster.name} needs", first, about, [section], [*others, *map(str, refused)])
 
-    return Answer([table], sentences, [_added_record(request, nodes, plan, bound) for plan in plans], None, report)
+    return Answer([table], sentences.splitlines(), [_added_record(request, nodes, plan, bound) for plan in plans], write=page)
 
 
 def _added_table(request: ClusterRequest, nodes: AddedNodes, plans: Sequence[Added], bound: int) -> Table:
@@ -104,7 +105,9 @@ def _added_answer(request: ClusterRequest, nodes: AddedNodes, plans: Sequence[Ad
         sentence = f"The cluster as it is will do with {policies} for {what}"
     else:
         sentence = f"{counted(-best, 'node')} like {like} can be taken away with {policies} for {what}"
-    sentence += uncounted(with_unfit(request.cluster, nodes.kind))
+    unfit = len(with_unfit(request.cluster, nodes.kind).unfit)
+    sentence += but_for_gangs(request.cluster)
+    sentence += f", not counting {counted(unfit, 'pod')} for which there is no node" if unfit else ""
     policy = "no policy" if request.preemption else "without preemption no policy"
     if bound <= nodes.fewest:
         sentence += "; no bound."
@@ -123,11 +126,9 @@ def _added_answer(request: ClusterRequest, nodes: AddedNodes, plans: Sequence[Ad
     return "\n".join([sentence, *lines])
 
 
-def uncounted(cluster: Cluster) -> str:
-    """What the answer leaves out: pods of gangs, and those that fit on no node."""
-    parts = [f"{counted(len(cluster.gangs), 'pod')} of gangs"] if cluster.gangs else []
-    parts += [f"{counted(len(cluster.unfit), 'pod')} for which there is no node"] if cluster.unfit else []
-    return f", not counting {' and '.join(parts)}" if parts else ""
+def but_for_gangs(cluster: Cluster) -> str:
+    """What an answer leaves out."""
+    return f", not counting {counted(len(cluster.gangs), 'pod')} of gangs" if cluster.gangs else ""
 
 
 def taken(nodes: AddedNodes, count: int) -> list[str]:
@@ -172,9 +173,11 @@ def plan_failed_nodes(request: ClusterRequest, without: str, run_options: RunOpt
 
     comparisons, _ = plan_all(request.policies, compare, run_options, None)
     table = _failed_table(request, names, comparisons)
-    sentences = "\n".join([_queued(remaining), *(_failed_answer(request, remaining, comparison) for comparison in comparisons)])
+    sentences = "\n".join(
+        [_queued(request.cluster, remaining), *(_failed_answer(request, remaining, comparison) for comparison in comparisons)]
+    )
 
-    def report() -> Report:
+    def page() -> Page:
         nodes = len(request.cluster.nodes)
         about = [
             ("Goals", "; ".join(goal.text for goal in request.goals)),
@@ -184,11 +187,10 @@ def plan_failed_nodes(request: ClusterRequest, without: str, run_options: RunOpt
         notes = ["The measures are of the same pods in both.", *request.cluster.notes(request.service)]
         section = Section("With and without these nodes", notes=notes, tables=[table])
         first, *others = sentences.splitlines()
-        return Report(f"What if nodes of {request.cluster.name} fail", first, about, [section], others)
+        return Page(f"What if nodes of {request.cluster.name} fail", first, about, [section], others)
 
-    return Answer(
-        [table], sentences, [_failed_record(request, names, remaining, comparison) for comparison in comparisons], None, report
-    )
+    records = [_failed_record(request, names, remaining, comparison) for comparison in comparisons]
+    return Answer([table], sentences.splitlines(), records, write=page)
 
 
 def _failed_table(request: ClusterRequest, names: Sequence[str], comparisons: Sequence[FailedNodes]) -> Table:
@@ -206,7 +208,7 @@ def _failed_table(request: ClusterRequest, names: Sequence[str], comparisons: Se
     return table
 
 
-def _queued(left: Cluster) -> str:
+def _queued(cluster: Cluster, left: Cluster) -> str:
     """A sentence on the pods that start again, and on those that cannot."""
     again = [left.running[n].name for n in left.again]
     if not again and not left.waiting and not left.stranded and not left.unfit and not left.gangs:
@@ -215,7 +217,7 @@ def _queued(left: Cluster) -> str:
     sentence += f": {some(again)}." if again else "."
     if left.stranded:
         sentence += f" For {counted(len(left.stranded), 'pod')} no node is left: {some(left.stranded)}."
-    return "\n".join([sentence, *left.gang_lines()])
+    return "\n".join([sentence, *(line for line in left.gang_lines() if line not in cluster.gang_lines())])
 
 
 def _failed_answer(request: ClusterRequest, left: Cluster, comparison: FailedNodes) -> str:
@@ -231,10 +233,10 @@ def _failed_answer(request: ClusterRequest, left: Cluster, comparison: FailedNod
     later = "".join(f"; {part}" for part in longer)
     broken, before = _broken_goals(request, comparison.left), _broken_goals(request, comparison.whole)
     if not broken:
-        return f"{comparison.policy}: without these nodes all goals are met{uncounted(left)}{later}."
+        return f"{comparison.policy}: without these nodes all goals are met{but_for_gangs(left)}{later}."
     lost = [what for what in broken if what not in before]
     held = f"met with these nodes, not without: {listed(lost)}" if lost else f"not met with or without: {listed(broken)}"
-    return f"{comparison.policy}: {held}{later}."
+    return f"{comparison.policy}: {held}{but_for_gangs(left)}{later}."
 
 
 def _start(pods: Sequence[str]) -> str:

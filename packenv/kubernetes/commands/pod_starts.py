@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.text import Text
-
 from packenv.cli.options.workload import begin_lines, print_workload
-from packenv.cli.outputs import write_all
-from packenv.cli.tables import show, text_console
-from packenv.files import write_json
+from packenv.cli.outputs import Outputs
+from packenv.cli.tables import text_console
+from packenv.content.showable import Answer
+from packenv.content.tables import Column, Styled, Table, numbers
 from packenv.kubernetes.commands.nodes import ClusterRequest, print_cluster
 from packenv.kubernetes.planning.queue import LEVEL, NEVER, StartInterval, covered, trust_lines, when
-from packenv.report.tables import Column, Table, numbers
 from packenv.runs.runner import RunOptions
 
 MOST_SHOWN = 40
 UNMODELLED = "not modelled"
 
 
-def plan_when(request: ClusterRequest, slots: int, draws: int, run_options: RunOptions, form: str, json_path: str | None) -> None:
+def plan_when(request: ClusterRequest, slots: int, draws: int, run_options: RunOptions, outputs: Outputs) -> None:
     """Print when each waiting pod would start with each policy, and write it as JSON. Raises InputError."""
     console, cluster, policies, seconds = text_console(), request.cluster, request.policies, request.slot_seconds
     names = [pod.name for pod in cluster.waiting]
@@ -54,16 +52,17 @@ def plan_when(request: ClusterRequest, slots: int, draws: int, run_options: RunO
         table.add(name, *(start_cell(intervals[n], seconds) for intervals in by_policy))
     for pod in cluster.gangs[: max(MOST_SHOWN - len(names), 0)]:
         table.add(pod.name, *(UNMODELLED for _ in policies))
-    show(form, [table], records)
-    if (count := len(names) + len(cluster.gangs)) > MOST_SHOWN:
-        console.print(f"and {count - MOST_SHOWN} more pods: --json has them")
-    write_all((json_path, lambda path: write_json(path, records)))
+    count = len(names) + len(cluster.gangs)
+    more = [f"and {count - MOST_SHOWN} more pods: --json has them"] if count > MOST_SHOWN else []
+    answer = Answer([table], more, records)
+    outputs.show(answer)
+    outputs.write(answer)
 
 
-def start_cell(interval: StartInterval, seconds: float) -> Text:
+def start_cell(interval: StartInterval, seconds: float) -> Styled:
     """Median and interval."""
     low, median, high = (time_text(slot, seconds) for slot in interval[:3])
-    return Text.assemble(f"{median} ", (f"[{low}, {high}]", "dim"))
+    return Styled.of((f"{median} ", ""), (f"[{low}, {high}]", "dim"))
 
 
 def time_text(slot: int, seconds: float) -> str:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from packenv.cli.plan.answers import Answer
 from packenv.cli.tables import text_console
+from packenv.content.page import Page, Section
+from packenv.content.showable import Answer
+from packenv.content.tables import Column, Table, numbers
+from packenv.content.text import counted, estimate
 from packenv.kubernetes.changed import without_submitted
 from packenv.kubernetes.commands.nodes import ClusterRequest, print_cluster
 from packenv.kubernetes.commands.pod_starts import MOST_SHOWN, UNMODELLED, start_cell, start_record, time_text
@@ -15,11 +18,8 @@ from packenv.kubernetes.planning.submitted import Later, Submission, SubmittedPo
 from packenv.kubernetes.texts import MOST_NAMED, some
 from packenv.planning.server_plans import Say, plan_all
 from packenv.planning.trials import AskRuns
-from packenv.report.page import Report, Section
-from packenv.report.tables import Column, Table, numbers
 from packenv.runs.runner import RunOptions
 from packenv.runs.statistics import interval, mean_and_half
-from packenv.runs.text import counted, estimate
 
 
 def plan_submitted(request: ClusterRequest, notes: Sequence[str], slots: int, draws: int, run_options: RunOptions) -> Answer:
@@ -41,15 +41,15 @@ def plan_submitted(request: ClusterRequest, notes: Sequence[str], slots: int, dr
     table = _table(answers, slots, seconds)
     sentences = "\n".join(line for answer in answers for line in _sentences(answer, seconds))
 
-    def report() -> Report:
+    def page() -> Page:
         about = [("Nodes", f"{len(cluster.nodes):,}"), ("Policies", ", ".join(request.policies))]
         section = Section(
             "Start of the pods", notes=[*cluster.notes(request.service), *notes, *trust_lines(request.service)], tables=[table]
         )
         first, *others = sentences.splitlines()
-        return Report(f"What if pods are submitted to {cluster.name}", first, about, [section], others)
+        return Page(f"What if pods are submitted to {cluster.name}", first, about, [section], others)
 
-    return Answer([table], sentences, [_record(request, answer) for answer in answers], None, report)
+    return Answer([table], sentences.splitlines(), [_record(request, answer) for answer in answers], write=page)
 
 
 def _table(answers: Sequence[Submission], slots: int, seconds: float) -> Table:

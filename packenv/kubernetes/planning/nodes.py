@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from packenv.content.text import counted
 from packenv.kubernetes.changed import NodeKind, changed, without_nodes
 from packenv.kubernetes.cluster import Cluster
 from packenv.kubernetes.planning.queue import NEVER, QueueGoal, QueueRuns, Times
@@ -15,7 +16,6 @@ from packenv.kubernetes.planning.wait_bound import WaitBound
 from packenv.kubernetes.started import Started
 from packenv.planning.search import NoneMeets, least_from
 from packenv.planning.trials import Trial, mean_of
-from packenv.runs.text import counted
 from packenv.workloads.workload import Workload
 
 

@@ -15,6 +15,7 @@ from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.inference.best_action import FROM_WEIGHTS
 from packenv.learning.agents.inference.weights import Weights
 from packenv.learning.agents.saved import save_agent
+from packenv.learning.agents.trained_in import normalizers_of
 from packenv.policy import name_of
 
 LAYERS = {
@@ -22,6 +23,9 @@ LAYERS = {
     "q_net.q_net.": ("q_net.q_net.0", "q_net.q_net.2", "q_net.q_net.4"),  # of DQN
 }
 """The three layers in a model's state, by what the names of all its hidden layers begin with."""
+
+UNUSED = ("mlp_extractor.value_net.", "value_net.", "q_net_target.")
+"""What the names of other weights begin with that a model may have: they choose no action."""
 
 
 def save_model(model: Any, path: str | Path, environment: str, **options: Any) -> SavedAgent:
@@ -34,7 +38,9 @@ def save_model(model: Any, path: str | Path, environment: str, **options: Any) -
     environment  its id, as in `gymnasium.make`; `options` are those of training. The observation is "flat" or "normalized"
     guard        an option of the environment: with `guard="bf-js"` that policy takes over while more than `guard_limit` wait
 
-    Raises InputError for a model of another form, or of an environment with other options.
+    The statistics of a VecNormalize between the model and its environment are kept. Raises InputError for a model of another
+    form, with a features extractor of its own, trained with other options, or behind another wrapper that may change what it
+    sees or does.
     """
     import gymnasium
 
@@ -47,6 +53,12 @@ def save_model(model: Any, path: str | Path, environment: str, **options: Any) -
     if not masked and core.options.invalid != "first":
         raise InputError(f"a model without masks is saved with invalid='first', not {core.options.invalid!r}")
     weights, activation = weights_of(model)
+    normalizers = normalizers_of(model, core)
+    if len(normalizers) > 1:
+        raise InputError("a model is saved with the statistics of one VecNormalize, not of several")
+    for each in normalizers:
+        scale = 1 / np.sqrt(each.obs_rms.var + each.epsilon)
+        weights |= {"seen.mean": each.obs_rms.mean, "seen.scale": scale, "seen.most": np.array([each.clip_obs])}
     network = f"{core.options.observation}-{activation}" + ("" if masked else "-unmasked")
     if network not in FROM_WEIGHTS:
         raise InputError(f"a model is saved if its activation is tanh or relu, not {activation}")
@@ -75,13 +87,26 @@ def save_model(model: Any, path: str | Path, environment: str, **options: Any) -
 def weights_of(model: Any) -> tuple[Weights, str]:
     """The actor's layers by the names of saved weights, and its activation. Raises InputError for another kind of model."""
     policy: Any = getattr(model, "policy", None)
+    if policy is not None:
+        _check_parts(type(model).__name__, policy)
     state = {} if policy is None else {key: np.asarray(value.detach().cpu()) for key, value in policy.state_dict().items()}
     for begin, layers in LAYERS.items():
         hidden = {key for key in state if key.startswith(begin) and key.endswith(".weight")}
-        if hidden <= {f"{layer}.weight" for layer in layers} <= state.keys():
+        others = {key for key in state if not key.startswith((begin, *layers, *UNUSED))}
+        if hidden <= {f"{layer}.weight" for layer in layers} <= state.keys() and not others:
             names = {f"actor.layers.{n}": layer for n, layer in enumerate(layers)}
             weights = {f"{name}.{part}": state[f"{layer}.{part}"] for name, layer in names.items() for part in ("weight", "bias")}
             return weights, policy.activation_fn.__name__.lower()
     raise InputError(
         f"{type(model).__name__}: not a model with MlpPolicy and two hidden layers, of Stable-Baselines3 or sb3-contrib"
     )
+
+
+def _check_parts(name: str, policy: Any) -> None:
+    """Raises InputError where a policy does more than its layers say: a class or a features extractor of the user's own."""
+    extractors = {getattr(part, "features_extractor", None) for part in (policy, getattr(policy, "q_net", None))} - {None}
+    for part in (policy, *extractors):
+        kind = type(part)
+        library = kind.__module__.startswith(("stable_baselines3.", "sb3_contrib."))
+        if not library or (part is not policy and kind.__name__ != "FlattenExtractor"):
+            raise InputError(f"{name}: a model is saved with MlpPolicy as it is, and this one has {kind.__name__}")

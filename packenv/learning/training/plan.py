@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from packenv.content.charts import Line, LineChart, Rule
+from packenv.content.colours import colours_for
+from packenv.content.page import Charts, Figure
+from packenv.content.showable import Showable
+from packenv.content.tables import Table, numbers
 from packenv.options.verbs import TrainingOptions
-
-if TYPE_CHECKING:
-    from packenv.report.pictures import Picture
-    from packenv.report.tables import Tables
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Compared(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class TrainedAgent:
+class TrainedAgent(Showable):
     """The agent that a run saved. `policy` names it for `packenv.evaluate`, `judge` and `leaderboard`.
 
     measured  of the evaluation of the agent that was kept
@@ -60,24 +61,26 @@ class TrainedAgent:
     def policy(self) -> str:
         return f"agent:{self.path}"
 
-    def table(self) -> Tables:
-        """A line for each evaluation, a column for each load: the agent's measure, and its ratio to the policy's."""
-        from packenv.report.tables import Table, Tables, numbers
+    @property
+    def title(self) -> str:
+        return f"{self.path}: {self.keep} agent, of {self.kept_at:,} samples"
 
+    def facts(self) -> list[tuple[str, str]]:
+        """What was measured of the agent, and how fast it was trained."""
+        measured = [(name, f"{value:.4g}") for name, value in self.measured.items()]
+        return [*measured, ("speed", f"{self.samples_per_second:,.0f} samples per second")]
+
+    def tables(self) -> list[Table]:
+        """A line for each evaluation, a column for each load: the agent's measure, and its ratio to the policy's."""
         loads = [*dict.fromkeys(point.at for point in self.curve)]
         cells = {(point.samples, point.at): f"{_shown(point.agent)} ({_shown(point.ratio)})" for point in self.curve}
         table = Table(f"{self.measure} (ratio to {self.against})", numbers("samples", *loads))
         for samples in dict.fromkeys(point.samples for point in self.curve):
             table.add(f"{samples:,}", *(cells.get((samples, load), "–") for load in loads))
-        return Tables([table])
+        return [table]
 
-    def plot(self) -> Picture:
-        """A figure of matplotlib: the ratio to the policy's measure over the samples, a line for each load."""
-        from packenv.report.charts import Line, LineChart, Rule
-        from packenv.report.page import Figure
-        from packenv.report.pictures import picture_of
-        from packenv.report.plot_style import colours_for
-
+    def charts(self) -> Charts:
+        """The ratio to the policy's measure over the samples, a line for each load."""
         loads = [*dict.fromkeys(point.at for point in self.curve)]
         lines, points = [], [point for point in self.curve if point.ratio is not None]
         for load, colour in zip(loads, colours_for(loads), strict=True):
@@ -85,28 +88,21 @@ class TrainedAgent:
             lines.append(Line(load, colour, [point.samples for point in of_load], [point.ratio or 0.0 for point in of_load]))
         top = 1.1 * max([1.0, *(point.ratio or 0.0 for point in points)])
         chart = LineChart(lines, "samples", f"ratio to {self.against}", top, across=[Rule(1.0, self.against)])
-        return picture_of("", [Figure(f"{self.path}: {self.measure}", "", chart)])
+        return Charts("", [Figure(f"{self.path}: {self.measure}", "", chart)])
 
-    def to_frame(self, library: str = "arrow") -> Any:
-        """The curve, a row for each evaluation at each load, as an Arrow table or a frame of "pandas" or "polars"."""
-        from packenv.report.frames import frame_of
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """The curve: a record for each evaluation at each load."""
+        return [point._asdict() for point in self.curve]
 
-        return frame_of({key: [getattr(point, key) for point in self.curve] for key in Compared._fields}, library)
+    @property
+    def plain(self) -> dict[str, Any]:
+        return self.to_dict()
 
     def to_dict(self) -> dict[str, Any]:
         """In plain values, ready for JSON."""
         plain = {key: value for key, value in vars(self).items() if key not in ("path", "curve")}
         return {"path": str(self.path), "policy": self.policy, **plain, "curve": [point._asdict() for point in self.curve]}
-
-    def __repr__(self) -> str:
-        lines = [f"{self.path}: {self.keep} agent, of {self.kept_at:,} samples"]
-        lines += [f"  {name}: {value:.4g}" for name, value in self.measured.items()]
-        return "\n".join([*lines, f"{self.samples_per_second:,.0f} samples per second"])
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<p>{escape(repr(self)).replace(chr(10), '<br>')}</p>{self.table()._repr_html_()}"
 
 
 def _shown(value: float | None) -> str:

@@ -24,9 +24,7 @@ from packenv.cluster import (
     first_server,
     first_server_for,
     fits,
-    next_in_queue,
     now,
-    oldest,
     place,
     remote_slots,
     row_of,
@@ -39,6 +37,16 @@ from packenv.cluster.state import NEVER, TASK
 from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.frame import Frame
 from packenv.errors import InputError
+from packenv.policies.orders import (
+    FCFS,
+    Line,
+    first_in_line,
+    keep_fitting,
+    line_of,
+    next_in_line,
+    order_named,
+    with_room,
+)
 from packenv.policy import Setting, schedules
 
 Ints = NDArray[np.int64]
@@ -59,9 +67,10 @@ class RoomAhead(Frame):
     next: Places  # (N,) the step behind it on its server, NONE; step l is the first one of server l, which begins now
     reserved: NDArray[np.int8]  # (L,) 1 if a task has a reservation on the server
     used: Ints  # (1,) steps in use
+    line: Line
 
 
-def room_ahead(setting: Setting, only_estimates: bool) -> RoomAhead:
+def room_ahead(setting: Setting, only_estimates: bool, order: str, policy: str) -> RoomAhead:
     """The state before slot 0. Raises InputError if `only_estimates` and the workload has no column `estimate`."""
     jobs, (servers, resources) = setting.workload.jobs, setting.capacity.shape
     estimate = None if jobs is None else jobs.estimate
@@ -71,13 +80,16 @@ def room_ahead(setting: Setting, only_estimates: bool) -> RoomAhead:
         estimate=np.zeros(0, np.int64) if estimate is None else np.maximum(np.rint(estimate).astype(np.int64), 1),
         reserved=np.zeros(servers, np.int8),
         used=np.zeros(1, np.int64),
+        line=line_of(setting, order, policy),
         **_steps(servers, resources),
     )
 
 
 def with_places(ahead: RoomAhead, cluster: Cluster) -> RoomAhead:
     """The same with as many steps as a pool of this size may need: one for a task in service, two for a reservation."""
-    return ahead.replace(**_steps(len(ahead.reserved) + 2 * cluster.task.shape[1], ahead.free.shape[1]))
+    places = cluster.task.shape[1]
+    line = with_room(ahead.line, places)
+    return ahead.replace(line=line, **_steps(len(ahead.reserved) + 2 * places, ahead.free.shape[1]))
 
 
 def _steps(count: int, resources: int) -> dict[str, NDArray[np.int64] | Places]:
@@ -189,22 +201,25 @@ class Easy(NamedTuple):
     expected to have room first, the lower index of equals. All behind it, oldest first, start on the first server with room:
     on another server, or on that one if they are expected to leave before the reservation or fit beside it.
 
+    order  what stands in place of "oldest": a rule of packenv.policies.orders, asked anew in every slot
+
     Reservations are made anew in every slot with a completion or an arrival. Durations are those of column `estimate`, or the
     true ones without it; a task that outlives its estimate is expected to leave in the next slot. `estimates`: raises InputError
     for a workload without the column.
     """
 
     estimates: bool = False
+    order: str = FCFS
 
     @property
     def rule(self) -> Backfilling:
         return Backfilling(1)
 
     def needs(self, setting: Setting) -> Needs:
-        return backfilling_needs(setting)
+        return backfilling_needs(setting, self.order, "easy")
 
     def initial_state(self, setting: Setting, seed: int) -> RoomAhead:
-        return room_ahead(setting, self.estimates)
+        return room_ahead(setting, self.estimates, self.order, "easy")
 
     def attach(self, cluster: Cluster, state: RoomAhead) -> RoomAhead:
         return with_places(state, cluster)
@@ -215,11 +230,12 @@ class Conservative(NamedTuple):
 
     As `easy`, but the `depth` oldest waiting tasks have reservations, each made beside those in front of it: the first slot, then
     the lowest server, with room for as long as the task is expected to stay. Tasks behind them have none, and may start beside
-    all reservations. Raises InputError for a depth below 1.
+    all reservations. `order` as of `easy`. Raises InputError for a depth below 1.
     """
 
     depth: int = 100
     estimates: bool = False
+    order: str = FCFS
 
     @property
     def rule(self) -> Backfilling:
@@ -228,31 +244,35 @@ class Conservative(NamedTuple):
     def needs(self, setting: Setting) -> Needs:
         if self.depth < 1:
             raise InputError(f"conservative: depth must be at least 1, not {self.depth}")
-        return backfilling_needs(setting)
+        return backfilling_needs(setting, self.order, "conservative")
 
     def initial_state(self, setting: Setting, seed: int) -> RoomAhead:
-        return room_ahead(setting, self.estimates)
+        return room_ahead(setting, self.estimates, self.order, "conservative")
 
     def attach(self, cluster: Cluster, state: RoomAhead) -> RoomAhead:
         return with_places(state, cluster)
 
 
-def backfilling_needs(setting: Setting) -> Needs:
-    """The queue, servers by index, and durations; the smallest size says when nothing more fits."""
-    return Needs(BY_QUEUE | BY_INDEX | BY_SIZE, vectors=setting.capacity.shape[1] > 1, durations=True)
+def backfilling_needs(setting: Setting, order: str, policy: str) -> Needs:
+    """The queue, servers by index, and durations; the smallest size says when nothing more fits. Orders know the table."""
+    order_named(order, policy)
+    vectors = setting.capacity.shape[1] > 1
+    return Needs(BY_QUEUE | BY_INDEX | BY_SIZE, vectors=vectors, durations=True, table=order != FCFS)
 
 
 @schedules(Backfilling)
 def schedule_backfilling(policy: Backfilling, cluster: Cluster, state: RoomAhead) -> None:
-    task = oldest(cluster)
+    if not room_for_any(cluster):
+        return
+    task = first_in_line(cluster, state.line, policy.depth == 1)
     while task != NONE:
         server = first_server_for(cluster, task)
         if server == NONE:
             break
         place(cluster, task, server)
-        task = oldest(cluster)
+        task = first_in_line(cluster, state.line, policy.depth == 1)
     if waiting(cluster) > 1 and room_for_any(cluster):
-        backfill(cluster, state, policy.depth)
+        backfill(cluster, state, policy.depth, task)
 
 
 @compiled
@@ -262,20 +282,21 @@ def room_for_any(c: Cluster) -> bool:
 
 
 @apart
-def backfill(c: Cluster, ahead: RoomAhead, depth: int) -> None:
-    """Start all tasks that delay no reservation, and reserve room for the first `depth` that do not start."""
+def backfill(c: Cluster, ahead: RoomAhead, depth: int, task: int) -> None:
+    """Start all tasks from `task`, the first in line, on that delay no reservation; the first `depth` that do not have one."""
     look_ahead(c, ahead)
     reservations = 0
-    task = oldest(c)
     while task != NONE and room_for_any(c):
-        following = next_in_queue(c, task)
         server = startable_server(c, ahead, task)
+        if server == NONE and reservations < depth:
+            reserve_first(c, ahead, task)
+            reservations += 1
+            if reservations == depth:
+                keep_fitting(c, ahead.line)
+        following = next_in_line(c, ahead.line, task)
         if server != NONE:
             reserve(c, ahead, task, server, now(c))
             place(c, task, server)
-        elif reservations < depth:
-            reserve_first(c, ahead, task)
-            reservations += 1
         task = following
 
 

@@ -74,8 +74,9 @@ def pass_all(p: Probing, first: int, chosen: int) -> None:
         k = p.entry[k].next
 
 
-# Kinds of messages. Each round of probes leads to the next kind in this list (kind + 1): its rejections, then a new round.
+# Kinds of messages, and the kind that follows each: a round of probes leads to its rejections, and these to the next round.
 LONG, FIRST_ROUND, REJECTED, SECOND_ROUND, REJECTED_AGAIN, THIRD_ROUND, REQUEST, REPLY, STOLEN = range(9)
+FOLLOWING = (NONE, REJECTED, SECOND_ROUND, REJECTED_AGAIN, THIRD_ROUND, NONE, NONE, NONE, NONE)
 
 
 class ServerQueues(NamedTuple):
@@ -175,15 +176,15 @@ def deliver(c: Cluster, p: Probing) -> None:
         elif kind in (SECOND_ROUND, THIRD_ROUND):
             probe(c, p, job, p.row[job].rejected, kind)
         elif kind in (REJECTED, REJECTED_AGAIN):
-            send(p, now(c), kind + 1, NONE, job)
+            send(p, now(c), FOLLOWING[kind], NONE, job)
         elif kind == LONG:
-            bring(c, p, job)
+            enqueue_central(c, p, job)
         else:
-            receive_loot(c, p, server)
+            receive_stolen(c, p, server)
 
 
 @compiled
-def bring(c: Cluster, p: Probing, job: int) -> None:
+def enqueue_central(c: Cluster, p: Probing, job: int) -> None:
     """Centrally placed tasks of a job reach their servers, with the snapshot of the central scheduler."""
     row = job
     while row != NONE:
@@ -211,7 +212,7 @@ def probe(c: Cluster, p: Probing, job: int, count: int, kind: int) -> None:
             join(p, server, new_entry(p, job, NONE))
             serve(c, p, server)
     if record.rejected > 0:
-        send(p, now(c), kind + 1, NONE, job)
+        send(p, now(c), FOLLOWING[kind], NONE, job)
 
 
 @compiled
@@ -299,7 +300,7 @@ def begin(c: Cluster, p: Probing, row: int, server: int) -> None:
 def steal(c: Cluster, p: Probing, thief: int) -> None:
     """An idle server with an empty queue tries up to `attempts` random general servers and steals probes from one (Hawk)."""
     queue = p.queue[thief]
-    if p.attempts == 0 or queue.head != NONE or queue.loot != NONE or not has_free_slot(c, p, thief):
+    if p.attempts == 0 or queue.head != NONE or queue.stolen != NONE or not has_free_slot(c, p, thief):
         return
     for _ in range(p.attempts):
         if seize(p, below(p, p.general), thief):
@@ -327,14 +328,14 @@ def seize(p: Probing, victim: int, thief: int) -> bool:
         last, k = k, p.entry[k].next
     connect(p.entry, queue, p.entry[first].prev, k)
     p.entry[last].next = NONE
-    p.queue[thief].loot = first
+    p.queue[thief].stolen = first
     return True
 
 
 @compiled
-def receive_loot(c: Cluster, p: Probing, thief: int) -> None:
-    k = p.queue[thief].loot
-    p.queue[thief].loot = NONE
+def receive_stolen(c: Cluster, p: Probing, thief: int) -> None:
+    k = p.queue[thief].stolen
+    p.queue[thief].stolen = NONE
     while k != NONE:
         following = p.entry[k].next
         join(p, thief, k)

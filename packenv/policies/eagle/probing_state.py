@@ -71,7 +71,7 @@ queue_type = np.dtype(
         ("running", "i4"),  # centrally placed tasks in service
         ("placed", "i4"),  # as `central`, plus those still on their way: what the central scheduler knows
         ("snapshot", "i4"),  # newest snapshot that has reached this server
-        ("loot", "i4"),  # first of the stolen probes that are on their way to this server; NONE
+        ("stolen", "i4"),  # first of the stolen probes that are on their way to this server; NONE
     ],
     align=True,
 )
@@ -145,7 +145,7 @@ def probing(
     opened = np.zeros(int(row["job"].max()) + 1, open_type)
     opened["slot"] = -1
     queue = np.zeros(servers, queue_type)
-    queue["head"] = queue["tail"] = queue["loot"] = NONE
+    queue["head"] = queue["tail"] = queue["stolen"] = NONE
     queue["slots"] = slots
     words = -(-servers // 64)
     long = int(central.sum()) if jobs.predecessors is not None else most_submissions(jobs, central)

@@ -20,6 +20,7 @@ from packenv.cluster import (
     is_closed,
     jobs_in,
     largest_size,
+    now,
     oldest,
     place,
     server_count,
@@ -28,24 +29,73 @@ from packenv.cluster import (
 from packenv.cluster.servers import scalar_capacity
 from packenv.compiled.decorators import compiled
 from packenv.errors import InputError
+from packenv.policies.orders import (
+    FCFS,
+    WITHOUT_DURATIONS,
+    Line,
+    add_new,
+    first_in_line,
+    line_of,
+    line_up,
+    next_in_line,
+    order_named,
+    pop,
+    with_room,
+)
 from packenv.policies.random_requirements.stalling import stall_half_empty
 from packenv.policy import Setting, schedules
 from packenv.units import UNIT
 
 
 class FifoFirstFit(NamedTuple):
-    """FIFO-FF: the oldest waiting task goes to the first server with room; if there is none, all tasks wait."""
+    """FIFO-FF: the oldest waiting task goes to the first server with room; if there is none, all tasks wait.
+
+    order     what stands in place of "oldest": a rule of packenv.policies.orders. The task that it puts first is
+              kept until it fits, whoever comes meanwhile, and only then the rule is asked again
+    blocking  False: a task that fits nowhere is passed over. The rule is asked anew in every slot
+    """
 
     stall: bool = False
+    order: str = FCFS
+    blocking: bool = True
+
+    @property
+    def rule(self) -> Oldest | InLine:
+        return Oldest(self.stall) if self._by_age else InLine(self.stall, self.blocking)
+
+    @property
+    def _by_age(self) -> bool:
+        return self.order == FCFS and self.blocking
 
     def needs(self, setting: Setting) -> Needs:
+        order_named(self.order, "fifo-ff")
         vectors = setting.capacity.shape[1] > 1
         groups = BY_DEMAND if vectors and self.stall else 0
-        return Needs(orders=BY_QUEUE | BY_INDEX | (BY_SIZE if self.stall else 0) | groups, vectors=vectors)
+        orders = BY_QUEUE | BY_INDEX | (BY_SIZE if self.stall else 0) | groups
+        return Needs(orders, vectors=vectors, durations=self.order not in WITHOUT_DURATIONS, table=self.order != FCFS)
+
+    def initial_state(self, setting: Setting, seed: int) -> Line | tuple[()]:
+        return () if self._by_age else line_of(setting, self.order, "fifo-ff")
+
+    def attach(self, cluster: Cluster, state: Line | tuple[()]) -> Line | tuple[()]:
+        return with_room(state, cluster.task.shape[1]) if isinstance(state, Line) else state
 
 
-@schedules(FifoFirstFit)
-def schedule_fifo(policy: FifoFirstFit, cluster: Cluster, state: tuple[()]) -> None:
+class Oldest(NamedTuple):
+    """What compiled code knows of `fifo-ff`."""
+
+    stall: bool
+
+
+class InLine(NamedTuple):
+    """What compiled code knows of `fifo-ff` with an order, or that passes over tasks."""
+
+    stall: bool
+    blocking: bool
+
+
+@schedules(Oldest)
+def schedule_fifo(policy: Oldest, cluster: Cluster, state: tuple[()]) -> None:
     task = oldest(cluster)
     while task != NONE:
         server = first_server_for(cluster, task)
@@ -55,6 +105,44 @@ def schedule_fifo(policy: FifoFirstFit, cluster: Cluster, state: tuple[()]) -> N
         task = oldest(cluster)
     if policy.stall:
         stall_half_empty(cluster)
+
+
+@schedules(InLine)
+def schedule_in_line(policy: InLine, cluster: Cluster, state: Line) -> None:
+    if policy.blocking:
+        place_kept(cluster, state)
+    else:
+        task = first_in_line(cluster, state, True)
+        while task != NONE:
+            server, following = first_server_for(cluster, task), next_in_line(cluster, state, task)
+            if server != NONE:
+                place(cluster, task, server)
+            task = following
+    if policy.stall:
+        stall_half_empty(cluster)
+
+
+@compiled
+def place_kept(c: Cluster, line: Line) -> None:
+    """Place the task that is kept, then the first in line, until one fits nowhere: it is kept."""
+    if line.estimate.shape[0] == 0:
+        add_new(c, line)
+    task = line.kept[0] if line.kept[0] != NONE else first_now(c, line)
+    while task != NONE:
+        server = first_server_for(c, task)
+        if server == NONE:
+            break
+        place(c, task, server)
+        task = first_now(c, line)
+    line.kept[0] = task
+
+
+@compiled
+def first_now(c: Cluster, line: Line) -> int:
+    """The first in line, which leaves it; NONE if nothing waits. Weights of a wait change the order from slot to slot."""
+    if line.estimate.shape[0] > 0 and line.kept[1] != now(c):
+        return line_up(c, line, False)
+    return pop(line)
 
 
 class SlotFifo(NamedTuple):

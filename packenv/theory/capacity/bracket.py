@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
+from packenv.content.showable import Showable
+from packenv.content.tables import Column, Table, numbers
 from packenv.errors import InputError
 from packenv.theory.capacity.best_proofs import rounded_down, rounded_up
 from packenv.theory.capacity.configuration_bounds import halving_bound, vqs_bound
@@ -16,15 +18,12 @@ from packenv.theory.capacity.several_resources.certificate import Boxes, Priced,
 from packenv.theory.capacity.several_resources.demand_law import vector_kinds_of, vector_law
 from packenv.workloads.workload import Workload
 
-if TYPE_CHECKING:
-    from packenv.report.tables import Tables
-
 AttainedProof: TypeAlias = Attained | Boxes
 BoundedProof: TypeAlias = Bounded | Scalarised | Priced
 
 
 @dataclass(frozen=True, repr=False)
-class Bracket:
+class Bracket(Showable):
     """lower <= ρ* <= upper, in tasks in service on the whole cluster, with the proof of each bound.
 
     `reached`: whether (upper - lower) / upper came down to the requested gap within the time allowed.
@@ -51,32 +50,42 @@ class Bracket:
         """The same bounds, of this workload: whether they are is for `verify` to say."""
         return replace(self, workload=workload)
 
-    def table(self) -> Tables:
-        """What `packenv capacity` prints: each bound in tasks in service, as a share of ρ*, and as a rate."""
-        from packenv.report.tables import Column, Table, Tables, numbers
+    @property
+    def title(self) -> str:
+        where = "" if self.workload is None else f" of {self.workload.name}"
+        reached = "" if self.reached else ", the best found in the time"
+        return f"{self.lower:.6g} <= ρ*{where} <= {self.upper:.6g} tasks in service, a gap of {self.gap:.2%}{reached}"
 
-        workload = self._known_workload()
+    def tables(self) -> list[Table]:
+        """Each bound in tasks in service, as a share of ρ*, and as a rate; none of a bracket that does not know its workload."""
+        if self.workload is None:
+            return []
+        workload = self.workload
         servers = f"{len(workload.servers):,} server{'' if len(workload.servers) == 1 else 's'}"
         title = f"{workload.name} on {servers}: ρ* with a gap of {self.gap:.2%}"
         table = Table(title, [Column(""), *numbers("tasks in service", "share of ρ*", "tasks per slot")])
         for name, value in self._bounds(workload).items():
             share = "" if name.startswith("ρ*") else f"{value / self.upper:.3f}"
             table.add(name, f"{value:.6g}", share, f"{workload.rate_for(value):.6g}")
-        return Tables([table])
+        return [table]
 
-    def to_frame(self, library: str = "arrow") -> Any:
-        """A row for each bound, as an Arrow table or a frame of "pandas" or "polars"."""
-        from packenv.report.frames import frame_of
-
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """A record for each bound."""
         workload = self._known_workload()
-        bounds = self._bounds(workload)
-        columns = {
-            "bound": [*bounds],
-            "tasks_in_service": [*bounds.values()],
-            "share": [value / self.upper for value in bounds.values()],
-            "rate": [workload.rate_for(value) for value in bounds.values()],
-        }
-        return frame_of(columns, library)
+        return [
+            {"bound": name, "tasks_in_service": value, "share": value / self.upper, "rate": workload.rate_for(value)}
+            for name, value in self._bounds(workload).items()
+        ]
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """All in one record."""
+        return [self.to_dict()]
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        return self.to_dict()
 
     def to_dict(self) -> dict[str, Any]:
         """In plain values, ready for JSON: all in tasks in service on the whole cluster, except the rates."""
@@ -94,16 +103,6 @@ class Bracket:
             "seconds": self.seconds,
             **guaranteed(workload),
         }
-
-    def __repr__(self) -> str:
-        where = "" if self.workload is None else f" of {self.workload.name}"
-        reached = "" if self.reached else ", the best found in the time"
-        return f"{self.lower:.6g} <= ρ*{where} <= {self.upper:.6g} tasks in service, a gap of {self.gap:.2%}{reached}"
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<p>{escape(repr(self))}</p>" if self.workload is None else self.table()._repr_html_()
 
     def _known_workload(self) -> Workload:
         if self.workload is None:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,21 +17,16 @@ from packenv.errors import InputError
 from packenv.options.fields import takes
 from packenv.options.verbs import JudgeOptions
 from packenv.policy import find_policy, guarantee_of, name_of
-from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, Verdict, combine, longer
+from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, Verdict, combine
 from packenv.simulation import setting_of, simulate
-from packenv.theory.capacity.configuration_bounds import vqs_bound
 from packenv.theory.capacity.max_workload import LOAD_GAP, max_workload, supportable
+from packenv.theory.stability.judgment import BROKEN, HELD, NOT_CLAIMED, Evidence, Judgment
 from packenv.workloads.workload import Workload
-
-if TYPE_CHECKING:
-    from packenv.report.pictures import Picture
-    from packenv.report.tables import Tables
 
 GRID = 200  # loads are multiples of 1 / GRID
 MOST_TASKS, GROWTH, LENGTHS = JudgeOptions().tasks, 4, 4  # arrivals of the longest runs, factor to the next length, lengths
 FIRST_TASKS = MOST_TASKS // GROWTH ** (LENGTHS - 1)  # arrivals of the first runs
 FIRST_SERVICES = 500  # the first runs last at least this many mean services
-HELD, BROKEN, NOT_CLAIMED = "held", "broken", "not claimed"
 CLAIM = 1e-9  # rounding of the fraction that a policy claims
 
 
@@ -58,169 +52,6 @@ Plan = Callable[[float], Iterator[list[PlannedRun]]]
 """The runs to make at a load: first short ones, then longer ones."""
 Progress = Callable[[float, float, float, int], None]
 """Is told the interval so far (low, high), the load that is tried, and the slots of its runs."""
-
-
-class Evidence(NamedTuple):
-    """The verdict on one load, from `seeds` runs of `slots` slots."""
-
-    load: float
-    verdict: Verdict
-    slots: int
-    seeds: int
-    mean_queue: float
-
-
-class Judged:
-    """How judgments are shown: one, or several."""
-
-    def _all(self) -> Sequence[Judgment]:
-        raise NotImplementedError
-
-    @property
-    def records(self) -> list[dict[str, Any]]:
-        """A record for each judgment, as of `packenv judge --json`."""
-        return [judgment.record for judgment in self._all()]
-
-    @property
-    def notices(self) -> list[str]:
-        """What it would take to decide loads that stayed undecided, and where more is proved than runs of this length show."""
-        return [notice for judgment in self._all() for notice in judgment.remarks]
-
-    def table(self) -> Tables:
-        """What `packenv judge` prints: a line for each judgment."""
-        from packenv.report.judgment_tables import judgments_table
-        from packenv.report.tables import Tables
-
-        return Tables([judgments_table(self._all())], self.notices)
-
-    def plot(self) -> Picture:
-        """A figure of matplotlib: supported fractions of ρ* beside ½ and ⅔, pale where they are not decided."""
-        from packenv.report.judgment_page import judgment_chart
-
-        return judgment_chart(self._all())
-
-    def to_frame(self, library: str = "arrow") -> Any:
-        """A row for each load that was tried, as an Arrow table or a frame of "pandas" or "polars"."""
-        from packenv.report.frames import frame_of
-
-        tried = [(judgment, trial) for judgment in self._all() for trial in judgment.evidence]
-        columns: dict[str, list[Any]] = {
-            "workload": [judgment.workload for judgment, _ in tried],
-            "policy": [judgment.policy for judgment, _ in tried],
-            "low": [judgment.low for judgment, _ in tried],
-            "high": [judgment.high for judgment, _ in tried],
-            "load": [trial.load for _, trial in tried],
-            "verdict": [trial.verdict.kind for _, trial in tried],
-            "confidence": [trial.verdict.confidence for _, trial in tried],
-            **{key: [getattr(trial, key) for _, trial in tried] for key in ("slots", "seeds", "mean_queue")},
-        }
-        return frame_of(columns, library)
-
-    def __repr__(self) -> str:
-        from packenv.report.frames import facts_text
-
-        facts = [
-            (f"{judgment.policy} on {judgment.workload}", f"{judgment.low:.3f} to {judgment.high:.3f}")
-            for judgment in self._all()
-        ]
-        return facts_text("Supported fractions of ρ*", facts)
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
-
-
-@dataclass(frozen=True, repr=False)
-class Judgment(Judged):
-    """The policy supports at least the fraction `low` of ρ*, and less than `high`.
-
-    rho               lower and upper bound on ρ*, in tasks in service
-    claimed           the fraction of ρ* that the policy's guarantee claims; 0 without a guarantee
-    half, two_thirds  whether that guarantee was held, broken, or undecided; not claimed if it is smaller than that
-    evidence          the verdict on every load tried, in the order of the search
-    played            the workload, at no load in particular
-
-    All of it is about runs of these lengths that begin with an empty cluster: a queue that would settle only later counts
-    as unstable.
-    """
-
-    policy: str
-    workload: str
-    low: float
-    high: float
-    rho: tuple[float, float]
-    claimed: float
-    half: str
-    two_thirds: str
-    evidence: tuple[Evidence, ...]
-    played: Workload | None = field(default=None, compare=False)
-
-    def _all(self) -> Sequence[Judgment]:
-        return (self,)
-
-    @property
-    def needed(self) -> float | None:
-        """About how many slots a run must have to decide all loads that stayed undecided; None if there are none."""
-        open_loads = [tried for tried in self.evidence if tried.verdict.kind == UNDECIDED and self.low < tried.load < self.high]
-        return max((tried.slots * longer(tried.verdict) for tried in open_loads), default=None)
-
-    @property
-    def proved(self) -> float | None:
-        """The share of ρ* that VQS supports at least, by the program over K_RED; None for other policies and settings."""
-        workload = self.played
-        if workload is None or self.policy.split(":")[0] != "vqs" or workload.D > 1 or len(workload.servers.kinds) > 1:
-            return None
-        levels = getattr(find_policy(self.policy), "J", 0) or None
-        return vqs_bound(workload, levels) / self.rho[1]
-
-    @property
-    def remarks(self) -> list[str]:
-        """The lines of `notices` on this judgment."""
-        where, remarks = f"{self.policy} on {self.workload}", []
-        if self.needed is not None:
-            remarks.append(f"{where}: some loads stay undecided, about {self.needed:.2g} slots would decide")
-            jobs = None if self.played is None else self.played.jobs
-            if jobs is not None:
-                remarks[-1] += f"; too short for that, the table has {int(jobs.arrival[-1]) + 1:.2g} at its own rate"
-        if self.proved is not None and self.proved > self.high:
-            remarks.append(f"{where}: proved stable up to {self.proved:.3f}, where runs of this length still grow")
-        return remarks
-
-    @property
-    def record(self) -> dict[str, Any]:
-        """The judgment in plain values."""
-        keys = ("policy", "workload", "low", "high", "rho", "claimed", "half", "two_thirds")
-        record = {key: getattr(self, key) for key in keys} | {"rho": list(self.rho), "needed": self.needed}
-        parts = ("kind", "confidence", "drift", "level")
-        verdicts = [{key: getattr(tried.verdict, key) for key in parts} for tried in self.evidence]
-        evidence = [tried._asdict() | {"verdict": verdict} for tried, verdict in zip(self.evidence, verdicts, strict=True)]
-        return record | {"evidence": evidence}
-
-    def to_dict(self) -> dict[str, Any]:
-        """The judgment in plain values, ready for JSON."""
-        return self.record
-
-
-@dataclass(frozen=True, repr=False)
-class Judgments(Judged):
-    """Judgments of several policies, or on several workloads."""
-
-    judgments: tuple[Judgment, ...]
-
-    def _all(self) -> Sequence[Judgment]:
-        return self.judgments
-
-    def __iter__(self) -> Iterator[Judgment]:
-        return iter(self.judgments)
-
-    def __len__(self) -> int:
-        return len(self.judgments)
-
-    def __getitem__(self, place: int) -> Judgment:
-        return self.judgments[place]
-
-    def to_dict(self) -> dict[str, Any]:
-        """All in plain values, ready for JSON: `judgments`."""
-        return {"judgments": self.records}
 
 
 @takes(JudgeOptions)

@@ -110,10 +110,14 @@ def profile(
                   0.82 of
     about         what data it is
 
+    Random sizes count in units of which no server has more than 682: a resource that has more is counted in a power of two of the
+    trace's units, which its name says ("memory/256").
+
     Written as JSON, the result is a file that `load_workload` reads. Raises InputError if no task is kept, and for servers that
     do not hold every task.
     """
     slot = trace.slot_seconds if slot_seconds is None else slot_seconds
+    trace, servers = in_larger_units(_timed(trace, slot), servers)
     sample = kept_sample(trace, slot)
     workload = fit(sample, name, float(exact(slot, "slot_seconds")), servers)
     return {
@@ -122,6 +126,19 @@ def profile(
         "match": goodness(workload, trace, slot),
         "workload": workload.to_dict(),
     }
+
+
+def in_larger_units(trace: Trace, servers: int | str | Servers | None) -> tuple[Trace, int | str | Servers | None]:
+    """The trace and its servers, in larger units where the servers have more than integer units of a law can hold."""
+    names = trace.resources
+    if servers is None:
+        return trace, servers
+    cluster = as_servers(servers, len(names), names)
+    if not cluster.scale or len(names) != cluster.D:
+        return trace, cluster
+    factor = np.ldexp(1.0, -np.array(cluster.scale))
+    renamed = tuple(f"{name}/{2**doublings}" if doublings else name for name, doublings in zip(names, cluster.scale, strict=True))
+    return replace(trace, demand=trace.demand * factor, resources=renamed), Servers(cluster.capacity * factor)
 
 
 def fit(sample: Sample, name: str, slot_seconds: float, servers: int | str | Servers | None) -> Workload:

@@ -88,6 +88,7 @@ class Trace:
     unfit: dict[str, Bools] = field(default_factory=dict)  # (n,) tasks that are not converted, by further reasons
     dropped: dict[str, int] = field(default_factory=dict)  # number of tasks that the reader left out, by reason
     slot_seconds: str = SLOT_SECONDS  # the usual length of a slot for this format
+    processors: float | None = None  # that capacity 1 of the first resource is, if tasks are parallel jobs of a machine
     finished_only: bool = False  # whether only tasks that finished are usually converted (PAPERS §1.1); else all that ran
     longest_request: int = 0  # µs that may be requested at most; 0 if that is not known
     servers: str | None = None  # the servers that the trace says it ran on, as `parse_servers` reads them
@@ -128,6 +129,14 @@ class Trace:
             dropped[reason] = dropped.get(reason, 0) + int((kept & holds).sum())
             kept &= ~holds
         return kept, dropped
+
+    def waits_in_slots(self, slot_seconds: Exact, finished_only: bool | None = None) -> Ints | None:
+        """(n,) whole slots between the submission and the start of each converted task; None if the log does not say."""
+        if not self.waits:
+            return None
+        kept = self.kept(finished_only)[0]
+        waits = np.maximum(self.schedule[kept] - self.submit[kept], 0)
+        return floor_divide(waits, exact(slot_seconds, "slot_seconds") * SECOND)
 
     def most_at_once(self, finished_only: bool | None = None) -> float:
         """The most that converted tasks had of the first resource at the same time, by when they started and ended."""

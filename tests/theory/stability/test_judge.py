@@ -14,7 +14,8 @@ from packenv.policies.random_requirements.virtual_queues import VQS, VQSBestFit
 from packenv.policy import guarantee_of
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, Verdict
 from packenv.simulation import setting_of
-from packenv.theory.stability.judge import BROKEN, HELD, NOT_CLAIMED, PlannedRun, RunOutcome, judge, run_here, status
+from packenv.theory.stability.judge import PlannedRun, RunOutcome, judge, run_here, status
+from packenv.theory.stability.judgment import BROKEN, HELD, NOT_CLAIMED
 from packenv.workloads.laws import Constant, Discrete, Exponential, Fixed, Geometric, Uniform
 from packenv.workloads.laws.arrivals import Modulated
 

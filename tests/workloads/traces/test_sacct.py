@@ -110,6 +110,15 @@ def test_bad_accounting_is_one_line(tmp_path: Path, lines: list[str], problem: s
     assert str(error.value).startswith(f"{file}: {problem}")
 
 
+def test_it_is_a_log_of_parallel_jobs(tmp_path: Path) -> None:
+    """A capacity of 1 is a core, so orders that count processors know n; with memory the size may be that of another resource."""
+    file = text(tmp_path / "jobs.txt", *LOG)
+    workload = packenv.workload(file, servers="1x16")
+    assert workload.processors == 1
+    assert packenv.simulate(workload, "easy:order=f1", drain=True).completed == 3
+    assert packenv.workload(file, servers="1x2000", resources="max:cpu,memory").processors is None
+
+
 def test_amounts() -> None:
     assert [memory_of(amount) for amount in ("16G", "4000M", "512", "1T", "2Gc", "1048576Kn", "much")] == [
         16, 3.90625, 0.5, 1024, 2, 1, None,
@@ -160,3 +169,15 @@ def test_a_large_log_is_read_in_seconds(tmp_path: Path) -> None:
     began = time.process_time()
     assert len(read_trace(file).jobs().jobs) == 100_000
     assert time.process_time() - began < 5
+
+
+def test_recorded_waits_stand_beside_simulated_ones(tmp_path: Path) -> None:
+    log = text(tmp_path / "jobs.txt", *LOG)  # three jobs, which waited 5, 1 and 0 s
+    comparison = packenv.evaluate(str(log), ["fifo-ff"], servers="1x8", drain=True)
+    table = next(table for table in comparison.table().tables if "recorded and simulated" in table.title)
+    assert [[str(cell) for cell in row] for row in table.rows] == [
+        ["as recorded", "2", "1", "5", "5"],
+        ["fifo-ff", "4", "2", "10", "10"],  # the job of 8 cores waits for the first one, and the last one for it
+    ]
+    faster = packenv.workload(str(log), servers="1x8", speedup=2)
+    assert faster.recorded_waits is None

@@ -17,6 +17,8 @@ from packenv.errors import InputError
 from packenv.inputs.numbers import read_duration
 from packenv.jobs import Jobs
 from packenv.units import LARGEST_CAPACITY, UNIT, scale_for, to_units
+from packenv.workloads.fitting.profile import in_larger_units
+from packenv.workloads.laws import Fixed, Uniform
 from packenv.workloads.traces import SlotTrace, Trace, read_trace, write_jobs
 from tests.workloads.traces.samples import CASES, text
 
@@ -181,3 +183,27 @@ def test_a_table_of_which_most_is_gone(tmp_path: Path) -> None:
     assert half.name == "a.csv without 50% of its tasks, which fit no server" and half.left_out["tasks that fit no server"] == 20
     with pytest.raises(InputError, match=r"`servers` 8x4:64: tasks have one size; use `resources` cpu,memory for several"):
         packenv.workload(file, servers="8x4:64", resources="max:cpu,memory")
+
+
+def test_a_profile_counts_in_larger_units(tmp_path: Path) -> None:
+    rows = [f"{n},10,{n % 4 + 1},{512 * (n + 1)}" for n in range(61)]
+    trace = read_trace(text(tmp_path / "a.csv", "submit_time_s,duration_s,cpu,memory", *rows))
+    larger, servers = in_larger_units(trace, "2x32:131072")  # type: ignore[arg-type]
+    assert larger.resources == ("cpu", "memory/256") and str(servers) == "2x32:512"
+    assert larger.demand[:2].tolist() == [[1, 2], [2, 4]]
+    with pytest.raises(InputError, match="capacities above 682 do not go with random sizes: count in a larger unit"):
+        packenv.Workload(sizes=Uniform(1, 9), service=Fixed(1), servers="1x1024", rate=0.1)
+
+
+def test_jobs_of_lists() -> None:
+    jobs = Jobs.of([0, 0, 1], [0.5, 0.5, 0.2], [1, 2, 3], job=[0, 0, 1], value=[1, 1, 2.5], predecessors=[[], [0], []])
+    assert jobs.job is not None and jobs.value is not None and jobs.predecessors is not None
+    assert (jobs.job.tolist(), jobs.value.tolist(), jobs.predecessors.row(1).tolist()) == ([0, 0, 1], [1, 1, 2.5], [0])
+    for column, problem in (
+        ({"job": [0, 0.5, 1]}, "row 1: job is not a whole number"),
+        ({"tenant": ["ann", "bob", "ann"]}, "column tenant must be a list of numbers"),
+        ({"phase": [[0], [0], [0]]}, r"column phase must have shape \(tasks,\), not \(3, 1\)"),
+        ({"job": [0, 1]}, "column job has 2 rows, arrival has 3"),
+    ):
+        with pytest.raises(InputError, match=problem):
+            Jobs.of([0, 0, 1], [0.5, 0.5, 0.2], [1, 2, 3], **column)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import NamedTuple
 
+import numpy as np
+
 from packenv.cluster import NONE
 from packenv.compiled.decorators import compiled
 from packenv.envs.core.definition import Layout
@@ -13,7 +15,9 @@ from packenv.envs.core.state import Batch
 from packenv.envs.observation.one_array import ServerFlattening, bounded, flatten, flattening_of
 from packenv.learning.agents.inference.mlp import MlpNetwork, mlp_of, score_actions
 from packenv.learning.agents.inference.vectors import Floats
-from packenv.learning.agents.inference.weights import Weights
+from packenv.learning.agents.inference.weights import Weights, vector
+
+NOT_NORMALIZED = np.zeros(0, np.float32)
 
 
 class OneArrayNetwork(NamedTuple):
@@ -23,6 +27,9 @@ class OneArrayNetwork(NamedTuple):
     servers: int  # of the observation "flat"; 0: the observation is "normalized"
     of_action: Floats  # (2, F) factors and offsets of "normalized"
     of_context: Floats  # (2, C)
+    mean: Floats  # (N,) of VecNormalize: taken from the array,
+    scale: Floats  # (N,) then multiplied,
+    most: float  # and cut off at ± this; without VecNormalize these have length 0
     masked: int
 
     @property
@@ -36,8 +43,13 @@ def one_array_network(
 ) -> OneArrayNetwork:
     """The network from its saved weights. Raises InputError where they do not fit the environment's layout."""
     flat = flattening_of(observation, layout)
+    inputs = len(flat.names(layout.actions))
+    normalized = "seen.mean" in weights
     return OneArrayNetwork(
-        layers=mlp_of(agent, weights, len(flat.names(layout.actions)), layout.actions, tanh),
+        layers=mlp_of(agent, weights, inputs, layout.actions, tanh),
+        mean=vector(agent, weights, "seen.mean", inputs) if normalized else NOT_NORMALIZED,
+        scale=vector(agent, weights, "seen.scale", inputs) if normalized else NOT_NORMALIZED,
+        most=float(vector(agent, weights, "seen.most", 1)[0]) if normalized else 0.0,
         servers=flat.servers if isinstance(flat, ServerFlattening) else 0,
         of_action=flat.action_scale,
         of_context=flat.context_scale,
@@ -59,6 +71,9 @@ FROM_LIBRARY = {
 def best_of_one_array(network: OneArrayNetwork, b: Batch) -> int:
     """The action of the highest score, the first of equals: of the valid ones, or in place of one that is not the first valid."""
     write_array(network, b)
+    inputs = network.layers.inputs
+    for n in range(network.mean.shape[0]):
+        inputs[0, n] = min(max((inputs[0, n] - network.mean[n]) * network.scale[n], -network.most), network.most)
     score_actions(network.layers)
     scores, best, first = network.layers.scores, NONE, NONE
     for a in range(scores.shape[0]):

@@ -57,6 +57,7 @@ ENDED = (
     "REQUEUED",
 )
 ABOUT = "capacity in cores, GiB, GPUs and nodes; a job on several nodes is one task; times have no zone, as sacct prints them"
+NO_ZONE = "times have no zone, as sacct prints them: the hour that autumn has twice is not told apart"
 SNIFFED = 2**12  # bytes
 
 
@@ -115,6 +116,8 @@ def read_accounting(path: Path, choice: Wanted = None) -> Trace:
         about=ABOUT,
         dropped={STEPS: steps},
         slot_seconds="1",
+        notes=(NO_ZONE,) if (dates := columns.instants(instants[0])) and not dates[1] else (),
+        processors=1.0 if resources[0] == "cpu" else None,
         waits="Start" in has and bool({*ARRIVALS} & {*has}),
     )
 

@@ -114,9 +114,11 @@ def read_swf(path: Path, choice: Wanted = None) -> Trace:
         unfit={PART_OF_A_JOB: ((status >= FIRST_PART) & (status <= LAST_PART))[rows]},
         source=str(path),
         rows=rows + 1,
+        processors=machine if resources[0] == "cpu" else None,
         about=f"capacity 1: {', '.join(capacity[name] for name in resources)} ({machine_from}){not_followed}",
         slot_seconds="1",
         servers="1",
+        waits=bool((wait != MISSING).all()),
         notes=(f"a server of capacity 1 is the machine: {machine:,.0f} processors, {machine_from}",),
     )
 

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.report.charts import Entry, Key, Line, LineChart, Mark, RowChart, Rule
-from packenv.report.page import Figure
-from packenv.report.pictures import Picture, picture_of
-from packenv.report.plot_style import COLOURS, GREY, Clock, clock_for, colours_for
-from packenv.report.story import story_of, verdict_of
-from packenv.report.workload_charts import resource_names
+from packenv.content.charts import Entry, Key, Line, LineChart, Mark, RowChart, Rule
+from packenv.content.colours import COLOURS, GREY, colours_for
+from packenv.content.page import Charts, Figure, Image
+from packenv.content.text import Clock, clock_for, counted, estimate, listed, number
+from packenv.results import schedule_chart
 from packenv.results.job_times import cut
 from packenv.results.occupancy import Occupancy, occupancy
 from packenv.results.result import Result
 from packenv.results.stability import UNSTABLE
 from packenv.runs.measures import Record
-from packenv.runs.text import counted, estimate, number
+from packenv.runs.story import story_of, verdict_of
 from packenv.theory.queue_bound.queue_bound import SHOWN_AS, known_bound
 from packenv.workloads.workload import Workload
 
@@ -30,10 +30,11 @@ HIDES = 4.0
 
 ROOM = 1.3  # height of such a chart, in terms of the highest point that it must show
 QUANTILES = {"delay_p50": ("median", "|"), "delay_p95": ("95 %", "o"), "delay_p99": ("99 %", "D")}  # names, markers
+MOST_SCHEDULES = 4
 BEYOND = 1.5  # room beyond the largest and the least delay
 
 
-def runs_chart(by_policy: Sequence[Sequence[Result]], workload: Workload, backlog: int | None = None) -> Picture:
+def runs_charts(by_policy: Sequence[Sequence[Result]], workload: Workload, backlog: int | None = None) -> Charts:
     """Waiting tasks over time, and below them quantiles of the delay. The title says in a sentence what is to be seen."""
     seeds = max(map(len, by_policy))
     clock = _clock(by_policy, workload)
@@ -43,9 +44,23 @@ def runs_chart(by_policy: Sequence[Sequence[Result]], workload: Workload, backlo
         f"{workload.name}: {counted(len(workload.servers), 'server')}, {arrivals}, "
         f"{length:,.{0 if length >= 100 else 1}f} {clock.unit}" + (f", {seeds} seeds" if seeds > 1 else "")
     )
-    return picture_of(
+    return Charts(
         f"{story_of(by_policy)}\n{setting}", [*queue_over_time(by_policy, workload, backlog), *delays(by_policy, workload)]
     )
+
+
+def schedule_charts(by_policy: Sequence[Sequence[Result]], workload: Workload, **options: Any) -> Charts:
+    """Who ran where and when in the first run of each policy."""
+    return schedule_chart.schedule_charts([runs[0] for runs in by_policy], workload, **options)
+
+
+def of_cluster(workload: Workload, runs: Sequence[Result]) -> list[Figure | Image]:
+    """How full the cluster was over time, and the schedules of a few of these runs: which task ran where and when."""
+    few = runs[:MOST_SCHEDULES]
+    names = listed([run.policy for run in few])
+    finding = f"Each server's tasks over time under {names}, as high as what they need; above them the number of waiting tasks."
+    schedules = schedule_chart.schedule_charts(few, workload)
+    return [fullness(workload, runs), Image("Who ran where and when", finding, schedules)]
 
 
 def queue_over_time(by_policy: Sequence[Sequence[Result]], workload: Workload, backlog: int | None = None) -> list[Figure]:
@@ -143,7 +158,7 @@ def fullness(workload: Workload, runs: Sequence[Result]) -> Figure:
     clock = _clock([runs], workload)
     every = [_occupancy(run, workload) for run in runs]
     scarce = int(np.argmax(every[0].utilisation))
-    name = "" if workload.D == 1 else f": {resource_names(workload)[scarce]}"
+    name = "" if workload.D == 1 else f": {workload.resource_names[scarce]}"
     lines, text = [], []
     for run, use, colour in zip(runs, every, colours_for([run.policy for run in runs]), strict=True):
         edges = np.linspace(0, run.slots, min(BINS, run.slots) + 1)
@@ -155,7 +170,7 @@ def fullness(workload: Workload, runs: Sequence[Result]) -> Figure:
     return Figure(f"How full the cluster was{name}", f"On average in service: {'; '.join(text)}.", chart)
 
 
-def use_chart(workload: Workload, runs: Sequence[Result], bound: int, title: str) -> Picture:
+def use_charts(workload: Workload, runs: Sequence[Result], bound: int, title: str) -> Charts:
     """How much of each resource the schedules of runs use, and when; below the first the area is filled.
 
     `bound`: slots that all schedules take, at least. The runs are of a table of jobs, have their schedules, and are at their end.
@@ -166,7 +181,7 @@ def use_chart(workload: Workload, runs: Sequence[Result], bound: int, title: str
     names = [f"{run.policy}: {end:,} slots" for run, end in zip(runs, ends, strict=True)]
     up = Rule(bound, f"no schedule is shorter: {bound:,} slots")
     figures = []
-    for r, resource in enumerate(resource_names(workload)):
+    for r, resource in enumerate(workload.resource_names):
         lines = []
         for n, use in enumerate(every):
             when, used = (use.slot - first).tolist(), [*use.used[:, r].tolist(), 0.0]
@@ -174,7 +189,7 @@ def use_chart(workload: Workload, runs: Sequence[Result], bound: int, title: str
             lines.append(Line(names[n], COLOURS[n], when, used, low=low, high=high))
         chart = LineChart(lines, "slots from the first arrival", "in use", 1.2, up=[up], steps=True, percent=True, tall=220)
         figures.append(Figure(resource if workload.D > 1 else "capacity", "", chart))
-    return picture_of(title, figures)
+    return Charts(title, figures)
 
 
 def _occupancy(run: Result, workload: Workload) -> Occupancy:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from packenv.content.text import listed
 from packenv.results.result import Result
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, combine
 from packenv.runs.statistics import certainly_below, ratio_of_means
-from packenv.runs.text import listed
 
 
 def verdict_of(runs: Sequence[Result]) -> str:

@@ -1,73 +1,35 @@
-"""Pages and pictures of `packenv plan`: each goal's measure against the number of servers, or the cost of mixes."""
+"""Charts of `packenv plan`, and what its pages say of them: each goal's measure against the number of servers, or the cost."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from packenv.api import simulate
+from packenv.content.charts import Entry, Line, LineChart, Mark, Point, RowChart, Rule
+from packenv.content.colours import MARKERS, colours_for
+from packenv.content.page import Figure, Section
+from packenv.content.tables import Column, Table, numbers
+from packenv.content.text import NONE, counted, number
 from packenv.planning.goals import Goal
-from packenv.planning.kinds import Kinds, money, with_mix
+from packenv.planning.kinds import money
 from packenv.planning.lower_bounds.cost_bound import CostBound
 from packenv.planning.lower_bounds.fewest_servers import Fewest
 from packenv.planning.mixes import MixPlan, MixTrial
 from packenv.planning.plan import run_kind
-from packenv.planning.search import Plan, with_servers
+from packenv.planning.search import Plan
 from packenv.planning.trials import Trial
-from packenv.report.charts import Entry, Line, LineChart, Mark, Point, RowChart, Rule
-from packenv.report.page import Figure, Report, Section
-from packenv.report.pictures import Picture, picture_of
-from packenv.report.plot_style import MARKERS, colours_for
-from packenv.report.run_charts import fullness
-from packenv.report.tables import Column, Table, numbers
-from packenv.report.workload_charts import profile_section
-from packenv.runs.text import NONE, counted, number
+from packenv.runs.run_charts import fullness
 from packenv.workloads.workload import Workload
-
-if TYPE_CHECKING:
-    from packenv.planning.plan_tables import ServerPlans
 
 MOST_TASKS = 1_000_000  # of a table that is run once more, to show how full the cluster is
 ABOVE = 3.0
 """Curves leave the picture at this multiple of the limit."""
 
 
-def plan_report(answer: ServerPlans) -> Report:
-    """The page of `packenv plan`."""
-    request, workload, bound, plans = answer.request, answer.workload, answer.bound, [*answer.plans.values()]
-    sections = [
-        Section("What each number of servers gives", _server_figures(answer), tables=answer.tables),
-        Section(
-            "All that was tried",
-            notes=[_confirmed(plans)],
-            tables=[_tried(plan, answer.goals, request.shown_slot) for plan in plans],
-        ),
-    ]
-    if workload.jobs is not None and len(workload.jobs) <= MOST_TASKS:
-        title = f"With {counted(answer.servers, 'server')} and {answer.best.policy}"
-        sections.insert(1, occupied(title, with_servers(workload, answer.servers), answer.best.policy))
-    profile = profile_section(workload)
-    facts = [
-        ("Work", work_of(workload)),
-        ("Goals", "; ".join(goal.text for goal in answer.goals) or "a stable queue"),
-        ("A server", ":".join(f"{amount:g}" for amount in workload.servers.capacity[0])),
-        ("Policies", ", ".join(answer.plans)),
-        ("Runs with each number", _runs(workload, request.seeds, request.slots)),
-        (f"No {bound.scope} needs fewer than", counted(bound.servers, "server")),
-    ]
-    first, *rest = answer.sentences
-    title = f"How many servers for {workload.name}"
-    return Report(title, first, facts, [*sections, *([profile] if profile else [])], [*rest, *answer.refusals])
-
-
-def plan_chart(answer: ServerPlans) -> Picture:
+def server_figures(plans: Sequence[Plan], goals: Sequence[Goal], bound: Fewest, slot_seconds: float | None) -> list[Figure]:
     """Each goal's measure against the number of servers; without a goal which numbers of servers are stable."""
-    return picture_of(f"{answer.workload.name}: how many servers", _server_figures(answer))
-
-
-def _server_figures(answer: ServerPlans) -> list[Figure]:
-    plans, bound, slot_seconds = [*answer.plans.values()], answer.bound, answer.request.shown_slot
-    figures = [_server_figure(plans, n, goal, bound, slot_seconds) for n, goal in enumerate(answer.goals)]
+    figures = [_server_figure(plans, n, goal, bound, slot_seconds) for n, goal in enumerate(goals)]
     return figures or [_stable(plans, bound)]
 
 
@@ -76,22 +38,24 @@ def work_of(workload: Workload) -> str:
     return f"{workload.name}: {tasks}{number(workload.rate)} tasks per slot"
 
 
-def _runs(workload: Workload, seeds: int, slots: int | None) -> str:
+def runs_of_plan(workload: Workload, seeds: int, slots: int | None) -> str:
     if workload.jobs is not None:
         return "one, until all work is done"
     return f"{counted(seeds, 'seed')} of {slots:,} slots; as many others confirm the answer"
 
 
-def _confirmed(plans: Sequence[Plan]) -> str:
+def confirmed(plans: Sequence[Plan]) -> str:
     if any(plan.fresh for plan in plans):
         return "These runs are those of the search. The answer is that of other seeds, which confirmed or moved it."
     return "All numbers of servers saw the same tasks."
 
 
-def occupied(title: str, workload: Workload, policy: str) -> Section:
-    """How full the servers of the answer are: the search keeps no schedule, so that this takes a run of its own."""
+def occupied(title: str, workload: Workload, policy: str) -> list[Section]:
+    """How full the servers of the answer are, by a run of its own, as the search keeps no schedule; nothing of a stream."""
+    if workload.jobs is None or len(workload.jobs) > MOST_TASKS:
+        return []
     result = simulate(workload, policy, schedule=True, **run_kind(workload))
-    return Section(title, [fullness(workload, [result])])
+    return [Section(title, [fullness(workload, [result])])]
 
 
 def _server_figure(plans: Sequence[Plan], n: int, goal: Goal, bound: Fewest, slot_seconds: float | None) -> Figure:
@@ -157,7 +121,7 @@ def _state(trial: Trial) -> str:
     return "stable" if trial.stable else "unstable"
 
 
-def _tried(plan: Plan, goals: Sequence[Goal], slot_seconds: float | None) -> Table:
+def tried_table(plan: Plan, goals: Sequence[Goal], slot_seconds: float | None) -> Table:
     heads = [f"{goal.title} ({unit.strip()})" if (unit := goal.unit(slot_seconds)) else goal.title for goal in goals]
     columns = [*numbers("servers", *heads), Column("queue"), Column("meets all goals")]
     table = Table(f"What the search tried with {plan.policy}", columns, folded=True)
@@ -168,45 +132,8 @@ def _tried(plan: Plan, goals: Sequence[Goal], slot_seconds: float | None) -> Tab
     return table
 
 
-def mix_report(
-    plans: Sequence[MixPlan],
-    refused: Sequence[str],
-    goals: Sequence[Goal],
-    kinds: Kinds,
-    bound: CostBound,
-    workload: Workload,
-    slot_seconds: float | None,
-    answer: str,
-    table: Table,
-) -> Report:
-    """The page of `packenv plan --types`: the mix of each policy, its cost, what one machine less does, and how full it is."""
-    profile = profile_section(workload)
-    facts = [
-        ("Work", work_of(workload)),
-        ("Goals", "; ".join(goal.text for goal in goals) or "a stable queue"),
-        ("Machines", "; ".join(f"{text} at {money(cost)}" for text, cost in zip(kinds.texts, kinds.cost, strict=True))),
-        ("Policies", ", ".join(plan.policy for plan in plans)),
-        ("No mix costs less than", money(bound.whole)),
-    ]
-    title = f"Which machines for {workload.name}"
-    curves = _mix_figures(plans, goals, bound, slot_seconds)
-    sections = [Section("The cheapest machines that were found", curves, tables=[table])]
-    best = min(plans, key=lambda plan: plan.at.cost)
-    if workload.jobs is not None and len(workload.jobs) <= MOST_TASKS:
-        where = f"With {kinds.shown(best.at.counts)} and {best.policy}"
-        sections.append(occupied(where, with_mix(workload, best.at.counts), best.policy))
-    sections += [profile] if profile else []
-    return Report(title, answer, facts, sections, refused)
-
-
-def mix_chart(
-    plans: Sequence[MixPlan], goals: Sequence[Goal], bound: CostBound, workload: Workload, slot_seconds: float | None
-) -> Picture:
+def mix_figures(plans: Sequence[MixPlan], goals: Sequence[Goal], bound: CostBound, slot_seconds: float | None) -> list[Figure]:
     """Each goal's measure (without goals: whether the queue is stable) of each mix that was run, against its cost."""
-    return picture_of(f"{workload.name}: which machines", _mix_figures(plans, goals, bound, slot_seconds))
-
-
-def _mix_figures(plans: Sequence[MixPlan], goals: Sequence[Goal], bound: CostBound, slot_seconds: float | None) -> list[Figure]:
     ran = "; ".join(f"{plan.policy}: {len(plan.tried):,} mixes were run" for plan in plans)
     finding = f"{ran}. Filled marks meet all goals; the steps are the best that mixes of no more cost reached."
     up = Rule(float(bound.whole), f"any mix: {money(bound.whole)} at least")

@@ -1,4 +1,4 @@
-"""The page of a leaderboard: mean queues, or measures of whole jobs, as multiples of the reference's."""
+"""The charts and the page of a leaderboard: mean queues, or measures of whole jobs, as multiples of the reference's."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from packenv.report.charts import Entry, GridChart, Key, Mark, RowChart, Rule, Square
-from packenv.report.leaderboard_tables import (
+from packenv.content.charts import Entry, GridChart, Key, Mark, RowChart, Rule, Square
+from packenv.content.colours import GREY, colours_for
+from packenv.content.page import Charts, Figure, Page, Section
+from packenv.content.text import NONE, number
+from packenv.results.stability import UNDECIDED, UNSTABLE
+from packenv.runs.leaderboard_tables import (
     Group,
     Score,
-    groups_of,
     legend,
     length_of,
     matrix,
@@ -19,22 +22,15 @@ from packenv.report.leaderboard_tables import (
     standings_table,
     title_of,
 )
-from packenv.report.page import Figure, Report, Section
-from packenv.report.pictures import Picture, picture_of
-from packenv.report.plot_style import GREY, colours_for
-from packenv.report.workload_charts import profile_section
-from packenv.results.stability import UNDECIDED, UNSTABLE
-from packenv.runs.leaderboard import BEST, Leaderboard, reference_of
-from packenv.runs.text import NONE, number
+from packenv.runs.standing import BEST, reference_of
 
 SHAPES = {UNSTABLE: "X"}
 MARKS = Key(GREY, "stable", "o"), Key(GREY, "not known to be stable", "o", False), Key(GREY, "unstable", "X")
 MARGIN = 1.6  # room beyond the largest and the least ratio
 
 
-def leaderboard_page(board: Leaderboard) -> Report:
-    """The page of `packenv leaderboard`."""
-    groups, reference = groups_of(board.standings), board.reference
+def page_of(groups: Sequence[Group], reference: str | None, refusals: Sequence[str]) -> Page:
+    """The page of a leaderboard."""
     references = list(dict.fromkeys(reference_of(contest, reference) for group in groups for contest in group.contests))
     colours = _colours(groups, reference)
     sections = []
@@ -45,28 +41,26 @@ def leaderboard_page(board: Leaderboard) -> Report:
         table = replace(standings_table(group), title="Whole jobs" if group.of_jobs else "Mean queues")
         sections.append(Section(title_of(group), _figure(group, reference, colours), [legend([group], reference)], [table]))
     of_jobs = [contest.workload for group in groups for contest in group.contests[:1] if contest.workload.jobs is not None]
-    profiles = [profile_section(workload.at(0)) for workload in of_jobs]
     settings = [
         ("Workloads", "; ".join(contest.name for group in groups for contest in group.contests)),
         ("Policies", ", ".join(colours)),
         ("Reference", ", ".join("the best of each measure" if name == BEST else name for name in references)),
         ("Runs", "; ".join(dict.fromkeys(length_of(group) for group in groups))),
     ]
-    sections += [profile for profile in profiles if profile is not None]
-    return Report(f"{len(colours)} policies on the same tasks", _answer(groups), settings, sections, board.refusals)
+    title, tabled = f"{len(colours)} policies on the same tasks", [workload.at(0) for workload in of_jobs]
+    return Page(title, _answer(groups), settings, sections, refusals, tabled)
 
 
-def ratios_chart(board: Leaderboard) -> Picture:
-    """The same charts below each other."""
-    groups = groups_of(board.standings)
-    colours = _colours(groups, board.reference)
-    figures = ((group, figure) for group in groups for figure in _figure(group, board.reference, colours))
-    return picture_of("", [figure._replace(heading=group.name) for group, figure in figures])
+def ratios_charts(groups: Sequence[Group], reference: str | None) -> Charts:
+    """The charts of all groups below each other."""
+    colours = _colours(groups, reference)
+    figures = ((group, figure) for group in groups for figure in _figure(group, reference, colours))
+    return Charts("", [figure._replace(heading=group.name) for group, figure in figures])
 
 
-def matrix_chart(board: Leaderboard) -> Picture:
+def matrix_charts(groups: Sequence[Group], reference: str | None) -> Charts:
     """The ratios of all policies on all workloads as one grid of colours."""
-    return picture_of("", [_matrix_figure(groups_of(board.standings), board.reference)])
+    return Charts("", [_matrix_figure(groups, reference)])
 
 
 def _matrix_figure(groups: Sequence[Group], reference: str | None) -> Figure:

@@ -1,9 +1,10 @@
-"""Numbers for lines and tables that people read, with as many digits as they are worth."""
+"""Numbers, times and lists for lines and tables that people read: as many digits as they are worth, units that suit."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 NONE = "–"
 WIDE = "± as large as the mean, or larger: its 95 % interval reaches 0"
@@ -56,3 +57,45 @@ def listed(names: Sequence[str]) -> str:
 def counted(n: int, what: str) -> str:
     """`1 server`, `2 servers`."""
     return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
+class Clock(NamedTuple):
+    """The unit in which times are shown: its length in slots, and its name."""
+
+    slots: float
+    unit: str
+
+
+def clock_for(slots: float, slot_seconds: float | None) -> Clock:
+    """A unit that gives numbers from about 2 to a few hundred, where the length of a slot is known; slots otherwise."""
+    if slot_seconds is None:
+        return Clock(1.0, "slots")
+    for seconds, unit in ((86_400, "days"), (3600, "hours"), (60, "minutes")):
+        if slots * slot_seconds >= 2 * seconds:
+            return Clock(seconds / slot_seconds, unit)
+    return Clock(1 / slot_seconds, "seconds")
+
+
+LONG = 3600.0  # seconds: a table with such a time shows its times in minutes, hours and days
+
+
+def lasting(seconds: float | None) -> str:
+    """`12.3 s`, `7 min 5 s`, `2 h 5 min`, `3 d 4 h`, and a dash for None."""
+    if seconds is None:
+        return NONE
+    if abs(seconds) < 59.5:
+        return f"{number(seconds)} s"
+    if seconds < 3599.5:
+        return _two(*divmod(round(seconds), 60), "min", "s")
+    if seconds < 86_370:
+        return _two(*divmod(round(seconds / 60), 60), "h", "min")
+    return _two(*divmod(round(seconds / 3600), 24), "d", "h")
+
+
+def _two(whole: int, rest: int, large: str, small: str) -> str:
+    return f"{whole:,} {large}{f' {rest} {small}' if rest else ''}"
+
+
+def lasting_estimate(mean: float | None, half: float | None) -> str:
+    """A mean and the half-width of its 95 % interval as `lasting` writes them."""
+    return lasting(mean) if mean is None or half is None or half <= 1e-6 * abs(mean) else f"{lasting(mean)} ± {lasting(half)}"

@@ -1,17 +1,23 @@
-"""When and where each task of a run ran, as columns; and the Parquet file of them that `--schedule` writes."""
+"""When and where each task of a run ran: as columns, and as a file."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.files import atomic_path
-from packenv.results.result import Result
+from packenv.files import atomic_path, check_ending
 from packenv.workloads.laws.arrivals import Batch
-from packenv.workloads.workload import Workload
+
+if TYPE_CHECKING:
+    from packenv.results.result import Result
+    from packenv.workloads.workload import Workload
+
+from packenv.options.shared import SCHEDULE_FILES
 
 
 def schedule_table(workload: Workload, results: Sequence[Result]) -> Any:
@@ -43,13 +49,19 @@ def schedule_table(workload: Workload, results: Sequence[Result]) -> Any:
     return pa.concat_tables(tables)
 
 
-def write_schedule(path: str, workload: Workload, results: Sequence[Result]) -> None:
-    """Write `schedule_table` as Parquet, whole or not at all."""
-    import pyarrow.parquet
-
+def write_schedule(path: str | os.PathLike[str], workload: Workload, results: Sequence[Result]) -> None:
+    """Write `schedule_table` as SCHEDULE_FILES, by the ending, whole or not at all. Raises InputError for another ending."""
+    check_ending(path, SCHEDULE_FILES, "a schedule is one of")
     table = schedule_table(workload, results)
     with atomic_path(path) as temporary:
-        pyarrow.parquet.write_table(table, temporary)
+        if Path(path).suffix.lower() == ".csv":
+            from pyarrow import csv
+
+            csv.write_csv(table, temporary)
+        else:
+            from pyarrow import parquet
+
+            parquet.write_table(table, temporary)
 
 
 def jobs_of(workload: Workload, seed: int, tasks: int) -> NDArray[np.int64]:

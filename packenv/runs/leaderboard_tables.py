@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from rich.text import Text
-
-from packenv.report.judgment_tables import STATUS_COLOURS
-from packenv.report.tables import Column as TableColumn
-from packenv.report.tables import Table, Tables, numbers
+from packenv.content.tables import Column as TableColumn
+from packenv.content.tables import Styled, Table, Tables, numbers
+from packenv.content.text import NONE, WIDE, counted, estimate, is_wide
 from packenv.results.job_times import job_numbers
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE
 from packenv.runs.contest import Contest
-from packenv.runs.leaderboard import BEST, REFERENCE, Standing
 from packenv.runs.measures import COMPLETION, SLOTS, Measure
+from packenv.runs.standing import BEST, REFERENCE, Standing
 from packenv.runs.statistics import UNKNOWN, Interval, interval
-from packenv.runs.text import NONE, WIDE, counted, estimate, is_wide
 from packenv.theory.completion.bound import SHOWN_AS as COMPLETION_BOUND
 from packenv.theory.queue_bound.queue_bound import SHOWN_AS, known_bound
-from packenv.theory.stability.judge import Judgment
+from packenv.theory.stability.judgment import STATUS_COLOURS, Judgment
 
 MARKS = {STABLE: "", UNSTABLE: " ↑", UNDECIDED: " ?"}
 COLOURS = {STABLE: "", UNSTABLE: "red", UNDECIDED: "yellow"}
@@ -198,7 +195,7 @@ def standings_table(group: Group) -> Table:
     table = Table("", [TableColumn("policy"), *numbers(*heads)], edge=False)
     for policy, row in group.rows.items():
         texts = supported(row) if judged else ()
-        table.add(policy, *map(_cell, group.scores(policy)), *(Text(text, STATUS_COLOURS.get(text, "")) for text in texts))
+        table.add(policy, *map(_cell, group.scores(policy)), *(Styled(text, STATUS_COLOURS.get(text, "")) for text in texts))
     name, bounds = group.bounds()
     if bounds:
         table.add(name, *("\n".join(lines_of(*bound)) for bound in bounds), *([""] * 3 if judged else ()), style="dim")
@@ -235,18 +232,18 @@ def ratios_of(rows: Mapping[str, Sequence[Score | None]], reference: str | None)
     return f"Ratios of {names} to {_divisor(of_jobs, reference)}"
 
 
-def _ratio_cell(score: Score | None) -> Text:
+def _ratio_cell(score: Score | None) -> str:
     if score is None:
-        return Text(NONE)
+        return NONE
     text = score.lines()[0] if score.ratio.mean is None else f"{score.ratio}{MARKS[score.kind]}"
-    return Text(text, COLOURS[score.kind])
+    return Styled(text, COLOURS[score.kind])
 
 
-def _cell(score: Score | None) -> Text:
+def _cell(score: Score | None) -> str:
     if score is None:
-        return Text(NONE)
+        return NONE
     first, *others = score.lines()
-    return Text.assemble((first, COLOURS[score.kind]), *((f"\n{line}", "dim") for line in others))
+    return Styled.of((first, COLOURS[score.kind]), *((f"\n{line}", "dim") for line in others))
 
 
 def markdown(groups: Sequence[Group], reference: str | None) -> str:

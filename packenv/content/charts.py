@@ -1,0 +1,272 @@
+"""Charts: values that say what is to be seen; `packenv.report` draws them for a desk's screen or a picture, and for a phone's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from packenv.content.colours import COLOURS, GREY, PAPER
+
+WIDE, NARROW = 840, 350  # pixels: of a desk's screen, and of a phone's
+COLUMN_LETTERS = 44  # of the name of a column, which is aslant or upright
+NEAR = 0.075
+"""Least distance of two names, as a share of the height of a chart."""
+
+FULL = 2.0  # a cell with a ratio of FULL, or of 1 / FULL, has the whole colour
+MOST_BINS = 30
+SPREAD = 30.0  # of the largest to the least value, from which an axis of bins is logarithmic
+
+
+class Key(NamedTuple):
+    """An entry of a legend: what a colour, or a mark, stands for."""
+
+    colour: str
+    label: str
+    mark: str = "s"  # a marker of matplotlib's
+    filled: bool = True
+
+
+class Rule(NamedTuple):
+    """A line across a chart at a value of one axis, and the text beside it."""
+
+    at: float
+    label: str
+
+
+class Chart(Protocol):
+    """What can be drawn.
+
+    direct  where there is room, names stand where they belong, and there is no legend
+    alone   it has panels of its own, and takes a picture for itself
+    """
+
+    direct: ClassVar[bool]
+    alone: ClassVar[bool]
+
+    def height(self, narrow: bool) -> int:
+        """Pixels."""
+        ...
+
+    def keys(self) -> list[Key]: ...
+
+
+class Point(NamedTuple):
+    """A mark on a line, filled or hollow."""
+
+    x: float
+    y: float
+    filled: bool
+
+
+class Line(NamedTuple):
+    """A curve; `low` and `high` bound a band around it. `leaving`: its name where it leaves the chart at the top."""
+
+    label: str
+    colour: str
+    x: Sequence[float]
+    y: Sequence[float]
+    dashed: bool = False
+    low: Sequence[float] | None = None
+    high: Sequence[float] | None = None
+    points: Sequence[Point] = ()
+    marker: str = "o"
+    leaving: str = ""
+
+
+@dataclass(frozen=True)
+class LineChart:
+    """Curves over one axis. Above `top`, the end of the other axis, they leave the chart.
+
+    across, up  rules at values of the vertical and of the horizontal axis
+    steps       each value holds until the next one
+    whole       the horizontal axis counts
+    percent     the vertical axis has shares
+    """
+
+    direct: ClassVar[bool] = True
+    alone: ClassVar[bool] = False
+
+    lines: Sequence[Line]
+    x_title: str
+    y_title: str
+    top: float
+    across: Sequence[Rule] = ()
+    up: Sequence[Rule] = ()
+    steps: bool = False
+    whole: bool = False
+    percent: bool = False
+    tall: int = 300  # pixels
+
+    def height(self, narrow: bool) -> int:
+        return 260 if narrow else self.tall
+
+    def keys(self) -> list[Key]:
+        return [Key(line.colour, line.label) for line in self.lines]
+
+    def names(self) -> list[tuple[float, Line]]:
+        """The lines that end within the chart by the heights of their names at the right: near their ends, and apart."""
+        staying = [line for line in self.lines if len(line.y) and not self.leaves(line)]
+        ends = sorted(((min(float(line.y[-1]), self.top), line) for line in staying), key=lambda end: end[0])
+        heights: list[float] = []
+        for end, _ in ends:
+            heights.append(max(heights[-1] + NEAR * self.top, end) if heights else end)
+        for n, height in enumerate(reversed(heights)):  # those that were pushed out at the top move down, and push others
+            if heights[-1 - n] > (most := self.top * (1 - n * NEAR)):
+                heights[-1 - n] = min(height, most)
+        return [(height, line) for height, (_, line) in zip(heights, ends, strict=True)]
+
+    def leaves(self, line: Line) -> bool:
+        return bool(line.leaving) and len(line.y) > 0 and line.y[-1] > self.top
+
+    def ends(self) -> tuple[float, float]:
+        every = [*(x for line in self.lines for x in line.x), *(rule.at for rule in self.up)]
+        first, last = float(min(every, default=0.0)), float(max(every, default=1.0))
+        return (first - 0.5, last + 0.5) if first == last else (first, last)
+
+
+class Mark(NamedTuple):
+    """A value in a row, as a marker of matplotlib's."""
+
+    value: float
+    shape: str = "o"
+    filled: bool = True
+
+
+class Entry(NamedTuple):
+    """A row: an interval from `low` to `high` with marks on it; a heading, where it has neither interval nor marks."""
+
+    label: str
+    colour: str = GREY
+    low: float | None = None
+    high: float | None = None
+    marks: Sequence[Mark] = ()
+    text: str = ""  # at the right
+
+    @property
+    def is_heading(self) -> bool:
+        return self.low is None and not self.marks and not self.text
+
+
+@dataclass(frozen=True)
+class RowChart:
+    """Rows from top to bottom over one axis, whose ends are `ends`. What lies beyond is drawn at the end, as a triangle.
+
+    log   a logarithmic axis; linear near 0, if it begins there
+    bars  solid from the left end of the axis to `low`, pale from there to `high`
+    """
+
+    direct: ClassVar[bool] = False
+    alone: ClassVar[bool] = False
+
+    entries: Sequence[Entry]
+    x_title: str
+    ends: tuple[float, float]
+    rules: Sequence[Rule] = ()
+    log: bool = False
+    bars: bool = False
+    marks: Sequence[Key] = ()  # what the shapes mean
+
+    def height(self, narrow: bool) -> int:
+        return 60 + (46 if narrow else 30) * len(self.entries)
+
+    def keys(self) -> list[Key]:
+        return [*self.marks]
+
+    @property
+    def note(self) -> str:
+        """A sentence on marks that are drawn at the end of the axis, if there are any."""
+        beyond = any(self.within(mark.value) != mark.value for entry in self.entries for mark in entry.marks)
+        return " Triangles lie beyond the axis." if beyond else ""
+
+    def placed(self, entry: Entry) -> list[Mark]:
+        """The marks of a row where they are drawn."""
+        last = self.ends[1]
+        return [
+            mark if (at := self.within(mark.value)) == mark.value else Mark(at, ">" if at == last else "<", mark.filled)
+            for mark in entry.marks
+        ]
+
+    def within(self, value: float) -> float:
+        return min(max(value, self.ends[0]), self.ends[1])
+
+
+class Square(NamedTuple):
+    """A cell of a GridChart: its ratio, whose colour it has, and the lines of its text; no colour without a ratio."""
+
+    ratio: float | None
+    text: str
+
+    @property
+    def shade(self) -> tuple[str, float]:
+        """Below 1 one colour, above 1 the other, the more of it the farther away by the logarithm, as far as FULL."""
+        if not self.ratio or self.ratio < 0:
+            return PAPER, 0.0
+        log = math.log(self.ratio) / math.log(FULL)
+        return COLOURS[0] if log < 0 else COLOURS[1], min(abs(log), 1.0)
+
+
+@dataclass(frozen=True)
+class GridChart:
+    """Ratios as colours and numbers, a row by a column: `squares[row][column]`."""
+
+    direct: ClassVar[bool] = False
+    alone: ClassVar[bool] = False
+
+    rows: Sequence[str]
+    columns: Sequence[str]
+    squares: Sequence[Sequence[Square]]
+
+    def height(self, narrow: bool) -> int:
+        longest = min(max(map(len, self.columns), default=0), COLUMN_LETTERS)
+        return 20 + (58 if narrow else 38) * len(self.rows) + longest * (7 if narrow else 4)
+
+    def keys(self) -> list[Key]:
+        return [Key(COLOURS[0], f"{1 / FULL:g} and less"), Key(COLOURS[1], f"{FULL:g} and more")]
+
+
+@dataclass(frozen=True)
+class BinChart:
+    """A bar for each of k bins. edges (k + 1,) ascending, heights (k,)."""
+
+    direct: ClassVar[bool] = True
+    alone: ClassVar[bool] = False
+
+    edges: NDArray[np.float64]
+    heights: NDArray[np.float64]
+    x_title: str
+    y_title: str
+    log: bool = False
+
+    def height(self, narrow: bool) -> int:
+        return 190 if narrow else 220
+
+    def keys(self) -> list[Key]:
+        return []
+
+
+def shares_in_bins(values: ArrayLike, x_title: str, of: str) -> BinChart:
+    """The share of the values in each of up to MOST_BINS bins, which are equally wide, by their logarithm if they spread far."""
+    x = np.asarray(values, np.float64)
+    least, most = float(x.min()), float(x.max())
+    log = least > 0 and most >= SPREAD * least
+    if log:
+        edges = np.geomspace(least, most, MOST_BINS + 1)
+    elif (x == np.rint(x)).all():
+        width = math.ceil((most - least + 1) / MOST_BINS)  # as many whole numbers in each bin
+        edges = np.arange(least - 0.5, most + width, width)
+    else:
+        edges = np.linspace(least, most, MOST_BINS + 1) if least < most else np.array([0.9 * least, 1.1 * most])
+    counts, _ = np.histogram(x, np.concatenate([[-np.inf], edges[1:-1], [np.inf]]))  # rounded ends lose no value
+    return BinChart(edges, counts / len(x), x_title, f"share of {of}", log)
+
+
+def counts_over_time(when: ArrayLike, x_title: str, y_title: str) -> BinChart:
+    """How many values lie in each of MOST_BINS equal parts of the time from 0 to the last."""
+    x = np.asarray(when, np.float64)
+    counts, edges = np.histogram(x, bins=MOST_BINS, range=(0.0, float(x.max()) or 1.0))
+    return BinChart(edges, counts.astype(np.float64), x_title, y_title)

@@ -1,0 +1,75 @@
+"""The environment that a model of Stable-Baselines3 holds: whether a call describes it, and what lies between the two."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+
+from packenv.envs.episodes.core import Core
+from packenv.envs.interfaces.spaces import observation_space
+from packenv.errors import InputError
+
+HARMLESS = {
+    "gymnasium": ("PassiveEnvChecker", "OrderEnforcing", "TimeLimit", "RecordEpisodeStatistics", "RecordVideo", "HumanRendering"),
+    "stable_baselines3": ("Monitor", "VecMonitor", "VecCheckNan", "VecVideoRecorder"),
+    "sb3_contrib": ("ActionMasker",),
+    "packenv": ("DiscountElapsed",),
+}
+"""Wrappers, by package, that change neither observations nor actions; those that only write `reward` do not either."""
+
+
+def normalizers_of(model: Any, core: Core) -> list[Any]:
+    """The VecNormalize between a model and the environment that it holds, from the environment on.
+
+    `core`: of the environment that a call describes. Raises InputError where the model was trained with other options or
+    observations, or behind a wrapper that may change what is seen or done. A model that holds no environment is believed.
+    """
+    env: Any = model.get_env() if hasattr(model, "get_env") else None
+    normalizers = []
+    while hasattr(env, "venv"):
+        if type(env).__name__ == "VecNormalize":
+            normalizers += [env] if env.norm_obs else []
+        else:
+            _check_harmless(type(env))
+        env = env.venv
+    if hasattr(env, "envs"):  # DummyVecEnv
+        env = env.envs[0]
+        while isinstance(env, gymnasium.Wrapper):
+            _check_harmless(type(env))
+            env = env.env
+    elif env is not None and not hasattr(env, "core"):  # processes: SubprocVecEnv
+        env = env.get_attr("unwrapped", [0])[0]
+    held = getattr(env, "core", None)
+    if isinstance(held, Core):
+        _check_options(held, core)
+    shown = observation_space(core.layout, core.sizes, core.options, core.workload)
+    shape = getattr(getattr(model, "observation_space", None), "shape", None)
+    if shape and shown.shape and shape != shown.shape:
+        options = f"{core.definition.name} with these options shows {shown.shape}"
+        raise InputError(f"the model was trained on observations of the shape {shape}, and {options}")
+    return normalizers[::-1]
+
+
+def _check_harmless(wrapper: type) -> None:
+    only_reward = issubclass(wrapper, gymnasium.RewardWrapper) and not {"step", "reset"} & vars(wrapper).keys()
+    if not only_reward and wrapper.__name__ not in HARMLESS.get(wrapper.__module__.partition(".")[0], ()):
+        advice = "a model that was loaded without its environment is believed"
+        raise InputError(f"the model was trained behind {wrapper.__name__}, which may change what it sees or does ({advice})")
+
+
+def _check_options(held: Core, core: Core) -> None:
+    """Raises InputError where the options differ by which observations and actions mean what they mean."""
+    trained, called = _meaning(held), _meaning(core)
+    if different := [name for name in called if trained.get(name) != called[name]]:
+        name = different[0]
+        raise InputError(
+            f"the model was trained with {name}={trained.get(name)!r}, not {name}={called[name]!r}: give what it was trained with"
+        )
+
+
+def _meaning(core: Core) -> dict[str, Any]:
+    """What observations and actions depend on, apart from the workload, by option."""
+    options = core.options
+    shared = {name: getattr(options, name) for name in ("observation", "mask_in_observation", "types", "window", "invalid")}
+    return {"environment": core.definition.name, "J": core.sizes.levels, **shared, **core.own, "rules": tuple(core.layout.rules)}

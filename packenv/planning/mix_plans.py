@@ -1,0 +1,141 @@
+"""`MixPlans`: the cheapest mix of machines of each policy, and how it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from packenv.content.page import Charts, Page, Section
+from packenv.content.showable import Showable
+from packenv.content.tables import Column, Table, numbers
+from packenv.planning.goals import Goal
+from packenv.planning.kinds import Kinds, money, with_mix
+from packenv.planning.lower_bounds.cost_bound import CostBound
+from packenv.planning.mixes import MixPlan, MixTrial
+from packenv.planning.plan_charts import mix_figures, occupied, work_of
+from packenv.planning.plan_tables import SURER, cell, open_goals
+from packenv.planning.server_plans import PlanRequest
+from packenv.workloads.workload import Workload
+
+
+@dataclass(frozen=True, repr=False)
+class MixPlans(Showable):
+    """The mix of each policy that meets the goals, and why the others do not meet them."""
+
+    request: PlanRequest
+    kinds: Kinds
+    bound: CostBound
+    plans: list[MixPlan]
+    refusals: list[str]
+
+    @property
+    def title(self) -> str:
+        return f"{self.request.workload.name}: which machines"
+
+    def tables(self) -> list[Table]:
+        request = self.request
+        return [mix_table(request.workload, request.goals, self.kinds, self.plans, request.shown_slot)]
+
+    def footnotes(self) -> list[str]:
+        """The answer, and what noise leaves open."""
+        goals, kinds = self.request.goals, self.kinds
+        noise = [line for plan in self.plans if (line := mix_in_the_noise(goals, kinds, plan, self.request.shown_slot))]
+        return [mix_answer(goals, kinds, self.plans, self.bound), *noise]
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """A record for each policy; times are in slots."""
+        request = self.request
+        return [mix_record(request.workload, request.goals, self.kinds, plan, self.bound) for plan in self.plans]
+
+    def charts(self) -> Charts:
+        """Each goal's measure (without goals: whether the queue is stable) of each mix that was run, against its cost."""
+        request = self.request
+        return Charts(self.title, mix_figures(self.plans, request.goals, self.bound, request.shown_slot))
+
+    def page(self) -> Page:
+        """The mix of each policy, its cost, what one machine less does, and how full it is."""
+        workload, goals, kinds = self.request.workload, self.request.goals, self.kinds
+        facts = [
+            ("Work", work_of(workload)),
+            ("Goals", "; ".join(goal.text for goal in goals) or "a stable queue"),
+            ("Machines", "; ".join(f"{text} at {money(cost)}" for text, cost in zip(kinds.texts, kinds.cost, strict=True))),
+            ("Policies", ", ".join(plan.policy for plan in self.plans)),
+            ("No mix costs less than", money(self.bound.whole)),
+        ]
+        best = min(self.plans, key=lambda plan: plan.at.cost)
+        where = f"With {kinds.shown(best.at.counts)} and {best.policy}"
+        sections = [
+            Section("The cheapest machines that were found", self.charts().figures, tables=self.tables()),
+            *occupied(where, with_mix(workload, best.at.counts), best.policy),
+        ]
+        answer, title = self.footnotes()[0], f"Which machines for {workload.name}"
+        return Page(title, answer, facts, sections, self.refusals, [workload])
+
+
+def mix_table(workload: Workload, goals: Sequence[Goal], kinds: Kinds, plans: Sequence[MixPlan], seconds: float | None) -> Table:
+    """For each policy its mix, and a line for each kind with one machine less: cost, and each goal's measure."""
+    unit = "slots" if seconds is None else "seconds"
+    title = f"{workload.name}: the cheapest machines that were found" + (f"; times in {unit}" if goals else "")
+    stable = [Column("stable")] if workload.jobs is None else []
+    heads = numbers("cost", *(goal.title for goal in goals))
+    table = Table(title, [Column("policy"), Column("machines"), *heads, *stable])
+    for plan in plans:
+        table.add(plan.policy, kinds.shown(plan.at.counts), *_cells(plan.at, goals, workload, seconds))
+        for text, less in zip(kinds.texts, plan.dropped, strict=True):
+            if less is not None:
+                table.add("", f"one {text} less", *_cells(less, goals, workload, seconds))
+    return table
+
+
+def _cells(mix: MixTrial, goals: Sequence[Goal], workload: Workload, seconds: float | None) -> list[str]:
+    stable = [] if workload.jobs is not None else ["yes" if mix.trial.stable else "no"]
+    return [money(mix.cost), *(cell(mix.trial, n, goal, seconds) for n, goal in enumerate(goals)), *stable]
+
+
+def mix_answer(goals: Sequence[Goal], kinds: Kinds, plans: Sequence[MixPlan], bound: CostBound) -> str:
+    """The plan in a sentence or two."""
+    best = min(plans, key=lambda plan: plan.at.cost)
+    what = " and ".join(goal.text for goal in goals) or "a stable queue"
+    sentence = f"{kinds.shown(best.at.counts)} for {money(best.at.cost)} with {best.policy} for {what}"
+    if best.at.cost == bound.whole:
+        return f"{sentence}; no mix costs less under any policy."
+    above = float(best.at.cost / bound.whole - 1)
+    return f"{sentence}, {above:.1%} above {money(bound.whole)}: no mix costs less than that under any policy."
+
+
+def mix_in_the_noise(goals: Sequence[Goal], kinds: Kinds, plan: MixPlan, seconds: float | None) -> str:
+    """Of which mixes, the answer and those of one machine less, noise leaves open if they will do; empty for none."""
+    mixes = [mix for mix in (plan.at, *plan.dropped) if mix is not None and mix.trial.stable and False not in mix.trial.decided]
+    left_open = open_goals(goals, [(kinds.shown(mix.counts), mix.trial) for mix in mixes], seconds)
+    return f"{plan.policy}: not decided{left_open}; {SURER}." if left_open else ""
+
+
+def mix_record(workload: Workload, goals: Sequence[Goal], kinds: Kinds, plan: MixPlan, bound: CostBound) -> dict[str, Any]:
+    """The JSON of one policy's plan; times are in slots."""
+
+    def tried(mix: MixTrial) -> dict[str, Any]:
+        values = [mix.trial.value(n) for n in range(len(goals))]
+        return _mix(kinds, mix) | {"values": values, "stable": mix.trial.stable, "meets": mix.trial.meets}
+
+    return {
+        "workload": workload.name,
+        "policy": plan.policy,
+        "types": [{"server": text, "cost": float(cost)} for text, cost in zip(kinds.texts, kinds.cost, strict=True)],
+        **_mix(kinds, plan.at),
+        "bound": float(bound.value),
+        "bound_whole": float(bound.whole),
+        "slot_seconds": workload.slot_seconds,
+        "confirmed": plan.fresh,
+        "thorough": plan.thorough,
+        "goals": [
+            {"goal": goal.text, "limit": goal.limit, "value": [*plan.at.trial.estimate(n)]} for n, goal in enumerate(goals)
+        ],
+        "one_less": [None if less is None else tried(less) for less in plan.dropped],
+        "tried": [tried(mix) for mix in plan.tried],
+    }
+
+
+def _mix(kinds: Kinds, mix: MixTrial) -> dict[str, Any]:
+    return {"machines": [*mix.counts], "servers": kinds.shown(mix.counts), "cost": float(mix.cost)}

@@ -1,0 +1,164 @@
+"""All forms in which results are given out: this file alone has to know of a new one.
+
+What a result offers (`packenv.content.showable`) becomes text, HTML, a frame, a picture or a file here; commands print the
+FORMATS and write the files that the ENDINGS name. Libraries are imported when a form is asked for.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from packenv.content.tables import flat
+from packenv.files import atomic_path, check_ending, write_json
+from packenv.report.plot_style import PICTURES
+
+if TYPE_CHECKING:
+    from packenv.content.page import Charts
+    from packenv.content.showable import Showable
+    from packenv.content.tables import Tables
+    from packenv.report.pictures import Picture
+    from packenv.results.result import Result
+    from packenv.workloads.workload import Workload
+
+
+def facts_text(title: str, facts: Iterable[tuple[str, str]]) -> str:
+    """Lines of text, a fact in each."""
+    return "\n".join([title, *(f"  {name}: {text}" for name, text in facts)])
+
+
+def facts_html(title: str, facts: Iterable[tuple[str, str]]) -> str:
+    """A small table of HTML, a fact in each row. All texts are escaped."""
+    rows = "".join(f"<tr><th style='text-align:left'>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in facts)
+    return f"<table><caption style='text-align:left'><b>{escape(title)}</b></caption>{rows}</table>"
+
+
+def html(shown: Showable) -> str:
+    """For notebooks: the tables under the title, or the facts of what has no tables."""
+    tables = shown.table()
+    return tables.html(shown.title) if tables.tables else facts_html(shown.title, shown.facts())
+
+
+def text_of_tables(tables: Tables) -> str:
+    from packenv.report.tables import text_of
+
+    return text_of(tables)
+
+
+def markdown_of_tables(tables: Tables) -> str:
+    from packenv.report.tables import markdown_of
+
+    return "\n\n".join([*map(markdown_of, tables.tables), *tables.notes])
+
+
+def html_of_tables(tables: Tables, title: str = "") -> str:
+    from packenv.report.tables import html_of
+
+    head = [f"<p>{escape(title)}</p>"] if title else []
+    return "".join([*head, *map(html_of, tables.tables), *(f"<p>{escape(note)}</p>" for note in tables.notes)])
+
+
+def frame(table: Any, library: str = "arrow") -> Any:
+    """Columns, or an Arrow table, as a frame of a library. Raises InputError."""
+    from packenv.report.frames import frame_of
+
+    return frame_of(table, library)
+
+
+def frame_of_rows(rows: Sequence[Mapping[str, Any]], library: str = "arrow") -> Any:
+    """The same of records, which may lack some columns; `utilisation.0` for what is inside of fields. Raises InputError."""
+    flat_rows = [dict(flat(row)) for row in rows]
+    names = dict.fromkeys(name for row in flat_rows for name in row)
+    return frame({name: [row.get(name) for row in flat_rows] for name in names}, library)
+
+
+def picture(shown: Showable, *args: Any, **options: Any) -> Picture:
+    """The charts of a result. Raises InputError."""
+    from packenv.report.pictures import picture_of
+
+    return picture_of(shown.charts(*args, **options))
+
+
+def charts_of_run(run: Result, kind: str, workload: Workload, **options: Any) -> Charts:
+    """Of a single run, which lies too low to know the bounds of the theory: as of a comparison of one policy."""
+    from packenv.runs.run_charts import runs_charts, schedule_charts
+
+    draw: Callable[..., Charts] = runs_charts if kind == "queue" else schedule_charts
+    return draw([[run]], workload, **options)
+
+
+def charts_of_workload(workload: Workload, seed: int, tasks: int) -> Charts:
+    """Of a workload, which knows nothing of the statistics of traces."""
+    from packenv.report.workload_charts import workload_charts
+
+    return workload_charts(workload, seed, tasks)
+
+
+class Output(NamedTuple):
+    """What a file says beside the result: the command as it was typed and remarks, on a page; which charts, and how they look."""
+
+    command: str = ""
+    notices: Sequence[str] = ()
+    charts: tuple[Any, ...] = ()  # arguments of `Showable.charts`
+    width: float | None = None  # inches of a picture
+    titled: bool = True  # whether a picture has a title
+
+
+def as_csv(shown: Showable) -> str:
+    """A line for each record, a column for each field."""
+    from packenv.report.tables import write_csv
+
+    content = io.StringIO()
+    write_csv(shown.rows, content)
+    return content.getvalue()
+
+
+def as_markdown(shown: Showable) -> str:
+    """In GitHub's Markdown."""
+    return f"{shown.markdown()}\n"
+
+
+def _text(as_text: Callable[[Showable], str]) -> Write:
+    return lambda shown, path, _: path.write_text(as_text(shown), encoding="utf-8")
+
+
+def write_plain(shown: Showable, path: str | os.PathLike[str], _: Output | None = None) -> None:
+    """As JSON."""
+    write_json(path, shown.plain)
+
+
+def _page(shown: Showable, path: Path, output: Output) -> None:
+    from packenv.report.page import page_of
+
+    path.write_text(page_of(shown.page(), output.command, output.notices), encoding="utf-8")
+
+
+def _picture(shown: Showable, path: Path, output: Output) -> None:
+    from packenv.report.pictures import DPI, picture_of
+
+    picture_of(shown.charts(*output.charts), output.width, output.titled).savefig(path, dpi=DPI)
+
+
+Write = Callable[["Showable", Path, Output], object]
+FORMATS: dict[str, Callable[[Showable], str]] = {"csv": as_csv, "markdown": as_markdown}
+"""What `--format` knows beside tables for people."""
+
+ENDINGS: dict[str, Write] = {
+    ".json": write_plain,
+    ".csv": _text(as_csv),
+    ".md": _text(lambda shown: f"{shown.table().markdown()}\n"),
+    ".html": _page,
+    **dict.fromkeys(PICTURES, _picture),
+}
+"""How a result is written, by the ending of the file."""
+
+
+def save(shown: Showable, path: str | os.PathLike[str], output: Output | None = None) -> None:
+    """Write a result in the form that the ending says, whole or not at all. Raises InputError for another ending."""
+    check_ending(path, ENDINGS, "a result is one of")
+    with atomic_path(path) as temporary:
+        ENDINGS[Path(path).suffix.lower()](shown, temporary, output or Output())

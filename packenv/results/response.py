@@ -1,0 +1,52 @@
+"""How long tasks were in the system, and how much longer than they ran: response times and bounded slowdowns of a run."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.jobs import Jobs
+from packenv.results.delays import rank
+from packenv.results.job_times import eligible_slots
+from packenv.results.schedule import Schedule
+
+SLOWDOWN_BOUND = 10.0
+"""Seconds: a job that runs for less counts as if it ran so long (Feitelson and Rudolph, JSSPP 1998; PAPERS §8)."""
+
+
+class ResponseTimes(NamedTuple):
+    """Of the tasks that became eligible after the warm-up and started. The fields are keys of measures."""
+
+    mean_response: float  # slots from eligible to end
+    response_p95: float
+    max_response: float
+    mean_slowdown: float
+    slowdown_p95: float
+    max_slowdown: float
+
+
+def bounded_slowdown(wait: NDArray[np.int64], run: NDArray[np.int64], bound: float) -> NDArray[np.float64]:
+    """(n,) max(1, (wait + run) / max(run, bound)), all in one unit of time; bound > 0."""
+    return np.maximum(1.0, (wait + run) / np.maximum(run, bound))
+
+
+def response_times(jobs: Jobs, schedule: Schedule, warmup: int, bound: float) -> ResponseTimes | None:
+    """From the table and the schedule of the rows that arrived; `bound` in slots. None if there is no such task."""
+    rows = len(schedule.start)
+    if rows == 0:
+        return None
+    waits_for_others = jobs.predecessors is not None or jobs.phase is not None
+    eligible = eligible_slots(jobs.first(rows), schedule) if waits_for_others else jobs.arrival[:rows]
+    counted = (schedule.start >= 0) & (eligible >= warmup)
+    if not counted.any():
+        return None
+    wait, run = (schedule.start - eligible)[counted], (schedule.end - schedule.start)[counted]
+    response, slowdown = wait + run, bounded_slowdown(wait, run, bound)
+    values = [
+        (each.mean(), np.partition(each, at)[at], each.max())
+        for each in (response, slowdown)
+        for at in [rank(0.95, len(each)) - 1]
+    ]
+    return ResponseTimes(*(float(value) for each in values for value in each))

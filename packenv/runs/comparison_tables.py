@@ -1,0 +1,240 @@
+"""The tables of a comparison of policies, from its records: means over the seeds, ± the half-width of a 95 % interval."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from packenv.content.tables import Column, Styled, Table, numbers
+from packenv.content.text import LONG, NONE, WIDE, estimate, is_wide, lasting_estimate, listed, number
+from packenv.results.response import SLOWDOWN_BOUND
+from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE
+from packenv.runs.measures import BATCH, CLASSES, COMPLETION, DATA, JOBS, MEASURES, QUEUE, SLOTS, SPEED, Record
+from packenv.runs.size_classes import TIMES as SIZE_TIMES
+from packenv.runs.statistics import certainly_below
+from packenv.theory.completion.bound import SHOWN_AS
+
+if TYPE_CHECKING:
+    from packenv.runs.comparison import Comparison
+
+COLOURS = {STABLE: "green", UNSTABLE: "red"}
+
+
+class Times(NamedTuple):
+    """How times are shown: in slots, or in seconds where the length of a slot is known; `long` ones in minutes and hours."""
+
+    slot_seconds: float | None
+    long: bool = False
+
+    @property
+    def unit(self) -> str:
+        return "slots" if self.slot_seconds is None else "seconds"
+
+    @property
+    def in_unit(self) -> str:
+        """Nothing of long times, which say their units themselves."""
+        return "" if self.long else f" in {self.unit}"
+
+    @property
+    def slot(self) -> str:
+        return "" if self.slot_seconds is None else f" (a slot is {self.slot_seconds:g} s)"
+
+    def of(self, slots: float | None) -> float | None:
+        return None if slots is None else slots * (self.slot_seconds or 1.0)
+
+    def cell(self, mean: float | None, half: float | None, cell: Callable[[float | None, float | None], str] = estimate) -> str:
+        """A time in slots and the half-width of its interval."""
+        return (lasting_estimate if self.long else cell)(self.of(mean), self.of(half))
+
+
+def times_of(comparison: Comparison) -> Times:
+    """Seconds, unless a time of the tables is as long as LONG."""
+    slot, tables = comparison.workload.shown_slot, tables_shown(comparison)
+    keys = [measure.key for measure in MEASURES if measure.unit == SLOTS and measure.table in tables]
+    longest = max((record[key] or 0.0 for record in comparison.summaries for key in keys), default=0.0)
+    return Times(slot, slot is not None and longest * slot >= LONG)
+
+
+def spare_columns() -> list[str]:
+    """Headings that a narrow terminal does without, the first of them first."""
+    spare = sorted((measure.spare, measure.heading) for measure in MEASURES if measure.spare)
+    return [*dict.fromkeys(heading for _, heading in spare)]
+
+
+def tables_of(comparison: Comparison) -> list[Table]:
+    """Queues and delays; by size, of whole jobs and of data, where the runs measured them."""
+    summaries, times, cutoff = comparison.summaries, times_of(comparison), comparison.cutoff or 0.0
+    parts = "times" if times.long else times.unit
+    unit = "slots" if comparison.workload.slot_seconds is None else "s"
+    bound = f"{comparison.slowdown_bound or SLOWDOWN_BOUND:g} {unit}"
+    titles = {
+        QUEUE: f"delays{times.in_unit}{times.slot}",
+        BATCH: f"bounded slowdown, runs below {bound} as if they took that; response{times.in_unit}",
+        JOBS: f"jobs: {'' if times.long else f'{times.unit} '}from the first arrival to the last end",
+        CLASSES: f"jobs whose tasks take up to {cutoff:g} s on average, and long ones: completion{times.in_unit}",
+        DATA: f"tasks with data: shares by where they ran; mean {parts}: completion, and the parts that add up to it",
+    }
+    tables = [measures_table(name, titles[name], comparison, times) for name in tables_shown(comparison)]
+    sizes = [sizes_table(summaries, times)] if comparison.by_size else []
+    return [tables[0], *recorded_waits_table(comparison, times), *sizes, *tables[1:]]
+
+
+def tables_shown(comparison: Comparison) -> list[str]:
+    """The names of the tables of measures for which the runs have values."""
+    first = comparison.by_policy[0][0]
+    jobs = [JOBS] if first.jobs is not None else []
+    classes = [CLASSES] if jobs and comparison.cutoff is not None else []
+    batch = comparison.slowdown_bound is not None or comparison.workload.processors is not None
+    return [
+        QUEUE,
+        *([BATCH] if batch and first.response is not None else []),
+        *jobs,
+        *classes,
+        *([DATA] if first.data is not None else []),
+    ]
+
+
+def measures_table(name: str, title: str, comparison: Comparison, times: Times) -> Table:
+    """A line for each policy, a column for each measure; in QUEUE also the verdict, in JOBS the bound below them.
+
+    What a measure has of each resource stands in columns of its own where the resources have names. Of a table that was run to
+    its end there is no verdict.
+    """
+    summaries, resources = comparison.summaries, comparison.workload.resources or ()
+    resources = resources if len(resources) > 1 else ()
+    measures = [measure for measure in MEASURES if measure.table == name]
+    columns = []
+    for measure in measures:
+        columns += [Column("verdict")] if measure.unit == SPEED and not comparison.drained else []
+        each = resources if isinstance(summaries[0][measure.key], list) else ()
+        columns += numbers(*([f"{resource} {measure.heading}" for resource in each] or [measure.heading]))
+    table = of_policies(title, columns, summaries)
+    for record in summaries:
+        cells: list[str] = []
+        for measure in measures:
+            if measure.unit == SPEED and not comparison.drained:
+                cells.append(Styled(record["verdict"], COLOURS.get(record["verdict"], "yellow")))
+            mean, half = record[measure.key], record["interval"].get(measure.key)
+            if measure.unit == SLOTS:
+                cells.append(times.cell(mean, half, measure.cell))
+            elif isinstance(mean, list) and resources:
+                cells += [measure.cell([share], None) for share in mean]  # type: ignore[arg-type]  # a list has one for each
+            else:
+                cells.append(measure.cell(mean, half))
+        table.add(record["policy"], *cells)
+    bounded = next((record for record in summaries if name == JOBS and record["completion_bound"] is not None), None)
+    if bounded is not None:
+        bound = times.cell(bounded["completion_bound"], bounded["interval"]["completion_bound"])
+        table.add(SHOWN_AS, *(bound if measure.key == COMPLETION else NONE for measure in measures), style="dim")
+    return table
+
+
+def answer_of(comparison: Comparison) -> list[str]:
+    """Of a table whose tasks all started, a sentence: which policy has the least mean delay, or mean completion time of jobs, by
+    how much, how certain that is, and who was told durations.
+    """
+    if comparison.workload.jobs is None or comparison.backlog is not None or any(run.waiting for run in comparison.all_runs):
+        return []
+    key, heading = (
+        (COMPLETION, "mean completion time of jobs") if JOBS in tables_shown(comparison) else ("mean_delay", "mean wait")
+    )
+    means = [(record[key], record["policy"]) for record in comparison.summaries if record[key] is not None]
+    if len(means) < 2 or len(means) < len(comparison.summaries):
+        return []
+    (_, best), (_, second), *_ = sorted(means, key=lambda pair: pair[0])
+    ratio, times = comparison.ratio(best, second, key), times_of(comparison)
+    least = times.cell(min(means)[0], None) + ("" if times.long else f" {times.unit}")
+    by = "as does" if ratio.mean is None or ratio.mean > 0.9995 else f"{100 * (1 - ratio.mean):.3g} % less than"
+    sentence = f"{best} has the shortest {heading}, {least}: {by} {second}, the next"
+    if ratio.low is not None and ratio.high is not None:
+        ends = f"{100 * (1 - ratio.high):.3g} to {100 * (1 - ratio.low):.3g} %"
+        sentence += (
+            f" (95 % interval: {ends})" if certainly_below(ratio, 1.0) else f", which may be chance (95 % interval: {ends})"
+        )
+    elif all(record["seeds"] == 1 for record in comparison.summaries):
+        sentence += " (one run of each)"
+    informed = [name for name in comparison.told if name in (best, second)]
+    return [f"{sentence}.{told_sentence(informed, comparison.workload.jobs.estimate is not None)}"]
+
+
+def told_sentence(names: Sequence[str], estimated: bool) -> str:
+    """Who knows what a cluster seldom does."""
+    what = "an estimate of how long each task takes" if estimated else "how long each task takes"
+    return f" {listed(names)} {'is' if len(names) == 1 else 'are'} told {what}." if names else ""
+
+
+def legend(comparison: Comparison) -> list[str]:
+    """The meaning of the marks that occur in the tables."""
+    summaries, tables = comparison.summaries, tables_shown(comparison)
+    estimates = [measure.key for measure in MEASURES if measure.table in tables and measure.cell is estimate]
+    marks = [*answer_of(comparison), *over_first(comparison)]
+    if any(is_wide(record[key], record["interval"][key]) for record in summaries for key in estimates):
+        marks.append(f"{WIDE}; more seeds or slots narrow it")
+    if any(record["verdict"] == UNSTABLE for record in summaries):
+        marks.append("unstable: the queue grows as long as the run lasts, and with it the mean, the delays and what waits")
+    if comparison.backlog is None and not comparison.drained and any(record["verdict"] == UNDECIDED for record in summaries):
+        marks.append("undecided: the runs are too short to tell whether the queue would go on growing")
+    if comparison.workload.jobs is not None and any(run.waiting for run in comparison.all_runs):
+        marks.append(f"not started when the table ended: {_not_started(comparison)}; delays are of the others (drain: of all)")
+    if any(run.jobs is not None and run.jobs.makespan is None for run in comparison.all_runs):
+        marks.append("makespan –: not all jobs ended; completion times are of those that did: too short (drain: until all have)")
+    return marks
+
+
+def over_first(comparison: Comparison) -> list[str]:
+    """A line with ratios of mean queues or completion times to the first policy's, seed by seed, and their 95 % intervals.
+
+    Without policies whose queue grows as long as a run lasts, or under which not all jobs ended; none of a backlog, which is
+    as long under all. A mean's ± is mostly chance that all policies share, and says little about their difference.
+    """
+    of_jobs = JOBS in tables_shown(comparison)
+    key, heading = (COMPLETION, "mean completion") if of_jobs else ("mean_queue", "mean queue")
+    summaries = comparison.summaries
+    lasting = [record["policy"] for record in summaries if (record["makespan"] if of_jobs else record["verdict"] != UNSTABLE)]
+    if comparison.backlog is not None or len(lasting) < 2 or all(record["seeds"] == 1 for record in summaries):
+        return []
+    ratios = {policy: comparison.ratio(policy, lasting[0], key) for policy in lasting[1:]}
+    known = [f"{policy} {ratio}" for policy, ratio in ratios.items() if ratio.mean is not None]
+    return [f"{heading} over {lasting[0]}'s, on the same tasks: {', '.join(known)}"] if known else []
+
+
+def _not_started(comparison: Comparison) -> str:
+    """Tasks of all seeds that wait at the end, by policy."""
+    runs = zip(comparison.results, comparison.by_policy, strict=True)
+    counts = {name: (sum(run.waiting for run in of_policy), sum(run.arrived for run in of_policy)) for name, of_policy in runs}
+    return ", ".join(f"{waiting:,} of {arrived:,} tasks ({name})" for name, (waiting, arrived) in counts.items() if waiting)
+
+
+def of_policies(title: str, columns: Sequence[Column], summaries: Sequence[Record]) -> Table:
+    """An empty table with the policies' column. Its title says what ± means where a policy has several seeds."""
+    several = any(record["seeds"] > 1 for record in summaries)
+    return Table(title + ("; ± 95 % over the seeds" if several else ""), [Column("policy"), *columns], spare=spare_columns())
+
+
+def recorded_waits_table(comparison: Comparison, times: Times) -> list[Table]:
+    """The waits that a log recorded beside those of each policy: how well it explains what the scheduler there did."""
+    waits = comparison.workload.recorded_waits
+    if waits is None:
+        return []
+    table = Table(f"waits{times.in_unit}, recorded and simulated", [Column("policy"), *numbers("mean", "p50", "p95", "p99")])
+    quantiles = np.quantile(waits, (0.5, 0.95, 0.99), method="inverted_cdf").tolist()
+    rows = [("as recorded", (float(waits.mean()), *quantiles))]
+    for record in comparison.summaries:
+        keys = ("mean_delay", "delay_p50", "delay_p95", "delay_p99")
+        rows.append((record["policy"], tuple(record[key] for key in keys)))
+    for name, values in rows:
+        table.add(name, *(times.cell(value, None, lambda mean, _: number(mean)) for value in values))
+    return [table]
+
+
+def sizes_table(summaries: Sequence[dict[str, Any]], times: Times) -> Table:
+    """A line for each class of each policy, the smallest sizes first."""
+    columns = numbers("size up to", "tasks", *SIZE_TIMES.values())
+    table = of_policies(f"delays{times.in_unit} by size", columns, summaries)
+    for record in summaries:
+        for n, (size, of_class) in enumerate(record["by_size"].items()):
+            cells = [times.cell(of_class[key], of_class["interval"][key]) for key in SIZE_TIMES]
+            table.add("" if n else record["policy"], size, number(of_class["tasks"]), *cells)
+    return table

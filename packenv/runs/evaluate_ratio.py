@@ -1,0 +1,70 @@
+"""`packenv.envs.EvaluateRatio`: the ratio to a policy while Stable-Baselines3 trains, and the best model by it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from stable_baselines3.common.callbacks import BaseCallback
+
+from packenv.runs.agent_score import AgentScore, evaluate_agent
+
+FIRST = 2_000_000
+"""The first of the seeds: others than those of `evaluate_agent`: the best of many evaluations is better than it is."""
+
+
+class EvaluateRatio(BaseCallback):
+    """In `EvalCallback`'s place: every `eval_freq` steps the likeliest actions play the same jobs as a policy.
+
+    environment           its id, and `options` as in training
+    eval_freq             steps of every environment between evaluations, as of EvalCallback
+    best_model_save_path  folder in which `best_model.zip` is the model of the least ratio so far, with `best_model_normalize.pkl`
+                          where it sees through VecNormalize; None: none
+    slots, against        as of `packenv.evaluate_agent`
+    seeds                 how many, from 2,000,000 on, or which ones
+
+    Logs `eval/ratio`, the ends of its 95 % interval `eval/ratio_low` and `eval/ratio_high`, and `eval/mean_queue`. The jobs are
+    the same in every evaluation, so the ratios differ by what was learnt. `scores` has them all, `best` the least ratio.
+    """
+
+    def __init__(
+        self,
+        environment: str,
+        *,
+        eval_freq: int = 2048,
+        best_model_save_path: str | Path | None = None,
+        slots: int | None = 50_000,
+        seeds: int | Sequence[int] = 8,
+        against: Any = "bf-js",
+        **options: Any,
+    ) -> None:
+        super().__init__()
+        self.environment, self.options, self.eval_freq = environment, options, eval_freq
+        self.folder = None if best_model_save_path is None else Path(best_model_save_path)
+        rows = range(FIRST, FIRST + seeds) if isinstance(seeds, int) else seeds
+        self.how: dict[str, Any] = {"slots": slots, "seeds": rows, "against": against}
+        self.scores: list[tuple[int, AgentScore]] = []
+        self.best = float("inf")
+
+    def _on_step(self) -> bool:
+        if self.n_calls % self.eval_freq == 0:
+            self._evaluate()
+        return True
+
+    def _evaluate(self) -> None:
+        score = evaluate_agent(self.model, self.environment, **self.how, **self.options)
+        self.scores.append((self.num_timesteps, score))
+        ratio = score.ratio
+        values = {"ratio": ratio.mean, "ratio_low": ratio.low, "ratio_high": ratio.high, "mean_queue": score.mean.mean}
+        for name, value in values.items():
+            if value is not None:
+                self.logger.record(f"eval/{name}", value)
+        self.logger.dump(self.num_timesteps)
+        if ratio.mean is not None and ratio.mean < self.best:
+            self.best = ratio.mean
+            if self.folder is not None:
+                self.folder.mkdir(parents=True, exist_ok=True)
+                self.model.save(self.folder / "best_model")
+                if (normalize := self.model.get_vec_normalize_env()) is not None:
+                    normalize.save(str(self.folder / "best_model_normalize.pkl"))

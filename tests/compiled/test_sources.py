@@ -1,0 +1,36 @@
+"""What machine code is kept by: the modules of which it is made, and no others."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from packenv.compiled.sources import sources_of
+from packenv.policy import registered
+
+ELSEWHERE = ("packenv.learning.agents.saved", "packenv.runs.many", "packenv.workloads.named.registry", "packenv.workloads.traces")
+"""Loaded by some runs and not by others: by an agent, by many runs, by a named workload, by a trace."""
+
+NO_PART = ("cli", "envs", "learning", "planning", "report", "runs", "workloads.named", "workloads.traces")
+"""Rooms of packenv of which no policy's loop is made."""
+
+
+PLANNING_AHEAD = {"agent", "kmw", "msr", "optimal", "sat"}
+"""Their modules import theory or learning, and with it named workloads, whenever they are loaded."""
+
+
+@pytest.mark.parametrize("name", sorted({*registered()} - PLANNING_AHEAD))
+def test_a_policy_is_compiled_once_whatever_else_is_loaded(name: str, tmp_path: Path) -> None:
+    module = registered()[name].partition(":")[0]
+    for other in (*ELSEWHERE, module):
+        import_module(other)
+    found = sources_of(["packenv.cluster.loop", module], tmp_path)
+    assert [each for each in found if each.startswith(tuple(f"packenv.{room}." for room in NO_PART))] == []
+
+
+def test_what_functions_import_counts_for_logs_of_runs(tmp_path: Path) -> None:
+    """What a run did may depend on it: `Workload` reads a table by `packenv.workloads.traces`."""
+    now, later = (sources_of(["packenv.workloads.workload"], tmp_path, loaded) for loaded in (True, False))
+    assert "packenv.workloads.traces.convert" in later and "packenv.workloads.traces.convert" not in now

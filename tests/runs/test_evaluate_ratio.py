@@ -1,0 +1,43 @@
+"""`packenv.envs.EvaluateRatio`: what it logs is what `packenv.evaluate_agent` says, and the best model is kept by it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import packenv
+from packenv.envs import EvaluateRatio, PackVecEnv
+
+pytest.importorskip("sb3_contrib")
+
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.logger import Logger
+from stable_baselines3.common.vec_env import VecNormalize
+
+SETTING: dict[str, Any] = {"workload": "paper/fig4b", "intensity": 0.9}
+
+
+def test_the_best_model_is_the_one_with_the_least_ratio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    logged: list[dict[str, Any]] = []
+    record = Logger.record
+
+    def keep(self: Any, key: str, value: Any, *more: Any, **named: Any) -> None:
+        logged.append({key: value})
+        record(self, key, value, *more, **named)
+
+    monkeypatch.setattr(Logger, "record", keep)
+    how: dict[str, Any] = {"slots": 3_000, "seeds": [5, 6, 7], "against": "bf-s", **SETTING}
+    callback = EvaluateRatio("packenv/ServerFill-v1", eval_freq=64, best_model_save_path=tmp_path / "best", **how)
+    env = VecNormalize(PackVecEnv("ServerFill", 4, seed=0, **SETTING), norm_reward=False)
+    model = MaskablePPO("MlpPolicy", env, n_steps=64, batch_size=64, learning_rate=0.01, seed=0, device="cpu")
+    model.learn(768, callback=callback)
+
+    assert [steps for steps, _ in callback.scores] == [256, 512, 768]
+    ratios = [score.ratio.mean for _, score in callback.scores]
+    assert [entry["eval/ratio"] for entry in logged if "eval/ratio" in entry] == ratios
+    assert callback.best == min(ratios) and callback.scores[0][1].seeds == (5, 6, 7)
+    kept = VecNormalize.load(str(tmp_path / "best" / "best_model_normalize.pkl"), PackVecEnv("ServerFill", 1, seed=0, **SETTING))
+    best = MaskablePPO.load(tmp_path / "best" / "best_model", kept)
+    assert packenv.evaluate_agent(best, "packenv/ServerFill-v1", **how).ratio.mean == min(ratios)
