@@ -56,8 +56,8 @@ def measured(path: str) -> tuple[list[Stages], np.ndarray, int]:
         if None in names:
             continue
         number = [int(name[1]) for name in names if name]
-        row = {name: k for k, name in enumerate(number)}
-        waits = [{row[int(one)] for one in name[2].split("_") if one and int(one) in row} for name in names if name]
+        place_of = {name: k for k, name in enumerate(number)}
+        waits = [{place_of[int(one)] for one in name[2].split("_") if one and int(one) in place_of} for name in names if name]
         try:
             order = [*TopologicalSorter(dict(enumerate(waits))).static_order()]  # a parent may have the higher number
         except CycleError:

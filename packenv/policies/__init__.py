@@ -56,12 +56,12 @@ __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
         ".backfilling.backfilling": ["Conservative", "Easy"],
-        ".backfilling.orders": ["ORDERS"],
         ".backfilling.reserve": ["Reserve"],
         ".delay.delay": ["Delay", "DelayDynamic", "Fair"],
         ".eagle.hawk": ["Eagle", "Hawk", "LeastWaitingTime", "Sparrow", "Yaq"],
         ".optimal.optimal": ["Optimal"],
         ".optimal.saved": ["load_optimal", "save_optimal"],
+        ".orders": ["ORDERS"],
         ".price.job_order": ["JobFifo", "Priority", "SmallestDemand"],
         ".price.price": ["Price"],
         ".price.sat": ["Sat"],

@@ -210,7 +210,7 @@ class Comparison(Showable):
             busy = max(share or 0.0 for run in self.all_runs for share in run.utilisation)
             if busy < NEARLY_EMPTY:
                 size = f"{self.workload.servers} is {counted(len(self.workload.servers), 'server')}"
-                idle = [f"nothing waits, and at most {busy:.1%} of the servers is busy: too many, or too large ({size})"]
+                idle = [f"nothing waits, and at most {busy:.2%} of the servers is busy: too many, or too large ({size})"]
         return idle + [
             f"{run.policy}: {run.remark} (seed {run.seed})" for run in (runs[0] for runs in self.by_policy) if run.remark
         ]

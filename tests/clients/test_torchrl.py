@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+from importlib.util import find_spec
 from typing import Any
 
 import gymnasium as gym
@@ -10,16 +10,13 @@ import pytest
 
 from packenv.envs.registration import FORMER, id_of
 from packenv.wrappers import MaskedObservation
+from tests.envs.playing import plain_env
 
-torchrl = pytest.importorskip("torchrl")
-warnings.filterwarnings("ignore", category=DeprecationWarning)
-
-from torchrl.collectors import Collector  # noqa: E402
-from torchrl.envs import GymEnv, GymWrapper, TransformedEnv  # noqa: E402
-from torchrl.envs.transforms import ActionMask  # noqa: E402
-from torchrl.envs.utils import check_env_specs  # noqa: E402
-
-from tests.envs.playing import plain_env  # noqa: E402
+# Imported in the tests: it takes seven seconds, in each worker that collects them.
+pytestmark = [
+    pytest.mark.skipif(find_spec("torchrl") is None, reason="torchrl is not installed"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
 
 KINDS = ("Placement", "ServerFill", "Configuration")
 
@@ -27,6 +24,9 @@ KINDS = ("Placement", "ServerFill", "Configuration")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("former", [False, True])
 def test_its_own_check(kind: str, former: bool) -> None:
+    from torchrl.envs import GymEnv
+    from torchrl.envs.utils import check_env_specs
+
     env = GymEnv(id_of(kind), horizon=300, **FORMER[kind] if former else {})
     check_env_specs(env)
     rollout = env.rollout(40, break_when_any_done=False)
@@ -35,6 +35,9 @@ def test_its_own_check(kind: str, former: bool) -> None:
 
 
 def test_a_collector_goes_on_over_the_ends_of_episodes() -> None:
+    from torchrl.collectors import Collector
+    from torchrl.envs import GymEnv
+
     env = GymEnv("packenv/ServerFill-v1", horizon=200, categorical_action_encoding=True)
     collector = Collector(env, None, frames_per_batch=128, total_frames=256)
     found = list(collector)
@@ -45,6 +48,8 @@ def test_a_collector_goes_on_over_the_ends_of_episodes() -> None:
 
 
 def test_batches_that_begin_again_in_the_same_step() -> None:
+    from torchrl.envs import GymWrapper
+
     envs: Any = gym.make_vec(
         "packenv/ServerFill-v1",
         num_envs=3,
@@ -62,6 +67,9 @@ def test_batches_that_begin_again_in_the_same_step() -> None:
 
 
 def test_masks() -> None:
+    from torchrl.envs import GymWrapper, TransformedEnv
+    from torchrl.envs.transforms import ActionMask
+
     plain = MaskedObservation(plain_env("ServerFill", observation="normalized", horizon=200), "torchrl")
     env = TransformedEnv(GymWrapper(plain, categorical_action_encoding=True), ActionMask())
     rollout = env.rollout(60)

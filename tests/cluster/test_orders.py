@@ -13,8 +13,7 @@ import pytest
 import packenv
 from packenv.errors import InputError
 from packenv.jobs import Jobs
-from packenv.policies import Easy, FifoFirstFit
-from packenv.policies.orders import ORDERS
+from packenv.policies import ORDERS, Easy, FifoFirstFit
 from tests.cluster import fast
 from tests.cluster.test_against_reference import compare
 from tests.cluster.test_backfilling import wrongly_estimated

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ SMALL = ("small/two-servers", "small/worst-vqs-bf")
 """Not `small/worst-vqs`: VQS keeps its share there only over times that no run lives to see (docs/how_to/judge.md)."""
 
 
+@cache
 def claimed() -> list[tuple[str, str]]:
     """Named workloads, two small ones among them, and guards whose guarantee holds there."""
     found = []
