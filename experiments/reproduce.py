@@ -17,7 +17,8 @@ import click
 
 from experiments.finding import Claim, Finding, Settings, write_finding
 from packenv.cli.options import shared
-from packenv.cli.options.shared import COUNT, Named, option
+from packenv.cli.options.names import COUNT, Named
+from packenv.cli.options.shared import option
 from packenv.cli.outputs import Outputs, output_options
 from packenv.content.page import Image, Page, Section
 from packenv.content.showable import Answer
@@ -25,6 +26,7 @@ from packenv.content.tables import Table, table_of
 from packenv.content.text import counted
 from packenv.errors import InputError, nearest
 from packenv.files import check_folder_writable, make_folder
+from packenv.options.shared import ProcessOptions
 from packenv.runs.runner import RunOptions
 
 FIGURES = {
@@ -86,7 +88,7 @@ def finding_of(figure: str, settings: Settings) -> Finding:
     help="Trace for fig1 and fig5  [default: a random workload fitted to one]; folder of logs (*.swf) for rlscheduler.",
 )  # fmt: skip
 @click.option("--servers", type=COUNT, help="Servers of fig5  [default: the load offered at β = 1.6].")
-@shared.run_options
+@shared.process_options
 @option("--format", "form", type=click.Choice(["png", "pdf", "svg"]), default="png", help="Form of the pictures.")
 @output_options("Also write all claims", form=False, report=True)
 def reproduce(
@@ -96,7 +98,7 @@ def reproduce(
     quick: bool,
     form: str,
     outputs: Outputs,
-    run_options: RunOptions,
+    where: ProcessOptions,
     **numbers: int | None,
 ) -> None:
     """Reproduce figures of the papers, and say which of their claims the runs show.
@@ -130,7 +132,7 @@ def reproduce(
         raise InputError(f"--trace is for {', '.join((*OF_TRACES, *OF_LOGS))}{only}, not {', '.join(chosen)}")
     if numbers["servers"] is not None and "fig5" not in chosen:
         raise InputError(f"--servers is for fig5, not {', '.join(chosen)}")
-    settings = settings_for(None if of_logs else trace, quick, run_options, numbers)
+    settings = settings_for(None if of_logs else trace, quick, shared.runs_in(where), numbers)
     settings = replace(settings, folder=trace) if of_logs else settings
     findings: dict[str, Finding] = {}
     failures: list[InputError] = []

@@ -27,7 +27,7 @@ from packenv.jobs import Jobs
 from packenv.kubernetes.owners import OwnerTimes
 from packenv.kubernetes.planning.queue import NEVER, intervals, starts
 from packenv.kubernetes.started import ENDLESS, Started, stretches
-from packenv.planning.plan import DRAWS
+from packenv.options.verbs import DRAWS
 from packenv.runs.run import Run, make
 from packenv.units import UNIT
 from packenv.workloads.laws import Empirical

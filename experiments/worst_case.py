@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import InputError
+from packenv.options.verbs import JudgeOptions
 from packenv.policy import find_policy
 from packenv.runs.log import RunLog
 from packenv.runs.many import JudgeRuns
@@ -35,7 +36,7 @@ from packenv.runs.runner import RunOptions
 from packenv.simulation import simulate
 from packenv.theory.capacity.configuration_bounds import served_by
 from packenv.theory.configurations import maximal_configurations
-from packenv.theory.stability.judge import SEEDS, WIDTH, Runner, judge
+from packenv.theory.stability.judge import Runner, judge
 from packenv.theory.stability.judgment import Judgment
 from packenv.workloads.laws import parse_law
 from packenv.workloads.laws.law import Law
@@ -153,8 +154,8 @@ def worst_case(
     run: Runner | None = None,
     progress: Progress | None = None,
     *,
-    seeds: int = SEEDS,
-    width: float = WIDTH,
+    seeds: int = JudgeOptions.seeds,
+    width: float = JudgeOptions.width,
 ) -> list[WorstCase]:
     """The worst workloads for `policy` found by `tries` short runs, judged, the worst one first.
 

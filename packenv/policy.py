@@ -12,21 +12,21 @@ any object with `schedule(cluster, state)`; it calls the same functions of the c
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable, Sequence
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
-
-import numpy as np
-from numpy.typing import NDArray
 
 from packenv.errors import InputError, MisuseError, line_on, nearest
 from packenv.inputs.numbers import LARGEST_WHOLE, read_number, read_whole
 from packenv.lazy_names import load
+from packenv.policy_names import check_parameters, target_of
+from packenv.policy_names import registered as registered
 from packenv.user_modules import import_named
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from packenv.jobs import Jobs
     from packenv.workloads.workload import Workload
 
@@ -82,26 +82,12 @@ class Setting(NamedTuple):
         return self if workload is self.workload else self._replace(workload=workload, largest_size=workload.largest_size())
 
 
-@functools.cache
-def registered() -> dict[str, str]:
-    """Names of all installed policies, each with its `module:attribute`."""
-    return {entry.name: entry.value for entry in sorted(entry_points(group="packenv.policies"))}
-
-
 def find_policy(text: str) -> Any:
     """A policy from its name and parameters: `bf-js`, `vqs:J=5,stall`, `my_module:MyPolicy`, `my_module:MyPolicy:x=1`.
 
     Raises InputError for an unknown name or parameter, with the nearest ones, or a value of the wrong type.
     """
-    name, _, parameters = text.partition(":")
-    policies = registered()
-    if name in policies:
-        target = policies[name]
-    else:
-        attribute, _, parameters = parameters.partition(":")
-        if not attribute or "=" in attribute:
-            raise InputError(f"unknown policy {name!r}{nearest(name, list(policies))}")
-        target = f"{name}:{attribute}"
+    target, parameters = target_of(text)
     return _construct(_load(target, text), parameters, text)
 
 
@@ -155,11 +141,10 @@ def _construct(factory: Any, text: str, whole: str) -> Any:
         return factory
     accepted = list(inspect.signature(factory).parameters)
     hints = get_type_hints(factory) if inspect.isclass(factory) else {}
+    check_parameters(whole, text, accepted)
     values: dict[str, Any] = {}
     for part in filter(None, text.split(",")):
         key, _, value = part.partition("=")
-        if key not in accepted:
-            raise InputError(f"policy {whole!r}: unknown parameter {key!r}{nearest(key, accepted)}")
         values[key] = _value(value or "true", hints.get(key, str), f"policy {whole!r}: {key}")
     try:
         return factory(**values)

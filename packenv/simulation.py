@@ -18,6 +18,7 @@ from packenv.cluster.state import NEVER, Cluster
 from packenv.compiled.apart import Apart
 from packenv.compiled.helpers import expect
 from packenv.errors import InputError, MisuseError
+from packenv.options.verbs import WAITING_LIMIT as WAITING_LIMIT
 from packenv.policy import Setting, attached, find_policy, initial_state_of, misuse, name_of, needs_of
 from packenv.results.delays import Delays
 from packenv.results.job_times import job_times
@@ -99,7 +100,6 @@ def _delays(cluster: Cluster) -> Delays:
 
 SLICE = 100_000  # slots with events between two checks of the clock and of Ctrl-C
 SHORT_SLICE = 256  # where a run ends as soon as all tasks have started
-WAITING_LIMIT = 5_000_000
 
 
 def setting_of(workload: Workload) -> Setting:

@@ -9,11 +9,9 @@ from typing import Any
 
 import click
 from packaging.requirements import InvalidRequirement, Requirement
-from rich.console import Console
 
 from packenv.cli.options.shared import JSON
 from packenv.cli.outputs import check_files
-from packenv.compiled.health import cache_health, compiler_seconds
 from packenv.errors import InputError, install_command
 from packenv.executors.local import usable_cores
 from packenv.files import write_json
@@ -33,10 +31,13 @@ def doctor(json_path: str | None) -> None:
     The exit status is 1 if something must be repaired.
     """
     check_files(json_path)
-    findings = examination()
-    console = Console(soft_wrap=True, highlight=False)
-    for heading, line in lines_of(findings):
-        console.print(f"{heading:<10} {line}", markup=False)
+    from rich.console import Console
+
+    console, findings = Console(soft_wrap=True, highlight=False), dict[str, Any]()
+    for examine in (installation, machine_code):  # the second waits for the compiler
+        findings |= (found := examine())
+        for heading, line in lines_of(found):
+            console.print(f"{heading:<10} {line}", markup=False)
     for problem in findings["problems"]:
         console.print(f"problem    {problem}", style="red", markup=False)
     if json_path is not None:
@@ -45,52 +46,58 @@ def doctor(json_path: str | None) -> None:
         raise click.exceptions.Exit(1)
 
 
-def examination() -> dict[str, Any]:
-    """All that the command shows, as plain values. Versions are None for what is not installed."""
-    cache = cache_health()
-    seconds = compiler_seconds()
-    extras = missing_extras()
-    problems = []
-    if not cache.writable:
-        problems.append(f"{cache.folder} cannot be written: every process compiles anew; set PACKENV_CACHE to a folder of yours")
-    if seconds > LONG:
-        problems.append(f"the compiler takes {seconds:.1f} s for a few lines: the machine is slow or busy")
-    problems += [f"{needed} is needed, not {version or 'there'}" for needed, version in unmet(None)]
+def installation() -> dict[str, Any]:
+    """What is installed, and the machine. Versions are None for what is not installed."""
     return {
         "packenv": _version("packenv"),
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "required": {name: _version(name) for name in REQUIRED},
         "optional": {name: _version(name) for name in OPTIONAL},
-        "cache": cache._asdict(),
-        "compiler": {"seconds": round(seconds, 3)},
         "cores": {"machine": os.cpu_count(), "usable": usable_cores(), "load": _load()},
         "memory": {"machine": machine_memory(), "reading": _limit()},
-        "missing": [{"extra": name, "needs": needs, "command": install_command(name)} for name, needs in extras.items()],
-        "problems": problems,
+        "missing": [
+            {"extra": name, "needs": needs, "command": install_command(name)} for name, needs in missing_extras().items()
+        ],
     }
 
 
+def machine_code() -> dict[str, Any]:
+    """Where machine code is kept, how long the compiler takes, and what must be repaired."""
+    from packenv.compiled.health import cache_health, compiler_seconds
+
+    cache, seconds = cache_health(), compiler_seconds()
+    problems = []
+    if not cache.writable:
+        problems.append(f"{cache.folder} cannot be written: every process compiles anew; set PACKENV_CACHE to a folder of yours")
+    if seconds > LONG:
+        problems.append(f"the compiler takes {seconds:.1f} s for a few lines: the machine is slow or busy")
+    problems += [f"{needed} is needed, not {version or 'there'}" for needed, version in unmet(None)]
+    return {"cache": cache._asdict(), "compiler": {"seconds": round(seconds, 3)}, "problems": problems}
+
+
 def lines_of(findings: dict[str, Any]) -> list[tuple[str, str]]:
-    """The lines that people read: heading and text."""
-    cache, cores, memory = findings["cache"], findings["cores"], findings["memory"]
+    """The lines that people read, of an installation or of machine code: heading and text."""
+    if "cache" in findings:
+        cache = findings["cache"]
+        kept = f"{cache['functions']:,} functions, {cache['megabytes']:,} MB"
+        locks = "" if cache["locks"] else "; no locks there, so several processes compile the same functions"
+        return [
+            ("cache", f"{cache['folder']} of {cache['owner']} ({cache['chosen_by']}): {kept}{locks}"),
+            ("compiler", f"{findings['compiler']['seconds']:.2f} s for a loop of three lines"),
+        ]
+    cores, memory = findings["cores"], findings["memory"]
     installed = {name: version for name, version in findings["optional"].items() if version}
-    kept = f"{cache['functions']:,} functions, {cache['megabytes']:,} MB"
-    locks = "" if cache["locks"] else "; no locks there, so several processes compile the same functions"
     busy = "" if cores["load"] is None else f", load {cores['load']:.1f}"
     reading = "" if memory["reading"] is None else f", of which reading a file may take {memory['reading'] / GB:.1f} GB"
-    lines = [
+    return [
         ("packenv", f"{findings['packenv']} on Python {findings['python']}, {findings['system']}"),
         ("with", _listed(findings["required"])),
         ("optional", _listed(installed) or "none"),
-        ("cache", f"{cache['folder']} of {cache['owner']} ({cache['chosen_by']}): {kept}{locks}"),
-        ("compiler", f"{findings['compiler']['seconds']:.2f} s for a loop of three lines"),
         ("cores", f"{cores['usable']} of {cores['machine']}{busy}"),
         ("memory", f"{memory['machine'] / GB:.1f} GB{reading}"),
+        *(("missing", f"{extra['extra']}: {', '.join(extra['needs'])}: {extra['command']}") for extra in findings["missing"]),
     ]
-    for extra in findings["missing"]:
-        lines.append(("missing", f"{extra['extra']}: {', '.join(extra['needs'])}: {extra['command']}"))
-    return lines
 
 
 def _listed(versions: dict[str, str | None]) -> str:

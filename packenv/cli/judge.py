@@ -6,16 +6,14 @@ from dataclasses import replace
 
 import click
 
-from packenv.cli.options import shared
-from packenv.cli.options.shared import COUNT, POLICY, WORKLOAD, option
-from packenv.cli.options.workload import WorkloadOptions, chosen_policies, workload_told
+from packenv.cli.options.names import POLICY, WORKLOAD
+from packenv.cli.options.of_fields import options_of
+from packenv.cli.options.shared import log, process_options, runs_in, workload_options
+from packenv.cli.options.workload import chosen_policies, workload_told
 from packenv.cli.outputs import Outputs, output_options
 from packenv.content.text import counted
-from packenv.runs.log import RunLog
-from packenv.runs.many import judge_all
-from packenv.runs.runner import RunOptions, RunsFailed
-from packenv.theory.stability.judge import MOST_TASKS, SEEDS, WIDTH
-from packenv.theory.stability.judgment import Judgments
+from packenv.options.shared import OF_TRACES, ProcessOptions, WorkloadOptions
+from packenv.options.verbs import JudgeOptions
 
 
 @click.command("judge")
@@ -23,14 +21,10 @@ from packenv.theory.stability.judgment import Judgments
 @click.option(
     "--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to judge, e.g. bf-js, vqs:J=4; repeat for more."
 )
-@shared.workload_options(
-    "servers", "sizes", "service", "resources", "slot_seconds", "columns", "time_unit", "partition", "finished_only"
-)
-@option("--seeds", type=COUNT, default=SEEDS, help="Runs at each load.")
-@option("--width", type=float, default=WIDTH, help="Stop when the interval is at most this wide.")
-@option("--tasks", type=COUNT, default=MOST_TASKS, help="Arrivals in the longest runs; the first ones have a 64th of them.")
-@shared.run_options
-@shared.log
+@workload_options("servers", "sizes", "service", "resources", *OF_TRACES)
+@options_of(JudgeOptions)
+@process_options
+@log
 @output_options(
     "Write intervals, and verdicts on loads,",
     plot="Draw the intervals beside the guarantees ½ and ⅔",
@@ -40,11 +34,9 @@ from packenv.theory.stability.judgment import Judgments
 def judge_command(
     sources: tuple[str, ...],
     policies: tuple[str, ...],
-    seeds: int,
-    width: float,
-    tasks: int,
     of_workload: WorkloadOptions,
-    run_options: RunOptions,
+    options: JudgeOptions,
+    where: ProcessOptions,
     log: str | None,
     outputs: Outputs,
 ) -> None:
@@ -55,10 +47,15 @@ def judge_command(
     packenv judge --sizes uniform:0.1:0.9 --servers 5 -p vqs:J=5 --plot judged.png
     """
     outputs.check(log)
+    from packenv.runs.log import RunLog
+    from packenv.runs.many import judge_all
+    from packenv.runs.runner import RunsFailed
+    from packenv.theory.stability.judgment import Judgments
+
     chosen = chosen_policies(policies)
     workloads = [workload_told(replace(of_workload, source=source)) for source in sources or (None,)]
     cases = [(workload, policy) for workload in workloads for policy in chosen]
-    finished = judge_all(cases, run_options, RunLog(log), seeds=seeds, width=width, tasks=tasks)
+    finished = judge_all(cases, runs_in(where), RunLog(log), options)
     judgments = Judgments(tuple(judgment for judgment in finished if judgment is not None))
     if not judgments:
         raise RunsFailed("every judgment failed, as runs did (above)")

@@ -7,23 +7,22 @@ from pathlib import Path
 
 import click
 
-from packenv.cli.options import shared
-from packenv.cli.options.shared import COUNT, POLICY, WORKLOAD, option
+from packenv.cli.options.names import CONTEST, POLICY
+from packenv.cli.options.of_fields import options_of
+from packenv.cli.options.shared import log, process_options, runs_in, tensorboard_option
 from packenv.cli.options.workload import note_left_out
 from packenv.cli.outputs import FileOf, Outputs, output_options
 from packenv.errors import InputError
 from packenv.files import atomic_path
-from packenv.runs.leaderboard import DEFAULT_WORKLOADS, SEEDS, SLOTS, Matrix, competition
-from packenv.runs.log import RunLog
-from packenv.runs.runner import RunOptions, RunsFailed
-from packenv.runs.tensorboard import TENSORBOARD_HELP, check_tensorboard, write_tensorboard
+from packenv.options.shared import ProcessOptions
+from packenv.options.verbs import LeaderboardOptions
 
 BEGIN, END = "<!-- leaderboard -->", "<!-- /leaderboard -->"
 
 
 @click.command()
 @click.option(
-    "--workload", "-w", "texts", multiple=True, metavar="NAME@LOAD", type=WORKLOAD,
+    "--workload", "-w", "texts", multiple=True, metavar="NAME@LOAD", type=CONTEST,
     help="Workload (a name, a .json file or a trace) and its arrivals: paper/fig4b@0.95 (intensity), @rate=0.014 or @load=0.9, "
     "then servers=50, slots=100000, speedup=1.3; repeat for more  [default: those of the paper's figures 3 and 4].",
 )  # fmt: skip
@@ -32,40 +31,20 @@ BEGIN, END = "<!-- leaderboard -->", "<!-- /leaderboard -->"
     help="Policy or agent, e.g. bf-js, vqs:J=4, agent:NAME; repeat for more  "
     "[default: the paper's policies, and each agent that comes with packenv on the workload that it was trained on].",
 )  # fmt: skip
-@click.option(
-    "--reference", type=POLICY,
-    help="Policy by which the others are divided; `best`: on tables of jobs, the best of each measure  "
-    "[default: bf-js; on tables of jobs best].",
-)  # fmt: skip
-@option("--seeds", type=COUNT, default=SEEDS, help="Number of seeds; the jobs of a seed are the same for every policy.")
-@option("--slots", type=COUNT, default=SLOTS, help="Slots of each run, except on traces.")
-@click.option(
-    "--warmup", type=click.IntRange(min=0), help="Slots at the start that are not measured  [default: a tenth; traces 0]."
-)
-@option("--judge/--no-judge", "judging", default=True, help="Also find the fraction of ρ* that each policy keeps stable.")
-@click.option(
-    "--matrix", is_flag=True,
-    help="Show one table, of policies by workloads, with ratios alone, and judge nothing. Agents that come with packenv then "
-    "compete away from home too.",
-)  # fmt: skip
-@shared.run_options
-@shared.log
+@options_of(LeaderboardOptions)
+@process_options
+@log
 @output_options("Write all standings", plot="Draw the ratios with their 95 % intervals, or with --matrix as colours", report=True)
 @click.option(
     "--markdown", "page", type=FileOf(".md", ".markdown"),
     help="Write the table between <!-- leaderboard --> and <!-- /leaderboard --> in this file, which may be new.",
 )  # fmt: skip
-@click.option("--tensorboard", metavar="DIR", help=TENSORBOARD_HELP)
+@tensorboard_option
 def leaderboard(
     texts: tuple[str, ...],
     policies: tuple[str, ...],
-    reference: str | None,
-    seeds: int,
-    slots: int,
-    warmup: int | None,
-    judging: bool,
-    matrix: bool,
-    run_options: RunOptions,
+    options: LeaderboardOptions,
+    where: ProcessOptions,
     log: str | None,
     outputs: Outputs,
     page: str | None,
@@ -85,15 +64,20 @@ def leaderboard(
     """
     outputs.check(log, page)
     check_page(page)
+    from packenv.runs.leaderboard import DEFAULT_WORKLOADS, Matrix, competition
+    from packenv.runs.log import RunLog
+    from packenv.runs.runner import RunsFailed
+    from packenv.runs.tensorboard import check_tensorboard, write_tensorboard
+
     check_tensorboard(tensorboard)
-    prepared = competition(texts or DEFAULT_WORKLOADS, policies, reference, seeds, slots, warmup, everywhere=matrix)
+    prepared = competition(texts or DEFAULT_WORKLOADS, policies, options)
     for entry in prepared.entries:
         note_left_out(entry.contest.workload)
-    run_log = RunLog(log)
+    run_options, run_log = runs_in(where), RunLog(log)
     board = prepared.play(run_options, run_log)
-    if judging and not matrix:
+    if options.judge and not options.matrix:
         board = board.judged(run_options, run_log)
-    shown = Matrix(board) if matrix else board
+    shown = Matrix(board) if options.matrix else board
     outputs.show(shown)
 
     def write_events(folder: str) -> None:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
+import shutil
 import textwrap
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
-from rich.console import Console
 
 from packenv.cli.tables import print_table
-from packenv.content.tables import Column, Table, numbers
-from packenv.learning.agents.saved import load_agent, pretrained_agents
-from packenv.policies.optimal.saved import find_optimal
-from packenv.policies.replay import find_replay
-from packenv.policy import find_policy, registered
-from packenv.workloads.find import workload
-from packenv.workloads.named.registry import names
+from packenv.learning.agents.shipped import pretrained_agents, summary_of
+from packenv.policy_names import OF_FILES, described, registered
+from packenv.workloads.named.registry import WORKLOADS
+
+if TYPE_CHECKING:
+    from packenv.content.tables import Table
 
 WIDEST = 110  # columns: longer lines are hard to read
 
@@ -33,7 +31,7 @@ class Entry(NamedTuple):
 @click.command()
 def listing() -> None:
     """Show the policies and workloads that have names, with their parameters."""
-    width = min(Console().width, WIDEST)
+    width = min(shutil.get_terminal_size().columns, WIDEST)
     click.echo("Policies: NAME, or NAME:key=value,… with any of the parameters below the text\n")
     entries = [*policies()]
     longest = max(len(entry.name) for entry in entries)
@@ -45,15 +43,14 @@ def listing() -> None:
 
 def policies() -> Iterator[Entry]:
     """Every policy that is registered, and each agent that comes with packenv."""
-    for name in [name for name in registered() if name not in ("agent", "optimal", "replay")]:
-        kind = type(find_policy(name))
-        defaults = getattr(kind, "_field_defaults", {})
-        yield Entry(name, _first_line(kind), ", ".join(f"{key}={value}" for key, value in defaults.items()))
-    yield Entry("replay:FILE", _first_line(find_replay))
-    yield Entry("optimal:FILE", _first_line(find_optimal))
+    for name in [name for name in registered() if name not in OF_FILES]:
+        about, parameters = described(name)
+        yield Entry(name, about, ", ".join(f"{key}={value}" for key, value in parameters.items()))
+    yield Entry("replay:FILE", described("replay").about)
+    yield Entry("optimal:FILE", described("optimal").about)
     yield Entry("agent:PATH", "An agent of your own, saved by `packenv train`.")
     for name in pretrained_agents():
-        yield Entry(f"agent:{name}", str(load_agent(name).about.get("summary", "learned")))
+        yield Entry(f"agent:{name}", summary_of(name))
 
 
 def block(entry: Entry, longest: int, width: int) -> str:
@@ -67,14 +64,11 @@ def block(entry: Entry, longest: int, width: int) -> str:
 
 def workloads_table() -> Table:
     """Servers and arrivals of every named workload."""
+    from packenv.content.tables import Column, Table, numbers
+
     table = Table("", [Column("workload"), *numbers("resources", "servers", "tasks per slot", "intensity")])
-    for name in names():
-        setting = workload(name)
-        at_once = setting.jobs is not None and setting.jobs.arrival[-1] == 0
-        offered = (f"{len(setting.jobs or ())} at once", "–") if at_once else (f"{setting.rate:.4g}", f"{setting.intensity:.3f}")
-        table.add(name, str(setting.D), str(len(setting.servers)), *offered)
+    for name, row in WORKLOADS.items():
+        at_once = row.intensity is None
+        offered = (f"{row.arrivals:.0f} at once", "–") if at_once else (f"{row.arrivals:.4g}", f"{row.intensity:.3f}")
+        table.add(name, str(row.resources), str(row.servers), *offered)
     return table
-
-
-def _first_line(described: object) -> str:
-    return (inspect.getdoc(described) or "").split("\n")[0]

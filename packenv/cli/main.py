@@ -124,6 +124,8 @@ def main(arguments: list[str] | None = None) -> Any:
             done = cli(words, prog_name="packenv", standalone_mode=False, obj=words)  # what was said, for those who keep it
         sys.stdout.flush()
         return done
+    except click.exceptions.NoArgsIsHelpError as alone:  # `packenv`, or `packenv trace`
+        print(alone.format_message())
     except click.exceptions.Exit as leave:
         sys.exit(leave.exit_code)
     except (KeyboardInterrupt, click.Abort):

@@ -3,36 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 
-from packenv.api import simulate
-from packenv.cli.options import shared
-from packenv.cli.options.shared import COUNT, POLICY, WORKLOAD, option
-from packenv.cli.options.workload import WorkloadOptions, workload_told
+from packenv.cli.options.names import POLICY, WORKLOAD
+from packenv.cli.options.of_fields import options_of
+from packenv.cli.options.shared import SCHEDULE_FILES, workload_options
+from packenv.cli.options.workload import workload_told
 from packenv.cli.outputs import FileOf, Outputs, output_options
 from packenv.cli.tables import text_console
-from packenv.content.page import Charts
-from packenv.content.showable import Answer
 from packenv.content.tables import Column, Table, numbers
 from packenv.content.text import counted
 from packenv.errors import InputError
-from packenv.policies.replay import Replay
-from packenv.policy import find_policy, initial_state_of, registered
-from packenv.results.job_times import job_times
-from packenv.results.result import Result
-from packenv.results.schedule_table import SCHEDULE_FILES, write_schedule
-from packenv.runs.run import runs_of
-from packenv.runs.run_charts import schedule_charts, use_charts
-from packenv.runs.runner import RunOptions, run_all
-from packenv.simulation import setting_of
-from packenv.theory.completion.bound import CompletionBound, completion_bound
-from packenv.theory.completion.cp_sat import LeastCompletion, least_completion
-from packenv.theory.makespan.cp_sat import cp_model
-from packenv.theory.makespan.optimum import HEURISTICS, TIME_LIMIT, Optimum, optimal_schedule
-from packenv.workloads.workload import Workload
+from packenv.options.shared import OF_TRACES, WorkloadOptions
+from packenv.options.verbs import OptimumOptions
+from packenv.policy_names import registered
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from packenv.content.page import Charts
+    from packenv.results.result import Result
+    from packenv.theory.completion.bound import CompletionBound
+    from packenv.theory.completion.cp_sat import LeastCompletion
+    from packenv.theory.makespan.optimum import Optimum
+    from packenv.workloads.workload import Workload
 
 COMPLETING = ("srpt", "critical-path", "weighted-fair")
 MOST_SOLVED = 200  # tasks: the solver proves little about the sum of completion times of more
@@ -43,42 +39,21 @@ MOST_SOLVED = 200  # tasks: the solver proves little about the sum of completion
 @click.option(
     "--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to compare; repeat for more  [default: quick ones]."
 )
-@shared.workload_options(
+@workload_options(
     "servers",
     "resources",
-    "slot_seconds",
-    "columns",
-    "time_unit",
-    "partition",
-    "finished_only",
+    *OF_TRACES,
     resources="Of tasks with several demands: `max` or `all`.",
 )
-@click.option(
-    "--objective",
-    type=click.Choice(["makespan", "completion"]),
-    default="makespan",
-    help="Last end, or mean completion time of jobs.",
-)
-@click.option("--slots", type=COUNT, help="With a random workload: schedule the tasks that arrive in so many slots.")
-@option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the jobs and of the search.")
-@option("--limit", type=float, default=TIME_LIMIT, help="Stop the search after so many seconds.")
-@option("--gap", type=float, default=0.0, help="Stop when the schedule is within this share of the bound: 0.05 is 5 %.")
-@click.option("--fixed-allocation", is_flag=True, help="Give each task the server with the least work beforehand.")
-@click.option("--workers", type=COUNT, help="Cores that the search uses  [default: all].")
+@options_of(OptimumOptions)
 @click.option("--schedule", type=FileOf(*SCHEDULE_FILES), help="Write the schedule (.parquet, .csv); -p replay:FILE plays it.")
 @output_options("Write the numbers", plot="Draw the resources in use over time", gantt=True)
 def optimum(
     policies: tuple[str, ...],
-    objective: str,
-    slots: int | None,
-    seed: int,
-    limit: float,
-    gap: float,
-    fixed_allocation: bool,
-    workers: int | None,
+    of_workload: WorkloadOptions,
+    options: OptimumOptions,
     schedule: str | None,
     outputs: Outputs,
-    of_workload: WorkloadOptions,
 ) -> None:
     """Find the shortest schedule of a table of jobs, and compare policies with it.
 
@@ -93,19 +68,33 @@ def optimum(
     With `--objective completion` the bound is on the mean completion time of jobs; the solver searches for a schedule only
     if the table has at most 200 tasks.
     """
+    by_completion = options.objective == "completion"
+    if by_completion and (outputs.plot or outputs.gantt or schedule or options.fixed_allocation or options.gap > 0):
+        raise InputError("--objective completion takes none of --plot, --gantt, --schedule, --fixed-allocation and --gap")
+    if not options.time_limit > 0:
+        raise InputError(f"--limit must be positive, not {options.time_limit:g}")
+    if not 0 <= options.gap < float("inf"):
+        raise InputError(f"--gap must be a number from 0 on, not {options.gap:g}")
+    from rich.console import Console
+
+    from packenv.api import simulate
+    from packenv.content.showable import Answer
+    from packenv.policies.replay import Replay
+    from packenv.policy import find_policy
+    from packenv.results.schedule_table import write_schedule
+    from packenv.runs.run import runs_of
+    from packenv.runs.run_charts import schedule_charts, use_charts
+    from packenv.runs.runner import RunOptions, run_all
+    from packenv.theory.makespan.cp_sat import cp_model
+    from packenv.theory.makespan.optimum import HEURISTICS, optimal_schedule
+
     cp_model()
     outputs.check(schedule)
-    by_completion = objective == "completion"
-    if by_completion and (outputs.plot or outputs.gantt or schedule or fixed_allocation or gap > 0):
-        raise InputError("--objective completion takes none of --plot, --gantt, --schedule, --fixed-allocation and --gap")
     usual = (*HEURISTICS, *COMPLETING) if by_completion else HEURISTICS
     chosen = tuple(dict.fromkeys(policies)) or tuple(name for name in usual if name in registered())
     able = [find_policy(name) for name in chosen]
-    if not limit > 0:
-        raise InputError(f"--limit must be positive, not {limit:g}")
-    if not 0 <= gap < float("inf"):
-        raise InputError(f"--gap must be a number from 0 on, not {gap:g}")
-    workload = finite(workload_told(of_workload), seed, slots)
+    seed = options.seed
+    workload = finite(workload_told(of_workload), seed, options.slots)
     console, progress = text_console(), Console(stderr=True)
     if not policies:
         able, unplayable = playable(able, workload, seed)
@@ -113,19 +102,15 @@ def optimum(
             console.print(f"left out: {reason}", style="dim", highlight=False, markup=False)
     results = run_all(runs_of(workload, able, [seed], options={"drain": True, "schedule": True}), RunOptions(processes=1))
     if by_completion:
-        show_completion(workload, results, limit, workers, seed, console, outputs)
+        show_completion(workload, results, options, console, outputs)
         return
     first = shortest(workload, results)
     with progress.status(f"{workload.name}: searching") as status:
         best = optimal_schedule(
             workload,
-            limit,
-            gap=gap,
-            fixed_allocation=fixed_allocation,
+            options=options,
             hint=first.schedule if first else None,
             warm_start=(),
-            workers=workers,
-            seed=seed,
             progress=lambda seconds, makespan, bound: status.update(progress_line(seconds, makespan, bound)),
         )
     replayed = simulate(workload, Replay(best.schedule.start, best.schedule.server, "sat"), seed=seed, drain=True, schedule=True)
@@ -139,19 +124,25 @@ def optimum(
             return schedule_charts([[run] for run in drawn], workload)
         return use_charts(workload, drawn, best.bound, f"{workload.name}: {size}")
 
-    record = optimum_record(workload, best, results, seed, fixed_allocation)
+    record = optimum_record(workload, best, results, seed, options.fixed_allocation)
     answer = Answer([optimum_table(workload, best, results)], [], record, draw=draw)
     outputs.show(answer)
     outputs.write(answer, (schedule, lambda path: write_schedule(path, workload, [replayed])))
 
 
 def show_completion(
-    workload: Workload, results: list[Result], limit: float, workers: int | None, seed: int, console: Console, outputs: Outputs
+    workload: Workload, results: list[Result], options: OptimumOptions, console: Console, outputs: Outputs
 ) -> None:
     """The bound on the mean completion time, the solver's schedule for a small table, and the policies."""
+    from packenv.content.showable import Answer
+    from packenv.theory.completion.bound import completion_bound
+    from packenv.theory.completion.cp_sat import least_completion
+
     assert workload.jobs is not None
-    least = completion_bound(workload)
-    solved = least_completion(workload, limit, workers or 0, seed) if len(workload.jobs) <= MOST_SOLVED else None
+    least, seed = completion_bound(workload), options.seed
+    solved = (
+        least_completion(workload, options.time_limit, options.workers or 0, seed) if len(workload.jobs) <= MOST_SOLVED else None
+    )
     bound = best_bound(least, solved)
     size = f"{counted(least.jobs, 'job')} on {counted(len(workload.servers), 'server')}"
     line = f"[bold]{workload.name}[/bold]: {size}; no mean completion time is below {bound:.2f} slots"
@@ -164,6 +155,9 @@ def show_completion(
 
 def playable(policies: list[Any], workload: Workload, seed: int) -> tuple[list[Any], list[str]]:
     """The policies that can play the workload, and why the others cannot: columns are missing."""
+    from packenv.policy import initial_state_of
+    from packenv.simulation import setting_of
+
     able, reasons, setting = [], [], setting_of(workload)
     for policy in policies:
         try:
@@ -242,6 +236,8 @@ def optimum_record(workload: Workload, best: Optimum, results: list[Result], see
 
 def mean_completion(workload: Workload, result: Result) -> float | None:
     """Mean slots from the first arrival of a job to its end; None unless all jobs ended."""
+    from packenv.results.job_times import job_times
+
     assert workload.jobs is not None and result.schedule is not None
     whole = len(result.schedule.start) == len(workload.jobs) and bool((result.schedule.start >= 0).all())
     return job_times(workload.jobs, result.schedule, int(result.schedule.end.max())).mean if whole else None

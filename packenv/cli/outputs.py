@@ -14,15 +14,17 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from packenv.content.showable import Showable
 from packenv.errors import InputError, install_command
 from packenv.files import STREAMS, check_ending, check_writable
 from packenv.report import forms
 from packenv.report.plot_style import PICTURES
+
+if TYPE_CHECKING:
+    from packenv.content.showable import Showable
 
 PAGE = ".html"  # of a report
 TABLE = "table"

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from rich.console import Console
+if TYPE_CHECKING:
+    from rich.console import Console
 
-from packenv.content.tables import Table
-from packenv.report.tables import ENDLESS, coloured, rich_of
+    from packenv.content.tables import Table
 
 HOW_TO_SEE = "a wider terminal or COLUMNS=200 shows them"
 
 
 def text_console() -> Console:
     """Standard output for lines of text: folded on a terminal, each in one piece to a pipe."""
+    from rich.console import Console
+
     console = Console()
     return console if console.is_terminal else Console(soft_wrap=True)
 
 
 def print_notes(notes: Iterable[str]) -> None:
     """Print lines below tables, each in its colour if it has one."""
+    from packenv.report.tables import coloured
+
     console = text_console()
     for note in notes:
         console.print(coloured(note), highlight=False)
@@ -31,6 +36,8 @@ def print_table(table: Table) -> None:
     Columns of `table.spare` are left out, the first ones first, until the rest fits; a line says which. Without them the
     columns are divided into several tables. A table that is too wide even so is printed as wide as it is.
     """
+    from rich.console import Console
+
     console, lines = Console(), text_console()
     if table.title:
         lines.print(table.title, style="italic", markup=False)
@@ -59,11 +66,19 @@ def parts_of(table: Table, width: int) -> Iterator[Table]:
 
 
 def _width(table: Table) -> int:
+    from rich.console import Console
+
+    from packenv.report.tables import ENDLESS, rich_of
+
     return Console(width=ENDLESS).measure(rich_of(table, titled=False)).maximum
 
 
 def _print_whole(table: Table, console: Console) -> None:
     """Colours for a terminal; elsewhere no blanks at the ends of lines."""
+    from rich.console import Console
+
+    from packenv.report.tables import rich_of
+
     wide, drawn = Console(width=max(console.width, _width(table))), rich_of(table, titled=False)
     if console.is_terminal:
         wide.print(drawn)

@@ -8,23 +8,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 
-from packenv.cli.options.shared import JSON, PATH, workload_option
-from packenv.cli.options.workload import dropped_rows, note_devices, parse_columns
-from packenv.cli.outputs import FileOf, Outputs, check_files, output_options, write_all
+from packenv.cli.options.names import INPUT, PATH
+from packenv.cli.options.of_fields import options_of
+from packenv.cli.options.shared import JSON
+from packenv.cli.options.workload import dropped_rows, note_devices
+from packenv.cli.outputs import Outputs, check_files, output_options, write_all
 from packenv.cli.tables import print_table, text_console
-from packenv.content.page import Charts
-from packenv.content.showable import Answer
 from packenv.content.tables import Column, Table, numbers
 from packenv.content.text import NONE, number
 from packenv.errors import ArgumentError, InputError
 from packenv.files import write_json
-from packenv.workloads.resources import chosen_resources
+from packenv.options.shared import parse_columns
+from packenv.options.verbs import ConvertOptions, DescribeOptions, ProfileOptions, ReadOptions
 
 if TYPE_CHECKING:
+    from packenv.content.page import Charts
     from packenv.workloads.traces import SlotTrace, Trace
-    from packenv.workloads.traces.table import Estimates, Sizes
+    from packenv.workloads.traces.table import Sizes
 
 json_option = click.option("--json", "json_path", type=JSON, help="Also write the result as JSON; - is standard output.")
 
@@ -56,32 +57,12 @@ def trace() -> None:
 
 
 @trace.command(short_help="Convert a trace to slots, and write it as a table.")
-@click.argument("path", type=PATH)
+@click.argument("path", type=INPUT)
 @click.argument("out", type=PATH)
-@workload_option("slot_seconds")
-@click.option(
-    "--speedup", default="1", show_default=True, metavar="BETA", help="Divide submission times by BETA, an exact decimal."
-)
-@workload_option("finished_only")
-@workload_option("estimates")
-@workload_option("resources")
-@workload_option("columns")
-@workload_option("time_unit")
-@workload_option("partition")
+@options_of(ReadOptions, "reading")
+@options_of(ConvertOptions)
 @json_option
-def convert(
-    path: str,
-    out: str,
-    slot_seconds: str | None,
-    speedup: str,
-    finished_only: bool | None,
-    estimates: Estimates | None,
-    resources: str,
-    columns: str | None,
-    time_unit: str | None,
-    partition: str | None,
-    json_path: str | None,
-) -> None:
+def convert(path: str, out: str, reading: ReadOptions, options: ConvertOptions, json_path: str | None) -> None:
     """Convert the trace at PATH to slots and write it to OUT (.parquet, .csv or .csv.gz).
 
     OUT has the columns arrival, size (or one for each resource, by name) and service, and of job, phase, value, tenant,
@@ -90,12 +71,13 @@ def convert(
     \b
     packenv trace convert tasks.csv slots.parquet --slot-seconds 1 --resources all
     """
+    check_files(out, json_path)
     from packenv.workloads.traces import write_jobs
 
-    check_files(out, json_path)
     with progress(f"reading {path}"):
-        recorded, sizes = read(path, resources, columns, time_unit, partition)
-        jobs, dropped, t0 = recorded.jobs(slot_seconds, speedup, sizes, finished_only, estimates)
+        recorded, sizes = read(path, reading)
+        how = reading.slot_seconds, options.speedup, sizes, options.finished_only, options.estimates
+        jobs, dropped, t0 = recorded.jobs(*how)
     with progress(f"writing {out}"):
         write_jobs(jobs, out, recorded.resources if sizes == "all" else None)
     last = int(jobs.arrival[-1])
@@ -108,26 +90,13 @@ def convert(
 
 
 @trace.command(short_help="Print statistics of a trace.")
-@click.argument("path", type=PATH)
-@workload_option("slot_seconds")
-@click.option("--servers", help="Also the load of these servers, in the trace's units: 5, 2x32:128, or a file.")
-@workload_option("resources")
-@workload_option("columns")
-@workload_option("time_unit")
-@workload_option("partition")
+@click.argument("path", type=INPUT)
+@options_of(ReadOptions, "reading")
+@options_of(DescribeOptions)
 @output_options(
     "Also write the result", form=False, plot="Draw the distinct requests of each resource, as figure 1 of arXiv 1901.05998"
 )
-def describe(
-    path: str,
-    slot_seconds: str | None,
-    servers: str | None,
-    resources: str,
-    columns: str | None,
-    time_unit: str | None,
-    partition: str | None,
-    outputs: Outputs,
-) -> None:
+def describe(path: str, reading: ReadOptions, options: DescribeOptions, outputs: Outputs) -> None:
     """Print statistics of the trace at PATH: counts, distinct sizes, rates, quantiles, correlations, offered load.
 
     \b
@@ -135,12 +104,12 @@ def describe(
     packenv trace describe tasks.csv --servers 3x1:0.5
     packenv trace describe trace.parquet --resources cpu --servers 4x2
     """
+    outputs.check()
     from packenv.workloads.fitting.profile import describe as statistics_of
 
-    outputs.check()
     with progress(f"reading {path}"):
-        recorded, _ = read(path, resources, columns, time_unit, partition)
-        statistics = statistics_of(recorded, slot_seconds, servers)
+        recorded, _ = read(path, reading)
+        statistics = statistics_of(recorded, reading.slot_seconds, options.servers)
 
     def draw() -> Charts:
         from packenv.report.workload_charts import requests_charts  # brings the statistics of traces with it
@@ -148,42 +117,17 @@ def describe(
         return requests_charts(recorded, f"Distinct requests in {Path(path).name}")
 
     print_description(Path(path).name, statistics)
+    from packenv.content.showable import Answer
+
     outputs.write(Answer([], [], statistics, draw=draw))
 
 
 @trace.command(short_help="Fit a random workload to a trace.")
-@click.argument("path", type=PATH)
-@workload_option("slot_seconds")
-@click.option(
-    "--servers",
-    help="Servers, in the trace's units: 5, 2x32:128, or a file  [default: of capacity 1, as many as make the load 0.82].",
-)
-@click.option("--name", metavar="NAME", help="Name of the fitted workload  [default: the file's name followed by -like].")
-@click.option("--about", default="", metavar="TEXT", help="Text about the data, kept in the JSON.")
-@click.option(
-    "--out",
-    type=FileOf(".json"),
-    metavar="FILE",
-    help="Write the fitted workload as JSON, which every command reads as a WORKLOAD.",
-)
-@workload_option("resources")
-@workload_option("columns")
-@workload_option("time_unit")
-@workload_option("partition")
+@click.argument("path", type=INPUT)
+@options_of(ReadOptions, "reading")
+@options_of(ProfileOptions)
 @json_option
-def profile(
-    path: str,
-    slot_seconds: str | None,
-    servers: str | None,
-    name: str | None,
-    about: str,
-    out: str | None,
-    resources: str,
-    columns: str | None,
-    time_unit: str | None,
-    partition: str | None,
-    json_path: str | None,
-) -> None:
+def profile(path: str, reading: ReadOptions, options: ProfileOptions, json_path: str | None) -> None:
     """Fit a random workload to the trace at PATH, and print how well it matches.
 
     The workload holds statistics only, no row of the trace. --json writes the statistics, the match and the workload.
@@ -191,26 +135,27 @@ def profile(
     \b
     packenv trace profile tasks.csv --servers 2 --out tasks-like.json
     """
+    out, name = options.out, options.name or f"{Path(path).name.split('.')[0]}-like"
+    check_files(out, json_path)
     from packenv.workloads.fitting.profile import profile as fit_to
 
-    check_files(out, json_path)
     with progress(f"reading {path}"):
-        recorded, _ = read(path, resources, columns, time_unit, partition)
+        recorded, _ = read(path, reading)
     with progress("fitting and comparing with two million tasks"):
-        fitted = fit_to(recorded, name or f"{Path(path).name.split('.')[0]}-like", slot_seconds, servers, about)
+        fitted = fit_to(recorded, name, reading.slot_seconds, options.servers, options.about)
     print_match(fitted)
     write_all((out, lambda file: write_json(file, fitted["workload"])), (json_path, lambda file: write_json(file, fitted)))
 
 
-def read(
-    path: str, resources: str, columns: str | None, time_unit: str | None, partition: str | None
-) -> tuple[Trace | SlotTrace, Sizes]:
-    """The trace at `path`, and whether its tasks have one size; pyarrow is loaded here, not for `--help`."""
+def read(path: str, reading: ReadOptions) -> tuple[Trace | SlotTrace, Sizes]:
+    """The trace at `path`, and whether its tasks have one size."""
+    columns = parse_columns(reading.columns)
+    from packenv.workloads.resources import chosen_resources
     from packenv.workloads.traces import read_trace
 
-    names, sizes = chosen_resources(resources)
+    names, sizes = chosen_resources(reading.resources)
     try:
-        recorded = read_trace(path, names, parse_columns(columns), time_unit, partition)
+        recorded = read_trace(path, names, columns, reading.time_unit, reading.partition)
     except ArgumentError as error:
         raise InputError(error.of_options()) from None
     note_devices(recorded)
@@ -219,6 +164,8 @@ def read(
 
 def progress(what: str) -> AbstractContextManager[Any]:
     """A moving line on a terminal's standard error while something takes long; nothing elsewhere."""
+    from rich.console import Console
+
     return Console(stderr=True).status(what)
 
 

@@ -5,21 +5,22 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 
+from packenv.cli.options.names import POLICY
+from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import JSON
 from packenv.cli.options.workload import chosen_policies
 from packenv.cli.outputs import check_files
-from packenv.compiled.cache import base
 from packenv.envs.registration import ENVIRONMENTS, find_definition, id_of, kind_of
 from packenv.files import write_json
-from packenv.runs.comparison import DEFAULT_POLICIES
-from packenv.runs.progress import announce_if_slow
-from packenv.workloads.find import workload as find_workload
-from packenv.workloads.workload import Workload
+from packenv.options.shared import DEFAULT_POLICIES
+from packenv.options.verbs import WarmupOptions
+
+if TYPE_CHECKING:
+    from packenv.workloads.workload import Workload
 
 USUAL = "paper/fig4b"
 SLOTS = 3000  # of a run: a function is compiled when it is first called
@@ -27,14 +28,10 @@ STEPS = 1000  # of an environment: so many decisions that its queue becomes long
 
 
 @click.command()
-@click.argument("policies", metavar="[POLICY]...", nargs=-1)
-@click.option("--env", "environments", multiple=True, metavar="ENV", help=f"{', '.join(ENVIRONMENTS)}; may be repeated.")
-@click.option(
-    "--workload", "source",
-    help=f"Workload to compile for: those alike in resources share the code  [default: {USUAL}; JobFill a table of jobs].",
-)  # fmt: skip
+@click.argument("policies", metavar="[POLICY]...", nargs=-1, type=POLICY)
+@options_of(WarmupOptions, environments=f"{', '.join(ENVIRONMENTS)}; may be repeated.")
 @click.option("--json", "json_path", type=JSON, help="Write the seconds as JSON.")
-def warmup(policies: tuple[str, ...], environments: tuple[str, ...], source: str | None, json_path: str | None) -> None:
+def warmup(policies: tuple[str, ...], options: WarmupOptions, json_path: str | None) -> None:
     """Compile policies and environments beforehand, into the cache of machine code.
 
     Without arguments, the policies of `packenv evaluate` and all environments. What is in the cache already takes a second.
@@ -45,15 +42,22 @@ def warmup(policies: tuple[str, ...], environments: tuple[str, ...], source: str
     packenv warmup tetris --workload analytics
     """
     check_files(json_path)
+    environments = options.environments
     if not policies and not environments:
         policies, environments = DEFAULT_POLICIES, tuple(ENVIRONMENTS)
-    names = chosen_policies(policies) if policies else ()
     kinds = tuple(dict.fromkeys(map(kind_of, environments)))
-    workload = find_workload(source or USUAL)
+    from rich.console import Console
+
+    from packenv.compiled.cache import base
+    from packenv.runs.progress import announce_if_slow
+    from packenv.workloads.find import workload as find_workload
+
+    names = chosen_policies(policies) if policies else ()
+    workload = find_workload(options.source or USUAL)
     console = Console(soft_wrap=True, highlight=False)
     timings: list[dict[str, Any]] = []
     usual = {kind: find_workload(default) for kind in kinds if (default := find_definition(kind).defaults.get("workload"))}
-    for name, compile_it in _all(names, kinds, workload, {} if source else usual):
+    for name, compile_it in _all(names, kinds, workload, {} if options.source else usual):
         began = time.perf_counter()
         with announce_if_slow(f"{name}: a short run"):
             compile_it()

@@ -6,8 +6,8 @@ from concurrent.futures import Executor
 
 from packenv.errors import InputError, install_command
 from packenv.executors.local import local_executor
-
-PROCESSES, RAY = "processes", "ray"
+from packenv.options.shared import PROCESSES as PROCESSES
+from packenv.options.shared import RAY as RAY
 
 
 def executor(on: str = PROCESSES, processes: int | None = None) -> Executor:

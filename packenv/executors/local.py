@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import multiprocessing
 import os
+import pickle
 import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from multiprocessing.connection import wait
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
+
+from packenv.errors import InputError
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -19,13 +24,17 @@ T = TypeVar("T")
 SPAWN = multiprocessing.get_context("spawn")
 MOST = 61 if sys.platform == "win32" else 2**16  # as many as Windows can wait for
 SAFE_PATH = "PYTHONSAFEPATH"
+UNGUARDED = "other processes need what this script defines: put what it does below if __name__ == '__main__':"
 _changing = threading.RLock()  # threads that start processes at the same time would put back each other's value
 
 
 @contextmanager
 def safe_path() -> Iterator[None]:
-    """Processes that begin in this block do not look for Python's own modules in the current folder."""
-    with _changing:
+    """Processes that begin in this block do not look for Python's own modules in the current folder.
+
+    Nor do they begin by running the script again that starts them, if it has no guard: each would start processes of its own.
+    """
+    with _changing, nullcontext() if is_guarded() else _without_script():
         before = os.environ.get(SAFE_PATH)
         os.environ[SAFE_PATH] = "1"
         try:
@@ -35,6 +44,31 @@ def safe_path() -> Iterator[None]:
                 os.environ.pop(SAFE_PATH, None)
             else:
                 os.environ[SAFE_PATH] = before
+
+
+def is_guarded() -> bool:
+    """Whether the script that runs, if there is one, does nothing when another process imports it for what it defines."""
+    file = getattr(sys.modules["__main__"], "__file__", None)
+    return file is None or _has_guard(str(file))
+
+
+@functools.cache
+def _has_guard(script: str) -> bool:
+    try:
+        return "__main__" in Path(script).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):  # no script in Python
+        return True
+
+
+@contextmanager
+def _without_script() -> Iterator[None]:
+    main = sys.modules["__main__"]
+    hidden: dict[str, Any] = {name: vars(main).pop(name) for name in ("__file__", "__spec__") if name in vars(main)}
+    main.__spec__ = None
+    try:
+        yield
+    finally:
+        vars(main).update(hidden)
 
 
 class WorkerProcesses(ProcessPoolExecutor):
@@ -48,7 +82,12 @@ class WorkerProcesses(ProcessPoolExecutor):
             super().__init__(min(processes, MOST), mp_context=SPAWN, initializer=_start, initargs=(begin, values))
 
     def submit(self, call: Callable[P, T], /, *args: P.args, **options: P.kwargs) -> Future[T]:
-        """As of every executor. The call starts processes if there are too few yet."""
+        """As of every executor. The call starts processes if there are too few yet.
+
+        Raises InputError where these need what a script defines that has no guard.
+        """
+        if not is_guarded() and b"__main__" in pickle.dumps((call, args, options)):
+            raise InputError(UNGUARDED)
         with safe_path():
             return super().submit(call, *args, **options)
 

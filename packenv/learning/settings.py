@@ -11,6 +11,7 @@ from packenv.envs.episodes.seeds import mix
 from packenv.envs.registration import ENVIRONMENTS, FORMER, find_definition
 from packenv.envs.rewards import name_and_price
 from packenv.errors import ArgumentError, InputError
+from packenv.options.verbs import LearningOptions
 from packenv.policy import find_policy, find_registered
 from packenv.workloads.workload import INTENSITIES, Workload
 
@@ -32,7 +33,7 @@ Arrivals = dict[str, tuple[float, float]]
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(LearningOptions):
     """What is trained, on what, and how. Two runs with equal settings give equal weights. Raises InputError.
 
     `arrivals` names load, intensity or rate and the interval from which each episode draws it; if it is empty, episodes
@@ -41,37 +42,8 @@ class Settings:
     """
 
     workload: Workload
-    environment: str = "ServerFill"
-    algorithm: str = "maskable-ppo"
-    network: str = "shared"
-    hidden: int = 0
-    arrivals: Arrivals = field(default_factory=dict)
-    J: int | None = None
-    types: int | None = None
-    window: int = 0
-    observation: str = "actions"
-    options: dict[str, Any] = field(default_factory=dict)
-    reward: str = ""
-    reward_scale: float = 1.0
-    baseline: str = "bf-js"  # of the reward `advantage`
-    timescale: float = 5000.0  # slots
-    average_reward: bool = False
-    guard: str | None = ""  # the policy that schedules while more than guard_limit tasks wait
-    guard_limit: int = 500
-    start: str | None = None  # a saved agent, by name or path, whose weights the actor starts from
-    imitate: str | None = None  # a policy whose actions the actor learns first
-    imitation_steps: int = 0  # of each environment that the policy plays
-    samples: int = 16_000_000
-    envs: int = 512
-    horizon: int = 100_000
-    seed: int = 0
-    learning_rate: float = 0.0
-    entropy: float = 0.003
-    gae_lambda: float = 0.95
-    steps: int = 0  # per environment and iteration
-    epochs: int = 0
-    batch: int = 0
-    population: int = 0  # of cma-es
+    arrivals: Arrivals = field(default_factory=dict, kw_only=True)
+    baseline: str = field(default="bf-js", kw_only=True)  # of the reward `advantage`
 
     def __post_init__(self) -> None:
         if self.algorithm == EVOLUTION and self.imitate is not None and not self.learning_rate:

@@ -16,6 +16,7 @@ from packenv.content.text import counted
 from packenv.errors import InputError, nearest
 from packenv.inputs.numbers import read_number
 from packenv.jobs import Jobs
+from packenv.options.verbs import GOAL_EXAMPLES
 from packenv.results.job_times import JobTimes, job_numbers, job_times
 from packenv.results.result import Result
 from packenv.results.schedule import Schedule
@@ -30,7 +31,6 @@ STATISTICS = {"wait": ("mean", "max"), "queue": ("mean", "max"), "completion": (
 QUANTILES = ("wait", "completion")
 QUANTILE = re.compile(r"p([0-9]{1,2}(?:\.[0-9]{1,6})?)")
 GOAL = re.compile(r"\s*(?:([\w.]+)\s+)?(\w+)\s*(<=|>=)\s*([^\s%a-zA-Z]+(?:[eE][+-]?\d+)?)\s*(%|[a-zA-Z]*)\s*")
-EXAMPLES = "p95 wait <= 60s, mean queue <= 10, p99 completion <= 2h, makespan <= 1d, utilisation >= 70%"
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def parse_goal(text: str, slot_seconds: float | None) -> Goal:
     """Read a goal. `slot_seconds`: the length of a slot, without which times can be given in slots only. Raises InputError."""
     match = GOAL.fullmatch(text)
     if match is None:
-        raise InputError(f"goal {text!r}: cannot be read; goals are such as {EXAMPLES}")
+        raise InputError(f"goal {text!r}: cannot be read; goals are such as {GOAL_EXAMPLES}")
     statistic, measure, sign, amount, unit = (part or "" for part in match.groups())
     if measure not in STATISTICS:
         raise InputError(f"goal {text!r}: {measure!r} is not measured{nearest(measure, [*STATISTICS])}")

@@ -16,6 +16,8 @@ from packenv.content.tables import Column, Table
 from packenv.content.text import counted, estimate, listed, number
 from packenv.errors import ArgumentError, InputError
 from packenv.executors.local import ThisProcess
+from packenv.options.fields import takes
+from packenv.options.verbs import MEASURES, CompareOptions
 from packenv.planning.goals import STATISTICS, Goal, check_goals, known_statistic
 from packenv.planning.trials import AskRuns, RunValues, mean_of, run_values
 from packenv.policy import find_policy, name_of
@@ -33,9 +35,6 @@ from packenv.workloads.workload import Workload
 NOT_WORSE, WORSE, OPEN = "not worse", "worse", "not decided"
 STATUS = {NOT_WORSE: 0, WORSE: 1, OPEN: 3}
 """Exit status of `packenv compare`."""
-
-MARGIN, SEEDS, TIME, POLICY = 0.05, 4, 60.0, "bf-js"
-MEASURES = "mean queue, mean wait, p95 wait, mean completion or makespan"
 
 
 @dataclass(frozen=True)
@@ -233,20 +232,9 @@ class Pairing:
         return [Run(side.workload, side.policy, seed, slots, options) for seed in of_side]
 
 
-def pairing(
-    workload: Any,
-    first: Any,
-    second: Any,
-    *,
-    measure: str | None = None,
-    margin: float = MARGIN,
-    seeds: int = SEEDS,
-    slots: int | None = None,
-    time: float = TIME,
-    policy: Any = POLICY,
-    **changes: Any,
-) -> Pairing:
+def pairing(workload: Any, first: Any, second: Any, options: CompareOptions, **changes: Any) -> Pairing:
     """The checked comparison that `compare` runs, from its arguments. Raises InputError."""
+    margin, seeds, time = options.margin, options.seeds, options.time
     if not 0 <= margin < math.inf:
         raise ArgumentError(f"`margin` is a share of at least 0, such as 0.05, not {margin:g}")
     if not 0 < time < math.inf or seeds < 1:
@@ -256,7 +244,7 @@ def pairing(
         raise InputError("compare two policies, or two sets of servers")
     if all(of_servers):
         workloads = [*_with_servers(workload, first, second, changes)]
-        policies, names = [policy, policy], [_shown(first), _shown(second)]
+        policies, names = [options.policy, options.policy], [_shown(first), _shown(second)]
     else:
         from packenv.api import at_a_rate
 
@@ -266,24 +254,20 @@ def pairing(
         find_policy(side_policy) if isinstance(side_policy, str) else None
     if names[0] == names[1]:
         raise InputError(f"both are {names[0]}")
-    goal = measure_of(measure or default_measure(workloads[0], slots))
+    goal = measure_of(options.measure or default_measure(workloads[0], options.slots))
     check_goals([goal], workloads[0])
     chance = [len(seeds_for(side_policy, side, range(2))) > 1 for side_policy, side in zip(policies, workloads, strict=True)]
     sides = [Side(*parts) for parts in zip(names, policies, workloads, chance, strict=True)]
-    return Pairing(Pair(sides[0], sides[1], goal, margin), seeds, slots, time)
+    return Pairing(Pair(sides[0], sides[1], goal, margin), seeds, options.slots, time)
 
 
+@takes(CompareOptions)
 def compare(
     workload: Any,
     first: Any,
     second: Any,
     *,
-    measure: str | None = None,
-    margin: float = MARGIN,
-    seeds: int = SEEDS,
-    slots: int | None = None,
-    time: float = TIME,
-    policy: Any = POLICY,
+    options: CompareOptions,
     executor: Executor | None = None,
     **changes: Any,
 ) -> Pair:
@@ -293,19 +277,12 @@ def compare(
                    Its arguments, such as `servers`, `slot_seconds` or `intensity`, go along here
     first, second  names of policies ("vqs:J=4") or objects; or two sets of servers: numbers, texts such as "3x1,2x0.5", or
                    `Servers`. A `load` or an `intensity` is then one of the second's, and both see the same arrivals
-    measure        as in goals of a plan, of each run: "mean queue" (of a stream by default), "mean wait" (of a table, which runs
-                   until all work is done), "mean completion" (of a table of jobs), "p95 wait", "makespan", …
-    margin         the first may be so much worse, as a share: 0.05 is 5 %
-    seeds          runs of each at first; they double until it is decided, while `time` (seconds) lasts
-    slots          of each run: by default 200,000 of a stream, and those that a table takes
-    policy         that runs on two sets of servers
+    options        fields of CompareOptions; measures are as in goals of a plan
     executor       where the runs are made, as of `packenv.simulate_many`: None is this process
 
     An unstable side beside a stable one is worse. Raises InputError for what cannot be compared, and what a run raises.
     """
-    prepared = pairing(
-        workload, first, second, measure=measure, margin=margin, seeds=seeds, slots=slots, time=time, policy=policy, **changes
-    )
+    prepared = pairing(workload, first, second, options, **changes)
     with Runner(executor=executor or ThisProcess(), fail_fast=True) as runner:
         return prepared.run(runner.all)
 

@@ -10,7 +10,9 @@ from typing import Any
 
 from packenv.errors import ArgumentError, InputError
 from packenv.executors.local import ThisProcess
-from packenv.planning.goals import EXAMPLES, Goal, check_goals, check_reachable, parse_goal
+from packenv.options.shared import DEFAULT_SLOTS
+from packenv.options.verbs import GOAL_EXAMPLES, PLAN_SEEDS
+from packenv.planning.goals import Goal, check_goals, check_reachable, parse_goal
 from packenv.planning.lower_bounds.fewest_servers import fewest_for
 from packenv.planning.search import Plan, Search
 from packenv.planning.trials import AskRuns, RunValues, run_values
@@ -21,12 +23,6 @@ from packenv.runs.runner import Runner
 from packenv.theory.capacity.max_workload import resolved
 from packenv.workloads.workload import Workload
 
-SEEDS = 4
-DEFAULT_SLOTS = 200_000
-QUEUE_SEEDS = 16
-"""Draws of the times in service in a cluster as it is: few runs say little of waits, and each is short."""
-DRAWS = 199
-"""The interval of a start is then from the 20th of the ordered draws to the 180th: 160 of 200 places that one more may take."""
 GAP, SECONDS = 0.001, 20.0  # of the bracket of ρ*
 
 
@@ -34,7 +30,7 @@ def plan_servers(
     workload: Workload,
     policy: str | Any,
     *goals: str,
-    seeds: int = SEEDS,
+    seeds: int = PLAN_SEEDS,
     slots: int | None = None,
     executor: Executor | None = None,
 ) -> Plan:
@@ -75,7 +71,7 @@ def goals_for(workload: Workload, texts: Sequence[str], mixed: bool = False) -> 
     if workload.jobs is not None:
         check_reachable(goals, workload.jobs, name)
     if workload.jobs is not None and not goals:
-        raise InputError(f"a trace is served by any number of servers in the end: give a --goal, such as {EXAMPLES}")
+        raise InputError(f"a trace is served by any number of servers in the end: give a --goal, such as {GOAL_EXAMPLES}")
     return goals
 
 

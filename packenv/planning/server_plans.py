@@ -12,9 +12,12 @@ from typing import Any, TypeVar
 from packenv.content.text import counted
 from packenv.errors import ArgumentError, InputError
 from packenv.executors.local import ThisProcess
+from packenv.options.fields import takes
+from packenv.options.shared import DEFAULT_POLICIES
+from packenv.options.verbs import PLAN_SEEDS, PlanOptions
 from packenv.planning.goals import Goal
 from packenv.planning.lower_bounds.fewest_servers import Fewest, fewest_for
-from packenv.planning.plan import GAP, SECONDS, SEEDS, PlanLog, asking, goals_for, run_kind, run_length
+from packenv.planning.plan import GAP, SECONDS, PlanLog, asking, goals_for, run_kind, run_length
 from packenv.planning.plan_tables import ServerPlans
 from packenv.planning.search import NoneMeets, Plan, Search
 from packenv.planning.trials import AskRuns, Trial
@@ -29,7 +32,6 @@ from packenv.planning.what_if import (
     without_largest,
 )
 from packenv.policy import find_policy, name_of
-from packenv.runs.comparison import DEFAULT_POLICIES
 from packenv.runs.progress import progress_lines
 from packenv.runs.runner import RunOptions
 from packenv.workloads.find import is_trace_source
@@ -105,18 +107,13 @@ class PlanRequest:
 
 
 def plan_request(
-    workload: Workload,
-    goals: Sequence[str],
-    policies: Sequence[Any],
-    seeds: int = SEEDS,
-    slots: int | None = None,
-    draws: int = 0,
-    max_demand: float | None = None,
-    *,
-    mixed: bool = False,
+    workload: Workload, goals: Sequence[str], policies: Sequence[Any], options: PlanOptions, *, mixed: bool = False
 ) -> PlanRequest:
     """The request that `plan` runs, from its arguments. `mixed`: servers of several kinds are allowed. Raises InputError."""
-    parsed_goals, length = goals_for(workload, goals, mixed=mixed), run_length(workload, slots)
+    seeds, draws, max_demand = PLAN_SEEDS if options.seeds is None else options.seeds, options.draws or 0, options.max_demand
+    if seeds < 1 or draws < 0:
+        raise ArgumentError(f"`seeds` is at least 1 and `draws` at least 0, not {seeds} and {draws}")
+    parsed_goals, length = goals_for(workload, goals, mixed=mixed), run_length(workload, options.slots)
     if max_demand is not None and workload.jobs is None:
         raise ArgumentError("`max_demand` is for traces: the laws of a workload say what tasks there are")
     return PlanRequest(workload, parsed_goals, policies, seeds, length, draws, max_demand)
@@ -158,14 +155,12 @@ def plan_all(
     return [outcome for outcome in outcomes if not isinstance(outcome, NoneMeets)], refused
 
 
+@takes(PlanOptions, without=("types", "growth", "without", "add", "asks_when", "submit", "durations", "no_preemption"))
 def plan(
     workload: Any,
     *goals: str,
     policies: Iterable[Any] = DEFAULT_POLICIES,
-    seeds: int = SEEDS,
-    slots: int | None = None,
-    draws: int = 0,
-    max_demand: float | None = None,
+    options: PlanOptions,
     log: str | Path | None = None,
     executor: Executor | None = None,
     **changes: Any,
@@ -177,10 +172,7 @@ def plan(
     goals       such as "p95 wait <= 60s", "mean queue <= 10", "utilisation >= 70%" (packenv.planning.goals); a stream must also
                 be stable, and may have no goal
     policies    names ("vqs:J=4") or objects
-    seeds       runs with each number of servers; as many others confirm the answer
-    slots       of each run of a stream, by default 200,000; a table is run to its end
-    draws       the number is also looked for with so many other draws of a trace's days, or other seeds: `ServerPlans.draws`
-    max_demand  it is also looked for without a trace's tasks that need more than this: `ServerPlans.without_largest`
+    options     some fields of PlanOptions; with `draws` and `max_demand` there are `ServerPlans.draws` and `.without_largest`
     log         a file in which each finished run is kept; a second call makes only the runs that it lacks
     executor    where the runs are made, as of `packenv.simulate_many`: None is this process
 
@@ -197,14 +189,12 @@ def plan(
         raise ArgumentError("`policies` names none")
     for policy in chosen:
         find_policy(policy) if isinstance(policy, str) else None
-    if seeds < 1 or draws < 0:
-        raise ArgumentError(f"`seeds` is at least 1 and `draws` at least 0, not {seeds} and {draws}")
     if is_trace_source(workload) and changes.get("servers") is None:
         changes["servers"] = "1"
-    request = plan_request(at_a_rate(workload, **changes), goals, chosen, seeds, slots, draws, max_demand)
+    request = plan_request(at_a_rate(workload, **changes), goals, chosen, options)
     runs = request.log(log)
-    with RunOptions(fail_fast=True, executor=executor or ThisProcess()) as options:
-        answer = request.run(request.bound(), options, runs)
+    with RunOptions(fail_fast=True, executor=executor or ThisProcess()) as run_options:
+        answer = request.run(request.bound(), run_options, runs)
     if not answer.plans:
         raise NoneMeets("; ".join(answer.refusals))
     return answer

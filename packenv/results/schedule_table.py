@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from packenv.results.result import Result
     from packenv.workloads.workload import Workload
 
-SCHEDULE_FILES = (".parquet", ".csv")
+from packenv.options.shared import SCHEDULE_FILES
 
 
 def schedule_table(workload: Workload, results: Sequence[Result]) -> Any:

@@ -17,6 +17,10 @@ from packenv.content.tables import Styled, Table
 from packenv.content.text import clock_for, counted, estimate, listed, number
 from packenv.errors import ArgumentError, InputError
 from packenv.executors.local import ThisProcess
+from packenv.options.fields import takes
+from packenv.options.shared import DEFAULT_POLICIES as DEFAULT_POLICIES
+from packenv.options.shared import DEFAULT_SLOTS as DEFAULT_SLOTS
+from packenv.options.verbs import EvaluateOptions
 from packenv.policy import distinct_names, find_policy, name_of, needs_of
 from packenv.results.result import KINDS, Result
 from packenv.runs import comparison_tables, run_charts
@@ -27,14 +31,12 @@ from packenv.runs.runner import RunOptions, run_all
 from packenv.runs.size_classes import by_size, mean_by_size
 from packenv.runs.statistics import Interval, ratio_of_means
 from packenv.runs.story import story_of
-from packenv.simulation import WAITING_LIMIT, setting_of
+from packenv.simulation import setting_of
 from packenv.workloads.estimates import misjudged
 from packenv.workloads.in_service import begins_busy
 from packenv.workloads.workload import Workload
 
-DEFAULT_SLOTS = 200_000
 NEARLY_EMPTY = 0.05  # utilisation
-DEFAULT_POLICIES = ("bf-js", "vqs", "vqs-bf", "fifo-ff")
 
 
 @dataclass(frozen=True)
@@ -43,12 +45,10 @@ class Evaluation:
 
     workload: Workload
     seeds: Mapping[str, Sequence[int]]  # by policy, as it was given: one where nothing is drawn by chance
+    all_seeds: Sequence[int]
     names: list[str]  # of the policies, in results
     runs: list[Run]
-    backlog: int | None
-    cutoff: float | None  # seconds
-    by_size: bool
-    slowdown_bound: float | None = None  # seconds
+    options: EvaluateOptions
     told: tuple[str, ...] = ()  # names of the policies that know durations
 
     def groups(self, results: Sequence[Result | None]) -> list[list[Result]]:
@@ -64,25 +64,12 @@ class Evaluation:
 
     def compare(self, groups: list[list[Result]]) -> Comparison:
         """Measure the runs of one policy or more."""
-        return Comparison(self.workload, groups, self.backlog, self.cutoff, self.by_size, self.slowdown_bound, self.told)
+        of = self.options
+        return Comparison(self.workload, groups, of.backlog, of.cutoff, of.by_size, of.slowdown_bound, self.told)
 
 
 def evaluation(
-    workload: Workload,
-    policies: Iterable[Any],
-    seeds: Iterable[int],
-    slots: int | None = None,
-    *,
-    drain: bool = False,
-    warmup: int | None = None,
-    waiting_limit: int = WAITING_LIMIT,
-    backlog: int | None = None,
-    estimate_error: float | None = None,
-    cutoff: float | None = None,
-    by_size: bool = False,
-    slowdown_bound: float | None = None,
-    schedule: bool = False,
-    jobs_schedule: bool = False,
+    workload: Workload, policies: Iterable[Any], options: EvaluateOptions, *, schedule: bool = False, jobs_schedule: bool = False
 ) -> Evaluation:
     """The checked runs that `evaluate` compares, from its arguments. `jobs_schedule`: runs of tables keep their schedules.
 
@@ -91,29 +78,32 @@ def evaluation(
     chosen = [*policies]
     shown = distinct_names(chosen)
     names = [policy if isinstance(policy, str) else name for policy, name in zip(chosen, shown, strict=True)]
-    if estimate_error is not None:
-        workload = misjudged(workload, estimate_error)
-    if backlog is not None and by_size:
+    if options.seed < 0:
+        raise ArgumentError(f"`seed` must not be negative, not {options.seed}")
+    if options.estimate_error is not None:
+        workload = misjudged(workload, options.estimate_error)
+    if options.backlog is not None and options.by_size:
         raise ArgumentError("`by_size` shows delays from arrival on; with `backlog` nothing arrives at a time of its own")
     has_jobs = workload.jobs is not None and workload.jobs.job is not None
-    if cutoff is not None and not (has_jobs and 0 < cutoff < math.inf):
+    if options.cutoff is not None and not (has_jobs and 0 < options.cutoff < math.inf):
         raise ArgumentError("`cutoff` is a number of seconds above 0, for tables that say which tasks make a job")
     endless = workload.jobs is None or begins_busy(workload)
-    length = DEFAULT_SLOTS if slots is None and endless else slots
-    options = {
-        "drain": drain or None,
-        "warmup": warmup,
-        "waiting_limit": waiting_limit,
-        "schedule": schedule or has_jobs or by_size or (jobs_schedule and workload.jobs is not None),
-        "backlog": backlog,
-        "slowdown_bound": slowdown_bound,
+    length = DEFAULT_SLOTS if options.slots is None and endless else options.slots
+    of_run = {
+        "drain": options.drain or None,
+        "warmup": options.warmup,
+        "waiting_limit": options.waiting_limit,
+        "schedule": schedule or has_jobs or options.by_size or (jobs_schedule and workload.jobs is not None),
+        "backlog": options.backlog,
+        "slowdown_bound": options.slowdown_bound,
     }
-    all_seeds = [*seeds]
+    seeds = options.seeds
+    all_seeds = [*range(options.seed, options.seed + seeds)] if isinstance(seeds, int) else [*seeds]
     of_policy = {name: seeds_for(policy, workload, all_seeds) for name, policy in zip(names, chosen, strict=True)}
     pairs = zip(names, chosen, strict=True)
-    runs = [run for name, policy in pairs for run in runs_of(workload, [policy], of_policy[name], length, options)]
+    runs = [run for name, policy in pairs for run in runs_of(workload, [policy], of_policy[name], length, of_run)]
     told = told_durations(workload, chosen, shown)
-    return Evaluation(workload, of_policy, shown, runs, backlog, cutoff, by_size, slowdown_bound, told)
+    return Evaluation(workload, of_policy, all_seeds, shown, runs, options, told)
 
 
 def told_durations(workload: Workload, policies: Sequence[Any], names: Sequence[str]) -> tuple[str, ...]:
@@ -123,20 +113,12 @@ def told_durations(workload: Workload, policies: Sequence[Any], names: Sequence[
     return tuple(name for policy, name in zip(objects, names, strict=True) if needs_of(policy, setting).durations)
 
 
+@takes(EvaluateOptions)
 def evaluate(
     workload: Any,
     policies: Iterable[Any] = DEFAULT_POLICIES,
     *,
-    slots: int | None = None,
-    seeds: int | Iterable[int] = 8,
-    drain: bool = False,
-    warmup: int | None = None,
-    waiting_limit: int = WAITING_LIMIT,
-    backlog: int | None = None,
-    estimate_error: float | None = None,
-    cutoff: float | None = None,
-    by_size: bool = False,
-    slowdown_bound: float | None = None,
+    options: EvaluateOptions,
     schedule: bool = False,
     executor: Executor | None = None,
     **changes: Any,
@@ -146,27 +128,16 @@ def evaluate(
     workload        a Workload, or what `packenv.workload` takes: a name, a file, a trace, a table. Its arguments, such as
                     `servers`, `slot_seconds` or `intensity`, go along here
     policies        names ("vqs:J=4") or objects
-    slots           of each run: by default those of a table, and 200,000 of a workload of random tasks
-    seeds           how many, or which ones. One run is made where neither the tasks nor the policy depend on them
-    drain           runs go on until all work is done
-    warmup          slots at the start that are not measured, as of `packenv.simulate`; so are `waiting_limit` and `backlog`
-    estimate_error  durations are believed with up to this share of error, for tables of jobs
-    cutoff          jobs whose tasks take longer than so many seconds on average are measured apart
-    by_size         delays are also measured by the size of tasks
-    slowdown_bound  slowdowns and response times are shown, those of runs of fewer seconds (10 by default) as if they ran so long
+    options         the fields of `packenv.options.verbs.EvaluateOptions`
     schedule        results keep their schedules, for `Comparison.plot("schedule")`; those of whole jobs always do
     executor        where the runs are made, as of `packenv.simulate_many`: None is this process
 
+    `seeds` may also be the seeds themselves. One run is made where neither the tasks nor the policy depend on them.
     Raises InputError for arguments that do not go together, and what a run raises.
     """
-    numbers = range(seeds) if isinstance(seeds, int) else seeds
-    prepared = evaluation(
-        at_a_rate(workload, **changes), policies, numbers, slots, drain=drain, warmup=warmup, waiting_limit=waiting_limit,
-        backlog=backlog, estimate_error=estimate_error, cutoff=cutoff, by_size=by_size,
-        slowdown_bound=slowdown_bound, schedule=schedule,
-    )  # fmt: skip
-    with RunOptions(fail_fast=True, executor=executor or ThisProcess()) as options:
-        return prepared.compare(prepared.groups(run_all(prepared.runs, options)))
+    prepared = evaluation(at_a_rate(workload, **changes), policies, options, schedule=schedule)
+    with RunOptions(fail_fast=True, executor=executor or ThisProcess()) as run_options:
+        return prepared.compare(prepared.groups(run_all(prepared.runs, run_options)))
 
 
 @dataclass(frozen=True, repr=False)

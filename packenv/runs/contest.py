@@ -13,7 +13,7 @@ from packenv.errors import ArgumentError, InputError, nearest
 from packenv.inputs.numbers import read_number, read_whole
 from packenv.runs.measures import JOBS, QUEUE, Measure, ranked_measures
 from packenv.workloads.laws import parse_law
-from packenv.workloads.named.registry import WORKLOADS
+from packenv.workloads.named.registry import WORKLOADS, named_workload
 from packenv.workloads.workload import INTENSITIES, Workload
 
 SETTINGS = ("intensity", "load", "rate", "servers", "service", "resources", "speedup", "slot_seconds", "slots")
@@ -99,7 +99,7 @@ def contest_on(workload: Workload, slots: int, length: int | None = None, speedu
 
 def title_of(workload: Workload, speedup: str = "1") -> tuple[str, str]:
     """Name and servers, these only where the name does not say them, and how much arrives."""
-    usual = WORKLOADS[workload.name]().servers if workload.name in WORKLOADS else None
+    usual = named_workload(workload.name).servers if workload.name in WORKLOADS else None
     group = workload.name if workload.servers == usual else f"{workload.name}, {counted(len(workload.servers), 'server')}"
     if workload.given is None:
         return group, "" if speedup == "1" else f"β = {speedup}"

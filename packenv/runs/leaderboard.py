@@ -17,6 +17,8 @@ from packenv.content.tables import Table, Tables
 from packenv.content.text import counted, listed
 from packenv.errors import ArgumentError, InputError
 from packenv.executors.local import ThisProcess
+from packenv.options.fields import takes
+from packenv.options.verbs import JudgeOptions, LeaderboardOptions
 from packenv.policy import find_policy
 from packenv.runs import leaderboard_charts, leaderboard_tables
 from packenv.runs.chance import seeds_for
@@ -33,11 +35,9 @@ from packenv.runs.standing import BEST, Standing, reference_of
 from packenv.runs.statistics import UNKNOWN, Interval, interval, ratio_of_means
 from packenv.theory.completion.bound import completion_bound
 from packenv.theory.queue_bound.queue_bound import known_bound
-from packenv.theory.stability.judge import SEEDS as JUDGE_SEEDS
-from packenv.theory.stability.judge import WIDTH as JUDGE_WIDTH
 from packenv.theory.stability.judgment import Judgment
 
-SEEDS, SLOTS = 16, 1_000_000
+JUDGING = JudgeOptions()
 DEFAULT_WORKLOADS = (
     *(f"paper/fig4b@{intensity}" for intensity in (0.85, 0.9, 0.95, 0.99)),
     *(f"paper/fig4a@{intensity}" for intensity in (0.85, 0.9, 0.95, 0.99)),
@@ -86,7 +86,7 @@ class Leaderboard(Showable):
         cases = [(first.contest.workload, first.policy) for first in firsts.values()]
         judgments: dict[tuple[str, str], Judgment | None] = {}
         if cases:
-            of_cases = judge_all(cases, options, log, seeds=JUDGE_SEEDS, width=JUDGE_WIDTH)
+            of_cases = judge_all(cases, options, log, JUDGING)
             judgments = dict(zip(firsts, of_cases, strict=True))
         standings = [replace(entry, judgment=judgments.get((entry.contest.group, entry.policy))) for entry in self.standings]
         return replace(self, standings=tuple(standings))
@@ -201,32 +201,22 @@ class Competition:
         return Leaderboard(tuple(with_ratios(with_bounds(standings), self.reference)), self.reference)
 
 
-def competition(
-    workloads: Iterable[Any],
-    policies: Sequence[str],
-    reference: str | None,
-    seeds: int,
-    slots: int,
-    warmup: int | None,
-    everywhere: bool = False,
-) -> Competition:
-    """The contests that `leaderboard` runs, checked. `everywhere`: agents compete away from home too. Raises InputError."""
-    contests = contests_of(workloads, slots, warmup)
-    if reference == BEST and not all(contest.of_jobs for contest in contests):
+def competition(workloads: Iterable[Any], policies: Sequence[str], options: LeaderboardOptions) -> Competition:
+    """The contests that `leaderboard` runs, checked. Raises InputError."""
+    contests = contests_of(workloads, options.slots, options.warmup)
+    if options.reference == BEST and not all(contest.of_jobs for contest in contests):
         why = "by mean queue an unstable policy may be best in a short run"
         raise ArgumentError(f"`reference` best goes with tables of jobs; {why}")
-    return Competition(entries_of(contests, policies, reference, everywhere), reference, seeds, warmup)
+    entries = entries_of(contests, policies, options.reference, everywhere=options.matrix)
+    return Competition(entries, options.reference, options.seeds, options.warmup)
 
 
+@takes(LeaderboardOptions, without=("matrix",))
 def leaderboard(
     workloads: Any = DEFAULT_WORKLOADS,
     policies: Iterable[str] = (),
     *,
-    reference: str | None = None,
-    seeds: int = SEEDS,
-    slots: int = SLOTS,
-    warmup: int | None = None,
-    judge: bool = True,
+    options: LeaderboardOptions,
     log: str | Path | None = None,
     executor: Executor | None = None,
 ) -> Leaderboard:
@@ -237,11 +227,7 @@ def leaderboard(
                load=, rate=, servers=, service=, resources=, speedup=, slot_seconds=, slots=), or what `packenv.workload` takes
     policies   names, such as "bf-js", "vqs:J=4" or "agent:NAME"; by default the paper's, and each agent that comes with packenv
                on the workload that it was trained on
-    reference  by which the others are divided: by default bf-js, and on tables of jobs "best", the best of each measure
-    seeds      how many; the jobs of a seed are the same for every policy
-    slots      of each run, except on traces
-    warmup     slots at the start that are not measured: by default a tenth, of traces none
-    judge      whether the supported fractions are found too
+    options    fields of LeaderboardOptions
     log        a file in which each finished run is kept; a second call makes only the runs that it lacks
     executor   where the runs are made, as of `packenv.simulate_many`: None is this process
 
@@ -249,11 +235,11 @@ def leaderboard(
     that do not go together, and what a run raises.
     """
     sources = workloads if isinstance(workloads, (list, tuple)) else [workloads]
-    prepared = competition(sources, [*policies], reference, seeds, slots, warmup)
+    prepared = competition(sources, [*policies], options)
     run_log = RunLog(log)
-    with RunOptions(fail_fast=True, executor=executor or ThisProcess()) as options:
-        board = prepared.play(options, run_log)
-        return board.judged(options, run_log) if judge else board
+    with RunOptions(fail_fast=True, executor=executor or ThisProcess()) as run_options:
+        board = prepared.play(run_options, run_log)
+        return board.judged(run_options, run_log) if options.judge else board
 
 
 def shipped_agents() -> list[str]:

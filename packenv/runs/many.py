@@ -10,6 +10,8 @@ from typing import Any, overload
 
 from packenv.api import at_a_rate
 from packenv.executors.local import ThisProcess
+from packenv.options.fields import takes
+from packenv.options.verbs import JudgeOptions
 from packenv.policy import distinct_names
 from packenv.results.result import Result
 from packenv.runs.log import RunLog
@@ -56,13 +58,12 @@ def judge(workload: list[Any], policy: Any, **options: Any) -> Judgments: ...
 def judge(workload: Any, policy: list[Any], **options: Any) -> Judgments: ...
 @overload
 def judge(workload: Any, policy: Any, **options: Any) -> Judgment: ...
-def judge(  # type: ignore[misc]  # the signatures above leave out what does not decide the type
+@takes(JudgeOptions)
+def judge(
     workload: Any,
     policy: Any,
     *,
-    seeds: int = stability.SEEDS,
-    width: float = stability.WIDTH,
-    tasks: int = stability.MOST_TASKS,
+    options: JudgeOptions,
     executor: Executor | None = None,
     log: str | Path | None = None,
     progress: stability.Progress | None = None,
@@ -71,14 +72,13 @@ def judge(  # type: ignore[misc]  # the signatures above leave out what does not
 
     workload  a Workload, or what `packenv.workload` takes; a list of these: each of them
     policy    a name ("vqs:J=4", "agent:runs/NAME/agent") or an object; a list: each of them. Lists give `Judgments`
-    seeds     runs at each load
-    width     of the interval of the judgment, which is wider if loads remain undecided after the longest runs
-    tasks     that arrive in each of the longest runs; in the first ones, a 64th of them. A queue that settles at a high level
-              only, such as that of `msr` near ρ*, grows until then: it needs more, as a shorter first run would call it unstable
+    options   fields of JudgeOptions
     executor  where the runs take place, as of `packenv.simulate_many`
     log       a file in which each finished run is kept; a second call makes only the runs that it lacks
     progress  called for every set of runs with the ends of the interval so far, the load that is tried, and the slots
 
+    The interval is wider than `width` if loads remain undecided after the longest runs. A queue that settles at a high level
+    only, such as that of `msr` near ρ*, grows until then: it needs more `tasks`, as a shorter run would call it unstable.
     A Jobs table is judged by one run at each load, with its arrivals spread out or drawn together; its runs have the tasks
     that it has, see `Judgment.needed`. Raises InputError for a width outside (0, 1), no seed, or fewer tasks than by default, and
     what a run raises.
@@ -86,7 +86,7 @@ def judge(  # type: ignore[misc]  # the signatures above leave out what does not
     several = isinstance(workload, list) or isinstance(policy, list)
     workloads = [find_workload(item) for item in (workload if isinstance(workload, list) else [workload])]
     cases = [(item, name) for item in workloads for name in (policy if isinstance(policy, list) else [policy])]
-    settings: dict[str, Any] = {"seeds": seeds, "width": width, "tasks": tasks, "progress": progress}
+    settings: dict[str, Any] = {"options": options, "progress": progress}
     if executor is not None or log is not None:
         with Runner(executor=executor or ThisProcess(), fail_fast=True) as runner:
             settings["run"] = JudgeRuns(runner, RunLog(log))
@@ -96,10 +96,12 @@ def judge(  # type: ignore[misc]  # the signatures above leave out what does not
     return Judgments(judgments) if several else judgments[0]
 
 
-def judge_all(cases: Sequence[tuple[Workload, str]], options: RunOptions, log: RunLog, **settings: Any) -> list[Judgment | None]:
+def judge_all(
+    cases: Sequence[tuple[Workload, str]], options: RunOptions, log: RunLog, judging: JudgeOptions
+) -> list[Judgment | None]:
     """All judgments side by side, in the order of the cases (workload, policy); progress on standard error.
 
-    `settings` are `judge`'s seeds, width and tasks. None where runs failed, which is said.
+    None where runs failed, which is said.
     """
     stop = threading.Event()
     with options.runner() as runner, progress_lines() as lines:
@@ -116,7 +118,7 @@ def judge_all(cases: Sequence[tuple[Workload, str]], options: RunOptions, log: R
                 lines.update(line, description=f"{title}: in [{low:g}, {high:g}], at {load:g}, {slots:.1e} slots{runner.where()}")
 
             try:
-                return stability.judge(workload, policy, run=run, progress=show, **settings)
+                return stability.judge(workload, policy, options=judging, run=run, progress=show)
             except RunsFailed:  # each has been reported
                 return None
             finally:

@@ -13,10 +13,6 @@ from packenv.files import atomic_path, check_folder_writable, make_folder
 from packenv.results.event_file import INSTALL, EventFile, new_event_path, tensorboard_is_installed
 from packenv.runs.measured import Measured, kept_measures, mean_path
 
-TENSORBOARD_HELP = (
-    "Also write runs for TensorBoard here: DIR/WORKLOAD/POLICY; a name that is taken gets a number, POLICY-2, "
-    "so that two runs never share a line."
-)
 MISSING = f"--tensorboard: TensorBoard is not installed; {INSTALL}"
 Scalar = tuple[str, int, float]  # name, step (slot), value
 

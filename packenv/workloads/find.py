@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from packenv.errors import ArgumentError, InputError, RowError, nearest
+from packenv.errors import ArgumentError, InputError, RowError
 from packenv.inputs.text_files import reading
 from packenv.jobs import Bools, Jobs
 from packenv.lazy_names import load
@@ -18,7 +18,7 @@ from packenv.workloads.demand import fitting
 from packenv.workloads.files import load_workload
 from packenv.workloads.laws import parse_law
 from packenv.workloads.named.blocks import Placed
-from packenv.workloads.named.registry import WORKLOADS, named_workload, names
+from packenv.workloads.named.registry import ENDINGS, WORKLOADS, named_workload, unknown_workload
 from packenv.workloads.network import Network
 from packenv.workloads.resources import chosen_resources, with_resources
 from packenv.workloads.servers import Servers, as_servers
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 ROOMS = ("packenv.kubernetes",)
 """Modules with `is_cluster`, `workload_of`, `plan_cluster` and `plan_starts`, as `packenv.kubernetes` has them."""
-ENDINGS = (".csv", ".tsv", ".parquet", ".swf", ".tr", ".gz")
 FITS_NO_SERVER = "tasks that fit no server"
 ONE_AMOUNT = "tasks ask for parts of a GPU, and a node's GPUs count as one amount: more may run at once than on real devices"
 OF_STREAMS = ("sizes", "service", *INTENSITIES)
@@ -158,7 +157,7 @@ def _named(source: Any, changes: dict[str, Any], slot_seconds: Exact | None, res
     elif str(source).endswith(".json"):
         original = load_workload(source)
     else:
-        raise InputError(f"unknown workload {str(source)!r}{nearest(str(source), names())}, or a file *.json")
+        raise unknown_workload(str(source))
     if isinstance(resources, str):
         original = with_resources(original, *chosen_resources(resources))
     elif resources is not None:

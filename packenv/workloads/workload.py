@@ -18,6 +18,7 @@ from packenv.content.showable import Showable
 from packenv.errors import InputError, nearest
 from packenv.files import write_json
 from packenv.jobs import Jobs
+from packenv.options.shared import INTENSITIES as INTENSITIES
 from packenv.workloads import demand as demands
 from packenv.workloads.checks import check_parts, check_rate, check_workload
 from packenv.workloads.demand import Sizes
@@ -33,8 +34,6 @@ if TYPE_CHECKING:  # the compiler, which takes half a second to load, is needed 
     from packenv.workloads.source import Source
 
 Floats = NDArray[np.float64]
-INTENSITIES = ("load", "intensity", "rate")
-"""Three ways to say how many tasks arrive: a workload of random tasks has exactly one."""
 MOST_ROWS = 50_000_000
 MOST_KINDS = 4  # of servers, and FACT_LETTERS of a text, in a `repr`
 FACT_LETTERS = 100

@@ -35,7 +35,7 @@ def test_what_is_there(tmp_path: Path) -> None:
 def test_missing_extras_and_the_command_that_installs_them(monkeypatch: pytest.MonkeyPatch) -> None:
     there = doctor._version
     monkeypatch.setattr(doctor, "_version", lambda name: None if name == "ortools" else "1.0" if name == "torch" else there(name))
-    found = doctor.examination()
+    found = doctor.installation()
     missing = {one["extra"]: one for one in found["missing"]}
     assert [need.partition(">")[0] for need in missing["sat"]["needs"]] == ["ortools"]
     assert missing["sat"]["command"].startswith("pip install 'ortools>=")
@@ -46,9 +46,9 @@ def test_missing_extras_and_the_command_that_installs_them(monkeypatch: pytest.M
 def test_what_must_be_repaired(monkeypatch: pytest.MonkeyPatch) -> None:
     there = doctor._version
     monkeypatch.setattr(doctor, "_version", lambda name: "1.26" if name == "numpy" else there(name))
-    monkeypatch.setattr(doctor, "compiler_seconds", lambda: 3.0)
+    monkeypatch.setattr(health, "compiler_seconds", lambda: 3.0)
     locked = health.cache_health()._replace(writable=False)
-    monkeypatch.setattr(doctor, "cache_health", lambda: locked)
+    monkeypatch.setattr(health, "cache_health", lambda: locked)
     result = shown()
     assert result.exit_code == 1
     problems = [line for line in result.output.splitlines() if line.startswith("problem")]

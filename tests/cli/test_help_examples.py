@@ -67,7 +67,8 @@ def test_there_are_examples() -> None:
 def test_its_options_are_there(example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each word of an example is read as the command reads it: options, numbers, choices."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "proof.json").write_text("{}")
+    for file in ("proof.json", "worst.json", *WRITTEN):  # whether there is such a file is seen before anything is loaded
+        (tmp_path / file).write_text("{}")
     words = words_of(example)
     name, command = next((own, command) for own, command in commands() if words[: len(own)] == own)
     with click.Context(click.Group("packenv")) as above:

@@ -19,6 +19,7 @@ import pytest
 import packenv
 from packenv.cli.leaderboard import check_page, write_page
 from packenv.cli.main import main
+from packenv.options.verbs import JudgeOptions
 from packenv.runs import leaderboard
 from packenv.runs.contest import contest
 from packenv.runs.leaderboard import entries_of
@@ -170,8 +171,7 @@ def test_standings_page_and_plot(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_judged_and_unstable_marked(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leaderboard, "JUDGE_SEEDS", 2)
-    monkeypatch.setattr(leaderboard, "JUDGE_WIDTH", 0.2)
+    monkeypatch.setattr(leaderboard, "JUDGING", JudgeOptions(seeds=2, width=0.2))
     arguments = ("-w", "paper/fig3a@rate=0.014", "-w", "paper/fig3a@rate=0.022", "-p", "bf-js", "--slots", 100_000)
     log = tmp_path / "log.jsonl"
     below, above = compete(tmp_path, *arguments, "--log", log, judge=True)

@@ -10,6 +10,8 @@ from click.testing import CliRunner
 
 from packenv.cli.listing import listing
 from packenv.policy import find_policy, name_of, registered
+from packenv.workloads.find import workload
+from packenv.workloads.named.registry import WORKLOADS
 
 POLICIES = [name for name in registered() if name not in ("agent", "optimal", "replay")]
 
@@ -48,3 +50,11 @@ def test_every_policy_is_a_tuple_of_parameters_with_defaults(name: str) -> None:
     assert isinstance(policy, tuple)
     assert policy._fields == tuple(policy._field_defaults)  # type: ignore[attr-defined]
     assert name_of(policy) == name
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_the_line_on_a_workload_is_true_of_it(name: str) -> None:
+    made, row = workload(name), WORKLOADS[name]
+    at_once = made.jobs is not None and made.jobs.arrival[-1] == 0
+    arrivals = (len(made.jobs or ()), None) if at_once else (float(f"{made.rate:.4g}"), float(f"{made.intensity:.3f}"))
+    assert (row.resources, row.servers, row.arrivals, row.intensity) == (made.D, len(made.servers), *arrivals)

@@ -191,7 +191,7 @@ COMMANDS = [
     ("record", "paper/fig4b", "--out", "{}/own-v0"),
     ("warmup", "--json", "{}/a.json"),
     ("doctor", "--json", "{}/a.json"),
-    ("trace", "convert", "missing.csv", "{}/a.csv"),
+    ("trace", "convert", __file__, "{}/a.csv"),
     ("bench", "--json", "{}/a.json"),
 ]
 

@@ -20,12 +20,13 @@ from safetensors.numpy import load_file
 
 import packenv
 from packenv.cli.main import main
-from packenv.cli.options.workload import WorkloadOptions
-from packenv.cli.train import train_command, training_from
+from packenv.cli.train import training_from
 from packenv.learning.agents.saved import load_agent
 from packenv.learning.settings import Settings
 from packenv.learning.training.run import TrainingRun
 from packenv.learning.training.run_folder import read_checkpoint
+from packenv.options.shared import WorkloadOptions
+from packenv.options.verbs import ArrivalOptions, LearningOptions, TrainingOptions
 
 SMALL = [
     *("--envs", "8", "--steps", "16", "--epochs", "2", "--batch", "64", "--horizon", "2000", "--hidden", "8", "--threads", "1"),
@@ -315,11 +316,8 @@ def test_a_trace_in_ones_own_columns(tmp_path: Path) -> None:
     """`packenv train` reads a trace as other commands do: `--columns`, `--slot-seconds`."""
     (tmp_path / "tasks.csv").write_text("At,For,Cores\n0,100,0.5\n100,50,0.25\n")
     columns = "submit_time_s=At,duration_s=For,cpu=Cores"
-    words = ["--env", "JobFill", "--servers", "4", "--slot-seconds", "10", "--columns", columns]
-    above = click.Context(click.Group("packenv"))
-    with train_command.make_context("train", [*words], parent=above) as context:
-        params = context.params | {"source": str(tmp_path / "tasks.csv")}
-        names = ("source", "servers", "sizes", "service", "resources", "slot_seconds", "columns")
-        of_workload = {key: params.pop(key) for key in names}
-        jobs = training_from(WorkloadOptions(**of_workload), params).settings.workload.jobs
+    of_workload = WorkloadOptions(str(tmp_path / "tasks.csv"), servers="4", slot_seconds="10", columns=columns)
+    with click.Context(click.Group("packenv")):
+        learning = LearningOptions(environment="JobFill")
+        jobs = training_from(of_workload, ArrivalOptions(), learning, TrainingOptions()).settings.workload.jobs
     assert jobs is not None and (jobs.arrival.tolist(), jobs.service.tolist()) == ([0, 10], [10, 5])

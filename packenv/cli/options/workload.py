@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import functools
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-
-from packenv.api import at_a_rate
 from packenv.content.text import counted
 from packenv.errors import ArgumentError, InputError
-from packenv.policy import find_policy
-from packenv.runs.comparison import DEFAULT_POLICIES
-from packenv.workloads.find import OF_STREAMS, ONE_AMOUNT, is_trace_source
-from packenv.workloads.in_service import BeginsBusy
-from packenv.workloads.laws import parse_law
-from packenv.workloads.network import parse_network
-from packenv.workloads.workload import INTENSITIES, Workload
+from packenv.options.shared import DEFAULT_POLICIES, INTENSITIES, WorkloadOptions, parse_columns
 
-if TYPE_CHECKING:  # brings pyarrow with it
+if TYPE_CHECKING:
+    from rich.console import Console
+
     from packenv.workloads.traces import SlotTrace, Trace
+    from packenv.workloads.workload import Workload
 
 
 OF_READING = ("time_unit", "partition", "finished_only", "estimates")
@@ -31,35 +24,12 @@ OF_READING = ("time_unit", "partition", "finished_only", "estimates")
 
 def chosen_policies(names: tuple[str, ...]) -> tuple[str, ...]:
     """The policies named, each once, or DEFAULT_POLICIES. Raises InputError for an unknown one."""
+    from packenv.policy import find_policy
+
     chosen = tuple(dict.fromkeys(names or DEFAULT_POLICIES))
     for name in chosen:
         find_policy(name)
     return chosen
-
-
-@dataclass(frozen=True)
-class WorkloadOptions:
-    """The options of a command that say what the workload is; None where one was not given."""
-
-    source: str | None
-    servers: str | None = None
-    sizes: str | None = None
-    service: str | None = None
-    load: float | None = None
-    intensity: float | None = None
-    rate: float | None = None
-    resources: str = "max"
-    slot_seconds: str | None = None  # None: what is usual for the trace's form
-    speedup: str = "1"
-    racks: int | None = None
-    network: str | None = None
-    reading: str | None = None
-    serving: str | None = None
-    columns: str | None = None  # names of a table's columns by ours: submit_time_s=Submitted,cpu=Cores
-    partition: str | None = None  # those of a log whose jobs count
-    time_unit: str | None = None  # of a table's times that are numbers
-    finished_only: bool | None = None  # None: as is usual for the trace's form
-    estimates: str | None = None  # what policies are told of durations
 
 
 def workload_from(options: WorkloadOptions, servers: str | None = None) -> tuple[Workload, dict[str, int]]:
@@ -76,13 +46,20 @@ def workload_from(options: WorkloadOptions, servers: str | None = None) -> tuple
 
 
 def _workload(options: WorkloadOptions, servers: str | None) -> Workload:
+    from packenv.api import at_a_rate
+    from packenv.workloads.find import OF_STREAMS, is_trace_source
+    from packenv.workloads.laws import parse_law
+    from packenv.workloads.network import parse_network
+    from packenv.workloads.workload import Workload
+
     network = parse_network(options.racks, options.network, options.reading, options.serving)
     source = options.source
     of_streams = {key: getattr(options, key) for key in OF_STREAMS if getattr(options, key) is not None}
     traced = source is not None and is_trace_source(source)
-    changes = of_streams if traced else {key: _law(key, value) for key, value in of_streams.items()}
-    if not traced and len(set(INTENSITIES) & set(changes)) > 1:
-        raise InputError("give one of --load, --intensity and --rate")
+    laws = (
+        {} if traced else {key: parse_law(str(value), f"--{key}") for key, value in of_streams.items() if key not in INTENSITIES}
+    )
+    changes = of_streams | laws
     if source is not None:
         return at_a_rate(
             source,
@@ -109,11 +86,6 @@ def _workload(options: WorkloadOptions, servers: str | None) -> Workload:
     return at_a_rate(Workload(**custom))
 
 
-def _law(key: str, value: Any) -> Any:
-    """The value of an option that says what arrives: a law of its text, or a number."""
-    return value if key in INTENSITIES else parse_law(str(value), f"--{key}")
-
-
 def seconds_of(options: WorkloadOptions) -> float | None:
     """The length of a slot, if it is given. Raises InputError."""
     if options.slot_seconds is None:
@@ -121,16 +93,6 @@ def seconds_of(options: WorkloadOptions) -> float | None:
     from packenv.workloads.traces.table import exact
 
     return float(exact(options.slot_seconds, "--slot-seconds"))
-
-
-def parse_columns(text: str | None) -> dict[str, str] | None:
-    """Names of a table's columns by ours, from `submit_time_s=Submitted,cpu=Cores`. Raises InputError."""
-    if text is None:
-        return None
-    pairs = [part.partition("=") for part in text.split(",")]
-    if not all(ours.strip() and equals and theirs.strip() for ours, equals, theirs in pairs):
-        raise InputError(f"--columns is of the form submit_time_s=Submitted,duration_s=Elapsed,cpu=Cores, not {text!r}")
-    return {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
 
 
 def workload_told(options: WorkloadOptions, servers: str | None = None) -> Workload:
@@ -161,6 +123,8 @@ def dropped_rows(dropped: dict[str, int]) -> str:
 
 def note_devices(recorded: Trace | SlotTrace) -> None:
     """Say on standard error where the result leaves out that a share of a GPU is one of a single device."""
+    from packenv.workloads.find import ONE_AMOUNT
+
     if recorded.device_shares:
         _note(f"{Path(recorded.source).name}: {ONE_AMOUNT}")
 
@@ -199,4 +163,6 @@ def print_workload(
 
 def begin_lines(workload: Workload) -> list[str]:
     """What is known of the tasks in service at the start, and what of them is assumed; none for empty servers."""
+    from packenv.workloads.in_service import BeginsBusy
+
     return list(workload.draw.notes) if isinstance(workload.draw, BeginsBusy) else []

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from packenv.cli.options import shared
-from packenv.cli.options.shared import WORKLOAD
-from packenv.cli.options.workload import WorkloadOptions, workload_told
+from packenv.cli.options.names import WORKLOAD
+from packenv.cli.options.shared import workload_options
+from packenv.cli.options.workload import workload_told
 from packenv.cli.outputs import FileOf, Outputs, output_options
 from packenv.cli.tables import text_console
-from packenv.content.showable import Answer
 from packenv.content.tables import Column, Styled, Table, numbers
 from packenv.content.text import counted
-from packenv.theory.certificate_files import load_queue_bound, save_queue_bound
-from packenv.theory.queue_bound.bound import QueueBound
-from packenv.theory.queue_bound.queue_bound import queue_bound
-from packenv.workloads.workload import Workload
+from packenv.options.shared import WorkloadOptions
+
+if TYPE_CHECKING:
+    from packenv.theory.queue_bound.bound import QueueBound
+    from packenv.workloads.workload import Workload
 
 
 @click.command("bound")
 @click.argument("source", metavar="[WORKLOAD]", required=False, type=WORKLOAD)
-@shared.workload_options(
+@workload_options(
     "servers", "sizes", "service", "load", "intensity", "rate", "resources",
     intensity="Arrivals as a share of the area bound  [default: the workload's own, or 0.9].",
 )  # fmt: skip
@@ -42,6 +42,10 @@ def bound_command(of_workload: WorkloadOptions, outputs: Outputs, certificate: s
     packenv bound paper/fig4b --intensity 0.95 --check proof.json
     """
     outputs.check(certificate)
+    from packenv.content.showable import Answer
+    from packenv.theory.certificate_files import load_queue_bound, save_queue_bound
+    from packenv.theory.queue_bound.queue_bound import queue_bound
+
     workload = workload_told(of_workload)
     console = text_console()
     if check is not None:

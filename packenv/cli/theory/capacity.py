@@ -4,30 +4,29 @@ from __future__ import annotations
 
 import click
 
-from packenv.cli.options import shared
-from packenv.cli.options.shared import WORKLOAD, option
-from packenv.cli.options.workload import WorkloadOptions, workload_told
+from packenv.cli.options.names import WORKLOAD
+from packenv.cli.options.of_fields import options_of
+from packenv.cli.options.shared import workload_options
+from packenv.cli.options.workload import workload_told
 from packenv.cli.outputs import FileOf, Outputs, output_options
 from packenv.cli.tables import text_console
-from packenv.theory.capacity.max_workload import GAP, SECONDS, max_workload
-from packenv.theory.certificate_files import load_certificate, save_certificate
+from packenv.options.shared import OF_TRACES, WorkloadOptions
+from packenv.options.verbs import CapacityOptions
 
 
 @click.command()
 @click.argument("source", metavar="[WORKLOAD|TRACE]", required=False, type=WORKLOAD)
-@shared.workload_options(
-    "servers", "sizes", "service", "resources", "slot_seconds", "columns", "time_unit", "partition", "finished_only",
+@workload_options(
+    "servers", "sizes", "service", "resources", *OF_TRACES,
     service="Law of service, in slots, which changes only the rate: geometric:100, fixed:100, …",
 )  # fmt: skip
-@option("--gap", type=float, default=GAP, help="Stop when (upper - lower) / upper is at most this.")
-@option("--seconds", type=float, default=SECONDS, help="Stop after this time.")
+@options_of(CapacityOptions)
 @output_options("Write the numbers")
 @click.option("--certificate", type=FileOf(".json"), help="Write the proofs of both bounds as JSON.")
 @click.option("--check", type=click.Path(exists=True, dir_okay=False), help="Check the proofs in this file instead of a search.")
 def capacity(
     of_workload: WorkloadOptions,
-    gap: float,
-    seconds: float,
+    options: CapacityOptions,
     outputs: Outputs,
     certificate: str | None,
     check: str | None,
@@ -41,6 +40,9 @@ def capacity(
     packenv capacity google2011-like --resources all --gap 0.01
     """
     outputs.check(certificate)
+    from packenv.theory.capacity.max_workload import max_workload
+    from packenv.theory.certificate_files import load_certificate, save_certificate
+
     workload = workload_told(of_workload)
     console = text_console()
     if check is not None:
@@ -49,8 +51,12 @@ def capacity(
         console.print(f"{check}: proved for {workload.name}", highlight=False)
     else:
         with console.status(f"{workload.name}: bracketing ρ*") as status:
-            bracket = max_workload(workload, gap, seconds, lambda low, high: status.update(f"{low:.6g} <= ρ* <= {high:.6g}"))
+
+            def tell(low: float, high: float) -> None:
+                status.update(f"{low:.6g} <= ρ* <= {high:.6g}")
+
+            bracket = max_workload(workload, options=options, progress=tell)
     outputs.show(bracket)
     if not bracket.reached:
-        console.print(f"no gap of {gap:g} in {bracket.seconds:.0f} s; this is the best bracket found", style="yellow")
+        console.print(f"no gap of {options.gap:g} in {bracket.seconds:.0f} s; this is the best bracket found", style="yellow")
     outputs.write(bracket, (certificate, lambda path: save_certificate(bracket, path)))

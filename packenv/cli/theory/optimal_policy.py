@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 
-from packenv.cli.options import shared
-from packenv.cli.options.shared import COUNT, FILE, POLICY, WORKLOAD, option
-from packenv.cli.options.workload import WorkloadOptions, workload_told
+from packenv.cli.options.names import FILE, POLICY, WORKLOAD
+from packenv.cli.options.of_fields import options_of
+from packenv.cli.options.shared import process_options, runs_in, workload_options
+from packenv.cli.options.workload import workload_told
 from packenv.cli.outputs import Outputs, output_options
-from packenv.content.showable import Answer
 from packenv.content.tables import Column, Table, numbers
 from packenv.content.text import number
-from packenv.policies.optimal.optimal import Optimal
-from packenv.policies.optimal.saved import files_of, save_optimal
-from packenv.policy import find_policy, name_of
-from packenv.runs.run import by_policy, runs_of
-from packenv.runs.runner import RunOptions, run_all
-from packenv.runs.statistics import interval, ratio_of_means
-from packenv.theory.stationary_optimum.optimum import WITHIN, StationaryOptimum, stationary_optimum
+from packenv.options.shared import ProcessOptions, WorkloadOptions
+from packenv.options.verbs import OptimalPolicyOptions
+
+if TYPE_CHECKING:
+    from packenv.theory.stationary_optimum.optimum import StationaryOptimum
 
 Queues = dict[str, list[float | None]]
 """Mean queues by policy, of each seed."""
@@ -29,22 +26,16 @@ Queues = dict[str, list[float | None]]
 @click.command("optimal-policy")
 @click.argument("source", metavar="[WORKLOAD]", required=False, type=WORKLOAD)
 @click.option("--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to compare; repeat for more.")
-@shared.workload_options("servers", "sizes", "service", "load", "intensity", "rate")
-@click.option("--most", type=COUNT, help="Waiting jobs of a size that are told apart  [default: as many as matter].")
-@option("--within", type=float, default=WITHIN, help="Relative error of the mean queue.")
-@option("--slots", type=COUNT, default=1_000_000, help="Length of each run that checks the policy.")
-@option("--seeds", type=COUNT, default=8, help="Number of these runs.")
-@shared.run_options
+@workload_options("servers", "sizes", "service", "load", "intensity", "rate")
+@options_of(OptimalPolicyOptions)
+@process_options
 @click.option("--out", type=FILE, help="Write the policy as FILE.json and FILE.safetensors; -p optimal:FILE runs it.")
 @output_options("Write the numbers")
 def optimal_policy(
     policies: tuple[str, ...],
-    most: int | None,
-    within: float,
-    slots: int,
-    seeds: int,
     of_workload: WorkloadOptions,
-    run_options: RunOptions,
+    options: OptimalPolicyOptions,
+    where: ProcessOptions,
     out: str | None,
     outputs: Outputs,
 ) -> None:
@@ -57,19 +48,32 @@ def optimal_policy(
     packenv optimal-policy small/fig3a --out fig3a -p bf-js -p vqs
     packenv evaluate small/fig3a -p optimal:fig3a -p bf-js
     """
+    from rich.console import Console
+
+    from packenv.content.showable import Answer
+    from packenv.policies.optimal.optimal import Optimal
+    from packenv.policies.optimal.saved import files_of, save_optimal
+    from packenv.policy import find_policy, name_of
+    from packenv.runs.run import by_policy, runs_of
+    from packenv.runs.runner import run_all
+    from packenv.theory.stationary_optimum.optimum import stationary_optimum
+
     outputs.check(*([] if out is None else map(str, files_of(out))))
     others = [find_policy(name) for name in dict.fromkeys(policies)]
     workload = workload_told(of_workload)
     with Console(stderr=True).status(f"{workload.name}: solving") as status:
         best = stationary_optimum(
-            workload, most, within, lambda n, low, high: status.update(f"{n:,} iterations: {low:.5g} to {high:.5g}")
+            workload,
+            options.most,
+            options.within,
+            lambda n, low, high: status.update(f"{n:,} iterations: {low:.5g} to {high:.5g}"),
         )
     if out is not None:
         save_optimal(out, best)
     all_policies = [Optimal(best.instance, best.decisions), *others]
     names = [name_of(policy) for policy in all_policies]
-    runs = runs_of(workload, all_policies, range(seeds), slots)
-    queues = by_policy(names, [result.mean_queue for result in run_all(runs, run_options)])
+    runs = runs_of(workload, all_policies, range(options.seeds), options.slots)
+    queues = by_policy(names, [result.mean_queue for result in run_all(runs, runs_in(where))])
     clamped = f"more than {best.most} waiting jobs of a size are taken for {best.most}"
     notes = [f"{best.states:,} states, {best.seconds:.1f} s; {clamped}"]
     if not best.settled:
@@ -82,6 +86,8 @@ def optimal_policy(
 
 def optimum_record(optimum: StationaryOptimum, queues: Queues) -> dict[str, Any]:
     """The JSON of `packenv optimal-policy`: mean queues, and ratios to that of the optimal policy, with 95 % intervals."""
+    from packenv.runs.statistics import interval, ratio_of_means
+
     best = queues["optimal"]
     return {
         "workload": optimum.workload.name,
@@ -100,6 +106,8 @@ def optimum_record(optimum: StationaryOptimum, queues: Queues) -> dict[str, Any]
 
 def optimum_table(optimum: StationaryOptimum, queues: Queues) -> Table:
     """Mean queues, and how many times that of the optimal policy they are, on the same jobs."""
+    from packenv.runs.statistics import interval, ratio_of_means
+
     table = Table(f"{optimum.workload.name}: mean queue", [Column(""), *numbers("mean queue", "ratio to optimal")])
     table.add("any policy, at least", number(optimum.lower), "")
     for name, values in queues.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from packenv.cli.options.workload import WorkloadOptions, chosen_policies
+from packenv.cli.options.workload import chosen_policies
 from packenv.cli.outputs import Outputs
 from packenv.content.showable import Answer
 from packenv.errors import InputError
@@ -17,7 +17,8 @@ from packenv.kubernetes.durations import Durations, is_durations, read_durations
 from packenv.kubernetes.manifests import Submitted, read_manifests
 from packenv.kubernetes.planning.queue import parse_queue_goals
 from packenv.kubernetes.started import stretches
-from packenv.planning.plan import DEFAULT_SLOTS, DRAWS, QUEUE_SEEDS
+from packenv.options.shared import DEFAULT_SLOTS, WorkloadOptions
+from packenv.options.verbs import DRAWS, QUEUE_SEEDS
 from packenv.runs.runner import RunOptions
 from packenv.workloads.laws import Law, parse_law
 from packenv.workloads.resources import chosen_resources

@@ -19,8 +19,9 @@ from packenv.files import atomic_path, write_json
 from packenv.inputs.json_files import read_json
 from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.inference.weights import Weights
+from packenv.learning.agents.shipped import PRETRAINED as PRETRAINED
+from packenv.learning.agents.shipped import pretrained_agents as pretrained_agents
 
-PRETRAINED = Path(__file__).parent / "pretrained"
 FORMAT = 1
 IN_RUN = "agent"  # its name in the folder of the run that trained it
 
@@ -59,11 +60,6 @@ def load_agent(name: str | Path) -> SavedAgent:
     except (SafetensorError, ValueError) as error:
         raise InputError(f"{weights_file}: not a file of weights: {error}") from None
     return SavedAgent(f"agent:{text}", about, weights)
-
-
-def pretrained_agents() -> list[str]:
-    """Names of the agents that come with packenv."""
-    return sorted(file.stem for file in PRETRAINED.glob("*.json"))
 
 
 def find_agent(text: str) -> SavedAgent:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,25 +12,21 @@ from packenv.content.colours import colours_for
 from packenv.content.page import Charts, Figure
 from packenv.content.showable import Showable
 from packenv.content.tables import Table, numbers
+from packenv.options.verbs import TrainingOptions
 
 
 @dataclass(frozen=True)
-class RunPlan:
-    """How a run is watched and saved; nothing here changes what is learned. Intervals are in samples."""
+class RunPlan(TrainingOptions):
+    """How a run is watched and saved; nothing here changes what is learned. Intervals are in samples.
+
+    What is left open in TrainingOptions is decided here; the agent is saved in `folder`, and at `out` too.
+    """
 
     folder: Path
-    out: Path | None = None  # save the agent here, too
-    resume: bool = False
-    threads: int = 2  # of PyTorch; processes of evolution
-    on: str = "processes"  # where evolution runs its candidates (`packenv.executor`)
-    checkpoint_every: int = 0  # 0: a twentieth of the run
-    evaluate_every: int = 0  # 0: a tenth of the run, and the first one after a 50th
-    judge_every: int = 0  # 0: never
-    against: str = "bf-js"  # the policy that evaluations compare with
-    evaluation_slots: int = 200_000
-    evaluation_seeds: int = 4
-    keep: str = "best"  # which agent to save: of the best evaluation, or the "last"
-    command: str = ""
+    out: Path | None = field(default=None, kw_only=True)  # type: ignore[assignment]
+    judge_every: int = field(default=0, kw_only=True)  # 0: never
+    against: str = field(default="bf-js", kw_only=True)
+    command: str = field(default="", kw_only=True)
 
 
 class Compared(NamedTuple):

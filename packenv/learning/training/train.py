@@ -16,6 +16,8 @@ from packenv.learning.objective import QUEUE, objective
 from packenv.learning.settings import EVOLUTION, Arrivals, Settings
 from packenv.learning.training.plan import RunPlan, TrainedAgent
 from packenv.learning.training.run_folder import CHECKPOINT, SETTINGS, check_folder
+from packenv.options.fields import takes
+from packenv.options.verbs import LearningOptions, TrainingOptions
 from packenv.policy import find_policy, guarantee_of
 from packenv.simulation import setting_of
 from packenv.workloads.find import workload as find_workload
@@ -25,8 +27,6 @@ if TYPE_CHECKING:  # brings PyTorch with it
     from packenv.learning.learner import Learner
 
 DEFAULT_WORKLOAD, DEFAULT_INTENSITY = "paper/fig4b", (0.85, 0.97)
-ENVIRONMENT, LOGDIR = "ServerFill", "runs"
-OF_SETTINGS = frozenset(field.name for field in fields(Settings))
 
 
 @dataclass(frozen=True)
@@ -80,85 +80,64 @@ class Training:
 def training(
     workload: Workload,
     arrivals: Arrivals,
-    *,
-    logdir: str | Path = LOGDIR,
-    name: str | None = None,
-    against: str | None = None,
-    judge_every: int | None = None,
-    out: str | Path | None = None,
+    learning: LearningOptions,
+    plan: TrainingOptions,
     command: str = "packenv.train",
-    **arguments: Any,
+    **others: Any,
 ) -> Training:
-    """The checked training that `train` runs, on a workload and arrivals; other arguments as there. Raises InputError."""
-    settings = Settings(workload, arrivals=arrivals, **{key: arguments.pop(key) for key in OF_SETTINGS & {*arguments}})
+    """The checked training that `train` runs, on a workload and arrivals. `others`: of Settings. Raises InputError."""
+    settings = Settings(workload, arrivals=arrivals, **fields_of(learning), **others)
     for key in ("checkpoint_every", "evaluate_every"):
-        if arguments.get(key, 0) < 0:
-            raise ArgumentError(f"`{key}` must not be negative, not {arguments[key]}")
+        if getattr(plan, key) < 0:
+            raise ArgumentError(f"`{key}` must not be negative, not {getattr(plan, key)}")
+    judge_every = plan.judge_every
     if judge_every is None:
         judge_every = 0 if workload.draw is not None else settings.samples // 3 + 1
     if judge_every < 0:
         raise ArgumentError(f"`judge_every` must not be negative, not {judge_every}")
-    against = against or ("bf-js" if objective(settings.reward).measure == QUEUE else "tetris:f=0")
+    against = plan.against or ("bf-js" if objective(settings.reward).measure == QUEUE else "tetris:f=0")
     find_policy(against)
-    name = name or default_name(settings)
+    name = plan.name or default_name(settings)
     if Path(name).name != name or name in (".", ".."):
         raise ArgumentError(f"`name` {name}: a name, not a path; `logdir` says where")
-    out = None if out is None else Path(str(out).removesuffix(".safetensors"))
-    plan = RunPlan(Path(logdir) / name, out, against=against, judge_every=judge_every, command=command, **arguments)
-    return Training(settings, plan)
+    out = None if plan.out is None else Path(str(plan.out).removesuffix(".safetensors"))
+    decided = {"name": name, "out": out, "against": against, "judge_every": judge_every}
+    return Training(settings, RunPlan(Path(plan.logdir) / name, command=command, **fields_of(plan) | decided))
 
 
-def train(
-    workload: Any = None,
-    *,
-    environment: str = ENVIRONMENT,
-    logdir: str | Path = LOGDIR,
-    name: str | None = None,
-    resume: bool = False,
-    against: str | None = None,
-    keep: str = "best",
-    out: str | Path | None = None,
-    threads: int = 2,
-    on: str = PROCESSES,
-    checkpoint_every: int = 0,
-    evaluate_every: int = 0,
-    judge_every: int | None = None,
-    evaluation_slots: int = 200_000,
-    evaluation_seeds: int = 4,
-    **arguments: Any,
-) -> TrainedAgent:
+def fields_of(options: LearningOptions | TrainingOptions) -> dict[str, Any]:
+    """The values of the fields, by name."""
+    return {item.name: getattr(options, item.name) for item in fields(options)}
+
+
+@takes(LearningOptions, "learning")
+@takes(TrainingOptions, "plan")
+def train(workload: Any = None, *, learning: LearningOptions, plan: TrainingOptions, **arguments: Any) -> TrainedAgent:
     """Train an agent on a workload, log to TensorBoard, and save it.
 
     workload     a Workload, or what `packenv.workload` takes; by default what the environment is usually trained on
-    environment  ServerFill, Placement, Configuration or JobFill
     arguments    `load`, `intensity` or `rate`: a number, or (low, high), from which each episode draws its own; by default the
-                 workload's own, on paper/fig4b an intensity of 0.85 to 0.97. Fields of `packenv.learning.settings.Settings`:
-                 `algorithm`, `network` (of the agent), `samples`, `seed`, `envs`, `horizon`, `guard`, …. The others are
-                 `packenv.workload`'s: `servers`, `slot_seconds`, …
-    logdir       the folder in which each run has a folder of its own, which has this `name`
-    resume       go on with the run of this name, or start it if there is none
-    against      the policy that evaluations compare with: by default bf-js; of whole jobs tetris:f=0
-    keep         save the "best" agent of the evaluations, or the "last"
-    out          also save the agent here
-    threads      that train the network; of cma-es, processes
-    on           where cma-es runs its candidates, as of `packenv.executor`
-    checkpoint_every, evaluate_every, judge_every  in samples: by default a 20th, a 10th and a 3rd of them; 0 judgments are none
-    evaluation_slots, evaluation_seeds  of each run of an evaluation, and how many at each load
+                 workload's own, on paper/fig4b an intensity of 0.85 to 0.97. `baseline`: the policy of the reward `advantage`.
+                 The others are `packenv.workload`'s: `servers`, `slot_seconds`, …
+
+    What is learned, and how:
+
+    learning     fields of LearningOptions
+
+    Where the run is kept, and how its agents are evaluated:
+
+    plan         fields of TrainingOptions
 
     Lines on how far it is go to standard error. Raises InputError, before anything is run, for what does not go together.
     """
-    source = default_workload(environment) if workload is None else workload
+    source = default_workload(learning.environment) if workload is None else workload
     rates = [key for key in INTENSITIES if arguments.get(key) is not None]
     if len(rates) > 1:
         raise ArgumentError("give one of `load`, `intensity` and `rate`")
     arrivals = {key: ends_of(key, arguments.pop(key)) for key in rates} or usual_arrivals(source)
-    changes = {key: arguments.pop(key) for key in [*arguments] if key not in OF_SETTINGS}
-    loaded = source if isinstance(source, Workload) and not changes else find_workload(source, **changes)
-    return training(
-        loaded, arrivals, environment=environment, logdir=logdir, name=name, resume=resume, against=against, keep=keep, out=out,
-        threads=threads, on=on, checkpoint_every=checkpoint_every, evaluate_every=evaluate_every, judge_every=judge_every,
-        evaluation_slots=evaluation_slots, evaluation_seeds=evaluation_seeds, **arguments,
-    ).run()  # fmt: skip
+    others = {key: arguments.pop(key) for key in ("baseline",) if key in arguments}
+    loaded = source if isinstance(source, Workload) and not arguments else find_workload(source, **arguments)
+    return training(loaded, arrivals, learning, plan, **others).run()
 
 
 def default_workload(environment: str) -> str:

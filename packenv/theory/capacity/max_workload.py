@@ -7,6 +7,8 @@ import time
 from typing import Any
 
 from packenv.errors import ArgumentError, InputError
+from packenv.options.fields import takes
+from packenv.options.verbs import CapacityOptions
 from packenv.theory.capacity.best_proofs import BestProofs, Progress
 from packenv.theory.capacity.bracket import Bracket, area_bound, law_and_kinds
 from packenv.theory.capacity.one_resource.search import OneResourceSearch
@@ -18,30 +20,27 @@ from packenv.workloads.laws.joint import Conditional
 from packenv.workloads.servers import Servers
 from packenv.workloads.workload import Workload
 
-GAP = 0.001
-SECONDS = 60.0
 
-
-def max_workload(
-    workload: Any, gap: float = GAP, seconds: float = SECONDS, progress: Progress | None = None, **changes: Any
-) -> Bracket:
+@takes(CapacityOptions)
+def max_workload(workload: Any, options: CapacityOptions, progress: Progress | None = None, **changes: Any) -> Bracket:
     """Bounds on the maximum supportable workload ρ* (tasks in service) of the workload's demands and servers, with proofs.
 
-    `workload` is a Workload, or what `packenv.workload` takes, whose arguments (`servers`, `resources`, …) go along here.
+    workload  a Workload, or what `packenv.workload` takes, whose arguments (`servers`, `resources`, …) go along here
+    options   fields of CapacityOptions
+    progress  called with (lower, upper) at every improvement
 
-    The search ends when (upper - lower) / upper <= `gap`, or after about `seconds`; `Bracket.reached` says which. For
-    several resources it may also end earlier, when it has no further method to try. `progress` is called with (lower,
-    upper) at every improvement. The arrivals do not matter, and the service only if it depends on the demand.
+    `Bracket.reached` says which of the two ended the search. For several resources it may also end earlier, when it has no
+    further method to try. The arrivals do not matter, and the service only if it depends on the demand.
     Raises InputError for a gap outside (0, 1), and without time.
     """
-    if not seconds > 0:
-        raise ArgumentError(f"`seconds` must be positive, not {seconds}")
+    if not options.seconds > 0:
+        raise ArgumentError(f"`seconds` must be positive, not {options.seconds}")
     workload = workload if isinstance(workload, Workload) and not changes else find_workload(workload, **changes)
-    if not 0 < gap < 1:
-        raise InputError(f"gap must lie between 0 and 1, not {gap}")
+    if not 0 < options.gap < 1:
+        raise InputError(f"gap must lie between 0 and 1, not {options.gap}")
     law, kinds = law_and_kinds(workload)
     method = OneResourceSearch if workload.D == 1 else SeveralResourcesSearch
-    search = method(law, kinds, gap, seconds, progress or (lambda lower, upper: None))
+    search = method(law, kinds, options.gap, options.seconds, progress or (lambda lower, upper: None))
     search.run()
     return bracket_of(search).of(workload)
 

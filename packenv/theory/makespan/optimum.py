@@ -14,6 +14,8 @@ import numpy as np
 
 from packenv.errors import InputError
 from packenv.executors.local import usable_cores
+from packenv.options.fields import takes
+from packenv.options.verbs import OptimumOptions
 from packenv.policy import registered
 from packenv.results.schedule import Schedule
 from packenv.simulation import simulate
@@ -27,7 +29,6 @@ from packenv.workloads.workload import Workload
 HEURISTICS = ("price", "priority", "capacity", "fifo", "tetris", "bf-js", "fifo-ff")
 """The search begins with the best schedule of these policies."""
 
-TIME_LIMIT = 60.0
 SEARCHED = 0.85  # most of the time goes to beam search or annealing; CP-SAT improves and proves in the rest
 ROUNDING = 1e-9  # of the product bound · (1 + gap)
 MOST_TASKS = 20_000  # limits of annealing: tasks,
@@ -61,42 +62,38 @@ class Optimum:
         return self.makespan / self.bound - 1
 
 
+@takes(OptimumOptions, without=("objective", "slots"))
 def optimal_schedule(
     workload: Workload,
-    time_limit: float = TIME_LIMIT,
+    options: OptimumOptions,
     *,
-    gap: float = 0.0,
-    fixed_allocation: bool = False,
     hint: Schedule | None = None,
     warm_start: Sequence[str] = HEURISTICS,
-    workers: int | None = None,
-    seed: int = 0,
     progress: Progress | None = None,
 ) -> Optimum:
     """The shortest schedule of a workload with a Jobs table that is found in `time_limit` seconds, with a lower bound.
 
     Phases, predecessors, arrivals, several resources and unequal servers mean the same as in the simulator.
 
-    gap               end early once makespan / bound − 1 is at most this; with 0, once the schedule is proven optimal
-    fixed_allocation  assign every task beforehand to the server with the least workload, as Zhang and Yao do; schedule and
-                      bound are then among the schedules with that assignment
+    options           fields of OptimumOptions
     hint              a schedule to begin with, instead of the best one of the policies in `warm_start`
-    workers           number of cores, by default all
-    seed              with one worker, a run that ends early gives the same schedule for the same seed
     progress          called with (seconds, makespan, bound) at every improvement
 
-    The search goes on by beam search, or by annealing if there are too many tasks or ticks for that, and then by CP-SAT.
-    Raises InputError without OR-tools, without a table, and for arguments out of range.
+    With a `gap` of 0 the search ends early once the schedule is proven optimal. With `fixed_allocation`, as Zhang and Yao do,
+    schedule and bound are among the schedules with that assignment. With one worker, a run that ends early gives the same
+    schedule for the same seed. The search goes on by beam search, or by annealing if there are too many tasks or ticks for that,
+    and then by CP-SAT. Raises InputError without OR-tools, without a table, and for arguments out of range.
     """
     cp_model()
+    time_limit, gap, seed = options.time_limit, options.gap, options.seed
     if not time_limit > 0:
         raise InputError(f"the time limit must be positive, not {time_limit}")
     if not 0 <= gap < math.inf:
         raise InputError(f"the gap must be a number from 0 on, not {gap}")
-    if workers is not None and workers < 1:
-        raise InputError(f"workers must be at least 1, not {workers}")
-    cores = workers or usable_cores()
-    tasks = tasks_of(workload, fixed_allocation)
+    if options.workers is not None and options.workers < 1:
+        raise InputError(f"workers must be at least 1, not {options.workers}")
+    cores = options.workers or usable_cores()
+    tasks = tasks_of(workload, options.fixed_allocation)
     schedules = [hint] if hint is not None else heuristic_schedules(workload, warm_start, seed)
     candidates = [candidate for candidate in (as_found(tasks, schedule) for schedule in schedules) if candidate is not None]
     orders = [np.argsort(start, kind="stable") for start, _, _ in sorted(candidates, key=_length)] + [tasks.longest_tail_first()]

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from packenv.errors import InputError
+from packenv.options.fields import takes
+from packenv.options.verbs import JudgeOptions
 from packenv.policy import find_policy, guarantee_of, name_of
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, Verdict, combine
 from packenv.simulation import setting_of, simulate
@@ -22,9 +24,7 @@ from packenv.theory.stability.judgment import BROKEN, HELD, NOT_CLAIMED, Evidenc
 from packenv.workloads.workload import Workload
 
 GRID = 200  # loads are multiples of 1 / GRID
-WIDTH = 0.01  # of the interval at which the search ends
-SEEDS = 8
-MOST_TASKS, GROWTH, LENGTHS = 2_560_000, 4, 4  # arrivals of the longest runs, factor from one length to the next, lengths
+MOST_TASKS, GROWTH, LENGTHS = JudgeOptions().tasks, 4, 4  # arrivals of the longest runs, factor to the next length, lengths
 FIRST_TASKS = MOST_TASKS // GROWTH ** (LENGTHS - 1)  # arrivals of the first runs
 FIRST_SERVICES = 500  # the first runs last at least this many mean services
 CLAIM = 1e-9  # rounding of the fraction that a policy claims
@@ -54,13 +54,12 @@ Progress = Callable[[float, float, float, int], None]
 """Is told the interval so far (low, high), the load that is tried, and the slots of its runs."""
 
 
+@takes(JudgeOptions)
 def judge(
     workload: Workload,
     policy: str | Any,
     *,
-    seeds: int = SEEDS,
-    width: float = WIDTH,
-    tasks: int = MOST_TASKS,
+    options: JudgeOptions,
     run: Runner | None = None,
     progress: Progress | None = None,
 ) -> Judgment:
@@ -73,6 +72,7 @@ def judge(
     arrivals spread out or drawn together; its runs have the tasks that it has, see `Judgment.needed`. Raises InputError for
     a width outside (0, 1), no seed, or fewer tasks than by default.
     """
+    seeds, width, tasks = options.seeds, options.width, options.tasks
     if not 0 < width < 1 or seeds < 1:
         raise InputError(f"a judgment needs a width between 0 and 1 and at least 1 seed, not {width} and {seeds}")
     if tasks < MOST_TASKS:

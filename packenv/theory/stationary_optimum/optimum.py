@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import InputError
+from packenv.options.fields import takes
+from packenv.options.verbs import OptimalPolicyOptions
 from packenv.theory.stationary_optimum.decision_process import MOST_STATES, DecisionProcess, Progress, states_of
 from packenv.theory.stationary_optimum.occupancies import Occupancies, SmallInstance, occupancies, small_instance, small_types
 from packenv.workloads.workload import Workload
 
-WITHIN = 1e-4
 SETTLED = 1e-3
 """Waiting counts are enough when twice as many lengthen the shortest mean queue by less than this share."""
 FIRST = 8
@@ -41,20 +42,19 @@ class StationaryOptimum:
         return self.lower - self.smaller <= SETTLED * self.lower
 
 
-def stationary_optimum(
-    workload: Workload, most: int | None = None, within: float = WITHIN, progress: Progress | None = None
-) -> StationaryOptimum:
+@takes(OptimalPolicyOptions, without=("slots", "seeds"))
+def stationary_optimum(workload: Workload, options: OptimalPolicyOptions, progress: Progress | None = None) -> StationaryOptimum:
     """The policy with the shortest mean queue of any policy that does not preempt, and a lower bound on that queue.
 
     workload   one resource, discrete sizes, geometric service, Bernoulli or Poisson arrivals
-    most       waiting counts that the policy tells apart; by default 8, 16, … until twice as many change it by less than 0.1 %
-    within     relative error of every mean queue
+    options    fields of OptimalPolicyOptions; as many as matter are 8, 16, … until twice as many change it by less than 0.1 %
 
     Two processes are solved, in which jobs are lost that find `most` and 2 · `most` of their type waiting. Both lower bounds
     hold for the workload itself (packenv.theory.stationary_optimum.decision_process). The policy is that of the larger
     process, for the counts of the smaller: near its own limit, it would wait for losses that do not happen.
     Raises InputError for a workload that has not this form, is unstable, or has more than 3,000,000 states.
     """
+    most, within = options.most, options.within
     if not 0 < within < 1:
         raise InputError(f"within must lie between 0 and 1, not {within}")
     if most is not None and most < 1:

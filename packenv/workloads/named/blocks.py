@@ -184,6 +184,16 @@ def hot(factor: tuple[tuple[float, float], ...] = ()) -> Workload:
     return readers(factor=factor, blocks=2000, skew=0.9)
 
 
+def changing() -> Workload:
+    """`readers` on a network whose speed changes."""
+    return readers(factor=SWINGS)
+
+
+def hot_changing() -> Workload:
+    """`hot` on a network whose speed changes."""
+    return hot(factor=SWINGS)
+
+
 def head_of_line(servers: int, jobs: int) -> Workload:
     """The setting of the closed form for locality (PAPERS §5)."""
     return Workload(jobs=HeadOfLine(jobs, servers), servers=servers, slot_seconds=1.0, name=f"head of line, {servers} servers")

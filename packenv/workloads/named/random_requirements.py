@@ -32,6 +32,11 @@ SMALL: dict[str, Callable[[], Workload]] = {
 """By name. fig3a is that of PAPERS §1.6; the last two have the sizes of the worst cases found (`experiments/worst_case.py`)."""
 
 
+def small_workload(name: str) -> Workload:
+    """One of SMALL."""
+    return SMALL[name]()
+
+
 def fig3a() -> Workload:
     """PAPERS §1.6, figure 3(a): pairs of sizes 0.4 and 0.6 fill the server; ρ* = 2, λ* = 0.02."""
     return Workload(sizes=Discrete([0.4, 0.6]), service=Geometric(100), servers=1, rate=0.014)

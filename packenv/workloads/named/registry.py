@@ -5,42 +5,64 @@ A new named workload is a function that returns a `Workload`, in a file of this 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from packenv.workloads.named import blocks, instances, random_requirements
-from packenv.workloads.named.analytics import analytics
-from packenv.workloads.named.dag import dag
-from packenv.workloads.named.eagle import MIXES, eagle
-from packenv.workloads.named.lublin import lublin
-from packenv.workloads.named.random_requirements import SMALL
-from packenv.workloads.workload import Workload
+from packenv.errors import InputError, nearest
+from packenv.lazy_names import load
 
-WORKLOADS: dict[str, Callable[[], Workload]] = {
-    "paper/fig3a": random_requirements.fig3a,
-    "paper/fig3b": random_requirements.fig3b,
-    "paper/fig4a": random_requirements.fig4a,
-    "paper/fig4b": random_requirements.fig4b,
-    "google2011-like": random_requirements.google2011_like,
-    "analytics": analytics,
-    "dag": dag,
-    "price/fig1": instances.flow_shop,
-    "price/fig2": instances.price_fig2,
-    "price/fig3": instances.price_fig3,
-    "price/fig5": instances.price_fig5,
-    "price/fig8": instances.price_fig8,
-    "price/abundant": instances.price_abundant,
-    **{f"eagle/{trace}": partial(eagle, trace) for trace in MIXES},
-    "delay/facebook": blocks.readers,
-    "delay/racks": partial(blocks.readers, rack=20),
-    "delay/changing": partial(blocks.readers, factor=blocks.SWINGS),
-    "delay/hot": blocks.hot,
-    "delay/hot-changing": partial(blocks.hot, factor=blocks.SWINGS),
-    "hpc/lublin": lublin,
-    **{f"hpc/lublin-{percent}": partial(lublin, intensity=percent / 100) for percent in (70, 90)},
-    **SMALL,
+if TYPE_CHECKING:
+    from packenv.workloads.workload import Workload
+
+ENDINGS = (".csv", ".tsv", ".parquet", ".swf", ".tr", ".gz")
+"""Of the names of files that are traces."""
+
+
+class Named(NamedTuple):
+    """What makes a workload, `file:function` of this folder, and what `packenv list` says of it without making it."""
+
+    maker: str
+    resources: int
+    servers: int
+    arrivals: float  # tasks per slot; of a table whose tasks are there at once, how many
+    intensity: float | None  # None: all tasks are there at once
+    arguments: tuple[Any, ...] = ()  # of the function
+
+
+WORKLOADS: dict[str, Named] = {
+    "paper/fig3a": Named("random_requirements:fig3a", 1, 1, 0.014, 0.7),
+    "paper/fig3b": Named("random_requirements:fig3b", 1, 1, 0.0306, 0.918),
+    "paper/fig4a": Named("random_requirements:fig4a", 1, 5, 0.45, 0.9),
+    "paper/fig4b": Named("random_requirements:fig4b", 1, 5, 0.09, 0.9),
+    "google2011-like": Named("random_requirements:google2011_like", 2, 160, 0.5039, 0.713),
+    "analytics": Named("analytics:analytics", 4, 50, 9.678, 1.5),
+    "dag": Named("dag:dag", 2, 10, 0.7633, 0.9),
+    "price/fig1": Named("instances:flow_shop", 2, 1, 4, None),
+    "price/fig2": Named("instances:price_fig2", 2, 2, 17, None),
+    "price/fig3": Named("instances:price_fig3", 2, 2, 79, None),
+    "price/fig5": Named("instances:price_fig5", 2, 2, 279, None),
+    "price/fig8": Named("instances:price_fig8", 2, 2, 279, None),
+    "price/abundant": Named("instances:price_abundant", 2, 2, 279, None),
+    "eagle/google": Named("eagle:eagle", 1, 15000, 0.01066, 0.9, ("google",)),
+    "eagle/cloudera": Named("eagle:eagle", 1, 15000, 0.04417, 0.9, ("cloudera",)),
+    "eagle/facebook": Named("eagle:eagle", 1, 15000, 0.2002, 0.9, ("facebook",)),
+    "eagle/yahoo": Named("eagle:eagle", 1, 4000, 0.02206, 0.9, ("yahoo",)),
+    "delay/facebook": Named("blocks:readers", 1, 100, 0.4002, 0.8),
+    "delay/racks": Named("blocks:readers", 1, 100, 0.4002, 0.8, (100, 20)),
+    "delay/changing": Named("blocks:changing", 1, 100, 0.4002, 0.8),
+    "delay/hot": Named("blocks:hot", 1, 100, 0.4002, 0.8),
+    "delay/hot-changing": Named("blocks:hot_changing", 1, 100, 0.4002, 0.8),
+    "hpc/lublin": Named("lublin:lublin", 1, 1, 0.001846, 0.395),
+    "hpc/lublin-70": Named("lublin:lublin", 1, 1, 0.003275, 0.7, (10_000, 128, 0.7)),
+    "hpc/lublin-90": Named("lublin:lublin", 1, 1, 0.004211, 0.9, (10_000, 128, 0.9)),
+    "small/fig3a": Named("random_requirements:small_workload", 1, 1, 0.14, 0.7, ("small/fig3a",)),
+    "small/fig3a-busy": Named("random_requirements:small_workload", 1, 1, 0.17, 0.85, ("small/fig3a-busy",)),
+    "small/two-servers": Named("random_requirements:small_workload", 1, 2, 0.2857, 0.706, ("small/two-servers",)),
+    "small/three-sizes": Named("random_requirements:small_workload", 1, 1, 0.168, 0.7, ("small/three-sizes",)),
+    "small/worst-vqs-bf": Named("random_requirements:small_workload", 1, 1, 0.3709, 0.833, ("small/worst-vqs-bf",)),
+    "small/worst-vqs": Named("random_requirements:small_workload", 1, 1, 0.5737, 0.797, ("small/worst-vqs",)),
 }
-"""The maker of each workload, by name."""
+"""By name."""
 
 
 def names() -> list[str]:
@@ -50,4 +72,21 @@ def names() -> list[str]:
 
 def named_workload(name: str) -> Workload:
     """The workload of one of the `names`."""
-    return WORKLOADS[name]().with_(name=name)
+    row = WORKLOADS[name]
+    file, _, function = row.maker.partition(":")
+    made: Workload = getattr(load(f"packenv.workloads.named.{file}"), function)(*row.arguments)
+    return made.with_(name=name)
+
+
+def check_source(text: str) -> None:
+    """Raise InputError for a text that names neither a workload nor a file that is there."""
+    if text in WORKLOADS or (text and Path(text).exists()):
+        return
+    if text.endswith((*ENDINGS, ".json")) or text.startswith((".", "/")):
+        raise InputError(f"{Path(text)}: no such file")
+    raise unknown_workload(text)
+
+
+def unknown_workload(text: str) -> InputError:
+    """The error for a name that no workload has, with the nearest ones."""
+    return InputError(f"unknown workload {text!r}{nearest(text, names())}, or a file *.json")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from packenv.errors import ArgumentError, InputError
 from packenv.inputs.numbers import is_number, read_duration, shown
 from packenv.jobs import Jobs, Ragged, passed_on, take
+from packenv.options.shared import Estimates as Estimates
 from packenv.units import LARGEST_AMOUNT, MOST, scale_for, to_units
 from packenv.workloads.traces.columns import Columns
 from packenv.workloads.traces.links import LOST_LINKS
@@ -24,8 +25,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Exact = str | int | float | Decimal | Fraction
 Sizes = Literal["max", "all"]
-Estimates = Literal["recorded", "exact", "longest"]
-ESTIMATES = ("recorded", "exact", "longest")
+ESTIMATES = get_args(Estimates)
 """What policies are told of a task's duration: the request in the log, or the duration where it has none; the duration itself;
 or the request, and the longest one where it has none."""
 Wanted = tuple[str, ...] | Literal["all"] | None

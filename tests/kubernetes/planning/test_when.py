@@ -15,7 +15,7 @@ from packenv.cli.main import main
 from packenv.errors import InputError
 from packenv.kubernetes.planning.queue import NEVER, intervals
 from packenv.kubernetes.started import remaining
-from packenv.planning.plan import DRAWS
+from packenv.options.verbs import DRAWS
 from packenv.workloads.laws import Empirical
 from packenv.workloads.traces import read_trace
 from tests.kubernetes.sample import container, listed, node, pod

@@ -1,0 +1,90 @@
+"""Types of options that name policies, workloads and files: what a shell completes, and what a text alone shows to be wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from packenv.cli.outputs import FILE as FILE
+from packenv.errors import InputError
+from packenv.inputs.numbers import read_number
+from packenv.learning.agents.shipped import pretrained_agents
+from packenv.policy_names import OF_FILES, check_text, described, registered
+from packenv.workloads.named.registry import check_source, names
+
+
+class Named(click.ParamType):  # type: ignore[type-arg]  # generic in some versions of click only
+    """A text, of which some are known: `names(incomplete)` gives those that a shell completes. Files, where none of them fits.
+
+    `check` raises InputError for a text that stands for nothing; an empty one, and those of `others`, are what the command says.
+    """
+
+    name = "text"
+
+    def __init__(
+        self,
+        names: Callable[[str], Iterable[str]],
+        files: bool = True,
+        check: Callable[[str], None] | None = None,
+        others: Iterable[str] = (),
+    ) -> None:
+        self.names, self.files, self.check, self.others = names, files, check, {"", *others}
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if self.check is not None and value not in self.others and not (ctx is not None and ctx.resilient_parsing):
+            self.check(value)
+        return value
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        items = [CompletionItem(name) for name in self.names(incomplete) if name.startswith(incomplete)]
+        return items or ([CompletionItem(incomplete, type="file")] if self.files else [])
+
+
+class Seconds(click.ParamType):  # type: ignore[type-arg]
+    """A length of time, `10s`, `2min` or a number of seconds, above 0."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        from packenv.planning.goals import UNITS
+
+        number, unit = re.fullmatch(r"\s*(.*?)\s*([a-z]*)\s*", str(value)).groups()  # type: ignore[union-attr]
+        try:
+            seconds = read_number(number) * UNITS[unit or "s"]
+        except (KeyError, ValueError):
+            self.fail(f"{value!r} is no length of time such as 10s, 2min or 1h")
+        return seconds if seconds > 0 else self.fail(f"must be above 0, not {value}")
+
+
+def known_policies(incomplete: str) -> list[str]:
+    """Names of policies; after a name and a colon its parameters, or the agents that come with packenv."""
+    name, colon, parameters = incomplete.partition(":")
+    if not colon:
+        return [f"{name}:" if name in OF_FILES else name for name in registered()]
+    if name == "agent":
+        return [f"agent:{agent}" for agent in pretrained_agents()]
+    if name not in registered():
+        return []
+    before = incomplete[: len(incomplete) - len(parameters.rpartition(",")[2])]
+    defaults = described(name).parameters
+    return [f"{before}{key}" if default in ("True", "False") else f"{before}{key}=" for key, default in defaults.items()]
+
+
+def check_file(text: str) -> None:
+    """Raise InputError where there is no such file or folder."""
+    if not Path(text).exists():
+        raise InputError(f"{Path(text)}: no such file")
+
+
+POLICY = Named(known_policies, check=check_text, others=("none", "best"))  # no guard; the best of each measure
+SIDE = Named(known_policies)  # a policy, or servers
+WORKLOAD = Named(lambda incomplete: names(), check=check_source)
+CONTEST = Named(lambda incomplete: names())  # a workload, and how much arrives
+PATH = Named(lambda incomplete: ())
+INPUT = Named(lambda incomplete: (), check=check_file)
+COUNT = click.IntRange(min=1)

@@ -1,0 +1,81 @@
+"""Click's options from the fields of a dataclass of `packenv.options`."""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import click
+
+from packenv.cli.options.names import FILE, PATH, POLICY, Seconds
+from packenv.cli.outputs import FileOf
+from packenv.options.fields import Form, Range, Words, options_in
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+FORMS: dict[Form, Any] = {
+    Form.POLICY: POLICY,
+    Form.FILE: FILE,
+    Form.JSON: FileOf(".json"),
+    Form.PATH: PATH,
+    Form.FOLDER: click.Path(file_okay=False),
+    Form.SECONDS: Seconds(),
+}
+PLAIN = {int: click.INT, float: click.FLOAT, str: click.STRING}
+
+
+def options_of(kind: type[Any], name: str = "options", only: Iterable[str] | None = None, **helps: str) -> Decorator:
+    """The options that the fields of `kind` are, in their order; the command gets them as one value, its argument `name`.
+
+    only   names of the fields, in the order of the help; the others keep their defaults
+    helps  another line of help, by field
+
+    Fields that are no options are arguments of the command, if it has them: they become part of the value.
+    """
+    hints, options = get_type_hints(kind, include_extras=True), options_in(kind)
+    chosen = [*options] if only is None else [*only]
+    arguments_of_command = {field for field in kind.__dataclass_fields__ if field not in options}
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def run(*args: Any, **arguments: Any) -> Any:
+            values = {key: arguments.pop(key) for key in [*arguments] if key in arguments_of_command or key in chosen}
+            return command(*args, **{name: kind(**values)}, **arguments)
+
+        with_options: Callable[..., Any] = run
+        for key in reversed(chosen):
+            with_options = click_option(key, hints[key], options[key][1], helps.get(key))(with_options)
+        return with_options
+
+    return add
+
+
+def click_option(name: str, hint: Any, words: Words, help: str | None = None) -> Decorator:
+    """One option of a command, of a field's name, type and words."""
+    text = help or words.help
+    multiple, type_ = click_type(hint)
+    settings: dict[str, Any] = {"is_flag": True} if type_ is click.BOOL else {"type": type_, "multiple": multiple}
+    if type_ is not click.BOOL and words.metavar is not None:
+        settings["metavar"] = words.metavar
+    default = words.typed
+    shown = default not in (None, (), "") and "[default" not in text and (type_ is not click.BOOL or default)
+    flags = words.flags or (f"--{name.replace('_', '-')}",)
+    return click.option(*flags, name, default=default, show_default=bool(shown), help=text, **settings)
+
+
+def click_type(hint: Any) -> tuple[bool, Any]:
+    """Whether an option may be repeated, and the type of its value: of `int | None` as of `int`."""
+    if get_origin(hint) in (Union, types.UnionType):
+        return click_type(next(part for part in get_args(hint) if part is not types.NoneType))
+    if get_origin(hint) is Annotated:
+        plain, (mark, *_) = get_args(hint)[0], hint.__metadata__
+        if isinstance(mark, Range):
+            return False, click.IntRange(mark.least, mark.most)
+        return False, FORMS[mark] if isinstance(mark, Form) else click_type(plain)[1]
+    if get_origin(hint) is Literal:
+        return False, click.Choice(get_args(hint))
+    if get_origin(hint) in (tuple, dict):  # a dictionary's are of the form KEY=VALUE
+        return True, click_type(get_args(hint)[0])[1]
+    return False, click.BOOL if hint is bool else PLAIN.get(hint, click.STRING)

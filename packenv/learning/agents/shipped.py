@@ -1,0 +1,20 @@
+"""The agents that come with packenv, and what is said of them, without loading one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from packenv.inputs.json_files import read_json
+
+PRETRAINED = Path(__file__).parent / "pretrained"
+
+
+def pretrained_agents() -> list[str]:
+    """Names of the agents that come with packenv."""
+    return sorted(file.stem for file in PRETRAINED.glob("*.json"))
+
+
+def summary_of(agent: str) -> str:
+    """A line on one of them."""
+    about = read_json(PRETRAINED / f"{agent}.json")
+    return str(about.get("summary", "learned"))

@@ -1,0 +1,118 @@
+"""A field of a dataclass as an option: its type, its default and its line of help; and functions that take all of them."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+import textwrap
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from dataclasses import MISSING, Field, field, fields, replace
+from enum import Enum
+from itertools import chain
+from typing import Annotated, Any, NamedTuple, TypeVar
+
+R = TypeVar("R")
+WIDEST = 128  # letters of a line of a docstring
+
+
+class Words(NamedTuple):
+    """An option beside its name, type and default in Python."""
+
+    help: str
+    flags: tuple[str, ...]  # on the command line; empty: --its-name
+    metavar: str | None
+    typed: Any  # the default on the command line
+
+
+class Range(NamedTuple):
+    """The least and the largest whole number that an option may be."""
+
+    least: int | None = None
+    most: int | None = None
+
+
+class Form(Enum):
+    """What a text stands for: what a shell completes."""
+
+    POLICY = "policy"
+    FILE = "a file to write"
+    JSON = "a file of JSON to write"
+    PATH = "a file to read"
+    FOLDER = "folder"
+    SECONDS = "a length of time"
+
+
+Count = Annotated[int, Range(1)]
+PolicyName = Annotated[str, Form.POLICY]
+OutFile = Annotated[str, Form.FILE]
+JsonFile = Annotated[str, Form.JSON]
+InFile = Annotated[str, Form.PATH]
+Folder = Annotated[str, Form.FOLDER]
+Seconds = Annotated[float, Form.SECONDS]
+
+
+def option(default: Any, help: str, *flags: str, metavar: str | None = None, typed: Any = MISSING) -> Any:
+    """A field of a dataclass that is an option too.
+
+    default  `dict` stands for an empty one
+    help     one line, for `--help` and for the docstring of the function that takes it; "[default: …]" at its end where the
+             default itself does not say enough
+    flags    its names on the command line, if they are not --the-name-of-the-field
+    typed    the default on the command line, where it is another one
+    """
+    words = Words(help, flags, metavar, default if typed is MISSING else typed)
+    return field(**{"default_factory" if default is dict else "default": default}, metadata={"words": words})
+
+
+def options_in(kind: type[Any]) -> dict[str, tuple[Field[Any], Words]]:
+    """The options among the fields of a dataclass, by name. Fields without words are arguments of the verb."""
+    return {item.name: (item, item.metadata["words"]) for item in fields(kind) if "words" in item.metadata}
+
+
+def takes(kind: type[Any], name: str = "options", without: Iterable[str] = ()) -> Callable[[Callable[..., R]], Callable[..., R]]:
+    """A function whose argument `name` is a `kind` is called with the fields of `kind` as arguments of their own.
+
+    They stand in its signature in place of `name`, and in its docstring in place of the line that begins with this word. A whole
+    `kind` may still be given by `name`, alone or with fields that are to differ. `without`: fields that are left out.
+    """
+    options = {key: item for key, (item, _) in options_in(kind).items() if key not in {*without}}
+    defaults = kind()
+
+    def decorate(function: Callable[..., R]) -> Callable[..., R]:
+        own = inspect.signature(function)
+        as_arguments = [
+            inspect.Parameter(key, own.parameters[name].kind, default=getattr(defaults, key), annotation=item.type)
+            for key, item in options.items()
+        ]
+        around = ([parameter] if parameter.name != name else as_arguments for parameter in own.parameters.values())
+        signature = own.replace(parameters=[*chain(*around)])
+
+        @functools.wraps(function)
+        def call(*args: Any, **arguments: Any) -> R:
+            whole = arguments.pop(name) if isinstance(arguments.get(name), kind) else defaults
+            values = signature.bind(*args, **arguments).arguments
+            changes = {key: values.pop(key) for key in options if key in values}
+            values[name] = replace(whole, **changes)
+            bound = inspect.BoundArguments(own, OrderedDict((key, values[key]) for key in own.parameters if key in values))
+            return function(*bound.args, **bound.kwargs)
+
+        call.__signature__ = signature  # type: ignore[attr-defined]
+        call.__doc__ = _with_lines(function.__doc__, name, {key: options_in(kind)[key][1].help for key in options})
+        return call
+
+    return decorate
+
+
+def _with_lines(docstring: str | None, name: str, helps: dict[str, str]) -> str | None:
+    """A docstring with a line for each option in place of the one that begins with `name`, in the same columns."""
+    found = re.search(rf"^( +{name} +).*\n", docstring or "", re.MULTILINE)
+    if docstring is None or found is None:
+        return docstring
+    margin = found[1][: len(found[1]) - len(found[1].lstrip())]
+    width = max(len(found[1]) - len(margin), *(len(key) + 2 for key in helps))
+    lines = []
+    for key, text in helps.items():
+        lines += textwrap.wrap(text, WIDEST, initial_indent=margin + key.ljust(width), subsequent_indent=margin + " " * width)
+    return docstring[: found.start()] + "".join(f"{line}\n" for line in lines) + docstring[found.end() :]

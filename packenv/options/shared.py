@@ -1,0 +1,94 @@
+"""Options that several verbs have: what the workload is, and where runs take place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from packenv.errors import ArgumentError
+from packenv.options.fields import Count, option
+
+DEFAULT_POLICIES = ("bf-js", "vqs", "vqs-bf", "fifo-ff")
+DEFAULT_SLOTS = 200_000
+INTENSITIES = ("load", "intensity", "rate")
+"""Three ways to say how many tasks arrive: a workload of random tasks has exactly one."""
+
+OF_TRACES = ("slot_seconds", "columns", "time_unit", "partition", "finished_only")
+"""Options of every command that reads a trace."""
+
+SCHEDULE_FILES = (".parquet", ".csv")
+"""Forms in which a schedule is written."""
+
+PROCESSES, RAY = "processes", "ray"
+"""Where runs take place, as of `packenv.executor`."""
+
+TimeUnit = Literal["s", "ms", "us", "ns", "min", "h"]
+Estimates = Literal["recorded", "exact", "longest"]
+
+
+@dataclass(frozen=True)
+class WorkloadOptions:
+    """What the workload is; None where it was not said."""
+
+    source: str | None = None
+    servers: str | None = option(
+        None, "Servers: 5; by capacity: 3x1,2x0.5; of two resources: 3x1:0.5; or a file (also a trace's machines)."
+    )
+    sizes: str | None = option(None, "Law of sizes: uniform:0.1:0.9, discrete:0.4@0.5,0.6@0.5, constant:0.5, …")
+    service: str | None = option(None, "Law of service, in slots: geometric:100, fixed:100, lognormal:100:2, …")
+    load: float | None = option(None, "Arrivals as a share of ρ*, the maximum supportable workload.")
+    intensity: float | None = option(None, "Arrivals as a share of the area bound (the papers' α).")
+    rate: float | None = option(None, "Tasks per slot.")
+    resources: str = option(
+        "max", "Resources of a task that count: `all`, or names (cpu,memory); `max`, or max:cpu,memory: only the largest."
+    )
+    slot_seconds: str | None = option(
+        None, "Seconds in a slot, for a trace: an exact decimal  [default: .swf 1, .tr 0.0005, others 0.1].", metavar="H"
+    )
+    columns: str | None = option(
+        None,
+        "Names of a table's columns by ours: submit_time_s=Submitted,duration_s=Elapsed,cpu=Cores.",
+        metavar="OURS=THEIRS,…",
+    )
+    time_unit: TimeUnit | None = option(None, "What a table's times and durations count, where they are numbers  [default: s].")
+    partition: str | None = option(None, "Partitions of a log (Slurm's, .swf) whose jobs count, with commas.")
+    finished_only: bool | None = option(
+        None,
+        "Leave out tasks that failed or were cancelled after their start  [default: of Google's traces only].",
+        "--finished-only/--all-tasks",
+    )
+    estimates: Estimates | None = option(
+        None, "Told of durations: the log's requests; true ones; or, where a task has none, the longest request."
+    )
+    speedup: str = option("1", "β: arrivals of a trace come this many times as fast.")
+    racks: Count | None = option(None, "So many servers in a rack, for tables that say where data lie.")
+    network: str | None = option(None, "Remote overheads are multiplied by F from second S on: 0:1,600:4.", metavar="S:F,…")
+    reading: str | None = option(
+        None, "What a task away from its data takes of each resource beyond its demand.", metavar="A:B:…"
+    )
+    serving: str | None = option(None, "And what it takes on the server that has the data.", metavar="A:B:…")
+
+    def __post_init__(self) -> None:
+        if sum(getattr(self, key) is not None for key in INTENSITIES) > 1:
+            raise ArgumentError("give one of `load`, `intensity` and `rate`")
+        parse_columns(self.columns)
+
+
+def parse_columns(text: str | None) -> dict[str, str] | None:
+    """Names of a table's columns by ours, from `submit_time_s=Submitted,cpu=Cores`. Raises InputError."""
+    if text is None:
+        return None
+    pairs = [part.partition("=") for part in text.split(",")]
+    if not all(ours.strip() and equals and theirs.strip() for ours, equals, theirs in pairs):
+        form = "submit_time_s=Submitted,duration_s=Elapsed,cpu=Cores"
+        raise ArgumentError(f"`columns` is of the form {form}, not {text!r}")
+    return {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
+
+
+@dataclass(frozen=True)
+class ProcessOptions:
+    """Where runs take place, and whether the first that fails ends them all."""
+
+    processes: Count | None = option(None, "Runs at the same time  [default: one per core].")
+    on: str = option(PROCESSES, "processes; ray: a cluster's, or a new local one's; ray://HOST:PORT.", metavar="WHERE")
+    fail_fast: bool = option(False, "End at the first run that fails, and show where it did.")

@@ -1,0 +1,332 @@
+"""The options of each verb. A further one is a line here: the function takes it, and the command has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from packenv.errors import ArgumentError, InputError
+from packenv.inputs.numbers import read_number
+from packenv.options.fields import Count, Folder, InFile, JsonFile, OutFile, PolicyName, Range, Seconds, option, options_in
+from packenv.options.shared import DEFAULT_SLOTS, PROCESSES, Estimates, TimeUnit, WorkloadOptions, parse_columns
+
+WAITING_LIMIT = 5_000_000
+"""Waiting tasks at which a run is stopped, unless another number is given."""
+
+MEASURES = "mean queue, mean wait, p95 wait, mean completion or makespan"
+"""By which two policies are compared."""
+
+GOAL_EXAMPLES = "p95 wait <= 60s, mean queue <= 10, p99 completion <= 2h, makespan <= 1d, utilisation >= 70%"
+
+PLAN_SEEDS = 4
+"""Runs with each number of servers, and as many others that confirm the answer."""
+
+DRAWS, QUEUE_SEEDS = 199, 16
+"""Of a cluster as it is: draws of unknown times, and runs with each number of nodes.
+
+With 199 draws the interval is from the 20th of the ordered draws to the 180th: 160 of 200 places that a further one may take. Few
+runs say little of waits, and each is short.
+"""
+
+
+@dataclass(frozen=True)
+class EvaluateOptions:
+    """How policies are compared on a workload."""
+
+    estimate_error: float | None = option(None, "Durations are believed with up to this share of error (tables of jobs).")
+    cutoff: float | None = option(None, "Jobs whose tasks take longer than this on average (s) are shown apart, as long ones.")
+    by_size: bool = option(False, "Also show delays by the size of tasks: of each of a few, or by quartiles.")
+    slowdown_bound: Seconds | None = option(
+        None,
+        "Show bounded slowdowns and responses: a run of less counts as if it took so long  [shown of logs of parallel jobs].",
+        metavar="10s",
+    )
+    slots: int | None = option(None, f"Slots to simulate  [default: a trace's own; {DEFAULT_SLOTS:,} otherwise].")
+    backlog: Count | None = option(None, "Keep so many tasks waiting: utilisation is then what a policy can carry.")
+    drain: bool = option(False, "Go on until all work is done.")
+    warmup: int | None = option(None, "Slots at the start that are not measured  [default: 0 for traces, a tenth otherwise].")
+    seed: int = option(0, "First seed.")
+    seeds: Count | Iterable[int] = option(
+        8, "How many seeds: of the jobs, the same for every policy; of a trace, of the policies that draw by chance.", typed=1
+    )
+    waiting_limit: Count = option(WAITING_LIMIT, "Stop a run when more tasks wait.", "--max-waiting")
+
+
+@dataclass(frozen=True)
+class CompareOptions:
+    """How it is decided whether one side is worse than another."""
+
+    measure: str | None = option(None, f"{MEASURES}  [default: mean queue; of a trace mean wait; of its jobs mean completion].")
+    margin: float = option(0.05, "A may be so much worse than B, as a share.")
+    policy: PolicyName = option("bf-js", "Policy that runs on two sets of servers.", "--policy", "-p")
+    slots: Count | None = option(None, f"Slots of each run  [default: {DEFAULT_SLOTS:,}; a trace until all work is done].")
+    seeds: Count = option(4, "Runs of each at first: they double until it is decided.")
+    time: float = option(60.0, "While so many seconds last.")
+
+
+@dataclass(frozen=True)
+class JudgeOptions:
+    """How long it is looked for the fraction of ρ* that a policy supports."""
+
+    seeds: Count = option(8, "Runs at each load.")
+    width: float = option(0.01, "Stop when the interval is at most this wide.")
+    tasks: Count = option(2_560_000, "Arrivals in the longest runs; the first ones have a 64th of them.")
+
+
+@dataclass(frozen=True)
+class CapacityOptions:
+    """How long ρ* is bracketed."""
+
+    gap: float = option(0.001, "Stop when (upper - lower) / upper is at most this.")
+    seconds: float = option(60.0, "Stop after this time.")
+
+
+@dataclass(frozen=True)
+class OptimumOptions:
+    """How the shortest schedule is searched for."""
+
+    objective: Literal["makespan", "completion"] = option("makespan", "Last end, or mean completion time of jobs.")
+    slots: Count | None = option(None, "With a random workload: schedule the tasks that arrive in so many slots.")
+    time_limit: float = option(60.0, "Stop the search after so many seconds.", "--limit")
+    seed: Annotated[int, Range(0)] = option(0, "Seed of the jobs and of the search.")
+    gap: float = option(0.0, "Stop when the schedule is within this share of the bound: 0.05 is 5 %.")
+    fixed_allocation: bool = option(False, "Give each task the server with the least work beforehand.")
+    workers: Count | None = option(None, "Cores that the search uses  [default: all].")
+
+
+@dataclass(frozen=True)
+class OptimalPolicyOptions:
+    """How the policy with the shortest queue is found, and checked by runs."""
+
+    most: Count | None = option(None, "Waiting jobs of a size that are told apart  [default: as many as matter].")
+    within: float = option(1e-4, "Relative error of the mean queue.")
+    slots: Count = option(1_000_000, "Length of each run that checks the policy.")
+    seeds: Count = option(8, "Number of these runs.")
+
+
+@dataclass(frozen=True)
+class LeaderboardOptions:
+    """How policies are ranked."""
+
+    reference: PolicyName | None = option(
+        None,
+        "Policy by which the others are divided; `best`: on tables of jobs, the best of each measure  "
+        "[default: bf-js; on tables of jobs best].",
+    )
+    seeds: Count = option(16, "Number of seeds; the jobs of a seed are the same for every policy.")
+    slots: Count = option(1_000_000, "Slots of each run, except on traces.")
+    warmup: Annotated[int, Range(0)] | None = option(
+        None, "Slots at the start that are not measured  [default: a tenth; traces 0]."
+    )
+    judge: bool = option(True, "Also find the fraction of ρ* that each policy keeps stable.", "--judge/--no-judge")
+    matrix: bool = option(
+        False,
+        "Show one table, of policies by workloads, with ratios alone, and judge nothing. Agents that come with packenv then "
+        "compete away from home too.",
+    )
+
+
+@dataclass(frozen=True)
+class PlanOptions:
+    """What is planned, and how many runs decide it. Not every option goes with every question."""
+
+    types: str | None = option(None, "Kinds of machines and the cost of each, for the cheapest mix: 1=0.50,2=0.95; or 1:0.5=0.8.")
+    growth: str | None = option(None, "Arrivals grow by this factor: a trace comes so much faster, a workload has more tasks.")
+    draws: Annotated[int, Range(0, 1000)] | None = option(
+        None,
+        f"Numbers for so many other draws of days, or seeds  [default: 0]; of a cluster: of unknown times  [default: {DRAWS}].",
+    )
+    without: str | None = option(
+        None, "What if these fail? Servers such as 3,7,10-12, from 0; nodes of a cluster by name.", metavar="SERVERS"
+    )
+    add: str | None = option(
+        None, "Nodes to add to a cluster: like this one, or a capacity  [default: the commonest].", metavar="NODE"
+    )
+    max_demand: float | None = option(None, "Also without the tasks of a trace that need more: what do they cost?")
+    asks_when: bool = option(False, "When waiting pods would start, on a cluster as kubectl prints it (JSON).", "--when")
+    submit: tuple[InFile, ...] = option(
+        (), "Would these pods start, and at whose expense? Manifests of Pods, Jobs, Deployments (YAML, JSON); repeat for more."
+    )
+    durations: InFile | None = option(None, "How long pods took: a file with owner and seconds, or a trace; for a cluster.")
+    no_preemption: bool = option(False, "On a cluster: no waiting pod takes the place of others.")
+    slots: Count | None = option(None, f"Slots of each run of a workload  [default: {DEFAULT_SLOTS:,}].")
+    seeds: Count | None = option(
+        None,
+        "Runs with each number; as many others confirm the answer  "
+        f"[default: {PLAN_SEEDS}, of a cluster as it is {QUEUE_SEEDS}].",
+    )
+
+
+@dataclass(frozen=True)
+class ArrivalOptions:
+    """How much arrives, as a number or an interval: texts of the command line."""
+
+    load: str | None = option(None, "Arrivals as a share of ρ*: X, or LOW:HIGH, from which each episode draws its own.")
+    intensity: str | None = option(None, "Arrivals as a share of the area bound: X or LOW:HIGH.")
+    rate: str | None = option(None, "Tasks per slot: X or LOW:HIGH.")
+
+    def __post_init__(self) -> None:
+        self.intervals()
+
+    def intervals(self) -> dict[str, tuple[float, float]]:
+        """The interval of the one that is there, by its name. Raises InputError for several, and unless 0 < LOW <= HIGH."""
+        texts = {key: text for key, text in vars(self).items() if text is not None}
+        if len(texts) > 1:
+            raise ArgumentError("give one of `load`, `intensity` and `rate`")
+        return {key: _interval(key, text) for key, text in texts.items()}
+
+
+def _interval(name: str, text: str) -> tuple[float, float]:
+    try:
+        ends = [read_number(part) for part in text.split(":")]
+    except InputError:
+        ends = []
+    if len(ends) not in (1, 2) or not 0 < ends[0] <= ends[-1] < float("inf"):
+        raise ArgumentError(f"`{name}` must be a number above 0, or LOW:HIGH, not {text!r}")
+    return ends[0], ends[-1]
+
+
+@dataclass(frozen=True)
+class RecordOptions:
+    """Which episodes are recorded."""
+
+    environment: str = option("ServerFill", "Environment: ServerFill, Placement, …", "--env")
+    policy: str = option("bf-js", "Policy or agent that plays; random: any action that the mask allows.", "--policy", "-p")
+    episodes: Count = option(20, "Episodes, of the seeds from --seed on.")
+    out: str | None = option(None, "New folder for the dataset; its name is NAME-vN.", metavar="FOLDER")
+    gif: str | None = option(None, "Write a moving picture of the policy in the first episode.", metavar="FILE.gif")
+    horizon: Count | None = option(None, "Slots of an episode  [default: 10,000; of a table until its work is done].")
+    resources: str | None = option(
+        None, "Resources of a task that count: `all`, or names (cpu,memory); `max`, or max:cpu,memory: only the largest."
+    )
+    seed: Annotated[int, Range(0)] = option(0, "Seed of the first episode.")
+    options: tuple[str, ...] = option((), "Option of the environment: observation, reward, …", "--option", metavar="KEY=VALUE")
+
+
+@dataclass(frozen=True)
+class WarmupOptions:
+    """What is compiled beforehand."""
+
+    environments: tuple[str, ...] = option((), "Environment; may be repeated.", "--env", metavar="ENV")
+    source: str | None = option(
+        None,
+        "Workload to compile for: those alike in resources share the code  [default: paper/fig4b; JobFill a table of jobs].",
+        "--workload",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearningOptions:
+    """What is learned, and how: two runs with equal ones give equal weights. 0 and None stand for the default of the algorithm,
+    the network or the environment."""
+
+    environment: str = option("ServerFill", "Environment: ServerFill, Placement, …", "--env")
+    algorithm: str = option("maskable-ppo", "maskable-ppo, ppo, a2c, dqn, cma-es.", "--algo")
+    network: str = option("shared", "shared, linear, sum or varying (the order of actions does not matter), or mlp.")
+    hidden: int = option(0, "Width of the network's layers  [default: shared 32, mlp 64].")
+    J: int | None = option(None, "Divide sizes into 2J virtual queues, as VQS does  [default: by the workload].", "--J")
+    types: int | None = option(None, "Divide sizes into so many virtual queues of equal width instead.")
+    window: int = option(0, "How many tasks (JobFill: groups) the agent sees  [default: 16; JobFill 32].")
+    observation: str = option("actions", "actions, full or compact.")
+    options: dict[str, Any] = option(
+        dict, "Option of the environment: passing, rule, …", "--option", metavar="KEY=VALUE", typed=()
+    )
+    reward: str = option(
+        "", "size, tasks, queue, …; JobFill: completion, makespan, value [:unfairness=PRICE]  [default: the first]."
+    )
+    reward_scale: float = option(1.0, "Multiply rewards by this.")
+    timescale: float = option(5000.0, "Discount a reward t slots ahead by exp(−t/timescale).")
+    average_reward: bool = option(False, "Maximise the mean reward per slot instead of the discounted sum.")
+    guard: PolicyName | None = option(
+        "", "Policy that schedules while too many tasks wait; none: the agent always does  [default: bf-js; JobFill none]."
+    )
+    guard_limit: int = option(500, "The guard schedules while more tasks than this wait.")
+    start: str | None = option(None, "Start from the weights of this saved agent (a name or a path).", "--from", metavar="AGENT")
+    imitate: PolicyName | None = option(None, "Begin with weights that imitate this policy.", metavar="POLICY")
+    imitation_steps: int = option(0, "Steps of imitation  [default: 400; JobFill 10,000].")
+    samples: int = option(16_000_000, "Train for so many decisions; cma-es: tasks.")
+    envs: int = option(512, "Environments that run side by side.")
+    horizon: int = option(100_000, "Slots of an episode.")
+    seed: int = option(0, "Seed of the jobs and of the training.")
+    learning_rate: float = option(
+        0.0,
+        "Learning rate at the start, which falls to a tenth  [default: 0.001; dqn 0.0005]; cma-es: step size  "
+        "[default: 0.15; after --imitate 0.05].",
+    )
+    entropy: float = option(0.003, "Weight of the entropy bonus.")
+    gae_lambda: float = option(0.95, "λ of the generalised advantage estimate.", "--lambda")
+    steps: int = option(0, "Steps of each environment in an iteration  [default: 64; a2c 16, dqn 1].")
+    epochs: int = option(0, "Passes over the samples; dqn: gradient steps  [default: 3; dqn 1].")
+    batch: int = option(0, "Samples in a gradient step  [default: 4096; dqn 1024].")
+    population: int = option(0, "cma-es: candidates in a generation  [default: by the weights].")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingOptions:
+    """Where a training run is kept, and how its agents are evaluated."""
+
+    threads: Count = option(2, "Threads that train the network; cma-es: processes.")
+    on: str = option(PROCESSES, "processes; ray: a cluster's, or a new local one's; ray://HOST:PORT.", metavar="WHERE")
+    logdir: Folder = option("runs", "Folder in which each run has a folder of its own.")
+    name: str | None = option(None, "Name of this run's folder  [default: from environment, workload, algorithm and seed].")
+    resume: bool = option(False, "Continue the run of this name, or start it if there is none.")
+    checkpoint_every: int = option(0, "Samples between checkpoints  [default: a 20th].", metavar="N")
+    evaluate_every: int = option(0, "Samples between evaluations  [default: a 10th; the first after a 50th].", metavar="N")
+    judge_every: int | None = option(None, "Samples between judgments, 0 for none  [default: a 3rd].", metavar="N")
+    against: PolicyName | None = option(None, "Policy that evaluations compare with  [default: bf-js; JobFill tetris:f=0].")
+    evaluation_slots: Annotated[int, Range(1000)] = option(200_000, "Slots of each run of an evaluation.")
+    evaluation_seeds: Count = option(4, "Runs of an evaluation at each load.")
+    keep: Literal["best", "last"] = option("best", "Save the best agent in evaluations, or the last.")
+    out: OutFile | None = option(None, "Also save the agent here (.safetensors and .json).")
+
+
+def of_traces(name: str) -> Any:
+    """The field of `WorkloadOptions` with this name, as one of a trace that is read."""
+    item, words = options_in(WorkloadOptions)[name]
+    return option(item.default, words.help, *words.flags, metavar=words.metavar)
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How a trace is read."""
+
+    slot_seconds: str | None = of_traces("slot_seconds")
+    resources: str = of_traces("resources")
+    columns: str | None = of_traces("columns")
+    time_unit: TimeUnit | None = of_traces("time_unit")
+    partition: str | None = of_traces("partition")
+
+    def __post_init__(self) -> None:
+        parse_columns(self.columns)
+
+
+@dataclass(frozen=True)
+class ConvertOptions:
+    """How a trace is converted to slots."""
+
+    speedup: str = option("1", "Divide submission times by BETA, an exact decimal.", metavar="BETA")
+    finished_only: bool | None = of_traces("finished_only")
+    estimates: Estimates | None = of_traces("estimates")
+
+
+@dataclass(frozen=True)
+class DescribeOptions:
+    """What is said of a trace."""
+
+    servers: str | None = option(None, "Also the load of these servers, in the trace's units: 5, 2x32:128, or a file.")
+
+
+@dataclass(frozen=True)
+class ProfileOptions:
+    """The workload that is fitted to a trace."""
+
+    servers: str | None = option(
+        None,
+        "Servers, in the trace's units: 5, 2x32:128, or a file  [default: of capacity 1, as many as make the load 0.82].",
+    )
+    name: str | None = option(None, "Name of the fitted workload  [default: the file's name followed by -like].", metavar="NAME")
+    about: str = option("", "Text about the data, kept in the JSON.", metavar="TEXT")
+    out: JsonFile | None = option(
+        None, "Write the fitted workload as JSON, which every command reads as a WORKLOAD.", metavar="FILE"
+    )

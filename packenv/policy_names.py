@@ -1,0 +1,131 @@
+"""The policies that have names, what is said of them, and whether a text can name one: without importing any of them."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import tomllib
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from packenv.errors import InputError, nearest
+
+GROUP = "packenv.policies"
+OF_FILES = ("agent", "optimal", "replay")
+"""Policies that are read from the file that stands behind their name."""
+
+PACKAGE = Path(__file__).parent
+
+
+class Described(NamedTuple):
+    """The first line of a policy's docstring, and its parameters with the texts of their defaults."""
+
+    about: str
+    parameters: dict[str, str]
+
+
+@functools.cache
+def registered() -> dict[str, str]:
+    """Names of all installed policies, each with its `module:attribute`."""
+    return {entry.name: entry.value for entry in sorted(entry_points(group=GROUP))}
+
+
+@functools.cache
+def described(name: str) -> Described:
+    """What is said of a registered policy. Those of packenv are read, not imported: importing one brings the compiler with it."""
+    module, _, attribute = registered()[name].partition(":")
+    if module.startswith(f"{PACKAGE.name}."):
+        about, fields = _read(module, attribute)
+        return Described(_first_line(about), fields)
+    target: Any = getattr(import_module(module), attribute)
+    parameters = inspect.signature(target).parameters.values()
+    return Described(_first_line(inspect.getdoc(target)), {key.name: str(key.default) for key in parameters})
+
+
+def _read(module: str, attribute: str) -> tuple[str | None, dict[str, str]]:
+    """The docstring of a class or function, and its fields with values, those of its bases first, as Python prints them."""
+    home, node = _defined(module, attribute)
+    fields: dict[str, str] = {}
+    for base in getattr(node, "bases", ()):
+        if ast.unparse(base) != "NamedTuple":
+            fields |= _read(home, ast.unparse(base))[1]
+    for line in getattr(node, "body", ()):
+        if isinstance(line, ast.AnnAssign) and line.value is not None:
+            value = _defined(home, line.value.id)[1] if isinstance(line.value, ast.Name) else line.value
+            fields[ast.unparse(line.target)] = str(ast.literal_eval(value))
+        elif isinstance(line, ast.Assign) and ast.unparse(line.targets[0]) == "_field_defaults":
+            fields |= {key: str(value) for key, value in ast.literal_eval(line.value).items()}
+    return ast.get_docstring(node), fields  # type: ignore[arg-type]
+
+
+def _defined(module: str, name: str) -> tuple[str, ast.AST]:
+    """The module, of those from which `module` imports, that defines a name; and the class, the function or the value."""
+    for node in _parsed(PACKAGE.joinpath(*module.split(".")[1:]).with_suffix(".py")).body:
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name == name:
+            return module, node
+        if isinstance(node, ast.Assign) and name in map(ast.unparse, node.targets):
+            return module, node.value
+        if isinstance(node, ast.ImportFrom) and name in [alias.name for alias in node.names]:
+            return _defined(str(node.module), name)
+    raise LookupError(f"{module} has no {name}")
+
+
+@functools.cache
+def _parsed(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
+def _first_line(docstring: str | None) -> str:
+    return (docstring or "").split("\n")[0]
+
+
+def target_of(text: str) -> tuple[str, str]:
+    """Of `bf-js`, `vqs:J=5,stall` or `my_module:MyPolicy:x=1`: `module:attribute`, and the text of the parameters.
+
+    Raises InputError for an unknown name, with the nearest ones.
+    """
+    name, _, parameters = text.partition(":")
+    if name in registered():
+        return registered()[name], parameters
+    attribute, _, parameters = parameters.partition(":")
+    if not attribute or "=" in attribute:
+        raise unknown(name)
+    return f"{name}:{attribute}", parameters
+
+
+def check_text(text: str) -> None:
+    """Raise InputError for a policy that the text alone shows to be unknown, or to have no such parameter."""
+    target_of(text)
+    name, _, parameters = text.partition(":")
+    if name in registered() and name not in OF_FILES and registered()[name].startswith(f"{PACKAGE.name}."):
+        check_parameters(text, parameters, [*described(name).parameters])
+
+
+def check_parameters(policy: str, parameters: str, accepted: list[str]) -> None:
+    """Raise InputError, with the nearest ones, for a parameter `KEY=VALUE`, or KEY alone, that the policy does not have."""
+    for key in (part.partition("=")[0] for part in parameters.split(",") if part):
+        if key not in accepted:
+            raise InputError(f"policy {policy!r}: unknown parameter {key!r}{nearest(key, accepted)}")
+
+
+def unknown(name: str) -> InputError:
+    """The error for a name that no policy has: what to do where it was registered after installing, else the nearest ones."""
+    for folder in (Path.cwd(), PACKAGE.parent):
+        if name in _written_in(folder / "pyproject.toml"):
+            return InputError(
+                f"policy {name!r} is in {folder / 'pyproject.toml'}, but not in what is installed: pip install -e {folder}"
+            )
+    return InputError(f"unknown policy {name!r}{nearest(name, list(registered()))}")
+
+
+def _written_in(project: Path) -> dict[str, str]:
+    """The policies that a pyproject.toml registers; none where there is no such file."""
+    try:
+        settings = tomllib.loads(project.read_text(encoding="utf-8"))
+        written: dict[str, str] = settings["project"]["entry-points"][GROUP]
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    return written if isinstance(written, dict) else {}
