@@ -152,10 +152,18 @@ class Comparison(Showable):
     slowdown_bound: float | None = None  # seconds; None: the usual bound, shown of parallel jobs
     told: tuple[str, ...] = ()  # policies that know durations
 
+    @cached_property
+    def whole(self) -> bool:
+        """Whether every run saw all tasks of a table arrive."""
+        if self.workload.jobs is None:
+            return False
+        tasks = {seed: len(self.workload.at(seed).jobs or ()) for seed in {run.seed for run in self.all_runs}}
+        return all(run.arrived == tasks[run.seed] for run in self.all_runs)
+
     @property
     def drained(self) -> bool:
         """Whether a table was run until all of its work was done: there is then nothing to say about stability."""
-        return self.workload.jobs is not None and all(run.completed == run.arrived for run in self.all_runs)
+        return self.whole and all(run.completed == run.arrived for run in self.all_runs)
 
     @property
     def results(self) -> dict[str, list[Result]]:
@@ -206,7 +214,7 @@ class Comparison(Showable):
     def remarks(self) -> list[str]:
         """The remarks of policies on their first runs, and that nothing waits on servers that are nearly empty."""
         idle = []
-        if self.workload.jobs is not None and all(run.max_queue == 0 for run in self.all_runs):
+        if self.whole and all(run.max_queue == 0 for run in self.all_runs):
             busy = max(share or 0.0 for run in self.all_runs for share in run.utilisation)
             if busy < NEARLY_EMPTY:
                 size = f"{self.workload.servers} is {counted(len(self.workload.servers), 'server')}"

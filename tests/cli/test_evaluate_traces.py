@@ -116,7 +116,7 @@ def test_no_table_is_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str], mon
             monkeypatch.setenv("COLUMNS", columns)
         evaluate(file, *words)
         out = capsys.readouterr().out
-        assert "…" not in out and out.count(LONG) == 5  # in three tables, with those told durations, in the ratios
+        assert "…" not in out and out.count(LONG) == 7  # in three tables, as told durations, in the answer twice, in the ratios
         assert out.count("not shown: ") == missing
         for heading in ("tasks/s", "over-allocation", "long p99"):
             assert heading in out

@@ -85,7 +85,9 @@ def test_bad_schedules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
 
     assert "say which schedule" in replay("")
     assert "there is no file" in replay(tmp_path / "none.parquet")
-    assert "Parquet magic bytes not found" in replay(trace(tmp_path))
+    assert "no column 'task'" in replay(trace(tmp_path))
+    (tmp_path / "text.parquet").write_text("task,start,server\n")
+    assert "Parquet magic bytes not found" in replay(tmp_path / "text.parquet")
     assert "no column 'server'" in replay(written(job=[0], start=[0]))
     assert "must hold integers" in replay(written(job=[0], start=[0.5], server=[0]))
     assert "every row of the table once" in replay(written(job=np.array([0, 0]), start=[0, 0], server=[0, 0]))

@@ -74,7 +74,7 @@ def test_runs_on_and_gives_up() -> None:
     assert pair.verdict == OPEN and pair.status == 3 and len(pair.first.runs) == 2
     longer = packenv.compare("paper/fig4b", "bf-s", BestFit(), time=3, **words)  # type: ignore[arg-type]
     assert len(longer.first.runs) == len(longer.second.runs) > 2
-    assert longer.first.values[:2] == pair.first.values and longer._repr_html_().startswith("<table>")
+    assert longer.first.values[:2] == pair.first.values and longer._repr_html_().startswith("<p>bf-s beside bf-js on ")
 
 
 def test_all_looks_together_err_as_one() -> None:

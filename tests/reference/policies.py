@@ -104,6 +104,9 @@ class FifoFirstFit(Policy):
         self.formula, self.blocking = FORMULAS[order], blocking
         self.kept: Task | None = None
 
+    def begin(self, world: World) -> None:
+        self.kept = None
+
     def place(self, world: World) -> None:
         if not self.blocking:
             for task in in_order(world, world.waiting, self.formula):
@@ -133,6 +136,7 @@ class SlotFifo(FifoFirstFit):
         self.slots = slots
 
     def begin(self, world: World) -> None:
+        super().begin(world)
         capacities = [world.scale.capacity(server.capacity) for server in world.servers]
         sizes = [world.size(task) for task in world.tasks]
         self.n = max(1, min(capacities) // max(sizes, default=1)) if self.slots is None else self.slots

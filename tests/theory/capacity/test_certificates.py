@@ -146,7 +146,7 @@ def test_accepted_also_from_a_file(proved: tuple[Workload, Bracket], tmp_path: P
     loaded = load_certificate(tmp_path / "proof.json")
     assert loaded == bracket
     with pytest.raises(InputError, match="whose bounds are these"):
-        loaded.table()
+        loaded.to_dict()
     assert str(loaded.of(workload).table()) == str(bracket.table())
     loaded.verify(workload)
     wider = replace(bracket, lower=0.99 * bracket.lower, upper=1.01 * bracket.upper)

@@ -107,7 +107,7 @@ def test_bad_input() -> None:
     for changes in ({"tasks": 1}, {"seconds": 0.0}, {"block": 0}, {"seed": -1}):
         with pytest.raises(InputError, match="bootstrap: cannot make"):
             block_bootstrap(trace, **{"tasks": 10, "seconds": 1.0, "seed": 0, **changes})  # type: ignore[arg-type]
-    nothing = replace(trace, finished=np.zeros(len(trace), np.bool_))
+    nothing = replace(trace, end=trace.schedule)  # no task has a duration
     at_once = replace(trace, submit=np.zeros(len(trace), np.int64))
     for few in (nothing, at_once):
         with pytest.raises(InputError, match="bursty: too few tasks"):

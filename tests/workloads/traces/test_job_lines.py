@@ -96,7 +96,7 @@ def test_damaged_and_empty_files(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=r"jobs.tr: the file is empty"):
             read_trace(as_lines(tmp_path, lines))
     whole = gzip.compress("\n".join(f"{n} 1 {n + 1} {n + 1}" for n in range(9_999)).encode())
-    for name, content in (("a.tr.gz", whole[:-9]), ("b.tr.gz", b"5 1 1 1"), ("c.tr", b"5 1 1 \xff")):
+    for name, content in (("a.tr.gz", whole[:-9]), ("c.tr", b"5 1 1 \xff")):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(InputError, match=rf"{name}: cannot be read, it is damaged"):
             read_trace(tmp_path / name)

@@ -142,7 +142,7 @@ def test_alibaba_2025() -> None:
 @real
 @pytest.mark.parametrize(
     ("name", "rows", "kept", "largest"),
-    [("LLNL-Atlas-2006-2.1-cln_head.swf", 2_968, 2_451, 8_672 / 9_216), ("wagap-2013_head.swf", 400, 400, 1.0)],
+    [("LLNL-Atlas-2006-2.1-cln_head.swf", 2_968, 2_451, 8_696 / 9_216), ("wagap-2013_head.swf", 400, 400, 1.0)],
 )
 def test_standard_workload_format(name: str, rows: int, kept: int, largest: float) -> None:
     trace = read_trace(FOLDER / "raw" / name)
