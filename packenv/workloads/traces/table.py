@@ -267,8 +267,8 @@ def resource_names(choice: Wanted, available: tuple[str, ...], usual: tuple[str,
     return names
 
 
-def microseconds(columns: Columns, name: str, missing: int | None, unit: str = "s") -> Ints:
-    """A column of durations, or of times as numbers (n,), in µs; `unit`: of numbers, one of TIME_UNITS.
+def microseconds(columns: Columns, name: str, missing: int | None, unit: str | None = None) -> Ints:
+    """A column of durations, or of times as numbers (n,), in µs; `unit`: of numbers, one of TIME_UNITS, where a user says it.
 
     Texts may be 00:15:04, 1-02:03:04, PT15M or 2h. Empty cells become `missing`, or are an error if that is None. Raises
     InputError.
@@ -277,7 +277,7 @@ def microseconds(columns: Columns, name: str, missing: int | None, unit: str = "
     if lengths is not None:
         columns.require((lengths >= 0) | (lengths == missing), name, "{} is negative")
         return lengths
-    per_second = Fraction(SECOND) / TIME_UNITS[unit]
+    per_second = Fraction(SECOND) / TIME_UNITS[unit or "s"]
 
     def written(text: str) -> Fraction | None:
         seconds = read_duration(text)
@@ -287,14 +287,15 @@ def microseconds(columns: Columns, name: str, missing: int | None, unit: str = "
         name, None if missing is None else np.nan, written, "a number, nor a duration such as 00:15:04 or PT15M"
     )
     columns.require(~(counts < 0), name, "{} is negative")
-    times = counts * float(TIME_UNITS[unit])
+    times = counts * float(TIME_UNITS[unit or "s"])
     if (late := times >= LATEST).any():
         row = int(np.argmax(late))
-        raise ArgumentError(f"{columns.error(row, name, f'{columns.table[name][row]} is too large')}{_looks_like(counts, unit)}")
+        hint = "" if unit is None else _looks_like(counts, unit)
+        raise ArgumentError(f"{columns.error(row, name, f'{columns.table[name][row]} is too large')}{hint}")
     return np.where(np.isnan(times), missing or 0, np.rint(np.nan_to_num(times))).astype(np.int64)
 
 
-def times(columns: Columns, names: Sequence[str], unit: str = "s") -> list[Ints]:
+def times(columns: Columns, names: Sequence[str], unit: str | None = None) -> list[Ints]:
     """Columns of times (n,) in µs, dates since the earliest of the first column, whose cells must not be empty.
 
     Empty cells of the others become MISSING. Raises InputError, also where some are dates and others are not.
