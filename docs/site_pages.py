@@ -106,7 +106,8 @@ def told(name: str) -> tuple[str, str, str]:
     listed = next(paragraph for paragraph in page.split("\n\n") if paragraph.startswith("[1] "))
     for number, paper in re.findall(r"\[(\d+)\] ((?:(?!\[\d+\]).)+)", " ".join(listed.split())):
         source = source.replace(f"[{number}]", paper.strip(" ."))
-    return rule.replace("](../", "](../../"), guarantee.replace("](../", "](../../"), source
+    deeper = [text.replace("](../", "](../../").replace("](#", "](../policies.md#") for text in (rule, guarantee)]
+    return deeper[0], deeper[1], source
 
 
 def measured(name: str) -> str:
