@@ -57,10 +57,10 @@ def times_of(comparison: Comparison) -> Times:
     return Times(slot, slot is not None and longest * slot >= LONG)
 
 
-def spare_columns() -> list[str]:
-    """Headings that a narrow terminal does without, the first of them first."""
-    spare = sorted((measure.spare, measure.heading) for measure in MEASURES if measure.spare)
-    return [*dict.fromkeys(heading for _, heading in spare)]
+def left_out(table: str) -> list[str]:
+    """Headings that a narrow terminal leaves out of a table of measures, the first of them first."""
+    spare = sorted((measure.spare, measure.heading) for measure in MEASURES if measure.table == table and measure.spare)
+    return [heading for _, heading in spare]
 
 
 def tables_of(comparison: Comparison) -> list[Table]:
@@ -110,7 +110,7 @@ def measures_table(name: str, title: str, comparison: Comparison, times: Times) 
         columns += [Column("verdict")] if measure.unit == SPEED and not comparison.drained else []
         each = resources if isinstance(summaries[0][measure.key], list) else ()
         columns += numbers(*([f"{resource} {measure.heading}" for resource in each] or [measure.heading]))
-    table = of_policies(title, columns, summaries)
+    table = of_policies(title, columns, summaries, left_out(name))
     for record in summaries:
         cells: list[str] = []
         for measure in measures:
@@ -207,10 +207,10 @@ def _not_started(comparison: Comparison) -> str:
     return ", ".join(f"{waiting:,} of {arrived:,} tasks ({name})" for name, (waiting, arrived) in counts.items() if waiting)
 
 
-def of_policies(title: str, columns: Sequence[Column], summaries: Sequence[Record]) -> Table:
-    """An empty table with the policies' column. Its title says what ± means where a policy has several seeds."""
+def of_policies(title: str, columns: Sequence[Column], summaries: Sequence[Record], spare: Sequence[str]) -> Table:
+    """An empty table with the policies' column; its title says what ± means where a policy has several seeds."""
     several = any(record["seeds"] > 1 for record in summaries)
-    return Table(title + ("; ± 95 % over the seeds" if several else ""), [Column("policy"), *columns], spare=spare_columns())
+    return Table(title + ("; ± 95 % over the seeds" if several else ""), [Column("policy"), *columns], spare=spare)
 
 
 def recorded_waits_table(comparison: Comparison, times: Times) -> list[Table]:
@@ -232,7 +232,7 @@ def recorded_waits_table(comparison: Comparison, times: Times) -> list[Table]:
 def sizes_table(summaries: Sequence[dict[str, Any]], times: Times) -> Table:
     """A line for each class of each policy, the smallest sizes first."""
     columns = numbers("size up to", "tasks", *SIZE_TIMES.values())
-    table = of_policies(f"delays{times.in_unit} by size", columns, summaries)
+    table = of_policies(f"delays{times.in_unit} by size", columns, summaries, left_out(QUEUE))
     for record in summaries:
         for n, (size, of_class) in enumerate(record["by_size"].items()):
             cells = [times.cell(of_class[key], of_class["interval"][key]) for key in SIZE_TIMES]

@@ -112,7 +112,7 @@ class Measure(NamedTuple):
     every    over the seeds it is None unless every seed has a value; otherwise the mean of those that there are
     spread   whether a mean over the seeds has an interval
     cell     the text of a mean and the half-width of its interval
-    spare    the place in which a narrow terminal leaves its column out; 0: never
+    spare    its place among the columns of its table that a narrow terminal leaves out, 1 the first of them; 0: it stays
     """
 
     key: str
@@ -247,7 +247,7 @@ def _slowed(whole: WholeJobs, same: SameJobs) -> float | None:
 
 
 MEASURES: list[Measure] = [
-    _of_tasks("mean_queue", "mean queue", TASKS, LESS, scalar="result/mean queue", ranked=1, spare=19,
+    _of_tasks("mean_queue", "mean queue", TASKS, LESS, scalar="result/mean queue", ranked=1, spare=7,
               meaning="waiting tasks, mean over the slots from `warmup` on"),
     _of_tasks("max_queue", "max", TASKS, LESS, cell=_plain, spare=2, meaning="waiting tasks in these slots, at most"),
     _of_tasks("mean_waiting_size", "waiting size", SIZE, LESS, table="",
@@ -256,10 +256,10 @@ MEASURES: list[Measure] = [
               meaning="from when a task is eligible (has arrived, and what it waits for has ended) to its start, of tasks that "
                       "become eligible in these slots and start"),
     _of_tasks("delay_p50", "p50", SLOTS, LESS, cell=_plain, spare=3, meaning="half of these tasks were not delayed longer"),
-    _of_tasks("delay_p95", "p95", SLOTS, LESS, cell=_plain, spare=16, scalar="result/delay 95 %", meaning="95 % of them"),
+    _of_tasks("delay_p95", "p95", SLOTS, LESS, cell=_plain, spare=6, scalar="result/delay 95 %", meaning="95 % of them"),
     _of_tasks("delay_p99", "p99", SLOTS, LESS, cell=_plain, spare=5, meaning="99 % of them"),
     Measure("utilisation", "utilisation", SHARE, NEITHER, lambda run, _: list(run.utilisation), QUEUE,
-            scalar="cluster/utilisation", cell=_shares, spare=20, meaning="of the capacity in service, for each resource"),
+            scalar="cluster/utilisation", cell=_shares, spare=8, meaning="of the capacity in service, for each resource"),
     *(_of_tasks(key, key, TASKS, NEITHER, table="", spread=False, meaning=f"that {key} in the whole run")
       for key in ("arrived", "started", "completed")),
     _of_tasks("waiting", "waiting", TASKS, LESS, cell=_plain, spare=4, spread=False, meaning="that wait at its end"),
@@ -268,24 +268,24 @@ MEASURES: list[Measure] = [
     _of_response("mean_slowdown", "slowdown", FACTOR,
                  meaning="bounded slowdown of these tasks: max(1, (delay + service) / max(service, `--slowdown-bound`)), mean; "
                          "null of streams without it"),
-    _of_response("slowdown_p95", "slowdown p95", FACTOR, spare=16, meaning="95 % of them were not slowed down more"),
-    _of_response("max_slowdown", "slowdown max", FACTOR, spare=5, meaning="the largest"),
+    _of_response("slowdown_p95", "slowdown p95", FACTOR, spare=4, meaning="95 % of them were not slowed down more"),
+    _of_response("max_slowdown", "slowdown max", FACTOR, spare=2, meaning="the largest"),
     _of_response("mean_response", "response", SLOTS, meaning="of these tasks, from eligible to end, mean; null like these"),
-    _of_response("response_p95", "response p95", SLOTS, spare=6, meaning="95 % of them took no longer"),
-    _of_response("max_response", "response max", SLOTS, spare=2, meaning="the longest"),
-    _of_jobs("makespan", "makespan", SLOTS, lambda times: times.makespan, scalar="result/makespan", ranked=2, spare=9,
+    _of_response("response_p95", "response p95", SLOTS, spare=3, meaning="95 % of them took no longer"),
+    _of_response("max_response", "response max", SLOTS, spare=1, meaning="the longest"),
+    _of_jobs("makespan", "makespan", SLOTS, lambda times: times.makespan, scalar="result/makespan", ranked=2, spare=6,
              meaning="from the first arrival to the last end; null while a job has not ended"),
     _of_jobs(COMPLETION, "mean completion", SLOTS, lambda times: times.mean, scalar="result/mean completion", ranked=1,
              meaning="from a job's first arrival to its last end"),
-    _of_jobs("completion_p50", "p50", SLOTS, lambda times: times.quantile(0.5), spare=3,
+    _of_jobs("completion_p50", "p50", SLOTS, lambda times: times.quantile(0.5), spare=1,
              meaning="half of the jobs took no longer"),
-    _of_jobs("completion_p95", "p95", SLOTS, lambda times: times.quantile(0.95), spare=16, meaning="95 % of them"),
-    _of_jobs("completion_p99", "p99", SLOTS, lambda times: times.quantile(0.99), spare=5, meaning="99 % of them"),
-    _of_schedule("fragmentation", "fragmentation", LESS, _fragmentation, spare=8,
+    _of_jobs("completion_p95", "p95", SLOTS, lambda times: times.quantile(0.95), spare=7, meaning="95 % of them"),
+    _of_jobs("completion_p99", "p99", SLOTS, lambda times: times.quantile(0.99), spare=2, meaning="99 % of them"),
+    _of_schedule("fragmentation", "fragmentation", LESS, _fragmentation, spare=5,
                  meaning="of the capacity that is free while tasks wait"),
-    _of_schedule("over_allocation", "over-allocation", LESS, _over_allocation, spare=6,
+    _of_schedule("over_allocation", "over-allocation", LESS, _over_allocation, spare=3,
                  meaning="of a server's capacity, the most that one ever had in service"),
-    _of_schedule("unfairness", "unfairness", LESS, _unfairness, scalar="result/unfairness", ranked=3, spare=7,
+    _of_schedule("unfairness", "unfairness", LESS, _unfairness, scalar="result/unfairness", ranked=3, spare=4,
                  meaning="of their fair share, by which owners with waiting tasks are below it, mean"),
     _of_schedule("efficiency", "efficiency", MORE, _efficiency, table="",
                  meaning="of all value whose jobs have ended, mean from slot 0 to the end of the slowest policy's run of the "
@@ -296,25 +296,25 @@ MEASURES: list[Measure] = [
     _of_schedule("slowed", "slowed", LESS, _slowed, table="",
                  meaning="of jobs that took over a tenth longer than under the first policy, whose own is null"),
     *(_of_class(name, percent, spare)
-      for name, spares in (("short", (12, 0, 17)), ("long", (13, 23, 18)))
+      for name, spares in (("short", (1, 0, 3)), ("long", (2, 5, 4)))
       for percent, spare in zip((50, 90, 99), spares, strict=True)),
     Measure("completion_bound", "bound", SLOTS, NEITHER, lambda _, same: same.completion_bound, every=True,
             meaning="no policy's mean completion time is below it, [with proof](../explanation/completion_bound.md); null unless "
                     "all jobs end under some policy, and for tables of more than 50,000 tasks or 2,000 jobs"),
     _of_data("node_local", "at home", SHARE, MORE, lambda data: data.share(NODE),
              meaning="of the tasks with home servers that ran on one"),
-    _of_data("rack_local", "in the rack", SHARE, NEITHER, lambda data: data.share(RACK), spare=10,
+    _of_data("rack_local", "in the rack", SHARE, NEITHER, lambda data: data.share(RACK), spare=1,
              meaning="that ran in the rack of one"),
-    _of_data("remote", "elsewhere", SHARE, LESS, lambda data: data.share(ANY), spare=11, meaning="that ran elsewhere"),
-    _of_data("task_completion", "completion", SLOTS, LESS, lambda data: _mean(data.completion), spare=22,
+    _of_data("remote", "elsewhere", SHARE, LESS, lambda data: data.share(ANY), spare=2, meaning="that ran elsewhere"),
+    _of_data("task_completion", "completion", SLOTS, LESS, lambda data: _mean(data.completion), spare=6,
              meaning="of those tasks, from eligible to end, mean; the sum of the next four"),
-    _of_data("task_service", "service", SLOTS, NEITHER, lambda data: _mean(data.service), spare=14,
+    _of_data("task_service", "service", SLOTS, NEITHER, lambda data: _mean(data.service), spare=3,
              meaning="their service at home"),
-    _of_data("remote_slots", "overhead", SLOTS, LESS, lambda data: _mean(data.overhead), spare=21,
+    _of_data("remote_slots", "overhead", SLOTS, LESS, lambda data: _mean(data.overhead), spare=5,
              meaning="what they took longer elsewhere"),
     _of_data("scheduling_delay", "scheduling delay", SLOTS, LESS, lambda data: _mean(data.scheduling_delay),
              meaning="what they waited although some server had room for them (under delay scheduling: for their data)"),
-    _of_data("no_room", "no room", SLOTS, LESS, lambda data: _mean(data.no_room), spare=15,
+    _of_data("no_room", "no room", SLOTS, LESS, lambda data: _mean(data.no_room), spare=4,
              meaning="what they waited while none had"),
 ]  # fmt: skip
 """All measures, in the order of records and of columns."""
