@@ -150,7 +150,10 @@ def test_standard_workload_format(name: str, rows: int, kept: int, largest: floa
     jobs, dropped, _ = trace.jobs(slot_seconds=1)
     assert (len(trace), len(jobs), sum(dropped.values())) == (rows, kept, rows - kept)
     assert jobs.demand.max() == int(to_units(largest))
-    assert jobs.tenant is not None and jobs.estimate is not None and jobs.estimate.min() >= 60
+    assert jobs.tenant is not None
+    longest = trace.jobs(slot_seconds=1, estimates="longest")[0].estimate  # in place of a request that is not recorded
+    assert jobs.estimate is not None and longest is not None
+    assert longest.min() >= 60 and np.all((jobs.estimate == longest) | (jobs.estimate == jobs.service))
 
 
 @real
