@@ -144,6 +144,8 @@ def simulate(
     Raises InputError for arguments that do not go together, and for a policy that misuses the cluster.
     """
     policy = find_policy(policy) if isinstance(policy, str) else policy
+
+    # The tasks of this seed; of a random workload as a table if the policy must know all of them beforehand.
     begun = initial or in_service_of(workload, seed)
     offered = workload = workload.at(seed)
     drain = (slots is None and workload.jobs is not None and workload.jobs.arrival[-1] == 0) if drain is None else drain
@@ -152,25 +154,29 @@ def simulate(
     if needs_of(policy, setting).table and workload.jobs is None:
         workload = workload.tabulated(seed, horizon)
         setting = setting_of(workload)
-    table = workload.jobs
+    table, needs = workload.jobs, needs_of(policy, setting)
+    warmup = (0 if table is not None else horizon // 10) if warmup is None else warmup
+
+    # Arguments that do not go together.
     if backlog is not None:
         _check_backlog(backlog, offered, waiting_limit)
         if table is not None:
             raise InputError(f"{name_of(policy)} knows all tasks beforehand: no backlog goes with it")
-    if workload.network is not None and workload.network.takes_resources and not needs_of(policy, setting).reads:
+    if workload.network is not None and workload.network.takes_resources and not needs.reads:
         raise InputError(f"{name_of(policy)} does not look for room for remote reads, which take resources in {workload.name}")
-    warmup = (0 if table is not None else horizon // 10) if warmup is None else warmup
     if warmup < 0 or (warmup >= horizon and not drain):
         raise InputError(f"warmup must lie between 0 and the number of slots, not {warmup}")
     if slowdown_bound is not None and not 0 < slowdown_bound < np.inf:
         raise InputError(f"slowdown_bound is a number of seconds above 0, not {slowdown_bound}")
+
+    # The cluster and the policy's state before slot 0.
     records = schedule or table is not None or (slowdown_bound is not None and backlog is None)
     recorded = len(table) if table is not None else max(1024, int(workload.rate * horizon * 1.1))
     expect(type(policy).__name__, setting.capacity.shape[1], otherwise="every run")
     cluster = build(
         workload.source([seed]),
         setting.capacity,
-        needs_of(policy, setting),
+        needs,
         jobs=table,
         initial=check_initial(begun, workload.servers),
         record_rows=recorded if records else 0,
@@ -182,34 +188,16 @@ def simulate(
     if backlog is not None:
         cluster.head["backlog"] = backlog
     state = attached(policy, cluster, initial_state_of(policy, setting, seed))
-    run = runner_for(policy)
-    until = NEVER if drain else horizon
 
-    run(policy, cluster, state, until, 0)  # compiles the policy if necessary
-    seconds, reason = 0.0, None
-    while reason not in (FINISHED, LIMIT):
-        began = time.perf_counter() - Apart.seconds
-        try:
-            reason = run(policy, cluster, state, until, SHORT_SLICE if until_started else SLICE)
-        except MemoryError:
-            raise
-        except Exception as error:  # the compiled code found a misuse, or a policy in plain Python raised something
-            raise misuse(policy, error) from error
-        seconds += time.perf_counter() - Apart.seconds - began
-        if reason == GROW:
-            cluster = make_room(cluster)
-            state = attached(policy, cluster, state)
-        elif reason == OVERFULL:
-            where = f"server {overfull_server(cluster)} above its capacity in slot {cluster.head['now'][0]}"
-            raise MisuseError(f"policy {name_of(policy)} put {where}")
-        if until_started and table is not None and reason == PAUSED and cluster.head["started"][0] == len(table):
-            reason = FINISHED
-        if progress is not None:
-            progress(int(cluster.head["now"][0]))
+    # The slots, and what was measured in them.
+    enough = len(table) if until_started and table is not None else None
+    cluster, state, seconds, reason = _run_slots(policy, cluster, state, NEVER if drain else horizon, enough, progress)
     stopped = f"more than {waiting_limit:,} tasks waiting in slot {cluster.head['now'][0]}" if reason == LIMIT else None
     result = result_of(cluster, name_of(policy), offered, seed, seconds, stopped)
     if backlog is not None:
         result = replace(result, verdict=NOTHING)  # the queue has the length that was asked for
+
+    # The measures that need the schedule, and what an agent says of its run.
     starts = schedule_of(cluster)
     if table is not None and table.job is not None and len(starts.start) == len(table):
         result = replace(result, jobs=job_times(table, starts, result.slots))
@@ -221,6 +209,39 @@ def simulate(
     remark = remark_of(state) if remark_of is not None else None
     result = replace(result, data=data_locality(workload, starts), remark=remark, played=offered)
     return replace(result, schedule=starts) if schedule else result
+
+
+def _run_slots(
+    policy: Any, cluster: Cluster, state: Any, until: int, enough: int | None, progress: Callable[[int], None] | None
+) -> tuple[Cluster, Any, float, int]:
+    """Let the policy play the slots before `until`, or until all work is done, too many tasks wait, or `enough` have started.
+
+    Returns the cluster and the state at the end, which are new ones where room ran out, the seconds in the loop, and FINISHED
+    or LIMIT. Raises MisuseError where the policy misuses the cluster.
+    """
+    run = runner_for(policy)
+    run(policy, cluster, state, until, 0)  # compiles the policy if necessary
+    seconds, reason = 0.0, None
+    while reason not in (FINISHED, LIMIT):
+        began = time.perf_counter() - Apart.seconds
+        try:
+            reason = run(policy, cluster, state, until, SLICE if enough is None else SHORT_SLICE)
+        except MemoryError:
+            raise
+        except Exception as error:  # the compiled code found a misuse, or a policy in plain Python raised something
+            raise misuse(policy, error) from error
+        seconds += time.perf_counter() - Apart.seconds - began
+        if reason == GROW:
+            cluster = make_room(cluster)
+            state = attached(policy, cluster, state)
+        elif reason == OVERFULL:
+            where = f"server {overfull_server(cluster)} above its capacity in slot {cluster.head['now'][0]}"
+            raise MisuseError(f"policy {name_of(policy)} put {where}")
+        elif reason == PAUSED and cluster.head["started"][0] == enough:
+            reason = FINISHED
+        if progress is not None:
+            progress(int(cluster.head["now"][0]))
+    return cluster, state, seconds, reason
 
 
 def _check_backlog(backlog: int, workload: Workload, waiting_limit: int) -> None:

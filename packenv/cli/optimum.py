@@ -75,37 +75,56 @@ def optimum(
         raise InputError(f"--limit must be positive, not {options.time_limit:g}")
     if not 0 <= options.gap < float("inf"):
         raise InputError(f"--gap must be a number from 0 on, not {options.gap:g}")
+    from packenv.policy import find_policy
+    from packenv.runs.run import runs_of
+    from packenv.runs.runner import RunOptions, run_all
+    from packenv.theory.makespan.cp_sat import cp_model
+    from packenv.theory.makespan.optimum import HEURISTICS
+
+    cp_model()
+    outputs.check(schedule)
+
+    # The policies, and the table of jobs that they play; of the usual ones those that can.
+    usual = (*HEURISTICS, *COMPLETING) if by_completion else HEURISTICS
+    chosen = tuple(dict.fromkeys(policies)) or tuple(name for name in usual if name in registered())
+    able = [find_policy(name) for name in chosen]
+    workload = finite(workload_told(of_workload), options.seed, options.slots)
+    console = text_console()
+    if not policies:
+        able, unplayable = playable(able, workload, options.seed)
+        for reason in unplayable:
+            console.print(f"left out: {reason}", style="dim", highlight=False, markup=False)
+
+    # Their schedules, and the optimum beside them.
+    runs = runs_of(workload, able, [options.seed], options={"drain": True, "schedule": True})
+    results = run_all(runs, RunOptions(processes=1))
+    if by_completion:
+        show_completion(workload, results, options, console, outputs)
+    else:
+        show_shortest(workload, results, options, console, outputs, schedule)
+
+
+def show_shortest(
+    workload: Workload,
+    results: list[Result],
+    options: OptimumOptions,
+    console: Console,
+    outputs: Outputs,
+    schedule: str | None,
+) -> None:
+    """The shortest schedule that the solver finds, replayed in the simulator, and the policies; `schedule`: a file for it."""
     from rich.console import Console
 
     from packenv.api import simulate
     from packenv.content.showable import Answer
     from packenv.policies.replay import Replay
-    from packenv.policy import find_policy
     from packenv.results.schedule_table import write_schedule
-    from packenv.runs.run import runs_of
     from packenv.runs.run_charts import schedule_charts, use_charts
-    from packenv.runs.runner import RunOptions, run_all
-    from packenv.theory.makespan.cp_sat import cp_model
-    from packenv.theory.makespan.optimum import HEURISTICS, optimal_schedule
+    from packenv.theory.makespan.optimum import optimal_schedule
 
-    cp_model()
-    outputs.check(schedule)
-    usual = (*HEURISTICS, *COMPLETING) if by_completion else HEURISTICS
-    chosen = tuple(dict.fromkeys(policies)) or tuple(name for name in usual if name in registered())
-    able = [find_policy(name) for name in chosen]
-    seed = options.seed
-    workload = finite(workload_told(of_workload), seed, options.slots)
-    console, progress = text_console(), Console(stderr=True)
-    if not policies:
-        able, unplayable = playable(able, workload, seed)
-        for reason in unplayable:
-            console.print(f"left out: {reason}", style="dim", highlight=False, markup=False)
-    results = run_all(runs_of(workload, able, [seed], options={"drain": True, "schedule": True}), RunOptions(processes=1))
-    if by_completion:
-        show_completion(workload, results, options, console, outputs)
-        return
-    first = shortest(workload, results)
-    with progress.status(f"{workload.name}: searching") as status:
+    # The search, from the best policy's schedule on, and its replay.
+    first, seed = shortest(workload, results), options.seed
+    with Console(stderr=True).status(f"{workload.name}: searching") as status:
         best = optimal_schedule(
             workload,
             options=options,
@@ -115,6 +134,8 @@ def optimum(
         )
     replayed = simulate(workload, Replay(best.schedule.start, best.schedule.server, "sat"), seed=seed, drain=True, schedule=True)
     assert makespan_of(workload, replayed) == best.makespan
+
+    # What is shown and written.
     size = f"{len(best.schedule.start)} tasks on {counted(len(workload.servers), 'server')}"
     console.print(f"[bold]{workload.name}[/bold]: {size}; no schedule is shorter than {best.bound} slots", highlight=False)
     drawn = [replace(replayed, policy="optimum" if best.proven else "best found"), *([first] if first else [])]

@@ -112,6 +112,8 @@ def build(
         raise InputError(f"tasks have {source.demand.shape[2]} resources, servers have {resources}")
     if not needs.orders & BY_TYPE and needs.orders & (BY_LINE | BY_MIX):
         raise InputError("a policy that needs BY_LINE or BY_MIX needs BY_TYPE as well")
+
+    # The dimensions of all arrays, and the arrays.
     scalar = scalar_capacity(capacity)
     initial = InService.of((), resources) if initial is None else initial
     boxes = needs.types if needs.types is not None and needs.types.ndim > 1 else np.zeros((0, resources), np.int64)
@@ -146,6 +148,8 @@ def build(
         precedence=_precedence(jobs, clusters),
         source=source,
     )
+
+    # The fields of each cluster and of each server before slot 0.
     head, server = c.head, c.server
     head["now"] = -1  # so that slot 0 is the next slot
     head["wake"] = head["arrivals_end"] = NEVER
@@ -159,6 +163,8 @@ def build(
         c.free[:] = capacity
     if len(boxes):
         set_boxes(c, kind_capacity, boxes)
+
+    # In each cluster the types of tasks, the tasks in service, and the orders of servers.
     row = c.replace()
     for e in range(clusters):
         row.assign("e", e)

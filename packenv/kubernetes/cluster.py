@@ -185,83 +185,88 @@ class Cluster:
         """
         if not self.waiting and not self.again:
             raise InputError(self.nothing())
+
+        # Which pods start now, in place of which others, and which of these are queued again.
         begun = first_cycle(self, lowest) if preemption else []
-        gone = np.isin(np.arange(len(self.running)), [v for placement in begun for v in placement.victims])
         evicted = self._queued_again(begun)
         notes = (*self.notes(service), *self.begun_notes(begun))
+        gone = [v for placement in begun for v in placement.victims]
+        server = np.where(np.isin(np.arange(len(self.running)), gone), -1, self.node)
         if len(begun) == len(self.waiting) and not self.again and not evicted:  # a table has a row: this pod finds the room free
             begun = begun[:-1]
-        server = np.where(gone, -1, self.node)
+
+        # The queue, without those that start now, and who is in service.
+        first = [placement.pod for placement in begun]
+        waits = ~np.isin(np.arange(len(self.waiting)), first)
+        again = [self.running[n] for n in self.again]
+        requeued = [*again, *(_again_on(self.running[v], self.nodes[self.node[v]]) for v in evicted)]
+        queue = [*(self.waiting[n] for n in np.flatnonzero(waits)), *requeued]
+        in_service = [pod if node >= 0 else None for pod, node in zip(self.running, server, strict=True)]
+        pods = [*self.waiting, *again]
+
+        # Which pod may go on which node, as further resources.
+        names, columns, queue_extra, service_extra = as_resources(
+            queue, [*in_service, *(self.waiting[n] for n in first)], self.traits
+        )
+        waiting_extra = np.zeros((len(self.waiting), len(names)))
+        waiting_extra[waits] = queue_extra[: len(queue) - len(requeued)]
+        waiting_extra[first] = service_extra[len(self.running) :]
+        capacity = _beside(self.capacity, columns)
+        demand = _beside(self.demand, waiting_extra)
+        running_demand = _beside(self.running_demand, service_extra[: len(self.running)])
+        again_demand = _beside(self.anew([*self.again, *evicted]), queue_extra[len(queue) - len(requeued) :])
+        resources = (*self.resources, *names)
+        if not (to_units(capacity) > 0).any(axis=1).all():  # nodes that have nothing; servers without capacity there are none
+            capacity, resources = _beside(capacity, np.ones((len(capacity), 1))), (*resources, "nothing")
+            tasks = demand, running_demand, again_demand
+            demand, running_demand, again_demand = (_beside(amounts, np.zeros((len(amounts), 1))) for amounts in tasks)
+
+        # How long pods have been in service, and what law the rest follows.
         started = np.array([pod.created if pod.started is None else pod.started for pod in self.running])
         age = np.maximum(self.now - started, 0.0) / slot_seconds
         if isinstance(service, Durations):
             services: tuple[Law, ...] | OwnerTimes = service.times(self.waiting, self.running, age, slot_seconds)
         else:
             services = () if service is None else (service,) if isinstance(service, Law) else tuple(service)
-        first = {placement.pod for placement in begun}
-        pods = [*self.waiting, *(self.running[n] for n in self.again)]
-        queue = [pod for n, pod in enumerate(self.waiting) if n not in first]
-        queue += [self.running[n] for n in self.again]
-        queue += [_again_on(self.running[v], self.nodes[self.node[v]]) for v in evicted]
-        in_service = [pod if node >= 0 else None for pod, node in zip(self.running, server, strict=True)]
-        names, columns, queue_extra, service_extra = as_resources(
-            queue, [*in_service, *(self.waiting[placement.pod] for placement in begun)], self.traits
-        )
-        rows, running = len(self.waiting) - len(begun), len(self.running)
-        waits = np.array([n not in first for n in range(len(self.waiting))], np.bool_)
-        demand = np.zeros((len(self.waiting), len(names)))
-        demand[waits] = queue_extra[:rows]
-        demand[[placement.pod for placement in begun]] = service_extra[running:]
-        highest = max((pod.priority for pod in (*self.waiting, *queue[rows:]) if pod.preempts), default=None)
 
-        def lower(pods: Sequence[Pod]) -> Bools:
-            return np.array([preemption and highest is not None and pod.priority < highest for pod in pods], np.bool_)
+        # Which pods another may preempt.
+        preempting = [pod.priority for pod in (*self.waiting, *requeued) if pod.preempts and preemption]
+        highest = max(preempting, default=-math.inf)
 
-        def slots(pods: Sequence[Pod], at: Floats) -> Ints:
-            """When each ends at the latest, in slots from now, if it has started then."""
-            latest = np.full(len(pods), ENDLESS)
-            for n, pod in enumerate(pods):
-                if pod.has_latest_end and (end := pod.ends_by(float(at[n]))) is not None:
-                    latest[n] = min(max(math.ceil((end - self.now) / slot_seconds), 1), ENDLESS)
-            return latest
-
-        def wide(amounts: Floats, extra: Floats) -> Floats:
-            return np.ascontiguousarray(np.concatenate([amounts, extra], axis=1))
-
-        running_extra, again_extra = service_extra[:running], queue_extra[rows:]
-        capacity = wide(self.capacity, columns)
-        resources = (*self.resources, *names)
-        if not (to_units(capacity) > 0).any(axis=1).all():  # nodes that have nothing; servers without capacity there are none
-            capacity = wide(capacity, np.ones((len(capacity), 1)))
-            resources = (*resources, "nothing")
-            extra = demand, running_extra, again_extra
-            demand, running_extra, again_extra = (wide(amounts, np.zeros((len(amounts), 1))) for amounts in extra)
         draw = Started(
-            demand=wide(self.demand, demand),
+            demand=demand,
             row=self.row,
             endless=np.array([pod.endless for pod in self.waiting], np.bool_),
-            running_demand=wide(self.running_demand, running_extra),
+            running_demand=running_demand,
             running_endless=np.array([pod.endless for pod in self.running], np.bool_),
             server=server,
             age=age,
             services=services,
             again=self.again,
-            again_demand=wide(self.anew([*self.again, *evicted]), again_extra),
+            again_demand=again_demand,
             names=tuple(pod.name for pod in pods),
             notes=notes,
             capacity=capacity,
-            latest=slots(self.waiting, np.full(len(self.waiting), self.now)),
-            running_latest=slots(self.running, started),
-            again_latest=slots(queue[rows:], np.full(len(queue) - rows, self.now)),
+            latest=self._latest_ends(self.waiting, [self.now] * len(self.waiting), slot_seconds),
+            running_latest=self._latest_ends(self.running, started.tolist(), slot_seconds),
+            again_latest=self._latest_ends(requeued, [self.now] * len(requeued), slot_seconds),
             begun=tuple((placement.pod, placement.node, math.ceil(placement.delay / slot_seconds)) for placement in begun),
             evicted=tuple(evicted),
             unfit=tuple(pod.name for pod in self.unfit),
             loose=np.array([bool(pod.unmodelled) or pod.deadline is not None for pod in pods], np.bool_),
-            lower=lower(pods),
-            running_lower=lower(self.running) | np.array([pod.deleted is not None for pod in self.running], np.bool_),
+            lower=np.array([pod.priority < highest for pod in pods], np.bool_),
+            running_lower=np.array([pod.priority < highest or pod.deleted is not None for pod in self.running], np.bool_),
             running_server=self.node,
         )
         return Workload(jobs=draw, servers=capacity, name=self.name, resources=resources, slot_seconds=slot_seconds)
+
+    def _latest_ends(self, pods: Sequence[Pod], started: Sequence[float], slot_seconds: float) -> Ints:
+        """(n,) slots from now until each pod has ended at the latest, if it `started` (n,) then."""
+        latest = np.full(len(pods), ENDLESS)
+        for n, pod in enumerate(pods):
+            if pod.has_latest_end and (end := pod.ends_by(started[n])) is not None:
+                latest[n] = min(max(math.ceil((end - self.now) / slot_seconds), 1), ENDLESS)
+        return latest
 
     def notes(self, service: Law | Sequence[Law] | Durations | None) -> tuple[str, ...]:
         """Lines that say what begins, what is assumed of times, and what is ignored."""
@@ -390,6 +395,11 @@ def _again_on(pod: Pod, node: str) -> Pod:
         return pod
     on_node, anything = Expression(NAME, "In", (node,)), Toleration("", "Exists", "", "")
     return pod._replace(rules=Rules((on_node,), None, (anything,), pod.rules.ports))
+
+
+def _beside(amounts: Floats, extra: Floats) -> Floats:
+    """Amounts (n, D) with further resources (n, d) beside them."""
+    return np.ascontiguousarray(np.concatenate([amounts, extra], axis=1))
 
 
 def shares_of(amounts: list[dict[str, Fraction]], resources: tuple[str, ...], largest: list[Fraction]) -> Floats:

@@ -93,6 +93,8 @@ def optimal_schedule(
     if options.workers is not None and options.workers < 1:
         raise InputError(f"workers must be at least 1, not {options.workers}")
     cores = options.workers or usable_cores()
+
+    # First schedules: the hint or those of policies, and of a list in the same orders where the table is not too large.
     tasks = tasks_of(workload, options.fixed_allocation)
     schedules = [hint] if hint is not None else heuristic_schedules(workload, warm_start, seed)
     candidates = [candidate for candidate in (as_found(tasks, schedule) for schedule in schedules) if candidate is not None]
@@ -103,11 +105,15 @@ def optimal_schedule(
     if not candidates:
         raise InputError(f"{len(tasks)} tasks are too many to find a first schedule for: give a hint")
     best, bound = min(candidates, key=_length), tasks.bound
+
+    # What the search needs is compiled before the clock runs.
     beamed = annealed and can_search(tasks, best.makespan)
     if beamed:
-        searched(tasks, 1, 0, False, np.random.default_rng(seed))  # compiles it too
+        searched(tasks, 1, 0, False, np.random.default_rng(seed))
     log = ProgressLog(tasks.tick, progress)
     log.record(best.makespan, bound)
+
+    # Beam search, or annealing; then CP-SAT for what time is left, unless the schedule is good enough.
     target, improved = math.floor(bound * (1 + gap) + ROUNDING), functools.partial(log.record, bound=bound)
     if beamed:
         best = search_in_parallel(tasks, best, cores, SEARCHED * time_limit, target, seed, improved)
@@ -117,6 +123,8 @@ def optimal_schedule(
     if best.makespan > target:
         best, bound = improve(tasks, best, time_limit - log.seconds, cores, seed, gap, log.record)
     log.record(best.makespan, bound)
+
+    # From ticks to slots.
     start = tasks.origin + best.start * tasks.tick
     schedule = Schedule(start, best.server.astype(np.int32), start + tasks.service * tasks.tick)
     return Optimum(schedule, best.makespan * tasks.tick, bound * tasks.tick, log.seconds, tuple(log.history))
