@@ -9,7 +9,7 @@ import click
 from packenv.cli.options.names import POLICY, WORKLOAD
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import log, process_options, runs_in, workload_options
-from packenv.cli.options.workload import chosen_policies, workload_told
+from packenv.cli.options.workload import chosen_policies, workload_with_notes
 from packenv.cli.outputs import Outputs, output_options
 from packenv.content.text import counted
 from packenv.options.shared import OF_TRACES, ProcessOptions, WorkloadOptions
@@ -53,7 +53,7 @@ def judge_command(
     from packenv.theory.stability.judgment import Judgments
 
     chosen = chosen_policies(policies)
-    workloads = [workload_told(replace(of_workload, source=source)) for source in sources or (None,)]
+    workloads = [workload_with_notes(replace(of_workload, source=source)) for source in sources or (None,)]
     cases = [(workload, policy) for workload in workloads for policy in chosen]
     finished = judge_all(cases, runs_in(where), RunLog(log), options)
     judgments = Judgments(tuple(judgment for judgment in finished if judgment is not None))

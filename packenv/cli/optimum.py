@@ -10,7 +10,7 @@ import click
 from packenv.cli.options.names import POLICY, WORKLOAD
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import SCHEDULE_FILES, workload_options
-from packenv.cli.options.workload import workload_told
+from packenv.cli.options.workload import workload_with_notes
 from packenv.cli.outputs import FileOf, Outputs, output_options
 from packenv.cli.tables import text_console
 from packenv.content.tables import Column, Table, numbers
@@ -88,7 +88,7 @@ def optimum(
     usual = (*HEURISTICS, *COMPLETING) if by_completion else HEURISTICS
     chosen = tuple(dict.fromkeys(policies)) or tuple(name for name in usual if name in registered())
     able = [find_policy(name) for name in chosen]
-    workload = finite(workload_told(of_workload), options.seed, options.slots)
+    workload = finite(workload_with_notes(of_workload), options.seed, options.slots)
     console = text_console()
     if not policies:
         able, unplayable = playable(able, workload, options.seed)

@@ -11,7 +11,7 @@ import click
 from packenv.cli.options.names import WORKLOAD
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import workload_options
-from packenv.cli.options.workload import workload_told
+from packenv.cli.options.workload import workload_with_notes
 from packenv.cli.outputs import check_files
 from packenv.envs.registration import ENVIRONMENTS
 from packenv.errors import InputError
@@ -69,7 +69,7 @@ def training_from(
     )
     command = shlex.join(["packenv", *(click.get_current_context().find_root().obj or ())])
     return training(
-        workload_told(of_workload), arriving.intervals() or usual_arrivals(of_workload.source), learning, options, command
+        workload_with_notes(of_workload), arriving.intervals() or usual_arrivals(of_workload.source), learning, options, command
     )
 
 

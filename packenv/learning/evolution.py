@@ -203,7 +203,7 @@ class Evolution(Learner):
         self.by = objective(settings.reward)
         self.about = agent_metadata(settings, "", 0, "last", {})
         self.started = 0
-        self.said: dict[str, float] = {}
+        self.metrics: dict[str, float] = {}
 
     def initialise(self, say: Callable[[str], None] = print) -> str | None:
         line = super().initialise(say)
@@ -225,7 +225,7 @@ class Evolution(Learner):
                 self._generation(run)
 
     def measured(self) -> dict[str, float]:
-        found, self.said = self.said, {}
+        found, self.metrics = self.metrics, {}
         return found
 
     def counters(self) -> dict[str, Any]:
@@ -249,11 +249,11 @@ class Evolution(Learner):
         ended = merit[np.isfinite(merit)]
         self.search.tell(draws, np.argsort(merit, kind="stable").tolist())
         self.started += max(sum(score.started for score in scores), 1)  # so that training ends where all pass for ever
-        self.said = {
+        self.metrics = {
             f"train/median {str(self.by).removeprefix('mean ')} at {case.label}": float(np.median(measured[:, n]))
             for n, case in enumerate(cases)
         }
-        self.said |= {
+        self.metrics |= {
             "train/step size": float(self.search.step),
             "train/spread of the scores": float(ended.std()) if len(ended) else math.inf,
         }

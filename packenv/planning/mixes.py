@@ -123,7 +123,7 @@ class MixSearch:
             if self.most is not None and self.kinds.total(mix(high)) >= self.kinds.total(self.most):
                 if self._enough(self.most):
                     return self.most
-                raise NoneMeets(self.search.never(self._try(self.most).trial, self.search.said_of_most))
+                raise NoneMeets(self.search.never(self._try(self.most).trial, self.search.most_servers_phrase))
             if sum(mix(high)) > MOST_SERVERS:
                 raise NoneMeets(self.search.never(trial, ", the most that were tried,"))
         while high - low > FINEST_STEP * low and mix(low) != mix(high):

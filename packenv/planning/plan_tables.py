@@ -26,8 +26,8 @@ from packenv.planning.search import Plan, with_servers
 from packenv.planning.trials import Trial
 from packenv.planning.what_if import Certainty, Compared, WithoutLargest
 from packenv.policy import name_of
-from packenv.runs.comparison import told_durations
-from packenv.runs.comparison_tables import told_sentence
+from packenv.runs.comparison import duration_aware_policies
+from packenv.runs.comparison_tables import duration_aware_sentence
 from packenv.runs.statistics import Interval, interval
 from packenv.workloads.workload import Workload
 
@@ -229,8 +229,10 @@ class ServerPlans(Showable):
         named = {policy if isinstance(policy, str) else name_of(policy): policy for policy in self.request.policies}
         jobs = self.workload.jobs
         planned = {name: policy for name, policy in named.items() if name in self.plans}
-        told = told_durations(self.workload, [*planned.values()], [*planned])
-        return [*lines, told_sentence(told, jobs is not None and jobs.estimate is not None).strip()] if told else lines
+        aware = duration_aware_policies(self.workload, [*planned.values()], [*planned])
+        return (
+            [*lines, duration_aware_sentence(aware, jobs is not None and jobs.estimate is not None).strip()] if aware else lines
+        )
 
     @property
     def _answer(self) -> str:

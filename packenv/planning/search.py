@@ -81,7 +81,7 @@ class Search:
         tried = self._least(bound, first)
         servers = min(trial.servers for trial in tried if self.enough(trial))
         by_number = {trial.servers: trial for trial in tried}
-        if self.unused(by_number[servers]):
+        if self.underused(by_number[servers]):
             raise NoneMeets(self.never(by_number[servers], ", the fewest for the others,"))
         if not self.by_chance:
             return Plan(self.name, servers, by_number[servers], by_number.get(servers - 1), tried, fresh=False)
@@ -107,7 +107,7 @@ class Search:
         return MOST_SERVERS if self.workload.jobs is None else min(MOST_SERVERS, len(self.workload.jobs))
 
     @property
-    def said_of_most(self) -> str:
+    def most_servers_phrase(self) -> str:
         one_each = self.workload.jobs is not None and len(self.workload.jobs) <= MOST_SERVERS
         return ", one for each task," if one_each else ", the most that were tried,"
 
@@ -138,7 +138,7 @@ class Search:
         """All trials, by number of servers: the least number that is enough, and one less unless that is below the bound."""
         used = most_used(self.workload, self.goals)
         if bound > used:
-            raise NoneMeets(f"{self.name}: no number of servers will do: at least {bound:,} are needed, {said_of_used(used)}")
+            raise NoneMeets(f"{self.name}: no number of servers will do: at least {bound:,} are needed, {underused_phrase(used)}")
         tried = _Tried(self, at, used)
         least_up(bound, tried.most, tried.enough, tried.check)
         return tuple(tried.trials[servers] for servers in sorted(tried.trials))
@@ -178,7 +178,7 @@ class Search:
             return f", whose queue is that of {same.servers:,},"
         return None
 
-    def unused(self, trial: Trial) -> bool:
+    def underused(self, trial: Trial) -> bool:
         """Whether a goal on the utilisation is broken beyond doubt."""
         return any(goal.measure == "utilisation" and met is False for goal, met in zip(self.goals, trial.decided, strict=True))
 
@@ -260,11 +260,11 @@ class _Tried:
         if why is not None:
             raise NoneMeets(search.never(trial, why))
         if self.used is not None and servers >= self.used < search.most:
-            raise NoneMeets(f"{search.never(trial, '')}, {said_of_used(self.used)}")
-        if self.used is not None and search.workload.jobs is None and trial.stable and search.unused(trial):
+            raise NoneMeets(f"{search.never(trial, '')}, {underused_phrase(self.used)}")
+        if self.used is not None and search.workload.jobs is None and trial.stable and search.underused(trial):
             raise NoneMeets(search.never(trial, ", of which more would be used too little,"))
         if servers >= search.most:
-            raise NoneMeets(search.never(trial, search.said_of_most))
+            raise NoneMeets(search.never(trial, search.most_servers_phrase))
 
 
 class Budget:
@@ -280,7 +280,7 @@ class Budget:
         return enough
 
 
-def said_of_used(used: int) -> str:
+def underused_phrase(used: int) -> str:
     return f"and more than {used:,} are used too little under every policy"
 
 

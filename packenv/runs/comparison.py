@@ -49,15 +49,17 @@ class Evaluation:
     names: list[str]  # of the policies, in results
     runs: list[Run]
     options: EvaluateOptions
-    told: tuple[str, ...] = ()  # names of the policies that know durations
+    duration_aware: tuple[str, ...] = ()  # names of the policies that know durations
 
     def groups(self, results: Sequence[Result | None]) -> list[list[Result]]:
         """The results of each policy, of all in the order of the runs, without policies with a failed run (None)."""
         left = iter(results)
         groups = [(name, [next(left) for _ in seeds]) for name, seeds in zip(self.names, self.seeds.values(), strict=True)]
-        return [[self._known(run, name) for run in group if run is not None] for name, group in groups if None not in group]
+        return [
+            [self._with_workload(run, name) for run in group if run is not None] for name, group in groups if None not in group
+        ]
 
-    def _known(self, run: Result, name: str) -> Result:
+    def _with_workload(self, run: Result, name: str) -> Result:
         """The result with what was run, which other processes do not send back, and with the policy's name in this comparison."""
         known = run.played is not None and run.policy == name
         return run if known else replace(run, policy=name, played=run.played or self.workload)
@@ -65,7 +67,7 @@ class Evaluation:
     def compare(self, groups: list[list[Result]]) -> Comparison:
         """Measure the runs of one policy or more."""
         of = self.options
-        return Comparison(self.workload, groups, of.backlog, of.cutoff, of.by_size, of.slowdown_bound, self.told)
+        return Comparison(self.workload, groups, of.backlog, of.cutoff, of.by_size, of.slowdown_bound, self.duration_aware)
 
 
 def evaluation(
@@ -102,11 +104,10 @@ def evaluation(
     of_policy = {name: seeds_for(policy, workload, all_seeds) for name, policy in zip(names, chosen, strict=True)}
     pairs = zip(names, chosen, strict=True)
     runs = [run for name, policy in pairs for run in runs_of(workload, [policy], of_policy[name], length, of_run)]
-    told = told_durations(workload, chosen, shown)
-    return Evaluation(workload, of_policy, all_seeds, shown, runs, options, told)
+    return Evaluation(workload, of_policy, all_seeds, shown, runs, options, duration_aware_policies(workload, chosen, shown))
 
 
-def told_durations(workload: Workload, policies: Sequence[Any], names: Sequence[str]) -> tuple[str, ...]:
+def duration_aware_policies(workload: Workload, policies: Sequence[Any], names: Sequence[str]) -> tuple[str, ...]:
     """The names of the policies that know how long tasks take."""
     setting = setting_of(workload)
     objects = [find_policy(policy) if isinstance(policy, str) else policy for policy in policies]
@@ -150,7 +151,7 @@ class Comparison(Showable):
     cutoff: float | None = None  # seconds
     by_size: bool = False
     slowdown_bound: float | None = None  # seconds; None: the usual bound, shown of parallel jobs
-    told: tuple[str, ...] = ()  # policies that know durations
+    duration_aware: tuple[str, ...] = ()  # policies that know durations
 
     @cached_property
     def whole(self) -> bool:

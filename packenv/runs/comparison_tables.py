@@ -155,11 +155,11 @@ def answer_of(comparison: Comparison) -> list[str]:
         )
     elif all(record["seeds"] == 1 for record in comparison.summaries):
         sentence += " (one run of each)"
-    informed = [name for name in comparison.told if name in (best, second)]
-    return [f"{sentence}.{told_sentence(informed, comparison.workload.jobs.estimate is not None)}"]
+    informed = [name for name in comparison.duration_aware if name in (best, second)]
+    return [f"{sentence}.{duration_aware_sentence(informed, comparison.workload.jobs.estimate is not None)}"]
 
 
-def told_sentence(names: Sequence[str], estimated: bool) -> str:
+def duration_aware_sentence(names: Sequence[str], estimated: bool) -> str:
     """Who knows what a cluster seldom does."""
     what = "an estimate of how long each task takes" if estimated else "how long each task takes"
     return f" {listed(names)} {'is' if len(names) == 1 else 'are'} told {what}." if names else ""

@@ -51,7 +51,7 @@ class RunLog:
             data = _all_of(log)
             whole = data.rfind(b"\n") + 1
             for number, line in enumerate(data[:whole].splitlines(), 1):
-                self._take(line, f"{path}, line {number}")
+                self._read_line(line, f"{path}, line {number}")
             rest = data[whole:]
             if not rest.startswith(BEGINNING[: len(rest)]):
                 raise InputError(f"{path}, last line: not a run's outcome")
@@ -59,7 +59,7 @@ class RunLog:
                 os.truncate(log, whole)
                 print(f"packenv: {path}: a last line of {len(rest)} bytes was cut short, and removed", file=sys.stderr)
 
-    def _take(self, line: bytes, where: str) -> None:
+    def _read_line(self, line: bytes, where: str) -> None:
         try:
             entry = json.loads(line)
             key = entry["run"]

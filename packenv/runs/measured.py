@@ -68,7 +68,9 @@ def measured(result: Result, workload: Workload | None = None) -> Measured:
     where = workload if workload is not None else result.played
     assert where is not None
     same, ended = SameJobs(where, [result]), result.jobs is not None and result.jobs.makespan is not None
-    values = {measure.key: measure.take(result, same) if measure.table != JOBS or ended else None for measure in kept_measures()}
+    values = {
+        measure.key: measure.value_of(result, same) if measure.table != JOBS or ended else None for measure in kept_measures()
+    }
     delays = result.delays.coarser(DELAY_BITS).plain()
     return Measured(result.seed, result.slots, result.verdict, result.stopped, path, values, delays)
 

@@ -99,27 +99,27 @@ class WholeJobs(NamedTuple):
 class Measure(NamedTuple):
     """A number of a run.
 
-    key      its field in records, in JSON and CSV
-    heading  of its column
-    unit     SLOTS, SHARE, TASKS, SIZE, FACTOR or SPEED; slots are shown as seconds where the length of a slot is known
-    better   LESS, MORE or NEITHER
-    take     takes it from a run, beside the others on the same jobs; None where there was nothing to measure
-    table    in which it is shown, if it is
-    meaning  what it is, for the page of results
-    scalar   its name in TensorBoard; what has one is also kept in logs
-    ranked   its place on a leaderboard, of streams if it is in QUEUE, of tables of whole jobs in JOBS; 0: policies are not
-             compared by it
-    every    over the seeds it is None unless every seed has a value; otherwise the mean of those that there are
-    spread   whether a mean over the seeds has an interval
-    cell     the text of a mean and the half-width of its interval
-    spare    its place among the columns of its table that a narrow terminal leaves out, 1 the first of them; 0: it stays
+    key       its field in records, in JSON and CSV
+    heading   of its column
+    unit      SLOTS, SHARE, TASKS, SIZE, FACTOR or SPEED; slots are shown as seconds where the length of a slot is known
+    better    LESS, MORE or NEITHER
+    value_of  takes it from a run, beside the others on the same jobs; None where there was nothing to measure
+    table     in which it is shown, if it is
+    meaning   what it is, for the page of results
+    scalar    its name in TensorBoard; what has one is also kept in logs
+    ranked    its place on a leaderboard, of streams if it is in QUEUE, of tables of whole jobs in JOBS; 0: policies are not
+              compared by it
+    every     over the seeds it is None unless every seed has a value; otherwise the mean of those that there are
+    spread    whether a mean over the seeds has an interval
+    cell      the text of a mean and the half-width of its interval
+    spare     its place among the columns of its table that a narrow terminal leaves out, 1 the first of them; 0: it stays
     """
 
     key: str
     heading: str
     unit: str
     better: str
-    take: Callable[[Result, SameJobs], Value]
+    value_of: Callable[[Result, SameJobs], Value]
     table: str = ""
     meaning: str = ""
     scalar: str = ""
@@ -154,19 +154,19 @@ def _of_tasks(key: str, heading: str, unit: str, better: str, table: str = QUEUE
     return Measure(key, heading, unit, better, lambda run, _: getattr(run, key), table, **more)
 
 
-def _of_jobs(key: str, heading: str, unit: str, take: Callable[[JobTimes], float | None], **more: Any) -> Measure:
+def _of_jobs(key: str, heading: str, unit: str, value_of: Callable[[JobTimes], float | None], **more: Any) -> Measure:
     """Taken from the times of whole jobs; None where the table has none."""
     return Measure(
-        key, heading, unit, LESS, lambda run, _: None if run.jobs is None else take(run.jobs), JOBS, every=True, **more
+        key, heading, unit, LESS, lambda run, _: None if run.jobs is None else value_of(run.jobs), JOBS, every=True, **more
     )
 
 
 def _of_data(
-    key: str, heading: str, unit: str, better: str, take: Callable[[DataLocality], float | None], **more: Any
+    key: str, heading: str, unit: str, better: str, value_of: Callable[[DataLocality], float | None], **more: Any
 ) -> Measure:
     """Taken from where tasks with data ran; None where the table does not say where the data lie."""
     return Measure(
-        key, heading, unit, better, lambda run, _: None if run.data is None else take(run.data), DATA, every=True, **more
+        key, heading, unit, better, lambda run, _: None if run.data is None else value_of(run.data), DATA, every=True, **more
     )
 
 
@@ -181,7 +181,7 @@ def _of_schedule(
     key: str,
     heading: str,
     better: str,
-    take: Callable[[WholeJobs, SameJobs], float | None],
+    value_of: Callable[[WholeJobs, SameJobs], float | None],
     table: str = JOBS,
     unit: str = SHARE,
     **more: Any,
@@ -191,7 +191,7 @@ def _of_schedule(
     def of_run(run: Result, same: SameJobs) -> float | None:
         if run.jobs is None or run.schedule is None or same.played.jobs is None:
             return None
-        return take(WholeJobs(run, same.played, same.played.jobs, run.jobs, run.schedule), same)
+        return value_of(WholeJobs(run, same.played, same.played.jobs, run.jobs, run.schedule), same)
 
     return Measure(key, heading, unit, better, of_run, table, every=True, **more)
 
@@ -199,7 +199,7 @@ def _of_schedule(
 def _of_class(name: str, percent: int, spare: int) -> Measure:
     """A quantile of the completion times of the short, or long, jobs that ended; None if there are none."""
 
-    def take(whole: WholeJobs, same: SameJobs) -> float | None:
+    def value_of(whole: WholeJobs, same: SameJobs) -> float | None:
         if same.cutoff is None:
             return None
         is_long = mean_durations(whole.jobs) > same.cutoff / (whole.workload.slot_seconds or 1.0)
@@ -209,7 +209,9 @@ def _of_class(name: str, percent: int, spare: int) -> Measure:
 
     tasks = "up to" if name == "short" else "more than"
     meaning = f"{percent} % of the jobs whose tasks take {tasks} `--cutoff` seconds on average took no longer; null without it"
-    return _of_schedule(f"{name}_p{percent}", f"{name} p{percent}", LESS, take, CLASSES, unit=SLOTS, spare=spare, meaning=meaning)
+    return _of_schedule(
+        f"{name}_p{percent}", f"{name} p{percent}", LESS, value_of, CLASSES, unit=SLOTS, spare=spare, meaning=meaning
+    )
 
 
 def _mean(slots: NDArray[np.int64]) -> float | None:
@@ -327,7 +329,7 @@ def ranked_measures(table: str) -> list[Measure]:
 
 def measured_values(run: Result, same: SameJobs) -> dict[str, Value]:
     """All measures of a run by their keys."""
-    return {measure.key: measure.take(run, same) for measure in MEASURES}
+    return {measure.key: measure.value_of(run, same) for measure in MEASURES}
 
 
 def record_of(run: Result, values: Mapping[str, Value], slot_seconds: float | None) -> Record:

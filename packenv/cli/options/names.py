@@ -61,7 +61,7 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]
         return seconds if seconds > 0 else self.fail(f"must be above 0, not {value}")
 
 
-def known_policies(incomplete: str) -> list[str]:
+def policy_completions(incomplete: str) -> list[str]:
     """Names of policies; after a name and a colon its parameters, or the agents that come with packenv."""
     name, colon, parameters = incomplete.partition(":")
     if not colon:
@@ -81,8 +81,8 @@ def check_file(text: str) -> None:
         raise InputError(f"{Path(text)}: no such file")
 
 
-POLICY = Named(known_policies, check=check_text, others=("none", "best"))  # no guard; the best of each measure
-SIDE = Named(known_policies)  # a policy, or servers
+POLICY = Named(policy_completions, check=check_text, others=("none", "best"))  # no guard; the best of each measure
+SIDE = Named(policy_completions)  # a policy, or servers
 WORKLOAD = Named(lambda incomplete: names(), check=check_source)
 CONTEST = Named(lambda incomplete: names())  # a workload, and how much arrives
 PATH = Named(lambda incomplete: ())

@@ -95,7 +95,7 @@ def seconds_of(options: WorkloadOptions) -> float | None:
     return float(exact(options.slot_seconds, "--slot-seconds"))
 
 
-def workload_told(options: WorkloadOptions, servers: str | None = None) -> Workload:
+def workload_with_notes(options: WorkloadOptions, servers: str | None = None) -> Workload:
     """The workload, for commands whose output does not say what of it is left out: standard error does. Raises InputError."""
     workload, _ = workload_from(options, servers)
     note_left_out(workload)

@@ -11,7 +11,7 @@ import click
 from packenv.cli.options.names import POLICY, WORKLOAD
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import log, process_options, runs_in, workload_options
-from packenv.cli.options.workload import chosen_policies, workload_from, workload_told
+from packenv.cli.options.workload import chosen_policies, workload_from, workload_with_notes
 from packenv.cli.outputs import Outputs, output_options
 from packenv.cli.tables import text_console
 from packenv.errors import InputError
@@ -76,7 +76,7 @@ def grown(options: WorkloadOptions, growth: str | None) -> Workload:
 
     Those of a trace come faster: each task is there once, and none at the same time as its copy. Its days become shorter.
     """
-    workload = workload_told(options, servers="1")
+    workload = workload_with_notes(options, servers="1")
     if growth is None:
         return workload
     from decimal import Decimal

@@ -8,7 +8,7 @@ import click
 
 from packenv.cli.options.names import WORKLOAD
 from packenv.cli.options.shared import workload_options
-from packenv.cli.options.workload import workload_told
+from packenv.cli.options.workload import workload_with_notes
 from packenv.cli.outputs import FileOf, Outputs, output_options
 from packenv.cli.tables import text_console
 from packenv.content.tables import Column, Styled, Table, numbers
@@ -46,7 +46,7 @@ def bound_command(of_workload: WorkloadOptions, outputs: Outputs, certificate: s
     from packenv.theory.certificate_files import load_queue_bound, save_queue_bound
     from packenv.theory.queue_bound.queue_bound import queue_bound
 
-    workload = workload_told(of_workload)
+    workload = workload_with_notes(of_workload)
     console = text_console()
     if check is not None:
         bound = load_queue_bound(check)
@@ -55,8 +55,8 @@ def bound_command(of_workload: WorkloadOptions, outputs: Outputs, certificate: s
     else:
         with console.status(f"{workload.name}: bounding the mean queue") as status:
             bound = queue_bound(workload, lambda value: status.update(f"mean queue >= {value:.6g}"))
-    nothing = [Styled(f"{workload.name}: nothing better than 0 is known", "yellow")] if bound.void else []
-    answer = Answer([] if bound.void else [bound_table(workload, bound)], nothing, bound_record(workload, bound))
+    nothing = [Styled(f"{workload.name}: nothing better than 0 is known", "yellow")] if bound.vacuous else []
+    answer = Answer([] if bound.vacuous else [bound_table(workload, bound)], nothing, bound_record(workload, bound))
     outputs.show(answer)
     outputs.write(answer, (certificate, lambda path: save_queue_bound(bound, path)))
 

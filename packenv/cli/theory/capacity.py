@@ -7,7 +7,7 @@ import click
 from packenv.cli.options.names import WORKLOAD
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import workload_options
-from packenv.cli.options.workload import workload_told
+from packenv.cli.options.workload import workload_with_notes
 from packenv.cli.outputs import FileOf, Outputs, output_options
 from packenv.cli.tables import text_console
 from packenv.options.shared import OF_TRACES, WorkloadOptions
@@ -43,7 +43,7 @@ def capacity(
     from packenv.theory.capacity.max_workload import max_workload
     from packenv.theory.certificate_files import load_certificate, save_certificate
 
-    workload = workload_told(of_workload)
+    workload = workload_with_notes(of_workload)
     console = text_console()
     if check is not None:
         bracket = load_certificate(check).of(workload)

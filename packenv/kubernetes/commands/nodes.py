@@ -112,7 +112,7 @@ def _added_answer(request: ClusterRequest, nodes: AddedNodes, plans: Sequence[Ad
     if bound <= nodes.fewest:
         sentence += "; no bound."
     elif bound <= 0:  # other nodes could be taken away: the bound is for these
-        sentence += f"; without {some(taken(nodes, bound - 1))} {policy} will do."
+        sentence += f"; without {some(removed_nodes(nodes, bound - 1))} {policy} will do."
     else:
         sentence += f"; with fewer nodes {policy} will do." if best == bound else f"; {policy} can do with fewer than {bound:+,}."
     for plan in plans:
@@ -122,7 +122,7 @@ def _added_answer(request: ClusterRequest, nodes: AddedNodes, plans: Sequence[Ad
     changed_cluster = changed(request.cluster, nodes.kind, best)
     lines = changed_cluster.begun_notes(first_cycle(changed_cluster)) if request.preemption else []
     if best < 0:
-        lines.insert(0, f"Pods of {some(taken(nodes, best))} then start again, behind those that wait.")
+        lines.insert(0, f"Pods of {some(removed_nodes(nodes, best))} then start again, behind those that wait.")
     return "\n".join([sentence, *lines])
 
 
@@ -131,8 +131,8 @@ def but_for_gangs(cluster: Cluster) -> str:
     return f", not counting {counted(len(cluster.gangs), 'pod')} of gangs" if cluster.gangs else ""
 
 
-def taken(nodes: AddedNodes, count: int) -> list[str]:
-    """Names of the nodes that are taken away, if the number is below 0."""
+def removed_nodes(nodes: AddedNodes, count: int) -> list[str]:
+    """Names of the nodes that are removed, if the number is below 0."""
     return emptiest_first(nodes.cluster, nodes.kind)[: max(-count, 0)]
 
 
@@ -148,7 +148,7 @@ def _added_record(request: ClusterRequest, nodes: AddedNodes, plan: Added, bound
         "fits_nowhere": [pod.name for pod in with_unfit(request.cluster, nodes.kind).unfit],
         "not_modelled": request.cluster.unmodelled((*request.cluster.waiting, *request.cluster.gangs)),
         "added": plan.number,
-        "taken_away": taken(nodes, plan.number),
+        "taken_away": removed_nodes(nodes, plan.number),
         "bound": bound if bound > nodes.fewest else None,
         "slot_seconds": request.slot_seconds,
         "seeds": request.seeds,

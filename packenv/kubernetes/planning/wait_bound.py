@@ -90,7 +90,7 @@ class WaitBound:
         return [(h, np.cumsum(np.sort(self.demand * np.minimum(self.service, h)[:, None], axis=0), axis=0)) for h in steps]
 
     @cached_property
-    def _taken(self) -> tuple[Floats, Floats, Floats]:
+    def _running_sums(self) -> tuple[Floats, Floats, Floats]:
         """Of the running pods in order of their ends: slots left, and sums of demand, and of demand · slots, of the first."""
         order = np.argsort(self.left)
         zero = np.zeros((1, self.demand.shape[1]))
@@ -99,7 +99,7 @@ class WaitBound:
 
     def _free(self, slots: NDArray[Any]) -> Floats:
         """(m, D) what running pods leave of the nodes in the first slots (m,)."""
-        left, amount, whole = self._taken
+        left, amount, whole = self._running_sums
         ended = np.searchsorted(left, slots, side="right")  # how many end within
         used = whole[ended] + slots[:, None] * (amount[-1] - amount[ended])
         return slots[:, None] * self.capacity - used / SAFE

@@ -44,7 +44,7 @@ class ClusterAverages:
         self.elapsed.append(self.env.elapsed)
         self.guarded += float(self.env.guarded.sum())
 
-    def take(self) -> dict[str, float]:
+    def pop_means(self) -> dict[str, float]:
         """The means by name, and start again."""
         core, now = self.env.core, self._counters()
         since = (now - np.where(core.episodes == self.episodes, self.before, 0.0)).sum(axis=1)
@@ -114,7 +114,7 @@ class Sb3Learner(Learner):
 
     def measured(self) -> dict[str, float]:
         values: dict[str, Any] = self.logger.name_to_value
-        measures = self.clusters.take() | {name: float(value) for name, value in values.items()}
+        measures = self.clusters.pop_means() | {name: float(value) for name, value in values.items()}
         values.clear()
         if self.average is not None:
             measures["train/average reward per slot"] = self.average.rate

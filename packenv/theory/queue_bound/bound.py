@@ -47,7 +47,7 @@ class QueueBound:
         return self.proved[0].value if self.proved else 0.0
 
     @property
-    def void(self) -> bool:
+    def vacuous(self) -> bool:
         """Whether nothing better than 0 is known."""
         return not self.proved
 

@@ -50,7 +50,7 @@ def initial_capacities(path: str | os.PathLike[str], resources: tuple[str, ...] 
     InputError if none is left, and for an unknown resource.
     """
     where = Path(path)
-    names, capacity = _known(where)
+    names, capacity = _capacities(where)
     chosen = names if resources is None else resources
     for name in chosen:
         if name not in names:
@@ -61,7 +61,7 @@ def initial_capacities(path: str | os.PathLike[str], resources: tuple[str, ...] 
     return np.asarray(capacity[(capacity > 0).any(axis=1)], np.float64)
 
 
-def _known(where: Path) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+def _capacities(where: Path) -> tuple[tuple[str, ...], NDArray[np.float64]]:
     """The names of the resources, and (L, D) capacities."""
     if is_machine_list(where):
         return philly.RESOURCES, read_machine_list(where).capacity

@@ -208,10 +208,10 @@ class Trace:
         scale = scale_for(demand.max(axis=0), MOST)
         extra: dict[str, Any] = {name: self.others[name][kept] for name in JOBS_COLUMNS if name in self.others}
         service = _slots(self.duration[kept], slot)
-        told = None if self.requested is None else np.where(self.requested > 0, _slots(self.requested, slot), np.nan)[kept]
-        told = extra.pop("estimate", told)
+        recorded = None if self.requested is None else np.where(self.requested > 0, _slots(self.requested, slot), np.nan)[kept]
+        recorded = extra.pop("estimate", recorded)
         longest = float(_slots(np.array([self.longest_request]), slot)[0]) if self.longest_request > 0 else None
-        estimate = told_durations(told, service, estimates, self.source, longest)
+        estimate = estimate_column(recorded, service, estimates, self.source, longest)
         if self.predecessors is not None:
             dropped[LOST_LINKS] = int((~kept[take(self.predecessors, np.flatnonzero(kept)).values]).sum())
             extra["predecessors"] = passed_on(self.predecessors, kept, self.job, self.others.get("phase"), self.source)
@@ -232,26 +232,26 @@ class Trace:
         return Conversion(jobs, dropped, t0)
 
 
-def told_durations(
-    told: Floats | None, service: Ints, estimates: Estimates | None, source: str, longest: float | None = None
+def estimate_column(
+    recorded: Floats | None, service: Ints, estimates: Estimates | None, source: str, longest: float | None = None
 ) -> Floats | None:
     """The column `estimate` (n,) of a Jobs table; None where nothing is recorded, or asked for.
 
-    told (n,) in slots, NaN where none is recorded; `longest` that may be requested. Raises InputError.
+    recorded (n,) in slots, NaN where none is recorded; `longest` that may be requested. Raises InputError.
     """
     if estimates is not None and estimates not in ESTIMATES:
         raise ArgumentError(f"`estimates` is one of {', '.join(ESTIMATES)}, not {estimates!r}")
     if estimates == "exact":
         return service.astype(np.float64)
-    if told is None and estimates is None:
+    if recorded is None and estimates is None:
         return None
-    recorded = np.full(len(service), np.nan) if told is None else told
-    unknown = np.isnan(recorded)
+    durations = np.full(len(service), np.nan) if recorded is None else recorded
+    unknown = np.isnan(durations)
     if estimates == "longest":
         if longest is None and unknown.all():
             raise ArgumentError(f"{source}: no estimate is recorded, nor the longest: `estimates` exact tells true durations")
-        return np.where(unknown, float(np.nanmax(recorded)) if longest is None else longest, recorded)
-    return np.where(unknown, service, recorded)
+        return np.where(unknown, float(np.nanmax(durations)) if longest is None else longest, durations)
+    return np.where(unknown, service, durations)
 
 
 JOBS_COLUMNS = ("phase", "value", "tenant", "estimate", "remote_overhead")

@@ -55,12 +55,12 @@ from packenv.workloads.traces.table import (
     Sizes,
     Trace,
     Wanted,
+    estimate_column,
     exact,
     floor_divide,
     microseconds,
     one_size,
     times,
-    told_durations,
 )
 
 SLOT_FORM = ("arrival", "service")
@@ -127,7 +127,7 @@ class SlotTrace:
             (whole.demand.max(axis=1, keepdims=True), whole.scale[:1]) if one_size(sizes) else (whole.demand, whole.scale)
         )
         extra = {name: getattr(whole, name) for name in OPTIONAL}
-        extra["estimate"] = told_durations(whole.estimate, whole.service, estimates, self.source)
+        extra["estimate"] = estimate_column(whole.estimate, whole.service, estimates, self.source)
         jobs = Jobs(floor_divide(whole.arrival, beta), demand, whole.service, **extra, scale=scale)
         return Conversion(jobs, dict(self.dropped), 0)
 

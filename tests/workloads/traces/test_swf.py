@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import packenv
-from packenv.cli.options.workload import WorkloadOptions, workload_from, workload_told
+from packenv.cli.options.workload import WorkloadOptions, workload_from, workload_with_notes
 from packenv.errors import InputError
 from packenv.units import UNIT
 from packenv.workloads.traces import Trace, is_trace, read_trace
@@ -108,7 +108,7 @@ def test_jobs_that_fit_no_server_are_left_out_and_counted(tmp_path: Path, capsys
         "all demands missing or 0": 1,
         "tasks that fit no server": 1,
     }
-    workload_told(options)
+    workload_with_notes(options)
     assert "fit no server: dropped rows: 1 not finished, 1 duration missing or <= 0, " in capsys.readouterr().err
     with pytest.raises(InputError, match=r"row 1: a demand of 1.1719 fits in no server; the largest has 0.01, .* 4 of 4 tasks: "):
         workload_from(WorkloadOptions(str(file), servers="1x0.01", slot_seconds="1"))

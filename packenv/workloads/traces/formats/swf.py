@@ -81,7 +81,7 @@ def read_swf(path: Path, choice: Wanted = None) -> Trace:
     processors = np.fmax(*(np.where(field[f"{which} processors"] > 0, field[f"{which} processors"], np.nan) for which in WHICH))
     machine, machine_from = _machine(header, processors)
     demands, capacity = {"cpu": processors / machine}, {"cpu": f"{machine:,.0f} processors"}
-    memory = _known(field["requested memory"], field["used memory"])
+    memory = _first_recorded(field["requested memory"], field["used memory"])
     in_bytes = bool((memory > LARGEST_KB).any())
     total = memory / 2**10 if in_bytes else memory * processors
     largest = float(np.nanmax(total, initial=0.0))
@@ -196,7 +196,7 @@ def _problem(line: str) -> str | None:
     return None if len(words) == len(FIELDS) else f"{len(words)} numbers, not {len(FIELDS)}"
 
 
-def _known(first: Floats, second: Floats) -> Floats:
+def _first_recorded(first: Floats, second: Floats) -> Floats:
     """(n,) the first amount or, if unknown, the second; NaN if both are unknown."""
     return np.where(first > 0, first, np.where(second > 0, second, np.nan))
 
