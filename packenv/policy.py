@@ -240,7 +240,7 @@ def attached(policy: Any, cluster: Any, state: Any) -> Any:
 
 
 def parameters_of(policy: Any) -> Any:
-    """What is passed to compiled code for a policy: its `rule`, or the policy itself if it has none."""
+    """The part of a policy that is passed to compiled code: its `rule`, or the policy itself if it has none."""
     return getattr(policy, "rule", policy)
 
 

@@ -203,7 +203,7 @@ def usable_cores() -> int:
 
 
 def local_executor(processes: int | None, most: int | None = None) -> ThisProcess | LocalProcesses:
-    """As many processes as asked for (None: one per usable core), at most `most`; for a single one, this process itself."""
+    """Processes, as many as asked for (None: one per usable core), at most `most`; for a single one, this process itself."""
     count = processes or usable_cores()
     count = count if most is None else min(count, most)
     return ThisProcess() if count <= 1 else LocalProcesses(count)

@@ -27,7 +27,7 @@ class ShippedModules(NamedTuple):
     files: dict[str, bytes]
 
     def put_on_path(self) -> None:
-        """In another process: import these modules as they are here. Raises InputError if one is loaded in another version."""
+        """Import these modules in another process as they are here. Raises InputError if one is loaded in another version."""
         if any(isinstance(finder, Shipped) and finder.key == self.key for finder in sys.meta_path):
             return
         loaded = [file for file in self.files if module_at(file) in sys.modules]

@@ -73,7 +73,7 @@ def kind_of(cluster: Cluster, text: str | None = None) -> NodeKind:
 
 
 def changed(cluster: Cluster, kind: NodeKind, count: int) -> Cluster:
-    """With `count` more nodes of a kind; below 0 without so many of them, those with the least in service first.
+    """The cluster with `count` more nodes of a kind; below 0 without so many of them, those with the least in service first.
 
     Waiting pods that fit on no node of today, but on one of this kind, wait too; while there is none, they are `stranded`.
     Raises InputError if there are not so many nodes.
@@ -103,7 +103,7 @@ def _grown(cluster: Cluster, kind: NodeKind, count: int) -> Cluster:
 
 
 def without_nodes(cluster: Cluster, names: Sequence[str]) -> Cluster:
-    """Without these nodes. Their pods are queued behind those that wait, and start again; those that belong to them are gone.
+    """The cluster without these nodes. Their pods are queued behind those that wait, and start again; their own pods are gone.
 
     Pods of gangs wait with the others of gangs. Pods that fit on none of the others are `stranded`, and do not wait. Raises
     InputError for a node that is not there, and if none is left.

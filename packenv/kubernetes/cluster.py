@@ -113,7 +113,7 @@ class Cluster:
         return np.maximum(room, 0.0), traits
 
     def with_queue(self, pods: Sequence[Pod], demand: Floats, places: Cluster | None = None) -> Cluster:
-        """With these pods in the queue, of demand (n, D): those that fit on some node wait, in order; the others are `unfit`.
+        """The cluster with these pods in the queue, of demand (n, D): those that fit a node wait, in order; others are `unfit`.
 
         places  a cluster on whose nodes they may fit instead
         """
@@ -310,7 +310,7 @@ class Cluster:
         ]
 
     def unfit_lines(self) -> list[str]:
-        """Of waiting pods that fit on no node: what they ask, what the nearest node has, and what would help."""
+        """Lines on waiting pods that fit on no node: what they ask, what the nearest node has, and what would help."""
         groups: dict[Any, list[int]] = {}
         for n, pod in enumerate(self.unfit):
             groups.setdefault((pod.rules, tuple(sorted(pod.asks.items()))), []).append(n)

@@ -90,7 +90,7 @@ def run_kind(workload: Workload) -> dict[str, Any]:
 
 
 class PlanLog(RunLog):
-    """As RunLog, of what the goals ask of each run. Their limits do not matter: plans for other limits share runs."""
+    """A RunLog of what the goals ask of each run. Their limits do not matter: plans for other limits share runs."""
 
     kind = "planned"
 

@@ -285,7 +285,7 @@ def underused_phrase(used: int) -> str:
 
 
 def most_used(workload: Workload, goals: Sequence[Goal]) -> int:
-    """With more servers like the first one no policy meets a goal on the utilisation; MOST_SERVERS without such a goal.
+    """The most servers like the first one with which a goal on the utilisation can be met; MOST_SERVERS without such a goal.
 
     The work of a table, Σ demand · service, is done in no less time than until its last task would end if none waited.
     """

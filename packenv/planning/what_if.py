@@ -61,7 +61,7 @@ def block_slots(workload: Workload) -> int:
 
 
 def drawn_blocks(jobs: Jobs, block: int, seed: int) -> Jobs:
-    """As many blocks of `block` slots as the table has, drawn with replacement. Jobs of different blocks are different jobs.
+    """Blocks of `block` slots, as many as the table has, drawn with replacement. Jobs of different blocks are different jobs.
 
     So the time of day is kept, and so are bursts and jobs (Carlstein 1986): a job belongs to the block of its first task. The
     number of tasks differs from draw to draw, as it does from day to day; `packenv.workloads.traces.bootstrap` keeps it as it

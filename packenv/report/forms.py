@@ -84,7 +84,7 @@ def picture(shown: Showable, *args: Any, **options: Any) -> Picture:
 
 
 def charts_of_run(run: Result, kind: str, workload: Workload, **options: Any) -> Charts:
-    """Of a single run, which lies too low to know the bounds of the theory: as of a comparison of one policy."""
+    """Charts of a single run, which lies too low to know the bounds of the theory: as of a comparison of one policy."""
     from packenv.runs.run_charts import runs_charts, schedule_charts
 
     draw: Callable[..., Charts] = runs_charts if kind == "queue" else schedule_charts

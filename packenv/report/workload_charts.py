@@ -26,7 +26,7 @@ SHOWN = ("mean", "min", "p50", "p95", "p99", "max")
 
 
 def workload_charts(workload: Workload, seed: int, tasks: int) -> Charts:
-    """Of the table, or of the first `tasks` tasks of a seed: shares of tasks by size, by service, and arrivals over time."""
+    """Shares of tasks by size and by service, and arrivals over time: of the table, or of the first `tasks` tasks of a seed."""
     table = workload.at(seed).jobs
     jobs = workload.jobs_table(seed, tasks) if table is None else table
     what = f"{len(jobs):,} tasks" + (f" of seed {seed}" if table is None or workload.draw is not None else "")
@@ -34,7 +34,7 @@ def workload_charts(workload: Workload, seed: int, tasks: int) -> Charts:
 
 
 def profile_section(workload: Workload) -> Section | None:
-    """Of the jobs of a table, in seconds if the length of a slot is known; None for a workload that has no table."""
+    """The profile of the jobs of a table, in seconds if the length of a slot is known; None for a workload that has no table."""
     if workload.jobs is None:
         return None
     sample, unit = _sample(workload.jobs, workload), _unit(workload)

@@ -24,7 +24,7 @@ def unfairness(jobs: Jobs, schedule: Schedule, capacity: Ints) -> float:
 
 
 def missing_shares(jobs: Jobs, schedule: Schedule, capacity: Ints) -> tuple[float, float]:
-    """What owners with waiting tasks lack of their fair shares, added up over owners and slots, and the number of these.
+    """Shares that owners with waiting tasks lack of their fair ones, summed over owners and slots, and the number of these.
 
     In every slot the fair share of each of the n owners with eligible tasks, waiting or in service, is 1/n of its dominant
     resource. What an owner with waiting tasks lacks of that counts as a share of it, between 0 and 1. `capacity` (L, D) in units.

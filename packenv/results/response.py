@@ -17,7 +17,7 @@ SLOWDOWN_BOUND = 10.0
 
 
 class ResponseTimes(NamedTuple):
-    """Of the tasks that became eligible after the warm-up and started. The fields are keys of measures."""
+    """Response and slowdown of the tasks that became eligible after the warm-up and started. Fields are keys of measures."""
 
     mean_response: float  # slots from eligible to end
     response_p95: float
@@ -33,7 +33,7 @@ def bounded_slowdown(wait: NDArray[np.int64], run: NDArray[np.int64], bound: flo
 
 
 def response_times(jobs: Jobs, schedule: Schedule, warmup: int, bound: float) -> ResponseTimes | None:
-    """From the table and the schedule of the rows that arrived; `bound` in slots. None if there is no such task."""
+    """Response times of the rows that arrived, by table and schedule; `bound` in slots. None if there is no such task."""
     rows = len(schedule.start)
     if rows == 0:
         return None

@@ -132,7 +132,7 @@ def measures_table(name: str, title: str, comparison: Comparison, times: Times) 
 
 
 def answer_of(comparison: Comparison) -> list[str]:
-    """Of a table whose tasks all started, a sentence: which policy has the least mean delay, or mean completion time of jobs, by
+    """A sentence on a table whose tasks all started: which policy has the least mean delay, or mean completion time of jobs, by
     how much, how certain that is, and who was told durations.
     """
     if comparison.workload.jobs is None or comparison.backlog is not None or any(run.waiting for run in comparison.all_runs):

@@ -65,7 +65,7 @@ def contests_of(sources: Iterable[Any], slots: int, warmup: int | None) -> list[
 
 
 def contest(text: str, slots: int) -> Contest:
-    """From `WORKLOAD[@SETTING,…]`, a setting being KEY=VALUE or, alone and first, an intensity. Raises InputError.
+    """The contest `WORKLOAD[@SETTING,…]`, a setting being KEY=VALUE or, alone and first, an intensity. Raises InputError.
 
     Random workloads last `slots` slots, traces as long as they are, unless `slots=N` says otherwise.
     """

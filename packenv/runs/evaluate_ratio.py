@@ -15,7 +15,7 @@ FIRST = 2_000_000
 
 
 class EvaluateRatio(BaseCallback):
-    """In `EvalCallback`'s place: every `eval_freq` steps the likeliest actions play the same jobs as a policy.
+    """A callback in `EvalCallback`'s place: every `eval_freq` steps the likeliest actions play the same jobs as a policy.
 
     environment           its id, and `options` as in training
     eval_freq             steps of every environment between evaluations, as of EvalCallback

@@ -84,9 +84,7 @@ def meanwhile(show: Callable[[threading.Event], None]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def progress_lines() -> Iterator[Progress]:
-    """On standard error, a line for each of its tasks with the time since it began; where there is no terminal, every NEWS
-    seconds a line for each.
-    """
+    """A line for each task on standard error, with the time since it began; where there is no terminal, one every NEWS s."""
     columns = TextColumn("{task.description}"), TimeElapsedColumn()
 
     def news(ended: threading.Event) -> None:

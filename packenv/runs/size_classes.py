@@ -27,7 +27,7 @@ BySize = dict[str, dict[str, Any]]
 
 
 def by_size(workload: Workload, by_policy: Sequence[Sequence[Result]]) -> list[list[BySize]]:
-    """For runs with their schedules. The size of a task is that of its largest resource; classes are those of the first run."""
+    """Delays of tasks by the size of their largest demand, of runs with schedules, in the classes of the first run."""
     bounds: Ints | None = None
     measured: list[list[BySize]] = []
     for runs in by_policy:

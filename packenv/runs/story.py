@@ -16,7 +16,7 @@ def verdict_of(runs: Sequence[Result]) -> str:
 
 
 def story_of(by_policy: Sequence[Sequence[Result]]) -> str:
-    """Of the runs of each policy: `vqs falls behind; bf-js and agent:fig4b keep up, agent:fig4b with 36 % fewer waiting`.
+    """A sentence on all runs: `vqs falls behind; bf-js and agent:fig4b keep up, agent:fig4b with 36 % fewer waiting`.
 
     A difference is said between the two stable policies with the shortest queues, if its 95 % interval leaves no doubt.
     """

@@ -133,7 +133,7 @@ def least_of(law: VectorLaw, boxes: Ints) -> Ints:
 
 
 def halved(law: Atoms, kinds: VectorKinds, most: int) -> Ints:
-    """At most `most` boxes: again and again the one that wastes most is cut in two. A box holds its vectors exactly.
+    """Boxes, `most` at most: again and again the one that wastes most is cut in two. A box holds its vectors exactly.
 
     A cut is where it wastes least. What a box wastes is what rounding up adds to the volume of its tasks; a box that fits
     no server comes first, though its vectors do.

@@ -179,7 +179,7 @@ class Workload(Showable):
         return f"Workload {self.name}"
 
     def charts(self, seed: int = 0, tasks: int = PLOTTED_TASKS) -> Charts:
-        """Of its table, or of the first `tasks` tasks of a seed: sizes, services, and arrivals over time."""
+        """Sizes, services, and arrivals over time: of its table, or of the first `tasks` tasks of a seed."""
         charts: Charts = form("charts_of_workload")(self, seed, tasks)
         return charts
 

@@ -90,7 +90,7 @@ def judge(
 
 
 def random_plan(workload: Workload, policy: str | Any, rho: tuple[float, float], seeds: int, most: int) -> Plan:
-    """At each load, `seeds` runs of random tasks, repeated with GROWTH times as many slots until `most` tasks arrive."""
+    """A plan of `seeds` runs of random tasks at each load, repeated with GROWTH times as many slots until `most` tasks arrive."""
 
     def plan(load: float) -> Iterator[list[PlannedRun]]:
         at = workload.with_(load=load).knowing(*rho)

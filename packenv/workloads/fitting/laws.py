@@ -30,7 +30,7 @@ class Groups(NamedTuple):
 
 
 def group(sample: Sample, most: int = VECTORS) -> Groups:
-    """At most `most` groups: one for each frequent demand vector; the other vectors are merged by size, with equal work each.
+    """Groups, `most` at most: one for each frequent demand vector; the others are merged by size, with equal work each.
 
     The vector of a merged group is the mean over its tasks, weighted by duration, so that its offered load does not change.
     """

@@ -76,7 +76,7 @@ def describe(
 
 
 def busy_servers(sample: Sample, servers: int | str | Servers) -> dict[str, Any]:
-    """Of these servers: `share` that the tasks keep busy on average, and how many `like` the first one, by resource.
+    """The `share` of these servers that tasks keep busy on average, and how many `like` the first one, by resource.
 
     The size, the largest demand, has both where servers have one capacity. None where there is no such capacity, or no time.
     """
