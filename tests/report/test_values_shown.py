@@ -103,6 +103,7 @@ def test_a_schedule_has_the_dates_of_its_table() -> None:
     workload = packenv.workload(log, servers=1, slot_seconds=60)
     axis = packenv.simulate(workload, "fifo-ff", drain=True, schedule=True).plot("schedule").axes[1].xaxis
     assert axis.get_label_text() == "from 2026-03-01 11:30 on"
-    assert "12:00" in (labels := [tick.get_text() for tick in axis.get_ticklabels()]) and "14:00" in labels
+    labels = [tick.get_text() for tick in axis.get_ticklabels()]
+    assert "14:00" in labels
     noon = labels.index("12:00")
     assert axis.get_ticklocs()[noon] == pytest.approx(0.5)  # hours since slot 0
