@@ -4,6 +4,11 @@ Numba passes a tuple of arrays field by field: for the sixty arrays of a cluster
 call, microseconds from Python, and most of the compile time. A Frame has a buffer with what compiled code needs of each array
 (data, shape, strides: one 64-bit word each), and compiled code gets the buffer's address. It reads a field when it uses it;
 the compiler may assume that arrays do not move. Compiled code can assign to integer fields, which must not be negative.
+
+The words of a frame with an array (rows, places), an integer, and another frame, in the order of its fields:
+
+    | 0 | 0 | items | item size | data | rows | places | row stride | place stride | integer | words of the other frame … |
+    '--------- array, HEADER ---------' '---- shape ---' '-------- strides -------' '-- 1 --'
 """
 
 from __future__ import annotations

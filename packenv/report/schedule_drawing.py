@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from matplotlib import colormaps
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import Normalize
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num, num2date
 from numpy.typing import NDArray
 
 from packenv.content.colours import GREY
@@ -20,6 +22,9 @@ from packenv.results.schedule_chart import RunView, ScheduleChart
 NAMED, EACH_NUMBERED = 120, 20  # tasks and servers in a picture, up to which each has its number written on it
 LETTER, LETTER_HEIGHT = 0.008, 0.2  # of such a number: shares of the picture's width, and of a server
 BAND = 0.86  # share of a server's row that its capacity takes
+
+SECONDS = {"seconds": 1.0, "minutes": 60.0, "hours": 3600.0, "days": 86_400.0}
+"""Of the units of a clock."""
 
 Ints = NDArray[np.int64]
 
@@ -35,11 +40,28 @@ def _draw_schedule(chart: ScheduleChart, figure: Any, narrow: bool) -> None:
         _draw_queue(panels[2 * n], chart, view)
         _draw_servers(panels[2 * n + 1], chart, view, sizes)
     panels[0].set_xlim(chart.start / clock.slots, chart.end / clock.slots)
-    panels[-1].set_xlabel("slot" if clock.unit == "slots" else clock.unit)
-    plain_numbers(panels[-1].xaxis)
+    if chart.origin is not None and clock.unit != "slots":
+        _date_axis(panels[-1], chart.origin, SECONDS[clock.unit])
+    else:
+        panels[-1].set_xlabel("slot" if clock.unit == "slots" else clock.unit)
+        plain_numbers(panels[-1].xaxis)
     if chart.colour == "size":
         bar = figure.colorbar(ScalarMappable(sizes, colormaps["viridis_r"]), ax=[*panels], pad=0.01, aspect=40, shrink=0.6)
         bar.set_label("size, as a share of the largest server")
+
+
+def _date_axis(axes: Any, origin: datetime, seconds: float) -> None:
+    """Dates below an axis of units of so many seconds since `origin`."""
+    zero, day = date2num(origin), SECONDS["days"] / seconds  # units a day
+    first, last = axes.get_xlim()
+    locator = AutoDateLocator(tz=UTC, maxticks=8)
+    ends = num2date([zero + first / day, zero + last / day])
+    places = [(date, (date - zero) * day) for date in locator.tick_values(*ends)]
+    shown = [(date, place) for date, place in places if first <= place <= last]
+    axes.set_xticks(
+        [place for _, place in shown], ConciseDateFormatter(locator, tz=UTC).format_ticks([date for date, _ in shown])
+    )
+    axes.set_xlabel(f"from {ends[0]:%Y-%m-%d %H:%M} on{'' if origin.tzinfo is None else ' (UTC)'}")
 
 
 def _draw_queue(axes: Any, chart: ScheduleChart, view: RunView) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -44,6 +45,7 @@ class ScheduleChart:
     capacity  (servers, D) units, of the servers that are drawn
     resource  whose demand is a task's height
     colour    one of COLOUR_BY
+    origin    the date of slot 0, if the workload has one
     """
 
     direct: ClassVar[bool] = True
@@ -56,6 +58,7 @@ class ScheduleChart:
     capacity: Ints
     resource: int
     colour: str
+    origin: datetime | None
 
     @property
     def servers_height(self) -> float:
@@ -88,7 +91,7 @@ def schedule_charts(
     start, end = _span(runs, views, first, last)
     clock = clock_for(end - start, workload.shown_slot)
     resource = _most_used(views[0], workload.servers.units)
-    chart = ScheduleChart(views, start, end, clock, workload.servers.units[:MOST_SERVERS], resource, colour)
+    chart = ScheduleChart(views, start, end, clock, workload.servers.units[:MOST_SERVERS], resource, colour, workload.origin)
     title = _title(runs, workload, start, end, clock, resource)
     if first is None and last is None and end < max(run.slots for run in runs):
         title += f"\nthe first {MOST_TASKS:,} tasks {'after the warm-up' if start else 'of a run'}, as many as can be told apart"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -233,7 +234,9 @@ def _trace(
     waits = None if waits is None else waits[fits]
     believed = _believed(converting["estimates"], recorded.without_estimate(converting["finished_only"]), converted.jobs)
     remark = ONE_AMOUNT if recorded.device_shares else None
-    return setting.recorded(dict(converted.dropped) | too_large | machines, assumed, remark, notes, believed, waits)
+    origin = recorded.origin if isinstance(recorded, Trace) and converting["speedup"] in (1, "1") else None
+    origin = None if origin is None else origin + timedelta(microseconds=converted.t0)
+    return setting.recorded(dict(converted.dropped) | too_large | machines, assumed, remark, notes, believed, waits, origin)
 
 
 def _believed(estimates: Estimates | None, without: int | None, jobs: Jobs) -> str | None:

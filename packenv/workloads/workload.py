@@ -7,6 +7,7 @@ import inspect
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -84,6 +85,8 @@ class Workload(Showable):
     """Lines of the trace's reader that belong beside every result: what a server is, and where that comes from."""
     recorded_waits: NDArray[np.int64] | None = field(compare=False)
     """(n,) slots that each task of the table waited in the log that it comes from, if that says so."""
+    origin: datetime | None = field(compare=False)
+    """The date of slot 0, if the trace that it comes from has dates."""
     believed: str | None = field(compare=False)
     """What the column `estimate` of the table is, in a few words, if its reader says."""
     rho: tuple[float, float] | None = field(compare=False)
@@ -137,6 +140,7 @@ class Workload(Showable):
             notes=(),
             recorded_waits=None,
             believed=None,
+            origin=None,
             rho=None,
         )
         check_workload(self)
@@ -256,10 +260,11 @@ class Workload(Showable):
         notes: tuple[str, ...] = (),
         believed: str | None = None,
         recorded_waits: NDArray[np.int64] | None = None,
+        origin: datetime | None = None,
     ) -> Workload:
         """The same workload, with what its reader says of the trace that it comes from."""
         set_fields(self, left_out=left_out, slot_assumed=slot_assumed, remark=remark, notes=notes, believed=believed)
-        set_fields(self, recorded_waits=recorded_waits)
+        set_fields(self, recorded_waits=recorded_waits, origin=origin)
         return self
 
     @property

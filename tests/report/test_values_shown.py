@@ -95,3 +95,15 @@ def test_places_in_a_server(tasks: list[tuple[int, int, int]], capacity: int) ->
         most = max((int(demand[(start <= s) & (s < start + length)].sum()) for s in range(20)), default=0)
         if most <= capacity:
             assert all(high <= capacity for _, high in pieces)
+
+
+def test_a_schedule_has_the_dates_of_its_table() -> None:
+    """Three tasks an hour apart from half past eleven on: the axis has hours of that day and of the next."""
+    log = {"submit_time_s": [f"2026-03-01 {hour}:30:00" for hour in (11, 12, 13)], "duration_s": [3600] * 3, "cpu": [1.0] * 3}
+    workload = packenv.workload(log, servers=1, slot_seconds=60)
+    axis = packenv.simulate(workload, "fifo-ff", drain=True, schedule=True).plot("schedule").axes[1].xaxis
+    assert axis.get_label_text() == "from 2026-03-01 11:30 on"
+    labels = [tick.get_text() for tick in axis.get_ticklabels()]
+    assert "14:00" in labels
+    noon = labels.index("12:00")
+    assert axis.get_ticklocs()[noon] == pytest.approx(0.5)  # hours since slot 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -93,6 +94,7 @@ class Trace:
     longest_request: int = 0  # µs that may be requested at most; 0 if that is not known
     servers: str | None = None  # the servers that the trace says it ran on, as `parse_servers` reads them
     partition: NDArray[np.str_] | None = None  # (n,) the name of the partition, or queue, of each task
+    origin: datetime | None = None  # the date of time 0, if the file has dates; in UTC if they have offsets from it
     waits: bool = False  # whether the log says how long tasks waited: `schedule` is when they started, `submit` when they came
     notes: tuple[str, ...] = ()  # lines on what the servers are, to be shown beside results
     device_shares: bool = False  # whether tasks ask for parts of a GPU, of which a node has several that count as one amount
@@ -313,6 +315,14 @@ def times(columns: Columns, names: Sequence[str], unit: str | None = None) -> li
     for name, column in zip(names, instants, strict=True):
         columns.require((column >= origin) | (column == EMPTY), name, "{} is before the first submission")
     return [np.where(column == EMPTY, MISSING, column - origin) for column in instants]
+
+
+def origin_of(columns: Columns, name: str) -> datetime | None:
+    """The date that is time 0 of `times`, whose first column is `name`; None where it holds no dates."""
+    dates = columns.instants(name)
+    if dates is None or not len(dates[0]):
+        return None
+    return datetime.fromtimestamp(int(dates[0].min()) / SECOND, UTC).replace(tzinfo=UTC if dates[1] else None)
 
 
 def _looks_like(counts: Floats, unit: str) -> str:

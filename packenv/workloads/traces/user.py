@@ -60,6 +60,7 @@ from packenv.workloads.traces.table import (
     floor_divide,
     microseconds,
     one_size,
+    origin_of,
     times,
 )
 
@@ -294,6 +295,7 @@ def _in_seconds(columns: Columns, demands: tuple[str, ...], unit: str) -> Trace:
         requested=microseconds(columns, "estimate_s", MISSING, unit)[rows] if "estimate_s" in columns else None,
         source=str(columns.path),
         rows=rows + 1,
+        origin=origin_of(columns, names[0]),
         device_shares=_shares_devices(demands, amount),
     )
 

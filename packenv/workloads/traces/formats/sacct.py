@@ -28,7 +28,7 @@ from packenv.inputs.numbers import is_number, shown
 from packenv.inputs.text_files import lines_of
 from packenv.workloads.traces.columns import Columns, names_of, reading_table
 from packenv.workloads.traces.format import TraceFormat, first_bytes
-from packenv.workloads.traces.table import MISSING, SECOND, Trace, Wanted, resource_names, times
+from packenv.workloads.traces.table import MISSING, SECOND, Trace, Wanted, origin_of, resource_names, times
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -118,6 +118,7 @@ def read_accounting(path: Path, choice: Wanted = None) -> Trace:
         slot_seconds="1",
         notes=(NO_ZONE,) if (dates := columns.instants(instants[0])) and not dates[1] else (),
         processors=1.0 if resources[0] == "cpu" else None,
+        origin=origin_of(columns, instants[0]),
         waits="Start" in has and bool({*ARRIVALS} & {*has}),
     )
 
