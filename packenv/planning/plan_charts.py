@@ -121,14 +121,15 @@ def _state(trial: Trial) -> str:
     return "stable" if trial.stable else "unstable"
 
 
-def tried_table(plan: Plan, goals: Sequence[Goal], slot_seconds: float | None) -> Table:
+def tried_table(plan: Plan, goals: Sequence[Goal], slot_seconds: float | None, endless: bool) -> Table:
+    """What each number of servers that was tried gave; of an endless workload also whether the queue was stable."""
     heads = [f"{goal.title} ({unit.strip()})" if (unit := goal.unit(slot_seconds)) else goal.title for goal in goals]
-    columns = [*numbers("servers", *heads), Column("queue"), Column("meets all goals")]
+    columns = [*numbers("servers", *heads), *([Column("queue")] if endless else []), Column("meets all goals")]
     table = Table(f"What the search tried with {plan.policy}", columns, folded=True)
     for trial in plan.tried:
         means = [trial.value(n) for n in range(len(goals))]
         values = [number(None if m is None else m * goal.scale(slot_seconds)) for goal, m in zip(goals, means, strict=True)]
-        table.add(f"{trial.servers:,}", *values, _state(trial), "yes" if trial.meets else "no")
+        table.add(f"{trial.servers:,}", *values, *([_state(trial)] if endless else []), "yes" if trial.meets else "no")
     return table
 
 

@@ -141,7 +141,7 @@ class ServerPlans(Showable):
                 {
                     "servers": trial.servers,
                     "values": [trial.value(n) for n in range(len(self.goals))],
-                    "stable": trial.stable,
+                    "stable": trial.stable if self.workload.jobs is None else None,
                     "meets": trial.meets,
                 }
                 for trial in plan.tried
@@ -263,7 +263,7 @@ class ServerPlans(Showable):
     def page(self) -> Page:
         """What each number of servers gives, how full the fewest are, and all that was tried."""
         request, workload, bound, plans = self.request, self.workload, self.bound, [*self.plans.values()]
-        tried = [tried_table(plan, self.goals, request.shown_slot) for plan in plans]
+        tried = [tried_table(plan, self.goals, request.shown_slot, workload.jobs is None) for plan in plans]
         title = f"With {counted(self.servers, 'server')} and {self.best.policy}"
         sections = [
             Section("What each number of servers gives", self._figures(), tables=self.tables()),

@@ -57,17 +57,20 @@ def _unit(workload: Workload) -> str:
 
 def _demands(sample: Sample) -> list[tuple[str, str, NDArray[np.float64]]]:
     """Headings, names and values (tasks,) of the size and, of several resources, of each."""
-    demands = [("How large tasks are", "size", sample.size)]
-    if len(sample.resources) > 1:
-        demands += [(f"How much of {name}", name, sample.demand[:, r]) for r, name in enumerate(sample.resources)]
-    return demands
+    of_each = [(f"How much of {name}", name, sample.demand[:, r]) for r, name in enumerate(sample.resources)]
+    if _has_own_units(sample):
+        return of_each
+    return [("How large tasks are", "size", sample.size), *(of_each if len(of_each) > 1 else [])]
+
+
+def _has_own_units(sample: Sample) -> bool:
+    """Whether resources are in units of their own, such as cores and GB: the largest of them is then no size."""
+    return len(sample.resources) > 1 and bool(sample.demand.max(initial=0.0) > 1)
 
 
 def _figures(sample: Sample, unit: str) -> list[Figure]:
-    bins = [
-        (heading, spread(values), "", shares_in_bins(values, "demand, of a server of capacity 1", "tasks"))
-        for heading, _, values in _demands(sample)
-    ]
+    axis = "demand" if _has_own_units(sample) else "demand, of a server of capacity 1"
+    bins = [(heading, spread(values), "", shares_in_bins(values, axis, "tasks")) for heading, _, values in _demands(sample)]
     bins.append(("How long tasks are", spread(sample.duration), f" {unit}", shares_in_bins(sample.duration, unit, "tasks")))
     figures = [Figure(heading, _spread_of(levels, of), chart, small=True) for heading, levels, of, chart in bins]
     if sample.span > 0:
