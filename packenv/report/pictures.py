@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import math
 import os
 import re
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,6 +26,8 @@ DPI = 120
 INCH = 96  # pixels of a page
 SCHEDULE_WIDE = 1056  # pixels
 BESIDE = 3  # small charts in a row
+COLUMN = 5.0  # inches: narrower pictures are drawn as for a phone, with legends below
+LETTERS = 13  # of a title in an inch
 STYLE = {"text.parse_math": False, "font.size": 9.0, "lines.linewidth": 1.5}
 IN_A_PAGE = {**STYLE, "svg.fonttype": "none"}
 NAMES = {colour: f"c{n}" for n, colour in enumerate(COLOURS)} | {GREY: "muted", INK: "ink", PAPER: "page", LINE: "line"}
@@ -59,47 +63,55 @@ class Picture(Canvas):
 def picture_of(charts: Charts, width: float | None = None, titled: bool = True) -> Picture:
     """The charts below each other, small ones side by side, with their headings and legends; a schedule by itself.
 
-    width   inches; None: that of a page. The heights stay as they are
+    width   inches; None: that of a page. Below COLUMN charts are drawn as for a phone
     titled  whether the title stands above them
     """
+    narrow = width is not None and width < COLUMN
     with rc_context(STYLE):
         if len(charts.figures) == 1 and (alone := charts.figures[0].chart).alone:
-            picture = Picture(figsize=(width or SCHEDULE_WIDE / INCH, alone.height(False) / INCH), layout="constrained")
-            draw(alone, picture, False)
+            picture = Picture(figsize=(width or SCHEDULE_WIDE / INCH, alone.height(narrow) / INCH), layout="constrained")
+            draw(alone, picture, narrow)
         else:
-            picture = _stacked(charts.figures, width or WIDE / INCH)
+            picture = _stacked(charts.figures, width or WIDE / INCH, narrow)
         if charts.title and titled:
-            picture.suptitle(charts.title, fontsize=11)
+            lines = [textwrap.fill(line, int(LETTERS * picture.get_figwidth())) for line in charts.title.split("\n")]
+            picture.suptitle("\n".join(lines), fontsize=9 if narrow else 11)
     return picture
 
 
-def _stacked(figures: Sequence[Figure], width: float) -> Picture:
+def _stacked(figures: Sequence[Figure], width: float, narrow: bool) -> Picture:
     """Charts below each other, up to BESIDE small ones in a row."""
     rows: list[list[Figure]] = []
     for figure in figures:
-        if rows and figure.small and rows[-1][0].small and len(rows[-1]) < BESIDE:
+        if rows and not narrow and figure.small and rows[-1][0].small and len(rows[-1]) < BESIDE:
             rows[-1].append(figure)
         else:
             rows.append([figure])
-    heights = [max(figure.chart.height(figure.small) for figure in row) + 30 for row in rows]
+    legends = [18 * math.ceil(len(row[0].chart.keys()) / 2) if narrow else 0 for row in rows]
+    heights = [
+        max(figure.chart.height(figure.small or narrow) for figure in row) + 30 + legend
+        for row, legend in zip(rows, legends, strict=True)
+    ]
     picture = Picture(figsize=(width, (40 + sum(heights)) / INCH), layout="constrained")
     parts: Any = picture.subfigures(len(rows), 1, height_ratios=heights, squeeze=False)[:, 0] if rows else []
     for part, row in zip(parts, rows, strict=True):
         for axes, figure in zip(part.subplots(1, len(row), squeeze=False)[0], row, strict=True):
-            draw(figure.chart, axes, figure.small)
+            draw(figure.chart, axes, figure.small or narrow)
             axes.set_title(figure.heading, loc="left", pad=20)
-            _draw_keys(axes, [] if figure.chart.direct else figure.chart.keys())
+            _draw_keys(axes, figure.chart.keys() if narrow or not figure.chart.direct else [], narrow)
     return picture
 
 
-def _draw_keys(axes: Any, keys: Sequence[Key]) -> None:
-    """A legend at the right above the chart."""
+def _draw_keys(axes: Any, keys: Sequence[Key], below: bool) -> None:
+    """A legend at the right above the chart, or in two columns below it."""
     if keys:
         handles = [
             Line2D([], [], **mark_style(key.colour, key.filled), linestyle="", marker=key.mark, label=key.label) for key in keys
         ]
-        place = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.03), "borderaxespad": 0}
-        axes.legend(handles=handles, ncols=len(keys), frameon=False, handletextpad=0.1, **place)
+        place = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.03), "ncols": len(keys), "borderaxespad": 0}
+        if below:
+            place = {"loc": "outside lower left", "ncols": 2}
+        (axes.get_figure() if below else axes).legend(handles=handles, frameon=False, handletextpad=0.1, **place)
 
 
 def svg_of(chart: Chart, narrow: bool, name: str) -> str:

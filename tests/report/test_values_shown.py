@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import packenv
+from packenv.report.pictures import picture_of
 from packenv.report.schedule_drawing import stacked
 
 TABLE = packenv.Workload(
@@ -107,3 +109,18 @@ def test_a_schedule_has_the_dates_of_its_table() -> None:
     assert "14:00" in labels
     noon = labels.index("12:00")
     assert axis.get_ticklocs()[noon] == pytest.approx(0.5)  # hours since slot 0
+
+
+def test_a_picture_as_narrow_as_a_column_is_not_cut() -> None:
+    """At 3.5 inches titles are folded, legends stand below, and no text of an axis runs out of the picture."""
+    charts = packenv.evaluate(TABLE, ["bf-js", "fifo-ff"], drain=True).charts()
+    picture = picture_of(charts, width=3.5)
+    FigureCanvasAgg(picture).draw()
+    title = picture._suptitle
+    assert title is not None and title.get_window_extent().width <= picture.bbox.width + 1
+    assert len(picture.subfigs) == len(charts.figures)  # nothing side by side
+    for axes in picture.axes:
+        first, last = axes.get_xlim()
+        shown = [text for at, text in zip(axes.get_xticks(), axes.get_xticklabels(), strict=True) if first <= at <= last]
+        extents = [text.get_window_extent() for text in shown]
+        assert all(extent.x0 >= -1 and extent.x1 <= picture.bbox.width + 1 for extent in extents)

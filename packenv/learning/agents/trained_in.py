@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import gymnasium
@@ -18,14 +19,22 @@ HARMLESS = {
 }
 """Wrappers, by package, that change neither observations nor actions; those that only write `reward` do not either."""
 
+UNKNOWN = (
+    "the model was loaded without its environment: that it was trained with these options, and saw observations as they are, is "
+    "believed; load it with env=, behind the VecNormalize that it was trained with"
+)
+
 
 def normalizers_of(model: Any, core: Core) -> list[Any]:
     """The VecNormalize between a model and the environment that it holds, from the environment on.
 
     `core`: of the environment that a call describes. Raises InputError where the model was trained with other options or
-    observations, or behind a wrapper that may change what is seen or done. A model that holds no environment is believed.
+    observations, or behind a wrapper that may change what is seen or done. A model that was loaded without its environment is
+    believed, with a warning.
     """
     env: Any = model.get_env() if hasattr(model, "get_env") else None
+    if env is None and hasattr(model, "get_env"):
+        warnings.warn(UNKNOWN, stacklevel=3)
     normalizers = []
     while hasattr(env, "venv"):
         if type(env).__name__ == "VecNormalize":

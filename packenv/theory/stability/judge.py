@@ -74,7 +74,8 @@ def judge(
     """
     seeds, width, tasks = options.seeds, options.width, options.tasks
     if not 0 < width < 1 or seeds < 1:
-        raise InputError(f"a judgment needs a width between 0 and 1 and at least 1 seed, not {width} and {seeds}")
+        needs = "a width between 0 and 1 (of its interval, not of a picture) and at least 1 seed"
+        raise InputError(f"a judgment needs {needs}, not {width} and {seeds}")
     if tasks < MOST_TASKS:
         raise InputError(f"the longest runs of a judgment have at least {MOST_TASKS:,} tasks, not {tasks:,}")
     named = find_policy(policy) if isinstance(policy, str) else policy
