@@ -72,6 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         points = collected.found[name]
         axes.plot([step for step, _ in points], [value for _, value in points], marker=".")
         axes.set(title=label, xlabel="decisions", ylabel=name)
+        axes.locator_params(axis="x", nbins=4)
         print(f"{name}: " + ", ".join(f"{value:.3g}" for _, value in points), flush=True)
     path = options.folder / "four_curves.png"
     with atomic_path(path) as temporary:
