@@ -40,7 +40,7 @@ PER_INCH = {"in": 1.0, "cm": 2.54, "mm": 25.4}
 WIDEST = 60.0  # inches
 
 
-def take_standard_output(ctx: click.Context, result: str) -> None:
+def claim_standard_output(ctx: click.Context, result: str) -> None:
     """From here to the end of the command, what is printed goes to standard error: `result` has standard output for itself."""
     root = ctx.find_root()
     if TAKEN in root.meta:
@@ -77,7 +77,7 @@ class ResultFile(FileOf):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value in STREAMS and ctx is not None and not ctx.resilient_parsing:
-            take_standard_output(ctx, f"--json {value}")
+            claim_standard_output(ctx, f"--json {value}")
             return value
         return super().convert(value, param, ctx)
 
@@ -91,7 +91,7 @@ class Format(click.Choice):  # type: ignore[type-arg]  # generic in some version
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         chosen = str(super().convert(value, param, ctx))
         if chosen != TABLE and ctx is not None and not ctx.resilient_parsing:
-            take_standard_output(ctx, f"--format {chosen}")
+            claim_standard_output(ctx, f"--format {chosen}")
         return chosen
 
 

@@ -2,9 +2,10 @@
 
 The first run of a policy, or the first step of an environment, compiles some thirty functions, one after another; nearly half
 of the time is the compiler's front end, which is Python. The functions are known (`needed.json`), so where several are missing,
-and there is a second core, helpers take them from the other end, under the locks of `one_compiles`: cold `gymnasium.make` to
-the first observation, and a cold first number, take about two thirds of the time on two cores. A helper is a plain process
-of Python that imports nothing of the user's. It ends when it has nothing left to do, and at once when this process ends.
+and there is a second core, helpers take them from the other end, under the locks of `compile_under_lock`: cold
+`gymnasium.make` to the first observation, and a cold first number, take about two thirds of the time on two cores. A helper is
+a plain process of Python that imports nothing of the user's. It ends when it has nothing left to do, and at once when this
+process ends.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ def offer() -> None:
         return
     jobs = []
     for function in [*_expected]:
-        arguments = function.known_arguments()
+        arguments = function.argument_types()
         folder = folder_for((function.function.__module__,))
         if arguments is not None and folder is not None:
             _expected.remove(function)

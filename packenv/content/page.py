@@ -60,7 +60,7 @@ class Page:
     workloads: Sequence[Any] = ()
 
 
-def known_kind(kind: str, kinds: Sequence[str], what: str) -> str:
+def check_kind(kind: str, kinds: Sequence[str], what: str) -> str:
     """`kind`. Raises InputError unless it is one of `kinds`, of which there are `what`."""
     if kind not in kinds:
         raise InputError(f"unknown {what} {kind!r}{nearest(kind, [*kinds])}")

@@ -18,7 +18,7 @@ from packenv.errors import ArgumentError, InputError
 from packenv.executors.local import ThisProcess
 from packenv.options.fields import takes
 from packenv.options.verbs import MEASURES, CompareOptions
-from packenv.planning.goals import STATISTICS, Goal, check_goals, known_statistic
+from packenv.planning.goals import STATISTICS, Goal, check_goals, check_statistic
 from packenv.planning.trials import AskRuns, RunValues, mean_of, run_values
 from packenv.policy import find_policy, name_of
 from packenv.results.stability import STABLE, UNSTABLE, combine
@@ -324,5 +324,5 @@ def measure_of(text: str) -> Goal:
     statistic, _, measure = text.strip().rpartition(" ")
     if measure not in STATISTICS or measure == "utilisation":
         raise InputError(f"measure {text!r}: not compared; measures are {MEASURES}")
-    statistic = known_statistic(text, statistic.strip(), measure, STATISTICS[measure], "measure")
+    statistic = check_statistic(text, statistic.strip(), measure, STATISTICS[measure], "measure")
     return Goal(text, statistic, measure, math.inf)

@@ -15,7 +15,7 @@ from packenv.runs.measures import COMPLETION, SLOTS, Measure
 from packenv.runs.standing import BEST, REFERENCE, Standing
 from packenv.runs.statistics import UNKNOWN, Interval, interval
 from packenv.theory.completion.bound import SHOWN_AS as COMPLETION_BOUND
-from packenv.theory.queue_bound.queue_bound import SHOWN_AS, known_bound
+from packenv.theory.queue_bound.queue_bound import SHOWN_AS, bound_or_zero
 from packenv.theory.stability.judgment import STATUS_COLOURS, Judgment
 
 MARKS = {STABLE: "", UNSTABLE: " ↑", UNDECIDED: " ?"}
@@ -103,7 +103,7 @@ class Group(NamedTuple):
         """The policies for which lower bounds hold, and by column the bound and its ratio to the reference, if any."""
         if not self.of_jobs:
             queue = self.contests[0].measures[0]
-            values = [known_bound(column.contest.workload) if column.measure == queue else 0.0 for column in self.columns]
+            values = [bound_or_zero(column.contest.workload) if column.measure == queue else 0.0 for column in self.columns]
             return SHOWN_AS, [(Interval(v or None, None, None), UNKNOWN) for v in values] if any(values) else []
         bounds = [self._completion(column) for column in self.columns]
         return COMPLETION_BOUND, bounds if any(mean.mean for mean, _ in bounds) else []

@@ -42,7 +42,7 @@ def check_environment(env: str | Callable[..., Any], *, seed: int = 0, horizon: 
     what = env if isinstance(env, str) else getattr(env, "__name__", str(env))
 
     def make() -> Any:
-        return _made(env, {"horizon": horizon, "record_schedule": True, **options}, what)
+        return _environment(env, {"horizon": horizon, "record_schedule": True, **options}, what)
 
     _check_gymnasium(make(), what)
     steps = _check_seed(make(), make(), seed, what)
@@ -58,7 +58,7 @@ def _require(holds: bool, problem: str) -> None:
         raise AssertionError(problem)
 
 
-def _made(env: str | Callable[..., Any], options: dict[str, Any], what: str) -> Any:
+def _environment(env: str | Callable[..., Any], options: dict[str, Any], what: str) -> Any:
     try:
         if isinstance(env, str):
             name = id_of(env) if env in ENVIRONMENTS else env

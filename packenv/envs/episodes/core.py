@@ -89,9 +89,9 @@ class Core:
         if options.perf:
             if self.rates[0] != self.rates[1]:
                 raise InputError("perf: one intensity, load or rate, of which there is a bound on the mean queue, not a range")
-            from packenv.theory.queue_bound.queue_bound import known_bound  # brings the solver with it
+            from packenv.theory.queue_bound.queue_bound import bound_or_zero  # brings the solver with it
 
-            self.bound = known_bound(self.workload)
+            self.bound = bound_or_zero(self.workload)
         self.measuring = np.full(rows, -1, np.int64)  # the episode's seed that each yardstick plays
         self.roots = np.zeros(rows, np.int64)
         self.episodes = np.full(rows, -1, np.int64)

@@ -88,7 +88,7 @@ class WaitLimit:
         most: those of the largest prices wait first, each for its own overlap.
         """
         if self.spared is not None:
-            return sum_of_kept(price * overlap, self.spared)
+            return sum_without_largest(price * overlap, self.spared)
         priced = np.flatnonzero((price > 0) & (overlap > 0))
         order = priced[np.argsort(-price[priced], kind="stable")]
         slots = overlap[order]
@@ -143,10 +143,10 @@ class CostProof:
                 together += window.times * price * overlap
             for kind, most in enumerate(most_of(window.rule, capacity)):
                 held[kind] += window.times * length * most
-        return held, least if self.limit.spared is None else sum_of_kept(together, self.limit.spared)
+        return held, least if self.limit.spared is None else sum_without_largest(together, self.limit.spared)
 
 
-def sum_of_kept(values: Ints, spared: int) -> int:
+def sum_without_largest(values: Ints, spared: int) -> int:
     """The sum of all values (n,) but the `spared` largest ones."""
     positive = values[values > 0]
     if spared >= len(positive):

@@ -110,7 +110,7 @@ def schedule_fifo(policy: Oldest, cluster: Cluster, state: tuple[()]) -> None:
 @schedules(InLine)
 def schedule_in_line(policy: InLine, cluster: Cluster, state: Line) -> None:
     if policy.blocking:
-        place_kept(cluster, state)
+        place_in_order(cluster, state)
     else:
         task = first_in_line(cluster, state, True)
         while task != NONE:
@@ -123,7 +123,7 @@ def schedule_in_line(policy: InLine, cluster: Cluster, state: Line) -> None:
 
 
 @compiled
-def place_kept(c: Cluster, line: Line) -> None:
+def place_in_order(c: Cluster, line: Line) -> None:
     """Place the task that is kept, then the first in line, until one fits nowhere: it is kept."""
     if line.estimate.shape[0] == 0:
         add_new(c, line)

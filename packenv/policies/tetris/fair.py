@@ -33,7 +33,7 @@ from packenv.cluster.whole_jobs.book import JobBook, job_book
 from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.frame import Frame
 from packenv.errors import InputError
-from packenv.policies.tetris.owner_ranking import Ints, Shares, launch, settle, shares, take_up
+from packenv.policies.tetris.owner_ranking import Ints, Shares, add_new, launch, settle, shares
 from packenv.policy import Setting, completes, schedules
 
 Floats = NDArray[np.float64]
@@ -317,7 +317,7 @@ def schedule_fair(policy: Sharing, cluster: Cluster, state: FairState) -> None:
 
     Room only shrinks within a slot, so an owner without a task that fits is skipped for the rest of the slot.
     """
-    take_up(cluster, state.shares)
+    add_new(cluster, state.shares)
     rank = 0
     while rank < state.shares.ranked[0]:
         if not serve_owner(cluster, state, state.shares.order[rank]):

@@ -68,7 +68,7 @@ def largest_listed_weight(cluster: Cluster, choices: Listed, kind: int) -> int:
 
 
 @compiled
-def take_heaviest(choices: Listed, entitled: Entitled, kind: int, server: int) -> None:
+def activate_heaviest(choices: Listed, entitled: Entitled, kind: int, server: int) -> None:
     """Make the configuration that was found last for this kind the server's active one."""
     row = choices.heaviest[kind]
     entitled.types[server] = choices.types[row]

@@ -16,7 +16,7 @@ from packenv.compiled.locks import Lock
 LONGEST = 300.0  # seconds that one function may take another process
 
 
-def one_compiles(dispatcher: Any, lock: Path, base: Path) -> None:
+def compile_under_lock(dispatcher: Any, lock: Path, base: Path) -> None:
     """Make Numba's dispatcher take the lock before it compiles, and look again at what is kept once it has it.
 
     What is kept already is loaded without the lock. `base` is the folder of all machine code. The two methods that are replaced
