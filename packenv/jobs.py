@@ -233,7 +233,7 @@ def passed_on(links: Ragged, kept: Bools, job: Ints | None = None, phase: Ints |
     while (lost := ~kept[before]).any():  # twice as far back each time
         order = np.argsort(owner, kind="stable")
         lists = Ragged(np.searchsorted(owner[order], np.arange(n + 1)), before[order])
-        Memory(source).take(PER_LINK * int(np.diff(lists.offsets)[before[lost]].sum()))
+        Memory(source).reserve(PER_LINK * int(np.diff(lists.offsets)[before[lost]].sum()))
         through = take(lists, before[lost])
         owner = np.concatenate([owner[~lost], np.repeat(owner[lost], np.diff(through.offsets))])
         owner, before = np.divmod(np.unique(owner * n + np.concatenate([before[~lost], through.values])), n)

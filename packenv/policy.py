@@ -154,14 +154,14 @@ def _construct(factory: Any, text: str, whole: str) -> Any:
         raise InputError(f"policy {whole!r}: {error if isinstance(error, (TypeError, ValueError)) else line_on(error)}") from None
 
 
-def _value(text: str, kind: Any, what: str) -> Any:
+def _value(text: str, kind: Any, parameter: str) -> Any:
     choices = {"true": True, "false": False}
     try:
         if kind in (int, float):
             return read_whole(text, -LARGEST_WHOLE) if kind is int else read_number(text, infinite=True)
         return choices[text.lower()] if kind is bool else kind(text)
     except (KeyError, ValueError, TypeError):
-        raise InputError(f"{what} must be {getattr(kind, '__name__', kind)}, not {text!r}") from None
+        raise InputError(f"{parameter} must be {getattr(kind, '__name__', kind)}, not {text!r}") from None
 
 
 def name_of(policy: Any) -> str:

@@ -136,20 +136,20 @@ class Outputs:
         if self.report is not None:
             check_page(self.report)
 
-    def show(self, shown: Showable) -> None:
+    def show(self, result: Showable) -> None:
         """Print the tables and their notes, or what `--format` asks for instead."""
         from packenv.cli.tables import print_notes, print_table
 
         if self.form != TABLE:
-            standard_output().write(forms.FORMATS[self.form](shown))
+            standard_output().write(forms.FORMATS[self.form](result))
         else:
-            for table in shown.tables():
+            for table in result.tables():
                 print_table(table)
-        print_notes(shown.footnotes())
+        print_notes(result.footnotes())
 
     def write(
         self,
-        shown: Showable,
+        result: Showable,
         *others: tuple[str | None, Callable[[str], object]],
         charts: tuple[Any, ...] = (),
         notices: Sequence[str] = (),
@@ -163,10 +163,10 @@ class Outputs:
         command = shlex.join(["packenv", *(click.get_current_context().find_root().obj or ())])
         output = forms.Output(command, notices, charts, self.picture_width, self.titled)
         write_all(
-            (self.json_path, lambda path: forms.write_plain(shown, path)),
-            (self.plot, lambda path: forms.save(shown, path, output)),
-            (self.gantt, lambda path: forms.save(shown, path, output._replace(charts=("schedule",)))),
-            (self.report, lambda path: forms.save(shown, path, output)),
+            (self.json_path, lambda path: forms.write_plain(result, path)),
+            (self.plot, lambda path: forms.save(result, path, output)),
+            (self.gantt, lambda path: forms.save(result, path, output._replace(charts=("schedule",)))),
+            (self.report, lambda path: forms.save(result, path, output)),
             *others,
             failed=failed,
         )

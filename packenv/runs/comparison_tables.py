@@ -57,7 +57,7 @@ def times_of(comparison: Comparison) -> Times:
     return Times(slot, slot is not None and longest * slot >= LONG)
 
 
-def left_out(table: str) -> list[str]:
+def spare_headings(table: str) -> list[str]:
     """Headings that a narrow terminal leaves out of a table of measures, the first of them first."""
     spare = sorted((measure.spare, measure.heading) for measure in MEASURES if measure.table == table and measure.spare)
     return [heading for _, heading in spare]
@@ -110,7 +110,7 @@ def measures_table(name: str, title: str, comparison: Comparison, times: Times) 
         columns += [Column("verdict")] if measure.unit == SPEED and not comparison.drained else []
         each = resources if isinstance(summaries[0][measure.key], list) else ()
         columns += numbers(*([f"{resource} {measure.heading}" for resource in each] or [measure.heading]))
-    table = of_policies(title, columns, summaries, left_out(name))
+    table = of_policies(title, columns, summaries, spare_headings(name))
     for record in summaries:
         cells: list[str] = []
         for measure in measures:
@@ -232,7 +232,7 @@ def recorded_waits_table(comparison: Comparison, times: Times) -> list[Table]:
 def sizes_table(summaries: Sequence[dict[str, Any]], times: Times) -> Table:
     """A line for each class of each policy, the smallest sizes first."""
     columns = numbers("size up to", "tasks", *SIZE_TIMES.values())
-    table = of_policies(f"delays{times.in_unit} by size", columns, summaries, left_out(QUEUE))
+    table = of_policies(f"delays{times.in_unit} by size", columns, summaries, spare_headings(QUEUE))
     for record in summaries:
         for n, (size, of_class) in enumerate(record["by_size"].items()):
             cells = [times.cell(of_class[key], of_class["interval"][key]) for key in SIZE_TIMES]

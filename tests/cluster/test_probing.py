@@ -56,11 +56,11 @@ def check(state: Any) -> None:
 
 def check_end(state: Any) -> None:
     """Nothing is left: every entry that was used is unused again."""
-    k, unused = int(state.unused[0]), set[int]()
+    k, free = int(state.free[0]), set[int]()
     while k != NONE:
-        unused.add(k)
+        free.add(k)
         k = int(state.entry[k]["next"])
-    assert len(unused) == state.assigned("fresh") > 0
+    assert len(free) == state.assigned("fresh") > 0
     assert state.assigned("sent") == state.assigned("received") > 0
     assert (state.queue["head"] == NONE).all()
     assert not any(state.queue[count].any() for count in ("reserved", "central", "running", "placed"))

@@ -65,7 +65,7 @@ class Core:
         units = self.workload.servers.units
         self.setting = Setting(units, self.workload, levels, self.workload.largest_size())
         self.sizes = sizes_of(units, levels, options)
-        self.own = specific  # options that this environment alone has
+        self.specific = specific  # options that this environment alone has
         layout = definition.layout(self.sizes, units, options, **specific)
         needs = layout.needs._replace(in_service=most_in_service(self.workload))
         self.guard = Guard(options.guard, self.setting, rows) if options.guard is not None else None

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import ArgumentError, InputError
-from packenv.inputs.numbers import is_number, read_duration, shown
+from packenv.inputs.numbers import excerpt, is_number, read_duration
 from packenv.jobs import Jobs, Ragged, passed_on, take
 from packenv.options.shared import Estimates as Estimates
 from packenv.units import LARGEST_AMOUNT, MOST, scale_for, to_units
@@ -352,10 +352,10 @@ def exact(number: Exact, name: str) -> Fraction:
         fraction = number
     else:
         if not is_number(str(number)):
-            raise InputError(f"{name} {shown(str(number))} is not a decimal number")
+            raise InputError(f"{name} {excerpt(str(number))} is not a decimal number")
         decimal = Decimal(str(number))
         if abs(decimal.adjusted()) > MOST_DIGITS or len(decimal.as_tuple().digits) > MOST_DIGITS:
-            raise InputError(f"{name} {shown(str(number), quoted=False)} is too large, too small or too long")
+            raise InputError(f"{name} {excerpt(str(number), quoted=False)} is too large, too small or too long")
         fraction = Fraction(decimal)
     if fraction <= 0:
         raise InputError(f"{name} must be above 0, not {number}")
