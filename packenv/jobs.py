@@ -36,7 +36,7 @@ class Ragged(NamedTuple):
 
     @staticmethod
     def of(lists: list[list[int]]) -> Ragged:
-        """From one Python list for each row."""
+        """The lists, from one Python list for each row."""
         lengths = [len(row) for row in lists]
         flat = [value for row in lists for value in row]
         return Ragged(np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64), np.array(flat, dtype=np.int64))

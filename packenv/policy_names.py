@@ -83,7 +83,7 @@ def _first_line(docstring: str | None) -> str:
 
 
 def target_of(text: str) -> tuple[str, str]:
-    """Of `bf-js`, `vqs:J=5,stall` or `my_module:MyPolicy:x=1`: `module:attribute`, and the text of the parameters.
+    """`module:attribute`, and the text of the parameters, of `bf-js`, `vqs:J=5,stall` or `my_module:MyPolicy:x=1`.
 
     Raises InputError for an unknown name, with the nearest ones.
     """

@@ -105,7 +105,7 @@ def _listed(versions: dict[str, str | None]) -> str:
 
 
 def missing_extras() -> dict[str, list[str]]:
-    """By optional extra of packenv that is not wholly there: the requirements that are not met."""
+    """The requirements that are not met, by optional extra of packenv that is not wholly there."""
     names = metadata.metadata("packenv").get_all("Provides-Extra") or []
     unmet_needs = {name: [needed for needed, _ in unmet(name)] for name in names if name != FOR_DEVELOPERS}
     return {name: needs for name, needs in unmet_needs.items() if needs}

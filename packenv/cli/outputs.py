@@ -41,7 +41,7 @@ WIDEST = 60.0  # inches
 
 
 def claim_standard_output(ctx: click.Context, result: str) -> None:
-    """From here to the end of the command, what is printed goes to standard error: `result` has standard output for itself."""
+    """`result` has standard output for itself from here to the end of the command: what is printed goes to standard error."""
     root = ctx.find_root()
     if TAKEN in root.meta:
         raise InputError(f"standard output can have one of {root.meta[TAKEN][0]} and {result}")

@@ -82,7 +82,7 @@ class Apart:
         return self.word.value
 
     def _type_call(self, context: Any) -> Any:
-        """For Numba: the signature of a call with arguments of these types."""
+        """The signature of a call with arguments of these types, for Numba."""
         names = inspect.signature(self.function)
 
         def call(*args: Any, **keywords: Any) -> Any:
@@ -93,7 +93,7 @@ class Apart:
         return call
 
     def _call(self, context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        """For Numba: emit a call through the word; if the word is 0, first have Python find the address."""
+        """Emit a call through the word, for Numba; if the word is 0, first have Python find the address."""
         conventions = context.call_conv
         word = _external(builder, self.name)
         address = cgutils.alloca_once_value(builder, builder.load(word))

@@ -1,4 +1,4 @@
-"""Of processes that need the same machine code at the same time one compiles; the others wait, and load what it has kept.
+"""One of the processes that need the same machine code at the same time compiles; the others wait, and load what it has kept.
 
 Where there are no locks each process compiles for itself, as it does when another one has compiled the same function for
 LONGEST seconds.

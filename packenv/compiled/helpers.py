@@ -68,7 +68,7 @@ def needed() -> dict[str, list[str]]:
 
 @functools.cache
 def expect(kind: str, resources: int, otherwise: str) -> None:
-    """Before the first function is compiled: say what is about to run, so that helpers start if much is missing.
+    """Say what is about to run, before the first function is compiled, so that helpers start if much is missing.
 
     kind, resources  a policy's or environment's name in `needed.json`, and whether servers have more than one resource
     otherwise        the name there of what all of its kind need, for one that is not in the list
@@ -98,7 +98,7 @@ def _is_there(function: Apart) -> bool:
 
 
 def offer() -> None:
-    """Before this process compiles: give the helpers all expected functions whose types are known by now."""
+    """Give the helpers all expected functions whose types are known by now, before this process compiles."""
     if not _expected or (multiprocessing.parent_process() is not None and not _allowed):
         return
     jobs = []

@@ -93,7 +93,7 @@ class WorkerProcesses(ProcessPoolExecutor):
 
 
 def _start(begin: Callable[..., None] | None, values: tuple[Any, ...]) -> None:
-    """In a new process: watch the process that it works for, and begin."""
+    """Watch the process that this new one works for, and begin."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     with suppress(ImportError, AttributeError, OSError):  # not on every system
@@ -136,7 +136,7 @@ def _attach(shares: Any, place: int = 0) -> None:
 
 
 def _begin(shares: Any, started: Any) -> None:
-    """In a new process: take a place among the shares. A process that replaces a dead one takes over a place."""
+    """Take a place among the shares, in a new process. One that replaces a dead process takes over a place."""
     with started.get_lock():
         place = started.value % len(shares)
         started.value += 1

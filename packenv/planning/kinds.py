@@ -70,7 +70,7 @@ def check_kinds(kinds: Kinds, workload: Workload) -> None:
 
 
 def fits_somewhere(workload: Workload) -> list[bool]:
-    """For each server, whether the smallest demand, or some task of a table, fits it."""
+    """Whether the smallest demand, or some task of a table, fits each server."""
     smallest = _smallest_demands(workload.demand_law)
     return [bool((smallest <= capacity).all(axis=1).any()) for capacity in workload.servers.units]
 

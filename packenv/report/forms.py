@@ -38,7 +38,7 @@ def facts_html(title: str, facts: Iterable[tuple[str, str]]) -> str:
 
 
 def html(result: Showable) -> str:
-    """For notebooks: the tables under the title, or the facts of what has no tables."""
+    """The tables under the title, for notebooks, or the facts of what has no tables."""
     tables = result.table()
     return tables.html(result.title) if tables.tables else facts_html(result.title, result.facts())
 
@@ -92,7 +92,7 @@ def charts_of_run(run: Result, kind: str, workload: Workload, **options: Any) ->
 
 
 def charts_of_workload(workload: Workload, seed: int, tasks: int) -> Charts:
-    """Of a workload, which knows nothing of the statistics of traces."""
+    """The charts of a workload, which knows nothing of the statistics of traces."""
     from packenv.report.workload_charts import workload_charts
 
     return workload_charts(workload, seed, tasks)
@@ -118,7 +118,7 @@ def as_csv(result: Showable) -> str:
 
 
 def as_markdown(result: Showable) -> str:
-    """In GitHub's Markdown."""
+    """The tables in GitHub's Markdown."""
     return f"{result.markdown()}\n"
 
 
@@ -127,7 +127,7 @@ def _text(as_text: Callable[[Showable], str]) -> Write:
 
 
 def write_plain(result: Showable, path: str | os.PathLike[str], _: Output | None = None) -> None:
-    """As JSON."""
+    """Write a result as JSON."""
     write_json(path, result.plain)
 
 

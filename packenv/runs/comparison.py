@@ -193,7 +193,7 @@ class Comparison(Showable):
 
     @property
     def summaries(self) -> list[Record]:
-        """For each policy its means over the seeds, and `interval` with the half-widths of their 95 % intervals, in slots."""
+        """The means of each policy over the seeds, and `interval` with the half-widths of their 95 % intervals, in slots."""
         return self._measured[0]
 
     @property

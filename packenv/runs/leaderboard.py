@@ -98,7 +98,7 @@ class Leaderboard(Showable):
         return f"Leaderboard of {listed([*policies])} on {counted(len(contests), 'workload')}"
 
     def facts(self) -> list[tuple[str, str]]:
-        """By workload, load and measure, the policy with the least mean of those that are stable."""
+        """The policy with the least mean of those that are stable, by workload, load and measure."""
         return leaderboard_tables.best_scores(self.standings)
 
     def tables(self) -> list[Table]:

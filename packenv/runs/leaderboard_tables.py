@@ -42,7 +42,7 @@ class Column(NamedTuple):
         return f"{self.contest.at}, {name}" if self.contest.at else name
 
     def in_unit(self, mean: Interval) -> Interval:
-        """In the unit of the heading."""
+        """The value in the unit of the heading."""
         by = (self.contest.slot_seconds or 1.0) if self.measure.unit == SLOTS else 1.0
         return Interval(*(None if end is None else by * end for end in mean))
 
@@ -135,7 +135,7 @@ def groups_of(standings: Sequence[Standing]) -> list[Group]:
 
 
 def best_scores(standings: Sequence[Standing]) -> list[tuple[str, str]]:
-    """By workload, load and measure, the policy with the least mean of those that are stable."""
+    """The policy with the least mean of those that are stable, by workload, load and measure."""
     facts = []
     for group in groups_of(standings):
         for n, column in enumerate(group.columns):

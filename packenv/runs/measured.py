@@ -40,7 +40,7 @@ class Measured(NamedTuple):
     delays: list[list[float]] | None = None  # `Delays.plain`, coarser than the result's; None in logs of earlier versions
 
     def plain(self) -> dict[str, Any]:
-        """In JSON's types."""
+        """The measures in JSON's types."""
         fields = self._asdict()
         values = fields.pop("values")
         return fields | values | {"path": self.path._asdict(), "verdict": list(self.verdict)}

@@ -91,7 +91,7 @@ class Runner:
         return [values[n] for n in range(len(runs))]
 
     def where(self) -> str:
-        """For a progress bar: how many nodes there are, if that is known, and what they have to do."""
+        """How many nodes there are, if that is known, and what they have to do: for a progress bar."""
         nodes = getattr(self.executor, "nodes", None)
         return "" if nodes is None else f", {counted(nodes, 'node')}, {counted(self.pieces.under_way, 'piece')} under way"
 
@@ -185,6 +185,6 @@ def run_all(runs: Sequence[Run], options: RunOptions | None = None, name: str = 
 
 
 def extract_all(runs: Sequence[Run], extract: Extract, options: RunOptions | None = None, name: str = "") -> list[Any]:
-    """As `run_all`, but of each run only what `extract` takes of it where it was made: schedules are large."""
+    """Only what `extract` takes of each run where it was made, else as `run_all`: schedules are large."""
     with (options or RunOptions()).runner(most=len(runs)) as runner:
         return runner.all(runs, extract, name)

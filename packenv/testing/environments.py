@@ -126,7 +126,7 @@ def _check_seed(first: Any, second: Any, seed: int, name: str) -> Steps:
 
 
 def _check_masks(env: Any, seed: int, name: str) -> None:
-    """At some decisions: every action that is tried is carried out if the mask allows it, and only then."""
+    """Every action that is tried, at some decisions, is carried out if the mask allows it, and only then."""
     rng = np.random.default_rng(seed)
     _, info = env.reset(seed=seed)
     for _ in range(DECISIONS):

@@ -129,7 +129,7 @@ def _equal(first: Any, second: Any) -> bool:
 
 
 def _check_nothing_lost(policy: Any, table: Workload, slots: int, seed: int, where: str) -> None:
-    """After the last arrival, every task starts some time."""
+    """Every task starts some time, once the last one has arrived."""
     long = _run(policy, table, TIMES * slots, seed, where)
     if isinstance(long, Result):
         never = long.arrived - long.started

@@ -37,7 +37,7 @@ def write_queue(b: Batch) -> None:
 
 @apart
 def write_virtual_queues(b: Batch, kind: int, row: int, room: int, server: int) -> None:
-    """From `row` on: tasks, and the largest that fits in `room`; in "full" also the size waiting and the age of the head.
+    """Tasks from `row` on, and the largest that fits in `room`; in "full" also the size waiting and the age of the head.
 
     Needs `survey`. With several resources a task fits if it fits on `server`, or on any server if that is NONE.
     """

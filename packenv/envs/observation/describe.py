@@ -216,7 +216,7 @@ def mask_types(b: Batch, first: int, kind: int, server: int, choices: int) -> No
 
 @fused
 def mask_choices(b: Batch, first: int, choices: int, count: int) -> None:
-    """With `choices`, the first actions are valid: as many as there are virtual queues that can be served."""
+    """Make the first actions valid, with `choices`: as many as there are virtual queues that can be served."""
     for n in range(choices):
         b.mask[b.c.e, first + n] = n < count
 

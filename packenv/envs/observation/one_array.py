@@ -30,7 +30,7 @@ Floats = NDArray[np.float32]
 
 
 class Flattening:
-    """From the features of actions and of the context to the observation "normalized", for generic clients.
+    """Makes the observation "normalized" of the features of actions and of the context, for generic clients.
 
     First the features of action 0, then those of action 1, … then those of the context: A·F + C numbers. Flags are as they
     are. Shares and logarithms, log(1 + n) / 5, go from −1 to 1: twice the feature, less 1, cut off at 1 where n is 147; of a
@@ -92,7 +92,7 @@ WIDTH = len(OF_ACTION)
 
 
 class ServerFlattening(Flattening):
-    """From the features of actions and of the context to the observation "flat" of decisions about a few servers.
+    """Makes the observation "flat" of decisions about a few servers from the features of actions and of the context.
 
     Few numbers of each action, spread so that small networks see them: for each action that starts a task the numbers of
     OF_ACTION, zeros where it is not valid; then those of OF_SERVER of each server; then the context. What decides is how little

@@ -100,7 +100,7 @@ class TrainedAgent(Showable):
         return self.to_dict()
 
     def to_dict(self) -> dict[str, Any]:
-        """In plain values, ready for JSON."""
+        """The plan in plain values, ready for JSON."""
         plain = {key: value for key, value in vars(self).items() if key not in ("path", "curve")}
         return {"path": str(self.path), "policy": self.policy, **plain, "curve": [point._asdict() for point in self.curve]}
 

@@ -88,7 +88,7 @@ def first_least(waiting: LeastWaiting, tree: int) -> int:
 
 @compiled
 def outlived(waiting: LeastWaiting, server: int, now: int) -> bool:
-    """If tasks of a server have exceeded their estimates, move it to the tree where it now belongs; return whether it moved."""
+    """Move a server whose tasks have exceeded their estimates to the tree where it now belongs; return whether it moved."""
     ends, k = waiting.end, 0
     for n in range(waiting.within[server]):
         k += ends[server, n] > now

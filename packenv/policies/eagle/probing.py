@@ -267,7 +267,7 @@ def has_free_slot(c: Cluster, p: Probing, server: int) -> bool:
 
 @compiled
 def serve(c: Cluster, p: Probing, server: int) -> None:
-    """While slots are free, start the bound tasks in the queue and request tasks for the probes."""
+    """Start the bound tasks in the queue, and request tasks for the probes, while slots are free."""
     queue = p.queue[server]
     while queue.head != NONE and has_free_slot(c, p, server):
         k = shortest(p, server) if p.srpt else queue.head

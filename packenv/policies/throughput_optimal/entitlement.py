@@ -183,7 +183,7 @@ MOST = 1 << 62  # units: more than any demand
 
 @compiled
 def fill_all(cluster: Cluster, entitled: Entitled, few: int, backfill: bool, before: int) -> None:
-    """After the entitled tasks of all servers: backfill every server in index order, if asked to.
+    """Backfill every server in index order, after the entitled tasks of all servers, if asked to.
 
     `before`: how many tasks waited before the entitled ones started. What starts may end a claim on the room of a server
     that was served before, so the next slot is looked at too.

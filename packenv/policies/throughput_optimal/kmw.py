@@ -41,7 +41,7 @@ MOST_STEPS = 200_000  # sums times types: a tenth of a millisecond for each choi
 
 
 class Packings(NamedTuple):
-    """For each kind of server, the sums of sizes that it can hold, increasing from 0; R in all.
+    """The sums of sizes that each kind of server can hold, increasing from 0; R in all.
 
     The configuration of the largest weight ⟨k, Q⟩ is that of an unbounded knapsack over them. No configuration is listed: with 20
     types of small sizes there are more than could be. The result is the one that `maxweight` would choose from its list, the

@@ -88,7 +88,7 @@ class Bracket(Showable):
         return self.to_dict()
 
     def to_dict(self) -> dict[str, Any]:
-        """In plain values, ready for JSON: all in tasks in service on the whole cluster, except the rates."""
+        """The bounds in plain values, ready for JSON: all in tasks in service on the whole cluster, except the rates."""
         workload = self._required_workload()
         return {
             "workload": workload.name,

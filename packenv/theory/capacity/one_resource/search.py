@@ -41,7 +41,7 @@ class OneResourceSearch(BestProofs):
             self.refine()
 
     def exact_types(self) -> bool:
-        """If every size can be a type of its own: both bounds from one program. Returns whether that was possible."""
+        """Take both bounds from one program, if every size can be a type of its own. Returns whether that was possible."""
         sizes = self.law.low
         if not self.law.exact or len(sizes) > FEW:
             return False

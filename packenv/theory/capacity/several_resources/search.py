@@ -62,7 +62,7 @@ class SeveralResourcesSearch(BestProofs):
                 self._bound(vector)
 
     def few_vectors(self) -> bool:
-        """If all configurations can be enumerated: both bounds from one program. Returns whether that was possible."""
+        """Take both bounds from one program, if all configurations can be enumerated. Returns whether that was possible."""
         law, kinds = self.law, self.kinds
         if not isinstance(law, Atoms) or len(law.vectors) > MOST_VECTORS:
             return False
