@@ -134,6 +134,7 @@ def flatten(actions: Floats, context: Floats, servers: int, flat: Floats) -> Non
     starts = actions.shape[1] - 1
     for e in range(actions.shape[0]):
         out, first = flat[e], actions[e, 0]
+        # each start: valid, its features spread over [−1, 1], and how it differs from the first
         for n in range(starts):
             action, k = actions[e, n], n * WIDTH
             if action[VALID] == 0.0:
@@ -147,6 +148,7 @@ def flatten(actions: Floats, context: Floats, servers: int, flat: Floats) -> Non
             out[k + 9] = bounded(2.0 * action[EXCESS])
             out[k + 10] = bounded(ENLARGED * (action[SIZE] - first[SIZE]))
             out[k + 11] = bounded(ENLARGED * (first[ROOM_FILLED] - action[ROOM_FILLED]))
+        # each server, from its first start; then the context
         k = starts * WIDTH
         for server in range(servers):
             best = actions[e, server * (starts // servers)]

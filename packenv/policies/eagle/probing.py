@@ -119,6 +119,7 @@ def next_message(p: Probing) -> Any:
 @compiled
 def submit(c: Cluster, p: Probing) -> None:
     """Schedule the tasks that became eligible in this slot: those of one job together, jobs in order of their first rows."""
+    # link the new tasks of each job
     for n in range(new_count(c)):
         i = new_task(c, n)
         row = row_of(c, i)
@@ -130,6 +131,7 @@ def submit(c: Cluster, p: Probing) -> None:
             opened.slot, opened.first = now(c), row
         opened.last = row
         p.row[opened.first].tasks += 1
+    # then submit each job: to the central scheduler, or with probes
     for n in range(new_count(c)):
         row = row_of(c, new_task(c, n))
         job = p.row[row]

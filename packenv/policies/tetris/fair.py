@@ -140,12 +140,14 @@ def set_speeds(c: Cluster, o: Overlaps, book: JobBook, server: int) -> None:
 @compiled
 def equal_share(c: Cluster, o: Overlaps, book: JobBook, server: int, r: int) -> float:
     """The amount of an over-allocated resource, in units, that each task that demands more gets."""
+    # what the tasks of the server may share
     demanded = 0
     row = o.ends[server].head
     while row != NONE:
         demanded += book.demand[book.group[row], r]
         row = o.links[row].next
     available = demanded + c.free[c.e, server, r]  # what jobs from before slot 0 do not take
+    # max-min: tasks that demand less than the share leave their rest to the others, until no more do
     share, above = 0.0, NONE
     while True:
         rest, more = available, 0
