@@ -113,7 +113,7 @@ class Jobs:
         columns = {name: getattr(self, name) for name in COLUMNS}
         chosen: dict[str, Any] = {name: column[kept] for name, column in columns.items() if isinstance(column, np.ndarray)}
         if self.home is not None:
-            chosen["home"] = take(self.home, np.flatnonzero(kept))
+            chosen["home"] = gather(self.home, np.flatnonzero(kept))
         if self.predecessors is not None:
             chosen["predecessors"] = passed_on(self.predecessors, kept, self.job, self.phase)
         return Jobs(**chosen, scale=self.scale)
@@ -211,7 +211,7 @@ def first_rows(job: Ints) -> Ints:
     return np.asarray(first[inverse], np.int64)
 
 
-def take(lists: Ragged, rows: Ints) -> Ragged:
+def gather(lists: Ragged, rows: Ints) -> Ragged:
     """The lists of `rows`, in that order."""
     counts = np.diff(lists.offsets)[rows]
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -234,7 +234,7 @@ def passed_on(links: Ragged, kept: Bools, job: Ints | None = None, phase: Ints |
         order = np.argsort(owner, kind="stable")
         lists = Ragged(np.searchsorted(owner[order], np.arange(n + 1)), before[order])
         Memory(source).reserve(PER_LINK * int(np.diff(lists.offsets)[before[lost]].sum()))
-        through = take(lists, before[lost])
+        through = gather(lists, before[lost])
         owner = np.concatenate([owner[~lost], np.repeat(owner[lost], np.diff(through.offsets))])
         owner, before = np.divmod(np.unique(owner * n + np.concatenate([before[~lost], through.values])), n)
     place = np.cumsum(kept) - 1

@@ -54,10 +54,10 @@ def record_command(of_workload: WorkloadOptions, arriving: ArrivalOptions, optio
 
     from packenv.policy import find_policy
     from packenv.runs.progress import progress_bar
-    from packenv.runs.recording import RANDOM, check_name, film, needed, record
+    from packenv.runs.recording import RANDOM, check_name, film, minari_library, record
 
     if out is not None:
-        needed()
+        minari_library()
         check_name(Path(out))
         check_folder_writable(out)
     if policy != RANDOM:

@@ -244,7 +244,7 @@ def pairing(workload: Any, first: Any, second: Any, options: CompareOptions, **c
         raise InputError("compare two policies, or two sets of servers")
     if all(of_servers):
         workloads = [*_with_servers(workload, first, second, changes)]
-        policies, names = [options.policy, options.policy], [_shown(first), _shown(second)]
+        policies, names = [options.policy, options.policy], [_text(first), _text(second)]
     else:
         from packenv.api import at_a_rate
 
@@ -292,7 +292,7 @@ def is_servers(side: Any) -> bool:
     return isinstance(side, (int, Servers)) or (isinstance(side, str) and (side[:1].isdigit() or Path(side).is_file()))
 
 
-def _shown(servers: Any) -> str:
+def _text(servers: Any) -> str:
     return counted(int(servers), "server") if str(servers).isdigit() else str(servers)
 
 

@@ -68,11 +68,11 @@ class Runner:
         def label() -> str:
             return f"{name}: {len(runs)} runs{self.where()}" if name else f"{len(runs)} runs{self.where()}"
 
-        def done() -> float:
+        def progress() -> float:
             return min(ended + sum(getattr(self.executor, "shares", ())), len(runs))
 
         sent = runs if self.local else [*map(for_other_machines, runs)]
-        with nullcontext() if name is None else progress_bar(label, len(runs), done):
+        with nullcontext() if name is None else progress_bar(label, len(runs), progress):
             for outcome in self.pieces.each(partial(make, extract=extract), sent, kind_of, modules):
                 ended += 1
                 if outcome.error is not None:

@@ -72,7 +72,7 @@ def packed_capacity(program: RoundedProgram, capacity: Ints) -> Ints:
 def nothing_entitled(program: RoundedProgram, capacity: Ints) -> Entitled:
     """No server has an active configuration yet; `capacity` (L, D) units."""
     if program.listed is not None:
-        most = int(np.count_nonzero(program.listed.held, axis=1).max())
+        most = int(np.count_nonzero(program.listed.counts, axis=1).max())
     else:
         most = min(len(program.sizes), int(scalar_capacity(capacity).max()) // int(program.sizes[-1]))
     shape = len(capacity), max(1, most)

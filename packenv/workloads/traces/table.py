@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from packenv.errors import ArgumentError, InputError
 from packenv.inputs.numbers import excerpt, is_number, read_duration
-from packenv.jobs import Jobs, Ragged, passed_on, take
+from packenv.jobs import Jobs, Ragged, gather, passed_on
 from packenv.options.shared import Estimates as Estimates
 from packenv.units import LARGEST_AMOUNT, MOST, scale_for, to_units
 from packenv.workloads.traces.columns import Columns
@@ -215,10 +215,10 @@ class Trace:
         longest = float(_slots(np.array([self.longest_request]), slot)[0]) if self.longest_request > 0 else None
         estimate = estimate_column(recorded, service, estimates, self.source, longest)
         if self.predecessors is not None:
-            dropped[LOST_LINKS] = int((~kept[take(self.predecessors, np.flatnonzero(kept)).values]).sum())
+            dropped[LOST_LINKS] = int((~kept[gather(self.predecessors, np.flatnonzero(kept)).values]).sum())
             extra["predecessors"] = passed_on(self.predecessors, kept, self.job, self.others.get("phase"), self.source)
         if self.home is not None:
-            extra["home"] = take(self.home, np.flatnonzero(kept))
+            extra["home"] = gather(self.home, np.flatnonzero(kept))
         if self.remote is not None:
             extra["remote_overhead"] = -floor_divide(-self.remote[kept], slot)
         t0 = int(submit[0])
