@@ -105,7 +105,7 @@ class MixSearch:
         """Whether there are machines for every task."""
         rows = self.bound.rows
         presence = rows.room == 0
-        return bool((rows.held[presence] @ np.array(counts) >= 1).all())
+        return bool((rows.supply[presence] @ np.array(counts) >= 1).all())
 
     def _rounded_up(self) -> Counts:
         """The cheapest mix for the least room with which the goals are met, to within FINEST_STEP.
