@@ -40,7 +40,7 @@ class Kinds:
         """The cost of a mix."""
         return sum((n * price for n, price in zip(counts, self.cost, strict=True)), Fraction(0))
 
-    def text_of(self, counts: tuple[int, ...]) -> str:
+    def as_servers(self, counts: tuple[int, ...]) -> str:
         """A mix as the text of `--servers`: `3x1,2x0.5`."""
         return ",".join(f"{n}x{text}" for n, text in zip(counts, self.texts, strict=True) if n) or "none"
 

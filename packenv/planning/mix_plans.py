@@ -65,7 +65,7 @@ class MixPlans(Showable):
             ("No mix costs less than", money(self.bound.whole)),
         ]
         best = min(self.plans, key=lambda plan: plan.at.cost)
-        where = f"With {kinds.text_of(best.at.counts)} and {best.policy}"
+        where = f"With {kinds.as_servers(best.at.counts)} and {best.policy}"
         sections = [
             Section("The cheapest machines that were found", self.charts().figures, tables=self.tables()),
             *occupied(where, with_mix(workload, best.at.counts), best.policy),
@@ -82,7 +82,7 @@ def mix_table(workload: Workload, goals: Sequence[Goal], kinds: Kinds, plans: Se
     heads = numbers("cost", *(goal.title for goal in goals))
     table = Table(title, [Column("policy"), Column("machines"), *heads, *stable])
     for plan in plans:
-        table.add(plan.policy, kinds.text_of(plan.at.counts), *_cells(plan.at, goals, workload, seconds))
+        table.add(plan.policy, kinds.as_servers(plan.at.counts), *_cells(plan.at, goals, workload, seconds))
         for text, less in zip(kinds.texts, plan.dropped, strict=True):
             if less is not None:
                 table.add("", f"one {text} less", *_cells(less, goals, workload, seconds))
@@ -98,7 +98,7 @@ def mix_answer(goals: Sequence[Goal], kinds: Kinds, plans: Sequence[MixPlan], bo
     """The plan in a sentence or two."""
     best = min(plans, key=lambda plan: plan.at.cost)
     what = " and ".join(goal.text for goal in goals) or "a stable queue"
-    sentence = f"{kinds.text_of(best.at.counts)} for {money(best.at.cost)} with {best.policy} for {what}"
+    sentence = f"{kinds.as_servers(best.at.counts)} for {money(best.at.cost)} with {best.policy} for {what}"
     if best.at.cost == bound.whole:
         return f"{sentence}; no mix costs less under any policy."
     above = float(best.at.cost / bound.whole - 1)
@@ -108,7 +108,7 @@ def mix_answer(goals: Sequence[Goal], kinds: Kinds, plans: Sequence[MixPlan], bo
 def mix_in_the_noise(goals: Sequence[Goal], kinds: Kinds, plan: MixPlan, seconds: float | None) -> str:
     """Of which mixes, the answer and those of one machine less, noise leaves open if they will do; empty for none."""
     mixes = [mix for mix in (plan.at, *plan.dropped) if mix is not None and mix.trial.stable and False not in mix.trial.decided]
-    left_open = open_goals(goals, [(kinds.text_of(mix.counts), mix.trial) for mix in mixes], seconds)
+    left_open = open_goals(goals, [(kinds.as_servers(mix.counts), mix.trial) for mix in mixes], seconds)
     return f"{plan.policy}: not decided{left_open}; {SURER}." if left_open else ""
 
 
@@ -138,4 +138,4 @@ def mix_record(workload: Workload, goals: Sequence[Goal], kinds: Kinds, plan: Mi
 
 
 def _mix(kinds: Kinds, mix: MixTrial) -> dict[str, Any]:
-    return {"machines": [*mix.counts], "servers": kinds.text_of(mix.counts), "cost": float(mix.cost)}
+    return {"machines": [*mix.counts], "servers": kinds.as_servers(mix.counts), "cost": float(mix.cost)}

@@ -79,7 +79,7 @@ class MixSearch:
 
     def _try(self, counts: Counts) -> MixTrial:
         if counts not in self.trials:
-            self.progress(self.kinds.text_of(counts))
+            self.progress(self.kinds.as_servers(counts))
             search, workload = self.search, with_mix(self.search.workload, counts)
             if self.confirming is None:
                 trial = search.trial_on(workload, search.seeds_of(range(search.seeds)), self.ask)

@@ -167,7 +167,7 @@ class Line(Frame):
     turn: NDArray[np.int64]  # (N,) and, of equal scores, which waits longer
     task: NDArray[np.int32]  # (N,)
     count: NDArray[np.int64]  # (2,) tasks in the heap; tasks that ever entered it since it was last filled
-    blocked: NDArray[np.int64]  # (2,) the task that is kept until it fits, NONE; the slot in which the heap was filled
+    blocked: NDArray[np.int64]  # (2,) the task that blocks the line until it fits, NONE; the slot in which the heap was filled
 
 
 def line_of(setting: Setting, order: str, policy: str) -> Line:

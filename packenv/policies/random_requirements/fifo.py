@@ -110,7 +110,7 @@ def schedule_fifo(policy: Oldest, cluster: Cluster, state: tuple[()]) -> None:
 @schedules(InLine)
 def schedule_in_line(policy: InLine, cluster: Cluster, state: Line) -> None:
     if policy.blocking:
-        place_in_order(cluster, state)
+        serve_line(cluster, state)
     else:
         task = first_in_line(cluster, state, True)
         while task != NONE:
@@ -123,8 +123,8 @@ def schedule_in_line(policy: InLine, cluster: Cluster, state: Line) -> None:
 
 
 @compiled
-def place_in_order(c: Cluster, line: Line) -> None:
-    """Place the task that is kept, then the first in line, until one fits nowhere: it is kept."""
+def serve_line(c: Cluster, line: Line) -> None:
+    """Place the blocked task, then the first in line, until one fits nowhere: it is blocked."""
     if line.estimate.shape[0] == 0:
         add_new(c, line)
     task = line.blocked[0] if line.blocked[0] != NONE else first_now(c, line)
