@@ -213,7 +213,7 @@ def _room_after(v: View, room: float, tasks: float) -> float:
             break
         below = largest
         taken += v.sizes[natural(largest)]
-    return room - taken * v.cluster[0].share
+    return max(room - taken * v.cluster[0].share, min(room, 0.0))  # not below 0 by an error of floating-point numbers
 
 
 @compiled
