@@ -86,7 +86,8 @@ def finding_of(figure: str, settings: Settings) -> Finding:
 @click.option("--quick", is_flag=True, help="Use a tenth of the slots and fewer seeds: a first look, not a result.")
 @click.option(
     "--trace", metavar="PATH",
-    help="Trace for fig1 and fig5  [default: a random workload fitted to one]; folder of logs (.swf) for rlscheduler, lists for fgd.",
+    help="Trace for fig1 and fig5  [default: a random workload fitted to one]; folder of logs (.swf) for rlscheduler, of lists "
+    "for fgd.",
 )  # fmt: skip
 @click.option("--servers", type=COUNT, help="Servers of fig5  [default: the load offered at β = 1.6].")
 @shared.process_options
