@@ -174,7 +174,7 @@ def _read(file: Path, names: tuple[str, ...] | None) -> Any:
     table = []
     with reading(file):
         for row in csv.reader(lines_of(file)):
-            memory.take(PER_SERVER * len(row))
+            memory.reserve(PER_SERVER * len(row))
             table += [row] if row else []
     if table and not is_number(table[0][0]):
         table = table[1:]

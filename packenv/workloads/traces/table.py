@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import ArgumentError, InputError
-from packenv.inputs.numbers import is_number, read_duration, shown
-from packenv.jobs import Jobs, Ragged, passed_on, take
+from packenv.inputs.numbers import excerpt, is_number, read_duration
+from packenv.jobs import Jobs, Ragged, gather, passed_on
 from packenv.options.shared import Estimates as Estimates
 from packenv.units import LARGEST_AMOUNT, MOST, scale_for, to_units
 from packenv.workloads.traces.columns import Columns
@@ -215,10 +215,10 @@ class Trace:
         longest = float(_slots(np.array([self.longest_request]), slot)[0]) if self.longest_request > 0 else None
         estimate = estimate_column(recorded, service, estimates, self.source, longest)
         if self.predecessors is not None:
-            dropped[LOST_LINKS] = int((~kept[take(self.predecessors, np.flatnonzero(kept)).values]).sum())
+            dropped[LOST_LINKS] = int((~kept[gather(self.predecessors, np.flatnonzero(kept)).values]).sum())
             extra["predecessors"] = passed_on(self.predecessors, kept, self.job, self.others.get("phase"), self.source)
         if self.home is not None:
-            extra["home"] = take(self.home, np.flatnonzero(kept))
+            extra["home"] = gather(self.home, np.flatnonzero(kept))
         if self.remote is not None:
             extra["remote_overhead"] = -floor_divide(-self.remote[kept], slot)
         t0 = int(submit[0])
@@ -352,10 +352,10 @@ def exact(number: Exact, name: str) -> Fraction:
         fraction = number
     else:
         if not is_number(str(number)):
-            raise InputError(f"{name} {shown(str(number))} is not a decimal number")
+            raise InputError(f"{name} {excerpt(str(number))} is not a decimal number")
         decimal = Decimal(str(number))
         if abs(decimal.adjusted()) > MOST_DIGITS or len(decimal.as_tuple().digits) > MOST_DIGITS:
-            raise InputError(f"{name} {shown(str(number), quoted=False)} is too large, too small or too long")
+            raise InputError(f"{name} {excerpt(str(number), quoted=False)} is too large, too small or too long")
         fraction = Fraction(decimal)
     if fraction <= 0:
         raise InputError(f"{name} must be above 0, not {number}")
