@@ -1,4 +1,4 @@
-"""A candidate: a file with a policy that a machine wrote, or the name of a policy. The file is parsed here, and never executed."""
+"""A candidate: a file with a policy that a machine wrote, or the name of a policy. The file is parsed here, not executed."""
 
 from __future__ import annotations
 
@@ -12,22 +12,25 @@ from packenv.inputs.text_files import read_text, reading
 from packenv.policy import find_policy, name_of
 from packenv.score.process import Sandboxed
 
-FORMS = "a function `priority(task, server, cluster)`, or a class with `schedule(cluster, state)`"
+FORMS = "a function `priority(task, server, cluster)` nor a class with `schedule(cluster, state)`"
 MOST_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """What is scored: its name in results, the policy, and how long the program is: lines of code and nodes of the syntax tree."""
+    """What is scored: its name in results, the policy, and the program's lines of code and nodes of its syntax tree."""
 
     name: str
     policy: Any
     lines: int | None = None
     nodes: int | None = None
+    fault: str = ""  # why it cannot be a candidate
 
 
 def candidate_of(source: Any, folder: str) -> Candidate:
-    """The candidate of a file, FILE.py or FILE.py:NAME, or of a policy, by name or as an object. Raises InputError.
+    """The candidate of a file, FILE.py or FILE.py:NAME, or of a policy, by name or as an object; with what is wrong with a file.
+
+    Raises InputError for a file that is not there, and an unknown name.
 
     folder  a temporary one, in which processes of the candidate have theirs
     """
@@ -44,14 +47,18 @@ def candidate_of(source: Any, folder: str) -> Candidate:
         if path.stat().st_size > MOST_BYTES:
             raise InputError(f"{path}: more than {MOST_BYTES:,} bytes are no policy")
         program = read_text(path)
+    name = path.name + (f":{kind}" if kind else "")
     try:
         tree = ast.parse(program)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        line = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
-        raise InputError(f"{path}{line}: no Python: {getattr(error, 'msg', None) or error}") from None
+        line = f"line {error.lineno}: " if isinstance(error, SyntaxError) and error.lineno else ""
+        return Candidate(name, None, fault=f"{line}no Python: {getattr(error, 'msg', None) or error}")
     lines = {node.lineno for node in ast.walk(tree) if isinstance(node, (ast.stmt, ast.expr))}
-    policy = _policy(tree, program, path, kind, folder)
-    return Candidate(path.name + (f":{kind}" if kind else ""), policy, len(lines), sum(1 for _ in ast.walk(tree)))
+    length = len(lines), sum(1 for _ in ast.walk(tree))
+    try:
+        return Candidate(name, _policy(tree, program, path, kind, folder), *length)
+    except InputError as problem:
+        return Candidate(name, None, *length, fault=str(problem).removeprefix(f"{path}:").strip())
 
 
 def _policy(tree: ast.Module, program: str, path: Path, kind: str, folder: str) -> Any:
@@ -62,7 +69,7 @@ def _policy(tree: ast.Module, program: str, path: Path, kind: str, folder: str) 
     if kind and kind not in classes:
         raise InputError(f"{path}: no policy {kind!r}: {', '.join(classes) or 'it has none'}")
     if not classes:
-        raise InputError(f"{path}: a candidate has {FORMS}")
+        raise InputError(f"{path}: it has neither {FORMS}")
     if len(classes) > 1 and not kind:
         raise InputError(f"{path}: several policies, {', '.join(classes)}: say which, {path}:{classes[-1]}")
     return Sandboxed(program, kind or classes[0], name=path.stem, folder=folder)

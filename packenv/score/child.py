@@ -1,8 +1,8 @@
 """The process in which a candidate schedules: it has a mirror of the cluster, and nothing that an honest scheduler does not see.
 
 It is told the slot's news on its standard input and answers on its standard output (`packenv.score.mirror`). Each message is two
-words, what it is and how many bytes follow, and these bytes. What this process answers is checked, start by start, by the one that
-simulates (`packenv.score.process`); nothing that it says of itself is believed.
+words, what it is and how many bytes follow, and these bytes. What this process answers is checked, start by start, by the one
+that simulates (`packenv.score.process`); nothing that it says of itself is believed.
 """
 
 from __future__ import annotations

@@ -25,15 +25,15 @@ ALL_RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1}
 """Of files and folders, by version of Landlock; 5 adds control of devices."""
 
 DENIED = {
-    "x86_64": (0xC000003E, (29, 41, 42, 49, 53, 56, 57, 58, 59, 62, 101, 129, 165, 200, 234, 240, 248, 250, 272, 297, 298, 302, 308,
-                            310, 311, 312, 321, 322, 323, 424, 425, 434, 435, 438)),
-    "aarch64": (0xC00000B7, (40, 97, 117, 129, 130, 131, 138, 180, 194, 198, 199, 200, 203, 217, 219, 220, 221, 240, 241, 261, 268,
-                             270, 271, 272, 280, 281, 282, 424, 425, 434, 435, 438)),
+    "x86_64": (0xC000003E, (29, 41, 42, 49, 53, 56, 57, 58, 59, 62, 101, 129, 165, 200, 234, 240, 248, 250, 272, 297, 298, 302,
+                            308, 310, 311, 312, 321, 322, 323, 424, 425, 434, 435, 438)),
+    "aarch64": (0xC00000B7, (40, 97, 117, 129, 130, 131, 138, 180, 194, 198, 199, 200, 203, 217, 219, 220, 221, 240, 241, 261,
+                             268, 270, 271, 272, 280, 281, 282, 424, 425, 434, 435, 438)),
 }  # fmt: skip
-"""By architecture: its name for the kernel, and the numbers of: fork, vfork, clone, clone3, execve, execveat; kill, tkill, tgkill,
-rt_sigqueueinfo, rt_tgsigqueueinfo, pidfd_open, pidfd_send_signal, pidfd_getfd; ptrace, process_vm_readv, process_vm_writev, kcmp,
-perf_event_open, bpf, userfaultfd, io_uring_setup; socket, socketpair, connect, bind; shmget, mq_open, add_key, keyctl; mount,
-unshare, setns, prlimit64."""
+"""By architecture: its name for the kernel, and the numbers of: fork, vfork, clone, clone3, execve, execveat; kill, tkill,
+tgkill, rt_sigqueueinfo, rt_tgsigqueueinfo, pidfd_open, pidfd_send_signal, pidfd_getfd; ptrace, process_vm_readv,
+process_vm_writev, kcmp, perf_event_open, bpf, userfaultfd, io_uring_setup; socket, socketpair, connect, bind; shmget,
+mq_open, add_key, keyctl; mount, unshare, setns, prlimit64."""
 
 
 def confine(folder: Path, readable: Sequence[Path], seconds: int, memory: int, file_bytes: int) -> list[str]:

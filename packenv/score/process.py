@@ -41,8 +41,8 @@ FILE_BYTES = 64 << 20
 PROCESSOR_SECONDS = 3600
 START_SECONDS = 60.0  # to import packenv, on a busy machine
 LOAD_SECONDS, BEGIN_SECONDS, SLOT_SECONDS = 10.0, 60.0, 5.0
-"""Longest times of an answer: to the candidate's file, which may import libraries; to the first slot, before which it is compiled;
-to any slot."""
+"""Longest times of an answer: to the candidate's file, which may import libraries; to the first slot, before which it is
+compiled; to any slot."""
 
 LONGEST_ANSWER = 1 << 26  # bytes
 
@@ -72,7 +72,8 @@ class ChildProcess:
         environment = {"PACKENV_CACHE": str(cache), "PACKENV_COMPILE_PROCESSES": "0", "PACKENV_QUIET": "1", "TMPDIR": str(folder)}
         environment |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
         environment |= {key: os.environ[key] for key in ("PATH", "LANG", "SYSTEMROOT") if key in os.environ}
-        begin = f"import sys; sys.path[:] = {[path for path in sys.path if path]!r}; from packenv.score.child import main; main(**{arguments!r})"
+        path = [place for place in sys.path if place]
+        begin = f"import sys; sys.path[:] = {path!r}; from packenv.score.child import main; main(**{arguments!r})"
         self.process = subprocess.Popen(
             [sys.executable, "-I", "-c", begin], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             env=environment, cwd=folder, start_new_session=True,
@@ -148,7 +149,7 @@ def link_machine_code(shared: Path, own: Path) -> None:
 
 
 def compile_ahead(source: str) -> None:
-    """Have what a policy in plain Python asks of the cluster compiled here, where it is kept, and not in each of its processes."""
+    """Have what a policy in plain Python asks of the cluster compiled here, where it is kept, not in each process."""
     imported = {
         alias.name
         for node in ast.walk(ast.parse(source))

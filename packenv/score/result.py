@@ -93,8 +93,8 @@ class Score(Showable):
             ratio = estimate(case.ratio.mean, None if low is None or case.ratio.mean is None else case.ratio.mean - low)
             style = "red" if case.verdict == "unstable" else ""
             table.add(
-                case.case, number(case.reference), number(case.candidate), number(case.bound), ratio, estimate(case.score.mean, half),
-                case.verdict or "–", style=style,
+                case.case, number(case.reference), number(case.candidate), number(case.bound), ratio,
+                estimate(case.score.mean, half), case.verdict or "–", style=style,
             )  # fmt: skip
         return [table]
 

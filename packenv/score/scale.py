@@ -1,4 +1,4 @@
-"""The scale of a score: 0 is the reference, 100 the bound that no policy can beat, by the logarithm of the mean queue, or completion.
+"""The scale of a score: 0 is the reference, 100 the bound that no policy can beat, by the logarithm of the mean.
 
     score = 100 · ln(reference / candidate) / ln(reference / bound)      of each case; the suite's is the mean over the cases
 

@@ -53,9 +53,10 @@ def score(candidate: Any, *, options: ScoreOptions, executor: Executor | None = 
     options    fields of ScoreOptions
     executor   where the runs take place, as of `packenv.simulate_many`; None: processes of this machine, one per core
 
-    A file is never imported here. A `priority` is compiled from its syntax tree; any other program runs in a confined process that
-    is told of each slot what a scheduler sees, and whose every start is checked. What is wrong with a candidate is `Score.fault`,
-    and its score is then the worst, -100. Raises InputError for a file that is no candidate, and for a suite that cannot be.
+    A file is never imported here. A `priority` is compiled from its syntax tree; any other program runs in a confined process
+    that is told of each slot what a scheduler sees, and whose every start is checked. What is wrong with a candidate, its file
+    among it, is `Score.fault`, and its score is then the worst, -100. Raises InputError for a file that is not there, and for a
+    suite that cannot be.
     """
     suite = load_suite(options.suite)
     cases = suite.test if options.test else suite.train
@@ -66,8 +67,8 @@ def score(candidate: Any, *, options: ScoreOptions, executor: Executor | None = 
     with ExitStack() as at_end:
         folder = at_end.enter_context(tempfile.TemporaryDirectory(prefix="packenv-score-", ignore_cleanup_errors=True))
         chosen = candidate_of(candidate, folder)
-        at_end.callback(close_all)
         place: Executor = executor or at_end.enter_context(local_executor(options.processes))
+        at_end.callback(close_all)
         return Scoring(suite, cases, chosen, options, place).score()
 
 
@@ -97,12 +98,13 @@ class Scoring:
         self.began = time.monotonic()
         self.secret = secrets.token_bytes(16) if options.seed is None else str(options.seed).encode()
         self.runs = [Runs([], []) for _ in cases]
-        self.stage, self.seeds, self.fault = LOADING, 0, ""
+        self.stage, self.seeds, self.fault = LOADING, 0, candidate.fault
+        self.pace = 0.0  # seconds that the last runs took for each seed
         self.unconfined: tuple[str, ...] = ()
 
     def score(self) -> Score:
         """Stage by stage, until the interval is narrow enough, the time is over, or the candidate has a fault."""
-        if self._legal() and self._more(FIRST_SEEDS) and not self._hopeless():
+        if not self.fault and self._legal() and self._more(FIRST_SEEDS) and not self._hopeless():
             self.stage = WHOLE
             while not self._enough() and self._more(self._next()):
                 pass
@@ -119,7 +121,7 @@ class Scoring:
         if seeds < 1:
             return False
         self.stage = max(self.stage, FIRST)
-        new = range(self.seeds, self.seeds + seeds)
+        new, began = range(self.seeds, self.seeds + seeds), time.monotonic()
         plays, references = [], []
         for n, case in enumerate(self.cases):
             for k in new:
@@ -133,6 +135,7 @@ class Scoring:
             runs = self.runs[play_.number]
             (runs.reference if play_.bounded else runs.candidate).append(run)
         self.seeds += seeds
+        self.pace = (time.monotonic() - began) / seeds
         self.fault = self._misbehaves()
         return not self.fault
 
@@ -203,9 +206,8 @@ class Scoring:
 
     def _next(self) -> int:
         """How many further seeds: as many as there are, or as the time that is left allows."""
-        passed = time.monotonic() - self.began
-        affordable = int((self.options.time - passed) / (passed / max(self.seeds, 1)))
-        return min(self.seeds, affordable)
+        left = self.options.time - (time.monotonic() - self.began)
+        return min(self.seeds, int(left / self.pace))
 
     def _seed(self, *place: Any) -> int:
         """A seed that nobody guesses, unless `seed` was given: the same for candidate and reference."""

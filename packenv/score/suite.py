@@ -5,8 +5,9 @@
      "test": [{"workload": {"sizes": …, "service": …, "servers": …}, "load": 0.9, "slots": 100000},
               {"workload": "log.swf", "window": 256}]}
 
-A workload is a name, a file (beside the suite's), or an object as `packenv.Workload.save` writes it. `window`: so many tasks
-of a table, one after the other, from a place that is drawn for each run.
+A workload is a name, a file (beside the suite's), or an object as `packenv.Workload.save` writes it; `servers` and one of
+`load`, `intensity` and `rate` change it. `window`: so many tasks of a table, one after the other, from a place that is drawn
+for each run.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from packenv.policy import find_policy
 from packenv.workloads.workload import INTENSITIES, Workload
 
 FOLDER = Path(__file__).parent / "suites"
-KEYS, CASE_KEYS = ("name", "about", "reference", "train", "test"), ("workload", *INTENSITIES, "slots", "window")
+KEYS, CASE_KEYS = ("name", "about", "reference", "train", "test"), ("workload", "servers", *INTENSITIES, "slots", "window")
 SLOTS = 100_000
 
 
@@ -109,7 +110,7 @@ def _case(plain: Any, where: str, folder: Path) -> Case:
     if not isinstance(plain, dict) or "workload" not in plain:
         raise InputError(f"{where}: names no workload; keys {', '.join(CASE_KEYS)}")
     _check_keys(plain, CASE_KEYS, where)
-    changes = {key: plain[key] for key in INTENSITIES if key in plain}
+    changes = {key: plain[key] for key in ("servers", *INTENSITIES) if key in plain}
     try:
         workload = _workload(plain["workload"], changes, folder, where)
         for key in ("slots", "window"):
@@ -124,7 +125,7 @@ def _case(plain: Any, where: str, folder: Path) -> Case:
             raise InputError("slots go with random tasks: a table runs until all work is done")
     except InputError as problem:
         raise problem if str(problem).startswith(where) else InputError(f"{where}: {problem}") from None
-    given = "".join(f", {key} {value:g}" for key, value in changes.items())
+    given = "".join(f", {key} {value}" for key, value in changes.items())
     title = f"{workload.name}{given}" + (f", {window} tasks" if window else "")
     return Case(title, workload, plain.get("slots", SLOTS) if workload.jobs is None else None)
 
