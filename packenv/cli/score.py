@@ -11,12 +11,12 @@ from packenv.options.verbs import ScoreOptions
 
 
 @click.command("score")
-@click.argument("candidate", metavar="CANDIDATE", type=click.Path())
+@click.argument("candidates", metavar="CANDIDATE…", nargs=-1, required=True, type=click.Path())
 @options_of(ScoreOptions)
 @output_options("Write the score, what was wrong, and lines for the next attempt,")
-def score_command(candidate: str, options: ScoreOptions, outputs: Outputs) -> None:
-    """Score a candidate: a file with `def priority(task, server, cluster) -> float` (the highest starts) or with a policy's class
-    (FILE.py:NAME where there are several), or a policy by name.
+def score_command(candidates: tuple[str, ...], options: ScoreOptions, outputs: Outputs) -> None:
+    """Score candidates: files with `def priority(task, server, cluster) -> float` (the highest starts) or with a policy's class
+    (FILE.py:NAME where there are several), or policies by name.
 
     0 is the reference, 100 the bound that no policy can beat. A file runs in a process of its own that knows what a scheduler
     sees, and whose every start is checked. The exit status is 2 for a candidate with a fault, whose score is -100.
@@ -25,12 +25,15 @@ def score_command(candidate: str, options: ScoreOptions, outputs: Outputs) -> No
     packenv score candidate.py
     packenv score candidate.py --suite mine.json --time 20 --json score.json
     packenv score candidate.py --test
+    packenv score *.py vqs-bf
     """
     outputs.check()
     from packenv.score.score import score
 
-    result = score(candidate, options=options)
+    several = len(candidates) > 1
+    result = score([*candidates] if several else candidates[0], options=options)
     outputs.show(result)
     outputs.write(result)
-    if result.fault is not None:
-        raise InputError(f"{result.candidate}: {result.fault}")
+    faults = [f"{each.candidate}: {each.fault}" for each in (result if several else [result]) if each.fault is not None]
+    if faults:
+        raise InputError(faults[0] if len(faults) == 1 else f"{len(faults)} of {len(candidates)} candidates have a fault (above)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -131,6 +132,49 @@ class Score(Showable):
         plain |= {"stage": self.stage, "seeds": self.seeds, "cases": self.records, "decision_seconds": self.decision_seconds}
         plain |= {"lines": self.lines, "nodes": self.nodes, "seconds": self.seconds}
         return plain | {"artifacts": [*self.artifacts], "unconfined": [*self.unconfined]}
+
+
+@dataclass(frozen=True, repr=False)
+class Scores(Showable):
+    """Candidates that were scored on the same jobs."""
+
+    scores: tuple[Score, ...]
+
+    def __iter__(self) -> Iterator[Score]:
+        return iter(self.scores)
+
+    @property
+    def ranked(self) -> list[Score]:
+        """The best first."""
+        return sorted(self.scores, key=lambda score: -score.value)
+
+    @property
+    def title(self) -> str:
+        first = self.scores[0]
+        return f"Scores on {first.suite} ({first.side}): 0 is {first.reference}, 100 the bound"
+
+    def facts(self) -> list[tuple[str, str]]:
+        return [(score.candidate, score.in_short()) for score in self.ranked]
+
+    def tables(self) -> list[Table]:
+        """A row for each candidate, the best first."""
+        table = Table(self.title, [Column("candidate"), *numbers("score", "seeds", "lines", "µs a task"), Column("fault")])
+        for score in self.ranked:
+            pace = "–" if score.decision_seconds is None else f"{1e6 * score.decision_seconds:.3g}"
+            shown = number(score.value) if score.fault else estimate(score.value, score.half)
+            lines = "–" if score.lines is None else str(score.lines)
+            table.add(
+                score.candidate, shown, str(score.seeds), lines, pace, score.fault or "", style="red" if score.fault else ""
+            )
+        return [table]
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """A record for each candidate, the best first."""
+        return [score.to_dict() for score in self.ranked]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"scores": self.records}
 
 
 def plain_case(case: CaseScore) -> dict[str, Any]:
