@@ -61,9 +61,9 @@ def do_not_go(names: Sequence[str], what: str) -> str:
     return f"{listed(names)} {'does' if len(names) == 1 else 'do'} not go with {what}"
 
 
-def counted(n: int, what: str) -> str:
+def counted(n: int, noun: str) -> str:
     """`1 server`, `2 servers`."""
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 class Clock(NamedTuple):
