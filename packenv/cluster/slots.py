@@ -5,6 +5,7 @@ Order of events (PAPERS §1.1): completions, arrivals and newly eligible tasks i
 
 from __future__ import annotations
 
+from packenv.cluster.devices import has_devices, read_devices
 from packenv.cluster.events import clear_wake, collect_due, give_place_back, next_event, take_place
 from packenv.cluster.in_service import complete, put_off
 from packenv.cluster.measures import elapse
@@ -63,6 +64,8 @@ def read_demand(c: Cluster, i: int, k: int) -> None:
     for r in range(c.demand.shape[2]):
         c.demand[c.e, i, r] = c.source.demand[c.s, k, r]
     c.task[c.e, i].size = scalar_size(c, i)
+    if has_devices(c):
+        read_devices(c, i, k)
     if c.types.box.shape[0] > 0:
         find_box(c, i)
 

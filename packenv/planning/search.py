@@ -19,7 +19,7 @@ from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, combine
 from packenv.runs.chance import seeds_for
 from packenv.runs.run import Run
 from packenv.runs.statistics import DOUBT, delay_quantile, doubt_at
-from packenv.workloads.servers import MOST_SERVERS, Servers
+from packenv.workloads.servers import MOST_SERVERS
 from packenv.workloads.workload import Workload
 
 MOST_TASKS, MOST_TIMES = 20_000_000, 12
@@ -50,7 +50,7 @@ class Plan(NamedTuple):
 
 def with_servers(workload: Workload, count: int) -> Workload:
     """The same work on `count` servers like the first one."""
-    servers = Servers(np.repeat(workload.servers.capacity[:1], count, axis=0))
+    servers = workload.servers.only([0] * count)
     return workload.with_(servers=servers, **({} if workload.jobs is not None else {"rate": workload.rate}))
 
 

@@ -15,7 +15,6 @@ from packenv.jobs import COLUMNS, Ints, Jobs
 from packenv.planning.search import Plan, Search
 from packenv.planning.trials import AskRuns, Trial
 from packenv.units import to_units
-from packenv.workloads.servers import Servers
 from packenv.workloads.workload import Workload
 
 DAY = 86_400.0
@@ -92,7 +91,7 @@ def drawn_blocks(jobs: Jobs, block: int, seed: int) -> Jobs:
     if jobs.job is not None:
         apart = position * (int(jobs.job.max()) + 1) + jobs.job[rows]
         kept["job"] = np.unique(apart, return_inverse=True)[1].ravel().astype(np.int64)
-    return Jobs(arrival=arrival, **kept, scale=jobs.scale)
+    return Jobs(arrival=arrival, **kept, device_kinds=jobs.device_kinds, scale=jobs.scale)
 
 
 class WithoutLargest(NamedTuple):
@@ -156,10 +155,10 @@ def parse_failing(text: str, servers: int) -> tuple[int, ...]:
 
 def without_servers(workload: Workload, failing: Sequence[int]) -> Workload:
     """The same work on the other servers. Raises InputError if a task fits none of them."""
-    capacity = np.delete(workload.servers.capacity, failing, axis=0)
+    left = workload.servers.only(np.delete(np.arange(len(workload.servers)), failing))
     rate = {} if workload.jobs is not None else {"rate": workload.rate}
     try:
-        return workload.with_(servers=Servers(capacity), **rate)
+        return workload.with_(servers=left, **rate)
     except InputError as problem:
         raise InputError(f"without these servers, {problem}") from None
 

@@ -1,7 +1,11 @@
-"""Waiting tasks grouped by demand vector, so that a policy for several resources looks at groups, not at every task."""
+"""Waiting tasks grouped by demand vector, so that a policy for several resources looks at groups, not at every task.
+
+Where servers have devices, the tasks of a group need the same of them, too.
+"""
 
 from __future__ import annotations
 
+from packenv.cluster.devices import has_devices, same_devices
 from packenv.cluster.linked_list import insert_behind, unlink
 from packenv.cluster.state import NONE, Cluster, require
 from packenv.compiled.decorators import apart, compiled
@@ -20,11 +24,11 @@ def bucket_of(c: Cluster, i: int) -> int:
 
 @compiled
 def same_demand(c: Cluster, i: int, other: int) -> bool:
-    """Whether two tasks have the same demand in every resource."""
+    """Whether two tasks have the same demand in every resource, and need the same of devices."""
     for r in range(c.demand.shape[2]):
         if c.demand[c.e, i, r] != c.demand[c.e, other, r]:
             return False
-    return True
+    return not has_devices(c) or same_devices(c, i, other)
 
 
 @apart

@@ -72,7 +72,8 @@ class FifoFirstFit(NamedTuple):
         vectors = setting.capacity.shape[1] > 1
         groups = BY_DEMAND if vectors and self.stall else 0
         orders = BY_QUEUE | BY_INDEX | (BY_SIZE if self.stall else 0) | groups
-        return Needs(orders, vectors=vectors, durations=self.order not in WITHOUT_DURATIONS, table=self.order != FCFS)
+        durations, table = self.order not in WITHOUT_DURATIONS, self.order != FCFS
+        return Needs(orders, vectors=vectors, durations=durations, table=table, devices=vectors)
 
     def initial_state(self, setting: Setting, seed: int) -> Line | tuple[()]:
         return () if self._by_age else line_of(setting, self.order, "fifo-ff")

@@ -95,6 +95,7 @@ class SlotTrace:
     slot_seconds: str = SLOT_SECONDS
     rows: NDArray[np.int64] | None = None  # (n,) the row of data in the source, from 1
     device_shares: bool = False  # as of Trace
+    devices_per_unit: float = 1.0  # as of Trace
 
     def __len__(self) -> int:
         return len(self.table)
