@@ -46,7 +46,8 @@ def folder(path: Path, pods: str = PODS) -> Path:
 def test_lists(tmp_path: Path) -> None:
     study = read_study(folder(tmp_path))
     pods = study.lists["mine"]
-    rows = np.column_stack([pods.requests.demand, pods.requests.share, pods.requests.count, pods.requests.kinds])[pods.of].tolist()
+    asked = pods.requests
+    rows = np.column_stack([asked.demand, asked.share, asked.count, asked.kinds])[pods.of].tolist()
     assert rows == [[4000, 1024, 600, 1, 3], [4000, 1024, 1000, 1, 3], [4000, 1024, 1000, 2, 2], [1000, 1024, 0, 0, 3]]
     assert study.nodes.kind.tolist() == [1, 2, 1] and study.nodes.capacity == 5000
     order = arrivals(pods, study.nodes, np.random.default_rng(0))  # 3,600 milli: more come

@@ -5,8 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import packenv
+from experiments.fgd.departures import workload_of
 from experiments.fgd.engine import Nodes, play
+from experiments.fgd.runs import Pods
 from packenv.policies.gpus.fragmentation import REASONS, Ints, Shapes, add_by_reason, fragmentation, frequent_shapes
+from packenv.policies.gpus.policies import DotProduct, Fgd, GpuBestFit, GpuClustering, GpuPacking
 from packenv.policies.gpus.ranking import Requests, ranking
 from packenv.policies.gpus.scores import SCORES, TIES
 from tests.reference import gpus as slow
@@ -118,6 +122,30 @@ def test_placements_are_those_of_the_slow_reference(policy: str, ties: str) -> N
         assert -1 in run.node.tolist()
         assert run.fragmented[-1].sum() * shapes.total == pytest.approx(sum(slow.fragmentation(n, weighed) for n in nodes))
         assert run.allocated[-1] == sum(pod.needs for pod, at in zip(pods, run.node, strict=True) if at >= 0)
+
+
+POLICIES = {
+    "fgd": Fgd,
+    "best-fit": GpuBestFit,
+    "dot-product": DotProduct,
+    "gpu-packing": GpuPacking,
+    "gpu-clustering": GpuClustering,
+}
+
+
+@pytest.mark.parametrize("ties", TIES)
+@pytest.mark.parametrize("policy", POLICIES)
+def test_policies_place_as_the_small_engine_does(policy: str, ties: str) -> None:
+    """One pod a slot, and none leaves: who fits nowhere now never will."""
+    for seed in range(2):
+        nodes, pods = random_case(seed)
+        cluster, requests, of, shapes = in_arrays(nodes, pods)
+        run = play(cluster, requests, shapes, of, SCORES.index(policy), TIES.index(ties), seed)
+        n = len(of)
+        workload = workload_of(cluster, Pods(requests, of, shapes), of, np.arange(n), np.full(n, 10 * n))
+        schedule = packenv.simulate(workload, POLICIES[policy](ties), slots=n, seed=seed, schedule=True).schedule
+        assert schedule is not None
+        assert np.where(schedule.start >= 0, schedule.server, -1).tolist() == run.node.tolist()
 
 
 @pytest.mark.parametrize(("policy", "ties"), [("random", "order"), ("fgd", "random"), ("best-fit", "random")])

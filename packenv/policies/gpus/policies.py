@@ -115,14 +115,14 @@ def needs(setting: Setting, ties: str) -> Needs:
         raise InputError(f"workload {setting.workload.name} has no devices, among which these policies choose: bf-js takes any")
     if (devices[devices[:, HOW_MANY] > 0, WHOLE] != MILLI).any():
         raise InputError(f"policies that score devices take them to have a capacity of {MILLI} each")
-    return Needs(orders=BY_DEMAND, vectors=True, table=True, devices=True, rejects=True)
+    return Needs(orders=BY_DEMAND, vectors=True, table=True, devices=True)
 
 
 def placing(setting: Setting, score: int, ties: str, seed: int) -> Placing:
     """The state before slot 0."""
     jobs, servers = setting.table, setting.workload.servers
     assert jobs.devices is not None and servers.devices is not None
-    names = setting.workload.resources
+    names = setting.workload.resources or ()
     cpu = names.index("cpu") if "cpu" in names else 0
     number, share, kinds = jobs.devices[:, NUMBER], jobs.devices[:, SHARE], jobs.devices[:, KINDS]
     milli = np.where(number == 0, 0, np.where(share == 0, MILLI, share))
