@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 from packenv.errors import InputError, MisuseError, line_on, nearest
 from packenv.inputs.numbers import LARGEST_WHOLE, read_number, read_whole
 from packenv.lazy_names import load
-from packenv.policy_names import check_parameters, target_of
+from packenv.policy_names import check_parameters, rule_file, target_of
 from packenv.policy_names import registered as registered
 from packenv.user_modules import import_named
 
@@ -86,14 +86,20 @@ class Setting(NamedTuple):
 def find_policy(text: str) -> Any:
     """A policy from its name and parameters: `bf-js`, `vqs:J=5,stall`, `my_module:MyPolicy`, `my_module:MyPolicy:x=1`.
 
+    `my_rule.py:priority` is the rule of a file that is read and checked, never imported: `packenv.policies.rules.language`.
     Raises InputError for an unknown name or parameter, with the nearest ones, or a value of the wrong type.
     """
+    named = rule_file(text)
+    if named is not None:
+        return load("packenv.policies.rules.rule").find_rule(named, text)
     target, parameters = target_of(text)
     return _construct(_load(target, text), parameters, text)
 
 
 def takes_text(name: str) -> bool:
-    """Whether the name of a registered policy stands for a file, as `agent:PATH` and `replay:FILE` do."""
+    """Whether the name of a policy stands for a file, as `agent:PATH`, `replay:FILE` and `my_rule.py:priority` do."""
+    if rule_file(name) is not None:
+        return True
     first = name.partition(":")[0]
     return first in registered() and bool(getattr(_load(registered()[first], name), "takes_text", False))
 
