@@ -28,12 +28,13 @@ def score_command(candidates: tuple[str, ...], options: ScoreOptions, outputs: O
     packenv score *.py vqs-bf
     """
     outputs.check()
+    from packenv.score.result import Score
     from packenv.score.score import score
 
-    several = len(candidates) > 1
-    result = score([*candidates] if several else candidates[0], options=options)
+    result = score([*candidates] if len(candidates) > 1 else candidates[0], options=options)
     outputs.show(result)
     outputs.write(result)
-    faults = [f"{each.candidate}: {each.fault}" for each in (result if several else [result]) if each.fault is not None]
+    scores = [result] if isinstance(result, Score) else [*result]
+    faults = [f"{each.candidate}: {each.fault}" for each in scores if each.fault is not None]
     if faults:
         raise InputError(faults[0] if len(faults) == 1 else f"{len(faults)} of {len(candidates)} candidates have a fault (above)")

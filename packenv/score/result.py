@@ -121,7 +121,12 @@ class Score(Showable):
 
     def to_dict(self) -> dict[str, Any]:
         """All in plain values, ready for JSON; `score`, `low` and `high` first."""
-        plain = {"candidate": self.candidate, "score": self.score.mean, "low": self.score.low, "high": self.score.high}
+        plain: dict[str, Any] = {
+            "candidate": self.candidate,
+            "score": self.score.mean,
+            "low": self.score.low,
+            "high": self.score.high,
+        }
         plain |= {
             "correct": self.correct,
             "fault": self.fault,
