@@ -19,13 +19,13 @@ def score_command(candidates: tuple[str, ...], options: ScoreOptions, outputs: O
     (FILE.py:NAME where there are several), or policies by name.
 
     0 is the reference, 100 the bound that no policy can beat. A file runs in a process of its own that knows what a scheduler
-    sees, and whose every start is checked. The exit status is 2 for a candidate with a fault, whose score is -100.
+    sees, and whose every start is checked. The exit status is 2 if each has a fault: its score is then -100.
 
     \b
     packenv score candidate.py
     packenv score candidate.py --suite mine.json --time 20 --json score.json
     packenv score candidate.py --test
-    packenv score *.py vqs-bf
+    packenv score candidate.py vqs-bf fifo-ff
     """
     outputs.check()
     from packenv.score.result import Score
@@ -35,6 +35,8 @@ def score_command(candidates: tuple[str, ...], options: ScoreOptions, outputs: O
     outputs.show(result)
     outputs.write(result)
     scores = [result] if isinstance(result, Score) else [*result]
+    for each in scores:
+        click.echo(f"packenv: {each.candidate}: {each.pace()}", err=True)
     faults = [f"{each.candidate}: {each.fault}" for each in scores if each.fault is not None]
-    if faults:
-        raise InputError(faults[0] if len(faults) == 1 else f"{len(faults)} of {len(candidates)} candidates have a fault (above)")
+    if len(faults) == len(scores):
+        raise InputError(faults[0] if len(faults) == 1 else "every candidate has a fault (above)")

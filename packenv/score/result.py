@@ -79,15 +79,19 @@ class Score(Showable):
 
     def facts(self) -> list[tuple[str, str]]:
         facts = [("score", self.in_short()), *((case.case, f"{case.ratio} times {self.reference}") for case in self.cases)]
-        return facts + [("next", line) for line in self.artifacts]
+        return facts + [("next", line) for line in self.artifacts] + [("time", self.pace())]
+
+    def pace(self) -> str:
+        """How long its decisions took, and all of the scoring."""
+        each = "" if self.decision_seconds is None else f"{1e6 * self.decision_seconds:.3g} µs for each task, "
+        return f"{each}{self.seconds:.0f} s in all"
 
     def tables(self) -> list[Table]:
         """A row for each case: the reference, the candidate, the bound, and the case's score."""
         if not self.cases:
             return []
-        table = Table(
-            self.title, [Column("workload"), *numbers(self.reference, "candidate", "bound", "ratio", "score"), Column("verdict")]
-        )
+        columns = [Column("workload"), *numbers(self.reference, "candidate", "bound", "ratio", "score"), Column("verdict")]
+        table = Table(self.title, columns, spare=("verdict", "bound"))
         for case in self.cases:
             half = None if case.score.high is None or case.score.mean is None else case.score.high - case.score.mean
             low = case.ratio.low
@@ -105,9 +109,6 @@ class Score(Showable):
             ["mean queue in tasks, of tables mean completion in slots; 0 is the reference, 100 the bound"] if self.cases else []
         )
         lines = legend + [line for line in self.artifacts if self.fault is None or self.fault not in line]
-        if self.decision_seconds is not None:
-            length = f"; {counted(self.lines, 'line')} of code" if self.lines is not None else ""
-            lines.append(f"{1e6 * self.decision_seconds:.3g} µs for each task{length}; {self.seconds:.0f} s in all")
         return lines + [f"not enforced here: {line}" for line in self.unconfined]
 
     @property
@@ -163,14 +164,11 @@ class Scores(Showable):
 
     def tables(self) -> list[Table]:
         """A row for each candidate, the best first."""
-        table = Table(self.title, [Column("candidate"), *numbers("score", "seeds", "lines", "µs a task"), Column("fault")])
+        table = Table(self.title, [Column("candidate"), *numbers("score", "seeds", "lines"), Column("fault")])
         for score in self.ranked:
-            pace = "–" if score.decision_seconds is None else f"{1e6 * score.decision_seconds:.3g}"
             shown = number(score.value) if score.fault else estimate(score.value, score.half)
             lines = "–" if score.lines is None else str(score.lines)
-            table.add(
-                score.candidate, shown, str(score.seeds), lines, pace, score.fault or "", style="red" if score.fault else ""
-            )
+            table.add(score.candidate, shown, str(score.seeds), lines, score.fault or "", style="red" if score.fault else "")
         return [table]
 
     @property

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.api import simulate
-from packenv.errors import InputError, MisuseError
+from packenv.errors import MisuseError
 from packenv.jobs import Jobs
 from packenv.results.job_times import eligible_slots
 from packenv.results.result import Result
