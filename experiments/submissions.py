@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 
 from packenv.content.text import estimate, number
 from packenv.errors import InputError
+from packenv.grading.result import Score
+from packenv.grading.score import score
 from packenv.inputs.json_files import finite_number, read_json
-from packenv.score.result import Score
-from packenv.score.score import score
 
 KEYS = {"candidate": str, "suite": str, "by": str}
 
@@ -45,7 +45,7 @@ def read_submission(path: Path) -> Submission:
         if not isinstance(plain, dict) or not isinstance(plain.get(key), kind):
             raise InputError(f"{path}: a submission has {', '.join(KEYS)}, score and half; {key} is a text")
     try:
-        numbers = [finite_number(plain.get(key)) for key in ("score", "half")]
+        value, half = (finite_number(plain.get(key)) for key in ("score", "half"))
     except ValueError as problem:
         raise InputError(f"{path}: score and half are numbers: {problem}") from None
     text = plain["candidate"]
@@ -56,7 +56,7 @@ def read_submission(path: Path) -> Submission:
         candidate = f"agent:{file}"
     else:
         raise InputError(f"{path}: candidate is a .py file, or agent: and saved weights, beside it, not {text!r}")
-    return Submission(path.stem, candidate, plain["suite"], *numbers, plain["by"])
+    return Submission(path.stem, candidate, plain["suite"], value, half, plain["by"])
 
 
 def refusal(submission: Submission, replayed: Score) -> str | None:

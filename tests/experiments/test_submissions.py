@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from experiments.submissions import main
-from tests.score.suites import QUICK
+from tests.grading.suites import QUICK
 
 BEST_FIT = "def priority(task, server, cluster):\n    return task.size - server.room\n"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import packenv
-from packenv.score.score import score
-from tests.score.suites import QUICK
+from packenv.grading.score import score
+from tests.grading.suites import QUICK
 
 pytestmark = pytest.mark.minutes
 

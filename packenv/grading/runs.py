@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from packenv.api import simulate
 from packenv.errors import MisuseError
+from packenv.grading.process import CandidateFault, Sandboxed, process_of
+from packenv.grading.suite import Case
 from packenv.jobs import Jobs
 from packenv.results.job_times import eligible_slots
 from packenv.results.result import Result
 from packenv.results.stability import Verdict
-from packenv.score.process import CandidateFault, Sandboxed, process_of
-from packenv.score.suite import Case
 from packenv.testing.replay import problem_of
 from packenv.theory.capacity.max_workload import max_workload
 from packenv.theory.completion.bound import completion_bound

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from packenv.score.adapters import frontier_cs, harbor, openevolve, shinka, skydiscover
-from tests.score.suites import QUICK
+from packenv.grading.adapters import frontier_cs, harbor, openevolve, shinka, skydiscover
+from tests.grading.suites import QUICK
 
 RULE = "def priority(task, server, cluster):\n    return {}\n"
 
@@ -53,7 +53,7 @@ def test_openevolve_itself_takes_what_the_adapter_returns(files: dict[str, str])
 
     folder = Path(files["suite"]).parent
     evaluation = (
-        "from packenv.score.adapters.openevolve import stages",
+        "from packenv.grading.adapters.openevolve import stages",
         f"_, evaluate_stage1, evaluate_stage2, _ = stages(suite={files['suite']!r}, processes=1, seed=1)",
         "evaluate = evaluate_stage2",
     )

@@ -16,18 +16,18 @@ from packenv.content.text import counted
 from packenv.errors import ArgumentError, InputError
 from packenv.executors.local import local_executor
 from packenv.executors.pieces import Pieces
+from packenv.grading.artifacts import artifacts_of
+from packenv.grading.candidate import Candidate, candidate_of
+from packenv.grading.process import Sandboxed, close_all
+from packenv.grading.result import CaseScore, Score, Scores
+from packenv.grading.runs import Carry, Play, Played, bound_of, carried, play
+from packenv.grading.scale import WORST, case_score, suite_score
+from packenv.grading.suite import Case, Suite, load_suite
 from packenv.options.fields import takes
 from packenv.options.verbs import ScoreOptions
 from packenv.policy import find_policy
 from packenv.results.stability import UNSTABLE, combine
 from packenv.runs.statistics import Interval, ratio_of_means
-from packenv.score.artifacts import artifacts_of
-from packenv.score.candidate import Candidate, candidate_of
-from packenv.score.process import Sandboxed, close_all
-from packenv.score.result import CaseScore, Score, Scores
-from packenv.score.runs import Carry, Play, Played, bound_of, carried, play
-from packenv.score.scale import WORST, case_score, suite_score
-from packenv.score.suite import Case, Suite, load_suite
 from packenv.workloads.laws import Geometric, Uniform
 from packenv.workloads.workload import Workload
 
