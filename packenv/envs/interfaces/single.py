@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from packenv.cluster.state import NONE
 from packenv.envs.core.definition import Definition
 from packenv.envs.core.state import OF_EPISODE, OVER, WORK_DONE, Passage
-from packenv.envs.episodes.core import NO_QUEUE, Core, Observation
+from packenv.envs.episodes.core import Core, Observation
 from packenv.envs.episodes.seeds import MOST
 from packenv.envs.interfaces.spaces import action_space, observation_space
 from packenv.errors import InputError
@@ -82,11 +82,11 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
             "mean_waiting_size": passage.mean_waiting_size,
             "utilisation": passage.utilisation,
         }
+        for name in core.definition.measures:
+            info[name] = getattr(passage, name)
         terminated = truncated = False
         if core.yardsticks:
-            info["baseline_queue"] = baseline = core.yardstick_queue(0) if reason else NO_QUEUE
-            if core.options.perf:
-                info["perf"] = core.perf(float(passage.mean_queue), baseline) if reason else NO_QUEUE
+            info |= core.yardstick(0)
         if core.options.reward_terms:
             info["reward_terms"] = {name: float(term) for name, term in core.terms(passage).items()}
         if core.guard is not None:
@@ -146,8 +146,8 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         info = {"elapsed": 0, "slot": int(core.measured["slot"][0]), "invalid": False, "action_mask": self._mask.copy()}
         info |= {"seed": self._seed, "reason": 0} | {name: float(core.measured[name][0]) for name in OF_EPISODE}
         info |= {"guarded": 0} if core.guard is not None else {}
-        info |= {"baseline_queue": NO_QUEUE} if core.yardsticks else {}
-        info |= {"perf": NO_QUEUE} if core.options.perf else {}
+        info |= {name: float(core.measured[name][0]) for name in core.definition.measures}
+        info |= core.yardstick(0) if core.yardsticks else {}
         info |= {"reward_terms": dict.fromkeys(core.terms(core.passage), 0.0)} if core.options.reward_terms else {}
         return self._observation(), info
 
