@@ -177,10 +177,9 @@ def print_description(name: str, statistics: dict[str, Any]) -> None:
     counts = [f"{statistics['rows']:,} tasks"]
     if statistics["in_snapshot"]:
         counts += [f"{statistics['in_snapshot']:,} in the initial snapshot", f"{statistics['submitted']:,} submitted"]
-    kept_tasks = (
-        "all kept" if statistics["kept"] == statistics["rows"] else f"{statistics['kept']:,} kept, which can be run again"
-    )
-    console.print(f"{name}: {', '.join(counts)}, {kept_tasks}{dropped_part(statistics['dropped'])}", highlight=False)
+    whole = statistics["kept"] == statistics["rows"]
+    counts.append(f"all {statistics['kept']:,} kept" if whole else f"{statistics['kept']:,} kept, which can be run again")
+    console.print(f"{name}: {', '.join(counts)}{dropped_part(statistics['dropped'])}", highlight=False)
     if statistics["about"]:
         console.print(statistics["about"], highlight=False)
     for note in statistics["notes"]:
