@@ -63,6 +63,7 @@ class Options:
     finished_only: bool | None = None
     estimates: Any = None
     speedup: Any = None
+    jobs: int | None = None  # of a table: an episode is a random window of so many
     load: Range | None = None
     intensity: Range | None = None
     rate: Range | None = None
@@ -90,6 +91,8 @@ class Options:
         for name in ("yardstick", "perf", "reward_terms"):
             one_of(name, getattr(self, name), (False, True))
         one_of("invalid", self.invalid, INVALID)
+        if self.jobs is not None:
+            whole("jobs", self.jobs, 1, LATEST)
         whole("waiting_limit", self.waiting_limit, 1, 10_000_000)
         whole("window", self.window, 1, self.waiting_limit)
         if self.horizon is not None:
@@ -126,6 +129,7 @@ class Options:
         """The workload, at its highest rate, and the range of rates (tasks per slot) that episodes draw from."""
         read: dict[str, Any] = {key: getattr(self, key) for key in READING if getattr(self, key) is not None}
         plain = find_workload(self.workload, servers=self.servers, **read)
+        plain = plain if self.jobs is None else plain.windows(self.jobs)
         if plain.network is not None and plain.network.takes_resources:
             raise InputError(f"{plain.name}: in an environment remote reads take no resources (network: reading, serving)")
         rates = {key: getattr(self, key) for key in INTENSITIES if getattr(self, key) is not None}
