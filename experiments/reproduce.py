@@ -48,6 +48,7 @@ FIGURES = {
     "price-fig8": "price.curves:reproduce_8",
     "price-abundant": "price.makespans:reproduce_abundant",
     "rlscheduler": "rlscheduler.figure:reproduce",
+    "fgd": "fgd.figure:reproduce",
 }
 """Module, in `experiments`, and function of each figure, in the order of the papers."""
 
@@ -55,7 +56,7 @@ GROUPS = {
     "all": [name for name in FIGURES if name.startswith("fig")],
     "price-figs": [name for name in FIGURES if name.startswith("price-")],
 }
-OF_TRACES, OF_LOGS = ("fig1", "fig5"), ("rlscheduler",)
+OF_TRACES, OF_LOGS = ("fig1", "fig5"), ("rlscheduler", "fgd")
 FIGURE = Named(lambda incomplete: [*FIGURES, *GROUPS], files=False)
 LIMIT = 400
 """Table of a table above which the page leaves it to the CSV file."""
@@ -75,7 +76,7 @@ def finding_of(figure: str, settings: Settings) -> Finding:
     "--seeds",
     type=click.IntRange(min=1),
     help="Seeds of each point [default: 24 in fig3; 8 in fig4, tetris, delay; 6 in eagle; 4 in fig5; 40 in price-fig3; "
-    "8 in price-fig4; else 20].",
+    "8 in price-fig4; 10 in fgd; else 20].",
 )
 @click.option(
     "--slots",
@@ -85,7 +86,8 @@ def finding_of(figure: str, settings: Settings) -> Finding:
 @click.option("--quick", is_flag=True, help="Use a tenth of the slots and fewer seeds: a first look, not a result.")
 @click.option(
     "--trace", metavar="PATH",
-    help="Trace for fig1 and fig5  [default: a random workload fitted to one]; folder of logs (.swf) for rlscheduler.",
+    help="Trace for fig1 and fig5  [default: a random workload fitted to one]; folder of logs (.swf) for rlscheduler, of lists "
+    "for fgd.",
 )  # fmt: skip
 @click.option("--servers", type=COUNT, help="Servers of fig5  [default: the load offered at β = 1.6].")
 @shared.process_options
@@ -114,6 +116,7 @@ def reproduce(
       of Zhang and Yao; price-figs: these
       rlscheduler: RLScheduler's table of batch scheduling, as coded, as defined,
       and what its windows decide
+      fgd: placing pods on GPUs that are shared, and what ties decide
 
     Each figure writes DIR/FIGURE.png (or .pdf, .svg), DIR/FIGURE.csv and DIR/FIGURE_claims.csv. A claim that is not shown is a
     result, not an error. Hollow points are runs not known to be stable, crosses unstable ones.

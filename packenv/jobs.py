@@ -21,6 +21,16 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 LARGEST_UNITS = 2**62  # what larger demands count as, which fit no server
+GPU = "gpu"  # the resource that is the sum of a server's devices
+MOST_KINDS = 62  # of devices, which are bits of a word
+NUMBER, SHARE, KINDS = range(3)
+"""Positions in a row of `Jobs.devices`: how many devices; how much of one (0: whole, free ones); kinds as bits (0: any)."""
+HOW_MANY, WHOLE, MODEL = range(3)
+"""Positions in a row of `Servers.devices`: how many devices, UNKNOWN: as many as there is of the resource that is their sum; the
+capacity of each; which kind, or NO_MODEL."""
+UNKNOWN, NO_MODEL = -1, -1
+MILLI = 1000  # the capacity of a device, if nothing else is said
+MOST_DEVICES = 62  # of a server: they are bits of a word
 PER_LINK = 100  # bytes of memory, at the most, for a link while those of left-out rows are passed on
 
 
@@ -36,7 +46,7 @@ class Ragged(NamedTuple):
 
     @staticmethod
     def of(lists: list[list[int]]) -> Ragged:
-        """From one Python list for each row."""
+        """The lists, from one Python list for each row."""
         lengths = [len(row) for row in lists]
         flat = [value for row in lists for value in row]
         return Ragged(np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64), np.array(flat, dtype=np.int64))
@@ -62,6 +72,8 @@ class Jobs:
     home: Ragged | None = None  # servers that hold the task's data
     remote_overhead: Ints | None = None  # (n,) extra slots when run away from home, >= 0
     estimate: Floats | None = None  # (n,) estimate of the service in slots, for policies that use one, > 0
+    devices: Ints | None = None  # (n, 3) what it needs of devices, beside `demand`: NUMBER, SHARE, KINDS
+    device_kinds: tuple[str, ...] = ()  # the names of the bits of KINDS
     scale: tuple[int, ...] = ()  # (D,) how often the unit of each resource is doubled (packenv.units); () for never
 
     @staticmethod
@@ -100,23 +112,33 @@ class Jobs:
         lower = np.maximum(self.demand >> np.maximum(less, 0), np.sign(self.demand))
         return replace(self, demand=np.where(less > 0, lower, higher), scale=scale)
 
+    def with_kinds(self, names: tuple[str, ...]) -> Jobs:
+        """The same table with these names as the first bits of KINDS, and others that the table names behind them."""
+        kinds = names + tuple(name for name in self.device_kinds if name not in names)
+        if self.devices is None or kinds == self.device_kinds:
+            return self
+        accepted = np.zeros(len(self), np.int64)
+        for k, name in enumerate(self.device_kinds):
+            accepted |= (self.devices[:, KINDS] >> k & 1) << kinds.index(name)
+        return replace(self, devices=np.column_stack([self.devices[:, :KINDS], accepted]), device_kinds=kinds)
+
     def first(self, n: int) -> Jobs:
         """The table of the first n rows. Raises InputError for n < 1, or more rows than there are."""
         if not 1 <= n <= len(self):
             raise InputError(f"a table of {len(self)} rows has no first {n}")
         columns = {name: getattr(self, name) for name in COLUMNS}
         head: dict[str, Any] = {name: None if column is None else _head(column, n) for name, column in columns.items()}
-        return Jobs(**head, scale=self.scale)
+        return Jobs(**head, device_kinds=self.device_kinds, scale=self.scale)
 
     def only(self, kept: Bools) -> Jobs:
         """The table of the rows `kept` (n,). What waits for a row that is left out waits for what that row waited for."""
         columns = {name: getattr(self, name) for name in COLUMNS}
         chosen: dict[str, Any] = {name: column[kept] for name, column in columns.items() if isinstance(column, np.ndarray)}
         if self.home is not None:
-            chosen["home"] = take(self.home, np.flatnonzero(kept))
+            chosen["home"] = gather(self.home, np.flatnonzero(kept))
         if self.predecessors is not None:
             chosen["predecessors"] = passed_on(self.predecessors, kept, self.job, self.phase)
-        return Jobs(**chosen, scale=self.scale)
+        return Jobs(**chosen, device_kinds=self.device_kinds, scale=self.scale)
 
     def __len__(self) -> int:
         return len(self.arrival)
@@ -151,10 +173,24 @@ class Jobs:
                 self._check_values(self.job, self.value)
         if self.estimate is not None:
             _require(np.isfinite(self.estimate) & (self.estimate > 0), "estimate is not a positive number")
+        if self.devices is not None:
+            self._check_devices(self.devices)
         if self.predecessors is not None:
             self._check_ragged(self.predecessors, "predecessor", np.arange(n))
         if self.home is not None:
             self._check_ragged(self.home, "home server", None)
+
+    def _check_devices(self, devices: Ints) -> None:
+        """Raise InputError unless every row of NUMBER, SHARE, KINDS can be."""
+        if devices.shape != (len(self), 3):
+            raise InputError(f"devices must have shape (tasks, 3), not {devices.shape}")
+        if len(self.device_kinds) > MOST_KINDS:
+            raise InputError(f"{len(self.device_kinds)} kinds of devices: at most {MOST_KINDS} are possible")
+        number, share = devices[:, NUMBER], devices[:, SHARE]
+        _require(number >= 0, "a negative number of devices")
+        _require(share >= 0, "a negative share of a device")
+        _require((share == 0) | (number == 1), "shares of several devices: a task has a share of one, or whole ones")
+        _require(devices[:, KINDS] >> len(self.device_kinds) == 0, "a kind of device without a name")
 
     def _check_phases(self, phase: Ints) -> None:
         """Raise InputError if the phases of a job decrease from row to row."""
@@ -188,7 +224,7 @@ class Jobs:
             raise RowError(int(owner[i]), f"{what} {ragged.values[i]} {rule}")
 
 
-COLUMNS = tuple(field.name for field in fields(Jobs) if field.name != "scale")
+COLUMNS = tuple(field.name for field in fields(Jobs) if field.name not in ("scale", "device_kinds"))
 
 
 def _column(name: str, values: Any) -> NDArray[Any]:
@@ -211,7 +247,7 @@ def first_rows(job: Ints) -> Ints:
     return np.asarray(first[inverse], np.int64)
 
 
-def take(lists: Ragged, rows: Ints) -> Ragged:
+def gather(lists: Ragged, rows: Ints) -> Ragged:
     """The lists of `rows`, in that order."""
     counts = np.diff(lists.offsets)[rows]
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -233,8 +269,8 @@ def passed_on(links: Ragged, kept: Bools, job: Ints | None = None, phase: Ints |
     while (lost := ~kept[before]).any():  # twice as far back each time
         order = np.argsort(owner, kind="stable")
         lists = Ragged(np.searchsorted(owner[order], np.arange(n + 1)), before[order])
-        Memory(source).take(PER_LINK * int(np.diff(lists.offsets)[before[lost]].sum()))
-        through = take(lists, before[lost])
+        Memory(source).reserve(PER_LINK * int(np.diff(lists.offsets)[before[lost]].sum()))
+        through = gather(lists, before[lost])
         owner = np.concatenate([owner[~lost], np.repeat(owner[lost], np.diff(through.offsets))])
         owner, before = np.divmod(np.unique(owner * n + np.concatenate([before[~lost], through.values])), n)
     place = np.cumsum(kept) - 1

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 from packenv.errors import InputError, MisuseError, line_on, nearest
 from packenv.inputs.numbers import LARGEST_WHOLE, read_number, read_whole
 from packenv.lazy_names import load
-from packenv.policy_names import check_parameters, target_of
+from packenv.policy_names import check_parameters, rule_file, target_of
 from packenv.policy_names import registered as registered
 from packenv.user_modules import import_named
 
@@ -60,6 +60,7 @@ class Needs(NamedTuple):
     durations: bool = False  # knows the service of tasks: column `estimate`, or the true one if there is no such column
     table: bool = False  # knows the Jobs table of the run beforehand, except the arrival slots
     reads: bool = False  # starts tasks only where there is room for what they read over the network (Network.reading)
+    devices: bool = False  # starts tasks only where there is room for them on the devices of a server (`fits`)
 
 
 class Setting(NamedTuple):
@@ -85,14 +86,20 @@ class Setting(NamedTuple):
 def find_policy(text: str) -> Any:
     """A policy from its name and parameters: `bf-js`, `vqs:J=5,stall`, `my_module:MyPolicy`, `my_module:MyPolicy:x=1`.
 
+    `my_rule.py:priority` is the rule of a file that is read and checked, never imported: `packenv.policies.rules.language`.
     Raises InputError for an unknown name or parameter, with the nearest ones, or a value of the wrong type.
     """
+    named = rule_file(text)
+    if named is not None:
+        return load("packenv.policies.rules.rule").find_rule(named, text)
     target, parameters = target_of(text)
     return _construct(_load(target, text), parameters, text)
 
 
 def takes_text(name: str) -> bool:
-    """Whether the name of a registered policy stands for a file, as `agent:PATH` and `replay:FILE` do."""
+    """Whether the name of a policy stands for a file, as `agent:PATH`, `replay:FILE` and `my_rule.py:priority` do."""
+    if rule_file(name) is not None:
+        return True
     first = name.partition(":")[0]
     return first in registered() and bool(getattr(_load(registered()[first], name), "takes_text", False))
 
@@ -154,14 +161,14 @@ def _construct(factory: Any, text: str, whole: str) -> Any:
         raise InputError(f"policy {whole!r}: {error if isinstance(error, (TypeError, ValueError)) else line_on(error)}") from None
 
 
-def _value(text: str, kind: Any, what: str) -> Any:
+def _value(text: str, kind: Any, parameter: str) -> Any:
     choices = {"true": True, "false": False}
     try:
         if kind in (int, float):
             return read_whole(text, -LARGEST_WHOLE) if kind is int else read_number(text, infinite=True)
         return choices[text.lower()] if kind is bool else kind(text)
     except (KeyError, ValueError, TypeError):
-        raise InputError(f"{what} must be {getattr(kind, '__name__', kind)}, not {text!r}") from None
+        raise InputError(f"{parameter} must be {getattr(kind, '__name__', kind)}, not {text!r}") from None
 
 
 def name_of(policy: Any) -> str:
@@ -205,7 +212,7 @@ def needs_of(policy: Any, setting: Setting) -> Needs:
         return _called(policy, policy.needs, setting)
     vectors = setting.capacity.shape[1] > 1
     orders = BY_QUEUE | BY_SIZE | BY_AGE | BY_ROOM | BY_INDEX | (BY_DEMAND if vectors else 0)
-    return Needs(orders, vectors=vectors, reads=True)  # `fits` says whether there is room to read
+    return Needs(orders, vectors=vectors, reads=True, devices=True)  # `fits` says whether there is room
 
 
 def initial_state_of(policy: Any, setting: Setting, seed: int) -> Any:

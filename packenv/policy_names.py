@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from packenv.errors import InputError, nearest
+from packenv.lazy_names import load
 
 GROUP = "packenv.policies"
 OF_FILES = ("agent", "optimal", "replay")
@@ -82,8 +83,25 @@ def _first_line(docstring: str | None) -> str:
     return (docstring or "").split("\n")[0]
 
 
+class RuleFile(NamedTuple):
+    """What `rules/mine.py:priority:a=1` names: a file with a function `priority(task, server, cluster, a=2.0)`."""
+
+    file: str
+    function: str
+    parameters: str
+
+
+def rule_file(text: str) -> RuleFile | None:
+    """The file of a rule that a policy's text names; None if it names something else. The function is `priority` by default."""
+    file, dot, rest = text.partition(".py:")
+    if not dot and not text.endswith(".py"):
+        return None
+    function, _, parameters = rest.partition(":")
+    return RuleFile(f"{file.removesuffix('.py')}.py", function or "priority", parameters)
+
+
 def target_of(text: str) -> tuple[str, str]:
-    """Of `bf-js`, `vqs:J=5,stall` or `my_module:MyPolicy:x=1`: `module:attribute`, and the text of the parameters.
+    """`module:attribute`, and the text of the parameters, of `bf-js`, `vqs:J=5,stall` or `my_module:MyPolicy:x=1`.
 
     Raises InputError for an unknown name, with the nearest ones.
     """
@@ -97,7 +115,12 @@ def target_of(text: str) -> tuple[str, str]:
 
 
 def check_text(text: str) -> None:
-    """Raise InputError for a policy that the text alone shows to be unknown, or to have no such parameter."""
+    """Raise InputError for a policy that the text, or the file of a rule, shows to be unknown or to have no such parameter."""
+    named = rule_file(text)
+    if named is not None:
+        language = load("packenv.policies.rules.language")
+        check_parameters(text, named.parameters, [*language.read_rule(named.file, named.function)[1].parameters])
+        return
     target_of(text)
     name, _, parameters = text.partition(":")
     if name in registered() and name not in OF_FILES and registered()[name].startswith(f"{PACKAGE.name}."):

@@ -17,7 +17,7 @@ from packenv.cluster.slots import FINISHED, GROW, LIMIT, PAUSED
 from packenv.cluster.state import NEVER, Cluster
 from packenv.compiled.apart import Apart
 from packenv.compiled.helpers import expect
-from packenv.errors import InputError, MisuseError
+from packenv.errors import ArgumentError, InputError, MisuseError
 from packenv.options.verbs import WAITING_LIMIT as WAITING_LIMIT
 from packenv.policy import Setting, attached, find_policy, initial_state_of, misuse, name_of, needs_of
 from packenv.results.delays import Delays
@@ -164,6 +164,9 @@ def simulate(
             raise InputError(f"{name_of(policy)} knows all tasks beforehand: no backlog goes with it")
     if workload.network is not None and workload.network.takes_resources and not needs.reads:
         raise InputError(f"{name_of(policy)} does not look for room for remote reads, which take resources in {workload.name}")
+    if workload.has_devices and not needs.devices:
+        why = "does not look for room on devices: `devices` False counts a server's GPUs as one amount"
+        raise ArgumentError(f"{name_of(policy)} {why}")
     if warmup < 0 or (warmup >= horizon and not drain):
         raise InputError(f"warmup must lie between 0 and the number of slots, not {warmup}")
     if slowdown_bound is not None and not 0 < slowdown_bound < np.inf:

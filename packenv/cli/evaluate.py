@@ -108,8 +108,9 @@ def evaluation_from(
     """
     from packenv.runs.comparison import evaluation
 
-    chosen = chosen_policies(policies)
+    named = chosen_policies(policies) if policies else ()  # an unknown one is said before a trace is read
     workload, dropped = workload_from(of_workload)
+    chosen = named or chosen_policies((), workload)
     if options.backlog is not None and any(getattr(of_workload, key) is not None for key in INTENSITIES):
         raise InputError("--backlog says how much waits, whatever arrives: leave out --load, --intensity and --rate")
     return evaluation(workload, chosen, options, schedule=scheduled, jobs_schedule=reported), dropped

@@ -52,8 +52,9 @@ def judge_command(
     from packenv.runs.runner import RunsFailed
     from packenv.theory.stability.judgment import Judgments
 
-    chosen = chosen_policies(policies)
+    named = chosen_policies(policies) if policies else ()
     workloads = [workload_with_notes(replace(of_workload, source=source)) for source in sources or (None,)]
+    chosen = named or chosen_policies((), *workloads)
     cases = [(workload, policy) for workload in workloads for policy in chosen]
     finished = judge_all(cases, runs_in(where), RunLog(log), options)
     judgments = Judgments(tuple(judgment for judgment in finished if judgment is not None))

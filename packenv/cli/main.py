@@ -81,7 +81,7 @@ def cli() -> None:
 
 
 @contextmanager
-def interrupts_kept() -> Iterator[None]:
+def deferred_interrupts() -> Iterator[None]:
     """Ctrl-C that comes while the compiler calls Python is ignored there, as every exception is: it is raised again.
 
     What the compiler raises meanwhile, as it misses what the call was to bring, is the interrupt too.
@@ -120,7 +120,7 @@ def main(arguments: list[str] | None = None) -> Any:
         words = sys.argv[1:] if arguments is None else arguments
         if "_PACKENV_COMPLETE" in os.environ:
             import_module("packenv.cli.completion").prepare_shell()
-        with interrupts_kept():
+        with deferred_interrupts():
             done = cli(words, prog_name="packenv", standalone_mode=False, obj=words)  # what was said, for those who keep it
         sys.stdout.flush()
         return done

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.events import take_place
+from packenv.cluster.devices import empty_devices, has_devices
+from packenv.cluster.events import allocate_place
 from packenv.cluster.fields import allocate, resized
 from packenv.cluster.in_service import occupy
 from packenv.cluster.measures import DELAY_BINS
@@ -14,10 +15,10 @@ from packenv.cluster.queue.by_demand import add_to_group
 from packenv.cluster.queue.by_type import find_box, set_boxes, set_levels, set_types
 from packenv.cluster.servers import kind_levels, refresh, scalar_capacity, server_kinds, touch
 from packenv.cluster.slots import scalar_size
-from packenv.cluster.state import NEVER, NONE, READS, SEVERAL, TASK, Cluster, Precedence, look_at
+from packenv.cluster.state import DEVICES, NEVER, NONE, READS, SEVERAL, TASK, Cluster, Precedence, look_at
 from packenv.compiled.decorators import compiled
 from packenv.errors import InputError
-from packenv.jobs import Jobs
+from packenv.jobs import HOW_MANY, Jobs
 from packenv.policy import BY_AGE, BY_DEMAND, BY_LINE, BY_MIX, BY_TYPE, UNLIMITED, Needs
 from packenv.workloads.in_service import InService
 from packenv.workloads.precedence import precedence_edges
@@ -42,7 +43,7 @@ def grow(c: Cluster, places: int, in_service: int = UNLIMITED) -> Cluster:
     new = resized(c, all_orders(c), **sizes | {"events": max(sizes["events"], c.events.shape[1])})
     new.task["next"][:, -1] = c.head["free"]  # the new places come first in the free list
     c.head["free"] = old
-    c.head["unused"] += places - old
+    c.head["free_places"] += places - old
     if c.orders & (BY_AGE | BY_DEMAND):
         for e in range(len(c.head)):
             look_at(new, e)
@@ -52,8 +53,9 @@ def grow(c: Cluster, places: int, in_service: int = UNLIMITED) -> Cluster:
 
 
 def all_orders(c: Cluster) -> int:
-    """The orders that decide which arrays exist, with SEVERAL if there are several resources, READS if remote reads take any."""
-    return c.orders | (SEVERAL if len(c.scale) > 1 else 0) | (READS if c.reads.shape[1] > 0 else 0)
+    """The orders that decide which arrays exist, with SEVERAL for several resources, READS if remote reads take any, DEVICES."""
+    parts = (len(c.scale) > 1, SEVERAL), (c.reads.shape[1] > 0, READS), (c.devices.left.shape[1] > 0, DEVICES)
+    return c.orders | sum(flag for present, flag in parts if present)
 
 
 def lengthen(c: Cluster) -> Cluster:
@@ -133,12 +135,16 @@ def build(
         "words of an event": 2,
         "bins": bins,
         "delay bins": DELAY_BINS if delays else 0,
+        "devices": int(source.devices.server[:, HOW_MANY].max(initial=0)),
         "recorded": record_rows,
     }
     c = allocate(
         kind,
         sizes | pool_sizes(places, most_in_service),
-        needs.orders | (SEVERAL if resources > 1 else 0) | (READS if len(source.locality.reading) else 0),
+        needs.orders
+        | (SEVERAL if resources > 1 else 0)
+        | (READS if len(source.locality.reading) else 0)
+        | (DEVICES if len(source.devices.server) else 0),
         e=0,
         s=0,
         orders=needs.orders,
@@ -154,7 +160,7 @@ def build(
     head["now"] = -1  # so that slot 0 is the next slot
     head["wake"] = head["arrivals_end"] = NEVER
     head["waiting_limit"], head["warmup"], head["bin_slots"] = waiting_limit, warmup, 1
-    head["reserve"], head["unused"] = needs.reserve, places
+    head["reserve"], head["free_places"] = needs.reserve, places
     server["capacity"], server["kind"], server["freed"], server["indexed"] = scalar, server_kind, -1, NONE
     server["room"] = scalar if needs.room is None else needs.room
     if needs.least is not None:
@@ -163,6 +169,8 @@ def build(
         c.free[:] = capacity
     if len(boxes):
         set_boxes(c, kind_capacity, boxes)
+    if has_devices(c):
+        empty_devices(c)
 
     # In each cluster the types of tasks, the tasks in service, and the orders of servers.
     row = c.replace()
@@ -248,7 +256,7 @@ def _start_all(
 ) -> None:
     """Put all jobs into service; each takes its size of the room, or a whole slot of a slotted server."""
     for n in range(demand.shape[0]):
-        i = take_place(c)
+        i = allocate_place(c)
         task = c.task[c.e, i]
         task.kind, task.row, task.job, task.since = TASK, -1 - n, -1 - n, 0
         if c.demand.shape[1] == 0:

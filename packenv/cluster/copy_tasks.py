@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.events import take_place
+from packenv.cluster.devices import TAKEN, has_devices
+from packenv.cluster.events import allocate_place
 from packenv.cluster.in_service import A_BOX, hold_box, occupy
 from packenv.cluster.queue.by_type import find_box
 from packenv.cluster.queue.waiting import enqueue, order_new
@@ -56,7 +57,7 @@ def transplant(
         at[served[n]] = i
         task = a.task[e, served[n]]
         room = max(task.size, b.server[row, task.server].least, held[served[n]])
-        occupy(b, i, task.server, room, task.slots)
+        occupy(b, i, task.server, room, task.slots, b.devices.need[row, i, TAKEN] if has_devices(b) else 0)
         if held[served[n]] == A_BOX:
             hold_box(b, i)
     # What waits: old tasks are put in size order one by one, new ones of this slot are left out of it.
@@ -82,7 +83,7 @@ def transplant(
 @compiled
 def adopt(a: Cluster, e: int, b: Cluster, place: int) -> int:
     """Copy the task in `place` of a into an unused place of b, as a waiting task; returns its place in b."""
-    i = take_place(b)
+    i = allocate_place(b)
     old, new = a.task[e, place], b.task[b.e, i]
     new.kind, new.row, new.job, new.since, new.size = TASK, old.row, old.job, old.since, old.size
     new.slots = old.slots
@@ -90,6 +91,9 @@ def adopt(a: Cluster, e: int, b: Cluster, place: int) -> int:
     for r in range(b.demand.shape[2]):
         if b.demand.shape[1] > 0:
             b.demand[b.e, i, r] = a.demand[e, place, r]
+    if has_devices(b):
+        for n in range(b.devices.need.shape[2]):
+            b.devices.need[b.e, i, n] = a.devices.need[e, place, n]
     if b.types.box.shape[0] > 0:
         find_box(b, i)
     return i

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from packenv.cluster.devices import give_devices_back, has_devices, take_devices
 from packenv.cluster.events import schedule_event
 from packenv.cluster.locality import begin_read, end_read, has_homes, reads_take_room, remote_slots
 from packenv.cluster.measures import record_start
@@ -51,26 +52,27 @@ A_BOX = -1  # in place of the room that a task holds: it takes the box of its ty
 
 
 @compiled
-def place(c: Cluster, i: int, server: int, extra_slots: int = 0) -> None:
+def place(c: Cluster, i: int, server: int, extra_slots: int = 0, devices: int = 0) -> None:
     """Start waiting task i on a server now; it stays for its service time plus `extra_slots`.
 
+    `devices`: those of the server that it takes, as bits; 0: the tightest that holds its share, or the first that are free.
     On a server away from its data it stays longer by its remote overhead (packenv.Network). The policy must make sure that
     it fits. Raises ValueError if i or server is NONE, and for a task that does not wait.
     """
     if i < 0 or server < 0 or c.task[c.e, i].server != NONE:
         raise ValueError("only a waiting task can be placed, and only on a server")
-    put_in_service(c, i, server, extra_slots)
+    put_in_service(c, i, server, extra_slots, devices)
 
 
 @apart
-def put_in_service(c: Cluster, i: int, server: int, extra_slots: int) -> None:
+def put_in_service(c: Cluster, i: int, server: int, extra_slots: int, devices: int) -> None:
     """Take task i out of the queue and start it on a server."""
     task = c.task[c.e, i]
     dequeue(c, i)
     until = task.slots + c.head[c.e].now + extra_slots
     if has_homes(c):
         until += remote_slots(c, task.row, server)
-    occupy(c, i, server, max(task.size, c.server[c.e, server].least), until)
+    occupy(c, i, server, max(task.size, c.server[c.e, server].least), until, devices)
     if reads_take_room(c):
         source = begin_read(c, i, server)
         if source != NONE:
@@ -79,8 +81,8 @@ def put_in_service(c: Cluster, i: int, server: int, extra_slots: int) -> None:
 
 
 @compiled
-def occupy(c: Cluster, i: int, server: int, room: int, until: int) -> None:
-    """Let task i take `room` units and its demands of a server until slot `until`."""
+def occupy(c: Cluster, i: int, server: int, room: int, until: int, devices: int = 0) -> None:
+    """Let task i take `room` units, its demands and `devices` (`place`) of a server until slot `until`."""
     head, task, record = c.head[c.e], c.task[c.e, i], c.server[c.e, server]
     task.server, task.held, task.slots = server, room, until
     if not c.vectors:
@@ -88,6 +90,8 @@ def occupy(c: Cluster, i: int, server: int, room: int, until: int) -> None:
     record.jobs += 1
     head.in_service += 1
     change_use(c, i, server, 1)
+    if has_devices(c):
+        take_devices(c, i, server, devices)
     schedule_event(c, i, until)
     touch(c, server)
 
@@ -187,6 +191,8 @@ def complete(c: Cluster, i: int) -> None:
     record.jobs -= 1
     head.in_service -= 1
     change_use(c, i, server, -1)
+    if has_devices(c):
+        give_devices_back(c, i, server)
     task.kind = DONE
     if record.jobs == 0:
         record.closed = 0

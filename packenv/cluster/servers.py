@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from packenv.cluster.devices import devices_for, has_devices
 from packenv.cluster.locality import can_read
 from packenv.cluster.sorted_keys import add_last, ceiling_item, clear, insert, last_key, remove
 from packenv.cluster.sorting import LARGE, sort_by_high_half
@@ -193,9 +194,9 @@ def after_subtree(node: int) -> int:
 
 @compiled
 def first_server_for(c: Cluster, i: int, checked: int = 0) -> int:
-    """The first open server with room for task i in every resource, or in the first `checked` ones; NONE if there is none.
+    """The first open server with room for task i in every resource, or in the first `checked` ones, and on devices.
 
-    Needs BY_INDEX.
+    NONE if there is none. Needs BY_INDEX.
     """
     require(c, BY_INDEX)
     if not c.vectors:
@@ -210,7 +211,9 @@ def first_server_for(c: Cluster, i: int, checked: int = 0) -> int:
         if not fits:
             node = after_subtree(node)
         elif node >= leaves:
-            return node - leaves
+            if not has_devices(c) or devices_for(c, i, node - leaves) != NONE:
+                return node - leaves
+            node = after_subtree(node)
         else:
             node *= 4
     return NONE
@@ -218,7 +221,7 @@ def first_server_for(c: Cluster, i: int, checked: int = 0) -> int:
 
 @compiled
 def fits(c: Cluster, i: int, server: int) -> bool:
-    """Whether the server is open and has room for task i in every resource, and for what it would read over the network."""
+    """Whether the server is open and has room for task i: in every resource, on devices, for what it reads over the network."""
     if c.server[c.e, server].closed:
         return False
     if not c.vectors and max(c.task[c.e, i].size, c.server[c.e, server].least) > c.server[c.e, server].room:
@@ -228,6 +231,8 @@ def fits(c: Cluster, i: int, server: int) -> bool:
     for r in range(c.demand.shape[2]):
         if c.demand[c.e, i, r] > c.free[c.e, server, r]:
             return False
+    if has_devices(c) and devices_for(c, i, server) == NONE:
+        return False
     return can_read(c, c.task[c.e, i].row, server)
 
 

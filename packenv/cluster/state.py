@@ -5,8 +5,8 @@ copying anything. All amounts are integer units (packenv.units), all times are s
 
 Each annotation is a row of the table of fields (packenv.cluster.fields). The dimensions: clusters of the batch; places
 of the pool, one for each task in the system (waiting or in service); servers; resources; packed: resources that the
-policy packs by (1: the scalar size); kinds of server; types of tasks (2J of the partition I); boxes: types that are boxes of
-demand vectors, 0 if types are intervals of size.
+policy packs by (1: the scalar size); devices: the most that a server has; kinds of server; types of tasks (2J of the
+partition I); boxes: types that are boxes of demand vectors, 0 if types are intervals of size.
 """
 
 from __future__ import annotations
@@ -41,14 +41,15 @@ from packenv.compiled.frame import Frame
 from packenv.policy import BY_AGE, BY_DEMAND, BY_INDEX, BY_LINE, BY_MIX, BY_ROOM, BY_SIZE, BY_TYPE
 from packenv.workloads.source import Source
 
-__all__ = ["DONE", "MESSAGE", "NEVER", "NONE", "NO_SIZE", "READS", "ROW_BITS", "ROW_MASK", "SEVERAL", "TASK", "UNUSED"]
+__all__ = ["DEVICES", "DONE", "MESSAGE", "NEVER", "NONE", "NO_SIZE", "READS", "ROW_BITS", "ROW_MASK", "SEVERAL", "TASK", "UNUSED"]
 __all__ += ["Cluster", "look_at", "require"]
 
 ROW_BITS = 32
 ROW_MASK = (1 << ROW_BITS) - 1
 
-SEVERAL, READS = 1 << 40, 1 << 41
-"""Flags used with the orders that a policy names: tasks and servers have several resources; remote reads take some of them."""
+SEVERAL, READS, DEVICES = 1 << 40, 1 << 41, 1 << 42
+"""Flags used with the orders that a policy names: tasks and servers have several resources; remote reads take some of them;
+servers have devices."""
 
 Ints = NDArray[np.int64]
 Small = NDArray[np.int32]
@@ -103,6 +104,13 @@ class Precedence(Frame):
     successor: Ints
     pending: Annotated[Small, Field("clusters", "nodes")]  # predecessors still to complete
     released: Annotated[Ints, Field("clusters", "rows")]  # rows whose last predecessor completed in slot `now`
+
+
+class OnDevices(Frame):
+    """The devices of servers and who needs them (packenv.cluster.devices); empty without devices."""
+
+    left: Annotated[Small, Field("clusters", "servers", "devices", orders=DEVICES)]  # of the capacity of each device
+    need: Annotated[Ints, Field("clusters", "places", 4, orders=DEVICES)]  # of each task: NUMBER, SHARE, KINDS, and TAKEN
 
 
 class Measures(Frame):
@@ -160,6 +168,7 @@ class Cluster(Frame):
     sorting: Annotated[Sorting, Part(_batches)]
     freed: Annotated[Small, Field("clusters", "servers")]  # servers with a completion in slot `now`
     precedence: Annotated[Precedence, Part(of_table=True)]
+    devices: Annotated[OnDevices, Part()]
     measures: Annotated[Measures, Part()]
     source: Source
 

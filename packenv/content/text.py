@@ -54,9 +54,9 @@ def listed(names: Sequence[str]) -> str:
     return f"{', '.join(front)} and {last}" if front else last
 
 
-def counted(n: int, what: str) -> str:
+def counted(n: int, noun: str) -> str:
     """`1 server`, `2 servers`."""
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 class Clock(NamedTuple):

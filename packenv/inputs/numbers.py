@@ -44,10 +44,11 @@ def read_whole(text: str, low: int = 0, high: int = LARGEST_WHOLE) -> int:
     """The whole number that a text is, `low` to `high`. Raises InputError, which does not say where the text stands."""
     text = text.strip()
     if not _WHOLE.fullmatch(text):
-        raise InputError(f"{shown(text)} is not a whole number")
+        raise InputError(f"{excerpt(text)} is not a whole number")
     value = int(text) if len(text) <= MOST_DIGITS else math.inf if text[0] != "-" else -math.inf
     if not low <= value <= high:
-        raise InputError(f"{shown(text, quoted=False)} is too large" if value > high else f"{shown(text, False)} is below {low}")
+        problem = "is too large" if value > high else f"is below {low}"
+        raise InputError(f"{excerpt(text, quoted=False)} {problem}")
     return int(value)
 
 
@@ -57,10 +58,10 @@ def read_number(text: str, infinite: bool = False) -> float:
     if infinite and text.lower() in _INFINITE:
         return math.inf
     if not is_number(text):
-        raise InputError(f"{shown(text)} is not a number")
+        raise InputError(f"{excerpt(text)} is not a number")
     value = float(text)
     if math.isinf(value):
-        raise InputError(f"{shown(text, quoted=False)} is too large")
+        raise InputError(f"{excerpt(text, quoted=False)} is too large")
     return value
 
 
@@ -72,7 +73,7 @@ def read_quantity(text: str) -> Fraction:
     """
     match = _QUANTITY.fullmatch(text)
     if match is None:
-        raise InputError(f"{shown(text)} is no quantity such as 500m or 2Gi")
+        raise InputError(f"{excerpt(text)} is no quantity such as 500m or 2Gi")
     number, exponent, suffix = match.groups()
     if exponent is not None:
         return Fraction(number) * Fraction(10) ** int(exponent)
@@ -109,7 +110,7 @@ def with_points(texts: Iterable[str]) -> dict[str, str]:
     """
     commas = [text for text in texts if _DECIMAL_COMMA.fullmatch(text) or _THOUSANDS.fullmatch(text)]
     if commas and all(_THOUSANDS.fullmatch(text) for text in commas):
-        raise InputError(f"{shown(commas[0])} may have thousands or decimals behind the comma: write it without")
+        raise InputError(f"{excerpt(commas[0])} may have thousands or decimals behind the comma: write it without")
     return {text: text.replace(",", ".") for text in commas if text.count(",") == 1}
 
 
@@ -118,7 +119,7 @@ def is_number(text: str) -> bool:
     return _NUMBER.fullmatch(text.strip()) is not None
 
 
-def shown(text: str, quoted: bool = True) -> str:
+def excerpt(text: str, quoted: bool = True) -> str:
     """A text as a message shows it: quoted, and long ones cut short."""
     cut = text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text)} characters)"
     return repr(cut) if quoted else cut

@@ -9,6 +9,8 @@ from packenv.errors import ArgumentError
 from packenv.options.fields import Count, option
 
 DEFAULT_POLICIES = ("bf-js", "vqs", "vqs-bf", "fifo-ff")
+DEVICE_POLICIES = ("bf-js", "bf-j", "fifo-ff")
+"""In place of these where servers have devices."""
 DEFAULT_SLOTS = 200_000
 INTENSITIES = ("load", "intensity", "rate")
 """Three ways to say how many tasks arrive: a workload of random tasks has exactly one."""
@@ -60,6 +62,7 @@ class WorkloadOptions:
     estimates: Estimates | None = option(
         None, "Told of durations: the log's requests; true ones; or, where a task has none, the longest request."
     )
+    devices: bool = option(True, "Each GPU of a server counts for itself, or all as one amount.", "--devices/--one-amount")
     speedup: str = option("1", "β: arrivals of a trace come this many times as fast.")
     racks: Count | None = option(None, "So many servers in a rack, for tables that say where data lie.")
     network: str | None = option(None, "Remote overheads are multiplied by F from second S on: 0:1,600:4.", metavar="S:F,…")

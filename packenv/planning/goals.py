@@ -95,7 +95,7 @@ def parse_goal(text: str, slot_seconds: float | None) -> Goal:
     statistic, measure, sign, amount, unit = (part or "" for part in match.groups())
     if measure not in STATISTICS:
         raise InputError(f"goal {text!r}: {measure!r} is not measured{nearest(measure, [*STATISTICS])}")
-    statistic = known_statistic(text, statistic, measure, STATISTICS[measure])
+    statistic = check_statistic(text, statistic, measure, STATISTICS[measure])
     if (sign == ">=") != (measure == "utilisation"):
         raise InputError(f"goal {text!r}: {measure} {'<=' if sign == '>=' else '>='} is meant, or nothing is to be planned")
     try:
@@ -125,7 +125,7 @@ def fewest_of(statistic: str) -> int:
     return 1 if share is None or share == 1 else math.ceil(1 / (1 - share))
 
 
-def known_statistic(text: str, statistic: str, measure: str, statistics: Sequence[str], what: str = "goal") -> str:
+def check_statistic(text: str, statistic: str, measure: str, statistics: Sequence[str], what: str = "goal") -> str:
     """The statistic of a goal, a quantile without zeros at its end. Raises InputError unless it is one of `measure`."""
     if measure in QUANTILES and statistic not in statistics and share_of(statistic) is not None:
         return f"p{Decimal(statistic[1:]).normalize():f}"

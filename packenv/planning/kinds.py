@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from packenv.errors import InputError
 from packenv.jobs import Ints, Jobs
 from packenv.units import to_units
-from packenv.workloads.demand import Sizes, largest_demands, per_resource
+from packenv.workloads.demand import Sizes, fits_on, largest_demands, per_resource
 from packenv.workloads.laws.joint import Joint
-from packenv.workloads.servers import MOST_SERVERS, Servers
+from packenv.workloads.servers import MOST_SERVERS
 from packenv.workloads.traces.table import exact
 from packenv.workloads.workload import Workload
 
@@ -40,7 +39,7 @@ class Kinds:
         """The cost of a mix."""
         return sum((n * price for n, price in zip(counts, self.cost, strict=True)), Fraction(0))
 
-    def shown(self, counts: tuple[int, ...]) -> str:
+    def as_servers(self, counts: tuple[int, ...]) -> str:
         """A mix as the text of `--servers`: `3x1,2x0.5`."""
         return ",".join(f"{n}x{text}" for n, text in zip(counts, self.texts, strict=True) if n) or "none"
 
@@ -70,8 +69,10 @@ def check_kinds(kinds: Kinds, workload: Workload) -> None:
 
 
 def fits_somewhere(workload: Workload) -> list[bool]:
-    """For each server, whether the smallest demand, or some task of a table, fits it."""
+    """Whether the smallest demand, or some task of a table, fits each server."""
     smallest = _smallest_demands(workload.demand_law)
+    if workload.jobs is not None and workload.has_devices:
+        return [bool(fits_on(workload.jobs, workload.servers, server).any()) for server in range(len(workload.servers))]
     return [bool((smallest <= capacity).all(axis=1).any()) for capacity in workload.servers.units]
 
 
@@ -92,7 +93,7 @@ def one_for_each_task(kinds: Kinds, workload: Workload) -> tuple[int, ...] | Non
         return None
     kind_of = np.zeros(len(jobs), np.int64)
     for kind in sorted(range(len(kinds)), key=lambda g: -kinds.cost[g]):
-        kind_of[(jobs.demand <= workload.servers.units[kind]).all(axis=1)] = kind
+        kind_of[fits_on(jobs, workload.servers, kind)] = kind
     return tuple(np.bincount(kind_of, minlength=len(kinds)).tolist())
 
 
@@ -100,9 +101,9 @@ def with_mix(workload: Workload, counts: tuple[int, ...]) -> Workload:
     """The same work on `counts` machines of each kind; the workload's servers are one of each kind."""
     if sum(counts) > MOST_SERVERS:
         raise InputError(f"{sum(counts):,} machines are too many; a cluster has at most {MOST_SERVERS:,}")
-    capacity: NDArray[np.float64] = np.repeat(workload.servers.capacity, counts, axis=0)
+    servers = workload.servers.only(np.repeat(np.arange(len(counts)), counts))
     rate = {} if workload.jobs is not None else {"rate": workload.rate}
-    return workload.with_(servers=Servers(capacity), **rate)
+    return workload.with_(servers=servers, **rate)
 
 
 def money(cost: Fraction) -> str:

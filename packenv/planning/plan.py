@@ -59,7 +59,7 @@ def goals_for(workload: Workload, texts: Sequence[str], mixed: bool = False) -> 
 
     mixed  whether servers of several kinds are meant to be there
     """
-    name, kinds = workload.name, len(workload.servers.kinds)
+    name, kinds = workload.name, len(workload.servers.examples)
     if kinds > 1 and not mixed:
         raise InputError(f"{name} has servers of {kinds} kinds: say which, such as --servers 1x1")
     if workload.draw is not None:

@@ -15,7 +15,6 @@ from packenv.jobs import COLUMNS, Ints, Jobs
 from packenv.planning.search import Plan, Search
 from packenv.planning.trials import AskRuns, Trial
 from packenv.units import to_units
-from packenv.workloads.servers import Servers
 from packenv.workloads.workload import Workload
 
 DAY = 86_400.0
@@ -47,7 +46,7 @@ def certainty(
         if jobs is None or block is None:
             numbers.append(search.least_near(servers, 1, [2 * search.seeds + draw], ask))
         else:
-            drawn = search.of(search.workload.with_(jobs=drawn_blocks(jobs, block, draw)))
+            drawn = search.of(search.workload.with_(jobs=redraw_blocks(jobs, block, draw)))
             numbers.append(drawn.least_near(servers, 1, [0], ask))
     return Certainty(tuple(sorted(numbers)), block)
 
@@ -60,7 +59,7 @@ def block_slots(workload: Workload) -> int:
     return day if workload.slot_seconds is not None and span >= FEWEST_BLOCKS * day else max(1, -(-span // PARTS))
 
 
-def drawn_blocks(jobs: Jobs, block: int, seed: int) -> Jobs:
+def redraw_blocks(jobs: Jobs, block: int, seed: int) -> Jobs:
     """Blocks of `block` slots, as many as the table has, drawn with replacement. Jobs of different blocks are different jobs.
 
     So the time of day is kept, and so are bursts and jobs (Carlstein 1986): a job belongs to the block of its first task. The
@@ -92,7 +91,7 @@ def drawn_blocks(jobs: Jobs, block: int, seed: int) -> Jobs:
     if jobs.job is not None:
         apart = position * (int(jobs.job.max()) + 1) + jobs.job[rows]
         kept["job"] = np.unique(apart, return_inverse=True)[1].ravel().astype(np.int64)
-    return Jobs(arrival=arrival, **kept, scale=jobs.scale)
+    return Jobs(arrival=arrival, **kept, device_kinds=jobs.device_kinds, scale=jobs.scale)
 
 
 class WithoutLargest(NamedTuple):
@@ -156,10 +155,10 @@ def parse_failing(text: str, servers: int) -> tuple[int, ...]:
 
 def without_servers(workload: Workload, failing: Sequence[int]) -> Workload:
     """The same work on the other servers. Raises InputError if a task fits none of them."""
-    capacity = np.delete(workload.servers.capacity, failing, axis=0)
+    left = workload.servers.only(np.delete(np.arange(len(workload.servers)), failing))
     rate = {} if workload.jobs is not None else {"rate": workload.rate}
     try:
-        return workload.with_(servers=Servers(capacity), **rate)
+        return workload.with_(servers=left, **rate)
     except InputError as problem:
         raise InputError(f"without these servers, {problem}") from None
 

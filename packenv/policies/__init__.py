@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from packenv.policies.random_requirements.virtual_queues import VQS as VQS
     from packenv.policies.random_requirements.virtual_queues import VQSBestFit as VQSBestFit
     from packenv.policies.replay import Replay as Replay
+    from packenv.policies.rules.rule import PriorityRule as PriorityRule
     from packenv.policies.tetris.fair import DRF as DRF
     from packenv.policies.tetris.fair import SlotFair as SlotFair
     from packenv.policies.tetris.fair import TaskFair as TaskFair
@@ -71,6 +72,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         ".random_requirements.quickswap": ["Quickswap"],
         ".random_requirements.virtual_queues": ["VQS", "VQSBestFit"],
         ".replay": ["Replay"],
+        ".rules.rule": ["PriorityRule"],
         ".tetris.fair": ["DRF", "SlotFair", "TaskFair"],
         ".tetris.tetris": ["Tetris"],
         ".throughput_optimal.kmw": ["KMaxWeight"],

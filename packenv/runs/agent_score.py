@@ -144,16 +144,16 @@ def chooser(agent: Any, deterministic: bool = True, normalizers: Sequence[Any] =
         function: Choose = agent
         return function
 
-    def seen(observation: Any) -> Any:
+    def normalized(observation: Any) -> Any:
         for each in normalizers:
             observation = each.normalize_obs(observation)
         return observation
 
     if "action_masks" in inspect.signature(predict).parameters:
         return lambda observation, masks: predict(
-            seen(observation), action_masks=masks.astype(bool), deterministic=deterministic
+            normalized(observation), action_masks=masks.astype(bool), deterministic=deterministic
         )[0]
-    return lambda observation, masks: predict(seen(observation), deterministic=deterministic)[0]
+    return lambda observation, masks: predict(normalized(observation), deterministic=deterministic)[0]
 
 
 def played(

@@ -13,6 +13,7 @@ import numpy as np
 from packenv.compiled.cache import base
 from packenv.compiled.sources import key_of
 from packenv.policy import find_policy, registered
+from packenv.policy_names import rule_file
 from packenv.runs.measured import measured
 from packenv.runs.run import Run
 from packenv.workloads.workload import Workload
@@ -78,7 +79,8 @@ def _absorb_policy(digest: Any, policy: Any) -> list[str]:
         instance = find_policy(policy)
         digest.update(policy.encode())
         name = policy.partition(":")[0]
-        modules.add(registered().get(name, name).partition(":")[0])
+        if rule_file(policy) is None:  # the text of a rule is part of it
+            modules.add(registered().get(name, name).partition(":")[0])
     _absorb(digest, instance, modules)
     return _with_code(modules)
 

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from packenv.errors import InputError
-from packenv.jobs import Jobs
+from packenv.jobs import HOW_MANY, UNKNOWN, Jobs
 from packenv.units import LARGEST_CAPACITY
 from packenv.workloads.demand import check_fits, per_resource
 from packenv.workloads.laws.arrivals import Arrivals
@@ -60,6 +60,11 @@ def check_workload(workload: Workload) -> None:
         raise InputError(
             f"capacities above {LARGEST_CAPACITY} do not go with {what}: count in a larger unit, GiB in place of MiB"
         )
+    if jobs is not None and jobs.devices is not None:
+        if servers.devices is None or (servers.devices[:, HOW_MANY] == UNKNOWN).any():
+            raise InputError("tasks need devices, and it is not known how many servers have: Servers.with_devices_of says it")
+        if servers.D == 1:
+            raise InputError("devices go with several resources: name cpu or memory beside them")
     check_fits(workload.demand_law, servers)
     if jobs is not None:
         check_homes(jobs, len(servers))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from packenv.errors import InputError, RowError
 from packenv.jobs import Jobs
 from packenv.units import UNIT, to_units
+from packenv.workloads.devices import could_have, needed_devices
 from packenv.workloads.laws.joint import Conditional, Joint
 from packenv.workloads.laws.law import Law
 from packenv.workloads.servers import Servers
@@ -86,12 +87,18 @@ def largest_demands(sizes: Sizes | Jobs) -> Ints:
     return to_units(ends)[None]
 
 
+def fits_on(jobs: Jobs, servers: Servers, server: int) -> NDArray[np.bool_]:
+    """(n,) whether the task fits a server that has no others: in every resource, and on its devices."""
+    fits = (jobs.demand <= servers.units[server]).all(axis=1)
+    return np.asarray(fits if jobs.devices is None else fits & could_have(jobs, servers, server))
+
+
 def fitting(jobs: Jobs, servers: Servers) -> NDArray[np.bool_]:
     """(n,) whether the task fits a server."""
     fits = np.zeros(len(jobs), np.bool_)
-    for kind in servers.kinds[::-1]:
-        left = np.flatnonzero(~fits)
-        fits[left] = (jobs.demand[left] <= kind).all(axis=1)
+    for server in servers.examples[::-1].tolist():
+        if not fits.all():
+            fits |= fits_on(jobs, servers, server)
     return fits
 
 
@@ -110,6 +117,9 @@ def check_fits(sizes: Sizes | Jobs, servers: Servers) -> None:
             if isinstance(sizes, Jobs):
                 raise RowError(int(np.argmax((sizes.demand == demand).all(axis=1))), problem)
             raise InputError(problem)
+    if isinstance(sizes, Jobs) and sizes.devices is not None and not (fits := fitting(sizes, servers)).all():
+        row = int(np.argmin(fits))
+        raise RowError(row, f"{needed_devices(sizes, row)}: no server has these beside a demand of its size")
 
 
 def scalar_size(demand: Ints, servers: Servers) -> Ints:

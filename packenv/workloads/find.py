@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +14,10 @@ from numpy.typing import ArrayLike
 
 from packenv.errors import ArgumentError, InputError, RowError
 from packenv.inputs.text_files import reading
-from packenv.jobs import Bools, Jobs
+from packenv.jobs import GPU, Bools, Jobs
 from packenv.lazy_names import load
 from packenv.workloads.demand import fitting
+from packenv.workloads.devices import needed_devices, needed_kinds, unknown_kinds
 from packenv.workloads.files import load_workload
 from packenv.workloads.laws import parse_law
 from packenv.workloads.named.blocks import Placed
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 ROOMS = ("packenv.kubernetes",)
 """Modules with `is_cluster`, `workload_of`, `plan_cluster` and `plan_starts`, as `packenv.kubernetes` has them."""
 FITS_NO_SERVER = "tasks that fit no server"
+NO_SUCH_KIND = "tasks for kinds of GPU that no server has"
 ONE_AMOUNT = "tasks ask for parts of a GPU, and a node's GPUs count as one amount: more may run at once than on real devices"
 OF_STREAMS = ("sizes", "service", *INTENSITIES)
 """Arguments that a trace leaves no place for, since it says them itself."""
@@ -50,6 +53,7 @@ def workload(
     finished_only: bool | None = None,
     estimates: Estimates | None = None,
     network: Network | None = None,
+    devices: bool = True,
     **changes: Any,
 ) -> Workload:
     """The workload with a name, of a file, of a trace, or of a table, with some arguments changed (`Workload.with_`).
@@ -72,6 +76,8 @@ def workload(
     estimates     what policies are told of durations: "recorded", the requests of the log, and the duration where there is none
                   (the default, if any is recorded); "exact", the duration; "longest", the longest request where there is none
     network       what a task costs away from its data
+    devices       of a trace whose tasks need GPUs: each GPU of a server counts for itself, where `resources` are "all" or "gpu"
+                  and others; False: a server's GPUs are one amount
 
     Rows that are no tasks are counted in `Workload.left_out`. Raises InputError, with the nearest names for an unknown one, and
     with file, row and column for a value that cannot be.
@@ -85,8 +91,11 @@ def workload(
             raise ArgumentError("`speedup` goes with a trace; a workload's arrivals are given by `intensity`, `load` or `rate`")
         if columns:
             raise ArgumentError("`columns` goes with a table of one's own, whose columns have other names")
-        given = (("time_unit", time_unit), ("partition", partition), ("finished_only", finished_only), ("estimates", estimates))
-        for name, value in given:
+        given = {
+            "time_unit": time_unit, "partition": partition, "finished_only": finished_only, "estimates": estimates,
+            "devices": None if devices else devices,
+        }  # fmt: skip
+        for name, value in given.items():
             if value is not None:
                 raise ArgumentError(f"`{name}` goes with a trace")
         if isinstance(source, (str, Path)) and (room := room_of(str(source))) is not None:
@@ -106,7 +115,7 @@ def workload(
     converting = {
         "slot_seconds": slot_seconds, "speedup": speedup, "finished_only": finished_only, "estimates": estimates,
     }  # fmt: skip
-    return _trace(source, changes, resources, reading, converting)
+    return _trace(source, changes, resources, reading, converting, devices)
 
 
 def is_trace_source(source: Any) -> bool:
@@ -179,6 +188,7 @@ def _trace(
     resources: str | Sequence[str] | None,
     reading: dict[str, Any],
     converting: dict[str, Any],
+    devices: bool,
 ) -> Workload:
     """`reading` and `converting`: arguments of `read_trace` and of `Trace.jobs`."""
     from packenv.workloads.traces import SlotTrace, Trace, read_trace
@@ -200,13 +210,16 @@ def _trace(
     converted = recorded.jobs(**converting | {"slot_seconds": slot, "sizes": sizes})
     labels = recorded.resources if sizes == "all" else None
     servers = _servers(server_spec, converted.jobs.resources, recorded.resources, sizes)
-    converted = converted._replace(
-        jobs=converted.jobs.scaled(servers.scale) if converted.jobs.resources == servers.D else converted.jobs
-    )
-    fits = fitting(converted.jobs, servers)
+    every = converted.jobs.scaled(servers.scale) if converted.jobs.resources == servers.D else converted.jobs
+    if every.devices is not None and devices:
+        servers = servers.with_devices_of(recorded.resources.index(GPU), recorded.devices_per_unit)
+        every = every.with_kinds(servers.device_kinds)
+    else:
+        every = replace(every, devices=None, device_kinds=())
+    fits = fitting(every, servers)
     if 2 * int(fits.sum()) < len(fits):
-        raise _too_small(recorded, converted.jobs, servers, fits, converting["finished_only"])
-    table = converted.jobs if fits.all() else converted.jobs.only(fits)
+        raise _too_small(recorded, every, servers, fits, converting["finished_only"])
+    table = every if fits.all() else every.only(fits)
     jobs: Jobs | Placed = table
     network: Network | None = changes.get("network")
     if isinstance(recorded, Trace) and (blocks := recorded.kept_blocks(converting["finished_only"])) is not None:
@@ -226,17 +239,25 @@ def _trace(
         row = int(np.flatnonzero(fits)[error.row])
         raise InputError(f"{recorded.where(row, converting['finished_only'])}: {error.problem}") from None
     machines = machines_left_out(server_spec) if isinstance(server_spec, str) else {}
-    too_large = {} if fits.all() else {FITS_NO_SERVER: int((~fits).sum())}
+    too_large = {} if fits.all() else _left_out(every, servers, fits)
     assumed = slot_seconds is None and isinstance(recorded, SlotTrace)
     waits = None
     if isinstance(recorded, Trace) and converting["speedup"] in (1, "1"):
         waits = recorded.waits_in_slots(slot, converting["finished_only"])
     waits = None if waits is None else waits[fits]
-    believed = _believed(converting["estimates"], recorded.without_estimate(converting["finished_only"]), converted.jobs)
-    remark = ONE_AMOUNT if recorded.device_shares else None
+    believed = _believed(converting["estimates"], recorded.without_estimate(converting["finished_only"]), every)
+    remark = ONE_AMOUNT if recorded.device_shares and table.devices is None else None
     origin = recorded.origin if isinstance(recorded, Trace) and converting["speedup"] in (1, "1") else None
     origin = None if origin is None else origin + timedelta(microseconds=converted.t0)
     return setting.recorded(dict(converted.dropped) | too_large | machines, assumed, remark, notes, believed, waits, origin)
+
+
+def _left_out(jobs: Jobs, servers: Servers, fits: Bools) -> dict[str, int]:
+    """How many tasks no server could hold, by reason; kinds of GPU that no server has are named."""
+    unknown = unknown_kinds(jobs, servers)
+    names = sorted({needed_kinds(jobs, row) for row in np.flatnonzero(unknown).tolist()})
+    reasons = {f"{NO_SUCH_KIND} ({', '.join(names)})": int(unknown.sum()), FITS_NO_SERVER: int((~fits & ~unknown).sum())}
+    return {reason: count for reason, count in reasons.items() if count}
 
 
 def _believed(estimates: Estimates | None, without: int | None, jobs: Jobs) -> str | None:
@@ -259,6 +280,10 @@ def _too_small(
 ) -> ArgumentError:
     """The error to raise where most tasks fit no server: it names the first, and servers with which all would fit."""
     row = int(np.argmin(fits))
+    if jobs.devices is not None and (jobs.demand[row] <= servers.units).all(axis=1).any():
+        kinds = ", ".join(servers.device_kinds) or "no kinds"
+        problem = f"{needed_devices(jobs, row)}: no server has these beside a demand of its size; servers have GPUs of {kinds}"
+        return ArgumentError(f"{recorded.where(row, finished_only)}: {problem}")
     both = (jobs.amounts[row], servers.capacity.max(axis=0))
     demand, largest = (", ".join(f"{amount:.5g}" for amount in amounts) for amounts in both)
     others = f", and so it is with {int((~fits).sum()):,} of {len(fits):,} tasks" if len(fits) > 1 else ""

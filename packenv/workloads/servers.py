@@ -18,9 +18,10 @@ from packenv.inputs.json_files import read_json
 from packenv.inputs.memory import Memory
 from packenv.inputs.numbers import is_number, quantity_of, read_number, read_whole
 from packenv.inputs.text_files import lines_of, reading
+from packenv.jobs import HOW_MANY, MILLI, MODEL, MOST_DEVICES, NO_MODEL, UNKNOWN, WHOLE
 from packenv.units import LARGEST_AMOUNT, scale_for, to_units
 
-KIND = re.compile(r"([0-9]+)x([^x,]+)")
+KIND = re.compile(r"([0-9]+)x([^x,@]+)(?:@(?:([0-9]+)\*)?([^,@*/]*)(?:/([0-9]+))?)?")
 MOST_SERVERS = 1_000_000
 PER_SERVER = 500  # bytes of memory for a capacity in a file
 
@@ -29,11 +30,17 @@ PER_SERVER = 500  # bytes of memory for a capacity in a file
 class Servers:
     """Capacities (L, D) of L servers in D resources, in units of capacity; a list (L,) is one resource.
 
+    devices       (L, 3) the devices of each server, such as GPUs, beside the resource that is their sum: HOW_MANY, WHOLE (the
+                  capacity of each), MODEL (index into `device_kinds`, or -1); None: resources are amounts alone
+    device_kinds  names of the models
+
     Raises InputError unless every capacity is finite, at least 0 and at most LARGEST_AMOUNT, and every server has a
     positive capacity in some resource.
     """
 
     capacity: NDArray[np.float64]
+    devices: NDArray[np.int64] | None = None
+    device_kinds: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         try:
@@ -49,20 +56,36 @@ class Servers:
             raise InputError(f"server {int(np.argmax(empty))}: has no capacity at all")
         capacity.flags.writeable = False
         object.__setattr__(self, "capacity", capacity)
+        if self.devices is not None:
+            object.__setattr__(self, "devices", _checked(np.array(self.devices, np.int64), len(capacity), len(self.device_kinds)))
 
     def __len__(self) -> int:
         return len(self.capacity)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Servers) and np.array_equal(self.capacity, other.capacity)
+        if not isinstance(other, Servers) or self.device_kinds != other.device_kinds:
+            return False
+        if self.devices is None or other.devices is None:
+            return self.devices is other.devices and np.array_equal(self.capacity, other.capacity)
+        return np.array_equal(self.capacity, other.capacity) and np.array_equal(self.devices, other.devices)
 
     def __hash__(self) -> int:
         return hash((self.capacity.shape, self.capacity.tobytes()))
 
     def __str__(self) -> str:
-        """The text that `parse_servers` reads, such as "3x1:0.5,2x2:1"."""
-        runs = ((row, sum(1 for _ in run)) for row, run in groupby(self.capacity.tolist()))
-        return ",".join(f"{count}x{':'.join(str(amount).removesuffix('.0') for amount in row)}" for row, count in runs)
+        """The text that `parse_servers` reads, such as "3x1:0.5,2x2:1" or, with devices, "2x96:384:8@8*A10"."""
+        rows = (":".join(str(amount).removesuffix(".0") for amount in row) for row in self.capacity.tolist())
+        kinds = [row + devices for row, devices in zip(rows, self._devices_as_text(), strict=True)]
+        return ",".join(f"{sum(1 for _ in run)}x{kind}" for kind, run in groupby(kinds))
+
+    def _devices_as_text(self) -> list[str]:
+        """(L,) what stands behind the capacities of each server."""
+        if self.devices is None:
+            return [""] * len(self)
+        names = [*self.device_kinds, ""]  # NO_MODEL is the last
+        return [
+            f"@{number}*{names[model]}{'' if whole == MILLI else f'/{whole}'}" for number, whole, model in self.devices.tolist()
+        ]
 
     def __repr__(self) -> str:
         return f"parse_servers({str(self)!r})"
@@ -99,6 +122,31 @@ class Servers:
         """(kinds, D) units: the distinct capacity vectors, in increasing order."""
         return np.asarray(np.unique(self.units, axis=0))
 
+    @cached_property
+    def examples(self) -> NDArray[np.int64]:
+        """(kinds,) a server of each distinct capacity vector, and of each kind and number of devices."""
+        rows = self.units if self.devices is None else np.column_stack([self.units, self.devices])
+        return np.asarray(np.unique(rows, axis=0, return_index=True)[1])
+
+    def only(self, servers: ArrayLike) -> Servers:
+        """The servers with these indices, in that order; an index may occur several times."""
+        chosen = np.asarray(servers, np.int64)
+        return Servers(self.capacity[chosen], None if self.devices is None else self.devices[chosen], self.device_kinds)
+
+    def with_devices_of(self, resource: int, per_unit: float) -> Servers:
+        """The same servers, each with as many devices as it has of a resource, of which an amount of 1 is `per_unit` devices.
+
+        Those that say themselves how many they have keep them. Raises InputError for a number that is no whole one.
+        """
+        amount = self.capacity[:, resource] * per_unit
+        number = np.rint(amount).astype(np.int64)
+        devices = np.tile([UNKNOWN, MILLI, NO_MODEL], (len(self), 1)) if self.devices is None else self.devices.copy()
+        unknown = devices[:, HOW_MANY] == UNKNOWN
+        for server in np.flatnonzero(unknown & (np.abs(amount - number) > 1e-6))[:1].tolist():
+            raise InputError(f"server {server}: {amount[server]:g} devices are no whole number")
+        devices[unknown, HOW_MANY] = number[unknown]
+        return Servers(self.capacity, devices, self.device_kinds)
+
 
 def as_servers(servers: int | str | ArrayLike | Servers, resources: int = 1, names: tuple[str, ...] | None = None) -> Servers:
     """Servers from their number (of capacity 1 in each of `resources`), a text (`parse_servers`), or capacities (L,) or (L, D).
@@ -122,7 +170,8 @@ def as_servers(servers: int | str | ArrayLike | Servers, resources: int = 1, nam
 def parse_servers(text: str, resources: int = 1, names: tuple[str, ...] | None = None) -> Servers:
     """Servers from `5` (of capacity 1), `3x1,2x0.5`, `3x1:0.5` (3 of capacity 1 and 0.5 in two resources), or a file.
 
-    Capacities may be quantities of Kubernetes, too: `3x32:128Gi`.
+    Capacities may be quantities of Kubernetes, too: `3x32:128Gi`. Behind them may stand the kind of the servers' devices, such as
+    GPUs: `3x96:384:8@A10`.
 
     A file is JSON (a list with one number or one list per server), CSV (one row per server, with or without a header), or
     the machines of a published trace (packenv.workloads.traces.machines), of which the resources `names` are taken.
@@ -136,19 +185,53 @@ def parse_servers(text: str, resources: int = 1, names: tuple[str, ...] | None =
         if all(kinds):
             counts = [read_whole(kind[1]) for kind in kinds if kind]
             _check_count(sum(counts))
-            return Servers([row for kind, count in zip(kinds, counts, strict=True) if kind for row in _rows(kind, count)])  # type: ignore[arg-type]
+            return _of_kinds([kind for kind in kinds if kind], counts)
         if text and Path(text).exists():
-            return Servers(_read(Path(text), names))
+            return Servers(*_read(Path(text), names))
     except InputError as problem:
         message = str(problem).removeprefix("servers: ")
         raise InputError(message if text in message else f"servers {text!r}: {message}") from None
     raise InputError(f"servers {text!r}: neither a file nor of the form 5, 3x1,2x0.5 or 3x1:0.5")
 
 
-def _rows(kind: re.Match[str], count: int) -> list[list[float]]:
-    if count < 1:
-        raise InputError(f"{kind[0]!r} has no server")
-    return [[_amount(part) for part in kind[2].split(":")]] * count
+def _of_kinds(kinds: list[re.Match[str]], counts: list[int]) -> Servers:
+    """Servers of the parts of a text and how many there are of each. Raises InputError."""
+    for kind, count in zip(kinds, counts, strict=True):
+        if count < 1:
+            raise InputError(f"{kind[0]!r} has no server")
+    capacity: Any = [row for kind, count in zip(kinds, counts, strict=True) for row in [_amounts(kind)] * count]
+    if all(kind[4] is None for kind in kinds):
+        return Servers(capacity)
+    names = [*dict.fromkeys(kind[4].strip() for kind in kinds if (kind[4] or "").strip())]
+    devices = [
+        [
+            UNKNOWN if kind[3] is None else read_whole(kind[3]),
+            MILLI if kind[5] is None else read_whole(kind[5]),
+            names.index(kind[4].strip()) if (kind[4] or "").strip() else NO_MODEL,
+        ]
+        for kind in kinds
+    ]
+    return Servers(capacity, np.repeat(devices, counts, axis=0), tuple(names))
+
+
+def _amounts(kind: re.Match[str]) -> list[float]:
+    return [_amount(part) for part in kind[2].split(":")]
+
+
+def _checked(devices: NDArray[np.int64], servers: int, kinds: int) -> NDArray[np.int64]:
+    """The devices of servers, read-only. Raises InputError."""
+    if devices.shape != (servers, 3):
+        raise InputError(f"servers: devices must have shape (servers, 3), not {devices.shape}")
+    for rule, good in (
+        (f"at most {MOST_DEVICES} devices", (devices[:, HOW_MANY] >= UNKNOWN) & (devices[:, HOW_MANY] <= MOST_DEVICES)),
+        ("devices of a capacity of at least 1", devices[:, WHOLE] >= 1),
+        ("devices of a kind with a name", (devices[:, MODEL] >= NO_MODEL) & (devices[:, MODEL] < kinds)),
+    ):
+        if not good.all():
+            server = int(np.argmin(good))
+            raise InputError(f"server {server}: a server has {rule}, not {devices[server].tolist()}")
+    devices.flags.writeable = False
+    return devices
 
 
 def _amount(text: str) -> float:
@@ -157,29 +240,30 @@ def _amount(text: str) -> float:
     return read_number(text) if quantity is None or is_number(text) else float(quantity)
 
 
-def _read(file: Path, names: tuple[str, ...] | None) -> Any:
+def _read(file: Path, names: tuple[str, ...] | None) -> tuple[Any, ...]:
+    """What `Servers` takes. Raises InputError."""
     if file.suffix.lower() == ".json":
         rows = read_json(file)
         rows = rows.get("capacity") if isinstance(rows, dict) else rows
         if not isinstance(rows, list):
             raise InputError("expected a list with one row per server")
-        return rows
-    from packenv.workloads.traces.machines import initial_capacities, is_machines  # loads pyarrow
+        return (rows,)
+    from packenv.workloads.traces.machines import is_machines, machines  # loads pyarrow
 
     if is_machines(file):
-        return initial_capacities(file, names)
+        return machines(file, names)
     if not file.is_file():
         raise InputError("a folder without machine_events")
     memory = Memory(file)
     table = []
     with reading(file):
         for row in csv.reader(lines_of(file)):
-            memory.take(PER_SERVER * len(row))
+            memory.reserve(PER_SERVER * len(row))
             table += [row] if row else []
     if table and not is_number(table[0][0]):
         table = table[1:]
     _check_count(len(table))
-    return [[_amount(cell) for cell in row] for row in table]
+    return ([[_amount(cell) for cell in row] for row in table],)
 
 
 def _check_count(servers: int) -> None:

@@ -15,6 +15,7 @@ from packenv.compiled.decorators import apart
 from packenv.compiled.frame import Frame
 from packenv.errors import InputError
 from packenv.jobs import Jobs
+from packenv.workloads.devices import NO_DEVICES, Devices
 from packenv.workloads.laws.encoding import Laws
 from packenv.workloads.network import NOWHERE, Locality
 from packenv.workloads.sampling import NO_LAWS, begin, fill_chunk, stream_type
@@ -34,16 +35,26 @@ class Source(Frame):
     job: NDArray[np.int64]  # (E, n) job of the task; (E, 0) if every task is its own job
     laws: Laws
     locality: Locality  # where the data of a table's rows lie
+    devices: Devices  # of the servers, and what a table's rows need of them
 
 
-def table_source(jobs: Jobs, locality: Locality = NOWHERE) -> Source:
-    """A Jobs table as one chunk; `locality` says where the data of its rows lie."""
+def table_source(jobs: Jobs, locality: Locality = NOWHERE, devices: Devices = NO_DEVICES) -> Source:
+    """A Jobs table as one chunk; `locality` says where the data of its rows lie, `devices` what they need of devices."""
     stream = np.zeros(1, stream_type)
     stream["filled"] = len(jobs)
     stream["ended"] = 1
     job = jobs.job if jobs.job is not None else np.zeros(0, np.int64)
     arrival, demand, service, job = (np.ascontiguousarray(data)[None] for data in (jobs.arrival, jobs.demand, jobs.service, job))
-    return Source(stream=stream, arrival=arrival, demand=demand, service=service, job=job, laws=NO_LAWS, locality=locality)
+    return Source(
+        stream=stream,
+        arrival=arrival,
+        demand=demand,
+        service=service,
+        job=job,
+        laws=NO_LAWS,
+        locality=locality,
+        devices=devices,
+    )
 
 
 def random_source(laws: Laws, seeds: Sequence[int], rate: float, batches: bool, chunk: int | None = None) -> Source:
@@ -71,6 +82,7 @@ def random_source(laws: Laws, seeds: Sequence[int], rate: float, batches: bool, 
         job=np.zeros((clusters, rows if batches else 0), np.int64),
         laws=laws,
         locality=NOWHERE,
+        devices=NO_DEVICES,
     )
 
 

@@ -18,11 +18,12 @@ from packenv.content.page import Charts
 from packenv.content.showable import Showable
 from packenv.errors import InputError, nearest
 from packenv.files import write_json
-from packenv.jobs import Jobs
+from packenv.jobs import GPU, HOW_MANY, Jobs
 from packenv.options.shared import INTENSITIES as INTENSITIES
 from packenv.workloads import demand as demands
 from packenv.workloads.checks import check_parts, check_rate, check_workload
 from packenv.workloads.demand import Sizes
+from packenv.workloads.devices import devices_in_words, devices_of
 from packenv.workloads.laws.arrivals import Arrivals, Batch, Poisson
 from packenv.workloads.laws.encoding import Builder, Laws
 from packenv.workloads.laws.joint import Conditional, Joint
@@ -120,6 +121,8 @@ class Workload(Showable):
         cluster = as_servers(servers, demands.resources_of(demand), None if resources is None else tuple(resources))
         if table is not None and table.resources == cluster.D:
             table = table.scaled(cluster.scale)
+        if table is not None and cluster.devices is not None:
+            table = table.with_kinds(cluster.device_kinds)
         set_fields(
             self,
             servers=cluster,
@@ -159,6 +162,8 @@ class Workload(Showable):
         few = [f"{count:,} of {' : '.join(f'{amount:g}' for amount in kind)}" for kind, count in zip(kinds, counts, strict=True)]
         shown = ", ".join(few) if len(few) <= MOST_KINDS else f"{len(self.servers):,} of {len(few):,} kinds"
         facts = [("servers", shown + (f" ({' : '.join(self.resources)})" if self.resources else ""))]
+        if self.has_devices:
+            facts.append(("devices", shortened(devices_in_words(self.servers))))
         if self.jobs is not None:
             by_seed = ", drawn for each seed" if self.draw is not None else ""
             jobs = "" if self.jobs.job is None else f" of {len(np.unique(self.jobs.job)):,} jobs"
@@ -210,6 +215,11 @@ class Workload(Showable):
         demand = self.sizes if self.jobs is None else self.jobs
         assert demand is not None
         return demand
+
+    @property
+    def has_devices(self) -> bool:
+        """Whether tasks need devices of servers, such as GPUs, beside amounts of resources."""
+        return self.jobs is not None and self.jobs.devices is not None
 
     @property
     def resource_names(self) -> tuple[str, ...]:
@@ -308,11 +318,21 @@ class Workload(Showable):
         if self.given and not any(changes.get(key) is not None for key in INTENSITIES):
             arguments[self.given[0]] = self.given[1]
         arguments["jobs"] = arguments.pop("draw") or arguments["jobs"]
+        if changes.get("servers") is not None and self.has_devices:
+            changes["servers"] = self._with_devices(as_servers(changes["servers"], self.D, self.resources))
         changed = Workload(**arguments | changes)
         slot_assumed = self.slot_assumed and "slot_seconds" not in changes
         notes = () if "servers" in changes else self.notes
         believed, waits = (None, None) if "jobs" in changes else (self.believed, self.recorded_waits)
         return changed.recorded(self.left_out, slot_assumed, self.remark, notes, believed, waits)
+
+    def _with_devices(self, servers: Servers) -> Servers:
+        """Servers with as many devices, to what they have of GPUs, as those of the workload, if they do not say how many."""
+        mine = self.servers.devices
+        if mine is None or self.resources is None or GPU not in self.resources:
+            return servers
+        r = self.resources.index(GPU)
+        return servers.with_devices_of(r, float(mine[:, HOW_MANY].sum() / self.servers.capacity[:, r].sum()))
 
     def default_levels(self) -> int:
         """J of PAPERS §1.3 for this law of sizes: the smallest J ≥ 2 with F(2^−J) ≤ 0.01, at most 16."""
@@ -343,7 +363,7 @@ class Workload(Showable):
 
         if self.jobs is not None:
             places = locality(self.jobs, self.network or Network(), len(self.servers), self.slot_seconds or 1.0)
-            return table_source(self.jobs, places)
+            return table_source(self.jobs, places, devices_of(self.jobs, self.servers))
         jobs_per_slot = self.rate / self.arrivals.tasks_per_job()
         return random_source(self.laws(), seeds, jobs_per_slot, isinstance(self.arrivals, Batch), chunk)
 

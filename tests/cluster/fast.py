@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from packenv import UNIT, Workload, policies
+from packenv import Workload, policies
 from packenv.cluster import InService, build, grow
 from packenv.cluster.loop import runner_for
 from packenv.cluster.servers import scalar_capacity
 from packenv.cluster.slots import FINISHED, GROW, PAUSED
 from packenv.cluster.state import NEVER
 from packenv.policy import Setting, attached, initial_state_of, needs_of
-from tests.reference.instances import Instance, to_jobs, to_network
+from tests.reference.instances import Instance, to_jobs, to_network, to_servers
 from tests.reference.model import Scale
 from tests.reference.orders import PROCESSORS
 
@@ -90,7 +90,7 @@ def run(
     capacity = np.array(instance.capacities, dtype=np.int64)
     scale = Scale(tuple(int(c) for c in capacity.max(axis=0)))
     largest = max(scale.size(task.demand) for task in instance.tasks)
-    workload = Workload(jobs=jobs, servers=capacity / UNIT, network=to_network(instance), processors=PROCESSORS)
+    workload = Workload(jobs=jobs, servers=to_servers(instance), network=to_network(instance), processors=PROCESSORS)
     setting = Setting(capacity, workload, 4, largest)
     assert scalar_capacity(capacity).tolist() == [scale.capacity(c) for c in instance.capacities]
     rows = ((job.demand, job.server, job.remaining) for job in instance.initial)

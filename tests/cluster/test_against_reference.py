@@ -65,7 +65,7 @@ def compare(instance: Instance, name: str, options: dict[str, Any], seed: int | 
         policy = policies.make(name, **options, **({} if seed is None else {"seed": seed}))
         drain = instance.slots is None
         args = (instance.tasks, instance.capacities, policy, instance.slots, drain, instance.initial)
-        expected = model.simulate(*args, network=instance.network)
+        expected = model.simulate(*args, network=instance.network, devices=instance.devices)
     except ValueError:  # a task larger than a slot of slot-fifo, too many configurations of MaxWeight: both refuse
         with pytest.raises(InputError):
             fast.run(instance, fast.make(name, **options), seed or 0)

@@ -70,7 +70,7 @@ class Easy(Backfilling):
     def place(self, world: World) -> None:
         line = self.line(world)
         while line:
-            able = [server for server in world.servers if server.fits(line[0].demand)]
+            able = [server for server in world.servers if server.takes(line[0])]
             if not able:
                 break
             world.start(line.pop(0), able[0])
@@ -78,7 +78,7 @@ class Easy(Backfilling):
             self.backfill(world, line[0], line[1:])
 
     def backfill(self, world: World, head: Task, others: list[Task]) -> None:
-        could = [server for server in world.servers if within(head.demand, server.capacity)]
+        could = [server for server in world.servers if server.could_take(head)]
         ends = {s.index: [world.slot, *sorted(expected_end(world, job) for job in s.running)] for s in could}
         firsts = {s.index: next(t for t in ends[s.index] if within(head.demand, free_in(world, s, t))) for s in could}
         chosen = min(could, key=lambda s: (firsts[s.index], s.index))
@@ -86,7 +86,7 @@ class Easy(Backfilling):
         beside = add(free_in(world, chosen, start), head.demand, -1)
         for task in others:
             for server in world.servers:
-                if not server.fits(task.demand):
+                if not server.takes(task):
                     continue
                 if server is chosen and not self.in_time(world, task, server, start):
                     if not within(task.demand, beside):
@@ -122,7 +122,7 @@ class Conservative(Backfilling):
 
         kept = 0
         for task in self.line(world):
-            could = [server for server in world.servers if within(task.demand, server.capacity)]
+            could = [server for server in world.servers if server.could_take(task)]
             able = [server for server in could if has_room(task, server, world.slot)]
             if able:
                 world.start(task, able[0])
@@ -152,16 +152,16 @@ class Reserve(Backfilling):
             return [server for server in world.servers if server.index not in self.kept]
 
         for index, task in sorted(self.kept.items()):
-            if world.servers[index].fits(task.demand):
+            if world.servers[index].takes(task):
                 del self.kept[index]
                 world.start(task, world.servers[index])
         for task in list(world.waiting):
             if world.slot - world.outcome.eligible[task.row] <= self.age or task in self.kept.values():
                 continue
-            could = [server for server in free_servers() if within(task.demand, server.capacity)]
+            could = [server for server in free_servers() if server.could_take(task)]
             if could:
                 server = max(could, key=lambda s: (slack(s) if world.resources > 1 else s.residual[0], -s.index))
-                if server.fits(task.demand):
+                if server.takes(task):
                     world.start(task, server)
                 else:
                     self.kept[server.index] = task

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 import packenv
 from packenv.jobs import Jobs, Ragged
 from packenv.units import UNIT
-from tests.reference.model import Scale
-from tests.reference.table import Initial, Network, Task, Vector
+from packenv.workloads.servers import Servers
+from tests.reference.model import Scale, Server
+from tests.reference.table import Devices, Initial, Network, Task, Vector
 
 SIZES = ("ties", "boundaries", "tiny", "mixed", "equal")
 SERVERS = ("one", "equal", "powers", "odd")
 FREE = Network()
+KINDS = ("A10", "T4", "V100")  # of devices
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,14 @@ class Instance:
     initial: list[Initial]
     slots: int | None  # None: drain
     network: Network = FREE
+    devices: list[Devices] = field(default_factory=list)  # of the servers; none if they have none
+
+
+def to_servers(instance: Instance) -> Servers:
+    """The same for the fast simulator."""
+    capacity = np.array(instance.capacities) / UNIT
+    rows = [(own.number, own.whole, own.kind) for own in instance.devices]
+    return Servers(capacity, np.array(rows), KINDS) if rows else Servers(capacity)
 
 
 def to_network(instance: Instance) -> packenv.Network | None:
@@ -54,6 +64,8 @@ def to_jobs(instance: Instance) -> Jobs:
         estimate=np.array([task.estimate for task in tasks], dtype=np.float64) if tasks[0].estimate is not None else None,
         home=Ragged.of([list(task.home) for task in tasks]) if any(task.home for task in tasks) else None,
         remote_overhead=np.array([task.overhead for task in tasks], dtype=np.int64) if any(task.home for task in tasks) else None,
+        devices=np.array([(t.devices, t.share, sum(1 << kind for kind in t.kinds)) for t in tasks]) if instance.devices else None,
+        device_kinds=KINDS if instance.devices else (),
     )
 
 
@@ -99,6 +111,29 @@ def random_instance(
     drained = rng.random() < 0.7 if drain is None else drain
     slots = None if drained else rng.randint(1, max(arrivals) + 10)
     return Instance(table, capacities, in_service, slots, random_network(rng, len(capacities)) if placed else FREE)
+
+
+def with_devices(rng: random.Random, instance: Instance) -> Instance:
+    """The same with devices, whose sum is one resource more: tasks with a share, whole ones, none, of some kinds or all.
+
+    Every task fits some empty server. What is in service at the start has no device.
+    """
+    whole = rng.choice([2, 3, 12])
+    owned = [Devices(rng.choice([0, 1, 2, 4]), whole, rng.choice([-1, 0, 0, 1, 2])) for _ in instance.capacities]
+    owned[0] = Devices(rng.choice([2, 3, 8]), whole, 1)
+    tasks = []
+    for task in instance.tasks:
+        able = [Server(0, capacity).fits(task.demand) for capacity in instance.capacities]
+        home = rng.choice([own for own, fits in zip(owned, able, strict=True) if fits])
+        number, share = min(home.number, rng.choice([0, 1, 1, 1, 2, 4])), 0
+        if number == 1 and rng.random() < 0.7:
+            share = rng.randint(1, whole)
+        kinds = tuple(sorted({home.kind, rng.randrange(3)})) if home.kind >= 0 and rng.random() < 0.3 else ()
+        amount = number * UNIT if share == 0 else share * UNIT // whole
+        tasks.append(replace(task, demand=(*task.demand, amount), devices=number, share=share, kinds=kinds))
+    capacities = [(*capacity, own.number * UNIT) for capacity, own in zip(instance.capacities, owned, strict=True)]
+    initial = [replace(job, demand=(*job.demand, 0)) for job in instance.initial]
+    return replace(instance, tasks=tasks, capacities=capacities, initial=initial, devices=owned)
 
 
 def random_jobs(rng: random.Random, tasks: list[Task]) -> list[Task]:

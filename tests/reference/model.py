@@ -12,7 +12,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Protocol
 
-from tests.reference.table import Initial, Network, Task, Vector, before
+from tests.reference.table import NO_DEVICES, Devices, Initial, Network, Task, Vector, before
 
 
 class NoProgress(RuntimeError):
@@ -27,6 +27,8 @@ class Running:
     demand: Vector
     leaves: int  # it is gone at the start of this slot
     counted: int  # what a policy of scalar sizes counts for it; the real use is `demand`
+    on: tuple[int, ...] = ()  # devices that it has
+    share: int = 0  # of the one that it has; 0: all of them
 
 
 @dataclass(eq=False)
@@ -34,6 +36,7 @@ class Server:
     index: int
     capacity: Vector
     running: list[Running] = field(default_factory=list)
+    devices: Devices = NO_DEVICES
 
     @property
     def empty(self) -> bool:
@@ -50,6 +53,28 @@ class Server:
     def fits(self, demand: Vector, checked: int | None = None) -> bool:
         """In every resource, or in the first `checked`."""
         return all(d <= free for d, free in list(zip(demand, self.residual, strict=True))[:checked])
+
+    def left(self, device: int) -> int:
+        """What nobody has of a device."""
+        return self.devices.whole - sum(job.share or self.devices.whole for job in self.running if device in job.on)
+
+    def devices_for(self, task: Task) -> tuple[int, ...] | None:
+        """The tightest that holds its share, or the first that are free; of equals the lower. None: it has no room there."""
+        if task.kinds and self.devices.kind not in task.kinds:
+            return None
+        if task.share:
+            able = [device for device in range(self.devices.number) if self.left(device) >= task.share]
+            return (min(able, key=lambda device: (self.left(device), device)),) if able else None
+        free = [device for device in range(self.devices.number) if self.left(device) == self.devices.whole]
+        return tuple(free[: task.devices]) if len(free) >= task.devices else None
+
+    def takes(self, task: Task) -> bool:
+        """Whether it has room for a task in every resource and on its devices."""
+        return self.fits(task.demand) and self.devices_for(task) is not None
+
+    def could_take(self, task: Task) -> bool:
+        """The same if it were empty."""
+        return Server(self.index, self.capacity, devices=self.devices).takes(task)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +123,12 @@ class World:
     """What a policy sees and may do."""
 
     def __init__(
-        self, tasks: Sequence[Task], capacities: Sequence[Vector], initial: Sequence[Initial], network: Network | None = None
+        self,
+        tasks: Sequence[Task],
+        capacities: Sequence[Vector],
+        initial: Sequence[Initial],
+        network: Network | None = None,
+        devices: Sequence[Devices] = (),
     ) -> None:
         assert [task.row for task in tasks] == list(range(len(tasks)))
         assert all(a.arrival <= b.arrival for a, b in pairwise(tasks))
@@ -106,6 +136,8 @@ class World:
         self.resources = len(capacities[0])
         self.scale = Scale(tuple(max(c[r] for c in capacities) for r in range(self.resources)))
         self.servers = [Server(index, capacity) for index, capacity in enumerate(capacities)]
+        for server, own in zip(self.servers, devices, strict=False):
+            server.devices = own
         for job in initial:
             assert job.remaining >= 1
             running = Running(None, job.demand, job.remaining, self.scale.size(job.demand))
@@ -144,10 +176,18 @@ class World:
             return min(able, key=lambda home: home.index)
         return max(able, key=lambda home: (shares_free(home, self.network.serving), -home.index), default=None)
 
-    def start(self, task: Task, server: Server, counted: int | None = None, extra: int = 0, checked: int | None = None) -> None:
+    def start(
+        self,
+        task: Task,
+        server: Server,
+        counted: int | None = None,
+        extra: int = 0,
+        checked: int | None = None,
+        devices: tuple[int, ...] | None = None,
+    ) -> None:
         """Put a waiting task on a server now; it must fit in the checked resources.
 
-        It stays for its service, what it takes away from its data, and `extra` slots.
+        It stays for its service, what it takes away from its data, and `extra` slots. `devices`: those that the policy chooses.
         """
         assert task in self.waiting, f"row {task.row} does not wait"
         assert task.row not in self.outcome.start, f"row {task.row} starts twice"
@@ -163,7 +203,9 @@ class World:
             server.running.append(Running(None, self.network.reading, self.slot + stay, 0))
             self.outcome.source[task.row] = source.index
             assert server.fits(task.demand), f"row {task.row} has no room to read"
-        server.running.append(Running(task.row, task.demand, self.slot + stay, counted))
+        on = server.devices_for(task) if devices is None else devices
+        assert on is not None, f"row {task.row} has no device on server {server.index}"
+        server.running.append(Running(task.row, task.demand, self.slot + stay, counted, on, task.share))
         self.outcome.start[task.row] = self.slot
         self.outcome.server[task.row] = server.index
 
@@ -198,6 +240,10 @@ class World:
         for server in self.servers:
             assert all(free >= 0 for free in server.residual[: self.checked]), f"server {server.index} is over"
             assert all(job.leaves > self.slot for job in server.running)
+            for device in range(server.devices.number):
+                on = [job for job in server.running if device in job.on]
+                assert server.left(device) >= 0, f"a device of server {server.index} is over"
+                assert len(on) <= 1 or all(job.share for job in on), f"a whole device of server {server.index} is shared"
         waiting = [task.row for task in self.waiting]
         running = [job.row for server in self.servers for job in server.running if job.row is not None]
         to_come = [task.row for task in self.tasks if task.row not in self.outcome.eligible]
@@ -233,12 +279,13 @@ def simulate(
     initial: Sequence[Initial] = (),
     watch: Callable[[World], None] | None = None,
     network: Network | None = None,
+    devices: Sequence[Devices] = (),
 ) -> Outcome:
     """Run slots 0..slots-1; without `slots`, through the last arrival slot, or (`drain`) until all work is done.
 
     `watch` sees the world after the scheduling of every slot.
     """
-    world = World(tasks, capacities, initial, network)
+    world = World(tasks, capacities, initial, network, devices)
     policy.begin(world)
     last_arrival = max((task.arrival for task in tasks), default=-1)
     patience = getattr(policy, "patience", 0)

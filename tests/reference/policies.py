@@ -41,7 +41,7 @@ def slack(server: Server) -> float:
 
 def best_server(world: World, task: Task, servers: Sequence[Server]) -> Server | None:
     """BF-J: where a job goes."""
-    feasible = [server for server in servers if server.fits(task.demand)]
+    feasible = [server for server in servers if server.takes(task)]
     if world.resources == 1:
         return min(feasible, key=lambda s: (s.residual[0], s.index), default=None)
     return min(feasible, key=lambda s: (-score(task.demand, s), slack(s), s.index), default=None)
@@ -49,7 +49,7 @@ def best_server(world: World, task: Task, servers: Sequence[Server]) -> Server |
 
 def best_job(world: World, server: Server) -> Task | None:
     """BF-S: what a server takes next."""
-    feasible = [task for task in world.waiting if server.fits(task.demand)]
+    feasible = [task for task in world.waiting if server.takes(task)]
     if world.resources == 1:
         return min(feasible, key=lambda t: (-t.demand[0], t.row), default=None)
     return min(feasible, key=lambda t: (-score(t.demand, server), -world.size(t), t.row), default=None)
@@ -125,7 +125,7 @@ class FifoFirstFit(Policy):
         return bool(with_room)
 
     def has_room(self, server: Server, task: Task) -> bool:
-        return server.fits(task.demand)
+        return server.takes(task)
 
 
 class SlotFifo(FifoFirstFit):

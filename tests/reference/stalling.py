@@ -32,4 +32,4 @@ class Policy:
         """Does this non-empty server stall? Best fit and FIFO: less than half full, and the largest waiting job does not fit."""
         largest = min(world.waiting, key=lambda task: (-world.size(task), task.row))
         under_half = all(2 * o < c for o, c in zip(server.occupied, server.capacity, strict=True) if c > 0)
-        return under_half and not server.fits(largest.demand)
+        return under_half and not server.takes(largest)

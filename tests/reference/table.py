@@ -24,6 +24,21 @@ class Task:
     estimate: float | None = None  # given for all rows or none; None: the service
     home: tuple[int, ...] = ()  # servers that hold its data; none: all
     overhead: int = 0  # extra slots away from home
+    devices: int = 0  # how many it needs
+    share: int = 0  # of one device; 0: whole ones
+    kinds: tuple[int, ...] = ()  # that it accepts; none: all
+
+
+@dataclass(frozen=True)
+class Devices:
+    """Of a server."""
+
+    number: int = 0
+    whole: int = 1  # capacity of each
+    kind: int = -1  # -1: none in particular
+
+
+NO_DEVICES = Devices()
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from packenv.content.text import counted
 from packenv.errors import ArgumentError, InputError
-from packenv.options.shared import DEFAULT_POLICIES, INTENSITIES, WorkloadOptions, parse_columns
+from packenv.options.shared import DEFAULT_POLICIES, DEVICE_POLICIES, INTENSITIES, WorkloadOptions, parse_columns
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,11 +22,12 @@ OF_READING = ("time_unit", "partition", "finished_only", "estimates")
 """Options that say how the rows of a trace are read."""
 
 
-def chosen_policies(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The policies named, each once, or DEFAULT_POLICIES. Raises InputError for an unknown one."""
+def chosen_policies(names: tuple[str, ...], *workloads: Workload) -> tuple[str, ...]:
+    """The policies named, each once, or those usual for the workloads. Raises InputError for an unknown one."""
     from packenv.policy import find_policy
 
-    chosen = tuple(dict.fromkeys(names or DEFAULT_POLICIES))
+    usual = DEVICE_POLICIES if any(workload.has_devices for workload in workloads) else DEFAULT_POLICIES
+    chosen = tuple(dict.fromkeys(names or usual))
     for name in chosen:
         find_policy(name)
     return chosen
@@ -70,6 +71,7 @@ def _workload(options: WorkloadOptions, servers: str | None) -> Workload:
             columns=parse_columns(options.columns),
             **{name: getattr(options, name) for name in OF_READING if getattr(options, name) is not None},
             network=network,
+            **({} if options.devices else {"devices": False}),
             **changes,
         )
     for name in OF_READING:

@@ -165,10 +165,11 @@ def of_servers(
     from packenv.planning.server_plans import plan_request
     from packenv.planning.what_if import parse_failing
 
-    policies = chosen_policies(names)
+    named = chosen_policies(names) if names else ()
     kinds = None if options.types is None else parse_kinds(options.types)
     of_workload = replace(of_workload, **kinds_as_servers(kinds, of_workload.servers))
     workload = grown(of_workload, options.growth)
+    policies = named or chosen_policies((), workload)
     request = plan_request(workload, goals, policies, options, mixed=question in (MIX, FAILURE))
     if question is FAILURE:
         if of_workload.servers is None and workload.jobs is not None:

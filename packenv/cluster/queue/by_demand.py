@@ -1,7 +1,11 @@
-"""Waiting tasks grouped by demand vector, so that a policy for several resources looks at groups, not at every task."""
+"""Waiting tasks grouped by demand vector, so that a policy for several resources looks at groups, not at every task.
+
+Where servers have devices, the tasks of a group need the same of them, too.
+"""
 
 from __future__ import annotations
 
+from packenv.cluster.devices import has_devices, same_devices
 from packenv.cluster.linked_list import insert_behind, unlink
 from packenv.cluster.state import NONE, Cluster, require
 from packenv.compiled.decorators import apart, compiled
@@ -20,21 +24,23 @@ def bucket_of(c: Cluster, i: int) -> int:
 
 @compiled
 def same_demand(c: Cluster, i: int, other: int) -> bool:
-    """Whether two tasks have the same demand in every resource."""
+    """Whether two tasks have the same demand in every resource, and need the same of devices."""
     for r in range(c.demand.shape[2]):
         if c.demand[c.e, i, r] != c.demand[c.e, other, r]:
             return False
-    return True
+    return not has_devices(c) or same_devices(c, i, other)
 
 
 @apart
 def add_to_group(c: Cluster, i: int) -> None:
     """Put a task into the group of its demand vector, in row order."""
     groups = c.groups
+    # the group of this demand vector, if there is one already
     bucket = bucket_of(c, i)
     g = groups.bucket[c.e, bucket]
     while g != NONE and not same_demand(c, i, groups.group[c.e, g].head):
         g = groups.group[c.e, g].chain
+    # else a new one, at the head of its bucket's chain
     if g == NONE:
         n = groups.count[c.e]
         g = groups.active[c.e, n]  # the unused groups follow the first `count`
@@ -44,6 +50,7 @@ def add_to_group(c: Cluster, i: int) -> None:
         group.chain = groups.bucket[c.e, bucket]
         groups.bucket[c.e, bucket] = g
     group = groups.group[c.e, g]
+    # behind the last task of a lower row: mostly the last one
     before = group.tail
     while before != NONE and c.task[c.e, before].row > c.task[c.e, i].row:
         before = groups.link[c.e, before].prev

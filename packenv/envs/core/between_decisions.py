@@ -52,11 +52,13 @@ def end_step(b: Batch) -> None:
     """
     c, turn, passage = b.c, b.turn[b.c.e], b.passage[b.c.e]
     fresh, head = turn.fresh, c.head[c.e]
+    # the first decision of an episode: nothing has happened yet
     if fresh:
         turn.fresh = 0
         unfinished = turn.unfinished
         begin_step(b)
         turn.unfinished = unfinished
+    # differences of the cluster's sums since `begin_step`, in slots, tasks and units of capacity
     elapsed = float(head.now - turn.now)
     passage.elapsed = elapsed
     passage.queue = float(head.queue_sum - turn.queue_sum)
@@ -69,14 +71,17 @@ def end_step(b: Batch) -> None:
     passage.arriving = turn.exogenous * elapsed
     passage.offered = turn.offered * elapsed
     passage.guarded = float(turn.guarded)
+    # what was added up slot by slot
     passage.unfinished = turn.unfinished
     passage.unfinished_value = turn.unfinished_value
     passage.missing_shares = turn.missing_shares
     passage.overtaken = turn.overtaken * server_count(c) / b.scale[1]
+    # of a table whose jobs are known; what was before the first decision counts for that one
     passage.slowdown = (turn.slowdown - turn.slowdown_told) / turn.rows
     passage.wait = (head.queue_sum - turn.queue_told) / (turn.rows * turn.mean_service)
-    if not fresh:  # what was before the first decision counts for that one
+    if not fresh:
         turn.slowdown_told, turn.queue_told = turn.slowdown, head.queue_sum
+    # where the episode stands
     measure_episode(b)
     passage.slot = head.now
     passage.invalid = turn.invalid
@@ -107,6 +112,7 @@ def next_slot(b: Batch) -> int:
     Returns GROW if the pool of tasks must grow first, otherwise READY.
     """
     c, turn = b.c, b.turn[b.c.e]
+    # advance, and add up what passed meanwhile
     before, in_service = c.head[c.e].now, mean_used(b)
     reason = begin_slot(c, turn.until)
     turn.served += in_service * (c.head[c.e].now - before)
@@ -117,6 +123,7 @@ def next_slot(b: Batch) -> int:
         turn.missing_shares += missing_shares(b.jobs) * elapsed
     if reason == GROW:
         return GROW
+    # go on with the slot, or end the episode and say why
     turn.phase = OVER
     if reason == READY:
         remove_completed(b)

@@ -136,8 +136,8 @@ class Judgment(Judged):
     @property
     def needed(self) -> float | None:
         """About how many slots a run must have to decide all loads that stayed undecided; None if there are none."""
-        open_loads = [tried for tried in self.evidence if tried.verdict.kind == UNDECIDED and self.low < tried.load < self.high]
-        return max((tried.slots * longer(tried.verdict) for tried in open_loads), default=None)
+        open_loads = [trial for trial in self.evidence if trial.verdict.kind == UNDECIDED and self.low < trial.load < self.high]
+        return max((trial.slots * longer(trial.verdict) for trial in open_loads), default=None)
 
     @property
     def proved(self) -> float | None:
@@ -167,8 +167,8 @@ class Judgment(Judged):
         keys = ("policy", "workload", "low", "high", "rho", "claimed", "half", "two_thirds")
         record = {key: getattr(self, key) for key in keys} | {"rho": list(self.rho), "needed": self.needed}
         parts = ("kind", "confidence", "drift", "level")
-        verdicts = [{key: getattr(tried.verdict, key) for key in parts} for tried in self.evidence]
-        evidence = [tried._asdict() | {"verdict": verdict} for tried, verdict in zip(self.evidence, verdicts, strict=True)]
+        verdicts = [{key: getattr(trial.verdict, key) for key in parts} for trial in self.evidence]
+        evidence = [trial._asdict() | {"verdict": verdict} for trial, verdict in zip(self.evidence, verdicts, strict=True)]
         return record | {"evidence": evidence}
 
     def to_dict(self) -> dict[str, Any]:
@@ -222,13 +222,13 @@ def evidence_table(judgment: Judgment) -> Table:
     """A line for each load that was tried."""
     records = [
         {
-            "load (share of ρ*)": tried.load,
-            "verdict": str(tried.verdict),
-            "seeds": tried.seeds,
-            "slots": tried.slots,
-            "mean queue": tried.mean_queue,
+            "load (share of ρ*)": trial.load,
+            "verdict": str(trial.verdict),
+            "seeds": trial.seeds,
+            "slots": trial.slots,
+            "mean queue": trial.mean_queue,
         }
-        for tried in sorted(judgment.evidence, key=lambda tried: tried.load)
+        for trial in sorted(judgment.evidence, key=lambda trial: trial.load)
     ]
     return table_of(f"{judgment.policy} on {judgment.workload}", records)
 

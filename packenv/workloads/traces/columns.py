@@ -23,6 +23,7 @@ from packenv.errors import InputError
 from packenv.inputs.memory import Memory
 from packenv.inputs.numbers import is_number, with_points
 from packenv.inputs.text_files import encoding_of, lines_of, open_binary, reading
+from packenv.jobs import MOST_KINDS
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -147,6 +148,21 @@ class Columns:
         numbers = self.whole(name)
         self.require(numbers >= 0, name, "{} is negative")
         return numbers
+
+    def texts(self, name: str) -> tuple[Ints, tuple[str, ...]]:
+        """A column of names (n,), numbered in the order in which they first appear, -1 for an empty cell; and these names."""
+        encoded = self.column(name).cast(pa.string()).combine_chunks().dictionary_encode()
+        return np.asarray(encoded.indices.fill_null(-1).to_numpy(), np.int64), tuple(encoded.dictionary.to_pylist())
+
+    def kinds(self, name: str) -> tuple[Ints, tuple[str, ...]]:
+        """A column of sets of names, "A|B" (n,), as bits of a word, 0 for an empty cell; and the names of the bits."""
+        number, texts = self.texts(name)
+        sets = [[kind for part in text.split("|") if (kind := part.strip())] for text in texts]
+        kinds = tuple(dict.fromkeys(kind for names in sets for kind in names))
+        if len(kinds) > MOST_KINDS:
+            raise InputError(f"{self.path}: column {name}: {len(kinds)} kinds; at most {MOST_KINDS} are possible")
+        bits = np.array([sum(1 << kinds.index(kind) for kind in set(names)) for names in sets] + [0], np.int64)
+        return bits[number], kinds
 
     def truths(self, name: str) -> Bools:
         """A column of true and false, or of numbers, 0 for false (n,). An empty cell is an error."""
@@ -306,7 +322,7 @@ def _read_parquet(path: Path, columns: list[str]) -> pa.Table:
     memory, tables = Memory(path), []
     for part in _parts(path):
         with pq.ParquetFile(part) as file:
-            memory.take(PER_CELL * file.metadata.num_rows * len(columns))
+            memory.reserve(PER_CELL * file.metadata.num_rows * len(columns))
             if absent := set(columns) - set(file.schema_arrow.names):
                 raise InputError(f"{part}: column {min(absent)} is missing, which {_parts(path)[0].name} has")
             batches = file.iter_batches(columns=columns, use_threads=False)
@@ -322,7 +338,7 @@ def _counted(path: Path, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
     """The batches, as long as there is memory for them. Raises InputError."""
     memory = Memory(path)
     for batch in batches:
-        memory.take(PER_CELL * batch.num_rows * batch.num_columns + PER_BYTE * batch.nbytes)
+        memory.reserve(PER_CELL * batch.num_rows * batch.num_columns + PER_BYTE * batch.nbytes)
         yield batch
 
 

@@ -13,6 +13,7 @@ from packenv.errors import InputError
 from packenv.workloads.traces.columns import Columns, decimals, headless, is_csv, is_parquet, names_of
 from packenv.workloads.traces.formats import openb, philly, sacct
 from packenv.workloads.traces.philly_machines import is_machine_list, read_machine_list
+from packenv.workloads.traces.table import Machines
 
 COLUMNS = {
     "time": pa.int64(),
@@ -40,6 +41,14 @@ def is_machines(path: str | os.PathLike[str]) -> bool:
     return set(FOLDED_COLUMNS) <= set(names) or openb.is_nodes(names)
 
 
+def machines(path: str | os.PathLike[str], resources: tuple[str, ...] | None = None) -> Machines:
+    """The machines that are there at the start of a trace (`initial_capacities`), and their GPUs if the file has them."""
+    where = Path(path)
+    if where.is_file() and (is_parquet(where) or is_csv(where)) and openb.is_nodes(names_of(where)):
+        return openb.nodes(where, _known(where, openb.RESOURCES, resources))
+    return Machines(initial_capacities(where, resources))
+
+
 def initial_capacities(path: str | os.PathLike[str], resources: tuple[str, ...] | None = None) -> NDArray[np.float64]:
     """Capacities (L, D) of the machines that are there at the start of a trace, as fractions of the largest one.
 
@@ -51,14 +60,18 @@ def initial_capacities(path: str | os.PathLike[str], resources: tuple[str, ...] 
     """
     where = Path(path)
     names, capacity = _capacities(where)
-    chosen = names if resources is None else resources
-    for name in chosen:
+    capacity = capacity[:, [names.index(name) for name in _known(where, names, resources)]]
+    return np.asarray(capacity[(capacity > 0).any(axis=1)], np.float64)
+
+
+def _known(where: Path, names: tuple[str, ...], resources: tuple[str, ...] | None) -> tuple[str, ...]:
+    """The resources to read, of those with `names`. Raises InputError for an unknown one."""
+    for name in resources or ():
         if name not in names:
             raise InputError(
                 f"{where}: {name} of the machines is not known, only {', '.join(names)}: choose resources among these"
             )
-    capacity = capacity[:, [names.index(name) for name in chosen]]
-    return np.asarray(capacity[(capacity > 0).any(axis=1)], np.float64)
+    return names if resources is None else resources
 
 
 def _capacities(where: Path) -> tuple[tuple[str, ...], NDArray[np.float64]]:
@@ -68,7 +81,7 @@ def _capacities(where: Path) -> tuple[tuple[str, ...], NDArray[np.float64]]:
     if where.is_file() and sacct.is_nodes(where):
         return sacct.RESOURCES, sacct.node_capacities(where)
     names = names_of(where) if is_parquet(where) or is_csv(where) else []
-    return (openb.RESOURCES, openb.node_capacities(where)) if openb.is_nodes(names) else _google(where, names)
+    return (openb.RESOURCES, openb.nodes(where, openb.RESOURCES).capacity) if openb.is_nodes(names) else _google(where, names)
 
 
 def _google(where: Path, names: list[str]) -> tuple[tuple[str, ...], NDArray[np.float64]]:

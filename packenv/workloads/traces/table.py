@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import ArgumentError, InputError
-from packenv.inputs.numbers import is_number, read_duration, shown
-from packenv.jobs import Jobs, Ragged, passed_on, take
+from packenv.inputs.numbers import excerpt, is_number, read_duration
+from packenv.jobs import GPU, Jobs, Ragged, gather, passed_on
 from packenv.options.shared import Estimates as Estimates
 from packenv.units import LARGEST_AMOUNT, MOST, scale_for, to_units
 from packenv.workloads.traces.columns import Columns
@@ -65,6 +65,14 @@ class Conversion(NamedTuple):
     t0: int
 
 
+class Machines(NamedTuple):
+    """The servers of a trace: what `Servers` is made of."""
+
+    capacity: Floats  # (L, D)
+    devices: Ints | None = None  # (L, 3)
+    device_kinds: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True)
 class Trace:
     """Tasks as recorded, in order of submission. Times are whole microseconds, MISSING (-1) if unknown."""
@@ -97,6 +105,9 @@ class Trace:
     origin: datetime | None = None  # the date of time 0, if the file has dates; in UTC if they have offsets from it
     waits: bool = False  # whether the log says how long tasks waited: `schedule` is when they started, `submit` when they came
     notes: tuple[str, ...] = ()  # lines on what the servers are, to be shown beside results
+    devices: Ints | None = None  # (n, 3) what each task needs of GPUs, as `Jobs.devices`; their sum is the resource "gpu"
+    device_kinds: tuple[str, ...] = ()  # names of the bits of kinds
+    devices_per_unit: float = 1.0  # how many GPUs an amount of 1 of the resource "gpu" is
     device_shares: bool = False  # whether tasks ask for parts of a GPU, of which a node has several that count as one amount
 
     def __len__(self) -> int:
@@ -167,6 +178,10 @@ class Trace:
         """(D,) the largest demand of a converted task in each resource, in units of capacity."""
         return np.asarray(np.nan_to_num(self.demand[self.kept(finished_only)[0]]).max(axis=0, initial=0.0), np.float64)
 
+    def models_devices(self, sizes: Sizes) -> bool:
+        """Whether a conversion with these sizes keeps GPUs apart: there is their sum, and another resource beside it."""
+        return self.devices is not None and sizes == "all" and GPU in self.resources and len(self.resources) > 1
+
     def kept_blocks(self, finished_only: bool | None = None) -> Ints | None:
         """The column `blocks` of the tasks that a conversion keeps, if there is one."""
         return None if self.blocks is None else self.blocks[self.kept(finished_only)[0]]
@@ -215,10 +230,12 @@ class Trace:
         longest = float(_slots(np.array([self.longest_request]), slot)[0]) if self.longest_request > 0 else None
         estimate = estimate_column(recorded, service, estimates, self.source, longest)
         if self.predecessors is not None:
-            dropped[LOST_LINKS] = int((~kept[take(self.predecessors, np.flatnonzero(kept)).values]).sum())
+            dropped[LOST_LINKS] = int((~kept[gather(self.predecessors, np.flatnonzero(kept)).values]).sum())
             extra["predecessors"] = passed_on(self.predecessors, kept, self.job, self.others.get("phase"), self.source)
         if self.home is not None:
-            extra["home"] = take(self.home, np.flatnonzero(kept))
+            extra["home"] = gather(self.home, np.flatnonzero(kept))
+        if self.devices is not None and self.models_devices(sizes):
+            extra |= {"devices": self.devices[kept], "device_kinds": self.device_kinds}
         if self.remote is not None:
             extra["remote_overhead"] = -floor_divide(-self.remote[kept], slot)
         t0 = int(submit[0])
@@ -352,10 +369,10 @@ def exact(number: Exact, name: str) -> Fraction:
         fraction = number
     else:
         if not is_number(str(number)):
-            raise InputError(f"{name} {shown(str(number))} is not a decimal number")
+            raise InputError(f"{name} {excerpt(str(number))} is not a decimal number")
         decimal = Decimal(str(number))
         if abs(decimal.adjusted()) > MOST_DIGITS or len(decimal.as_tuple().digits) > MOST_DIGITS:
-            raise InputError(f"{name} {shown(str(number), quoted=False)} is too large, too small or too long")
+            raise InputError(f"{name} {excerpt(str(number), quoted=False)} is too large, too small or too long")
         fraction = Fraction(decimal)
     if fraction <= 0:
         raise InputError(f"{name} must be above 0, not {number}")

@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 
 from packenv.errors import ArgumentError, InputError, nearest
 from packenv.inputs.numbers import quantity_of
-from packenv.jobs import Jobs, first_rows, passed_on, take
+from packenv.jobs import Jobs, first_rows, gather, passed_on
 from packenv.units import LARGEST_AMOUNT, MOST, scale_for, to_units
 from packenv.workloads.traces.columns import Columns, decimals
 from packenv.workloads.traces.links import falls, order_of, read_home, read_links, reordered
@@ -95,6 +95,7 @@ class SlotTrace:
     slot_seconds: str = SLOT_SECONDS
     rows: NDArray[np.int64] | None = None  # (n,) the row of data in the source, from 1
     device_shares: bool = False  # as of Trace
+    devices_per_unit: float = 1.0  # as of Trace
 
     def __len__(self) -> int:
         return len(self.table)
@@ -253,7 +254,7 @@ def _in_slots(columns: Columns, demands: tuple[str, ...]) -> SlotTrace:
         links = extra.pop("predecessors")
         extra["predecessors"] = passed_on(links, kept, extra.get("job"), extra.get("phase"), str(columns.path))
     if "home" in extra:
-        extra["home"] = take(extra["home"], np.flatnonzero(kept))
+        extra["home"] = gather(extra["home"], np.flatnonzero(kept))
     extra = {name: column[kept] if isinstance(column, np.ndarray) else column for name, column in extra.items()}
     rows = rows[kept]
     scale = scale_for(np.full(len(demands), amount.max()), MOST)  # one for all, so that the largest is that of any
@@ -338,7 +339,7 @@ def _in_order(columns: Columns, time: NDArray[np.int64]) -> tuple[NDArray[np.int
     if links is not None:
         extra["predecessors"] = reordered(links, rows)
     if "home" in columns:
-        extra["home"] = take(read_home(columns), rows)
+        extra["home"] = gather(read_home(columns), rows)
     return rows, extra
 
 

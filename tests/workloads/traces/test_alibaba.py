@@ -8,11 +8,12 @@ import pyarrow.csv as pc_csv
 import pyarrow.parquet as pq
 import pytest
 
+import packenv
 from packenv.errors import InputError
 from packenv.units import UNIT
 from packenv.workloads.servers import parse_servers
 from packenv.workloads.traces import Trace, initial_capacities, read_trace
-from tests.workloads.traces.samples import INSTANCES, NODES, PODS, native_folder, text
+from tests.workloads.traces.samples import CASES, INSTANCES, NODES, PODS, native_folder, text
 
 
 def as_parquet(file: Path) -> Path:
@@ -42,6 +43,50 @@ def test_pods(pods: Trace) -> None:
     ]
     assert {reason: count for reason, count in dropped.items() if count} == {"never scheduled": 1}
     assert pods.jobs().jobs.demand[:, 0].tolist() == [UNIT // 4, UNIT // 2, UNIT]
+
+
+def test_devices(tmp_path: Path) -> None:
+    """Three pods of .6 of a GPU on a node with two: two at once, and a plan of two nodes (PAPERS §7)."""
+    pods, nodes = (str(CASES / f"gpu-shares-{name}.csv") for name in ("pods", "nodes"))
+    workload = packenv.workload(pods, servers=nodes, resources="all", slot_seconds=1)
+    assert str(workload.servers).endswith("@2*V100M16") and workload.remark is None
+    starts = {policy: packenv.simulate(workload, policy, schedule=True).schedule for policy in ("bf-js", "fifo-ff")}
+    assert all(schedule is not None and schedule.start.tolist() == [0, 0, 100] for schedule in starts.values())
+    assert packenv.plan(workload, "max wait <= 0s", policies=["bf-js"]).plans[0].servers == 2
+    amount = packenv.workload(pods, servers=nodes, resources="all", slot_seconds=1, devices=False)
+    assert amount.remark is not None and not amount.has_devices
+    assert packenv.plan(amount, "max wait <= 0s", policies=["bf-js"]).plans[0].servers == 1
+
+
+def test_kinds_and_shares(tmp_path: Path) -> None:
+    file, nodes = text(tmp_path / "pods.csv", *PODS), text(tmp_path / "nodes.csv", *NODES)
+    workload = packenv.workload(str(file), servers=str(nodes), resources="all")
+    assert workload.jobs is not None and workload.jobs.devices is not None
+    assert workload.jobs.devices.tolist() == [[2, 0, 0], [8, 0, 0]]
+    assert workload.left_out["tasks for kinds of GPU that no server has (T4|P100)"] == 1
+    either = packenv.workload(str(file), servers="2x1:1:1@P100,1x1:1:1@V100", resources="all").jobs
+    assert either is not None and either.device_kinds == ("P100", "V100", "T4")
+    assert either.devices is not None and either.devices.tolist() == [[1, 500, 0b101], [2, 0, 0], [8, 0, 0]]
+    assert not packenv.workload(str(file), servers="2x1:1", resources="cpu,memory").has_devices
+    with pytest.raises(InputError, match=r"server 0: 2.4 devices are no whole number"):
+        packenv.workload(str(file), servers="2x1:1:0.3", resources="all")
+
+
+@pytest.mark.parametrize(
+    "pod, problem",
+    [
+        ("1,2,500,", "row 5, column gpu_milli: 500 of each of several GPUs: a part is of one GPU"),
+        ("1,1,1500,", "row 5, column gpu_milli: 1500 is more than a whole GPU, 1000"),
+        ("1,1,0,", "row 5, column gpu_milli: a pod with GPUs has 0 of each"),
+        ("1,-1,1000,", "row 5, column num_gpu: -1 is negative"),
+    ],
+)
+def test_pods_that_cannot_be(tmp_path: Path, pod: str, problem: str) -> None:
+    memory, number, milli, spec = pod.split(",")
+    file = text(tmp_path / "pods.csv", *PODS, f"p9,1000,{memory},{number},{milli},{spec},LS,Running,60,70,60")
+    with pytest.raises(InputError) as error:
+        read_trace(file)
+    assert str(error.value) == f"{file}: {problem}"
 
 
 def test_nodes_are_servers(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def test_parts_of_a_gpu_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[s
         trace = read_trace(text(tmp_path / "a.csv", *rows))
         assert isinstance(trace, SlotTrace) and trace.device_shares == shares
     pods = str(CASES / "gpu-shares-pods.csv")
-    workload_from(WorkloadOptions(pods, servers=str(CASES / "gpu-shares-nodes.csv"), resources="all"))
+    workload_from(WorkloadOptions(pods, servers=str(CASES / "gpu-shares-nodes.csv"), resources="all", devices=False))
     assert "gpu-shares-pods.csv: tasks ask for parts of a GPU, and a node's GPUs count as one amount" in capsys.readouterr().err
     assert not read_trace(pods, ("cpu", "memory")).device_shares
 

@@ -1,8 +1,9 @@
 """Alibaba's GPU cluster trace of 2023 ("openb"): pods and the nodes they ran on, as published (CSV) or in Parquet.
 
 A pod asks for cores (milli), memory (MiB) and GPUs: `num_gpu` times `gpu_milli` thousandths. Times are in seconds. Amounts
-are in units of the trace's largest node in each resource. The GPUs of a node count as one amount, so that a pod on several
-GPUs, or on a part of one, is a demand on their sum; types of GPU are left out.
+are in units of the trace's largest node in each resource. A pod has a part of one GPU of a node, or some that nobody else has;
+`gpu_spec` names the kinds that it accepts, "V100M16|V100M32", and a node's kind is its `model`. Where GPUs alone count, or only
+the largest demand, they are one amount.
 Source: Weng et al., "Beware of fragmentation", USENIX ATC 2023; github.com/alibaba/clusterdata, cluster-trace-gpu-v2023.
 """
 
@@ -13,18 +14,21 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from packenv.errors import InputError
+from packenv.jobs import MILLI, MOST_DEVICES, NO_MODEL
 from packenv.workloads.traces.columns import Columns, decimals
 from packenv.workloads.traces.format import TraceFormat
-from packenv.workloads.traces.table import MISSING, Trace, Wanted, microseconds, resource_names
+from packenv.workloads.traces.table import MISSING, Machines, Trace, Wanted, microseconds, resource_names
 
 LARGEST_NODE = {"cpu": 128_000, "memory": 1_048_576, "gpu": 8}  # milli, MiB, GPUs
 RESOURCES = tuple(LARGEST_NODE)
 NODE_COLUMNS = ("cpu_milli", "memory_mib", "gpu")
-OTHER_NODE_COLUMNS = ("sn", "model")
+NAME, MODEL, SPEC = "sn", "model", "gpu_spec"
+OTHER_NODE_COLUMNS = (NAME, MODEL)
 TIMES = ("creation_time", "scheduled_time", "deletion_time")
 POD_COLUMNS = ("cpu_milli", "memory_mib", "num_gpu", "gpu_milli", *TIMES)
 NEVER_SCHEDULED = "never scheduled"
-ABOUT = "capacity 1: the largest node, 128 cores, 1 TiB and 8 GPUs; a pod's GPUs, or part of one, are a demand on the node's sum"
+ABOUT = "capacity 1: the largest node, 128 cores, 1 TiB and 8 GPUs"
 
 
 def is_nodes(names: list[str]) -> bool:
@@ -35,9 +39,10 @@ def is_nodes(names: list[str]) -> bool:
 def read_pods(path: Path, choice: Wanted = None) -> Trace:
     """Read a task per pod, in service from when it was scheduled until it was deleted. Raises InputError."""
     resources = resource_names(choice, RESOURCES, RESOURCES, path)
-    table = Columns.read(path, POD_COLUMNS)
-    number, milli = decimals(table, "num_gpu"), decimals(table, "gpu_milli")
-    gpus = number * milli / 1000
+    table = Columns.read(path, (*POD_COLUMNS, SPEC))
+    number, milli = table.whole("num_gpu", 0), table.whole("gpu_milli", 0)
+    devices, kinds = _devices(table, number, milli)
+    gpus = number * milli / MILLI
     amounts = {"cpu": decimals(table, "cpu_milli"), "memory": decimals(table, "memory_mib"), "gpu": gpus}
     created, scheduled, deleted = (
         microseconds(table, name, missing) for name, missing in zip(TIMES, (None, MISSING, MISSING), strict=True)
@@ -55,17 +60,45 @@ def read_pods(path: Path, choice: Wanted = None) -> Trace:
         source=str(path),
         rows=rows + 1,
         about=ABOUT,
-        device_shares="gpu" in resources and bool(((number > 0) & (milli > 0) & (milli < 1000)).any()),
+        devices=devices[rows],
+        device_kinds=kinds,
+        devices_per_unit=LARGEST_NODE["gpu"],
+        device_shares="gpu" in resources and bool(((number > 0) & (milli > 0) & (milli < MILLI)).any()),
     )
 
 
-def node_capacities(path: Path) -> NDArray[np.float64]:
-    """(L, 3) cpu, memory and GPUs of the nodes, in units of the largest. Raises InputError."""
-    table = Columns.read(path, NODE_COLUMNS)
+def _devices(table: Columns, number: NDArray[np.int64], milli: NDArray[np.int64]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """(n, 3) what pods need of GPUs, and the names of the kinds. Raises InputError."""
+    for name, column in (("num_gpu", number), ("gpu_milli", milli)):
+        table.require(column >= 0, name, "{} is negative")
+    table.require((number == 0) | (milli > 0), "gpu_milli", "a pod with GPUs has {} of each")
+    table.require((milli <= MILLI) | (number == 0), "gpu_milli", "{} is more than a whole GPU, 1000")
+    table.require((number <= 1) | (milli == MILLI), "gpu_milli", "{} of each of several GPUs: a part is of one GPU")
+    accepted, kinds = table.kinds(SPEC) if SPEC in table else (np.zeros(len(number), np.int64), ())
+    share = np.where((number == 1) & (milli < MILLI), milli, 0)
+    return np.stack([number, share, accepted], axis=1), kinds
+
+
+def nodes(path: Path, resources: tuple[str, ...]) -> Machines:
+    """The nodes with what they have of some resources, in units of the largest, and of GPUs if these are among them.
+
+    Raises InputError.
+    """
+    table = Columns.read(path, (*NODE_COLUMNS, MODEL))
     amounts = np.stack([decimals(table, name) for name in NODE_COLUMNS], axis=1)
     for r, name in enumerate(NODE_COLUMNS):
         table.require(~np.isnan(amounts[:, r]), name, "is empty")
-    return np.asarray(amounts / list(LARGEST_NODE.values()), np.float64)
+    amounts = (amounts / list(LARGEST_NODE.values()))[:, [RESOURCES.index(name) for name in resources]]
+    there = (amounts > 0).any(axis=1)
+    if not there.any():
+        raise InputError(f"{path}: no node has any {' or '.join(resources)}")
+    if "gpu" not in resources or len(resources) == 1:
+        return Machines(amounts[there])
+    gpus = table.whole("gpu")
+    table.require(gpus <= MOST_DEVICES, "gpu", f"{{}} are more GPUs than a server can have, {MOST_DEVICES}")
+    kind, models = table.texts(MODEL) if MODEL in table else (np.full(len(gpus), NO_MODEL), ())
+    devices = np.stack([gpus, np.full(len(gpus), MILLI), np.where(gpus > 0, kind, NO_MODEL)], axis=1)
+    return Machines(amounts[there], devices[there], models)
 
 
 FORMATS = (TraceFormat(read_pods, columns=frozenset(POD_COLUMNS)),)

@@ -1,0 +1,108 @@
+"""The published run in an engine of its own (PAPERS §7): nothing leaves, and a pod that fits nowhere is turned away."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.compiled.decorators import compiled
+from packenv.compiled.frame import Frame
+from packenv.policies.gpus.fragmentation import REASONS, WHOLE, Ints, Shapes, add_by_reason
+from packenv.policies.gpus.ranking import Needs, Ranking, choose, device_for, load, note_change, ranking
+
+Floats = NDArray[np.float64]
+
+
+class Nodes(NamedTuple):
+    """L nodes."""
+
+    free: Ints  # (L, 2) cpu, memory
+    devices: Ints  # (L,)
+    kind: Ints  # (L,) bit
+
+    @property
+    def capacity(self) -> int:
+        """Milli of all devices."""
+        return WHOLE * int(self.devices.sum())
+
+
+class Play(Frame):
+    """A run of n pods."""
+
+    free: Ints  # (1, L, 2)
+    left: Ints  # (1, L, M)
+    pods: Ints  # (n,) the needs of each pod, in the order in which they come
+    node: Ints  # (n,) where each goes; −1: turned away
+    allocated: Ints  # (n,) milli, after each
+    amounts: Ints  # (n, 7) F of all nodes by reason, after each, in milli times `shapes.total`
+    now: Ints  # (7,)
+
+
+class Run(NamedTuple):
+    """What a run did, after each of n pods."""
+
+    node: Ints  # (n,) −1: turned away
+    arrived: Ints  # (n,) milli
+    allocated: Ints  # (n,) milli
+    fragmented: Floats  # (n, 7) milli of all nodes, by reason
+
+
+def play(nodes: Nodes, needs: Needs, shapes: Shapes, pods: Ints, score: int, ties: int, seed: int) -> Run:
+    """Place `pods` (n,), given by their needs, one after the other."""
+    servers, most = len(nodes.devices), int(nodes.devices.max())
+    left = np.where(np.arange(most) < nodes.devices[:, None], WHOLE, 0)
+    run = Play(
+        free=nodes.free[None].copy(),
+        left=left[None].astype(np.int64),
+        pods=pods.astype(np.int64),
+        node=np.full(len(pods), -1),
+        allocated=np.zeros(len(pods), np.int64),
+        amounts=np.zeros((len(pods), len(REASONS)), np.int64),
+        now=np.zeros(len(REASONS), np.int64),
+    )
+    assert run.left.shape == (1, servers, most)
+    go(ranking(score, ties, needs, shapes, nodes.free[:, 0], nodes.devices, nodes.kind, seed), run)
+    arrived = np.cumsum((needs.share * needs.count)[pods])
+    return Run(run.node, arrived, run.allocated, run.amounts / shapes.total)
+
+
+@compiled
+def go(r: Ranking, run: Play) -> None:
+    for s in range(len(r.order)):
+        fragments(r, run, s, 1)
+    allocated = 0
+    for n in range(len(run.pods)):
+        need = run.pods[n]
+        s = choose(r, need, run.free, run.left, 0)
+        run.node[n] = s
+        if s >= 0:
+            fragments(r, run, s, -1)
+            start(r, run, need, s)
+            fragments(r, run, s, 1)
+            allocated += r.needs.share[need] * r.needs.count[need]
+        run.allocated[n] = allocated
+        for k in range(len(run.now)):
+            run.amounts[n, k] = run.now[k]
+
+
+@compiled
+def start(r: Ranking, run: Play, need: int, s: int) -> None:
+    share, count, device = r.needs.share[need], r.needs.count[need], device_for(r, need, s, run.left, 0)
+    for d in range(run.free.shape[2]):
+        run.free[0, s, d] -= r.needs.demand[need, d]
+    if device >= 0:
+        run.left[0, s, device] -= share
+    elif share > 0:
+        for d in range(r.devices[s]):
+            if count > 0 and run.left[0, s, d] == WHOLE:
+                run.left[0, s, d] = 0
+                count -= 1
+    note_change(r, need, s, 1)
+
+
+@compiled
+def fragments(r: Ranking, run: Play, s: int, sign: int) -> None:
+    load(r, s, run.left, 0)
+    add_by_reason(r.shapes, run.free[0, s, 0], r.left, r.devices[s], r.kind[s], sign, run.now)

@@ -1,0 +1,233 @@
+"""The scores of all servers for all needs of tasks, kept until a server changes; and which server is taken."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.compiled.decorators import compiled
+from packenv.compiled.frame import Frame
+from packenv.policies.gpus.fragmentation import WHOLE, Ints, Shapes, fragmentation, idle_of
+from packenv.policies.gpus.scores import (
+    AT_RANDOM,
+    BEST_FIT,
+    BY_BEST_FIT,
+    BY_FILE,
+    CLASSES,
+    CLUSTERING,
+    DOT_PRODUCT,
+    EXACT,
+    FGD,
+    PACKING,
+    RANDOM,
+    accepts,
+    best_fit_score,
+    class_of,
+    clustering_score,
+    dot_product_score,
+    fgd_after,
+    fgd_device,
+    packing_score,
+    take,
+    tightest_device,
+)
+from packenv.workloads.sampling import uniform, word_at
+
+Words = NDArray[np.uint64]
+NOT_HERE = -1.0  # the score of a server that has no room
+
+
+class Needs(Frame):
+    """What N kinds of tasks need: D resources, the first of which is cpu, and devices."""
+
+    demand: Ints  # (N, D)
+    share: Ints  # (N,) milli of each device
+    count: Ints  # (N,) devices
+    kinds: Ints  # (N,) bit mask
+
+
+class Ranking(Frame):
+    """L servers, N needs, M devices of a server at most."""
+
+    score: int  # number in SCORES
+    ties: int  # number in TIES
+    needs: Needs
+    shapes: Shapes  # of which F is taken
+    devices: Ints  # (L,)
+    kind: Ints  # (L,) bit
+    order: Ints  # (L,) the servers, in the order in which ties are broken
+    value: NDArray[np.float64]  # (N, L) scores, NOT_HERE
+    device: NDArray[np.int8]  # (N, L) the device that a share is to have
+    known: Ints  # (N, L) the change of the server up to which its score is known
+    changes: Ints  # (L,) how often a server has changed, from 1
+    before: NDArray[np.int64]  # (L,) F
+    before_known: Ints  # (L,) as `known`
+    held: Ints  # (L, CLASSES) tasks of each class on each server
+    left: Ints  # (M,) of one server
+    most_cpu: int  # of the largest server
+    most_idle: int  # milli
+    key: Words  # (1,) of the random choices
+    draws: Ints  # (1,) random numbers drawn
+
+
+def ranking(score: int, ties: int, needs: Needs, shapes: Shapes, cpu: Ints, devices: Ints, kind: Ints, seed: int) -> Ranking:
+    """Before any task has started. `cpu`, `devices`, `kind`: (L,) of the servers; `seed`: of the order and of random choices."""
+    rng = np.random.default_rng([seed, 62])
+    servers, kinds_of_needs = len(cpu), len(needs.share)
+    in_file = np.arange(servers)
+    order = in_file if ties == BY_FILE else rng.permutation(servers)
+    return Ranking(
+        score=score,
+        ties=AT_RANDOM if score == RANDOM else ties,
+        needs=needs,
+        shapes=shapes,
+        devices=devices.astype(np.int64),
+        kind=kind.astype(np.int64),
+        order=order.astype(np.int64),
+        value=np.zeros((kinds_of_needs, servers)),
+        device=np.zeros((kinds_of_needs, servers), np.int8),
+        known=np.zeros((kinds_of_needs, servers), np.int64),
+        changes=np.ones(servers, np.int64),
+        before=np.zeros(servers, np.int64),
+        before_known=np.zeros(servers, np.int64),
+        held=np.zeros((servers, CLASSES), np.int64),
+        left=np.zeros(max(1, int(devices.max(initial=0))), np.int64),
+        most_cpu=max(1, int(cpu.max())),
+        most_idle=max(1, WHOLE * int(devices.max(initial=0))),
+        key=rng.integers(0, 2**64, 1, np.uint64),
+        draws=np.zeros(1, np.int64),
+    )
+
+
+@compiled
+def choose(r: Ranking, need: int, free: Any, left: Any, e: int) -> int:
+    """The server for a task with these needs; −1 if none has room. `free` (B, L, D) and `left` (B, L, M) of cluster `e`."""
+    best, server, equal, tightest = NOT_HERE, -1, 0, 0.0
+    for n in range(len(r.order)):
+        s = r.order[n]
+        if r.known[need, s] != r.changes[s]:
+            r.value[need, s] = score_of(r, need, s, free, left, e)
+            r.known[need, s] = r.changes[s]
+        value = r.value[need, s]
+        if value > best:
+            best, server, equal = value, s, 1
+            if r.ties == BY_BEST_FIT:
+                tightest = fit_of(r, need, s, free, left, e)
+        elif value == best and best != NOT_HERE:
+            equal += 1
+            if r.ties == BY_BEST_FIT:
+                fit = fit_of(r, need, s, free, left, e)
+                if fit > tightest:
+                    tightest, server = fit, s
+    if r.ties == AT_RANDOM and equal > 1:
+        server = one_of(r, need, best, int(next_uniform(r) * equal))
+    return server
+
+
+@compiled
+def one_of(r: Ranking, need: int, best: float, chosen: int) -> int:
+    """Number `chosen` of the servers that have the best score."""
+    for n in range(len(r.order)):
+        s = r.order[n]
+        if r.value[need, s] == best:
+            if chosen == 0:
+                return s
+            chosen -= 1
+    return -1
+
+
+@compiled
+def next_uniform(r: Ranking) -> float:
+    r.draws[0] += 1
+    return uniform(word_at(r.key[0], r.draws[0]))
+
+
+@compiled
+def load(r: Ranking, server: int, left: Any, e: int) -> None:
+    """Copy what is left on a server's devices, so that it can be tried what a task would leave."""
+    for d in range(r.devices[server]):
+        r.left[d] = left[e, server, d]
+
+
+@compiled
+def fit_of(r: Ranking, need: int, server: int, free: Any, left: Any, e: int) -> float:
+    """The exact score of best fit."""
+    load(r, server, left, e)
+    needs = r.needs.share[need] * r.needs.count[need]
+    idle = idle_of(r.left, r.devices[server])
+    return best_fit_score(free[e, server, 0], idle, r.needs.demand[need, 0], needs, r.most_cpu, r.most_idle)
+
+
+@compiled
+def score_of(r: Ranking, need: int, server: int, free: Any, left: Any, e: int) -> float:
+    """The score of a server, which also sets `device`; NOT_HERE if it has no room."""
+    for d in range(r.needs.demand.shape[1]):
+        if r.needs.demand[need, d] > free[e, server, d]:
+            return NOT_HERE
+    load(r, server, left, e)
+    devices, kind, share, count = r.devices[server], r.kind[server], r.needs.share[need], r.needs.count[need]
+    if not accepts(r.left, devices, kind, share, count, r.needs.kinds[need]):
+        return NOT_HERE
+    r.device[need, server] = tightest_device(r.left, devices, share) if 0 < share < WHOLE else 0
+    cpu, needs_cpu, needs = free[e, server, 0], r.needs.demand[need, 0], share * count
+    value = 0.0
+    if r.score == FGD:
+        value = fgd_of(r, need, server, cpu)
+    elif r.score == BEST_FIT:
+        value = best_fit_score(cpu, idle_of(r.left, devices), needs_cpu, needs, r.most_cpu, r.most_idle)
+    elif r.score == DOT_PRODUCT:
+        value = dot_product_score(cpu, idle_of(r.left, devices), needs_cpu, needs, r.most_cpu, r.most_idle)
+    elif r.score == PACKING:
+        value = packing_score(r.left, devices, share, count)
+    elif r.score == CLUSTERING and share > 0:
+        classes = 0
+        for k in range(CLASSES):
+            classes += r.held[server, k] > 0
+        value = clustering_score(idle_of(r.left, devices), r.most_idle, r.held[server, class_of(share, count)], classes)
+    return value if r.ties == EXACT else math.floor(value)
+
+
+@compiled
+def fgd_of(r: Ranking, need: int, server: int, cpu: int) -> float:
+    devices, kind, share, count = r.devices[server], r.kind[server], r.needs.share[need], r.needs.count[need]
+    if r.before_known[server] != r.changes[server]:
+        r.before[server] = fragmentation(r.shapes, cpu, r.left, devices, kind)
+        r.before_known[server] = r.changes[server]
+    before, cpu_after = r.before[server], cpu - r.needs.demand[need, 0]
+    if 0 < share < WHOLE:
+        value, r.device[need, server] = fgd_device(r.shapes, before, cpu_after, r.left, devices, kind, share, r.ties == EXACT)
+        return value
+    take(r.left, devices, share, count, -1)
+    return fgd_after(r.shapes, before, cpu_after, r.left, devices, kind)
+
+
+@compiled
+def device_for(r: Ranking, need: int, server: int, left: Any, e: int) -> int:
+    """The device of the chosen server for a share; −1 for tasks that have none or whole ones."""
+    share = r.needs.share[need]
+    if not 0 < share < WHOLE:
+        return -1
+    if r.score != RANDOM:
+        return int(r.device[need, server])
+    with_room = 0
+    for d in range(r.devices[server]):
+        with_room += left[e, server, d] >= share
+    chosen = int(next_uniform(r) * with_room)
+    for d in range(r.devices[server]):
+        if left[e, server, d] >= share:
+            if chosen == 0:
+                return d
+            chosen -= 1
+    return -1
+
+
+@compiled
+def note_change(r: Ranking, need: int, server: int, tasks: int) -> None:
+    """A task with these needs has joined (1) or left (−1) a server."""
+    r.changes[server] += 1
+    k = class_of(r.needs.share[need], r.needs.count[need])
+    if k >= 0:
+        r.held[server, k] += tasks

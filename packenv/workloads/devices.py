@@ -1,0 +1,86 @@
+"""Devices of servers, such as GPUs: which tasks need what of them, and whether a server could have it.
+
+A device is a part of a server with a capacity of its own. A task has a share of one device, or some that are wholly free; the sum
+over a server's devices is an ordinary resource beside them. A task may name the kinds of devices that it accepts.
+Source: Weng et al., "Beware of fragmentation", USENIX ATC 2023 (PAPERS §7).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.jobs import HOW_MANY, KINDS, MODEL, NO_MODEL, NUMBER, SHARE, WHOLE, Jobs
+from packenv.workloads.servers import Servers
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+class Devices(NamedTuple):
+    """The devices of servers and what rows of a table need of them, for compiled code; empty without devices."""
+
+    need: Ints  # (1, n, 3) as `Jobs.devices`; (1, 0, 3) without
+    server: Ints  # (L, 3) as `Servers.devices`; (0, 3) without
+
+
+NO_DEVICES = Devices(need=np.zeros((1, 0, 3), np.int64), server=np.zeros((0, 3), np.int64))
+
+
+def devices_of(jobs: Jobs, servers: Servers) -> Devices:
+    """The arrays of a table and of its servers."""
+    if jobs.devices is None or servers.devices is None:
+        return NO_DEVICES
+    return Devices(np.ascontiguousarray(jobs.devices)[None], np.ascontiguousarray(servers.devices))
+
+
+def accepted(jobs: Jobs, servers: Servers, server: int) -> Bools:
+    """(n,) whether each task accepts the devices of a server, whatever it needs of them."""
+    assert jobs.devices is not None and servers.devices is not None
+    kinds, model = jobs.devices[:, KINDS], int(servers.devices[server, MODEL])
+    return np.asarray((kinds == 0) | ((kinds >> model & 1 == 1) if model >= 0 else False))
+
+
+def could_have(jobs: Jobs, servers: Servers, server: int) -> Bools:
+    """(n,) whether a server without any tasks has the devices that each task needs."""
+    if jobs.devices is None or servers.devices is None:
+        return np.ones(len(jobs), np.bool_)
+    number, whole = int(servers.devices[server, HOW_MANY]), int(servers.devices[server, WHOLE])
+    enough = (jobs.devices[:, NUMBER] <= number) & (jobs.devices[:, SHARE] <= whole)
+    return np.asarray(enough & accepted(jobs, servers, server))
+
+
+def needed_devices(jobs: Jobs, row: int) -> str:
+    """What a row needs of devices, in words: "2 whole devices of A10|V100", "500 of one device"."""
+    assert jobs.devices is not None
+    number, share, kinds = jobs.devices[row].tolist()
+    amount = f"{share} of one device" if share else f"{number} whole device{'' if number == 1 else 's'}"
+    return amount + (f" of {needed_kinds(jobs, row)}" if kinds else "")
+
+
+def needed_kinds(jobs: Jobs, row: int) -> str:
+    """The kinds of devices that a row accepts, "A10|V100"; nothing if all."""
+    assert jobs.devices is not None
+    return "|".join(name for k, name in enumerate(jobs.device_kinds) if int(jobs.devices[row, KINDS]) >> k & 1)
+
+
+def unknown_kinds(jobs: Jobs, servers: Servers) -> Bools:
+    """(n,) whether each task accepts only kinds of devices that no server has."""
+    if jobs.devices is None or servers.devices is None:
+        return np.zeros(len(jobs), np.bool_)
+    there = servers.devices[servers.devices[:, HOW_MANY] > 0, MODEL]
+    has = int(np.bitwise_or.reduce(np.where(there >= 0, 1 << np.maximum(there, 0), 0), initial=0))
+    return np.asarray((jobs.devices[:, KINDS] != 0) & (jobs.devices[:, KINDS] & has == 0))
+
+
+def devices_in_words(servers: Servers) -> str:
+    """How many devices servers have of each kind, "4,278 of A10, 16 of V100, 2 others"."""
+    assert servers.devices is not None
+    number, model = servers.devices[:, HOW_MANY], servers.devices[:, MODEL]
+    counts = {name: int(number[model == k].sum()) for k, name in enumerate(servers.device_kinds)}
+    words = [f"{count:,} of {name}" for name, count in counts.items() if count]
+    others = int(number[model == NO_MODEL].sum())
+    words += [f"{others:,} others" if words else f"{others:,}"] if others or not words else []
+    return ", ".join(words)

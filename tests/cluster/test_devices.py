@@ -1,0 +1,139 @@
+"""Devices of servers: fast = reference, what no policy may do, and what is refused."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import packenv
+from packenv import Workload
+from packenv.cluster import NONE, Cluster, fits, oldest, place, server_count
+from packenv.errors import InputError, MisuseError
+from packenv.jobs import Jobs
+from packenv.workloads.servers import Servers
+from tests.cluster.test_against_reference import compare
+from tests.reference.instances import SERVERS, random_instance, with_devices
+from tests.seeds import seeds
+
+OPTIONS: list[tuple[str, dict[str, Any]]] = [
+    ("bf-j", {}),
+    ("bf-s", {}),
+    ("bf-js", {}),
+    ("fifo-ff", {}),
+    ("bf-js", {"stall": True}),
+    ("fifo-ff", {"blocking": False}),
+]
+
+
+@pytest.mark.parametrize("name, options", OPTIONS, ids=str)
+@pytest.mark.parametrize("resources", [1, 2])
+@pytest.mark.parametrize("seed", seeds(2, 20))
+def test_against_reference(name: str, options: dict[str, Any], resources: int, seed: int) -> None:
+    """In the reference no device is above its capacity, and none that a task has as a whole is shared, in any slot."""
+    rng = random.Random(f"{name}{options}{resources}{seed}")
+    for servers in SERVERS:
+        compare(with_devices(rng, random_instance(rng, resources=resources, servers=servers)), name, options)
+
+
+def two_gpus(*needs: tuple[int, int, int], arrival: list[int] | None = None, servers: Servers | None = None) -> Workload:
+    """Tasks of 10 slots that need devices so, and little else, on a server with two of them."""
+    sizes = [(0.1, (number if share == 0 else share / 1000)) for number, share, _ in needs]
+    jobs = Jobs.of(arrival or [0] * len(needs), sizes, [10] * len(needs))
+    jobs = Jobs(jobs.arrival, jobs.demand, jobs.service, devices=np.array(needs), device_kinds=("A10", "T4"))
+    return Workload(jobs=jobs, servers=servers or Servers([[1, 2]], np.array([[2, 1000, 0]]), ("A10",)))
+
+
+@pytest.mark.parametrize(
+    "needs, starts",
+    [
+        ([(1, 600, 0)] * 3, [0, 0, 10]),  # three shares of .6 on two devices: the sum, 1.8 of 2, would hold them
+        ([(1, 600, 0), (1, 300, 0), (1, 0, 0)], [0, 0, 0]),  # the second goes to the device of the first
+        ([(1, 600, 0), (1, 500, 0), (1, 0, 0)], [0, 0, 10]),
+        ([(1, 100, 0), (2, 0, 0), (1, 0, 1)], [0, 10, 0]),  # two whole ones are not free; one of the right kind is
+        ([(0, 0, 0), (2, 0, 1)], [0, 0]),
+    ],
+)
+def test_by_hand(needs: list[tuple[int, int, int]], starts: list[int]) -> None:
+    result = packenv.simulate(two_gpus(*needs), "bf-j", schedule=True)
+    assert result.schedule is not None
+    assert result.schedule.start.tolist() == starts
+
+
+class Careless:
+    """Puts every task on the first server, whether it fits or not."""
+
+    name = "careless"
+
+    def schedule(self, cluster: Cluster, state: Any) -> None:
+        while (task := oldest(cluster)) != NONE:
+            place(cluster, task, 0)
+
+
+class Second(Careless):
+    """Chooses the second device for everything."""
+
+    def schedule(self, cluster: Cluster, state: Any) -> None:
+        while (task := oldest(cluster)) != NONE and fits(cluster, task, 0) and server_count(cluster) == 1:
+            place(cluster, task, 0, 0, 0b10)
+
+
+def test_a_policy_cannot_overfill_a_device() -> None:
+    with pytest.raises(MisuseError, match="policy careless: a task started on a server that has no room for it on its devices"):
+        packenv.simulate(two_gpus(*[(1, 600, 0)] * 3), Careless())
+    with pytest.raises(MisuseError, match="policy careless: a task started on a device that has no room for it"):
+        packenv.simulate(two_gpus((1, 600, 0), (1, 500, 0)), Second())
+    with pytest.raises(MisuseError, match="a task started on another number of devices than it needs"):
+        packenv.simulate(two_gpus((2, 0, 0)), Second())
+    assert packenv.simulate(two_gpus((1, 600, 0), (1, 400, 0)), Second()).started == 2
+
+
+@pytest.mark.parametrize(
+    "need, problem",
+    [
+        ((-1, 0, 0), "row 0: a negative number of devices"),
+        ((1, -5, 0), "row 0: a negative share of a device"),
+        ((2, 500, 0), "row 0: shares of several devices: a task has a share of one, or whole ones"),
+        ((1, 0, 4), "row 0: a kind of device without a name"),
+        ((3, 0, 0), "row 0: 3 whole devices: no server has these beside a demand of its size"),
+        ((1, 1100, 0), "row 0: 1100 of one device: no server has these beside a demand of its size"),
+        ((1, 0, 2), "row 0: 1 whole device of T4: no server has these beside a demand of its size"),
+    ],
+)
+def test_needs_that_cannot_be(need: tuple[int, int, int], problem: str) -> None:
+    with pytest.raises(InputError) as error:
+        jobs = Jobs.of([0], [[0.1, 0.1]], [1])
+        jobs = Jobs(jobs.arrival, jobs.demand, jobs.service, devices=np.array([need]), device_kinds=("A10", "T4"))
+        Workload(jobs=jobs, servers=Servers([[1, 2]], np.array([[2, 1000, 0]]), ("A10",)))
+    assert str(error.value) == problem
+
+
+def test_servers_that_are_not_known_and_policies_that_do_not_look() -> None:
+    workload = two_gpus((1, 600, 0))
+    with pytest.raises(InputError, match="vqs does not look for room on devices"):
+        packenv.simulate(workload, "vqs")
+    assert workload.with_(servers="3x1:2@1*A10").servers.devices.tolist() == [[1, 1000, 0]] * 3
+    for servers in ("1x1:2", "1x1:2@A10"):
+        with pytest.raises(InputError, match="tasks need devices, and it is not known how many servers have"):
+            workload.with_(servers=servers)
+    counted = Servers([[1, 2], [1, 0]]).with_devices_of(1, 1.0)
+    assert counted.devices is not None and counted.devices.tolist() == [[2, 1000, -1], [0, 1000, -1]]
+    with pytest.raises(InputError, match=r"server 0: 1.5 devices are no whole number"):
+        Servers([[1, 1.5]]).with_devices_of(1, 1.0)
+
+
+@pytest.mark.parametrize("text", ["2x1:2@2*A10,1x1:0@0*", "1x1:2", "1x3:8@8*V100-32/16,2x1:1@1*T4"])
+def test_texts_of_servers(text: str) -> None:
+    servers = packenv.workloads.servers.parse_servers(text, 2)
+    assert str(servers) == text
+    assert servers.only([*range(len(servers))]) == servers
+    assert servers.only([0, 0]) != servers
+
+
+def test_kinds_are_numbered_as_those_of_the_servers() -> None:
+    """A task that accepts T4 starts where they are, whatever the order of names in its table."""
+    servers = Servers([[1, 2], [1, 2]], np.array([[2, 1000, 0], [2, 1000, 1]]), ("V100", "T4"))
+    result = packenv.simulate(two_gpus((1, 0, 2), (1, 0, 3), servers=servers), "fifo-ff", schedule=True)
+    assert result.schedule is not None and result.schedule.server.tolist() == [1, 1]

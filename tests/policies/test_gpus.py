@@ -1,0 +1,129 @@
+"""Fragmentation by hand for each of the seven reasons; all scores and rules for ties against the slow reference."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from experiments.fgd.engine import Nodes, play
+from packenv.policies.gpus.fragmentation import REASONS, Ints, Shapes, add_by_reason, fragmentation, frequent_shapes
+from packenv.policies.gpus.ranking import Needs, ranking
+from packenv.policies.gpus.scores import SCORES, TIES
+from tests.reference import gpus as slow
+from tests.reference.gpus import Node, Pod
+
+A, B = 1, 2  # kinds of devices, as bits
+
+
+def shapes_of(*rows: tuple[int, int, int, int, int]) -> Shapes:
+    """(cpu, milli, devices, kinds, tasks) of each."""
+    columns = [np.array(column, np.int64) for column in zip(*rows, strict=True)]
+    cpu, share, count, kinds, weight = columns
+    return Shapes(cpu=cpu, share=share, count=count, kinds=kinds, weight=weight, total=int(weight.sum()))
+
+
+def by_reason(shapes: Shapes, cpu: int, left: list[int], kind: int = A) -> dict[str, int]:
+    amounts = np.zeros(len(REASONS), np.int64)
+    row = np.array(left, np.int64)
+    add_by_reason(shapes, cpu, row, len(left), kind, 1, amounts)
+    assert fragmentation(shapes, cpu, row, len(left), kind) == amounts.sum()
+    return {name: int(amount) for name, amount in zip(REASONS, amounts, strict=True) if amount}
+
+
+@pytest.mark.parametrize(
+    ("shape", "reason", "amount"),
+    [
+        ((9, 700, 1, A, 1), "lacks cpu and GPU", 900),
+        ((8, 700, 1, A, 1), "lacks GPU", 900),
+        ((8, 1000, 2, A, 1), "lacks GPU", 900),
+        ((9, 300, 1, A, 1), "lacks cpu", 900),
+        ((8, 500, 1, A, 1), "satisfied", 300),  # of 600 and 300 that are left the 300 are too little
+        ((8, 300, 1, A | B, 1), "satisfied", 0),
+        ((8, 300, 1, B, 1), "kind not accepted", 900),
+        ((9, 700, 1, B, 1), "kind not accepted", 900),  # before anything else
+        ((8, 0, 0, A | B, 1), "no GPU needed, satisfied", 900),
+        ((9, 0, 0, A | B, 1), "no GPU needed, lacks cpu", 900),
+    ],
+)
+def test_each_reason(shape: tuple[int, int, int, int, int], reason: str, amount: int) -> None:
+    """Eight cores are left, and 0, 600 and 300 milli of three devices."""
+    assert by_reason(shapes_of(shape), 8, [0, 600, 300]) == ({reason: amount} if amount else {})
+
+
+def test_fragmentation_is_weighted_by_the_tasks_that_have_a_shape() -> None:
+    shapes = shapes_of((8, 500, 1, A, 3), (9, 0, 0, A, 2))
+    assert by_reason(shapes, 8, [1000, 400]) == {"satisfied": 3 * 400, "no GPU needed, lacks cpu": 2 * 1400}
+    assert by_reason(shapes, 8, [0, 0]) == {}
+
+
+def test_frequent_shapes_cover_a_share_of_the_tasks() -> None:
+    cpu = np.array([4] * 6 + [2] * 3 + [8] * 3 + [1])
+    ones, kinds = np.ones(13, np.int64), np.full(13, A)
+    shapes = frequent_shapes(cpu, 1000 * ones, ones, kinds, covered=0.9)
+    assert shapes.cpu.tolist() == [4, 8, 2]  # of 3 and 3 the larger first; 12 of 13 are more than nine tenths
+    assert shapes.weight.tolist() == [6, 3, 3] and shapes.total == 12
+    assert frequent_shapes(cpu, 1000 * ones, ones, kinds, covered=0.5).cpu.tolist() == [4, 8]
+
+
+def random_case(seed: int) -> tuple[list[Node], list[Pod]]:
+    rng = np.random.default_rng(seed)
+    drawn = rng.choice([16, 32, 64], 12), rng.choice([1, 2, 4], 12), rng.choice(["A", "B"], 12)
+    nodes = [Node(int(cpu), 64, [1000] * int(devices), str(kind)) for cpu, devices, kind in zip(*drawn, strict=True)]
+    types = [
+        Pod(4, 8, 1000, 1, frozenset("AB")),
+        Pod(2, 4, 600, 1, frozenset("AB")),
+        Pod(1, 2, 250, 1, frozenset("A")),
+        Pod(8, 16, 1000, 2, frozenset("AB")),
+        Pod(6, 30, 0, 0, frozenset("AB")),
+        Pod(3, 2, 400, 1, frozenset("B")),
+        Pod(8, 8, 1000, 4, frozenset("AB")),
+    ]
+    return nodes, [types[n] for n in rng.choice(len(types), 70, p=[0.25, 0.2, 0.15, 0.1, 0.1, 0.15, 0.05])]
+
+
+def bits(kinds: frozenset[str]) -> int:
+    return sum({"A": A, "B": B}[kind] for kind in kinds)
+
+
+def in_arrays(nodes: list[Node], pods: list[Pod]) -> tuple[Nodes, Needs, Ints, Shapes]:
+    rows = np.array([(p.cpu, p.memory, p.milli, p.count, bits(p.kinds)) for p in pods])
+    distinct, of = np.unique(rows, axis=0, return_inverse=True)
+    demand, (share, count, kinds) = np.ascontiguousarray(distinct[:, :2]), [c.copy() for c in distinct[:, 2:].T]
+    cluster = Nodes(
+        np.array([(n.cpu, n.memory) for n in nodes]),
+        np.array([len(n.left) for n in nodes]),
+        np.array([bits(frozenset(n.kind)) for n in nodes]),
+    )
+    shapes = frequent_shapes(rows[:, 0], *rows[:, 2:].T)
+    return cluster, Needs(demand=demand, share=share, count=count, kinds=kinds), of.ravel(), shapes
+
+
+@pytest.mark.parametrize("ties", [rule for rule in TIES if rule != "random"])
+@pytest.mark.parametrize("policy", SCORES[:-1])
+def test_placements_are_those_of_the_slow_reference(policy: str, ties: str) -> None:
+    for seed in range(4):
+        nodes, pods = random_case(seed)
+        cluster, needs, of, shapes = in_arrays(nodes, pods)
+        rule = SCORES.index(policy), TIES.index(ties)
+        order = ranking(*rule, needs, shapes, cluster.free[:, 0], cluster.devices, cluster.kind, seed).order.tolist()
+        assert ties == "file" or order != sorted(order)
+        run = play(cluster, needs, shapes, of, *rule, seed)
+        weighed = [
+            (Pod(int(cpu), 0, int(share), int(count), frozenset(k for k in "AB" if bits(frozenset(k)) & kinds)), int(weight))
+            for cpu, share, count, kinds, weight in zip(
+                shapes.cpu, shapes.share, shapes.count, shapes.kinds, shapes.weight, strict=True
+            )
+        ]
+        assert run.node.tolist() == slow.run(nodes, pods, weighed, policy, ties, order)
+        assert -1 in run.node.tolist()
+        assert run.fragmented[-1].sum() * shapes.total == pytest.approx(sum(slow.fragmentation(n, weighed) for n in nodes))
+        assert run.allocated[-1] == sum(pod.needs for pod, at in zip(pods, run.node, strict=True) if at >= 0)
+
+
+@pytest.mark.parametrize(("policy", "ties"), [("random", "order"), ("fgd", "random"), ("best-fit", "random")])
+def test_a_new_choice_each_time_takes_any_of_the_best(policy: str, ties: str) -> None:
+    """Four empty servers that are alike, and a share for one device of one: over the seeds each is taken, and each device."""
+    share = Pod(1, 1, 500, 1, frozenset("A"))
+    cluster, needs, of, shapes = in_arrays([Node(8, 8, [1000, 1000], "A") for _ in range(4)], [share])
+    nodes = [int(play(cluster, needs, shapes, of, SCORES.index(policy), TIES.index(ties), seed).node[0]) for seed in range(60)]
+    assert set(nodes) == {0, 1, 2, 3}
