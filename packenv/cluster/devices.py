@@ -93,14 +93,24 @@ def could_have_devices(c: Cluster, i: int, server: int) -> bool:
     return enough and c.devices.need[c.e, i, SHARE] <= device_capacity(c, server) and accepts(c, i, server)
 
 
-@apart
+@compiled
 def devices_for(c: Cluster, i: int, server: int) -> int:
     """The devices of a server that task i takes if the policy chooses none, as bits; NONE if it has no room for it.
 
     0 for a task that needs none and accepts the kind of the server.
     """
-    if not accepts(c, i, server):
-        return NONE
+    return default_devices(c, i, server) if accepts(c, i, server) else NONE
+
+
+@compiled
+def device_room(c: Cluster, i: int, server: int) -> bool:
+    """Whether the devices of a server have room for task i, whether it accepts their kind or not."""
+    return default_devices(c, i, server) != NONE
+
+
+@apart
+def default_devices(c: Cluster, i: int, server: int) -> int:
+    """`devices_for` on a server of any kind."""
     number, share = c.devices.need[c.e, i, NUMBER], c.devices.need[c.e, i, SHARE]
     chosen, found, tightest = 0, 0, NONE
     for device in range(device_count(c, server)):

@@ -123,6 +123,9 @@ class Measures(Frame):
     end: Annotated[Ints, Field("clusters", "recorded", start=NONE)]  # slot in which it leaves
     server: Annotated[Small, Field("clusters", "recorded", start=NONE)]
     source: Annotated[Small, Field("clusters", "recorded", start=NONE, orders=READS)]  # from which it reads
+    devices: Annotated[Ints, Field("clusters", "recorded", orders=DEVICES)]  # of its server that it has, as bits
+    rejected: Annotated[Ints, Field("clusters", "reasons")]  # tasks turned away, by what was missing (packenv.cluster.rejecting)
+    lacking: Annotated[Ints, Field("clusters", "reasons", scratch=True)]  # servers that lack it
 
 
 def _size_order(sizes: Sizes, orders: int) -> Sizes:

@@ -362,7 +362,7 @@ class Workload(Showable):
 
         if self.jobs is not None:
             places = locality(self.jobs, self.network or Network(), len(self.servers), self.slot_seconds or 1.0)
-            return table_source(self.jobs, places, devices_of(self.jobs, self.servers))
+            return table_source(self.jobs, places, devices_of(self.jobs, self.servers, self.resources))
         jobs_per_slot = self.rate / self.arrivals.tasks_per_job()
         return random_source(self.laws(), seeds, jobs_per_slot, isinstance(self.arrivals, Batch), chunk)
 

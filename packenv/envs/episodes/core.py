@@ -67,6 +67,8 @@ class Core:
         self.sizes = sizes_of(units, levels, options)
         self.own = specific  # options that this environment alone has
         layout = definition.layout(self.sizes, units, options, **specific)
+        if self.workload.has_devices and not layout.needs.devices:
+            raise InputError(f"{definition.name} does not look for room on devices, which tasks of {self.workload.name} need")
         needs = layout.needs._replace(in_service=most_in_service(self.workload))
         self.guard = Guard(options.guard, self.setting, rows) if options.guard is not None else None
         if self.guard is not None:
