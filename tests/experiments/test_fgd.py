@@ -16,7 +16,7 @@ from experiments.fgd.figure import folder_of
 from experiments.fgd.runs import DEMANDS, MOST, arrivals, read_study, run_case
 from experiments.finding import Settings
 from packenv.errors import InputError
-from packenv.policies.gpus.ranking import Needs
+from packenv.policies.gpus.ranking import Requests
 
 FOLDER = Path(os.environ.get("PACKENV_ORACLES", "")) / "fgd"
 real = pytest.mark.skipif(
@@ -46,11 +46,12 @@ def folder(path: Path, pods: str = PODS) -> Path:
 def test_lists(tmp_path: Path) -> None:
     study = read_study(folder(tmp_path))
     pods = study.lists["mine"]
-    rows = np.column_stack([pods.needs.demand, pods.needs.share, pods.needs.count, pods.needs.kinds])[pods.of].tolist()
+    asked = pods.requests
+    rows = np.column_stack([asked.demand, asked.share, asked.count, asked.kinds])[pods.of].tolist()
     assert rows == [[4000, 1024, 600, 1, 3], [4000, 1024, 1000, 1, 3], [4000, 1024, 1000, 2, 2], [1000, 1024, 0, 0, 3]]
     assert study.nodes.kind.tolist() == [1, 2, 1] and study.nodes.capacity == 5000
     order = arrivals(pods, study.nodes, np.random.default_rng(0))  # 3,600 milli: more come
-    arrived = (pods.needs.share * pods.needs.count)[order].cumsum()
+    arrived = (pods.requests.share * pods.requests.count)[order].cumsum()
     assert sorted(order[:4]) == sorted(pods.of) and arrived[-2] < MOST * 5000
     means = run_case(study, ("mine", "fgd", "order", 0))
     assert means.allocated.shape == (len(DEMANDS),) and 0 < means.allocated[0] <= means.allocated[-1] <= 100
@@ -60,7 +61,7 @@ def test_a_list_that_is_too_long_loses_pods(tmp_path: Path) -> None:
     study = read_study(folder(tmp_path, PODS + "".join(f"q{n},1,1,1,1000,\n" for n in range(20))))
     pods = study.lists["mine"]
     order = arrivals(pods, study.nodes, np.random.default_rng(0))
-    milli = int((pods.needs.share * pods.needs.count)[order].sum())
+    milli = int((pods.requests.share * pods.requests.count)[order].sum())
     assert MOST * 5000 - 2000 < milli <= MOST * 5000
 
 
@@ -102,8 +103,8 @@ def test_the_bound_by_hand(pods: dict[tuple[int, int, int, int], int], most: flo
     nodes = Nodes(np.array([[32, 64]]), np.array([3]), np.array([1]))
     rows = np.array(list(pods))
     demand, share, count = np.ascontiguousarray(rows[:, :2]), rows[:, 2].copy(), rows[:, 3].copy()
-    needs = Needs(demand=demand, share=share, count=count, kinds=np.ones(len(rows), np.int64))
-    assert Program(nodes, needs).most(np.array([*pods.values()], np.float64)) == pytest.approx(most)
+    requests = Requests(demand=demand, share=share, count=count, kinds=np.ones(len(rows), np.int64))
+    assert Program(nodes, requests).most(np.array([*pods.values()], np.float64)) == pytest.approx(most)
 
 
 @real

@@ -39,11 +39,11 @@ def class_of(share: int, count: int) -> int:
 
 @compiled
 def accepts(left: Ints, devices: int, kind: int, share: int, count: int, kinds: int) -> bool:
-    """Whether a server's devices have room for a task."""
-    if share == 0:
-        return True
+    """Whether a server's devices have room for a task, which may accept some kinds only even if it needs none."""
     if kinds & kind == 0:
         return False
+    if share == 0:
+        return True
     with_room = 0
     for d in range(devices):
         with_room += left[d] >= share

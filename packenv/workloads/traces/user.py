@@ -38,11 +38,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from packenv.errors import ArgumentError, InputError, nearest
 from packenv.inputs.numbers import quantity_of
-from packenv.jobs import GPU, Jobs, first_rows, passed_on, take
+from packenv.jobs import GPU, Jobs, first_rows, gather, passed_on
 from packenv.units import LARGEST_AMOUNT, MOST, scale_for, to_units
 from packenv.workloads.traces.columns import Columns, decimals
 from packenv.workloads.traces.gpus import can_be_devices, gpu_needs, of_gpus
@@ -81,6 +82,8 @@ NO_RESOURCE = re.compile(
 )
 """Names of columns that say something else of a task than how much of a resource it needs."""
 MOST_GPUS = 8  # of a server
+WITH_UNIT = r"[kKMGTPE]i?B?$"  # of an amount such as 8Gi
+FAR_APART = 1000  # times: nobody has tasks of 8Gi and of 128 bytes
 MILESTONE = "milestones without demand or of 0 slots (the order through them is kept)"
 FORMS = (
     "needs arrival, size, service (in slots), or submit_time_s, duration_s (or start_time_s, end_time_s) and a column per "
@@ -261,7 +264,7 @@ def _in_slots(columns: Columns, demands: tuple[str, ...]) -> SlotTrace:
         links = extra.pop("predecessors")
         extra["predecessors"] = passed_on(links, kept, extra.get("job"), extra.get("phase"), str(columns.path))
     if "home" in extra:
-        extra["home"] = take(extra["home"], np.flatnonzero(kept))
+        extra["home"] = gather(extra["home"], np.flatnonzero(kept))
     extra = {name: column[kept] if isinstance(column, np.ndarray) else column for name, column in extra.items()}
     rows = rows[kept]
     devices, kinds = _devices(columns, demands, amount)
@@ -277,6 +280,7 @@ def _in_slots(columns: Columns, demands: tuple[str, ...]) -> SlotTrace:
         rows=rows + 1,
         device_shares=_shares_devices(demands, amount),
         devices_said=GPU_KINDS in columns,
+        notes=_unit_notes(columns, demands, amount),
     )
 
 
@@ -319,6 +323,7 @@ def _in_seconds(columns: Columns, demands: tuple[str, ...], unit: str) -> Trace:
         device_kinds=kinds,
         devices_said=GPU_KINDS in columns,
         device_shares=_shares_devices(demands, amount),
+        notes=_unit_notes(columns, demands, amount),
     )
 
 
@@ -355,6 +360,27 @@ def _amounts(columns: Columns, names: tuple[str, ...], empty: bool) -> NDArray[n
     return amount
 
 
+def _unit_notes(columns: Columns, names: tuple[str, ...], amount: NDArray[np.float64]) -> tuple[str, ...]:
+    """A line on each column that has amounts with units, such as 8Gi, beside much smaller ones without: 128 may be GiB too."""
+    notes = []
+    for r, name in enumerate(names):
+        if not pa.types.is_string(columns.raw(name).type):
+            continue
+        texts = columns.column(name).combine_chunks()
+        units = np.asarray(pc.match_substring_regex(texts, WITH_UNIT).fill_null(False))
+        plain = ~units & (np.nan_to_num(amount[:, r]) > 0)
+        if not units.any() or not plain.any():
+            continue
+        least = int(np.argmin(np.where(units, amount[:, r], np.inf)))
+        most = int(np.argmax(np.where(plain, amount[:, r], 0)))
+        if FAR_APART * amount[most, r] < amount[least, r]:
+            notes.append(
+                f"column {columns.shown(name)}: {texts[least]} counts as {amount[least, r]:,.0f}, and {texts[most]} in row "
+                f"{most + 1} as {texts[most]}: is its unit missing?"
+            )
+    return tuple(notes)
+
+
 def _shares_devices(names: tuple[str, ...], amount: NDArray[np.float64]) -> bool:
     """Whether demands (n, D) on GPUs, by the names of the columns, are not whole ones of a server with MOST_GPUS or fewer."""
     gpus = np.nan_to_num(amount[:, [r for r, name in enumerate(names) if "gpu" in name.lower()]])
@@ -375,7 +401,7 @@ def _in_order(columns: Columns, time: NDArray[np.int64]) -> tuple[NDArray[np.int
     if links is not None:
         extra["predecessors"] = reordered(links, rows)
     if "home" in columns:
-        extra["home"] = take(read_home(columns), rows)
+        extra["home"] = gather(read_home(columns), rows)
     return rows, extra
 
 
