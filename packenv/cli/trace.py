@@ -43,6 +43,7 @@ def trace() -> None:
     Alibaba's batch tasks of 2018 (batch_task.csv)
     Alibaba's pods of 2023 (openb_pod_list_*.csv)
     Alibaba's instances of 2025 (disaggregated_DLRM_trace.csv)
+    Alibaba's jobs on spot GPUs of 2026 (job_info_df.csv)
     Azure's trace for packing of 2020 (.sqlite)
     Microsoft's Philly jobs (cluster_job_log)
     Standard Workload Format (.swf, .swf.gz)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from packenv.cluster.devices import accepts, device_room, has_devices
-from packenv.cluster.events import give_place_back
+from packenv.cluster.events import free_place
 from packenv.cluster.queue.waiting import demand_of, dequeue, new_count, new_task
 from packenv.cluster.state import NONE, Cluster
 from packenv.compiled.decorators import apart, compiled
@@ -20,7 +20,7 @@ def turn_away(c: Cluster) -> None:
         if i != NONE:
             c.measures.rejected[c.e, missing(c, i)] += 1
             dequeue(c, i)
-            give_place_back(c, i)
+            free_place(c, i)
 
 
 @compiled

@@ -109,7 +109,8 @@ class Precedence(Frame):
 class OnDevices(Frame):
     """The devices of servers and who needs them (packenv.cluster.devices); empty without devices."""
 
-    left: Annotated[Small, Field("clusters", "servers", "devices", orders=DEVICES)]  # of the capacity of each device
+    left: Annotated[Ints, Field("clusters", "servers", "devices", orders=DEVICES)]  # of the capacity of each device
+    least: Annotated[Ints, Field("clusters", "devices", scratch=True)]  # of each device of a server while a task would stay
     need: Annotated[Ints, Field("clusters", "places", 4, orders=DEVICES)]  # of each task: NUMBER, SHARE, KINDS, and TAKEN
 
 

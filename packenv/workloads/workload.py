@@ -222,6 +222,11 @@ class Workload(Showable):
         return self.jobs is not None and self.jobs.devices is not None
 
     @property
+    def most_devices(self) -> int:
+        """The most devices of a server; 0 where tasks need none."""
+        return int(self.servers.devices[:, HOW_MANY].max()) if self.has_devices and self.servers.devices is not None else 0
+
+    @property
     def resource_names(self) -> tuple[str, ...]:
         """The names of a trace's resources, or numbers."""
         return tuple(self.resources or (f"resource {r}" for r in range(self.D)))

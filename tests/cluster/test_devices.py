@@ -26,6 +26,9 @@ OPTIONS: list[tuple[str, dict[str, Any]]] = [
     ("fifo-ff", {}),
     ("bf-js", {"stall": True}),
     ("fifo-ff", {"blocking": False}),
+    ("easy", {}),
+    ("conservative", {"depth": 3}),
+    ("reserve", {"age": 5}),
 ]
 
 

@@ -154,7 +154,8 @@ def shapes_of(jobs: Jobs, servers: Servers) -> Shapes:
 def upper_bound(shapes: Shapes) -> float:
     """The value of the linear program over the number of tasks of each shape on each kind of server."""
     pairs = np.argwhere(shapes.allowed)  # (P, 2) shape, kind
-    rows, right = [], []
+    rows: list[Floats] = []
+    right: list[float] = []
     for k in range(len(shapes.number)):
         of_kind = pairs[:, 1] == k
         for weights in server_cuts(shapes, k):
@@ -164,8 +165,8 @@ def upper_bound(shapes: Shapes) -> float:
     covered[pairs[:, 0], np.arange(len(pairs))] = -1.0
     covered[:, -1] = shapes.share
     limits = np.column_stack([np.array(rows).reshape(-1, len(pairs)), np.zeros(len(rows))])
-    matrix, right = coo_array(np.vstack([limits, covered])), np.concatenate([right, np.zeros(len(shapes.share))])
-    solved = linprog(np.append(np.zeros(len(pairs)), -1.0), A_ub=matrix, b_ub=right, method="highs")
+    matrix, room = coo_array(np.vstack([limits, covered])), np.concatenate([right, np.zeros(len(shapes.share))])
+    solved = linprog(np.append(np.zeros(len(pairs)), -1.0), A_ub=matrix, b_ub=room, method="highs")
     return float(-solved.fun) * (1 + SAFETY)
 
 
@@ -209,7 +210,7 @@ def lower_bound(shapes: Shapes, enough: float, deadline: float) -> float:
         np.maximum.at(worth, pairs[:, 1], values)
         order = np.lexsort((-values, pairs[:, 1]))
         place = np.arange(len(pairs)) - np.searchsorted(pairs[order, 1], pairs[order, 1])  # among those of its kind
-        best = order if program.held == [] else order[place < NEWS]
+        best = order if not program.counts else order[place < NEWS]
         return worth, ConfigurationColumns(held[best].astype(np.float64), pairs[best, 1])
 
     solved = generate(program, filled, prices, lambda value, bound: value >= enough, deadline)

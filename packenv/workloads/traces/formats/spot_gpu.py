@@ -39,7 +39,7 @@ def read_jobs(path: Path, choice: Wanted = None) -> Trace:
     table = Columns.read(path, (*REQUESTS.values(), MODEL, WORKERS, SUBMIT, DURATION, OWNER))
     workers = table.whole(WORKERS)
     table.require(workers >= 1, WORKERS, "{} workers")
-    Memory(path).take(PER_TASK * int(workers.sum()))
+    Memory(path).reserve(PER_TASK * int(workers.sum()))
     submit, duration = microseconds(table, SUBMIT, None), microseconds(table, DURATION, None)
     devices, kinds = gpu_needs(table, REQUESTS["gpu"], MODEL)
     order = np.argsort(submit, kind="stable")
