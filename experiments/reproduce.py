@@ -49,6 +49,7 @@ FIGURES = {
     "price-abundant": "price.makespans:reproduce_abundant",
     "rlscheduler": "rlscheduler.figure:reproduce",
     "fgd": "fgd.figure:reproduce",
+    "fgd-departures": "fgd.departures:reproduce",
 }
 """Module, in `experiments`, and function of each figure, in the order of the papers."""
 
@@ -56,7 +57,7 @@ GROUPS = {
     "all": [name for name in FIGURES if name.startswith("fig")],
     "price-figs": [name for name in FIGURES if name.startswith("price-")],
 }
-OF_TRACES, OF_LOGS = ("fig1", "fig5"), ("rlscheduler", "fgd")
+OF_TRACES, OF_LOGS = ("fig1", "fig5"), ("rlscheduler", "fgd", "fgd-departures")
 FIGURE = Named(lambda incomplete: [*FIGURES, *GROUPS], files=False)
 LIMIT = 400
 """Table of a table above which the page leaves it to the CSV file."""

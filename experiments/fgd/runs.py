@@ -29,6 +29,7 @@ ALLOCATION, FRAGMENTATION = "allocation.csv", "fragmentation.csv"
 DEMANDS = (50, 60, 70, 80, 90, 95, 100, 110, 120, 130)  # % of all devices that have arrived
 BOUNDED = (100, 110, 130)
 MOST = 1.3
+NEVER = 2**62  # seconds: when pods started that never did
 PUBLISHED = {
     "FGD": "fgd",
     "BestFit": "best-fit",
@@ -49,6 +50,7 @@ class Pods(NamedTuple):
     requests: Requests
     of: Ints  # (n,)
     shapes: Shapes
+    ran: Ints = np.zeros(0, np.int64)  # (n,) seconds that each ran; 0 if it never did; (0,) if the list does not say
 
 
 class Study(NamedTuple):
@@ -107,7 +109,10 @@ def read_pods(path: Path, bits: dict[str, int]) -> Pods:
     distinct, of = np.unique(columns, axis=0, return_inverse=True)
     demand, rest = np.ascontiguousarray(distinct[:, :2]), [np.ascontiguousarray(column) for column in distinct[:, 2:].T]
     requests = Requests(demand=demand, share=rest[0], count=rest[1], kinds=rest[2])
-    return Pods(requests, of.ravel().astype(np.int64), frequent_shapes(columns[:, 0], share, count, kinds))
+    ran = np.zeros(0, np.int64)
+    if {"scheduled_time", "deletion_time"} <= set(table.names):
+        ran = np.maximum(table.whole("deletion_time", 0) - table.whole("scheduled_time", NEVER), 0)
+    return Pods(requests, of.ravel().astype(np.int64), frequent_shapes(columns[:, 0], share, count, kinds), ran)
 
 
 def read_published(folder: Path) -> tuple[dict[tuple[str, str, int], tuple[float, float | None]], dict[tuple[str, str], float]]:
