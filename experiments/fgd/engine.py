@@ -49,7 +49,9 @@ class Run(NamedTuple):
     fragmented: Floats  # (n, 7) milli of all nodes, by reason
 
 
-def play(nodes: Nodes, requests: Requests, shapes: Shapes, pods: Ints, score: int, ties: int, seed: int) -> Run:
+def play(
+    nodes: Nodes, requests: Requests, shapes: Shapes, pods: Ints, score: int, ties: int, seed: int, beside: float = 1.0
+) -> Run:
     """Place `pods` (n,), given by their requests, one after the other."""
     servers, most = len(nodes.devices), int(nodes.devices.max())
     left = np.where(np.arange(most) < nodes.devices[:, None], WHOLE, 0)
@@ -63,7 +65,7 @@ def play(nodes: Nodes, requests: Requests, shapes: Shapes, pods: Ints, score: in
         now=np.zeros(len(REASONS), np.int64),
     )
     assert run.left.shape == (1, servers, most)
-    go(ranking(score, ties, requests, shapes, nodes.free, 0, nodes.devices, nodes.kind, seed), run)
+    go(ranking(score, ties, requests, shapes, nodes.free, 0, nodes.devices, nodes.kind, seed, beside), run)
     arrived = np.cumsum((requests.share * requests.count)[pods])
     return Run(run.node, arrived, run.allocated, run.amounts / shapes.total)
 

@@ -43,6 +43,11 @@ PUBLISHED = {
 RULES = [(policy, ties) for policy in SCORES for ties in TIES if policy != "random" or ties == TIES[0]]
 """A policy and how it breaks ties; at random nothing but ties are broken."""
 
+BESIDE = "fgd:beside="
+WEIGHTS = (1.0, 0.5, 0.3, 0.2, 0.1, 0.05, 0.0)
+WEIGHED = [(f"{BESIDE}{weight:g}", "exact") for weight in WEIGHTS]
+"""FGD by its exact scores, with less weight on what is idle beside a shape that is satisfied."""
+
 
 class Pods(NamedTuple):
     """A list of n pods: what they ask for, which of these each does, and the shapes of which F is taken."""
@@ -161,7 +166,8 @@ def run_case(study: Study, case: Case) -> Means:
     workload, policy, ties, seed = case
     pods = study.lists[workload]
     order = arrivals(pods, study.nodes, np.random.default_rng([seed, 0]))
-    run = play(study.nodes, pods.requests, pods.shapes, order, SCORES.index(policy), TIES.index(ties), seed)
+    name, _, beside = policy.partition(":beside=")
+    run = play(study.nodes, pods.requests, pods.shapes, order, SCORES.index(name), TIES.index(ties), seed, float(beside or 1))
     return means_of(run, study.nodes.capacity)
 
 

@@ -30,7 +30,9 @@ def by_reason(shapes: Shapes, cpu: int, left: list[int], kind: int = A) -> dict[
     amounts = np.zeros(len(REASONS), np.int64)
     row = np.array(left, np.int64)
     add_by_reason(shapes, cpu, row, len(left), kind, 1, amounts)
-    assert fragmentation(shapes, cpu, row, len(left), kind) == amounts.sum()
+    assert fragmentation(shapes, cpu, row, len(left), kind, 1.0) == amounts.sum()
+    less = 0.9 * amounts[REASONS.index("satisfied")]
+    assert fragmentation(shapes, cpu, row, len(left), kind, 0.1) == pytest.approx(amounts.sum() - less)
     return {name: int(amount) for name, amount in zip(REASONS, amounts, strict=True) if amount}
 
 
