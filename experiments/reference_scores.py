@@ -37,7 +37,7 @@ from packenv.files import write_json
 from packenv.runs.agent_score import SEEDS as FIRST
 from packenv.runs.statistics import interval, ratio_of_means
 from packenv.theory.completion.bound import completion_bound
-from packenv.theory.queue_bound.queue_bound import known_bound
+from packenv.theory.queue_bound.queue_bound import bound_or_zero
 
 
 def optimum(setting: Setting, seeds: Sequence[int]) -> tuple[str, float]:
@@ -47,7 +47,7 @@ def optimum(setting: Setting, seeds: Sequence[int]) -> tuple[str, float]:
 
 def queue_bound(setting: Setting, seeds: Sequence[int]) -> tuple[str, float]:
     """What is proved of the mean queue of all policies that do not know durations."""
-    return "proved bound", known_bound(packenv.workload(setting["workload"], intensity=setting["intensity"]))
+    return "proved bound", bound_or_zero(packenv.workload(setting["workload"], intensity=setting["intensity"]))
 
 
 def jobs_bound(setting: Setting, seeds: Sequence[int]) -> tuple[str, float]:

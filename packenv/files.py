@@ -29,7 +29,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     final = Path(path)
     through = is_written_through(final)
-    with _said_of(final):
+    with _write_errors(final):
         if final.is_dir():
             raise InputError(f"{final}: cannot be written, it is a folder")
         target = final if through else Path(os.path.realpath(final))
@@ -56,7 +56,7 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     if final.exists() or final.is_symlink():
         raise InputError(f"{final}: there is something of this name already")
     make_folder(final.absolute().parent)
-    with _said_of(final):
+    with _write_errors(final):
         temporary = Path(tempfile.mkdtemp(prefix=".", suffix=f"-{final.name}", dir=final.absolute().parent))
         try:
             yield temporary
@@ -71,7 +71,7 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Raise InputError if a file cannot be written at `path` as things are; nothing is left there."""
     final = Path(path)
-    with _said_of(final):
+    with _write_errors(final):
         if final.is_dir():
             raise InputError(f"{final}: cannot be written, it is a folder")
         if is_written_through(final):
@@ -87,13 +87,13 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 def check_folder_writable(path: str | os.PathLike[str]) -> None:
     """Raise InputError if no file can be written as things are to this folder or, if there is none, where it would be made."""
     folder = Path(path).absolute()
-    with _said_of(Path(path)):
+    with _write_errors(Path(path)):
         _try_to_write(next(place for place in (folder, *folder.parents) if place.exists()))
 
 
 def make_folder(path: str | os.PathLike[str]) -> None:
     """Make a folder and those above it, if need be. Raises InputError."""
-    with _said_of(Path(path)):
+    with _write_errors(Path(path)):
         Path(path).mkdir(parents=True, exist_ok=True)
 
 
@@ -116,7 +116,7 @@ def is_written_through(path: Path) -> bool:
 
 
 @contextmanager
-def _said_of(path: Path) -> Iterator[None]:
+def _write_errors(path: Path) -> Iterator[None]:
     """Turn what the system refuses in this block into an InputError that names the file."""
     try:
         yield

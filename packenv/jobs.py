@@ -46,13 +46,13 @@ class Ragged(NamedTuple):
 
     @staticmethod
     def of(lists: list[list[int]]) -> Ragged:
-        """From one Python list for each row."""
+        """The lists, from one Python list for each row."""
         lengths = [len(row) for row in lists]
         flat = [value for row in lists for value in row]
         return Ragged(np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64), np.array(flat, dtype=np.int64))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Jobs:
     """A finite table of tasks in order of arrival. A task is identified by its row number.
 
@@ -135,13 +135,25 @@ class Jobs:
         columns = {name: getattr(self, name) for name in COLUMNS}
         chosen: dict[str, Any] = {name: column[kept] for name, column in columns.items() if isinstance(column, np.ndarray)}
         if self.home is not None:
-            chosen["home"] = take(self.home, np.flatnonzero(kept))
+            chosen["home"] = gather(self.home, np.flatnonzero(kept))
         if self.predecessors is not None:
             chosen["predecessors"] = passed_on(self.predecessors, kept, self.job, self.phase)
         return Jobs(**chosen, device_kinds=self.device_kinds, scale=self.scale)
 
     def __len__(self) -> int:
         return len(self.arrival)
+
+    def __repr__(self) -> str:
+        others = [name for name in COLUMNS if name not in ("arrival", "demand", "service") and getattr(self, name) is not None]
+        if not len(self):
+            return "Jobs(no task)"
+        facts = [
+            f"{len(self):,} tasks of {self.resources} resource{'' if self.resources == 1 else 's'}",
+            f"arrivals in slots {self.arrival[0]:,} to {self.arrival[-1]:,}",
+            f"services of {self.service.min():,} to {self.service.max():,} slots",
+            *([f"also {', '.join(others)}"] if others else []),
+        ]
+        return f"Jobs({'; '.join(facts)})"
 
     @property
     def resources(self) -> int:
@@ -247,7 +259,7 @@ def first_rows(job: Ints) -> Ints:
     return np.asarray(first[inverse], np.int64)
 
 
-def take(lists: Ragged, rows: Ints) -> Ragged:
+def gather(lists: Ragged, rows: Ints) -> Ragged:
     """The lists of `rows`, in that order."""
     counts = np.diff(lists.offsets)[rows]
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -269,8 +281,8 @@ def passed_on(links: Ragged, kept: Bools, job: Ints | None = None, phase: Ints |
     while (lost := ~kept[before]).any():  # twice as far back each time
         order = np.argsort(owner, kind="stable")
         lists = Ragged(np.searchsorted(owner[order], np.arange(n + 1)), before[order])
-        Memory(source).take(PER_LINK * int(np.diff(lists.offsets)[before[lost]].sum()))
-        through = take(lists, before[lost])
+        Memory(source).reserve(PER_LINK * int(np.diff(lists.offsets)[before[lost]].sum()))
+        through = gather(lists, before[lost])
         owner = np.concatenate([owner[~lost], np.repeat(owner[lost], np.diff(through.offsets))])
         owner, before = np.divmod(np.unique(owner * n + np.concatenate([before[~lost], through.values])), n)
     place = np.cumsum(kept) - 1

@@ -8,7 +8,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-_one_at_a_time = threading.RLock()
+_lock = threading.RLock()
 
 
 def lazy_names(package: str, homes: dict[str, list[str]]) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
@@ -36,7 +36,7 @@ def load(module: str) -> ModuleType:
     Python locks a module before the package that it is in, and a package that imports its modules takes these locks the other
     way round: two threads that begin with different modules would be a deadlock, which one of them gets as an error.
     """
-    with _one_at_a_time:
+    with _lock:
         names = module.split(".")
         for end in range(1, len(names)):
             import_module(".".join(names[:end]))

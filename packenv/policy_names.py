@@ -101,7 +101,7 @@ def rule_file(text: str) -> RuleFile | None:
 
 
 def target_of(text: str) -> tuple[str, str]:
-    """Of `bf-js`, `vqs:J=5,stall` or `my_module:MyPolicy:x=1`: `module:attribute`, and the text of the parameters.
+    """`module:attribute`, and the text of the parameters, of `bf-js`, `vqs:J=5,stall` or `my_module:MyPolicy:x=1`.
 
     Raises InputError for an unknown name, with the nearest ones.
     """

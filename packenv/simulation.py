@@ -232,7 +232,7 @@ def _run_slots(
         except MemoryError:
             raise
         except Exception as error:  # the compiled code found a misuse, or a policy in plain Python raised something
-            raise misuse(policy, error) from error
+            raise misuse(policy, error, int(cluster.orders)) from error
         seconds += time.perf_counter() - Apart.seconds - began
         if reason == GROW:
             cluster = make_room(cluster)

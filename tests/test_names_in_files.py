@@ -189,7 +189,7 @@ def test_index_of_the_sources(canary: Path, tmp_path: Path, monkeypatch: pytest.
     plain = {str(tmp_path / "canary_policy.py"): [[1, 2, 3], "digest", ["canary_policy"], ["os"]]}
     for at in places(plain):
         for name in names(canary):
-            monkeypatch.setattr(sources, "_known", {})
+            monkeypatch.setattr(sources, "_sources", {})
             (tmp_path / sources.MEMORY).write_text(json.dumps(with_name(plain, at, name)))
             sources.sources_of(["packenv.errors"], tmp_path)
 

@@ -35,8 +35,8 @@ def doctor(json_path: str | None) -> None:
 
     console, findings = Console(soft_wrap=True, highlight=False), dict[str, Any]()
     for examine in (installation, machine_code):  # the second waits for the compiler
-        findings |= (found := examine())
-        for heading, line in lines_of(found):
+        findings |= (section := examine())
+        for heading, line in lines_of(section):
             console.print(f"{heading:<10} {line}", markup=False)
     for problem in findings["problems"]:
         console.print(f"problem    {problem}", style="red", markup=False)
@@ -72,7 +72,7 @@ def machine_code() -> dict[str, Any]:
         problems.append(f"{cache.folder} cannot be written: every process compiles anew; set PACKENV_CACHE to a folder of yours")
     if seconds > LONG:
         problems.append(f"the compiler takes {seconds:.1f} s for a few lines: the machine is slow or busy")
-    problems += [f"{needed} is needed, not {version or 'there'}" for needed, version in unmet(None)]
+    problems += [f"{requirement} is needed, not {version or 'there'}" for requirement, version in unmet(None)]
     return {"cache": cache._asdict(), "compiler": {"seconds": round(seconds, 3)}, "problems": problems}
 
 
@@ -80,10 +80,10 @@ def lines_of(findings: dict[str, Any]) -> list[tuple[str, str]]:
     """The lines that people read, of an installation or of machine code: heading and text."""
     if "cache" in findings:
         cache = findings["cache"]
-        kept = f"{cache['functions']:,} functions, {cache['megabytes']:,} MB"
+        volume = f"{cache['functions']:,} functions, {cache['megabytes']:,} MB"
         locks = "" if cache["locks"] else "; no locks there, so several processes compile the same functions"
         return [
-            ("cache", f"{cache['folder']} of {cache['owner']} ({cache['chosen_by']}): {kept}{locks}"),
+            ("cache", f"{cache['folder']} of {cache['owner']} ({cache['chosen_by']}): {volume}{locks}"),
             ("compiler", f"{findings['compiler']['seconds']:.2f} s for a loop of three lines"),
         ]
     cores, memory = findings["cores"], findings["memory"]
@@ -105,9 +105,9 @@ def _listed(versions: dict[str, str | None]) -> str:
 
 
 def missing_extras() -> dict[str, list[str]]:
-    """By optional extra of packenv that is not wholly there: the requirements that are not met."""
+    """The requirements that are not met, by optional extra of packenv that is not wholly there."""
     names = metadata.metadata("packenv").get_all("Provides-Extra") or []
-    unmet_needs = {name: [needed for needed, _ in unmet(name)] for name in names if name != FOR_DEVELOPERS}
+    unmet_needs = {name: [requirement for requirement, _ in unmet(name)] for name in names if name != FOR_DEVELOPERS}
     return {name: needs for name, needs in unmet_needs.items() if needs}
 
 
@@ -116,16 +116,16 @@ def unmet(extra: str | None) -> list[tuple[str, str | None]]:
     needs = []
     for text in metadata.requires("packenv") or []:
         try:
-            needed = Requirement(text)
+            requirement = Requirement(text)
         except InvalidRequirement:  # of a packenv that somebody else has built
             continue
-        of_extra = needed.marker is not None and not needed.marker.evaluate({"extra": ""})
-        applies = needed.marker is None or needed.marker.evaluate({"extra": extra or ""})
+        of_extra = requirement.marker is not None and not requirement.marker.evaluate({"extra": ""})
+        applies = requirement.marker is None or requirement.marker.evaluate({"extra": extra or ""})
         if not applies or of_extra != (extra is not None):
             continue
-        version = _version(needed.name)
-        if version is None or not needed.specifier.contains(version, prereleases=True):
-            needs.append((f"{needed.name}{needed.specifier}", version))
+        version = _version(requirement.name)
+        if version is None or not requirement.specifier.contains(version, prereleases=True):
+            needs.append((f"{requirement.name}{requirement.specifier}", version))
     return needs
 
 

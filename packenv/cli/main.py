@@ -30,6 +30,7 @@ COMMANDS = {
     "train": ("train:train_command", "Train an agent."),
     "record": ("record:record_command", "Record a policy's episodes as a dataset for offline learning."),
     "leaderboard": ("leaderboard:leaderboard", "Rank policies and agents on the same jobs of many workloads."),
+    "score": ("score:score_command", "Grade a policy that a machine wrote: 0 is the reference, 100 the bound no policy beats."),
     "reproduce": ("checkout:reproduce", "Reproduce figures of the papers, and say which of their claims the runs show."),
     "trace": ("trace:trace", "Convert, describe and profile traces."),
     "list": ("listing:listing", "Show the policies and workloads that have names."),
@@ -81,7 +82,7 @@ def cli() -> None:
 
 
 @contextmanager
-def interrupts_kept() -> Iterator[None]:
+def deferred_interrupts() -> Iterator[None]:
     """Ctrl-C that comes while the compiler calls Python is ignored there, as every exception is: it is raised again.
 
     What the compiler raises meanwhile, as it misses what the call was to bring, is the interrupt too.
@@ -120,7 +121,7 @@ def main(arguments: list[str] | None = None) -> Any:
         words = sys.argv[1:] if arguments is None else arguments
         if "_PACKENV_COMPLETE" in os.environ:
             import_module("packenv.cli.completion").prepare_shell()
-        with interrupts_kept():
+        with deferred_interrupts():
             done = cli(words, prog_name="packenv", standalone_mode=False, obj=words)  # what was said, for those who keep it
         sys.stdout.flush()
         return done

@@ -40,8 +40,8 @@ PER_INCH = {"in": 1.0, "cm": 2.54, "mm": 25.4}
 WIDEST = 60.0  # inches
 
 
-def take_standard_output(ctx: click.Context, result: str) -> None:
-    """From here to the end of the command, what is printed goes to standard error: `result` has standard output for itself."""
+def claim_standard_output(ctx: click.Context, result: str) -> None:
+    """`result` has standard output for itself from here to the end of the command: what is printed goes to standard error."""
     root = ctx.find_root()
     if TAKEN in root.meta:
         raise InputError(f"standard output can have one of {root.meta[TAKEN][0]} and {result}")
@@ -77,7 +77,7 @@ class ResultFile(FileOf):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value in STREAMS and ctx is not None and not ctx.resilient_parsing:
-            take_standard_output(ctx, f"--json {value}")
+            claim_standard_output(ctx, f"--json {value}")
             return value
         return super().convert(value, param, ctx)
 
@@ -91,7 +91,7 @@ class Format(click.Choice):  # type: ignore[type-arg]  # generic in some version
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         chosen = str(super().convert(value, param, ctx))
         if chosen != TABLE and ctx is not None and not ctx.resilient_parsing:
-            take_standard_output(ctx, f"--format {chosen}")
+            claim_standard_output(ctx, f"--format {chosen}")
         return chosen
 
 
@@ -136,20 +136,20 @@ class Outputs:
         if self.report is not None:
             check_page(self.report)
 
-    def show(self, shown: Showable) -> None:
+    def show(self, result: Showable) -> None:
         """Print the tables and their notes, or what `--format` asks for instead."""
         from packenv.cli.tables import print_notes, print_table
 
         if self.form != TABLE:
-            standard_output().write(forms.FORMATS[self.form](shown))
+            standard_output().write(forms.FORMATS[self.form](result))
         else:
-            for table in shown.tables():
+            for table in result.tables():
                 print_table(table)
-        print_notes(shown.footnotes())
+        print_notes(result.footnotes())
 
     def write(
         self,
-        shown: Showable,
+        result: Showable,
         *others: tuple[str | None, Callable[[str], object]],
         charts: tuple[Any, ...] = (),
         notices: Sequence[str] = (),
@@ -163,10 +163,10 @@ class Outputs:
         command = shlex.join(["packenv", *(click.get_current_context().find_root().obj or ())])
         output = forms.Output(command, notices, charts, self.picture_width, self.titled)
         write_all(
-            (self.json_path, lambda path: forms.write_plain(shown, path)),
-            (self.plot, lambda path: forms.save(shown, path, output)),
-            (self.gantt, lambda path: forms.save(shown, path, output._replace(charts=("schedule",)))),
-            (self.report, lambda path: forms.save(shown, path, output)),
+            (self.json_path, lambda path: forms.write_plain(result, path)),
+            (self.plot, lambda path: forms.save(result, path, output)),
+            (self.gantt, lambda path: forms.save(result, path, output._replace(charts=("schedule",)))),
+            (self.report, lambda path: forms.save(result, path, output)),
             *others,
             failed=failed,
         )

@@ -54,18 +54,18 @@ def record_command(of_workload: WorkloadOptions, arriving: ArrivalOptions, optio
 
     from packenv.policy import find_policy
     from packenv.runs.progress import progress_bar
-    from packenv.runs.recording import RANDOM, check_name, film, needed, record
+    from packenv.runs.recording import RANDOM, check_name, film, minari_library, record
 
     if out is not None:
-        needed()
+        minari_library()
         check_name(Path(out))
         check_folder_writable(out)
     if policy != RANDOM:
         find_policy(policy)
-    env = _made(of_workload, arriving, options)
+    env = _environment(of_workload, arriving, options)
     console = Console(soft_wrap=True, highlight=False)
     if gif is not None:
-        pictures = film(_made(of_workload, arriving, options, "rgb_array"), policy, gif, seeds[0])
+        pictures = film(_environment(of_workload, arriving, options, "rgb_array"), policy, gif, seeds[0])
         console.print(f"{gif}: {counted(pictures, 'picture')} of {policy} on {workload}", markup=False)
     if out is None:
         return
@@ -85,7 +85,9 @@ def record_command(of_workload: WorkloadOptions, arriving: ArrivalOptions, optio
         write_json(json_path, {"dataset": out, "policy": policy, **dataset._asdict()})
 
 
-def _made(of_workload: WorkloadOptions, arriving: ArrivalOptions, options: RecordOptions, render_mode: str | None = None) -> Any:
+def _environment(
+    of_workload: WorkloadOptions, arriving: ArrivalOptions, options: RecordOptions, render_mode: str | None = None
+) -> Any:
     """The environment, by options that JSON can hold. Raises InputError."""
     import gymnasium
 

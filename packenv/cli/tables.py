@@ -41,17 +41,17 @@ def print_table(table: Table) -> None:
     console, lines = Console(), text_console()
     if table.title:
         lines.print(table.title, style="italic", markup=False)
-    left_out = []
+    omitted = []
     for heading in table.spare:
         if _width(table) <= console.width:
             break
         if heading in (column.heading for column in table.columns):
             table = table.without([heading])
-            left_out.append(heading)
+            omitted.append(heading)
     for part in [table] if table.spare else parts_of(table, console.width):
         _print_whole(part, console)
-    if left_out:
-        lines.print(f"not shown: {', '.join(left_out)} ({HOW_TO_SEE}, --format csv and --json have them)", highlight=False)
+    if omitted:
+        lines.print(f"not shown: {', '.join(omitted)} ({HOW_TO_SEE}, --format csv and --json have them)", highlight=False)
 
 
 def parts_of(table: Table, width: int) -> Iterator[Table]:

@@ -150,6 +150,7 @@ def profile(path: str, reading: ReadOptions, options: ProfileOptions, json_path:
 def read(path: str, reading: ReadOptions) -> tuple[Trace | SlotTrace, Sizes]:
     """The trace at `path`, and whether its tasks have one size."""
     columns = parse_columns(reading.columns)
+    from packenv.workloads.find import usual_sizes
     from packenv.workloads.resources import chosen_resources
     from packenv.workloads.traces import read_trace
 
@@ -159,7 +160,7 @@ def read(path: str, reading: ReadOptions) -> tuple[Trace | SlotTrace, Sizes]:
     except ArgumentError as error:
         raise InputError(error.of_options()) from None
     note_devices(recorded)
-    return recorded, sizes
+    return recorded, usual_sizes(recorded, sizes)
 
 
 def progress(what: str) -> AbstractContextManager[Any]:
@@ -180,6 +181,8 @@ def print_description(name: str, statistics: dict[str, Any]) -> None:
     )
     if statistics["about"]:
         console.print(statistics["about"], highlight=False)
+    for note in statistics["notes"]:
+        console.print(note, highlight=False)
     resources, shown = statistics["resources"], _columns_shown(statistics)
     counts = _empty("Distinct demands", "distinct", shown(statistics["distinct"]["rows"]))
     for group, levels in statistics["distinct"].items():

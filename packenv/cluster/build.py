@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster.devices import empty_devices, has_devices
-from packenv.cluster.events import take_place
+from packenv.cluster.events import allocate_place
 from packenv.cluster.fields import allocate, resized
 from packenv.cluster.in_service import occupy
 from packenv.cluster.measures import DELAY_BINS
@@ -43,7 +43,7 @@ def grow(c: Cluster, places: int, in_service: int = UNLIMITED) -> Cluster:
     new = resized(c, all_orders(c), **sizes | {"events": max(sizes["events"], c.events.shape[1])})
     new.task["next"][:, -1] = c.head["free"]  # the new places come first in the free list
     c.head["free"] = old
-    c.head["unused"] += places - old
+    c.head["free_places"] += places - old
     if c.orders & (BY_AGE | BY_DEMAND):
         for e in range(len(c.head)):
             look_at(new, e)
@@ -160,7 +160,7 @@ def build(
     head["now"] = -1  # so that slot 0 is the next slot
     head["wake"] = head["arrivals_end"] = NEVER
     head["waiting_limit"], head["warmup"], head["bin_slots"] = waiting_limit, warmup, 1
-    head["reserve"], head["unused"] = needs.reserve, places
+    head["reserve"], head["free_places"] = needs.reserve, places
     server["capacity"], server["kind"], server["freed"], server["indexed"] = scalar, server_kind, -1, NONE
     server["room"] = scalar if needs.room is None else needs.room
     if needs.least is not None:
@@ -256,7 +256,7 @@ def _start_all(
 ) -> None:
     """Put all jobs into service; each takes its size of the room, or a whole slot of a slotted server."""
     for n in range(demand.shape[0]):
-        i = take_place(c)
+        i = allocate_place(c)
         task = c.task[c.e, i]
         task.kind, task.row, task.job, task.since = TASK, -1 - n, -1 - n, 0
         if c.demand.shape[1] == 0:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster.devices import TAKEN, has_devices
-from packenv.cluster.events import take_place
+from packenv.cluster.events import allocate_place
 from packenv.cluster.in_service import A_BOX, hold_box, occupy
 from packenv.cluster.queue.by_type import find_box
 from packenv.cluster.queue.waiting import enqueue, order_new
@@ -83,7 +83,7 @@ def transplant(
 @compiled
 def adopt(a: Cluster, e: int, b: Cluster, place: int) -> int:
     """Copy the task in `place` of a into an unused place of b, as a waiting task; returns its place in b."""
-    i = take_place(b)
+    i = allocate_place(b)
     old, new = a.task[e, place], b.task[b.e, i]
     new.kind, new.row, new.job, new.since, new.size = TASK, old.row, old.job, old.since, old.size
     new.slots = old.slots

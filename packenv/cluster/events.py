@@ -58,17 +58,17 @@ def move_down(c: Cluster, slot: int, i: int) -> None:
 
 
 @compiled
-def take_place(c: Cluster) -> int:
+def allocate_place(c: Cluster) -> int:
     """Take an unused place of the pool; there must be one."""
     head = c.head[c.e]
     i = head.free
     head.free = c.task[c.e, i].next
-    head.unused -= 1
+    head.free_places -= 1
     return i
 
 
 @compiled
-def give_place_back(c: Cluster, i: int) -> None:
+def free_place(c: Cluster, i: int) -> None:
     """Mark place i as unused; it is the next one to be taken."""
     head = c.head[c.e]
     place = c.task[c.e, i]
@@ -76,7 +76,7 @@ def give_place_back(c: Cluster, i: int) -> None:
     place.server = NONE
     place.kind = UNUSED
     head.free = i
-    head.unused += 1
+    head.free_places += 1
 
 
 @compiled
@@ -87,9 +87,9 @@ def post(c: Cluster, slot: int, code: int, payload: int) -> None:
     """
     if slot <= c.head[c.e].now:
         raise ValueError("a message can only be posted to a later slot")
-    if c.head[c.e].unused == 0:
+    if c.head[c.e].free_places == 0:
         raise RuntimeError("more messages in one slot than the policy's `reserve`")
-    i = take_place(c)
+    i = allocate_place(c)
     message = c.task[c.e, i]
     message.kind = MESSAGE
     message.row = payload

@@ -138,7 +138,7 @@ def begin_read(c: Cluster, i: int, server: int) -> int:
     source = source_of(c, row, server)
     if source == NONE:
         raise ValueError("a task started away from its data, and no server with them has room to serve it")
-    take(c, i, server, source, 1)
+    charge_read(c, i, server, source, 1)
     for r in range(c.free.shape[2]):
         if c.free[c.e, server, r] < 0:
             raise ValueError("a task started on a server without room for what it reads over the network")
@@ -150,12 +150,12 @@ def end_read(c: Cluster, i: int, server: int) -> int:
     """Give back what task i, which completes on a server, took to read; returns the server from which it read, or NONE."""
     source = c.reads[c.e, i]
     if source != NONE:
-        take(c, i, server, source, -1)
+        charge_read(c, i, server, source, -1)
     return source
 
 
 @compiled
-def take(c: Cluster, i: int, server: int, source: int, sign: int) -> None:
+def charge_read(c: Cluster, i: int, server: int, source: int, sign: int) -> None:
     """Take (sign = 1) or give back (-1) the room of task i's read on both servers."""
     c.reads[c.e, i] = source if sign > 0 else NONE
     for r in range(c.free.shape[2]):

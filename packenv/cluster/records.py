@@ -21,7 +21,7 @@ head_type = np.dtype(
         ("arriving", "i8"),  # 1 while the arrivals of slot `now` are being admitted
         ("events", "i8"),  # number of events that are to come
         ("free", "i8"),  # first unused place in the pool
-        ("unused", "i8"),  # number of unused places
+        ("free_places", "i8"),  # how many places are unused
         ("reserve", "i8"),  # places that arrivals must leave unused for the policy's messages
         ("posted", "i8"),  # messages so far
         ("waiting", "i8"),

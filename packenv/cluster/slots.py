@@ -6,7 +6,7 @@ Order of events (PAPERS §1.1): completions, arrivals and newly eligible tasks i
 from __future__ import annotations
 
 from packenv.cluster.devices import has_devices, read_devices
-from packenv.cluster.events import clear_wake, collect_due, give_place_back, next_event, take_place
+from packenv.cluster.events import allocate_place, clear_wake, collect_due, free_place, next_event
 from packenv.cluster.in_service import complete, put_off
 from packenv.cluster.measures import elapse
 from packenv.cluster.queue.by_type import find_box
@@ -43,7 +43,7 @@ def admit(c: Cluster, row: int) -> None:
     """Make row `row` of the Jobs table eligible and put it in the queue."""
     head = c.head[c.e]
     k = row - c.source.stream[c.s].first_row
-    i = take_place(c)
+    i = allocate_place(c)
     task = c.task[c.e, i]
     task.kind = TASK
     task.row = row
@@ -95,7 +95,7 @@ def arrivals(c: Cluster) -> int:
     while head.next_released < head.released or next_arrival(c) == head.now:
         held_back = head.next_released < head.released
         # there must be room for it in the pool, and in the queue;
-        if head.unused <= head.reserve or (not held_back and 0 < c.measures.start.shape[1] <= head.next_row):
+        if head.free_places <= head.reserve or (not held_back and 0 < c.measures.start.shape[1] <= head.next_row):
             return GROW
         if head.waiting >= head.waiting_limit:
             return LIMIT
@@ -110,7 +110,7 @@ def arrivals(c: Cluster) -> int:
                 head.held_back += 1
             else:
                 admit(c, row)
-    if head.unused < head.reserve:
+    if head.free_places < head.reserve:
         return GROW
     order_new(c)
     head.arriving = 0
@@ -136,7 +136,7 @@ def begin_slot(c: Cluster, until: int) -> int:
         # Add up what passed until then; places of tasks that completed last time are free from now on.
         elapse(c, slot)
         for n in range(head.due):
-            give_place_back(c, c.due[c.e, n])
+            free_place(c, c.due[c.e, n])
         head.now = slot
         head.arriving = 1
         head.fresh = head.freed = head.released = head.next_released = 0

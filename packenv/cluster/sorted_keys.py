@@ -31,7 +31,7 @@ block_type = np.dtype([("low", "i8"), ("storage", "i4"), ("count", "i4")], align
 """The smallest key, PADDING for a block that is not in use; the row of `keys` and `items`; the number of keys."""
 
 
-def unused_directory(block: NDArray[np.void]) -> None:
+def empty_directory(block: NDArray[np.void]) -> None:
     """Mark all blocks as unused; entry k has storage k."""
     block["low"] = PADDING
     numbered(block["storage"])
@@ -42,7 +42,7 @@ class SortedKeys(Frame):
 
     keys: Annotated[NDArray[np.int64], Field("clusters", "blocks", WIDTH, start=PADDING)]  # by storage, padded
     items: Annotated[NDArray[np.int32], Field("clusters", "blocks", WIDTH)]  # by storage
-    block: Annotated[NDArray[np.void], Field("clusters", "blocks", records=block_type, start=unused_directory)]
+    block: Annotated[NDArray[np.void], Field("clusters", "blocks", records=block_type, start=empty_directory)]
     used: Annotated[NDArray[np.int64], Field("clusters", start=1)]  # blocks in use
     cursor: Annotated[NDArray[np.int64], Field("clusters", 2, scratch=True)]  # block and position of the key that was found last
 
@@ -219,11 +219,11 @@ def find(s: SortedKeys, e: int, key: int) -> None:
 def remove(s: SortedKeys, e: int, key: int) -> None:
     """Remove a key that is in the list."""
     find(s, e, key)
-    remove_found(s, e)
+    remove_at_cursor(s, e)
 
 
 @apart
-def remove_found(s: SortedKeys, e: int) -> None:
+def remove_at_cursor(s: SortedKeys, e: int) -> None:
     """Remove the key that was found last."""
     k, p = s.cursor[e, 0], s.cursor[e, 1]
     storage, left = s.block[e, k].storage, s.block[e, k].count - 1

@@ -53,23 +53,23 @@ class Announcement:
         self.changing = threading.Lock()
         self.under_way: set[int] = set()  # the dispatchers that are compiling now
         self.ended = 0.0  # when the last one was through
-        self.missing = 0  # functions that were expected to be compiled, `expected` of which
-        self.before = 0  # had been counted before
+        self.expected = 0  # functions that are to be compiled for what comes next,
+        self.before = 0  # how many had been compiled before
         self.watcher: threading.Thread | None = None
-        self.shown = 0  # letters of the line that stands on the terminal
+        self.width = 0  # letters of the line that stands on the terminal
 
-    def expect(self, folder: Path, missing: int) -> None:
+    def expect(self, folder: Path, expected: int) -> None:
         """So many functions are missing for what comes next."""
         with self.changing:
-            self.before, self.missing, self.ended = count(folder), missing, time.monotonic()
-            if missing >= MANY:
+            self.before, self.expected, self.ended = count(folder), expected, time.monotonic()
+            if expected >= MANY:
                 self._start(folder)
 
     def begin(self, dispatcher: int, folder: Path) -> None:
         """A function is missing: from now on it is compiled, here or in another process."""
         with self.changing:
             self.under_way.add(dispatcher)
-            if self.missing == 0 and not self._is_watched():
+            if self.expected == 0 and not self._is_watched():
                 self.before = count(folder)
             self._start(folder)
 
@@ -90,7 +90,7 @@ class Announcement:
     def line(self, folder: Path) -> str:
         """What is said now."""
         done = max(count(folder) - self.before, 1)
-        counted = f"{done} of {max(self.missing, done)} functions" if self.missing else f"{done} function{'s'[: done - 1]}"
+        counted = f"{done} of {max(self.expected, done)} functions" if self.expected else f"{done} function{'s'[: done - 1]}"
         return f"packenv: compiling {counted}, once for this version …"
 
     def _watch(self, folder: Path) -> None:
@@ -99,7 +99,7 @@ class Announcement:
         while (idle := 0.0 if self.under_way else time.monotonic() - self.ended) < FORGET:
             if idle > PAUSE:
                 self.clear()
-            elif (spent > PATIENCE or self.missing >= MANY) and speaker.acquire():
+            elif (spent > PATIENCE or self.expected >= MANY) and speaker.acquire():
                 if _on_terminal():
                     self._show(self.line(folder))
                 elif not printed:
@@ -107,20 +107,20 @@ class Announcement:
                     printed = True
             spent += TICK if self.under_way else 0.0
             time.sleep(TICK)
-        self.missing = 0
+        self.expected = 0
         speaker.release()
 
     def _show(self, line: str) -> None:
         """Put the line in place of the one that stands on the terminal."""
         line = line[: shutil.get_terminal_size().columns - 1]
-        _write("\r" + line.ljust(self.shown))
-        self.shown = len(line)
+        _write("\r" + line.ljust(self.width))
+        self.width = len(line)
 
     def clear(self) -> None:
         """Remove the line from the terminal."""
-        if self.shown:
-            _write("\r" + " " * self.shown + "\r")
-            self.shown = 0
+        if self.width:
+            _write("\r" + " " * self.width + "\r")
+            self.width = 0
 
 
 def _on_terminal() -> bool:

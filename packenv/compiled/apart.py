@@ -22,8 +22,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import lower_builtin, type_callable
 
-from packenv.compiled.cache import not_kept
-from packenv.compiled.frame import compiled_type, known_type
+from packenv.compiled.cache import warn_not_cached
+from packenv.compiled.frame import compiled_type, only_type
 
 PLAIN = {"int": types.int64, "float": types.float64, "bool": types.boolean, "np.uint64": types.uint64, "None": types.none}
 WORD = ir.IntType(64)
@@ -60,10 +60,10 @@ class Apart:
         names = sys.modules[self.function.__module__].__dict__
         return self.result(*(compiled_type(names[kind]) if isinstance(kind, str) else kind for kind in self.parameters))
 
-    def known_arguments(self) -> tuple[Any, ...] | None:
+    def argument_types(self) -> tuple[Any, ...] | None:
         """The types of its arguments as `signature` will have them; None while no frames of one of its classes have been made."""
         names = sys.modules[self.function.__module__].__dict__
-        kinds = [known_type(names[kind]) if isinstance(kind, str) else kind for kind in self.parameters]
+        kinds = [only_type(names[kind]) if isinstance(kind, str) else kind for kind in self.parameters]
         return None if None in kinds else tuple(kinds)
 
     def address(self) -> int:
@@ -74,7 +74,7 @@ class Apart:
             try:
                 dispatcher.compile(signature)
             except OSError as error:  # compiled, and then there was no room for it on the disk
-                not_kept(error)
+                warn_not_cached(error)
             overload = dispatcher.overloads[signature.args]
             self.word.value = overload.library.get_pointer_to_function(overload.fndesc.llvm_func_name)
             self.dispatcher = dispatcher  # which keeps the machine code in memory
@@ -82,7 +82,7 @@ class Apart:
         return self.word.value
 
     def _type_call(self, context: Any) -> Any:
-        """For Numba: the signature of a call with arguments of these types."""
+        """The signature of a call with arguments of these types, for Numba."""
         names = inspect.signature(self.function)
 
         def call(*args: Any, **keywords: Any) -> Any:
@@ -93,7 +93,7 @@ class Apart:
         return call
 
     def _call(self, context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        """For Numba: emit a call through the word; if the word is 0, first have Python find the address."""
+        """Emit a call through the word, for Numba; if the word is 0, first have Python find the address."""
         conventions = context.call_conv
         word = _external(builder, self.name)
         address = cgutils.alloca_once_value(builder, builder.load(word))

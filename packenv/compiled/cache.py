@@ -131,18 +131,18 @@ def _look_for(modules: tuple[str, ...]) -> Path | None:
                 shutil.rmtree(path, ignore_errors=True)
         return make_private(folder)
     except OSError as error:
-        not_kept(error)
+        warn_not_cached(error)
         return None
 
 
 @functools.cache
-def _said_once(why: str) -> None:
+def _warn_once(why: str) -> None:
     say(f"machine code is not kept in {base()}: {why}")
 
 
-def not_kept(error: OSError) -> None:
+def warn_not_cached(error: OSError) -> None:
     """Say, once, that machine code cannot be written to the cache. It is compiled all the same."""
-    _said_once(error.strerror or str(error))
+    _warn_once(error.strerror or str(error))
 
 
 class Locator:
@@ -174,7 +174,7 @@ _lock = threading.RLock()
 
 
 @contextmanager
-def kept_in(folder: Path) -> Iterator[None]:
+def caching_in(folder: Path) -> Iterator[None]:
     """Make Numba cache the functions that are made in this context in this folder; its settings are restored afterwards."""
     ours = {"CACHE_DIR": str(folder), "CACHE_LOCATOR_CLASSES": f"{__name__}.Locator"}
     with _lock:

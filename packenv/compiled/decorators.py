@@ -20,8 +20,8 @@ import numba
 from numba.extending import models, overload, register_model, typeof_impl
 
 from packenv.compiled.apart import Apart, NotCompiled
-from packenv.compiled.cache import base, discard_damaged, folder_for, kept_in, not_kept
-from packenv.compiled.one_compiles import one_compiles
+from packenv.compiled.cache import base, caching_in, discard_damaged, folder_for, warn_not_cached
+from packenv.compiled.compile_under_lock import compile_under_lock
 from packenv.compiled.sources import note
 
 # No reference counts: compiled code makes no arrays and only uses those it is given (measured: 10 times as fast).
@@ -42,14 +42,14 @@ class Compiled:
 
     @functools.cached_property
     def outer(self) -> Any:
-        return kept(self.function, self.modules, **self.options)
+        return cached_dispatcher(self.function, self.modules, **self.options)
 
     def __call__(self, *args: Any) -> Any:
         try:
             try:
                 return self.outer(*args)
             except OSError as error:  # compiled, and then there was no room for it on the disk
-                not_kept(error)
+                warn_not_cached(error)
                 return self.outer(*args)
         except NotCompiled:
             raise Apart.failure or NotCompiled from None
@@ -84,15 +84,15 @@ def _beside(function: Compiled, modules: tuple[str, ...], folder: Path | None) -
     return Compiled(function.function, modules)
 
 
-def kept(function: Callable[..., Any], modules: tuple[str, ...], **options: Any) -> Any:
+def cached_dispatcher(function: Callable[..., Any], modules: tuple[str, ...], **options: Any) -> Any:
     """Numba's dispatcher, cached on disk by the sources of these modules; not cached if one of them has no file."""
     folder = folder_for(modules)
     if folder is None:
         return numba.njit(**options)(function)
     discard_damaged(folder, function)
-    with kept_in(folder):
+    with caching_in(folder):
         dispatcher = numba.njit(cache=True, **options)(function)
-    one_compiles(dispatcher, folder / f"{function.__qualname__}.lock", base())
+    compile_under_lock(dispatcher, folder / f"{function.__qualname__}.lock", base())
     return dispatcher
 
 
@@ -139,7 +139,7 @@ def apart(function: Function) -> Function:
     Its parameters and result must be annotated: Frame classes, int, float, bool, np.uint64 or None.
     """
     entrance = Compiled(function)
-    Apart(entrance, function, lambda: kept(function, entrance.modules, no_cpython_wrapper=True, **LEAN))
+    Apart(entrance, function, lambda: cached_dispatcher(function, entrance.modules, no_cpython_wrapper=True, **LEAN))
     return entrance  # type: ignore[return-value]
 
 

@@ -189,7 +189,7 @@ def compiled_type(kind: type) -> types.Type:
     return next(iter(candidates))
 
 
-def known_type(kind: type) -> types.Type | None:
+def only_type(kind: type) -> types.Type | None:
     """The type of all values of this class that were made so far; None if there are none, or they are of several types."""
     candidates = _types.get(kind, set())
     return next(iter(candidates)) if len(candidates) == 1 else None

@@ -69,7 +69,7 @@ def _owner(folder: Path) -> str:
 def _has_locks(folder: Path) -> bool:
     lock = Lock(folder / "waiting")
     lock.acquire(lambda seconds: seconds < 1.0)
-    locked = lock.held is not None
+    locked = lock.descriptor is not None
     lock.release()
     return locked
 

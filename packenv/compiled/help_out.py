@@ -45,7 +45,7 @@ class Messages:
 
 def help_out(folder: str, number: int) -> None:
     """Compile what comes on standard input; `folder` has all machine code, and one helper of each number at a time."""
-    if not (place := Lock(Path(folder) / f"helper-{number}")).acquire() or place.held is None:
+    if not (place := Lock(Path(folder) / f"helper-{number}")).acquire() or place.descriptor is None:
         return
     messages = Messages()
     functions: list[tuple[str, str, str, tuple[Any, ...]]] = []

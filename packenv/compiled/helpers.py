@@ -2,9 +2,10 @@
 
 The first run of a policy, or the first step of an environment, compiles some thirty functions, one after another; nearly half
 of the time is the compiler's front end, which is Python. The functions are known (`needed.json`), so where several are missing,
-and there is a second core, helpers take them from the other end, under the locks of `one_compiles`: cold `gymnasium.make` to
-the first observation, and a cold first number, take about two thirds of the time on two cores. A helper is a plain process
-of Python that imports nothing of the user's. It ends when it has nothing left to do, and at once when this process ends.
+and there is a second core, helpers take them from the other end, under the locks of `compile_under_lock`: cold
+`gymnasium.make` to the first observation, and a cold first number, take about two thirds of the time on two cores. A helper is
+a plain process of Python that imports nothing of the user's. It ends when it has nothing left to do, and at once when this
+process ends.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def needed() -> dict[str, list[str]]:
 
 @functools.cache
 def expect(kind: str, resources: int, otherwise: str) -> None:
-    """Before the first function is compiled: say what is about to run, so that helpers start if much is missing.
+    """Say what is about to run, before the first function is compiled, so that helpers start if much is missing.
 
     kind, resources  a policy's or environment's name in `needed.json`, and whether servers have more than one resource
     otherwise        the name there of what all of its kind need, for one that is not in the list
@@ -97,12 +98,12 @@ def _is_there(function: Apart) -> bool:
 
 
 def offer() -> None:
-    """Before this process compiles: give the helpers all expected functions whose types are known by now."""
+    """Give the helpers all expected functions whose types are known by now, before this process compiles."""
     if not _expected or (multiprocessing.parent_process() is not None and not _allowed):
         return
     jobs = []
     for function in [*_expected]:
-        arguments = function.known_arguments()
+        arguments = function.argument_types()
         folder = folder_for((function.function.__module__,))
         if arguments is not None and folder is not None:
             _expected.remove(function)

@@ -27,39 +27,39 @@ class Lock:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.held: int | None = None  # the file's descriptor while this process holds the lock
+        self.descriptor: int | None = None  # of the file, while this process holds the lock
 
     def acquire(self, waits: Callable[[float], bool] = lambda seconds: False) -> bool:
         """Take the lock, or go on without one: if there are no locks here, or `waits(seconds so far)` says to wait no more.
 
         Whether no other process holds it, as far as can be known.
         """
-        if fcntl is None or self.held is not None:
+        if fcntl is None or self.descriptor is not None:
             return True
         began = time.monotonic()
         with suppress(OSError):  # the folder is read-only or gone; the disk is full; the file system has no locks
             file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
-                while not _taken(file):
+                while not _try_lock(file):
                     if not waits(time.monotonic() - began):
                         return False
                     time.sleep(LOOK)
-                self.held = file
+                self.descriptor = file
             finally:
-                if self.held is None:
+                if self.descriptor is None:
                     os.close(file)
         return True
 
     def release(self) -> None:
         """Let others have it."""
-        if self.held is not None:
-            file, self.held = self.held, None
+        if self.descriptor is not None:
+            file, self.descriptor = self.descriptor, None
             with suppress(OSError):
                 fcntl.flock(file, fcntl.LOCK_UN)  # not by closing alone: a forked process may have the file open too
             os.close(file)
 
 
-def _taken(file: int) -> bool:
+def _try_lock(file: int) -> bool:
     """Whether the lock was free, and is now this process's. Raises OSError where there are no locks."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -47,7 +47,7 @@ class Source(NamedTuple):
 
 
 _when_imported: dict[str, tuple[Any, list[int]]] = {}  # by file: the module's spec, and the file's stamp when it was first seen
-_known: dict[str, Source] = {}
+_sources: dict[str, Source] = {}
 _specs: dict[str, Any] = {}  # of modules that are not loaded
 _installed: set[str] = set()  # first names that were found to be installed
 
@@ -94,12 +94,12 @@ def key_of(modules: Iterable[str], folder: Path, loaded: bool = True) -> str:
 def key_of_package(folder: Path) -> str:
     """The key of all sources of packenv, whether they are loaded or not."""
     _recall(folder)
-    digest, before = hashlib.sha256(), dict(_known)
+    digest, before = hashlib.sha256(), dict(_sources)
     for file in sorted(PACKAGE.rglob("*.py")):
         within = file.relative_to(PACKAGE)
         source = _look_at(str(file), ".".join(("packenv", *within.with_suffix("").parts)))
         digest.update(f"{within} {source.digest}\n".encode())
-    if _known != before:
+    if _sources != before:
         _remember(folder)
     return digest.hexdigest()[:16]
 
@@ -111,7 +111,7 @@ def sources_of(modules: Iterable[str], folder: Path, loaded: bool = True) -> dic
     """
     _recall(folder)
     sources: dict[str, Source] = {}
-    before = dict(_known)
+    before = dict(_sources)
     ahead = list(modules)
     inside = {"packenv", *(name.partition(".")[0] for name in ahead)}
     if inside != {"packenv"}:
@@ -133,7 +133,7 @@ def sources_of(modules: Iterable[str], folder: Path, loaded: bool = True) -> dic
             ahead += sources[name].later
         if first != "packenv" and name != first:
             ahead.append(name.rpartition(".")[0])  # a package is imported before what lies in it
-    if _known != before:
+    if _sources != before:
         _remember(folder)
     return sources
 
@@ -202,7 +202,7 @@ def _look_at(file: str, name: str) -> Source:
     except OSError:  # it is gone, or lies in an archive: only this process has the loaded code
         return Source([], f"{file} {os.getpid()}", [], [])
     stamp = _when_imported[file][1] if file in _when_imported else now
-    earlier = _known.get(file)
+    earlier = _sources.get(file)
     if earlier is not None and earlier.stamp == stamp:
         return earlier
     if stamp != now:  # changed since it was imported: only this process has the loaded code
@@ -210,7 +210,7 @@ def _look_at(file: str, name: str) -> Source:
         return Source(stamp, f"{file} {os.getpid()} {stamp}", *known)
     package = name if Path(file).name == "__init__.py" else name.rpartition(".")[0]
     source = read_source(file, stamp, package)
-    _known[file] = source
+    _sources[file] = source
     return source
 
 
@@ -270,16 +270,16 @@ def imported(tree: ast.Module, package: str, later: bool = False, lazy_names: bo
 
 def _recall(folder: Path) -> None:
     """Read the digests kept in `folder`, once."""
-    if not _known:
+    if not _sources:
         with suppress(OSError, ValueError, TypeError, AttributeError):  # the file is missing or malformed
             kept = json.loads((folder / MEMORY).read_text(encoding="utf-8"))
             for file, (stamp, digest, imports, later) in kept.items():
                 if isinstance(digest, str) and all(isinstance(name, str) for name in (*imports, *later)):
-                    _known[file] = Source(stamp, digest, imports, later)
+                    _sources[file] = Source(stamp, digest, imports, later)
 
 
 def _remember(folder: Path) -> None:
     """Write the digests of existing files to `folder`, if there is room."""
-    kept = {file: source for file, source in dict(_known).items() if Path(file).is_file()}
+    kept = {file: source for file, source in dict(_sources).items() if Path(file).is_file()}
     with suppress(InputError):
         write_json(folder / MEMORY, kept)

@@ -60,8 +60,8 @@ class Page:
     workloads: Sequence[Any] = ()
 
 
-def known_kind(kind: str, kinds: Sequence[str], what: str) -> str:
-    """`kind`. Raises InputError unless it is one of `kinds`, of which there are `what`."""
+def check_kind(kind: str, kinds: Sequence[str], noun: str) -> str:
+    """`kind`. Raises InputError unless it is one of `kinds`, of which there are `noun`."""
     if kind not in kinds:
-        raise InputError(f"unknown {what} {kind!r}{nearest(kind, [*kinds])}")
+        raise InputError(f"unknown {noun} {kind!r}{nearest(kind, [*kinds])}")
     return kind

@@ -85,12 +85,12 @@ class Tables:
     __repr__ = __str__
 
     def markdown(self) -> str:
-        """In GitHub's Markdown."""
+        """The tables in GitHub's Markdown."""
         text: str = form("markdown_of_tables")(self)
         return text
 
     def html(self, title: str = "") -> str:
-        """In HTML, under a title if there is one. All texts are escaped."""
+        """The tables in HTML, under a title if there is one. All texts are escaped."""
         text: str = form("html_of_tables")(self, title)
         return text
 

@@ -201,6 +201,7 @@ def describe_configuration(b: Batch, n: int, kind: int, server: int) -> None:
     clear(out)
     if not b.mask[e, n] or server == NONE:
         return
+    # its types: weight, jobs, waiting sizes and ages, the size that would start at once, and its main type
     share, capacity = 1.0 / b.scale[0], float(c.server[e, server].capacity)
     weight, jobs, starts, size, age, main = 0.0, 0, 0.0, 0.0, 0, NONE
     for j in range(b.table.shape[2]):
@@ -216,9 +217,11 @@ def describe_configuration(b: Batch, n: int, kind: int, server: int) -> None:
                 starts += min(many, queue.count) * (queue.size / float(queue.count))
                 age = max(age, now(c) - queue.since)
     starts = min(starts, capacity)
+    # servers of this kind on which it is active
     active = 0
     for s in range(server_count(c)):
         active += b.active[e, s] == n and kind_of(c, s) == kind and jobs_in(c, s) > 0
+    # sizes as shares of the largest server, counts and ages as logarithms
     out[feature.VALID], out[feature.WAITS] = 1.0, 1.0 if b.table[kind, n, 1] > 0 else 0.0
     out[feature.SIZE] = starts * share
     out[feature.ROOM_LEFT] = (capacity - starts) * share

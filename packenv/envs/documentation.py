@@ -125,7 +125,7 @@ v0: first. `cluster` of ServerFill counts servers with room above the largest ty
 PLAIN = {option.name: option.default for option in fields(Options)}
 
 
-def shown(value: Any) -> str:
+def default_text(value: Any) -> str:
     """A default as the table of arguments has it."""
     return f'`"{value}"`' if isinstance(value, str) else str(value)
 
@@ -144,7 +144,7 @@ def documentation(definition: Definition) -> str:
     reasons = ", ".join(f"{code} {text}" for code, text in enumerate(REASONS) if text)
     common = IN_COMMON.replace("{own}", arguments.rstrip() + "\n").replace("{reasons}", reasons)
     for name, value in {**PLAIN, **definition.defaults}.items():
-        common = common.replace("{" + name + "}", shown(value))
+        common = common.replace("{" + name + "}", default_text(value))
     observations = [observation for observation in OBSERVATIONS if observation != definition.defaults.get("observation")]
     common = common.replace("{other_observations}", ", ".join(f'`"{observation}"`' for observation in observations))
     former = ", ".join(f"`{key}={value!r}`" for key, value in FORMER.get(definition.name, {}).items())

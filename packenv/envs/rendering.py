@@ -180,13 +180,13 @@ def _servers(pen: Any, font: Any, view: ClusterView, box: Box) -> None:
     """One bar per server and resource, as high as its capacity."""
     left, top, right, bottom = box
     servers, resources = view.capacity.shape
-    shown = min(servers, max(1, MOST_BARS // resources))
-    more = f", {shown} of {servers}" if shown < servers else ""
+    visible = min(servers, max(1, MOST_BARS // resources))
+    more = f", {visible} of {servers}" if visible < servers else ""
     pen.text((left, top - 18), f"servers{more}", INK, font)
-    step = (right - left) / shown
+    step = (right - left) / visible
     scale = (bottom - top) / view.capacity.max()
     types = len(view.queues)
-    for server in range(shown):
+    for server in range(visible):
         for r in range(resources):
             width = step * 0.82 / resources
             x = left + server * step + r * width

@@ -93,7 +93,7 @@ class WorkerProcesses(ProcessPoolExecutor):
 
 
 def _start(begin: Callable[..., None] | None, values: tuple[Any, ...]) -> None:
-    """In a new process: watch the process that it works for, and begin."""
+    """Watch the process that this new one works for, and begin."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     with suppress(ImportError, AttributeError, OSError):  # not on every system
@@ -119,24 +119,24 @@ def _end_by_signal(sentinel: int) -> None:
     fcntl.fcntl(sentinel, fcntl.F_SETFL, fcntl.fcntl(sentinel, fcntl.F_GETFL) | os.O_ASYNC)
 
 
-_share_done: Any = None  # by process: the share of its present run that is done
-_own_place = 0
+_progress: Any = None  # by process: the share of its present run that is done
+_worker = 0
 
 
 def report_share(share: float) -> None:
     """Called by a run: how much of it is done, from 0 to 1."""
-    if _share_done is not None:
-        _share_done[_own_place] = share
+    if _progress is not None:
+        _progress[_worker] = share
 
 
 def _attach(shares: Any, place: int = 0) -> None:
     """Say where `report_share` writes in this process; None: nowhere."""
-    global _share_done, _own_place
-    _share_done, _own_place = shares, place
+    global _progress, _worker
+    _progress, _worker = shares, place
 
 
 def _begin(shares: Any, started: Any) -> None:
-    """In a new process: take a place among the shares. A process that replaces a dead one takes over a place."""
+    """Take a place among the shares, in a new process. One that replaces a dead process takes over a place."""
     with started.get_lock():
         place = started.value % len(shares)
         started.value += 1

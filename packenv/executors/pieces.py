@@ -119,7 +119,7 @@ def _outcomes(future: Future[list[Outcome]], piece: list[int], again: deque[list
 
 
 def do_piece(work: Work | Shared, modules: ShippedModules | None, numbers: Sequence[int]) -> list[Outcome]:
-    """In the executor's process: these items of the work."""
+    """Do these items of the work, in the executor's process."""
     if modules is not None:
         modules.put_on_path()
     call, items = work.value()

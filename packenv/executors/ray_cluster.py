@@ -21,7 +21,7 @@ from ray.exceptions import OutOfMemoryError, RayError, RaySystemError, RayTaskEr
 
 from packenv.errors import InputError
 from packenv.executors import ray_task
-from packenv.executors.versions import own_versions
+from packenv.executors.versions import local_versions
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -50,7 +50,7 @@ class RayExecutor(Executor):
     """
 
     def __init__(self, address: str | None = None, processes: int | None = None) -> None:
-        self.versions = own_versions()
+        self.versions = local_versions()
         self.began = not ray.is_initialized()
         if self.began:
             _connect(address, processes)
@@ -186,7 +186,7 @@ def _plain(error: BaseException) -> BaseException:
     if isinstance(error, RayTaskError):
         return error.cause if isinstance(error.cause, Exception) else RuntimeError(str(error))
     if isinstance(error, RaySystemError) and "packenv" in str(error):
-        return InputError(f"a node has no packenv {own_versions()[0]}: {_line_of(error)}")
+        return InputError(f"a node has no packenv {local_versions()[0]}: {_line_of(error)}")
     if isinstance(error, RayError):
         return RuntimeError(f"{type(error).__name__}: {_line_of(error)}")
     return error

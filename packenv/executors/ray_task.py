@@ -18,9 +18,9 @@ def work(versions: tuple[str, str, str], data: bytes, references: list[Any]) -> 
     """
     node = platform.node()
     try:
-        from packenv.executors.versions import own_versions
+        from packenv.executors.versions import local_versions
 
-        local = own_versions()
+        local = local_versions()
     except ImportError as error:
         return OTHER, f"node {node} has no packenv, or not {versions[0]}: {error}"
     if local[0] != versions[0]:

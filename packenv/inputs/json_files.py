@@ -12,7 +12,7 @@ from typing import Any
 
 from packenv.errors import InputError
 from packenv.inputs.memory import Memory
-from packenv.inputs.numbers import shown
+from packenv.inputs.numbers import excerpt
 from packenv.inputs.text_files import read_text, reading
 
 MOST_BYTES = 2**26
@@ -40,7 +40,7 @@ def read_json(path: str | Path, digits: int = MOST_DIGITS) -> Any:
     with reading(path):
         if (size := Path(path).stat().st_size) > MOST_BYTES:
             raise InputError(f"{path}: {size:,} bytes, more than {MOST_BYTES:,}, are too many for JSON")
-        Memory(path).take(PER_BYTE * size)
+        Memory(path).reserve(PER_BYTE * size)
         text = read_text(Path(path))
     try:
         return parse_json(text, digits)
@@ -65,21 +65,21 @@ def parse_json(text: str, digits: int = MOST_DIGITS) -> Any:
 def whole_number(value: Any) -> int:
     """A value of JSON that is a whole number. Raises ValueError for any other: a text such as "3", true, 2.5."""
     if type(value) is not int:
-        raise ValueError(f"{shown(str(value))} is no whole number")
+        raise ValueError(f"{excerpt(str(value))} is no whole number")
     return value
 
 
 def finite_number(value: Any) -> float:
     """A value of JSON that is a number. Raises ValueError for any other: a text such as "nan", true."""
     if type(value) not in (int, float):
-        raise ValueError(f"{shown(str(value))} is no number")
+        raise ValueError(f"{excerpt(str(value))} is no number")
     return float(value)
 
 
 def _whole(digits: int) -> Callable[[str], int]:
     def whole(text: str) -> int:
         if len(text) > digits + text.startswith("-"):
-            raise InputError(f"the number {shown(text, quoted=False)} is too large")
+            raise InputError(f"the number {excerpt(text, quoted=False)} is too large")
         return int(text)
 
     return whole
@@ -88,7 +88,7 @@ def _whole(digits: int) -> Callable[[str], int]:
 def _finite(text: str) -> float:
     value = float(text)
     if math.isinf(value):
-        raise InputError(f"the number {shown(text, quoted=False)} is too large")
+        raise InputError(f"the number {excerpt(text, quoted=False)} is too large")
     return value
 
 
@@ -101,7 +101,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(value) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for n, key in enumerate(keys) if key in keys[:n])
-        raise InputError(f"key {shown(twice)} occurs more than once")
+        raise InputError(f"key {excerpt(twice)} occurs more than once")
     return value
 
 

@@ -28,12 +28,12 @@ class Memory:
     """What reading `path` may still take; every reader says what it is about to need."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path, self.limit, self.taken = path, memory_limit(), 0
+        self.path, self.limit, self.reserved = path, memory_limit(), 0
 
-    def take(self, amount: int) -> None:
+    def reserve(self, amount: int) -> None:
         """Count `amount` further bytes. Raises InputError if that is more than reading may take."""
-        self.taken += amount
-        if self.taken > self.limit:
+        self.reserved += amount
+        if self.reserved > self.limit:
             raise InputError(
                 f"{self.path}: too large: reading it needs more than {self.limit / GB:.3g} GB of memory; {VARIABLE}=GB says "
                 "how much it may take"

@@ -20,7 +20,7 @@ _CLOCK = re.compile(
 _ISO = re.compile(r"P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:([\d.,]+)H)?(?:([\d.,]+)M)?(?:([\d.,]+)S)?)?", re.ASCII)  # ISO 8601
 _PARTS = re.compile(r"(?:\d+(?:[.,]\d+)? ?(?:[a-zµ]+)[, ]*)+", re.ASCII)  # 2h 30m
 _PART = re.compile(r"(\d+(?:[.,]\d+)?) ?([a-zµ]+)")
-_SECONDS = {
+UNITS_OF_TIME = {
     unit: seconds
     for units, seconds in (
         ("w week weeks", 604_800), ("d day days", 86_400), ("h hour hours", 3600), ("m min mins minute minutes", 60),
@@ -28,10 +28,13 @@ _SECONDS = {
     )
     for unit in units.split()
 }  # fmt: skip
+"""Seconds of each unit, and of each name that it has."""
+_WITH_UNIT = re.compile(r"(.*?)\s*([a-zµ]*)", re.ASCII | re.DOTALL)
 _QUANTITY = re.compile(
     r"([0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE]([+-]?[0-9]{1,2})|([KMGTPE]i|[numkMGTPE]?))", re.ASCII
 )
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BYTES = re.compile(r"(.*[0-9]) ?([kKMGTPE]i?)B?", re.ASCII)  # 8GiB, 8 GB, 8KB
 _BINARY = {f"{letter}i": 10 * (n + 1) for n, letter in enumerate("KMGTPE")}
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+")
@@ -44,10 +47,11 @@ def read_whole(text: str, low: int = 0, high: int = LARGEST_WHOLE) -> int:
     """The whole number that a text is, `low` to `high`. Raises InputError, which does not say where the text stands."""
     text = text.strip()
     if not _WHOLE.fullmatch(text):
-        raise InputError(f"{shown(text)} is not a whole number")
+        raise InputError(f"{excerpt(text)} is not a whole number")
     value = int(text) if len(text) <= MOST_DIGITS else math.inf if text[0] != "-" else -math.inf
     if not low <= value <= high:
-        raise InputError(f"{shown(text, quoted=False)} is too large" if value > high else f"{shown(text, False)} is below {low}")
+        problem = "is too large" if value > high else f"is below {low}"
+        raise InputError(f"{excerpt(text, quoted=False)} {problem}")
     return int(value)
 
 
@@ -57,10 +61,10 @@ def read_number(text: str, infinite: bool = False) -> float:
     if infinite and text.lower() in _INFINITE:
         return math.inf
     if not is_number(text):
-        raise InputError(f"{shown(text)} is not a number")
+        raise InputError(f"{excerpt(text)} is not a number")
     value = float(text)
     if math.isinf(value):
-        raise InputError(f"{shown(text, quoted=False)} is too large")
+        raise InputError(f"{excerpt(text, quoted=False)} is too large")
     return value
 
 
@@ -72,7 +76,7 @@ def read_quantity(text: str) -> Fraction:
     """
     match = _QUANTITY.fullmatch(text)
     if match is None:
-        raise InputError(f"{shown(text)} is no quantity such as 500m or 2Gi")
+        raise InputError(f"{excerpt(text)} is no quantity such as 500m or 2Gi")
     number, exponent, suffix = match.groups()
     if exponent is not None:
         return Fraction(number) * Fraction(10) ** int(exponent)
@@ -80,7 +84,9 @@ def read_quantity(text: str) -> Fraction:
 
 
 def quantity_of(text: str) -> Fraction | None:
-    """`read_quantity`, or None for a text that is none."""
+    """`read_quantity`, also of a text such as 8GiB or 8 GB, in bytes; None for a text that is none."""
+    if (written := _BYTES.fullmatch(text)) is not None:
+        text = written[1] + ("k" if written[2] == "K" else written[2])
     return read_quantity(text) if _QUANTITY.fullmatch(text) else None
 
 
@@ -94,12 +100,20 @@ def read_duration(text: str) -> Fraction | None:
         parts = [*zip(clock.groups(), (86_400, 3600, 60, 1), strict=True)]
     elif (iso := _ISO.fullmatch(text)) and any(iso.groups()):
         parts = [*zip(iso.groups(), (604_800, 86_400, 3600, 60, 1), strict=True)]
-    elif _PARTS.fullmatch(text) and all(unit in _SECONDS for _, unit in _PART.findall(text)):
-        parts = [(count, _SECONDS[unit]) for count, unit in _PART.findall(text)]
+    elif _PARTS.fullmatch(text) and all(unit in UNITS_OF_TIME for _, unit in _PART.findall(text)):
+        parts = [(count, UNITS_OF_TIME[unit]) for count, unit in _PART.findall(text)]
     else:
         return None
     counts = [(count.replace(",", "."), unit) for count, unit in parts if count is not None]
     return sum((Fraction(count) * unit for count, unit in counts), Fraction(0)) if all(is_number(c) for c, _ in counts) else None
+
+
+def read_seconds(text: str) -> Fraction | None:
+    """The seconds that a person writes: their number, one with a unit (1.5h, 1e3 s), or what `read_duration` reads."""
+    text = text.strip()
+    if (parts := _WITH_UNIT.fullmatch(text)) is not None and is_number(parts[1]) and (not parts[2] or parts[2] in UNITS_OF_TIME):
+        return Fraction(read_number(parts[1])) * UNITS_OF_TIME[parts[2] or "s"]
+    return read_duration(text)
 
 
 def with_points(texts: Iterable[str]) -> dict[str, str]:
@@ -109,7 +123,7 @@ def with_points(texts: Iterable[str]) -> dict[str, str]:
     """
     commas = [text for text in texts if _DECIMAL_COMMA.fullmatch(text) or _THOUSANDS.fullmatch(text)]
     if commas and all(_THOUSANDS.fullmatch(text) for text in commas):
-        raise InputError(f"{shown(commas[0])} may have thousands or decimals behind the comma: write it without")
+        raise InputError(f"{excerpt(commas[0])} may have thousands or decimals behind the comma: write it without")
     return {text: text.replace(",", ".") for text in commas if text.count(",") == 1}
 
 
@@ -118,7 +132,7 @@ def is_number(text: str) -> bool:
     return _NUMBER.fullmatch(text.strip()) is not None
 
 
-def shown(text: str, quoted: bool = True) -> str:
+def excerpt(text: str, quoted: bool = True) -> str:
     """A text as a message shows it: quoted, and long ones cut short."""
     cut = text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text)} characters)"
     return repr(cut) if quoted else cut

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from packenv.errors import InputError
 from packenv.inputs.json_files import read_json
 from packenv.inputs.memory import Memory
-from packenv.inputs.numbers import read_number, shown
+from packenv.inputs.numbers import excerpt, read_number
 from packenv.inputs.text_files import lines_of, reading
 from packenv.kubernetes.objects import Pod
 from packenv.kubernetes.owners import OwnerTimes, central
@@ -124,7 +124,7 @@ def _of_csv(path: str) -> Iterable[tuple[str, str, str]]:
     memory = Memory(path)
     with reading(path):
         for number, row in enumerate(csv.DictReader(lines_of(Path(path))), 2):
-            memory.take(PER_ROW)
+            memory.reserve(PER_ROW)
             yield f"row {number}", (row["owner"] or "").strip(), row["seconds"] or ""
 
 
@@ -134,7 +134,7 @@ def _of_json(path: str) -> Iterable[tuple[str, str, str]]:
         raise InputError(f'{path}: a list of objects such as {{"owner": "team/train", "seconds": 3600}} is expected')
     for number, row in enumerate(rows, 1):
         if not (isinstance(row, dict) and isinstance(row.get("owner"), str) and isinstance(row.get("seconds"), (int, float))):
-            raise InputError(f"{path}: item {number}: {shown(str(row))} has no owner, a text, and seconds, a number")
+            raise InputError(f"{path}: item {number}: {excerpt(str(row))} has no owner, a text, and seconds, a number")
         yield f"item {number}", row["owner"].strip(), str(row["seconds"])
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from packenv.errors import InputError, install_command
 from packenv.inputs.json_files import MOST_BYTES, PER_BYTE, parse_json
 from packenv.inputs.memory import Memory
-from packenv.inputs.numbers import shown
+from packenv.inputs.numbers import excerpt
 from packenv.inputs.text_files import read_text, reading
 from packenv.kubernetes.objects import Pod, gang_of_owner, object_of, pod_of, whole_of
 
@@ -74,7 +74,7 @@ class Submitted(NamedTuple):
                 raise InputError(f"{template.where}: {source} has its pods already: give new ones another name")
             pod = template.pod
             if not template.explicit and pod.priority_class and pod.priority_class not in classes:
-                why = f"priorityClassName {shown(pod.priority_class)}: no pod of {source} has it"
+                why = f"priorityClassName {excerpt(pod.priority_class)}: no pod of {source} has it"
                 raise InputError(f"{template.where}: {why}: give its PriorityClass in a manifest too, or a priority")
             if not template.explicit:
                 its_class = classes[pod.priority_class] if pod.priority_class else self.usual
@@ -107,13 +107,13 @@ def read_manifests(paths: Sequence[str | Path]) -> Submitted:
                 name = metadata.get("name") or f"{metadata.get('generateName') or ''}1"
                 if not isinstance(name, str) or name == "1":
                     raise InputError("metadata: has no name")
-                where = f"{path}: {kind.lower()} {shown(name, quoted=False)}"
+                where = f"{path}: {kind.lower()} {excerpt(name, quoted=False)}"
                 if kind == "PriorityClass":
                     classes[name] = _class_of(item)
                     usual = classes[name] if item.get("globalDefault") is True else usual
                 elif kind == "Job" and "tasks" in object_of(item, "spec"):
                     skipped.append(
-                        f"{kind} of {shown(str(item.get('apiVersion')), quoted=False)}"
+                        f"{kind} of {excerpt(str(item.get('apiVersion')), quoted=False)}"
                     )  # of gangs, as Volcano has them
                 elif kind in TEMPLATES:
                     templates.append(_template(item, kind, name, where))
@@ -197,7 +197,7 @@ def _documents(path: Path) -> list[Any]:
     with reading(path):
         if (size := path.stat().st_size) > MOST_BYTES:
             raise InputError(f"{path}: {size:,} bytes, more than {MOST_BYTES:,}, are too many for manifests")
-        Memory(path).take(PER_BYTE * size)
+        Memory(path).reserve(PER_BYTE * size)
         text = read_text(path)
     if text.lstrip()[:1] in ("{", "["):
         try:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from packenv.errors import InputError
 from packenv.inputs.json_files import PER_BYTE, parse_json, without_collection
 from packenv.inputs.memory import Memory
-from packenv.inputs.numbers import shown
+from packenv.inputs.numbers import excerpt
 from packenv.inputs.text_files import read_text, reading
 from packenv.kubernetes.filters import Rules, Traits, rules_of, taints_of
 from packenv.kubernetes.requests import Amounts, amounts, held_of, objects, requests_of
@@ -92,7 +92,7 @@ def read_objects(path: Path) -> tuple[list[Node], list[Pod], Counter[str]]:
     Of pods' owners, deadlines of Jobs and gangs are read.
     """
     with reading(path):
-        Memory(path).take(PER_BYTE * path.stat().st_size)
+        Memory(path).reserve(PER_BYTE * path.stat().st_size)
         text = read_text(path)
     try:
         value = parse_json(text)
@@ -116,7 +116,7 @@ def read_objects(path: Path) -> tuple[list[Node], list[Pod], Counter[str]]:
             name = object_of(item, "metadata").get("name")
             if not isinstance(name, str):
                 raise InputError("metadata: has no name")
-            where = f"{path}: {kind.lower()} {shown(name, quoted=False)}"
+            where = f"{path}: {kind.lower()} {excerpt(name, quoted=False)}"
             nodes += [_node(item, name)] if kind == "Node" else []
             pods += [pod_of(item, name)] if kind == "Pod" else []
             if kind in ("Node", "Pod"):
@@ -126,14 +126,14 @@ def read_objects(path: Path) -> tuple[list[Node], list[Pod], Counter[str]]:
             if kind == "Job":
                 deadlines |= {owner: end} if (end := _deadline(item)) is not None else {}
             else:
-                others[shown(kind, quoted=False)] += 1
+                others[excerpt(kind, quoted=False)] += 1
         except InputError as problem:
             raise InputError(f"{where}: {problem}") from None
     if not nodes:
         raise InputError(f"{path}: no node in it: give what `{COMMAND}` prints")
     twice = [name for name, count in Counter(node.name for node in nodes).items() if count > 1]
     if twice:
-        raise InputError(f"{path}: node {shown(twice[0], quoted=False)} is there more than once")
+        raise InputError(f"{path}: node {excerpt(twice[0], quoted=False)} is there more than once")
     for n, pod in enumerate(pods):
         if pod.owner in deadlines or pod.owner in gangs:
             pods[n] = pod._replace(deadline=deadlines.get(pod.owner), gang=pod.gang or gangs.get(pod.owner, ""))
@@ -227,7 +227,7 @@ def whole_of(spec: dict[str, Any], key: str) -> float | None:
     """A whole number of a spec; None if there is none. Raises InputError."""
     value = spec.get(key)
     if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
-        raise InputError(f"{key}: {shown(str(value))} is no whole number")
+        raise InputError(f"{key}: {excerpt(str(value))} is no whole number")
     return None if value is None else float(value)
 
 
@@ -269,7 +269,7 @@ def _time(parent: dict[str, Any], key: str) -> float | None:
             raise ValueError
         return _seconds(text)
     except (ValueError, OverflowError):
-        raise InputError(f"{key}: {shown(str(text))} is not a time such as 2024-05-01T12:00:00Z") from None
+        raise InputError(f"{key}: {excerpt(str(text))} is not a time such as 2024-05-01T12:00:00Z") from None
 
 
 @lru_cache(10_000)

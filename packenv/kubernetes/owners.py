@@ -44,11 +44,11 @@ class OwnerTimes:
 
     @cached_property
     def chances(self) -> list[Floats]:
-        """For each group, the cumulative chances (owners,) to have the durations of each known owner."""
+        """The cumulative chances (owners,) of each group to have the durations of each known owner."""
         return [np.cumsum(self._chance(group, owner)) for group, owner in enumerate(self.owner)]
 
     def owners(self, seed: int) -> list[int]:
-        """For each group, the owner whose durations it has in the run with this seed."""
+        """The owner whose durations each group has in the run with this seed."""
         uniform = [random_of(seed, LAWS, key).random() for key in self.keys]
         return [int(np.searchsorted(sums, u * sums[-1], "right")) for sums, u in zip(self.chances, uniform, strict=True)]
 

@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Any
 
 from packenv.errors import InputError
-from packenv.inputs.numbers import read_quantity, shown
+from packenv.inputs.numbers import excerpt, read_quantity
 
 Amounts = dict[str, Fraction]
 
@@ -124,7 +124,7 @@ def _spec_requests(resources: Any, where: str) -> Amounts:
 def quantity(value: Any) -> Fraction:
     """The amount that a text or a number of JSON stands for, exactly. Raises InputError, which does not say where it stands."""
     if not isinstance(value, (str, int, float)) or isinstance(value, bool):
-        raise InputError(f"{shown(str(value))} is no quantity such as 500m or 2Gi")
+        raise InputError(f"{excerpt(str(value))} is no quantity such as 500m or 2Gi")
     return _amount(str(value))
 
 

@@ -70,11 +70,11 @@ class CmaEs(nn.Module):
 
     def weights_of(self, candidate: Tensor) -> Weights:
         """The network's weights by name, from the (n,) numbers of a candidate."""
-        found, first = {}, 0
+        weights, first = {}, 0
         for name, array in self.network.exported().items():
-            found[name] = candidate[first : first + array.size].float().numpy().reshape(array.shape)
+            weights[name] = candidate[first : first + array.size].float().numpy().reshape(array.shape)
             first += array.size
-        return found
+        return weights
 
     def ask(self, population: int, seed: int) -> tuple[Tensor, Tensor]:
         """(λ, n) candidates, and the (λ, n) standard normal draws that they are made from; equations (38)–(40)."""
@@ -103,11 +103,11 @@ class CmaEs(nn.Module):
         whitened = axes @ ((axes.T @ moved) / lengths)
         self.step_path.mul_(1 - step_rate).add_(math.sqrt(step_rate * (2 - step_rate) * mass) * whitened)
         norm = float(self.step_path.norm())
-        known = math.sqrt(1 - (1 - step_rate) ** (2 * int(self.generation)))
-        small = norm / known < (1.4 + 2 / (n + 1)) * expected
+        steady = math.sqrt(1 - (1 - step_rate) ** (2 * int(self.generation)))
+        small = norm / steady < (1.4 + 2 / (n + 1)) * expected
         self.path.mul_(1 - path_rate).add_(small * math.sqrt(path_rate * (2 - path_rate) * mass) * moved)
-        missing = 0.0 if small else path_rate * (2 - path_rate)
-        self.covariance.mul_(1 - path_weight * (1 - missing) - rank_weight)
+        correction = 0.0 if small else path_rate * (2 - path_rate)
+        self.covariance.mul_(1 - path_weight * (1 - correction) - rank_weight)
         self.covariance.add_(path_weight * torch.outer(self.path, self.path) + rank_weight * (steps.T * weights) @ steps)
         self.step.mul_(math.exp(step_rate / damping * (norm / expected - 1)))
 
@@ -225,8 +225,8 @@ class Evolution(Learner):
                 self._generation(run)
 
     def measured(self) -> dict[str, float]:
-        found, self.metrics = self.metrics, {}
-        return found
+        metrics, self.metrics = self.metrics, {}
+        return metrics
 
     def counters(self) -> dict[str, Any]:
         return {"num_timesteps": self.started}

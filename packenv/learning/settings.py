@@ -168,7 +168,7 @@ def record_of_workload(workload: Workload) -> dict[str, Any]:
 
 
 def workloads_at_loads(settings: Settings, count: int) -> dict[str, Workload]:
-    """By label, the workload at `count` loads spread evenly over the interval that training episodes draw from.
+    """The workload, by label, at `count` loads spread evenly over the interval that training episodes draw from.
 
     Only the workload itself where episodes draw no load.
     """

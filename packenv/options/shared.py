@@ -41,8 +41,10 @@ class WorkloadOptions:
     load: float | None = option(None, "Arrivals as a share of ρ*, the maximum supportable workload.")
     intensity: float | None = option(None, "Arrivals as a share of the area bound (the papers' α).")
     rate: float | None = option(None, "Tasks per slot.")
-    resources: str = option(
-        "max", "Resources of a task that count: `all`, or names (cpu,memory); `max`, or max:cpu,memory: only the largest."
+    resources: str | None = option(
+        None,
+        "Resources of a task that count: `all`, or names (cpu,memory); `max`, or max:cpu,memory: only the largest  "
+        "[default: max; of a trace all where servers have several capacities, or tasks ask for more than 1].",
     )
     slot_seconds: str | None = option(
         None, "Seconds in a slot, for a trace: an exact decimal  [default: .swf 1, .tr 0.0005, others 0.1].", metavar="H"

@@ -39,7 +39,7 @@ class Kinds:
         """The cost of a mix."""
         return sum((n * price for n, price in zip(counts, self.cost, strict=True)), Fraction(0))
 
-    def shown(self, counts: tuple[int, ...]) -> str:
+    def as_servers(self, counts: tuple[int, ...]) -> str:
         """A mix as the text of `--servers`: `3x1,2x0.5`."""
         return ",".join(f"{n}x{text}" for n, text in zip(counts, self.texts, strict=True) if n) or "none"
 
@@ -69,7 +69,7 @@ def check_kinds(kinds: Kinds, workload: Workload) -> None:
 
 
 def fits_somewhere(workload: Workload) -> list[bool]:
-    """For each server, whether the smallest demand, or some task of a table, fits it."""
+    """Whether the smallest demand, or some task of a table, fits each server."""
     smallest = _smallest_demands(workload.demand_law)
     if workload.jobs is not None and workload.has_devices:
         return [bool(fits_on(workload.jobs, workload.servers, server).any()) for server in range(len(workload.servers))]

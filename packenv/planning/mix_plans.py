@@ -65,7 +65,7 @@ class MixPlans(Showable):
             ("No mix costs less than", money(self.bound.whole)),
         ]
         best = min(self.plans, key=lambda plan: plan.at.cost)
-        where = f"With {kinds.shown(best.at.counts)} and {best.policy}"
+        where = f"With {kinds.as_servers(best.at.counts)} and {best.policy}"
         sections = [
             Section("The cheapest machines that were found", self.charts().figures, tables=self.tables()),
             *occupied(where, with_mix(workload, best.at.counts), best.policy),
@@ -82,7 +82,7 @@ def mix_table(workload: Workload, goals: Sequence[Goal], kinds: Kinds, plans: Se
     heads = numbers("cost", *(goal.title for goal in goals))
     table = Table(title, [Column("policy"), Column("machines"), *heads, *stable])
     for plan in plans:
-        table.add(plan.policy, kinds.shown(plan.at.counts), *_cells(plan.at, goals, workload, seconds))
+        table.add(plan.policy, kinds.as_servers(plan.at.counts), *_cells(plan.at, goals, workload, seconds))
         for text, less in zip(kinds.texts, plan.dropped, strict=True):
             if less is not None:
                 table.add("", f"one {text} less", *_cells(less, goals, workload, seconds))
@@ -98,7 +98,7 @@ def mix_answer(goals: Sequence[Goal], kinds: Kinds, plans: Sequence[MixPlan], bo
     """The plan in a sentence or two."""
     best = min(plans, key=lambda plan: plan.at.cost)
     what = " and ".join(goal.text for goal in goals) or "a stable queue"
-    sentence = f"{kinds.shown(best.at.counts)} for {money(best.at.cost)} with {best.policy} for {what}"
+    sentence = f"{kinds.as_servers(best.at.counts)} for {money(best.at.cost)} with {best.policy} for {what}"
     if best.at.cost == bound.whole:
         return f"{sentence}; no mix costs less under any policy."
     above = float(best.at.cost / bound.whole - 1)
@@ -108,14 +108,14 @@ def mix_answer(goals: Sequence[Goal], kinds: Kinds, plans: Sequence[MixPlan], bo
 def mix_in_the_noise(goals: Sequence[Goal], kinds: Kinds, plan: MixPlan, seconds: float | None) -> str:
     """Of which mixes, the answer and those of one machine less, noise leaves open if they will do; empty for none."""
     mixes = [mix for mix in (plan.at, *plan.dropped) if mix is not None and mix.trial.stable and False not in mix.trial.decided]
-    left_open = open_goals(goals, [(kinds.shown(mix.counts), mix.trial) for mix in mixes], seconds)
+    left_open = open_goals(goals, [(kinds.as_servers(mix.counts), mix.trial) for mix in mixes], seconds)
     return f"{plan.policy}: not decided{left_open}; {SURER}." if left_open else ""
 
 
 def mix_record(workload: Workload, goals: Sequence[Goal], kinds: Kinds, plan: MixPlan, bound: CostBound) -> dict[str, Any]:
     """The JSON of one policy's plan; times are in slots."""
 
-    def tried(mix: MixTrial) -> dict[str, Any]:
+    def record(mix: MixTrial) -> dict[str, Any]:
         values = [mix.trial.value(n) for n in range(len(goals))]
         return _mix(kinds, mix) | {"values": values, "stable": mix.trial.stable, "meets": mix.trial.meets}
 
@@ -132,10 +132,10 @@ def mix_record(workload: Workload, goals: Sequence[Goal], kinds: Kinds, plan: Mi
         "goals": [
             {"goal": goal.text, "limit": goal.limit, "value": [*plan.at.trial.estimate(n)]} for n, goal in enumerate(goals)
         ],
-        "one_less": [None if less is None else tried(less) for less in plan.dropped],
-        "tried": [tried(mix) for mix in plan.tried],
+        "one_less": [None if less is None else record(less) for less in plan.dropped],
+        "tried": [record(mix) for mix in plan.trials],
     }
 
 
 def _mix(kinds: Kinds, mix: MixTrial) -> dict[str, Any]:
-    return {"machines": [*mix.counts], "servers": kinds.shown(mix.counts), "cost": float(mix.cost)}
+    return {"machines": [*mix.counts], "servers": kinds.as_servers(mix.counts), "cost": float(mix.cost)}

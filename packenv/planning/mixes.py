@@ -38,7 +38,7 @@ class MixPlan(NamedTuple):
     dropped: tuple[
         MixTrial | None, ...
     ]  # with one machine less of each kind, on the same seeds; None: it has none, or must have it
-    tried: tuple[MixTrial, ...]  # all that the search looked at, by cost
+    trials: tuple[MixTrial, ...]  # all that the search looked at, by cost
     fresh: bool  # whether `at` and `dropped` are of seeds that the search did not use
     thorough: bool  # whether no exchange within reach was left untried
 
@@ -52,7 +52,7 @@ class MixSearch:
     bound: CostBound
     ask: AskRuns
     progress: Callable[[str], None] = lambda mix: None
-    tried: dict[Counts, MixTrial] = field(default_factory=dict)
+    trials: dict[Counts, MixTrial] = field(default_factory=dict)
     confirming: Budget | None = None  # for the runs that confirm the answer
 
     def run(self) -> MixPlan:
@@ -62,31 +62,31 @@ class MixSearch:
         move it by single machines. Raises NoneMeets if no mix meets the goals.
         """
         best, thorough = self._improved(self._rounded_up())
-        if not self.tried[best].trial.meets:
-            raise NoneMeets(self.search.never(self.tried[best].trial, ", the cheapest that meet the others,"))
-        first = tuple(sorted(self.tried.values(), key=lambda mix: (mix.cost, mix.counts)))
+        if not self.trials[best].trial.meets:
+            raise NoneMeets(self.search.never(self.trials[best].trial, ", the cheapest that meet the others,"))
+        first = tuple(sorted(self.trials.values(), key=lambda mix: (mix.cost, mix.counts)))
         if self.search.by_chance:
-            self.tried = {}
+            self.trials = {}
             self.confirming = self.search.budget()
             best = self._mended(best)
-            if not self.tried[best].trial.meets:
-                raise NoneMeets(self.search.never(self.tried[best].trial, ", the cheapest that meet the others,"))
+            if not self.trials[best].trial.meets:
+                raise NoneMeets(self.search.never(self.trials[best].trial, ", the cheapest that meet the others,"))
         dropped = tuple(self._try(less) if less is not None and self._runs(less) else None for less in self._one_less(best))
-        return MixPlan(self.search.name, self.tried[best], dropped, first, self.search.by_chance, thorough)
+        return MixPlan(self.search.name, self.trials[best], dropped, first, self.search.by_chance, thorough)
 
     def __post_init__(self) -> None:
         self.most = one_for_each_task(self.kinds, self.search.workload)
 
     def _try(self, counts: Counts) -> MixTrial:
-        if counts not in self.tried:
-            self.progress(self.kinds.shown(counts))
+        if counts not in self.trials:
+            self.progress(self.kinds.as_servers(counts))
             search, workload = self.search, with_mix(self.search.workload, counts)
             if self.confirming is None:
                 trial = search.trial_on(workload, search.seeds_of(range(search.seeds)), self.ask)
             else:
                 trial = search.decided(workload, self.ask, self.confirming)
-            self.tried[counts] = MixTrial(counts, self.kinds.total(counts), trial)
-        return self.tried[counts]
+            self.trials[counts] = MixTrial(counts, self.kinds.total(counts), trial)
+        return self.trials[counts]
 
     def _enough(self, counts: Counts) -> bool:
         """Whether all goals but the utilisation are met; not asked of mixes that the bound rules out."""
@@ -95,7 +95,7 @@ class MixSearch:
     def _check(self, counts: Counts) -> Trial:
         """The trial of a mix that is not enough. Raises NoneMeets if more machines cannot be."""
         trial = self._try(counts).trial
-        halves = (mix.trial for mix in self.tried.values() if all(2 * n <= m for n, m in zip(mix.counts, counts, strict=True)))
+        halves = (mix.trial for mix in self.trials.values() if all(2 * n <= m for n, m in zip(mix.counts, counts, strict=True)))
         why = self.search.why_hopeless(trial, halves)
         if why is not None:
             raise NoneMeets(self.search.never(trial, why))
@@ -105,7 +105,7 @@ class MixSearch:
         """Whether there are machines for every task."""
         rows = self.bound.rows
         presence = rows.room == 0
-        return bool((rows.held[presence] @ np.array(counts) >= 1).all())
+        return bool((rows.supply[presence] @ np.array(counts) >= 1).all())
 
     def _rounded_up(self) -> Counts:
         """The cheapest mix for the least room with which the goals are met, to within FINEST_STEP.
@@ -135,7 +135,7 @@ class MixSearch:
         """Cheaper and cheaper mixes, each by taking machines away or exchanging some; whether all such steps were tried."""
         while True:
             for cheaper in self._cheaper(counts):
-                if len(self.tried) >= MOST_TRIALS:
+                if len(self.trials) >= MOST_TRIALS:
                     return counts, False
                 if self._enough(cheaper):
                     counts = cheaper

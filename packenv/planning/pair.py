@@ -18,7 +18,7 @@ from packenv.errors import ArgumentError, InputError
 from packenv.executors.local import ThisProcess
 from packenv.options.fields import takes
 from packenv.options.verbs import MEASURES, CompareOptions
-from packenv.planning.goals import STATISTICS, Goal, check_goals, known_statistic
+from packenv.planning.goals import STATISTICS, Goal, check_goals, check_statistic
 from packenv.planning.trials import AskRuns, RunValues, mean_of, run_values
 from packenv.policy import find_policy, name_of
 from packenv.results.stability import STABLE, UNSTABLE, combine
@@ -244,7 +244,7 @@ def pairing(workload: Any, first: Any, second: Any, options: CompareOptions, **c
         raise InputError("compare two policies, or two sets of servers")
     if all(of_servers):
         workloads = [*_with_servers(workload, first, second, changes)]
-        policies, names = [options.policy, options.policy], [_shown(first), _shown(second)]
+        policies, names = [options.policy, options.policy], [_text(first), _text(second)]
     else:
         from packenv.api import at_a_rate
 
@@ -292,7 +292,7 @@ def is_servers(side: Any) -> bool:
     return isinstance(side, (int, Servers)) or (isinstance(side, str) and (side[:1].isdigit() or Path(side).is_file()))
 
 
-def _shown(servers: Any) -> str:
+def _text(servers: Any) -> str:
     return counted(int(servers), "server") if str(servers).isdigit() else str(servers)
 
 
@@ -324,5 +324,5 @@ def measure_of(text: str) -> Goal:
     statistic, _, measure = text.strip().rpartition(" ")
     if measure not in STATISTICS or measure == "utilisation":
         raise InputError(f"measure {text!r}: not compared; measures are {MEASURES}")
-    statistic = known_statistic(text, statistic.strip(), measure, STATISTICS[measure], "measure")
+    statistic = check_statistic(text, statistic.strip(), measure, STATISTICS[measure], "measure")
     return Goal(text, statistic, measure, math.inf)

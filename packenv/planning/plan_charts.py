@@ -63,7 +63,7 @@ def _server_figure(plans: Sequence[Plan], n: int, goal: Goal, bound: Fewest, slo
     scale, unit = goal.scale(slot_seconds), goal.unit(slot_seconds)
     lines = []
     for plan, colour in zip(plans, colours_for([plan.policy for plan in plans]), strict=True):
-        means = [(trial, trial.value(n)) for trial in plan.tried]
+        means = [(trial, trial.value(n)) for trial in plan.trials]
         points = [Point(trial.servers, value * scale, trial.meets) for trial, value in means if value is not None]
         lines.append(line_through(plan.policy, f"{plan.servers:,}", colour, points))
     up = Rule(bound.servers, f"any {bound.scope}: {bound.servers:,} at least")
@@ -102,10 +102,10 @@ def _finding(plan: Plan, n: int, scale: float, unit: str) -> str:
 
 def _stable(plans: Sequence[Plan], bound: Fewest) -> Figure:
     """Without a goal: which numbers of servers are stable."""
-    numbers = [trial.servers for plan in plans for trial in plan.tried]
+    numbers = [trial.servers for plan in plans for trial in plan.trials]
     entries = []
     for plan, colour in zip(plans, colours_for([plan.policy for plan in plans]), strict=True):
-        marks = [Mark(trial.servers, filled=trial.stable) for trial in plan.tried]
+        marks = [Mark(trial.servers, filled=trial.stable) for trial in plan.trials]
         entries.append(Entry(plan.policy, colour, marks=marks, text=f"{plan.servers:,}"))
     chart = RowChart(
         entries,
@@ -121,12 +121,12 @@ def _state(trial: Trial) -> str:
     return "stable" if trial.stable else "unstable"
 
 
-def tried_table(plan: Plan, goals: Sequence[Goal], slot_seconds: float | None, endless: bool) -> Table:
+def trials_table(plan: Plan, goals: Sequence[Goal], slot_seconds: float | None, endless: bool) -> Table:
     """What each number of servers that was tried gave; of an endless workload also whether the queue was stable."""
     heads = [f"{goal.title} ({unit.strip()})" if (unit := goal.unit(slot_seconds)) else goal.title for goal in goals]
     columns = [*numbers("servers", *heads), *([Column("queue")] if endless else []), Column("meets all goals")]
     table = Table(f"What the search tried with {plan.policy}", columns, folded=True)
-    for trial in plan.tried:
+    for trial in plan.trials:
         means = [trial.value(n) for n in range(len(goals))]
         values = [number(None if m is None else m * goal.scale(slot_seconds)) for goal, m in zip(goals, means, strict=True)]
         table.add(f"{trial.servers:,}", *values, *([_state(trial)] if endless else []), "yes" if trial.meets else "no")
@@ -135,16 +135,16 @@ def tried_table(plan: Plan, goals: Sequence[Goal], slot_seconds: float | None, e
 
 def mix_figures(plans: Sequence[MixPlan], goals: Sequence[Goal], bound: CostBound, slot_seconds: float | None) -> list[Figure]:
     """Each goal's measure (without goals: whether the queue is stable) of each mix that was run, against its cost."""
-    ran = "; ".join(f"{plan.policy}: {len(plan.tried):,} mixes were run" for plan in plans)
+    ran = "; ".join(f"{plan.policy}: {len(plan.trials):,} mixes were run" for plan in plans)
     finding = f"{ran}. Filled marks meet all goals; the steps are the best that mixes of no more cost reached."
     up = Rule(float(bound.whole), f"any mix: {money(bound.whole)} at least")
     figures = []
     for n, goal in enumerate(goals or (None,)):
         scale, lines = 1.0 if goal is None else goal.scale(slot_seconds), []
         for plan, colour in zip(plans, colours_for([plan.policy for plan in plans]), strict=True):
-            mixes = mix_points(plan, goals, n)
-            points = [Point(mix.cost, mix.value * scale, mix.tried.trial.meets) for mix in mixes]
-            best = [value * scale for value in best_so_far(mixes, goal)]
+            points_of_plan = mix_points(plan, goals, n)
+            points = [Point(point.cost, point.value * scale, point.mix.trial.meets) for point in points_of_plan]
+            best = [value * scale for value in best_so_far(points_of_plan, goal)]
             lines.append(line_through(plan.policy, money(plan.at.cost), colour, points, best))
         chart = goal_chart(lines, goal, "cost", up, slot_seconds, steps=True)
         figures.append(Figure(f"{'stable' if goal is None else goal.title} against cost", finding, chart))
@@ -156,16 +156,16 @@ class MixPoint(NamedTuple):
 
     cost: float
     value: float
-    tried: MixTrial
+    mix: MixTrial
 
 
 def mix_points(plan: MixPlan, goals: Sequence[Goal], n: int) -> list[MixPoint]:
     """All mixes of the search that have a value of goal n (without goals: of stability), by cost."""
     points = []
-    for tried in plan.tried:
-        value = tried.trial.value(n) if goals else float(tried.trial.stable)
+    for mix in plan.trials:
+        value = mix.trial.value(n) if goals else float(mix.trial.stable)
         if value is not None:
-            points.append(MixPoint(float(tried.cost), float(value), tried))
+            points.append(MixPoint(float(mix.cost), float(value), mix))
     return points
 
 

@@ -19,7 +19,7 @@ from packenv.planning.plan_charts import (
     occupied,
     runs_of_plan,
     server_figures,
-    tried_table,
+    trials_table,
     work_of,
 )
 from packenv.planning.search import Plan, with_servers
@@ -144,7 +144,7 @@ class ServerPlans(Showable):
                     "stable": trial.stable if self.workload.jobs is None else None,
                     "meets": trial.meets,
                 }
-                for trial in plan.tried
+                for trial in plan.trials
             ],
         }
         if (comparison := next((pair for pair in self.comparisons if pair.policy == plan.policy), None)) is not None:
@@ -263,12 +263,12 @@ class ServerPlans(Showable):
     def page(self) -> Page:
         """What each number of servers gives, how full the fewest are, and all that was tried."""
         request, workload, bound, plans = self.request, self.workload, self.bound, [*self.plans.values()]
-        tried = [tried_table(plan, self.goals, request.shown_slot, workload.jobs is None) for plan in plans]
+        trials = [trials_table(plan, self.goals, request.shown_slot, workload.jobs is None) for plan in plans]
         title = f"With {counted(self.servers, 'server')} and {self.best.policy}"
         sections = [
             Section("What each number of servers gives", self._figures(), tables=self.tables()),
             *occupied(title, with_servers(workload, self.servers), self.best.policy),
-            Section("All that was tried", notes=[confirmed(plans)], tables=tried),
+            Section("All that was tried", notes=[confirmed(plans)], tables=trials),
         ]
         facts = [
             ("Work", work_of(workload)),

@@ -43,7 +43,7 @@ class Plan(NamedTuple):
     servers: int
     at: Trial  # with that number
     below: Trial | None  # with one server less, on the same seeds; None where no policy meets the goals with it
-    tried: tuple[Trial, ...]  # all that the search looked at, by number of servers
+    trials: tuple[Trial, ...]  # all that the search looked at, by number of servers
     fresh: bool  # whether `at` and `below` are of seeds that the search did not use
     between: tuple[int, int] | None = None  # noise leaves open which of these numbers is the least; None: it does not
 
@@ -78,20 +78,20 @@ class Search:
             progress(servers)
             return self.trial(servers, self.seeds_of(range(self.seeds)), ask)
 
-        tried = self._least(bound, first)
-        servers = min(trial.servers for trial in tried if self.enough(trial))
-        by_number = {trial.servers: trial for trial in tried}
+        trials = self._least(bound, first)
+        servers = min(trial.servers for trial in trials if self.enough(trial))
+        by_number = {trial.servers: trial for trial in trials}
         if self.underused(by_number[servers]):
             raise NoneMeets(self.never(by_number[servers], ", the fewest for the others,"))
         if not self.by_chance:
-            return Plan(self.name, servers, by_number[servers], by_number.get(servers - 1), tried, fresh=False)
+            return Plan(self.name, servers, by_number[servers], by_number.get(servers - 1), trials, fresh=False)
         budget = self.budget()
 
         def again(servers: int) -> Trial:
             progress(servers)
             return self.decided(with_servers(self.workload, servers), ask, budget)
 
-        return self._confirmed(servers, bound, again, tried)
+        return self._confirmed(servers, bound, again, trials)
 
     def of(self, workload: Workload) -> Search:
         """The same search for another workload."""
@@ -139,32 +139,32 @@ class Search:
         used = most_used(self.workload, self.goals)
         if bound > used:
             raise NoneMeets(f"{self.name}: no number of servers will do: at least {bound:,} are needed, {underused_phrase(used)}")
-        tried = _Tried(self, at, used)
-        least_up(bound, tried.most, tried.enough, tried.check)
-        return tuple(tried.trials[servers] for servers in sorted(tried.trials))
+        cache = _TrialCache(self, at, used)
+        least_up(bound, cache.most, cache.enough, cache.check)
+        return tuple(cache.trials[servers] for servers in sorted(cache.trials))
 
     def _confirmed(self, servers: int, bound: int, at: Callable[[int], Trial], searched: tuple[Trial, ...]) -> Plan:
         """The nearest number from `servers` that is enough while one less is not; and if noise leaves that open, between which
         numbers it lies: of one more than the next lower that is decided, and of the next higher, in steps that double.
         """
-        tried = _Tried(self, at, most_used(self.workload, self.goals))
-        least = least_from(servers, bound, tried.most, tried.enough, tried.check)
-        trials = tried.trials
+        cache = _TrialCache(self, at, most_used(self.workload, self.goals))
+        least = least_from(servers, bound, cache.most, cache.enough, cache.check)
+        trials = cache.trials
         if not trials[least].meets:
             raise NoneMeets(self.never(trials[least], ", the fewest for the others with other seeds,"))
         low, high, step = least - 1, least, 1
-        while low >= bound and (tried.enough(low) or self.open(trials[low])):
+        while low >= bound and (cache.enough(low) or self.open(trials[low])):
             low, step = low - step, 2 * step
         step = 1
-        while high < tried.most and (not tried.enough(high) or self.open(trials[high])):
-            high, step = min(high + step, tried.most), 2 * step
+        while high < cache.most and (not cache.enough(high) or self.open(trials[high])):
+            high, step = min(high + step, cache.most), 2 * step
         between = None if high == max(low + 1, bound) else (max(low + 1, bound), high)
         return Plan(self.name, least, trials[least], trials.get(least - 1), searched, True, between)
 
     def least_near(self, servers: int, bound: int, seeds: Sequence[int], ask: AskRuns) -> int:
         """The least number that is enough with these seeds, looked for from `servers` on; at least `bound`. Raises NoneMeets."""
-        tried = _Tried(self, lambda count: self.trial(count, seeds, ask), None)
-        return least_from(servers, bound, tried.most, tried.enough, tried.check)
+        cache = _TrialCache(self, lambda count: self.trial(count, seeds, ask), None)
+        return least_from(servers, bound, cache.most, cache.enough, cache.check)
 
     def why_hopeless(self, trial: Trial, halves: Iterable[Trial]) -> str | None:
         """Why no larger number is enough if this one is not, for `never`; None where one may be.
@@ -237,8 +237,8 @@ class Search:
         return f"{self.name}: no number of servers meets {goal.text!r}: {with_these}"
 
 
-class _Tried:
-    """What was tried with the same seeds, by number of servers.
+class _TrialCache:
+    """The trials with the same seeds, by number of servers.
 
     used  with how many servers at most the tasks can use them as a goal asks for; None: the utilisation does not matter
     """

@@ -27,7 +27,7 @@ class RunValues(NamedTuple):
     delays: Delays | None = None  # where a goal asks for a quantile of the waits
 
     def plain(self) -> dict[str, Any]:
-        """In JSON's types."""
+        """The values in JSON's types."""
         delays = None if self.delays is None else self.delays.plain()
         return self._asdict() | {"verdict": list(self.verdict), "delays": delays}
 

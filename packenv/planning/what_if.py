@@ -46,7 +46,7 @@ def certainty(
         if jobs is None or block is None:
             numbers.append(search.least_near(servers, 1, [2 * search.seeds + draw], ask))
         else:
-            drawn = search.of(search.workload.with_(jobs=drawn_blocks(jobs, block, draw)))
+            drawn = search.of(search.workload.with_(jobs=redraw_blocks(jobs, block, draw)))
             numbers.append(drawn.least_near(servers, 1, [0], ask))
     return Certainty(tuple(sorted(numbers)), block)
 
@@ -59,7 +59,7 @@ def block_slots(workload: Workload) -> int:
     return day if workload.slot_seconds is not None and span >= FEWEST_BLOCKS * day else max(1, -(-span // PARTS))
 
 
-def drawn_blocks(jobs: Jobs, block: int, seed: int) -> Jobs:
+def redraw_blocks(jobs: Jobs, block: int, seed: int) -> Jobs:
     """Blocks of `block` slots, as many as the table has, drawn with replacement. Jobs of different blocks are different jobs.
 
     So the time of day is kept, and so are bursts and jobs (Carlstein 1986): a job belongs to the block of its first task. The

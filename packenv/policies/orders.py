@@ -167,7 +167,7 @@ class Line(Frame):
     turn: NDArray[np.int64]  # (N,) and, of equal scores, which waits longer
     task: NDArray[np.int32]  # (N,)
     count: NDArray[np.int64]  # (2,) tasks in the heap; tasks that ever entered it since it was last filled
-    kept: NDArray[np.int64]  # (2,) the task that is kept until it fits, NONE; the slot in which the heap was filled
+    blocked: NDArray[np.int64]  # (2,) the task that blocks the line until it fits, NONE; the slot in which the heap was filled
 
 
 def line_of(setting: Setting, order: str, policy: str) -> Line:
@@ -180,7 +180,7 @@ def line_of(setting: Setting, order: str, policy: str) -> Line:
         if key.shape != jobs.size.shape or np.isnan(key).any():
             raise InputError(f"{policy}: order {order!r} must give a number for each of the {len(jobs.size)} jobs")
         estimate = jobs.estimate / jobs.slot_seconds if rule in growing else estimate
-    return Line(key=key, estimate=estimate, count=np.zeros(2, np.int64), kept=np.full(2, NONE, np.int64), **_heap(0))
+    return Line(key=key, estimate=estimate, count=np.zeros(2, np.int64), blocked=np.full(2, NONE, np.int64), **_heap(0))
 
 
 def queued_jobs(setting: Setting) -> QueuedJobs:
@@ -238,7 +238,7 @@ def line_up(c: Cluster, line: Line, fitting: bool) -> int:
             n += 1
         i = next_in_queue(c, i)
     line.count[0] = line.count[1] = n
-    line.kept[1] = now(c)
+    line.blocked[1] = now(c)
     make_heap(line)
     if n > 0 and line.task[0] == first:
         pop(line)

@@ -155,7 +155,7 @@ def _bins(chart: BinChart, axes: Any, narrow: bool) -> None:
 
 
 def mark_style(colour: str, filled: bool) -> dict[str, Any]:
-    """Of matplotlib's markers: filled, or hollow."""
+    """The style of matplotlib's markers: filled, or hollow."""
     return {"color": colour, "markerfacecolor": colour if filled else PAPER, "markeredgewidth": 1.5, "markersize": 6}
 
 

@@ -37,10 +37,10 @@ def facts_html(title: str, facts: Iterable[tuple[str, str]]) -> str:
     return f"<table><caption style='text-align:left'><b>{escape(title)}</b></caption>{rows}</table>"
 
 
-def html(shown: Showable) -> str:
-    """For notebooks: the tables under the title, or the facts of what has no tables."""
-    tables = shown.table()
-    return tables.html(shown.title) if tables.tables else facts_html(shown.title, shown.facts())
+def html(result: Showable) -> str:
+    """The tables under the title, for notebooks, or the facts of what has no tables."""
+    tables = result.table()
+    return tables.html(result.title) if tables.tables else facts_html(result.title, result.facts())
 
 
 def text_of_tables(tables: Tables) -> str:
@@ -76,11 +76,11 @@ def frame_of_rows(rows: Sequence[Mapping[str, Any]], library: str = "arrow") -> 
     return frame({name: [row.get(name) for row in flat_rows] for name in names}, library)
 
 
-def picture(shown: Showable, *args: Any, **options: Any) -> Picture:
+def picture(result: Showable, *args: Any, **options: Any) -> Picture:
     """The charts of a result. Raises InputError."""
     from packenv.report.pictures import picture_of
 
-    return picture_of(shown.charts(*args, **options))
+    return picture_of(result.charts(*args, **options))
 
 
 def charts_of_run(run: Result, kind: str, workload: Workload, **options: Any) -> Charts:
@@ -92,7 +92,7 @@ def charts_of_run(run: Result, kind: str, workload: Workload, **options: Any) ->
 
 
 def charts_of_workload(workload: Workload, seed: int, tasks: int) -> Charts:
-    """Of a workload, which knows nothing of the statistics of traces."""
+    """The charts of a workload, which knows nothing of the statistics of traces."""
     from packenv.report.workload_charts import workload_charts
 
     return workload_charts(workload, seed, tasks)
@@ -108,39 +108,39 @@ class Output(NamedTuple):
     titled: bool = True  # whether a picture has a title
 
 
-def as_csv(shown: Showable) -> str:
+def as_csv(result: Showable) -> str:
     """A line for each record, a column for each field."""
     from packenv.report.tables import write_csv
 
     content = io.StringIO()
-    write_csv(shown.rows, content)
+    write_csv(result.rows, content)
     return content.getvalue()
 
 
-def as_markdown(shown: Showable) -> str:
-    """In GitHub's Markdown."""
-    return f"{shown.markdown()}\n"
+def as_markdown(result: Showable) -> str:
+    """The tables in GitHub's Markdown."""
+    return f"{result.markdown()}\n"
 
 
 def _text(as_text: Callable[[Showable], str]) -> Write:
-    return lambda shown, path, _: path.write_text(as_text(shown), encoding="utf-8")
+    return lambda result, path, _: path.write_text(as_text(result), encoding="utf-8")
 
 
-def write_plain(shown: Showable, path: str | os.PathLike[str], _: Output | None = None) -> None:
-    """As JSON."""
-    write_json(path, shown.plain)
+def write_plain(result: Showable, path: str | os.PathLike[str], _: Output | None = None) -> None:
+    """Write a result as JSON."""
+    write_json(path, result.plain)
 
 
-def _page(shown: Showable, path: Path, output: Output) -> None:
+def _page(result: Showable, path: Path, output: Output) -> None:
     from packenv.report.page import page_of
 
-    path.write_text(page_of(shown.page(), output.command, output.notices), encoding="utf-8")
+    path.write_text(page_of(result.page(), output.command, output.notices), encoding="utf-8")
 
 
-def _picture(shown: Showable, path: Path, output: Output) -> None:
+def _picture(result: Showable, path: Path, output: Output) -> None:
     from packenv.report.pictures import DPI, picture_of
 
-    picture_of(shown.charts(*output.charts), output.width, output.titled).savefig(path, dpi=DPI)
+    picture_of(result.charts(*output.charts), output.width, output.titled).savefig(path, dpi=DPI)
 
 
 Write = Callable[["Showable", Path, Output], object]
@@ -150,15 +150,15 @@ FORMATS: dict[str, Callable[[Showable], str]] = {"csv": as_csv, "markdown": as_m
 ENDINGS: dict[str, Write] = {
     ".json": write_plain,
     ".csv": _text(as_csv),
-    ".md": _text(lambda shown: f"{shown.table().markdown()}\n"),
+    ".md": _text(lambda result: f"{result.table().markdown()}\n"),
     ".html": _page,
     **dict.fromkeys(PICTURES, _picture),
 }
 """How a result is written, by the ending of the file."""
 
 
-def save(shown: Showable, path: str | os.PathLike[str], output: Output | None = None) -> None:
+def save(result: Showable, path: str | os.PathLike[str], output: Output | None = None) -> None:
     """Write a result in the form that the ending says, whole or not at all. Raises InputError for another ending."""
     check_ending(path, ENDINGS, "a result is one of")
     with atomic_path(path) as temporary:
-        ENDINGS[Path(path).suffix.lower()](shown, temporary, output or Output())
+        ENDINGS[Path(path).suffix.lower()](result, temporary, output or Output())

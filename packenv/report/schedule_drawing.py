@@ -31,7 +31,7 @@ Ints = NDArray[np.int64]
 
 @draw.register
 def _draw_schedule(chart: ScheduleChart, figure: Any, narrow: bool) -> None:
-    """On a whole figure: two panels for each run."""
+    """Draw two panels for each run on a whole figure."""
     capacity, resource, views, clock = chart.capacity, chart.resource, chart.views, chart.clock
     heights = [1.0, chart.servers_height] * len(views)
     panels: Any = figure.subplots(2 * len(views), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]

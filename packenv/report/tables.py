@@ -20,7 +20,7 @@ FOLDED = 24  # letters of a cell
 
 
 def rich_of(table: Table, titled: bool = True) -> rich_table.Table:
-    """For a terminal."""
+    """The table for a terminal."""
     title = Text(table.title) if table.title and titled else None
     drawn = rich_table.Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=table.edge)
     for column in table.columns:
@@ -45,7 +45,7 @@ def text_of(tables: Tables) -> str:
 
 
 def markdown_of(table: Table) -> str:
-    """In GitHub's Markdown, its title above it."""
+    """The table in GitHub's Markdown, its title above it."""
     lines = [[column.heading for column in table.columns], *table.rows]
     head, *rows = [f"| {' | '.join(_on_a_line(cell) for cell in line)} |" for line in lines]
     rule = "".join("|--:" if column.numeric else "|---" for column in table.columns) + "|"
@@ -53,7 +53,7 @@ def markdown_of(table: Table) -> str:
 
 
 def html_of(table: Table) -> str:
-    """In HTML, its title above it. All texts are escaped."""
+    """The table in HTML, its title above it. All texts are escaped."""
     head = "".join(f"<th>{escape(column.heading)}</th>" for column in table.columns)
     sides = [f" style='text-align:{'right' if column.numeric else 'left'}'" for column in table.columns]
     cells = (zip(sides, row, strict=True) for row in table.rows)
@@ -82,7 +82,7 @@ def named_rows(table: Table) -> list[list[str]]:
 
 
 def classes(table: Table) -> list[str]:
-    """Of each column, for a page's style sheet: numbers stand at the right, long texts are folded."""
+    """The class of each column in a page's style sheet: numbers stand at the right, long texts are folded."""
     cells: Iterable[Sequence[str]] = zip(*table.rows, strict=True) if table.rows else [()] * len(table.columns)
     long = (max((len(cell) for cell in column), default=0) > FOLDED for column in cells)
     return ["number" if column.numeric else "long" if wide else "" for column, wide in zip(table.columns, long, strict=True)]

@@ -56,7 +56,7 @@ class Delays(NamedTuple):
         return Delays.together([Delays(np.rint(self.slots / step) * step, self.tasks)])
 
     def plain(self) -> list[list[float]]:
-        """In JSON's types."""
+        """The delays in JSON's types."""
         return [self.slots.tolist(), self.tasks.tolist()]
 
     @classmethod

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.content.forms import form
-from packenv.content.page import Charts, known_kind
+from packenv.content.page import Charts, check_kind
 from packenv.content.showable import Showable
 from packenv.errors import InputError
 from packenv.results.delays import Delays
@@ -148,7 +148,7 @@ class Result(Showable):
 
         Raises InputError for another kind, a run without a schedule, and a library that is not installed.
         """
-        if known_kind(kind, KINDS, "kind of frame") == "schedule":
+        if check_kind(kind, KINDS, "kind of frame") == "schedule":
             self._need_schedule()
             return form("frame")(schedule_table(self._workload(workload), [self]), library)
         width, queue, size = self.trajectory
@@ -163,7 +163,7 @@ class Result(Showable):
 
         Raises InputError for another kind, and a run without a schedule.
         """
-        known_kind(kind, KINDS, "kind of picture")
+        check_kind(kind, KINDS, "kind of picture")
         charts: Charts = form("charts_of_run")(self, kind, self._workload(workload), **options)
         return charts
 

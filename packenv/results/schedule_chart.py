@@ -40,7 +40,7 @@ class RunView(NamedTuple):
 
 @dataclass(frozen=True)
 class ScheduleChart:
-    """For each run waiting tasks, and below them a row for each server with its tasks, from slot `start` up to `end`.
+    """Waiting tasks of each run, and below them a row for each server with its tasks, from slot `start` up to `end`.
 
     capacity  (servers, D) units, of the servers that are drawn
     resource  whose demand is a task's height
@@ -75,7 +75,7 @@ class ScheduleChart:
 def schedule_charts(
     runs: Sequence[Result], workload: Workload, first: int | None = None, last: int | None = None, colour: str | None = None
 ) -> Charts:
-    """For each run, from slot `first` up to `last`: waiting tasks, and below them a row for each server with its tasks.
+    """Waiting tasks of each run, and below them a row for each server with its tasks, from slot `first` up to `last`.
 
     A task is as high as its demand of the resource that the first run uses most, a row as high as the largest server; what
     finds no room in one piece is drawn in several. By default the whole run is shown, or as much of it, from the end of the

@@ -11,10 +11,10 @@ from itertools import chain, repeat
 from typing import Any
 
 from packenv.api import at_a_rate
-from packenv.content.page import Charts, Page, Section, known_kind
+from packenv.content.page import Charts, Page, Section, check_kind
 from packenv.content.showable import Showable
 from packenv.content.tables import Styled, Table
-from packenv.content.text import clock_for, counted, estimate, listed, number
+from packenv.content.text import OVERLOADED, clock_for, counted, estimate, listed, number
 from packenv.errors import ArgumentError, InputError
 from packenv.executors.local import ThisProcess
 from packenv.options.fields import takes
@@ -193,7 +193,7 @@ class Comparison(Showable):
 
     @property
     def summaries(self) -> list[Record]:
-        """For each policy its means over the seeds, and `interval` with the half-widths of their 95 % intervals, in slots."""
+        """The means of each policy over the seeds, and `interval` with the half-widths of their 95 % intervals, in slots."""
         return self._measured[0]
 
     @property
@@ -280,7 +280,7 @@ class Comparison(Showable):
         """What `plot` draws: "queue", waiting tasks over time, and quantiles of the delay; or "schedule", who ran where and when
         in the first run of each policy (options: `first`, `last`, `colour`). Raises InputError as `Result.charts` does.
         """
-        if known_kind(kind, KINDS, "kind of picture") == "schedule":
+        if check_kind(kind, KINDS, "kind of picture") == "schedule":
             return run_charts.schedule_charts(self.by_policy, self.workload, **options)
         return run_charts.runs_charts(self.by_policy, self.workload, self.backlog, **options)
 
@@ -302,9 +302,10 @@ class Comparison(Showable):
         title = f"{listed(policies) if len(policies) < 4 else f'{len(policies)} policies'} on {workload.name}"
         tabled = [workload.at(by_policy[0][0].seed)]
         answer, *_ = [*comparison_tables.answer_of(self), f"{story_of(by_policy)}."]
-        return Page(title, answer, self._asked(), sections, [*self.remarks, *self.stopped], tabled)
+        overloaded = [OVERLOADED] if workload.overloaded and backlog is None and not self.drained else []
+        return Page(title, answer, self._setting(), sections, [*overloaded, *self.remarks, *self.stopped], tabled)
 
-    def _asked(self) -> list[tuple[str, str]]:
+    def _setting(self) -> list[tuple[str, str]]:
         workload, longest = self.workload, max(run.slots for run in self.all_runs)
         clock = clock_for(longest, workload.shown_slot)
         arrivals = f"{number(workload.rate)} tasks per slot, intensity {workload.intensity:.3f}"

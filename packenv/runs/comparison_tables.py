@@ -51,13 +51,13 @@ class Times(NamedTuple):
 
 def times_of(comparison: Comparison) -> Times:
     """Seconds, unless a time of the tables is as long as LONG."""
-    slot, tables = comparison.workload.shown_slot, tables_shown(comparison)
+    slot, tables = comparison.workload.shown_slot, table_names(comparison)
     keys = [measure.key for measure in MEASURES if measure.unit == SLOTS and measure.table in tables]
     longest = max((record[key] or 0.0 for record in comparison.summaries for key in keys), default=0.0)
     return Times(slot, slot is not None and longest * slot >= LONG)
 
 
-def left_out(table: str) -> list[str]:
+def spare_headings(table: str) -> list[str]:
     """Headings that a narrow terminal leaves out of a table of measures, the first of them first."""
     spare = sorted((measure.spare, measure.heading) for measure in MEASURES if measure.table == table and measure.spare)
     return [heading for _, heading in spare]
@@ -76,12 +76,12 @@ def tables_of(comparison: Comparison) -> list[Table]:
         CLASSES: f"jobs whose tasks take up to {cutoff:g} s on average, and long ones: completion{times.in_unit}",
         DATA: f"tasks with data: shares by where they ran; mean {parts}: completion, and the parts that add up to it",
     }
-    tables = [measures_table(name, titles[name], comparison, times) for name in tables_shown(comparison)]
+    tables = [measures_table(name, titles[name], comparison, times) for name in table_names(comparison)]
     sizes = [sizes_table(summaries, times)] if comparison.by_size else []
     return [tables[0], *recorded_waits_table(comparison, times), *sizes, *tables[1:]]
 
 
-def tables_shown(comparison: Comparison) -> list[str]:
+def table_names(comparison: Comparison) -> list[str]:
     """The names of the tables of measures for which the runs have values."""
     first = comparison.by_policy[0][0]
     jobs = [JOBS] if first.jobs is not None else []
@@ -105,12 +105,16 @@ def measures_table(name: str, title: str, comparison: Comparison, times: Times) 
     summaries, resources = comparison.summaries, comparison.workload.resources or ()
     resources = resources if len(resources) > 1 else ()
     measures = [measure for measure in MEASURES if measure.table == name]
-    columns = []
+    columns, spare = [], spare_headings(name)
     for measure in measures:
         columns += [Column("verdict")] if measure.unit == SPEED and not comparison.drained else []
         each = resources if isinstance(summaries[0][measure.key], list) else ()
-        columns += numbers(*([f"{resource} {measure.heading}" for resource in each] or [measure.heading]))
-    table = of_policies(title, columns, summaries, left_out(name))
+        headings = [f"{resource} {measure.heading}" for resource in each] or [measure.heading]
+        columns += numbers(*headings)
+        if each and measure.heading in spare:
+            place = spare.index(measure.heading)
+            spare[place : place + 1] = headings
+    table = of_policies(title, columns, summaries, spare)
     for record in summaries:
         cells: list[str] = []
         for measure in measures:
@@ -138,7 +142,7 @@ def answer_of(comparison: Comparison) -> list[str]:
     if comparison.workload.jobs is None or comparison.backlog is not None or any(run.waiting for run in comparison.all_runs):
         return []
     key, heading = (
-        (COMPLETION, "mean completion time of jobs") if JOBS in tables_shown(comparison) else ("mean_delay", "mean wait")
+        (COMPLETION, "mean completion time of jobs") if JOBS in table_names(comparison) else ("mean_delay", "mean wait")
     )
     means = [(record[key], record["policy"]) for record in comparison.summaries if record[key] is not None]
     if len(means) < 2 or len(means) < len(comparison.summaries):
@@ -167,19 +171,23 @@ def duration_aware_sentence(names: Sequence[str], estimated: bool) -> str:
 
 def legend(comparison: Comparison) -> list[str]:
     """The meaning of the marks that occur in the tables."""
-    summaries, tables = comparison.summaries, tables_shown(comparison)
+    summaries, tables = comparison.summaries, table_names(comparison)
     estimates = [measure.key for measure in MEASURES if measure.table in tables and measure.cell is estimate]
     marks = [*answer_of(comparison), *over_first(comparison)]
     if any(is_wide(record[key], record["interval"][key]) for record in summaries for key in estimates):
         marks.append(f"{WIDE}; more seeds or slots narrow it")
+    if comparison.drained:
+        marks.append("utilisation: from the first arrival to the last end")
     if any(record["verdict"] == UNSTABLE for record in summaries):
         marks.append("unstable: the queue grows as long as the run lasts, and with it the mean, the delays and what waits")
     if comparison.backlog is None and not comparison.drained and any(record["verdict"] == UNDECIDED for record in summaries):
         marks.append("undecided: the runs are too short to tell whether the queue would go on growing")
     if comparison.workload.jobs is not None and any(run.waiting for run in comparison.all_runs):
-        marks.append(f"not started when the table ended: {_not_started(comparison)}; delays are of the others (drain: of all)")
+        marks.append(f"not started when the table ended: {_not_started(comparison)}; delays are of the others (--drain: of all)")
     if any(run.jobs is not None and run.jobs.makespan is None for run in comparison.all_runs):
-        marks.append("makespan –: not all jobs ended; completion times are of those that did: too short (drain: until all have)")
+        marks.append(
+            "makespan –: not all jobs ended; completion times are of those that did: too short (--drain: until all have)"
+        )
     return marks
 
 
@@ -189,7 +197,7 @@ def over_first(comparison: Comparison) -> list[str]:
     Without policies whose queue grows as long as a run lasts, or under which not all jobs ended; none of a backlog, which is
     as long under all. A mean's ± is mostly chance that all policies share, and says little about their difference.
     """
-    of_jobs = JOBS in tables_shown(comparison)
+    of_jobs = JOBS in table_names(comparison)
     key, heading = (COMPLETION, "mean completion") if of_jobs else ("mean_queue", "mean queue")
     summaries = comparison.summaries
     lasting = [record["policy"] for record in summaries if (record["makespan"] if of_jobs else record["verdict"] != UNSTABLE)]
@@ -232,7 +240,7 @@ def recorded_waits_table(comparison: Comparison, times: Times) -> list[Table]:
 def sizes_table(summaries: Sequence[dict[str, Any]], times: Times) -> Table:
     """A line for each class of each policy, the smallest sizes first."""
     columns = numbers("size up to", "tasks", *SIZE_TIMES.values())
-    table = of_policies(f"delays{times.in_unit} by size", columns, summaries, left_out(QUEUE))
+    table = of_policies(f"delays{times.in_unit} by size", columns, summaries, spare_headings(QUEUE))
     for record in summaries:
         for n, (size, of_class) in enumerate(record["by_size"].items()):
             cells = [times.cell(of_class[key], of_class["interval"][key]) for key in SIZE_TIMES]

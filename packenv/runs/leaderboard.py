@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from packenv.api import simulate
-from packenv.content.page import Charts, Page, known_kind
+from packenv.content.page import Charts, Page, check_kind
 from packenv.content.showable import Showable
 from packenv.content.tables import Table, Tables
 from packenv.content.text import counted, listed
@@ -34,7 +34,7 @@ from packenv.runs.runner import RunOptions, RunsFailed
 from packenv.runs.standing import BEST, Standing, reference_of
 from packenv.runs.statistics import UNKNOWN, Interval, interval, ratio_of_means
 from packenv.theory.completion.bound import completion_bound
-from packenv.theory.queue_bound.queue_bound import known_bound
+from packenv.theory.queue_bound.queue_bound import bound_or_zero
 from packenv.theory.stability.judgment import Judgment
 
 JUDGING = JudgeOptions()
@@ -98,7 +98,7 @@ class Leaderboard(Showable):
         return f"Leaderboard of {listed([*policies])} on {counted(len(contests), 'workload')}"
 
     def facts(self) -> list[tuple[str, str]]:
-        """By workload, load and measure, the policy with the least mean of those that are stable."""
+        """The policy with the least mean of those that are stable, by workload, load and measure."""
         return leaderboard_tables.best_scores(self.standings)
 
     def tables(self) -> list[Table]:
@@ -123,7 +123,7 @@ class Leaderboard(Showable):
         ratios of all policies on all workloads as one grid of colours. Raises InputError for another kind.
         """
         draw = {"ratios": leaderboard_charts.ratios_charts, "matrix": leaderboard_charts.matrix_charts}
-        return draw[known_kind(kind, KINDS, "kind of picture")](leaderboard_tables.groups_of(self.standings), self.reference)
+        return draw[check_kind(kind, KINDS, "kind of picture")](leaderboard_tables.groups_of(self.standings), self.reference)
 
     def page(self) -> Page:
         """Mean queues, or measures of whole jobs, as multiples of the reference's."""
@@ -375,7 +375,7 @@ def _of_queue(standing: Standing, reference: str | None) -> dict[str, Any]:
         "confidence": standing.verdict.confidence if runs else None,
         "stopped": next((run.stopped for run in runs if run.stopped), None),
         "mean_queue_by_seed": standing.values(queue),
-        "queue_bound": known_bound(standing.contest.workload),
+        "queue_bound": bound_or_zero(standing.contest.workload),
         **{measure.key: _of_measure(standing, measure) for measure in others},
         "supported": None,
     }

@@ -15,7 +15,7 @@ from packenv.runs.measures import COMPLETION, SLOTS, Measure
 from packenv.runs.standing import BEST, REFERENCE, Standing
 from packenv.runs.statistics import UNKNOWN, Interval, interval
 from packenv.theory.completion.bound import SHOWN_AS as COMPLETION_BOUND
-from packenv.theory.queue_bound.queue_bound import SHOWN_AS, known_bound
+from packenv.theory.queue_bound.queue_bound import SHOWN_AS, bound_or_zero
 from packenv.theory.stability.judgment import STATUS_COLOURS, Judgment
 
 MARKS = {STABLE: "", UNSTABLE: " ↑", UNDECIDED: " ?"}
@@ -42,7 +42,7 @@ class Column(NamedTuple):
         return f"{self.contest.at}, {name}" if self.contest.at else name
 
     def in_unit(self, mean: Interval) -> Interval:
-        """In the unit of the heading."""
+        """The value in the unit of the heading."""
         by = (self.contest.slot_seconds or 1.0) if self.measure.unit == SLOTS else 1.0
         return Interval(*(None if end is None else by * end for end in mean))
 
@@ -103,7 +103,7 @@ class Group(NamedTuple):
         """The policies for which lower bounds hold, and by column the bound and its ratio to the reference, if any."""
         if not self.of_jobs:
             queue = self.contests[0].measures[0]
-            values = [known_bound(column.contest.workload) if column.measure == queue else 0.0 for column in self.columns]
+            values = [bound_or_zero(column.contest.workload) if column.measure == queue else 0.0 for column in self.columns]
             return SHOWN_AS, [(Interval(v or None, None, None), UNKNOWN) for v in values] if any(values) else []
         bounds = [self._completion(column) for column in self.columns]
         return COMPLETION_BOUND, bounds if any(mean.mean for mean, _ in bounds) else []
@@ -135,7 +135,7 @@ def groups_of(standings: Sequence[Standing]) -> list[Group]:
 
 
 def best_scores(standings: Sequence[Standing]) -> list[tuple[str, str]]:
-    """By workload, load and measure, the policy with the least mean of those that are stable."""
+    """The policy with the least mean of those that are stable, by workload, load and measure."""
     facts = []
     for group in groups_of(standings):
         for n, column in enumerate(group.columns):

@@ -40,7 +40,7 @@ class Measured(NamedTuple):
     delays: list[list[float]] | None = None  # `Delays.plain`, coarser than the result's; None in logs of earlier versions
 
     def plain(self) -> dict[str, Any]:
-        """In JSON's types."""
+        """The measures in JSON's types."""
         fields = self._asdict()
         values = fields.pop("values")
         return fields | values | {"path": self.path._asdict(), "verdict": list(self.verdict)}
@@ -49,11 +49,11 @@ class Measured(NamedTuple):
     def from_plain(cls, plain: Any) -> Measured:
         """Read what `plain` made. ValueError, KeyError or TypeError for anything else."""
         fields = {**plain}
-        values = {measure.key: fields.pop(measure.key) for measure in kept_measures()}
+        values = {measure.key: fields.pop(measure.key) for measure in scalar_measures()}
         return cls(**fields | {"path": Path(**plain["path"]), "verdict": Verdict(*plain["verdict"])}, values=values)
 
 
-def kept_measures() -> list[Measure]:
+def scalar_measures() -> list[Measure]:
     """The measures that are kept of a run."""
     return [measure for measure in MEASURES if measure.scalar]
 
@@ -69,7 +69,7 @@ def measured(result: Result, workload: Workload | None = None) -> Measured:
     assert where is not None
     same, ended = SameJobs(where, [result]), result.jobs is not None and result.jobs.makespan is not None
     values = {
-        measure.key: measure.value_of(result, same) if measure.table != JOBS or ended else None for measure in kept_measures()
+        measure.key: measure.value_of(result, same) if measure.table != JOBS or ended else None for measure in scalar_measures()
     }
     delays = result.delays.coarser(DELAY_BITS).plain()
     return Measured(result.seed, result.slots, result.verdict, result.stopped, path, values, delays)

@@ -69,7 +69,7 @@ def record(
 
     Raises InputError if the policy cannot play the environment, or the folder cannot be written.
     """
-    minari = needed()
+    minari = minari_library()
     out = Path(folder)
     check_name(out)
     actions = {name: chooser(env, name) for name in dict.fromkeys((policy, RANDOM, BEST))}
@@ -138,7 +138,7 @@ def film(env: gymnasium.Env[Any, Any], policy: str, path: str | Path, seed: int 
     return len(pictures)
 
 
-def needed() -> Any:
+def minari_library() -> Any:
     """The library that writes datasets. Raises InputError if it is not installed."""
     try:
         import minari

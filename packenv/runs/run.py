@@ -35,17 +35,17 @@ class Run:
 
     def loaded(self) -> Workload:
         """The workload. The last one is kept: consecutive runs share what one function made."""
-        global _last_made
+        global _last_workload
         if isinstance(self.workload, Workload):
             return self.workload
-        kept = _last_made
+        kept = _last_workload
         if kept is None or kept[0] is not self.workload:
-            kept = _last_made = None  # frees the memory first
-            kept = _last_made = self.workload, self.workload()
+            kept = _last_workload = None  # frees the memory first
+            kept = _last_workload = self.workload, self.workload()
         return kept[1]
 
 
-_last_made: tuple[Callable[[], Workload], Workload] | None = None
+_last_workload: tuple[Callable[[], Workload], Workload] | None = None
 
 
 def runs_of(

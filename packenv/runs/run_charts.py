@@ -19,7 +19,7 @@ from packenv.results.result import Result
 from packenv.results.stability import UNSTABLE
 from packenv.runs.measures import Record
 from packenv.runs.story import story_of, verdict_of
-from packenv.theory.queue_bound.queue_bound import SHOWN_AS, known_bound
+from packenv.theory.queue_bound.queue_bound import SHOWN_AS, bound_or_zero
 from packenv.workloads.workload import Workload
 
 Floats = NDArray[np.float64]
@@ -69,7 +69,7 @@ def queue_over_time(by_policy: Sequence[Sequence[Result]], workload: Workload, b
     The queue of an unstable policy is dashed; where it would hide the others, it leaves the chart at the top. Dotted: what no
     policy's mean queue comes below unless it knows durations, if anything is proved.
     """
-    bound = 0.0 if backlog is not None else known_bound(workload)
+    bound = 0.0 if backlog is not None else bound_or_zero(workload)
     clock = _clock(by_policy, workload)
     colours = colours_for([runs[0].policy for runs in by_policy])
     kinds = [verdict_of(runs) for runs in by_policy]

@@ -68,11 +68,11 @@ class Runner:
         def label() -> str:
             return f"{name}: {len(runs)} runs{self.where()}" if name else f"{len(runs)} runs{self.where()}"
 
-        def done() -> float:
+        def progress() -> float:
             return min(ended + sum(getattr(self.executor, "shares", ())), len(runs))
 
         sent = runs if self.local else [*map(for_other_machines, runs)]
-        with nullcontext() if name is None else progress_bar(label, len(runs), done):
+        with nullcontext() if name is None else progress_bar(label, len(runs), progress):
             for outcome in self.pieces.each(partial(make, extract=extract), sent, kind_of, modules):
                 ended += 1
                 if outcome.error is not None:
@@ -91,7 +91,7 @@ class Runner:
         return [values[n] for n in range(len(runs))]
 
     def where(self) -> str:
-        """For a progress bar: how many nodes there are, if that is known, and what they have to do."""
+        """How many nodes there are, if that is known, and what they have to do: for a progress bar."""
         nodes = getattr(self.executor, "nodes", None)
         return "" if nodes is None else f", {counted(nodes, 'node')}, {counted(self.pieces.under_way, 'piece')} under way"
 
@@ -185,6 +185,6 @@ def run_all(runs: Sequence[Run], options: RunOptions | None = None, name: str = 
 
 
 def extract_all(runs: Sequence[Run], extract: Extract, options: RunOptions | None = None, name: str = "") -> list[Any]:
-    """As `run_all`, but of each run only what `extract` takes of it where it was made: schedules are large."""
+    """Only what `extract` takes of each run where it was made, else as `run_all`: schedules are large."""
     with (options or RunOptions()).runner(most=len(runs)) as runner:
         return runner.all(runs, extract, name)

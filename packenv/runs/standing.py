@@ -46,7 +46,7 @@ class Standing:
         return UNKNOWN if measure.every and None in values else interval(values)
 
     def ratio(self, measure: Measure) -> Interval:
-        """To the reference on the same jobs; unknown for the reference itself."""
+        """The ratio to the reference on the same jobs; unknown for the reference itself."""
         return self.ratios.get(measure, UNKNOWN)
 
     @property

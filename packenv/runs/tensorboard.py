@@ -11,7 +11,7 @@ import numpy as np
 from packenv.errors import InputError
 from packenv.files import atomic_path, check_folder_writable, make_folder
 from packenv.results.event_file import INSTALL, EventFile, new_event_path, tensorboard_is_installed
-from packenv.runs.measured import Measured, kept_measures, mean_path
+from packenv.runs.measured import Measured, mean_path, scalar_measures
 
 MISSING = f"--tensorboard: TensorBoard is not installed; {INSTALL}"
 Scalar = tuple[str, int, float]  # name, step (slot), value
@@ -44,7 +44,7 @@ def scalars_of(runs: Sequence[Measured]) -> Iterator[Scalar]:
         yield "cluster/mean queue", int(end), float(queue)
         yield "cluster/waiting size", int(end), float(size)
     last = max(run.slots for run in runs)
-    for measure in kept_measures():
+    for measure in scalar_measures():
         values = [run.values[measure.key] for run in runs]
         if not isinstance(values[0], list):
             yield from _mean(measure.scalar, last, values)

@@ -39,17 +39,17 @@ def check_environment(env: str | Callable[..., Any], *, seed: int = 0, horizon: 
     rewards `queue`, `delay` and `tasks` add up to what they stand for; `info` has the same keys at every step, and numbers
     only; and a snapshot, a pickled copy and a fresh environment in the same state go on alike.
     """
-    what = env if isinstance(env, str) else getattr(env, "__name__", str(env))
+    name = env if isinstance(env, str) else getattr(env, "__name__", str(env))
 
     def make() -> Any:
-        return _made(env, {"horizon": horizon, "record_schedule": True, **options}, what)
+        return _environment(env, {"horizon": horizon, "record_schedule": True, **options}, name)
 
-    _check_gymnasium(make(), what)
-    steps = _check_seed(make(), make(), seed, what)
-    _check_info(steps, what)
-    _check_masks(make(), seed, what)
-    _check_snapshots(make, seed, what)
-    _check_jobs_and_rewards(make(), seed, what)
+    _check_gymnasium(make(), name)
+    steps = _check_seed(make(), make(), seed, name)
+    _check_info(steps, name)
+    _check_masks(make(), seed, name)
+    _check_snapshots(make, seed, name)
+    _check_jobs_and_rewards(make(), seed, name)
 
 
 def _require(holds: bool, problem: str) -> None:
@@ -58,89 +58,90 @@ def _require(holds: bool, problem: str) -> None:
         raise AssertionError(problem)
 
 
-def _made(env: str | Callable[..., Any], options: dict[str, Any], what: str) -> Any:
+def _environment(env: str | Callable[..., Any], options: dict[str, Any], name: str) -> Any:
     try:
         if isinstance(env, str):
-            name = id_of(env) if env in ENVIRONMENTS else env
-            built = gymnasium.make(name, disable_env_checker=True, **options).unwrapped
+            identifier = id_of(env) if env in ENVIRONMENTS else env
+            built = gymnasium.make(identifier, disable_env_checker=True, **options).unwrapped
         else:
             built = env(**options).unwrapped
     except (InputError, gymnasium.error.Error) as problem:
-        raise AssertionError(f"{what}: cannot be made: {str(problem).splitlines()[0]}") from problem
-    missing = [name for name in ("core", "get_state", "set_state", "action_masks", "schedule") if not hasattr(built, name)]
-    _require(not missing, f"{what}: has no {', '.join(missing)}: it is not over packenv's core")
+        raise AssertionError(f"{name}: cannot be made: {str(problem).splitlines()[0]}") from problem
+    parts = ("core", "get_state", "set_state", "action_masks", "schedule")
+    missing = [part for part in parts if not hasattr(built, part)]
+    _require(not missing, f"{name}: has no {', '.join(missing)}: it is not over packenv's core")
     return built
 
 
-def _check_gymnasium(env: Any, what: str) -> None:
+def _check_gymnasium(env: Any, name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
             check_env(env, skip_render_check=True)
         except Exception as problem:
-            raise AssertionError(f"{what}: Gymnasium's checker: {str(problem).splitlines()[0]}") from problem
+            raise AssertionError(f"{name}: Gymnasium's checker: {str(problem).splitlines()[0]}") from problem
 
 
-def _play(env: Any, seed: int | None, most: int, what: str) -> Steps:
+def _play(env: Any, seed: int | None, most: int, name: str) -> Steps:
     """An episode of random valid actions, of at most `most` steps."""
     first = env.reset(seed=seed)
-    return [first, *_follow(env, first[1], most, what)]
+    return [first, *_follow(env, first[1], most, name)]
 
 
-def _follow(env: Any, info: dict[str, Any], most: int, what: str) -> Steps:
+def _follow(env: Any, info: dict[str, Any], most: int, name: str) -> Steps:
     """The steps of random valid actions, which are the same for the same masks."""
     rng, steps = np.random.default_rng(1), []
     for _ in range(most):
         valid = np.flatnonzero(info["action_mask"])
-        _require(len(valid) > 0, f"{what}: at a decision in slot {info.get('slot')} no action is valid")
+        _require(len(valid) > 0, f"{name}: at a decision in slot {info.get('slot')} no action is valid")
         steps.append(env.step(int(rng.choice(valid))))
         info = steps[-1][4]
-        _require(not info["invalid"], f"{what}: an action that the mask allows is invalid in slot {info['slot']}")
+        _require(not info["invalid"], f"{name}: an action that the mask allows is invalid in slot {info['slot']}")
         if steps[-1][2] or steps[-1][3]:
             break
     return steps
 
 
-def _check_info(steps: Steps, what: str) -> None:
+def _check_info(steps: Steps, name: str) -> None:
     """The same keys at every step, and numbers only: what vectors, tensors and monitors can take."""
     infos = [step[-1] for step in steps]
     for n, info in enumerate(infos):
         different = sorted(set(info) ^ set(infos[0]))
-        _require(not different, f"{what}: info has {', '.join(different)} at some steps only (step {n})")
+        _require(not different, f"{name}: info has {', '.join(different)} at some steps only (step {n})")
         for key, value in info.items():
             number = isinstance(value, (int, float, np.number)) or (isinstance(value, np.ndarray) and value.dtype.kind in "biuf")
-            _require(number, f"{what}: info[{key!r}] is no number, but {value!r} (step {n})")
+            _require(number, f"{name}: info[{key!r}] is no number, but {value!r} (step {n})")
 
 
-def _check_seed(first: Any, second: Any, seed: int, what: str) -> Steps:
+def _check_seed(first: Any, second: Any, seed: int, name: str) -> Steps:
     """The same seed, the same episode, and the same ones after it. Returns that of the seed."""
-    steps = _play(first, seed, STEPS, what)
+    steps = _play(first, seed, STEPS, name)
     reported = steps[0][1].get("seed")
-    _require(reported == seed, f"{what}: info['seed'] is {reported} after reset(seed={seed})")
-    same = data_equivalence(steps, _play(second, seed, STEPS, what), exact=True)
-    _require(same, f"{what}: not deterministic: two episodes of seed {seed} differ")
-    same = data_equivalence(_play(first, None, STEPS, what), _play(second, None, STEPS, what), exact=True)
-    _require(same, f"{what}: not deterministic: the episodes that follow one of seed {seed} differ")
+    _require(reported == seed, f"{name}: info['seed'] is {reported} after reset(seed={seed})")
+    same = data_equivalence(steps, _play(second, seed, STEPS, name), exact=True)
+    _require(same, f"{name}: not deterministic: two episodes of seed {seed} differ")
+    same = data_equivalence(_play(first, None, STEPS, name), _play(second, None, STEPS, name), exact=True)
+    _require(same, f"{name}: not deterministic: the episodes that follow one of seed {seed} differ")
     return steps
 
 
-def _check_masks(env: Any, seed: int, what: str) -> None:
-    """At some decisions: every action that is tried is carried out if the mask allows it, and only then."""
+def _check_masks(env: Any, seed: int, name: str) -> None:
+    """Every action that is tried, at some decisions, is carried out if the mask allows it, and only then."""
     rng = np.random.default_rng(seed)
     _, info = env.reset(seed=seed)
     for _ in range(DECISIONS):
         mask, state = np.asarray(info["action_mask"]), env.get_state()
         same = mask.shape == (env.action_space.n,) and (mask.astype(bool) == env.action_masks()).all()
-        _require(same, f"{what}: info['action_mask'] and action_masks() differ in slot {info['slot']}")
+        _require(same, f"{name}: info['action_mask'] and action_masks() differ in slot {info['slot']}")
         for allowed in (True, False):
             actions = np.flatnonzero(mask.astype(bool) == allowed)
             for action in rng.permutation(actions)[:TRIED]:
                 before = _started(env)
                 *_, after = env.step(int(action))
                 words = f"action {action} in slot {info['slot']}, which the mask {'allows' if allowed else 'forbids'}"
-                _require(bool(after["invalid"]) != allowed, f"{what}: {words}, is {'not ' * allowed}carried out")
+                _require(bool(after["invalid"]) != allowed, f"{name}: {words}, is {'not ' * allowed}carried out")
                 if not allowed and after["slot"] == info["slot"] and env.core.options.invalid != "nearest":
-                    _require(_started(env) == before, f"{what}: {words}, starts a task")
+                    _require(_started(env) == before, f"{name}: {words}, starts a task")
                 env.set_state(state)
         *_, terminated, truncated, info = env.step(int(rng.choice(np.flatnonzero(mask))))
         if terminated or truncated:
@@ -151,9 +152,9 @@ def _started(env: Any) -> int:
     return int(env.core.batch.c.head["started"][0])
 
 
-def _check_snapshots(make: Callable[[], Any], seed: int, what: str) -> None:
+def _check_snapshots(make: Callable[[], Any], seed: int, name: str) -> None:
     env = make()
-    steps = _play(env, seed, STEPS // 2, what)
+    steps = _play(env, seed, STEPS // 2, name)
     if len(steps[-1]) == 5 and (steps[-1][2] or steps[-1][3]):
         _, info = env.reset()  # so short an episode: its successor
     state, info = env.get_state(), {**steps[-1][-1], "action_mask": env.action_masks()}
@@ -161,37 +162,37 @@ def _check_snapshots(make: Callable[[], Any], seed: int, what: str) -> None:
     fresh = make()
     fresh.reset(seed=seed + 1)
     fresh.set_state(state)
-    after = [*_follow(env, info, STEPS, what), env.reset()]
+    after = [*_follow(env, info, STEPS, name), env.reset()]
     for copy, origin in ((copied, "a pickled copy"), (fresh, "a fresh environment in the same state")):
-        same = data_equivalence(after, [*_follow(copy, info, STEPS, what), copy.reset()], exact=True)
-        _require(same, f"{what}: {origin} goes on differently")
+        same = data_equivalence(after, [*_follow(copy, info, STEPS, name), copy.reset()], exact=True)
+        _require(same, f"{name}: {origin} goes on differently")
     env.set_state(state)
-    same = data_equivalence(after, [*_follow(env, info, STEPS, what), env.reset()], exact=True)
-    _require(same, f"{what}: set_state does not lead back to the state of get_state")
+    same = data_equivalence(after, [*_follow(env, info, STEPS, name), env.reset()], exact=True)
+    _require(same, f"{name}: set_state does not lead back to the state of get_state")
 
 
-def _check_jobs_and_rewards(env: Any, seed: int, what: str) -> None:
+def _check_jobs_and_rewards(env: Any, seed: int, name: str) -> None:
     """A whole episode against the jobs that the workload draws for the seed, and rewards against the schedule."""
     core = env.core
     env.reset(seed=seed)
     begun_before = int((env.schedule()[0] >= 0).sum())  # by the first decision: no reward tells of it
-    steps = _play(env, seed, 100_000, what)
+    steps = _play(env, seed, 100_000, name)
     end = steps[-1][4]
     if core.warm is not None or len(core.initial) or core.guard is not None:
         return  # tasks that the agent did not start are in the schedule, or were never in the table
     start, server = env.schedule()
     slots = int(end["slot"])
     jobs = _jobs_of(core, seed, len(start))
-    _require(jobs.home is None, f"{what}: give a workload whose tasks stay as long on every server")
+    _require(jobs.home is None, f"{name}: give a workload whose tasks stay as long on every server")
     problem = problem_of(jobs, core.workload.servers.units, start, server, slots + 1)
-    _require(problem is None, f"{what}: with the jobs of seed {seed}: {problem}")
+    _require(problem is None, f"{name}: with the jobs of seed {seed}: {problem}")
     leaves = np.where(start >= 0, start + jobs.service[: len(start)], -1)
     total = waited(jobs, start, leaves, slots)
     measured = round(end["mean_queue"] * slots)
-    _require(measured == total, f"{what}: the queue adds up to {measured}, and the waiting of the jobs of seed {seed} to {total}")
+    _require(measured == total, f"{name}: the queue adds up to {measured}, and the waiting of the jobs of seed {seed} to {total}")
     begun = np.flatnonzero(start >= 0)
     elapsed = sum(step[4]["elapsed"] for step in steps[1:])
-    _require(elapsed == slots - steps[0][1]["slot"], f"{what}: info['elapsed'] adds up to {elapsed} slots of {slots}")
+    _require(elapsed == slots - steps[0][1]["slot"], f"{name}: info['elapsed'] adds up to {elapsed} slots of {slots}")
     delays = waited(jobs.first(len(start)), start, leaves, NEVER // 2) if len(begun) == len(start) else None
     waited_before = round(steps[0][1]["mean_queue"] * steps[0][1]["slot"])
     stands_for = {
@@ -202,7 +203,7 @@ def _check_jobs_and_rewards(env: Any, seed: int, what: str) -> None:
     if stands_for is not None:
         rewards = sum(step[1] for step in steps[1:])
         close = abs(rewards - stands_for) <= 1e-6 * max(1.0, abs(stands_for))
-        _require(close, f"{what}: rewards add up to {rewards:.10g}, and {core.options.reward} is {stands_for:.10g}")
+        _require(close, f"{name}: rewards add up to {rewards:.10g}, and {core.options.reward} is {stands_for:.10g}")
 
 
 def _jobs_of(core: Any, seed: int, rows: int) -> Jobs:

@@ -49,7 +49,7 @@ def check_policy(policy: Any, workload: Workload | Sequence[Workload] | None = N
     seed, whatever the policy does; the queue is what Little's law says; and a run that is paused, grown and copied goes on
     like one that is not: all that the policy knows lies in its state.
     """
-    subject = _found(policy)
+    subject = _policy(policy)
     workloads = usual_workloads() if workload is None else [workload] if isinstance(workload, Workload) else [*workload]
     refused = []
     for case in workloads:
@@ -73,7 +73,7 @@ def _require(holds: bool, problem: str) -> None:
         raise AssertionError(problem)
 
 
-def _found(policy: Any) -> Any:
+def _policy(policy: Any) -> Any:
     try:
         return find_policy(policy) if isinstance(policy, str) else policy
     except InputError as problem:
@@ -129,7 +129,7 @@ def _equal(first: Any, second: Any) -> bool:
 
 
 def _check_nothing_lost(policy: Any, table: Workload, slots: int, seed: int, where: str) -> None:
-    """After the last arrival, every task starts some time."""
+    """Every task starts some time, once the last one has arrived."""
     long = _run(policy, table, TIMES * slots, seed, where)
     if isinstance(long, Result):
         never = long.arrived - long.started

@@ -45,20 +45,20 @@ def solve_boxes(law: VectorLaw, kinds: VectorKinds, boxes: Ints, gap: float, sec
     prices = _prices(program, boxes, kinds, gap, time.monotonic() + seconds)
     columns, weights = program.columns(), program.weights()
     ascending = tuple(map(tuple, boxes[::-1].tolist()))
-    turned = ConfigurationColumns(columns.held[:, ::-1], columns.kind)
-    proofs = [Boxes(ascending, held, parts) for held, parts in weighted(turned, weights, kinds.number)]
+    turned = ConfigurationColumns(columns.counts[:, ::-1], columns.kind)
+    proofs = [Boxes(ascending, counts, parts) for counts, parts in weighted(turned, weights, kinds.number)]
     best = max(proofs, key=lambda proof: proof.value(law, kinds))
     kind = np.array([configuration.kind for configuration in best.configurations], np.int64)
-    held = np.zeros((len(kind), len(boxes)), np.int64)
+    counts = np.zeros((len(kind), len(boxes)), np.int64)
     for row, configuration in enumerate(best.configurations):
         for j, count in configuration.held:
-            held[row, len(boxes) - 1 - j] = count
+            counts[row, len(boxes) - 1 - j] = count
     parts = np.array([configuration.servers / best.parts for configuration in best.configurations])
     return RoundedProgram(
         sizes=boxes,
         least=least_of(law, boxes),
         capacity=kinds.capacity,
-        held=held,
+        counts=counts,
         kind=kind,
         share=parts / kinds.number[kind],
         rho=rounded_down(best.value(law, kinds)),
@@ -72,15 +72,15 @@ def _prices(program: ConfigurationProgram, boxes: Ints, kinds: VectorKinds, gap:
     Returns the prices of the types. Raises InputError for a box that fits no server.
     """
     try:
-        held = [maximal_fillings(boxes, capacity, MOST_ENUMERATED) for capacity in kinds.capacity]
+        counts = [maximal_fillings(boxes, capacity, MOST_ENUMERATED) for capacity in kinds.capacity]
     except OverflowError:
         _begin_with_packings(program, boxes, kinds)
         prices = volumes(boxes, kinds.capacity)
         for pricing in (partial(valuable, boxes, kinds), IntegerPricing(boxes, kinds)):
             prices = generate(program, pricing, prices, within(gap), deadline).prices
         return prices
-    kind = np.repeat(np.arange(len(held)), [len(fillings) for fillings in held])
-    program.add(ConfigurationColumns(np.concatenate([np.array(fillings, np.float64) for fillings in held]), kind))
+    kind = np.repeat(np.arange(len(counts)), [len(fillings) for fillings in counts])
+    program.add(ConfigurationColumns(np.concatenate([np.array(fillings, np.float64) for fillings in counts]), kind))
     return program.solve()[1]
 
 
@@ -98,12 +98,12 @@ def _begin_with_packings(program: ConfigurationProgram, boxes: Ints, kinds: Vect
 
 def _listed(columns: ConfigurationColumns, weights: Floats, prices: Floats) -> ConfigurationColumns:
     """The configurations in use, and of each kind of server those of the largest worth, in descending lexicographic order."""
-    worth = np.where(weights > 0, np.inf, columns.held @ prices)
+    worth = np.where(weights > 0, np.inf, columns.counts @ prices)
     of_kind = [np.flatnonzero(columns.kind == kind) for kind in np.unique(columns.kind)]
     kept = [rows[np.argsort(-worth[rows], kind="stable")[:LISTED]] for rows in of_kind]
     rows = np.concatenate(kept)
-    order = np.lexsort([*-columns.held[rows].T[::-1], columns.kind[rows]])
-    return ConfigurationColumns(columns.held[rows][order], columns.kind[rows][order])
+    order = np.lexsort([*-columns.counts[rows].T[::-1], columns.kind[rows]])
+    return ConfigurationColumns(columns.counts[rows][order], columns.kind[rows][order])
 
 
 def boxes_of(law: VectorLaw, kinds: VectorKinds, most: int) -> Ints:

@@ -17,11 +17,11 @@ class RoundedProgram:
     sizes: Ints  # (T,) units, descending: what a task of each type counts as; boxes: (T, D)
     least: Ints  # (T,) units: the smallest size of each type; boxes: (T, D), a lower bound on it in each resource
     capacity: Ints  # (G,) units of each kind of server, decreasing; boxes: (G, D), in any order
-    held: Ints  # (m, T) how many tasks of each type a configuration holds
+    counts: Ints  # (m, T) how many tasks of each type a configuration holds
     kind: Ints  # (m,) kind of server that it is for
     share: Floats  # (m,) share of the time of these servers; sums to at most 1 for each kind
     rho: float  # ρ_K is at least this, in exact arithmetic
-    listed: ConfigurationColumns | None = None  # boxes: all configurations, or the best known ones, with those of `held`
+    listed: ConfigurationColumns | None = None  # boxes: all configurations, or the best known ones, with those of `counts`
 
     @property
     def boxes(self) -> bool:

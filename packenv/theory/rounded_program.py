@@ -171,9 +171,9 @@ def _solve_grid(law: SizeLaw, kinds: ServerKinds, sizes: Ints, most_steps: int) 
         raise InputError(f"grid={len(sizes)} has too many sums of sizes on a server; give fewer, best a power of two") from None
     program = _solve(law, kinds, _inhabited(law, sizes[::-1]))
     place = np.searchsorted(-sizes, -program.sizes)
-    held, least = np.zeros((len(program.held), len(sizes)), np.int64), np.append(sizes[1:], 0) + 1
-    held[:, place], least[place] = program.held, program.least
-    return replace(program, sizes=sizes, least=least, held=held)
+    counts, least = np.zeros((len(program.counts), len(sizes)), np.int64), np.append(sizes[1:], 0) + 1
+    counts[:, place], least[place] = program.counts, program.least
+    return replace(program, sizes=sizes, least=least, counts=counts)
 
 
 def _solve_first(law: SizeLaw, kinds: ServerKinds, types: int, most_steps: int) -> RoundedProgram:
@@ -213,10 +213,10 @@ def _solve(law: SizeLaw, kinds: ServerKinds, edges: Ints) -> RoundedProgram:
     pricing = PointPricing(edges, kinds.capacity, np.zeros(len(edges), np.bool_))
     solved = generate(program, pricing, edges.astype(np.float64), within(GAP), time.monotonic() + SECONDS)
     best = max(attained_proofs(solved, edges, kinds), key=lambda proof: _every_type(proof, law, cells))
-    held = np.zeros((len(best.configurations), len(edges)), np.int64)
+    counts = np.zeros((len(best.configurations), len(edges)), np.int64)
     for row, configuration in enumerate(best.configurations):
         for j, count in configuration.held:
-            held[row, j] = count
+            counts[row, j] = count
     kind = np.array([configuration.kind for configuration in best.configurations], np.int64)
     parts = np.array([configuration.servers / best.parts for configuration in best.configurations])
     rho = float(_every_type(best, law, cells))
@@ -224,7 +224,7 @@ def _solve(law: SizeLaw, kinds: ServerKinds, edges: Ints) -> RoundedProgram:
         sizes=edges[::-1].copy(),
         least=np.maximum(law.low[np.searchsorted(cells, np.arange(len(edges)))], 1)[::-1].copy(),
         capacity=kinds.capacity,
-        held=held[:, ::-1].copy(),
+        counts=counts[:, ::-1].copy(),
         kind=kind,
         share=parts / kinds.number[kind],
         rho=math.nextafter(rho, 0.0),

@@ -24,7 +24,7 @@ class InService:
 
     @classmethod
     def of(cls, rows: Iterable[tuple[Sequence[int], int, int]], resources: int) -> Self:
-        """From demands in units, servers and slots that remain."""
+        """The tasks in service, from demands in units, servers and slots that remain."""
         demand, server, remaining = zip(*rows, strict=True) if (rows := [*rows]) else ((), (), ())
         whole = np.array(demand, np.int64).reshape(-1, resources)
         return cls(whole, np.array(server, np.int64), np.array(remaining, np.int64))

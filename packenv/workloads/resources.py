@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from packenv.workloads.traces.table import Sizes, Wanted
 
 
-def chosen_resources(text: str) -> tuple[Wanted, Sizes]:
-    """Which resources a text names, None for the usual ones, and whether their largest becomes the size."""
+def chosen_resources(text: str | None) -> tuple[Wanted, Sizes | None]:
+    """Which resources a text names, None for the usual ones, and whether their largest becomes the size; None: as is usual."""
+    if text is None:
+        return None, None
     if text in ("max", "all"):
         return (None, "max") if text == "max" else ("all", "all")
     listed = text.removeprefix("max:")

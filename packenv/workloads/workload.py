@@ -288,6 +288,11 @@ class Workload(Showable):
         return self.given[1] if self.given and self.given[0] == "load" else None
 
     @property
+    def overloaded(self) -> bool:
+        """Whether more arrives than any policy can carry in the long run, if it went on; not of a table that is there at once."""
+        return self.intensity >= 1 and not (self.jobs is not None and self.jobs.arrival[-1] == 0)
+
+    @property
     def intensity(self) -> float:
         """rate · mean service / area bound; no policy is stable above 1."""
         if self.given and self.given[0] == "intensity":

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from packenv.cli.main import interrupts_kept
+from packenv.cli.main import deferred_interrupts
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +26,7 @@ def test_an_interrupt_in_a_callback_of_the_compiler_is_kept() -> None:
         signal.raise_signal(signal.SIGINT)
         list(range(10))  # the interrupt is raised here, and ignored by ctypes
 
-    with pytest.raises(KeyboardInterrupt), interrupts_kept():
+    with pytest.raises(KeyboardInterrupt), deferred_interrupts():
         callback()
         time.sleep(5)
 
@@ -37,9 +37,9 @@ def test_what_the_compiler_raises_for_an_ignored_interrupt_is_the_interrupt() ->
         signal.raise_signal(signal.SIGINT)
         list(range(10))
 
-    with pytest.raises(KeyboardInterrupt), interrupts_kept():
+    with pytest.raises(KeyboardInterrupt), deferred_interrupts():
         callback()
         raise RuntimeError("no compiled object yet")
     time.sleep(0.1)  # and none comes later
-    with pytest.raises(RuntimeError), interrupts_kept():
+    with pytest.raises(RuntimeError), deferred_interrupts():
         raise RuntimeError("as it is")

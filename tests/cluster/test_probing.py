@@ -48,7 +48,7 @@ def check(state: Any) -> None:
     for server, queue in enumerate(state.queue):
         waiting = entries(state, server)
         bound = sum(entry["row"] != NONE for entry in waiting)
-        assert queue["held"] >= 0
+        assert queue["reserved"] >= 0
         assert queue["central"] == bound + queue["running"]
         assert server < state.general or queue["central"] == 0  # no long task on the short partition
         assert all(entry["passed"] <= state.row[entry["job"]]["patience"] for entry in waiting)
@@ -56,14 +56,14 @@ def check(state: Any) -> None:
 
 def check_end(state: Any) -> None:
     """Nothing is left: every entry that was used is unused again."""
-    k, unused = int(state.unused[0]), set[int]()
+    k, free = int(state.free[0]), set[int]()
     while k != NONE:
-        unused.add(k)
+        free.add(k)
         k = int(state.entry[k]["next"])
-    assert len(unused) == state.assigned("fresh") > 0
+    assert len(free) == state.assigned("fresh") > 0
     assert state.assigned("sent") == state.assigned("received") > 0
     assert (state.queue["head"] == NONE).all()
-    assert not any(state.queue[count].any() for count in ("held", "central", "running", "placed"))
+    assert not any(state.queue[count].any() for count in ("reserved", "central", "running", "placed"))
     assert not state.loaded.any() and not state.waiting.within.any()
     assert not state.row["unassigned"].any()
 

@@ -25,7 +25,7 @@ from packenv.cluster.sorted_keys import (
     key_sizes,
     last_key,
     remove,
-    remove_found,
+    remove_at_cursor,
     sorted_keys,
 )
 from packenv.compiled.decorators import compiled
@@ -44,7 +44,7 @@ def act(s: SortedKeys, cluster: Ints, action: Ints, key: Ints, item: Ints, found
         elif action[n] == REMOVE:
             find(s, e, key[n])
             ends[n, 2], ends[n, 3] = key_before(s, e), key_after(s, e)
-            remove_found(s, e)
+            remove_at_cursor(s, e)
         elif action[n] == CLEAR:
             clear(s, e)
         elif action[n] == ADD_LAST:

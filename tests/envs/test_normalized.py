@@ -139,7 +139,7 @@ def test_every_action_starts_a_task_where_no_server_is_passed() -> None:
     over = False
     while not over:
         _, _, _, over, _ = env.step(env.action_space.sample())
-        assert over or env.unwrapped.core.measured["started"][0] >= 1  # type: ignore[attr-defined]
+        assert over or env.unwrapped.core.batch.passage["started"][0] >= 1  # type: ignore[attr-defined]
 
 
 def test_bad_input() -> None:

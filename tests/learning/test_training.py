@@ -284,7 +284,7 @@ def test_without_tensorboard(tmp_path: Path, capsys: pytest.CaptureFixture[str],
 def test_what_tensorboard_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, small in (("JUDGE_TASKS", (200,)), ("JUDGE_SEEDS", 1), ("JUDGE_WIDTH", 100), ("FIRST_SERVICES", 20)):
         monkeypatch.setattr(f"packenv.learning.training.evaluation.{name}", small)
-    monkeypatch.setattr("packenv.learning.training.evaluation.known_bound", lambda workload: workload.intensity)
+    monkeypatch.setattr("packenv.learning.training.evaluation.bound_or_zero", lambda workload: workload.intensity)
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     train(tmp_path, "--samples", "1000", "--judge-every", "900", "--intensity", "0.4")

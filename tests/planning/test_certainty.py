@@ -7,7 +7,7 @@ import numpy as np
 from packenv import Jobs, Workload
 from packenv.planning.goals import parse_goal
 from packenv.planning.search import Search
-from packenv.planning.what_if import block_slots, certainty, drawn_blocks
+from packenv.planning.what_if import block_slots, certainty, redraw_blocks
 from tests.planning.test_plans import ask
 
 
@@ -17,7 +17,7 @@ def test_blocks_are_drawn_whole() -> None:
     block_of = {0.1: (0, [0, 3, 11]), 0.2: (1, [2]), 0.3: (2, [8])}
     seen = set()
     for seed in range(20):
-        drawn = drawn_blocks(jobs, 10, seed)
+        drawn = redraw_blocks(jobs, 10, seed)
         sizes = np.round(drawn.demand[:, 0] / 3 / 2**20, 1)
         offsets = [offset for _, own in block_of.values() for offset in own]
         assert all(int(arrival) % 10 in {offset % 10 for offset in offsets} for arrival in drawn.arrival)
@@ -25,7 +25,7 @@ def test_blocks_are_drawn_whole() -> None:
         assert drawn.job is not None and len(np.unique(drawn.job)) == len(drawn) - (sizes == 0.1).sum() // 3
         seen.add(tuple(sizes.tolist()))
     assert len(seen) > 5
-    assert (drawn_blocks(jobs, 10, 3).arrival == drawn_blocks(jobs, 10, 3).arrival).all()
+    assert (redraw_blocks(jobs, 10, 3).arrival == redraw_blocks(jobs, 10, 3).arrival).all()
 
 
 def test_days_where_there_are_enough() -> None:

@@ -65,7 +65,7 @@ def test_by_hand() -> None:
     """Twelve tasks at once, each 0.4 of a machine: two on one of 1 for 1.00, five on one of 2 for 1.90. 5 + 5 + 2 is best."""
     jobs = Jobs.of([0] * 12, [0.4] * 12, [10] * 12)
     plan, kinds, _, bound = planned(jobs, "1=1,2=1.9", "p99 wait <= 0")
-    assert kinds.shown(plan.at.counts) == "1x1,2x2" and plan.at.cost == Fraction("4.8")
+    assert kinds.as_servers(plan.at.counts) == "1x1,2x2" and plan.at.cost == Fraction("4.8")
     assert bound.value == pytest.approx(12 / 5 * 1.9, rel=1e-3)
     assert bound.whole == plan.at.cost
     assert [less is not None and less.trial.meets for less in plan.dropped] == [False, False]
@@ -88,7 +88,7 @@ def test_kinds_that_some_tasks_need() -> None:
     """The large task comes first and fits the dear machine alone, the small ones are cheaper elsewhere; two resources."""
     jobs = Jobs.of([0, 1, 1], [[0.9, 0.9], [0.5, 0.1], [0.5, 0.1]], [10] * 3)
     plan, kinds, _, bound = planned(jobs, "1:1=9,1:0.2=1", "p99 wait <= 0")
-    assert kinds.shown(plan.at.counts) == "1x1:1,1x1:0.2"
+    assert kinds.as_servers(plan.at.counts) == "1x1:1,1x1:0.2"
     assert bound.value <= bound.whole == plan.at.cost == 10
 
 

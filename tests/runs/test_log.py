@@ -20,7 +20,7 @@ from packenv.results.stability import Verdict
 from packenv.runs import keys
 from packenv.runs.keys import digest_of_policy, digest_of_workload, keys_of
 from packenv.runs.log import RunLog
-from packenv.runs.measured import Measured, kept_measures, mean_path, measured
+from packenv.runs.measured import Measured, mean_path, measured, scalar_measures
 from packenv.runs.measured import Path as MeanPath
 from packenv.runs.run import Run
 from packenv.workloads.workload import Workload
@@ -94,7 +94,7 @@ def test_what_the_log_gives_back(tmp_path: Path) -> None:
 
 
 PATH = MeanPath(1, [1.0] * 200, [1.0] * 200)
-VALUES = {measure.key: [0.5] if measure.key == "utilisation" else 1.0 for measure in kept_measures()}
+VALUES = {measure.key: [0.5] if measure.key == "utilisation" else 1.0 for measure in scalar_measures()}
 MEASURED = Measured(0, 10, Verdict("stable", 0.0, 1.0, 0.9, 0.1), None, PATH, VALUES)
 
 FOREIGN = [

@@ -79,7 +79,7 @@ def test_the_list_has_all_maximal_configurations(seed: int) -> None:
     assert program.listed is not None
     boxes = [tuple(box) for box in (program.sizes * 12 // UNIT).tolist()]
     for number, capacity in enumerate((program.capacity * 12 // UNIT).tolist()):
-        held = [tuple(row) for row in program.listed.held[program.listed.kind == number].astype(int).tolist()]
+        held = [tuple(row) for row in program.listed.counts[program.listed.kind == number].astype(int).tolist()]
         feasible = set(all_that_fit(boxes, tuple(capacity)))
         assert set(held) <= feasible and held == sorted(held, reverse=True)
         assert {one for one in feasible if not feasible & set(above(one))} <= set(held)
@@ -120,8 +120,8 @@ def test_boxes_of_independent_resources() -> None:
         j = max(np.flatnonzero((demand <= boxes).all(axis=1)))
         assert (least[j] <= demand).all()
     program = rounded_program(workload, 16, 0.01)
-    assert (program.held @ program.sizes <= UNIT).all() and program.share.sum() <= 1 + 1e-12
-    assert (2 * program.share @ program.held * 16).min() == pytest.approx(program.rho, rel=1e-5)  # equally likely
+    assert (program.counts @ program.sizes <= UNIT).all() and program.share.sum() <= 1 + 1e-12
+    assert (2 * program.share @ program.counts * 16).min() == pytest.approx(program.rho, rel=1e-5)  # equally likely
 
 
 def test_finer_boxes_support_more() -> None:
@@ -141,7 +141,7 @@ def test_sizes_with_many_sums() -> None:
     workload = Workload(sizes=Discrete(sizes.tolist(), shares.tolist()), service=Geometric(9), servers=5, rate=0.1)
     program = rounded_program(workload, 0, 0.01)
     assert program.listed is not None and program.sizes.ndim == 1 and len(program.sizes) <= 256
-    assert (program.listed.held @ program.sizes <= UNIT).all()
+    assert (program.listed.counts @ program.sizes <= UNIT).all()
     assert 0.99 * supportable(workload).lower <= program.rho <= supportable(workload).upper
 
 

@@ -67,9 +67,9 @@ def test_cells(name: str, types: int) -> None:
     ends = np.append(program.sizes + 1, low * UNIT) / UNIT  # sizes are rounded down to units
     shares = -np.diff(np.clip((ends - low) / (high - low), 0, 1))
     assert len(program.sizes) == types and program.sizes[0] >= high * UNIT - 1
-    assert (program.held @ program.sizes <= UNIT).all()
+    assert (program.counts @ program.sizes <= UNIT).all()
     assert program.share.sum() <= 1 + 1e-12
-    assert (5 * program.share @ program.held / shares).min() == pytest.approx(program.rho, rel=1e-5)
+    assert (5 * program.share @ program.counts / shares).min() == pytest.approx(program.rho, rel=1e-5)
     assert program.rho < supportable(workload).upper
 
 
@@ -79,8 +79,8 @@ def test_a_grid_is_the_types_of_an_agent() -> None:
     ends = np.append(program.sizes + 1, 0) / UNIT  # sizes are rounded down to units
     shares = -np.diff(np.clip(ends, 0.1, 0.9)) / 0.8
     assert program.sizes.tolist() == [UNIT * j // 32 for j in range(32, 0, -1)]
-    assert (program.held @ program.sizes <= UNIT).all() and program.share.sum() <= 1 + 1e-12
-    held = 5 * program.share @ program.held
+    assert (program.counts @ program.sizes <= UNIT).all() and program.share.sum() <= 1 + 1e-12
+    held = 5 * program.share @ program.counts
     assert (held[shares > 0] / shares[shares > 0]).min() == pytest.approx(program.rho, rel=1e-5)
     assert held[shares == 0].sum() == 0
 

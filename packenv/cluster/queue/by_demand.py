@@ -35,10 +35,12 @@ def same_demand(c: Cluster, i: int, other: int) -> bool:
 def add_to_group(c: Cluster, i: int) -> None:
     """Put a task into the group of its demand vector, in row order."""
     groups = c.groups
+    # the group of this demand vector, if there is one already
     bucket = bucket_of(c, i)
     g = groups.bucket[c.e, bucket]
     while g != NONE and not same_demand(c, i, groups.group[c.e, g].head):
         g = groups.group[c.e, g].chain
+    # else a new one, at the head of its bucket's chain
     if g == NONE:
         n = groups.count[c.e]
         g = groups.active[c.e, n]  # the unused groups follow the first `count`
@@ -48,6 +50,7 @@ def add_to_group(c: Cluster, i: int) -> None:
         group.chain = groups.bucket[c.e, bucket]
         groups.bucket[c.e, bucket] = g
     group = groups.group[c.e, g]
+    # behind the last task of a lower row: mostly the last one
     before = group.tail
     while before != NONE and c.task[c.e, before].row > c.task[c.e, i].row:
         before = groups.link[c.e, before].prev

@@ -18,7 +18,7 @@ from packenv.cluster.sorted_keys import (
     floor_key,
     insert,
     last_key,
-    remove_found,
+    remove_at_cursor,
 )
 from packenv.cluster.sorting import LARGE, sort_by_high_half
 from packenv.cluster.state import NEVER, NONE, ROW_BITS, ROW_MASK, Cluster, require
@@ -92,7 +92,7 @@ def dequeue(c: Cluster, i: int) -> None:
     if c.orders & BY_TYPE:
         remove_typed(c, i)
     if c.orders & BY_SIZE:
-        remove_found(c.sizes, c.e)
+        remove_at_cursor(c.sizes, c.e)
     if c.orders & BY_AGE:
         remove_aged(c, i)
     if c.orders & BY_DEMAND:

@@ -51,11 +51,13 @@ def end_step(b: Batch) -> None:
     At the first decision of an episode that is nothing: a sum of rewards begins there. Only `unfinished` is what it was so far.
     """
     c, turn, passage = b.c, b.turn[b.c.e], b.passage[b.c.e]
+    # the first decision of an episode: nothing has happened yet
     if turn.fresh:
         turn.fresh = 0
         unfinished = turn.unfinished
         begin_step(b)
         turn.unfinished = unfinished
+    # differences of the cluster's sums since `begin_step`, in slots, tasks and units of capacity
     head = c.head[c.e]
     elapsed = float(head.now - turn.now)
     passage.elapsed = elapsed
@@ -69,10 +71,12 @@ def end_step(b: Batch) -> None:
     passage.arriving = turn.exogenous * elapsed
     passage.offered = turn.offered * elapsed
     passage.guarded = float(turn.guarded)
+    # what was added up slot by slot
     passage.unfinished = turn.unfinished
     passage.unfinished_value = turn.unfinished_value
     passage.missing_shares = turn.missing_shares
     passage.overtaken = turn.overtaken * server_count(c) / b.scale[1]
+    # where the episode stands
     measure_episode(b)
     passage.slot = head.now
     passage.invalid = turn.invalid
@@ -102,6 +106,7 @@ def next_slot(b: Batch) -> int:
     Returns GROW if the pool of tasks must grow first, otherwise READY.
     """
     c, turn = b.c, b.turn[b.c.e]
+    # advance, and add up what passed meanwhile
     before, in_service = c.head[c.e].now, mean_used(b)
     reason = begin_slot(c, turn.until)
     turn.served += in_service * (c.head[c.e].now - before)
@@ -112,6 +117,7 @@ def next_slot(b: Batch) -> int:
         turn.missing_shares += missing_shares(b.jobs) * elapsed
     if reason == GROW:
         return GROW
+    # go on with the slot, or end the episode and say why
     turn.phase = OVER
     if reason == READY:
         remove_completed(b)

@@ -90,6 +90,7 @@ def step(rules: Any, b: Batch) -> int:
     for e in range(b.first, b.last):
         look_at(b.c, e)
         turn = b.turn[e]
+        # begin an episode, or carry out the action
         if turn.phase == FRESH:
             begin_episode(b)
         elif turn.phase == DECIDING:
@@ -97,6 +98,7 @@ def step(rules: Any, b: Batch) -> int:
             replaced = b.nearest and replace_invalid(b)
             act(rules, b)
             turn.invalid |= replaced
+        # pass over slots in which there is nothing to decide
         while turn.phase == WAITING or turn.phase == BEGUN:
             if turn.phase == WAITING and next_slot(b) == GROW:
                 return e
@@ -104,6 +106,7 @@ def step(rules: Any, b: Batch) -> int:
                 if waiting(b.c) > b.guard_limit:
                     return e
                 begin(rules, b)
+        # measure, and show the next decision
         end_step(b)
         observe(rules, b)
     return NONE

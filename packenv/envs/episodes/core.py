@@ -65,7 +65,7 @@ class Core:
         units = self.workload.servers.units
         self.setting = Setting(units, self.workload, levels, self.workload.largest_size())
         self.sizes = sizes_of(units, levels, options)
-        self.own = specific  # options that this environment alone has
+        self.specific = specific  # options that this environment alone has
         layout = definition.layout(self.sizes, units, options, **specific)
         needs = layout.needs._replace(in_service=most_in_service(self.workload))
         self.guard = Guard(options.guard, self.setting, rows) if options.guard is not None else None
@@ -89,9 +89,9 @@ class Core:
         if options.perf:
             if self.rates[0] != self.rates[1]:
                 raise InputError("perf: one intensity, load or rate, of which there is a bound on the mean queue, not a range")
-            from packenv.theory.queue_bound.queue_bound import known_bound  # brings the solver with it
+            from packenv.theory.queue_bound.queue_bound import bound_or_zero  # brings the solver with it
 
-            self.bound = known_bound(self.workload)
+            self.bound = bound_or_zero(self.workload)
         self.measuring = np.full(rows, -1, np.int64)  # the episode's seed that each yardstick plays
         self.roots = np.zeros(rows, np.int64)
         self.episodes = np.full(rows, -1, np.int64)
@@ -134,13 +134,12 @@ class Core:
     def _work_on(self, batch: Batch) -> None:
         """Step this batch from now on.
 
-        `parts` has the batches of one row where each has a table of its own; `measured` the fields of the batch's
-        `passage`, by name, as views (E,), and `passage` the same for rewards.
+        `parts` has the batches of one row where each has a table of its own; `passage` the fields of the batch's `passage`, as
+        views (E,): what rewards are given.
         """
         self.batch = batch
         self.parts = [row_of(batch, row, c, jobs) for row, (c, jobs) in enumerate(zip(self.tables, self.jobs, strict=True))]
-        self.measured = {name: batch.passage[name] for name in Passage._fields}
-        self.passage = Passage(**self.measured)
+        self.passage = Passage(*(batch.passage[name] for name in Passage._fields))
 
     def place_of(self, row: int) -> tuple[Batch, int]:
         """The batch that steps row, and where in it the row is."""
@@ -169,7 +168,7 @@ class Core:
         for first, last in ((0, self.rows),) if len(rows) == self.rows else [(row, row + 1) for row in rows.tolist()]:
             self.step(first, last)
         for row in rows.tolist() if self.baselines else ():
-            self.baselines[row].advance(int(self.measured["slot"][row]))
+            self.baselines[row].advance(int(self.batch.passage["slot"][row]))
 
     def restart(self, rows: Sequence[int] | NDArray[np.int64]) -> None:
         """Begin the next episode of these rows; the next `step` takes them to its first decision."""
@@ -270,19 +269,20 @@ class Core:
         else:
             self.grow()
 
-    def baseline_queue(self, rows: Iterable[int]) -> list[float]:
-        """∫ Q dt of each row's baseline since it was last asked, up to the row's slot."""
-        slots = self.measured["slot"]
-        return [self.baselines[row].advance(int(slots[row])) for row in rows]
+    def advance_baselines(self) -> None:
+        """Write into `passage` the ∫ Q dt of each row's baseline since it was last advanced, up to the row's slot."""
+        passage = self.batch.passage
+        for row, run in enumerate(self.baselines):
+            passage["baseline"][row] = run.advance(int(passage["slot"][row]))
 
     def yardstick_queue(self, row: int) -> float:
         """The mean queue of the baseline on the jobs of the row's episode, up to its slot; NO_QUEUE while it goes on.
 
         It is run when the episode ends, not beside every step.
         """
-        if self.measured["reason"][row] == 0:
+        if self.batch.passage["reason"][row] == 0:
             return NO_QUEUE
-        run, seed, slot = self.yardsticks[row], int(self.seeds[row]), int(self.measured["slot"][row])
+        run, seed, slot = self.yardsticks[row], int(self.seeds[row]), int(self.batch.passage["slot"][row])
         if self.measuring[row] != seed or run.slot > slot:
             run.restart(self.played[row], seed, self.rate_of(seed))
             if self.warm:
@@ -336,7 +336,7 @@ class Core:
         self._work_on(self.batch)
 
     def __getstate__(self) -> dict[str, Any]:
-        views = ("parts", "measured", "passage")  # of the batch's memory
+        views = ("parts", "passage")  # of the batch's memory
         return {name: value for name, value in self.__dict__.items() if name not in views}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -143,14 +143,13 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
     def _outcome(self, began: NDArray[np.int64] | None) -> tuple[Array, Array]:
         """Rewards of the last step, and why rows are over (0: they are not); zeros for rows that began an episode in it."""
         core, passage = self.core, self.core.passage
-        if core.baselines:
-            passage = passage._replace(baseline=np.array(core.baseline_queue(range(self.num_envs))))
+        core.advance_baselines()
         rewards = np.asarray(core.reward(passage), np.float64)
         if rewards.base is not None or rewards.shape != (self.num_envs,):
             rewards = np.broadcast_to(rewards, (self.num_envs,)).copy()
         if core.options.invalid_penalty > 0:
-            rewards -= core.options.invalid_penalty * core.measured["invalid"]
-        reasons = core.measured["reason"]
+            rewards -= core.options.invalid_penalty * passage.invalid
+        reasons = core.batch.passage["reason"]
         if core.options.reward_terms:
             self._terms = {name: np.array(term, np.float64) for name, term in core.terms(passage).items()}
             for term in self._terms.values() if began is not None else ():
@@ -185,27 +184,27 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
 
         The same keys after every step. `reasons` (num_envs,): why episodes ended in this step; None: none did.
         """
-        measured = self.core.measured
+        passage = self.core.batch.passage
         info: dict[str, Any] = {
-            "elapsed": measured["elapsed"].astype(np.int64),
-            "slot": measured["slot"].copy(),
-            "invalid": measured["invalid"].astype(np.bool_),
+            "elapsed": passage["elapsed"].astype(np.int64),
+            "slot": passage["slot"].copy(),
+            "invalid": passage["invalid"].astype(np.bool_),
             "action_mask": self.core.batch.mask.copy(),
             "seed": self.core.seeds.copy(),
             "reason": np.zeros(self.num_envs, np.int64) if reasons is None else reasons.copy(),
         }
-        info |= {name: measured[name].copy() for name in OF_EPISODE}
+        info |= {name: passage[name].copy() for name in OF_EPISODE}
         if self.core.yardsticks:
             info["baseline_queue"] = np.full(self.num_envs, NO_QUEUE)
             info |= {"perf": np.full(self.num_envs, NO_QUEUE)} if self.core.options.perf else {}
             for row in np.flatnonzero(info["reason"]).tolist():
                 info["baseline_queue"][row] = baseline = self.core.yardstick_queue(row)
                 if self.core.options.perf:
-                    info["perf"][row] = self.core.perf(float(measured["mean_queue"][row]), baseline)
+                    info["perf"][row] = self.core.perf(float(passage["mean_queue"][row]), baseline)
         if self.core.options.reward_terms:
             info["reward_terms"] = {name: term.copy() for name, term in self._terms.items()}
         if self.core.guard is not None:
-            info["guarded"] = measured["guarded"].astype(np.int64)
+            info["guarded"] = passage["guarded"].astype(np.int64)
         meant = np.ones(self.num_envs, np.bool_) if rows is None else rows.copy()
         return info | {f"_{key}": meant for key in info}
 

@@ -151,7 +151,7 @@ class PackVecEnv(VecEnv):
             self.terminal_observations = {key: np.stack([final[row][key] for row in rows]) for key in final[rows[0]]}
 
     def stagger(self) -> None:
-        """After a reset: let the first episodes end one after the other, so that the rows are not all of the same age."""
+        """Let the first episodes after a reset end one after the other, so that the rows are not all of the same age."""
         turn, horizon = self.core.batch.turn, self.core.options.horizon
         if horizon is not None:
             turn["until"] -= horizon - horizon * np.arange(1, self.num_envs + 1) // self.num_envs

@@ -20,6 +20,8 @@ from packenv.envs.interfaces.spaces import action_space, observation_space
 from packenv.errors import InputError
 
 FIRST_ROW = np.zeros(1, np.int64)
+NOTHING_YET = dict.fromkeys(set(Passage._fields) - {"slot", *OF_EPISODE}, 0)
+"""What a passage is at the beginning of an episode, and after going to a state of `get_state`."""
 
 
 class SingleEnv(gymnasium.Env[Observation, np.int64]):
@@ -66,40 +68,45 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         if (row := self._step(self._rules, self._batch)) != NONE:
             self._help(row)
         core = self.core
+        core.advance_baselines()
         passage = Passage._make(self._passage.item())
-        if core.baselines:
-            passage = passage._replace(baseline=core.baseline_queue((0,))[0])
-        reward, reason = core.reward(passage), passage.reason
+        reward = core.reward(passage)
+        info = self._info(passage)
+        if core.options.reward_terms:
+            info["reward_terms"] = {name: float(term) for name, term in core.terms(passage).items()}
+        if passage.invalid:
+            reward -= core.options.invalid_penalty
+        terminated = truncated = False
+        if passage.reason:
+            self._over = True
+            terminated = bool(passage.reason == WORK_DONE)
+            truncated = not terminated
+        if self.render_mode is not None:
+            self._watch()
+        return self._observation(), float(reward), terminated, truncated, info
+
+    def _info(self, passage: Passage) -> dict[str, Any]:
+        """What happened since the last decision, and the episode so far: the same keys after a step and after a reset."""
+        core = self.core
         info = {
             "elapsed": int(passage.elapsed),
             "slot": passage.slot,
             "invalid": passage.invalid == 1,
             "action_mask": self._mask.copy(),
             "seed": self._seed,
-            "reason": reason,
+            "reason": passage.reason,
             "mean_queue": passage.mean_queue,
             "mean_delay": passage.mean_delay,
             "mean_waiting_size": passage.mean_waiting_size,
             "utilisation": passage.utilisation,
         }
-        terminated = truncated = False
         if core.yardsticks:
-            info["baseline_queue"] = baseline = core.yardstick_queue(0) if reason else NO_QUEUE
+            info["baseline_queue"] = baseline = core.yardstick_queue(0) if passage.reason else NO_QUEUE
             if core.options.perf:
-                info["perf"] = core.perf(float(passage.mean_queue), baseline) if reason else NO_QUEUE
-        if core.options.reward_terms:
-            info["reward_terms"] = {name: float(term) for name, term in core.terms(passage).items()}
+                info["perf"] = core.perf(float(passage.mean_queue), baseline) if passage.reason else NO_QUEUE
         if core.guard is not None:
             info["guarded"] = int(passage.guarded)
-        if passage.invalid:
-            reward -= core.options.invalid_penalty
-        if reason:
-            self._over = True
-            terminated = bool(reason == WORK_DONE)
-            truncated = not terminated
-        if self.render_mode is not None:
-            self._watch()
-        return self._observation(), float(reward), terminated, truncated, info
+        return info
 
     def _observation(self) -> Observation:
         if self.core.flat is not None:
@@ -143,12 +150,9 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
             self._over = False  # also of an episode without a decision: its first step ends it
         if self.render_mode is not None:
             self._watch(anew=True)
-        info = {"elapsed": 0, "slot": int(core.measured["slot"][0]), "invalid": False, "action_mask": self._mask.copy()}
-        info |= {"seed": self._seed, "reason": 0} | {name: float(core.measured[name][0]) for name in OF_EPISODE}
-        info |= {"guarded": 0} if core.guard is not None else {}
-        info |= {"baseline_queue": NO_QUEUE} if core.yardsticks else {}
-        info |= {"perf": NO_QUEUE} if core.options.perf else {}
-        info |= {"reward_terms": dict.fromkeys(core.terms(core.passage), 0.0)} if core.options.reward_terms else {}
+        info = self._info(Passage._make(self._passage.item())._replace(**NOTHING_YET))
+        if core.options.reward_terms:
+            info["reward_terms"] = dict.fromkeys(core.terms(core.passage), 0.0)
         return self._observation(), info
 
     def action_masks(self) -> NDArray[np.bool_]:

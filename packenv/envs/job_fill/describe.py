@@ -128,12 +128,14 @@ def describe_job(b: Batch, n: int, g: int, server: int) -> None:
     jobs, row = b.jobs, b.actions[b.c.e, n]
     book = jobs.book
     j, phase, level = book.job[g], book.phase[g], NODE
+    # how far the nearest task of the group is from its data
     if has_homes(b.c):
         nearest = nearest_task(jobs, g, server)
         level = level_of(b.c, nearest, server)
         if level != NODE:
             row[feature.LOG_OVERHEAD] = math.log1p(remote_slots(b.c, nearest, server) / book.duration[g])
             row[feature.LOG_HOME] = log_slots_to_home(b, g, nearest)
+    # the phase, the job, and the owner
     row[feature.TASKS] = log_count(book.waiting[g])
     row[feature.IN_SERVICE] = log_count(jobs.in_service[j])
     row[feature.PHASE_COMPLETED] = jobs.completed[phase] / jobs.of_phase[phase]
@@ -141,6 +143,7 @@ def describe_job(b: Batch, n: int, g: int, server: int) -> None:
     row[feature.FAIR_SHARE] = log_count(share_of(jobs, book.owner[j]) * jobs.owners.count[0])
     row[feature.HERE] = level == NODE
     row[feature.SAME_RACK] = level in (NODE, RACK)
+    # the job's work beside the cluster: of its bottleneck, and weighted by how scarce each resource is
     bottleneck, scarce_work = 0.0, 0.0  # the first until all are known
     for r in range(jobs.total.shape[0]):
         if jobs.total[r] > 0:
@@ -163,8 +166,10 @@ def log_slots_to_home(b: Batch, g: int, row: int) -> float:
 def describe_cluster(b: Batch, server: int) -> None:
     """Write `context`; of the server only where there is one."""
     c, jobs, context, offered = b.c, b.jobs, b.context[b.c.e], 0
+    # groups that are offered
     for n in range(b.offered.shape[1]):
         offered += b.offered[c.e, n] != NONE
+    # what is free of each resource, on the cluster and on the server
     free, server_free, least, resources = 0.0, 0.0, 1.0, 0
     for r in range(jobs.total.shape[0]):
         if jobs.total[r] > 0:

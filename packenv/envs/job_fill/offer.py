@@ -67,19 +67,23 @@ def offer(b: Batch, server: int, choices: int) -> None:
     With `choices` > 0: so many of them, those with the highest scores first.
     """
     e, jobs = b.c.e, b.jobs.groups.jobs
+    # no groups yet
     for n in range(b.offered.shape[1]):
         b.offered[e, n] = NONE
     b.fitting[e], b.foremost[e] = 0, NONE
     if server == NONE:
         return
+    # the job with the least work left, whose groups come first
     b.fitting[e] = fitting_groups(b, server, b.jobs.book.count[0])
     foremost = foremost_job(b)
     b.foremost[e] = first_group(b, foremost)
+    # before these: groups with data on the server, where tasks of a group have different data
     count, level = 0, NODE
     if b.jobs.groups.pairs.shape[0] > 0:  # otherwise all are at home everywhere, or groups are of tasks with the same data
         level = RACK
         for n in range(jobs.count[0]):
             count = offer_at_home(b, jobs.number[n], server, count)
+    # then the other groups: those of that job, and those of all others
     count = offer_job(b, foremost, level, server, count)
     for n in range(jobs.count[0]):
         if jobs.number[n] != foremost:

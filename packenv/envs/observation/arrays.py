@@ -37,7 +37,7 @@ def write_queue(b: Batch) -> None:
 
 @apart
 def write_virtual_queues(b: Batch, kind: int, row: int, room: int, server: int) -> None:
-    """From `row` on: tasks, and the largest that fits in `room`; in "full" also the size waiting and the age of the head.
+    """Tasks from `row` on, and the largest that fits in `room`; in "full" also the size waiting and the age of the head.
 
     Needs `survey`. With several resources a task fits if it fits on `server`, or on any server if that is NONE.
     """
@@ -77,6 +77,7 @@ def write_servers(b: Batch, decided: int) -> None:
     out, record, jobs = b.servers[e], c.server[e], c.types.in_service[e]
     types, width, resources = jobs.shape[1], out.shape[1], c.capacity.shape[1]
     servers = natural(out.shape[0])
+    # what is free
     if c.free.shape[1] == 0:
         for server in range(servers):
             out[server, 0] = record[server].room * SHARE
@@ -84,12 +85,14 @@ def write_servers(b: Batch, decided: int) -> None:
         for server in range(servers):
             for r in range(resources):
                 out[server, r] = c.free[e, server, r] * SHARE
+    # jobs by type, where there is a column for them
     column = resources
     if width >= resources + types:
         column += types
         for server in range(servers):
             for j in range(types):
                 out[server, natural(resources + j)] = jobs[server, j]
+    # the server that the decision is about
     if width > column:
         for server in range(servers):
             out[server, column] = 1.0 if server == decided else 0.0
@@ -100,15 +103,18 @@ def write_server(b: Batch, server: int) -> None:
     """The server of the decision: free amounts; in "full" also jobs by type, and mean and standard deviation of their ages."""
     c, e = b.c, b.c.e
     out = b.server[e]
+    # no server: zeros
     if server == NONE:
         for k in range(b.server.shape[1]):
             out[k] = 0.0
         return
+    # what is free
     if c.free.shape[1] == 0:
         out[0] = c.server[e, server].room * SHARE
     else:
         for r in range(c.free.shape[2]):
             out[r] = c.free[e, server, r] * SHARE
+    # jobs by type, and the ages of jobs from Σ start and Σ start²
     resources, types = c.capacity.shape[1], c.types.in_service.shape[2]
     if b.server.shape[1] > resources:
         for j in range(types):

@@ -74,9 +74,11 @@ def describe_start(b: Batch, action: int, kind: int, j: int, server: int, size: 
     room = scalar_room(b, server)
     out[VALID], out[WAITS] = 1.0, 0.0
     out[SIZE] = size * share
+    # what is left beside the task, and once waiting tasks have filled that
     left = max(room - size, 0)  # several resources: the scarcest need not be the one that the task demands most of
     out[ROOM_LEFT] = left * share
     out[ROOM_FILLED] = room_after_filling(b, rank, left) * share
+    # its virtual queue
     if not b.unread & NO_TYPES:
         out[QUEUE_COUNT] = logarithm_of(queue.count)
         out[QUEUE_SIZE] = logarithm(queue.size * share)
@@ -87,6 +89,7 @@ def describe_start(b: Batch, action: int, kind: int, j: int, server: int, size: 
         for k in range(j + 1):
             roomy += b.rooms[e, k]
         out[ROOMY_SERVERS] = roomy / float(server_count(c))
+    # the server, and the tasks that wait beside it
     describe_server(b, action, server)
     if not b.unread & NO_COMPANY:
         describe_company(b, action, server, size, rank)
@@ -186,6 +189,7 @@ def describe_context(b: Batch, kind: int) -> None:
         return
     out[WAITING_TASKS] = logarithm_of(head.waiting)
     out[WAITING_SIZE] = logarithm(head.waiting_size / b.scale[0])
+    # sizes above 1/2 of the largest, above 1/4, and the rest: waiting tasks, and the share of servers with such room
     first = 0
     for k in range(3):
         waiting_tasks, roomy = 0, 0
@@ -196,6 +200,7 @@ def describe_context(b: Batch, kind: int) -> None:
         first = end
         out[LARGE_WAITING + k] = logarithm_of(waiting_tasks)
         out[LARGE_ROOM + k] = roomy / servers
+    # the share of the cluster that is free
     free, resources = 0.0, b.total.shape[0]
     for r in range(resources):
         if b.total[r] > 0:
@@ -216,7 +221,7 @@ def mask_types(b: Batch, first: int, kind: int, server: int, choices: int) -> No
 
 @fused
 def mask_choices(b: Batch, first: int, choices: int, count: int) -> None:
-    """With `choices`, the first actions are valid: as many as there are virtual queues that can be served."""
+    """Make the first actions valid, with `choices`: as many as there are virtual queues that can be served."""
     for n in range(choices):
         b.mask[b.c.e, first + n] = n < count
 
@@ -229,10 +234,12 @@ def describe_types(b: Batch, first: int, kind: int, server: int, room: int, choi
     """
     c, e, types = b.c, b.c.e, b.c.types.least.shape[2]
     queue, count = c.types.queue[e, kind], c.types.count[e, kind] if server != NONE else 0
+    # with `choices` only the first virtual queues that can be served are actions
     left = servable(b, kind, server) if choices > 0 else 0  # with `choices`: virtual queues not looked at yet
     mask_choices(b, first, choices, left)
     for n in range(left, choices):
         describe_nothing(b, first + n)
+    # types by increasing size: the largest task that fits is the last of its virtual queue, or of those that fit
     smaller, fitting = 0, count_up_to(b, room)  # waiting tasks of the types so far; that fit (none without a server)
     for n in range(types):
         j = types - 1 - n

@@ -30,7 +30,7 @@ Floats = NDArray[np.float32]
 
 
 class Flattening:
-    """From the features of actions and of the context to the observation "normalized", for generic clients.
+    """Makes the observation "normalized" of the features of actions and of the context, for generic clients.
 
     First the features of action 0, then those of action 1, … then those of the context: A·F + C numbers. Flags are as they
     are. Shares and logarithms, log(1 + n) / 5, go from −1 to 1: twice the feature, less 1, cut off at 1 where n is 147; of a
@@ -92,7 +92,7 @@ WIDTH = len(OF_ACTION)
 
 
 class ServerFlattening(Flattening):
-    """From the features of actions and of the context to the observation "flat" of decisions about a few servers.
+    """Makes the observation "flat" of decisions about a few servers from the features of actions and of the context.
 
     Few numbers of each action, spread so that small networks see them: for each action that starts a task the numbers of
     OF_ACTION, zeros where it is not valid; then those of OF_SERVER of each server; then the context. What decides is how little
@@ -134,6 +134,7 @@ def flatten(actions: Floats, context: Floats, servers: int, flat: Floats) -> Non
     starts = actions.shape[1] - 1
     for e in range(actions.shape[0]):
         out, first = flat[e], actions[e, 0]
+        # each start: valid, its features spread over [−1, 1], and how it differs from the first
         for n in range(starts):
             action, k = actions[e, n], n * WIDTH
             if action[VALID] == 0.0:
@@ -147,6 +148,7 @@ def flatten(actions: Floats, context: Floats, servers: int, flat: Floats) -> Non
             out[k + 9] = bounded(2.0 * action[EXCESS])
             out[k + 10] = bounded(ENLARGED * (action[SIZE] - first[SIZE]))
             out[k + 11] = bounded(ENLARGED * (first[ROOM_FILLED] - action[ROOM_FILLED]))
+        # each server, from its first start; then the context
         k = starts * WIDTH
         for server in range(servers):
             best = actions[e, server * (starts // servers)]

@@ -155,7 +155,7 @@ def _added_record(request: ClusterRequest, nodes: AddedNodes, plan: Added, bound
         "goals": goals_record(request.goals, {"value": plan.at, "one_less": plan.below}),
         "tried": [
             {"added": count, "values": [mean_of(values) for values in trial.values], "meets": trial.meets}
-            for count, trial in plan.tried
+            for count, trial in plan.trials
         ],
     }
 

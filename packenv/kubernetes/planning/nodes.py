@@ -26,7 +26,7 @@ class Added(NamedTuple):
     number: int  # nodes to add; below 0: nodes that can be taken away
     at: Trial  # with that number
     below: Trial | None  # with one less, on the same seeds; None if that leaves no node, or no node like these
-    tried: tuple[tuple[int, Trial], ...]  # numbers that the search looked at
+    trials: tuple[tuple[int, Trial], ...]  # numbers that the search looked at
 
 
 @dataclass(frozen=True)
@@ -96,25 +96,25 @@ class AddedNodes:
         From the cluster as it is in steps that double, then by halves; seeds that this did not use confirm it, or move it.
         """
 
-        def trials(seeds: range) -> dict[int, Trial]:
-            tried: dict[int, Trial] = {}
+        def search(seeds: range) -> dict[int, Trial]:
+            trials: dict[int, Trial] = {}
 
             def enough(number: int) -> bool:
-                if number not in tried:
+                if number not in trials:
                     say(f"{number:+,} nodes")
-                    tried[number] = self._trial(runs, number, seeds, whole=number >= self.most or seeds == self.fresh)
-                return tried[number].meets
+                    trials[number] = self._trial(runs, number, seeds, whole=number >= self.most or seeds == self.fresh)
+                return trials[number].meets
 
             def check(number: int) -> None:
                 if number >= self.most:
-                    raise NoneMeets(self._never(runs, tried))
+                    raise NoneMeets(self._never(runs, trials))
 
             starts.append(least_from(starts[-1], bound, self.most, enough, check))
-            return tried
+            return trials
 
         starts = [max(0, bound)]
-        searched = trials(range(self.seeds))
-        fresh = trials(self.fresh)
+        searched = search(range(self.seeds))
+        fresh = search(self.fresh)
         number = starts[-1]
         if number - 1 not in fresh and number > self.fewest:  # not tried, for the bound rules it out
             fresh[number - 1] = self._trial(runs, number - 1, self.fresh)
@@ -142,10 +142,10 @@ class AddedNodes:
 
         return runs.trial(cluster, runs.times(cluster, seeds, None if whole else hopeless))
 
-    def _never(self, runs: QueueRuns, tried: dict[int, Trial]) -> str:
+    def _never(self, runs: QueueRuns, trials: dict[int, Trial]) -> str:
         """The first goal that is not met with the most nodes that were tried."""
-        most = max(tried)
-        trial = tried[most]
+        most = max(trials)
+        trial = trials[most]
         goal, values = next(
             (goal, values) for goal, values, met in zip(runs.goals, trial.values, trial.met, strict=True) if not met
         )

@@ -166,7 +166,7 @@ class QueueRuns:
         return Trial(len(cluster.nodes), values, stable=True, queued=False, met=met, decided=decided)
 
     def values(self, times: Sequence[Times]) -> list[list[float | None]]:
-        """For each goal, its value with each seed."""
+        """The value of each goal with each seed."""
         return [[goal.of(of_run) for of_run in times] for goal in self.goals]
 
 
@@ -229,7 +229,7 @@ def starts(workload: Workload, result: Result) -> Ints:
 
 
 def intervals(times: Ints, level: float = LEVEL) -> list[StartInterval]:
-    """For each task an interval that holds the start of one more draw with at least the chance `level`.
+    """An interval for each task that holds the start of one more draw with at least the chance `level`.
 
     `times` is (draws, tasks). Of n ordered draws, one more falls into each of the n + 1 gaps with the same chance. Raises
     InputError if there are too few draws for the level.

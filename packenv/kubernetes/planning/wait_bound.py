@@ -91,7 +91,7 @@ class WaitBound:
 
     @cached_property
     def _running_sums(self) -> tuple[Floats, Floats, Floats]:
-        """Of the running pods in order of their ends: slots left, and sums of demand, and of demand · slots, of the first."""
+        """Slots left of the running pods in order of their ends, and sums of demand, and of demand · slots, of the first."""
         order = np.argsort(self.left)
         zero = np.zeros((1, self.demand.shape[1]))
         whole = np.concatenate([zero, np.cumsum(self.running[order] * self.left[order, None], axis=0)])

@@ -81,4 +81,5 @@ def _meaning(core: Core) -> dict[str, Any]:
     """What observations and actions depend on, apart from the workload, by option."""
     options = core.options
     shared = {name: getattr(options, name) for name in ("observation", "mask_in_observation", "types", "window", "invalid")}
-    return {"environment": core.definition.name, "J": core.sizes.levels, **shared, **core.own, "rules": tuple(core.layout.rules)}
+    rules = tuple(core.layout.rules)
+    return {"environment": core.definition.name, "J": core.sizes.levels, **shared, **core.specific, "rules": rules}

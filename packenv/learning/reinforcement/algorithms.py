@@ -42,7 +42,7 @@ class MaskedDQN(DQN):
         self.q_net_target.load_state_dict(self.q_net.state_dict())
 
     def refill_replay_buffer(self) -> None:
-        """After a resumed run: learn only once the replay buffer, which is empty again, has filled."""
+        """Let a resumed run learn only once the replay buffer, which is empty again, has filled."""
         self.learning_starts += self.num_timesteps
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from packenv.learning.objective import QUEUE, measure, objective
 from packenv.learning.settings import Settings, workloads_at_loads
 from packenv.theory.capacity.max_workload import supportable
-from packenv.theory.queue_bound.queue_bound import SHOWN_AS, known_bound
+from packenv.theory.queue_bound.queue_bound import SHOWN_AS, bound_or_zero
 from packenv.theory.stability.judge import FIRST_SERVICES, FIRST_TASKS, GRID, LoadSearch, PlannedRun, judge, run_here
 from packenv.workloads.workload import Workload
 
@@ -54,7 +54,7 @@ class Evaluation:
         """Lower bounds on the mean queue of every policy that does not know durations, at the loads where there are any."""
         if self.by.measure != QUEUE:
             return {}
-        bounds = {label: known_bound(workload) for label, workload in self.workloads.items()}
+        bounds = {label: bound_or_zero(workload) for label, workload in self.workloads.items()}
         return {f"{SHOWN_AS} at {label}": value for label, value in bounds.items() if value > 0}
 
     def _mean(self, workload: Workload, policy: Any) -> float:

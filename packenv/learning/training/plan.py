@@ -73,7 +73,7 @@ class TrainedAgent(Showable):
     def tables(self) -> list[Table]:
         """A line for each evaluation, a column for each load: the agent's measure, and its ratio to the policy's."""
         loads = [*dict.fromkeys(point.at for point in self.curve)]
-        cells = {(point.samples, point.at): f"{_shown(point.agent)} ({_shown(point.ratio)})" for point in self.curve}
+        cells = {(point.samples, point.at): f"{_text(point.agent)} ({_text(point.ratio)})" for point in self.curve}
         table = Table(f"{self.measure} (ratio to {self.against})", numbers("samples", *loads))
         for samples in dict.fromkeys(point.samples for point in self.curve):
             table.add(f"{samples:,}", *(cells.get((samples, load), "–") for load in loads))
@@ -100,10 +100,10 @@ class TrainedAgent(Showable):
         return self.to_dict()
 
     def to_dict(self) -> dict[str, Any]:
-        """In plain values, ready for JSON."""
+        """The plan in plain values, ready for JSON."""
         plain = {key: value for key, value in vars(self).items() if key not in ("path", "curve")}
         return {"path": str(self.path), "policy": self.policy, **plain, "curve": [point._asdict() for point in self.curve]}
 
 
-def _shown(value: float | None) -> str:
+def _text(value: float | None) -> str:
     return "–" if value is None else f"{value:.3g}"

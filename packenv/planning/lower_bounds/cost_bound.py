@@ -28,13 +28,13 @@ MOST_CELLS = 2 * 10**7  # rows × mixes that are held against them
 class Rows(NamedTuple):
     """Σ_g held_rg n_g >= need_r for every mix n that meets the goals; `room` says of which rows room is short, not presence."""
 
-    held: Floats  # (rows, G)
+    supply: Floats  # (rows, G)
     need: Floats  # (rows,)
     room: Floats  # (rows,) 1, or 0 for rows that ask for one machine that some task fits
 
     def admit(self, counts: Sequence[int]) -> bool:
         """Whether the mix satisfies all rows."""
-        return bool((self.held @ np.array(counts) >= self.need * (1 - CLOSE)).all())
+        return bool((self.supply @ np.array(counts) >= self.need * (1 - CLOSE)).all())
 
 
 class CostBound(NamedTuple):
@@ -54,8 +54,8 @@ def least_cost(workload: Workload, goals: Sequence[Goal], kinds: Kinds, gap: flo
 
     A stream: the linear program of ρ* over kinds. A table: for each goal on the wait, the windows of `table_cost`.
     """
-    held, need = [fits.astype(np.float64) for fits in _fitting(workload)], 1.0
-    needs, rooms = [need] * len(held), [0.0] * len(held)
+    supply, need = [fits.astype(np.float64) for fits in _fitting(workload)], 1.0
+    needs, rooms = [need] * len(supply), [0.0] * len(supply)
     value = max(min(price for price, fit in zip(kinds.cost, fits, strict=True) if fit) for fits in _fitting(workload))
     proof: CostProof | StreamCostProof | None = None
     searches: list[StreamCost | TableCost] = []
@@ -69,11 +69,11 @@ def least_cost(workload: Workload, goals: Sequence[Goal], kinds: Kinds, gap: flo
         search.run(gap, seconds)
         if search.value > value:
             value, proof = search.value, search.best
-        held_rows, needed = search.necessary()
-        held += [*held_rows]
+        supply_rows, needed = search.necessary()
+        supply += [*supply_rows]
         needs += needed.tolist()
         rooms += [1.0] * len(needed)
-    rows = Rows(np.array(held), np.array(needs), np.array(rooms))
+    rows = Rows(np.array(supply), np.array(needs), np.array(rooms))
     return CostBound(value, proof, rows, max(value, whole_cost(rows, kinds)))
 
 
@@ -81,7 +81,7 @@ def rounded(rows: Rows, kinds: Kinds, times: float) -> tuple[int, ...]:
     """The cheapest mix of whole machines with `times` the room that the rows ask for; of all rows, if none asks for room."""
     price = np.array([float(cost) for cost in kinds.cost])
     need = np.where((rows.room > 0) | (rows.room == 0).all(), times * rows.need, rows.need)
-    solution = milp(price, constraints=LinearConstraint(rows.held, lb=need), integrality=np.ones(len(price)))
+    solution = milp(price, constraints=LinearConstraint(rows.supply, lb=need), integrality=np.ones(len(price)))
     if solution.x is None:
         raise InputError("the cheapest mix of whole machines was not found: fewer kinds of machines")
     return tuple(math.floor(count + 0.5) for count in solution.x)
@@ -99,8 +99,8 @@ def whole_cost(rows: Rows, kinds: Kinds) -> Fraction:
     if math.prod(ranges) * len(rows.need) > MOST_CELLS:
         return Fraction(0)
     counts = np.indices(ranges).reshape(len(rest), math.prod(ranges))  # (G - 1, mixes)
-    missing = rows.need[:, None] * (1 - CLOSE) - rows.held[:, rest] @ counts  # (rows, mixes)
-    alone = rows.held[:, last]
+    missing = rows.need[:, None] * (1 - CLOSE) - rows.supply[:, rest] @ counts  # (rows, mixes)
+    alone = rows.supply[:, last]
     needed = np.ceil(np.maximum(missing[alone > 0] / alone[alone > 0, None], 0).max(axis=0, initial=0)).astype(np.int64)
     admitted = (missing[alone == 0] <= 0).all(axis=0)
     unit = math.lcm(*(price.denominator for price in kinds.cost))

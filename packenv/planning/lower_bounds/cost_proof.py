@@ -88,7 +88,7 @@ class WaitLimit:
         most: those of the largest prices wait first, each for its own overlap.
         """
         if self.spared is not None:
-            return sum_of_kept(price * overlap, self.spared)
+            return sum_without_largest(price * overlap, self.spared)
         priced = np.flatnonzero((price > 0) & (overlap > 0))
         order = priced[np.argsort(-price[priced], kind="stable")]
         slots = overlap[order]
@@ -118,8 +118,8 @@ class CostProof:
 
         Σ n_g held_g >= S of `row` gives Σ n_g cost_g >= S · min_g cost_g / held_g.
         """
-        held, least = self.row(tasks, capacity)
-        shares = [price / most for price, most in zip(cost, held, strict=True) if most > 0]
+        supply, least = self.row(tasks, capacity)
+        shares = [price / most for price, most in zip(cost, supply, strict=True) if most > 0]
         return least * min(shares) if shares else Fraction(0)
 
     def row(self, tasks: TableTasks, capacity: Ints) -> tuple[list[int], int]:
@@ -127,7 +127,7 @@ class CostProof:
 
         S is what all tasks that are not spared cost at the least.
         """
-        held = [0] * len(capacity)
+        supply = [0] * len(capacity)
         together = np.zeros(len(tasks.jobs), np.int64)
         least, largest = 0, 0
         for window in self.windows:
@@ -142,11 +142,11 @@ class CostProof:
             else:
                 together += window.times * price * overlap
             for kind, most in enumerate(most_of(window.rule, capacity)):
-                held[kind] += window.times * length * most
-        return held, least if self.limit.spared is None else sum_of_kept(together, self.limit.spared)
+                supply[kind] += window.times * length * most
+        return supply, least if self.limit.spared is None else sum_without_largest(together, self.limit.spared)
 
 
-def sum_of_kept(values: Ints, spared: int) -> int:
+def sum_without_largest(values: Ints, spared: int) -> int:
     """The sum of all values (n,) but the `spared` largest ones."""
     positive = values[values > 0]
     if spared >= len(positive):

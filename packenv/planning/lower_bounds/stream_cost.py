@@ -50,13 +50,13 @@ class StreamCostProof:
         For each plane load <= Σ n_g a_g, a_g the bound on ρ* of one machine of kind g: so with weights
         Σ times · load <= Σ n_g Σ times · a_g, and Σ n_g c_g >= Σ times · load · min_g c_g / Σ times · a_g.
         """
-        held = [Fraction(0)] * len(cost)
+        supply = [Fraction(0)] * len(cost)
         for plane in self.planes:
             require(plane.times > 0, "a plane that does not count")
             for kind, most in enumerate(each_kind(plane.proof, workload)):
-                held[kind] += plane.times * most
+                supply[kind] += plane.times * most
         load = Fraction(workload.rate) * Fraction(workload.mean_service) * sum(plane.times for plane in self.planes)
-        return load * min(price / most for price, most in zip(cost, held, strict=True) if most > 0)
+        return load * min(price / most for price, most in zip(cost, supply, strict=True) if most > 0)
 
 
 def each_kind(proof: Bounded | Scalarised | Priced, workload: Workload) -> list[Fraction]:
@@ -75,7 +75,7 @@ class StreamCost:
         self.workload, self.cost = workload, cost
         self.load = workload.rate * workload.mean_service
         self.proofs: list[Bounded | Scalarised | Priced] = []
-        self.held: list[list[float]] = []  # (planes, G)
+        self.supply: list[list[float]] = []  # (planes, G)
         self.machines = np.ones(len(cost))  # (G,) of the program
         self.best: StreamCostProof | None = None
         self.value = Fraction(0)
@@ -86,7 +86,7 @@ class StreamCost:
             counts = np.maximum(np.round(self.machines / self.machines.max() * PARTS), 1).astype(np.int64)
             bracket = max_workload(self._on(counts), gap, seconds / ROUNDS)
             self.proofs.append(bracket.bounded)
-            self.held.append([float(most) for most in each_kind(bracket.bounded, self.workload)])
+            self.supply.append([float(most) for most in each_kind(bracket.bounded, self.workload)])
             supported = bracket.lower * float(self.machines.max()) / PARTS
             if self.best is not None and supported >= self.load * (1 - 2 * gap):
                 return
@@ -94,7 +94,7 @@ class StreamCost:
 
     def necessary(self) -> tuple[Floats, Floats]:
         """Rows (rows, G) and needs (rows,): what every mix that supports the load must hold."""
-        return np.array(self.held), np.full(len(self.held), self.load)
+        return np.array(self.supply), np.full(len(self.supply), self.load)
 
     def _on(self, counts: Ints) -> Workload:
         servers = Servers(np.repeat(self.workload.servers.capacity, counts, axis=0))
@@ -103,7 +103,7 @@ class StreamCost:
     def _solve(self) -> None:
         """The program over the planes so far: its machines, and the proof that its weights give."""
         price = np.array([float(cost) for cost in self.cost])
-        solution = linprog(price, A_ub=-np.array(self.held), b_ub=np.full(len(self.held), -self.load), method="highs")
+        solution = linprog(price, A_ub=-np.array(self.supply), b_ub=np.full(len(self.supply), -self.load), method="highs")
         self.machines = np.maximum(solution.x, 0.0)
         weights = -solution.ineqlin.marginals
         whole = np.round(weights / weights.max() * 2**20).astype(np.int64).tolist()

@@ -115,23 +115,23 @@ class TableCost:
 
         Each window stands for itself, and all those of the best proof together.
         """
-        held, need = [], []
+        supply, need = [], []
         if self.best is not None and len(self.best.windows) > 1:
             together, least = self.best.row(self.tasks, self.capacity)
-            held.append(np.array([most / max(together) for most in together]))
+            supply.append(np.array([most / max(together) for most in together]))
             need.append(least / max(together))
         for row in self.rows:
             price = self.tasks.prices(row.rule)
             overlap = sure_overlap(self.tasks.jobs, self.limit.task_wait, row.start, row.end)
             most = np.array(most_of(row.rule, self.capacity), np.float64)
-            held.append(most / most.max())
+            supply.append(most / most.max())
             need.append(self.limit.least_cost(price, overlap) / ((row.end - row.start) * most.max()))
-        return np.array(held).reshape(-1, len(self.cost)), np.array(need)
+        return np.array(supply).reshape(-1, len(self.cost)), np.array(need)
 
     def _single(self, rule: Rule, every: Iterable[tuple[int, int]]) -> Iterator[tuple[Fraction, PricedWindow]]:
         """Each window with what it proves alone."""
-        price, held = self.tasks.prices(rule), most_of(rule, self.capacity)
-        share = min((cost / most for cost, most in zip(self.cost, held, strict=True) if most > 0), default=Fraction(0))
+        price, supply = self.tasks.prices(rule), most_of(rule, self.capacity)
+        share = min((cost / most for cost, most in zip(self.cost, supply, strict=True) if most > 0), default=Fraction(0))
         for start, end in every:
             overlap = sure_overlap(self.tasks.jobs, self.limit.task_wait, start, end)
             value = share * Fraction(self.limit.least_cost(price, overlap), end - start)
@@ -148,15 +148,15 @@ class TableCost:
         """The best weights of all windows so far."""
         if not self.rows:
             return None
-        costs, held = self._matrix()
-        combined = combine(costs, held, self.price, self.limit.spared or 0)
+        costs, supply = self._matrix()
+        combined = combine(costs, supply, self.price, self.limit.spared or 0)
         if (combined.weights > 0).any():
             self._offer(CostProof(self.limit, self._whole(combined.weights)))
         return combined
 
     def _matrix(self) -> tuple[Floats, Floats]:
         """(rows, n) what tasks cost in each window, per slot; for a mean (rows, 1), the sum. (rows, G) what machines hold."""
-        costs, held = [], []
+        costs, supply = [], []
         for row in self.rows:
             price = self.tasks.prices(row.rule)
             overlap = sure_overlap(self.tasks.jobs, self.limit.task_wait, row.start, row.end)
@@ -165,8 +165,8 @@ class TableCost:
             of_row = np.array([self.limit.least_cost(price, overlap)] if whole else price * overlap, np.float64)
             scale = float(max(most))
             costs.append(of_row / (length * scale))
-            held.append(np.array(most) / scale)
-        return np.array(costs), np.array(held)
+            supply.append(np.array(most) / scale)
+        return np.array(costs), np.array(supply)
 
     def _whole(self, weights: Floats) -> tuple[PricedWindow, ...]:
         """The windows with weights that are whole numbers, as fine as 62 bits allow."""
@@ -267,7 +267,7 @@ class Combined(NamedTuple):
     kept: Floats  # (n,) share of each task
 
 
-def combine(costs: Floats, held: Floats, price: Floats, spared: int) -> Combined:
+def combine(costs: Floats, supply: Floats, price: Floats, spared: int) -> Combined:
     """The best weights of priced windows: a linear program, solved by cutting planes.
 
     Of windows r with costs p_ri of task i, machines n_g of which each holds F_rg, and k tasks that may be spared,
@@ -277,7 +277,7 @@ def combine(costs: Floats, held: Floats, price: Floats, spared: int) -> Combined
     has the dual: max over λ >= 0, Σ_r λ_r F_rg <= c_g, of the n - k smallest of the tasks' Σ_r λ_r p_ri. For each λ the tasks
     that are kept give a cut: the value is at most Σ_r λ_r Σ_{i kept} p_ri. Any λ proves what it gives, rounded or not.
 
-    costs (rows, n), held (rows, G) > 0 somewhere in each row, price (G,) of the machines
+    costs (rows, n), supply (rows, G) > 0 somewhere in each row, price (G,) of the machines
     """
     rows, tasks = costs.shape
     cuts: list[Floats] = [costs.sum(axis=1)]
@@ -287,7 +287,7 @@ def combine(costs: Floats, held: Floats, price: Floats, spared: int) -> Combined
     for round_ in range(CUT_ROUNDS):
         program = linprog(
             np.append(np.zeros(rows), -1.0),
-            A_ub=np.block([[-np.array(cuts), np.ones((len(cuts), 1))], [held.T, np.zeros((len(price), 1))]]),
+            A_ub=np.block([[-np.array(cuts), np.ones((len(cuts), 1))], [supply.T, np.zeros((len(price), 1))]]),
             b_ub=np.concatenate([np.zeros(len(cuts)), price]),
             method="highs",
         )

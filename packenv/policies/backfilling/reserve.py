@@ -40,7 +40,7 @@ from packenv.policies.random_requirements.best_fit import BestFit, place_new
 from packenv.policy import Setting, schedules
 
 
-class Kept(Frame):
+class Reservations(Frame):
     """State: for which task each of the L servers is kept."""
 
     owner: NDArray[np.int64]  # (L,) place of a waiting task in the pool, NONE
@@ -65,14 +65,14 @@ class Reserve(NamedTuple):
         needs = BestFit().needs(setting)
         return needs._replace(orders=needs.orders | BY_QUEUE)
 
-    def initial_state(self, setting: Setting, seed: int) -> Kept:
-        return Kept(owner=np.full(len(setting.capacity), NONE, np.int64), count=np.zeros(1, np.int64))
+    def initial_state(self, setting: Setting, seed: int) -> Reservations:
+        return Reservations(owner=np.full(len(setting.capacity), NONE, np.int64), count=np.zeros(1, np.int64))
 
 
 @schedules(Reserve)
-def schedule_reserve(policy: Reserve, cluster: Cluster, state: Kept) -> None:
+def schedule_reserve(policy: Reserve, cluster: Cluster, state: Reservations) -> None:
     start_owners(cluster, state)
-    keep_for_old(cluster, state, policy.age)
+    reserve_for_old(cluster, state, policy.age)
     for n in range(freed_count(cluster)):
         if not is_closed(cluster, freed_server(cluster, n)):
             fill(cluster, freed_server(cluster, n))
@@ -82,64 +82,64 @@ def schedule_reserve(policy: Reserve, cluster: Cluster, state: Kept) -> None:
 
 
 @compiled
-def start_owners(c: Cluster, kept: Kept) -> None:
+def start_owners(c: Cluster, reservations: Reservations) -> None:
     """Start each task for which a server is kept, if it has room there now."""
-    if kept.count[0] > 0:
+    if reservations.count[0] > 0:
         for n in range(freed_count(c)):
             server = freed_server(c, n)
-            task = kept.owner[server]
+            task = reservations.owner[server]
             if task != NONE:
-                release(c, kept, server)
-                start_or_keep(c, kept, task, server)
+                release(c, reservations, server)
+                start_or_reserve(c, reservations, task, server)
 
 
 @compiled
-def start_or_keep(c: Cluster, kept: Kept, i: int, server: int) -> None:
+def start_or_reserve(c: Cluster, reservations: Reservations, i: int, server: int) -> None:
     """Start waiting task i on an open server if it has room, or keep the server for it."""
     if fits(c, i, server):
         place(c, i, server)
     else:
-        kept.owner[server] = i
-        kept.count[0] += 1
+        reservations.owner[server] = i
+        reservations.count[0] += 1
         close(c, server)
 
 
 @compiled
-def release(c: Cluster, kept: Kept, server: int) -> None:
+def release(c: Cluster, reservations: Reservations, server: int) -> None:
     """Keep a server no longer."""
-    kept.owner[server] = NONE
-    kept.count[0] -= 1
+    reservations.owner[server] = NONE
+    reservations.count[0] -= 1
     reopen(c, server)
 
 
 @apart
-def keep_for_old(c: Cluster, kept: Kept, age: int) -> None:
+def reserve_for_old(c: Cluster, reservations: Reservations, age: int) -> None:
     """Find a server for each task that has waited for more than `age` slots and has none."""
     task = oldest(c)
-    while task != NONE and now(c) - eligible_since(c, task) > age and kept.count[0] < server_count(c):
+    while task != NONE and now(c) - eligible_since(c, task) > age and reservations.count[0] < server_count(c):
         following = next_in_queue(c, task)
-        if not has_server(kept, task):
-            server = roomiest(c, kept, task)
+        if not has_server(reservations, task):
+            server = roomiest(c, reservations, task)
             if server != NONE:
-                start_or_keep(c, kept, task, server)
+                start_or_reserve(c, reservations, task, server)
         task = following
 
 
 @compiled
-def has_server(kept: Kept, i: int) -> bool:
+def has_server(reservations: Reservations, i: int) -> bool:
     """Whether a server is kept for task i."""
-    for server in range(kept.owner.shape[0]):
-        if kept.owner[server] == i:
+    for server in range(reservations.owner.shape[0]):
+        if reservations.owner[server] == i:
             return True
     return False
 
 
 @compiled
-def roomiest(c: Cluster, kept: Kept, i: int) -> int:
+def roomiest(c: Cluster, reservations: Reservations, i: int) -> int:
     """The server with the most room that is not kept and could hold task i; NONE if there is none."""
     best, most = NONE, -1.0
     for server in range(server_count(c)):
-        if kept.owner[server] == NONE and could_hold(c, i, server):
+        if reservations.owner[server] == NONE and could_hold(c, i, server):
             room = free_share(c, server) if c.vectors else float(room_of(c, server))
             if room > most:
                 best, most = server, room
@@ -158,13 +158,13 @@ def could_hold(c: Cluster, i: int, server: int) -> bool:
 
 
 @compiled
-def fill_released(c: Cluster, kept: Kept) -> bool:
+def fill_released(c: Cluster, reservations: Reservations) -> bool:
     """Fill the servers kept for tasks that have started elsewhere; return whether there were any."""
     any_filled = False
-    if kept.count[0] > 0:
+    if reservations.count[0] > 0:
         for server in range(server_count(c)):
-            if kept.owner[server] != NONE and c.task[c.e, kept.owner[server]].server != NONE:
-                release(c, kept, server)
+            if reservations.owner[server] != NONE and c.task[c.e, reservations.owner[server]].server != NONE:
+                release(c, reservations, server)
                 fill(c, server)
                 any_filled = True
     return any_filled

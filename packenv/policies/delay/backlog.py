@@ -87,7 +87,7 @@ def anything_waits(b: Backlog) -> bool:
 
 
 @compiled
-def take_up(c: Cluster, b: Backlog) -> None:
+def add_new(c: Cluster, b: Backlog) -> None:
     """Add the tasks that became eligible in this slot and have not started."""
     for n in range(new_count(c)):
         i = new_task(c, n)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from packenv.cluster import Cluster, Needs, row_of
 from packenv.errors import InputError
-from packenv.policies.delay.backlog import settle, take_up
+from packenv.policies.delay.backlog import add_new, settle
 from packenv.policies.delay.server_offers import BY_TIME, Rules, Waits, offer_servers, report, waits, wake_later
 from packenv.policy import Setting, completes, schedules
 from packenv.workloads.network import NODE
@@ -109,7 +109,7 @@ def _needs(policy: str, setting: Setting, interval: float, rack: float) -> Needs
 
 @schedules(Rules)
 def schedule_delay(rules: Rules, cluster: Cluster, state: Waits) -> None:
-    take_up(cluster, state.tasks)
+    add_new(cluster, state.tasks)
     wake_later(rules, cluster, state, offer_servers(rules, cluster, state))
 
 

@@ -88,13 +88,13 @@ def first_least(waiting: LeastWaiting, tree: int) -> int:
 
 @compiled
 def outlived(waiting: LeastWaiting, server: int, now: int) -> bool:
-    """If tasks of a server have exceeded their estimates, move it to the tree where it now belongs; return whether it moved."""
+    """Move a server whose tasks have exceeded their estimates to the tree where it now belongs; return whether it moved."""
     ends, k = waiting.end, 0
     for n in range(waiting.within[server]):
         k += ends[server, n] > now
     if k == waiting.within[server]:
         return False
-    work, k = take_out(waiting, server), 0
+    work, k = remove_server(waiting, server), 0
     for n in range(waiting.within[server]):
         if ends[server, n] > now:
             ends[server, k] = ends[server, n]
@@ -109,13 +109,13 @@ def outlived(waiting: LeastWaiting, server: int, now: int) -> bool:
 @compiled
 def note_placed(waiting: LeastWaiting, server: int, estimate: int) -> None:
     """Record that a task was sent to a server."""
-    put_in(waiting, server, take_out(waiting, server) + estimate)
+    put_in(waiting, server, remove_server(waiting, server) + estimate)
 
 
 @compiled
 def note_started(waiting: LeastWaiting, server: int, estimate: int, now: int) -> None:
     """Record that a task sent to a server starts there now."""
-    work = take_out(waiting, server)
+    work = remove_server(waiting, server)
     waiting.end[server, waiting.within[server]] = now + estimate
     waiting.within[server] += 1
     put_in(waiting, server, work + now)
@@ -124,7 +124,7 @@ def note_started(waiting: LeastWaiting, server: int, estimate: int, now: int) ->
 @compiled
 def note_completed(waiting: LeastWaiting, server: int, expected_end: int) -> None:
     """Record a completion. The task may have exceeded its estimate, whether or not `outlived` has seen it."""
-    work, ends = take_out(waiting, server), waiting.end
+    work, ends = remove_server(waiting, server), waiting.end
     for n in range(waiting.within[server]):
         if ends[server, n] == expected_end:
             work -= expected_end
@@ -137,7 +137,7 @@ def note_completed(waiting: LeastWaiting, server: int, expected_end: int) -> Non
 
 
 @compiled
-def take_out(waiting: LeastWaiting, server: int) -> int:
+def remove_server(waiting: LeastWaiting, server: int) -> int:
     """Remove a server from its tree and return its key."""
     tree = waiting.first[server] + waiting.within[server]
     key = waiting.key[tree, waiting.key.shape[1] // 2 + server]

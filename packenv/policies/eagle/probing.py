@@ -119,6 +119,7 @@ def next_message(p: Probing) -> Any:
 @compiled
 def submit(c: Cluster, p: Probing) -> None:
     """Schedule the tasks that became eligible in this slot: those of one job together, jobs in order of their first rows."""
+    # link the new tasks of each job
     for n in range(new_count(c)):
         i = new_task(c, n)
         row = row_of(c, i)
@@ -130,6 +131,7 @@ def submit(c: Cluster, p: Probing) -> None:
             opened.slot, opened.first = now(c), row
         opened.last = row
         p.row[opened.first].tasks += 1
+    # then submit each job: to the central scheduler, or with probes
     for n in range(new_count(c)):
         row = row_of(c, new_task(c, n))
         job = p.row[row]
@@ -170,7 +172,7 @@ def deliver(c: Cluster, p: Probing) -> None:
         if kind == REQUEST:
             assign(c, p, server, job, k)
         elif kind == REPLY:
-            take(c, p, server, job, k, row)
+            receive_reply(c, p, server, job, k, row)
         elif kind == FIRST_ROUND:
             probe(c, p, job, max(p.ratio * p.row[job].tasks, p.minimum), kind)
         elif kind in (SECOND_ROUND, THIRD_ROUND):
@@ -238,9 +240,9 @@ def assign(c: Cluster, p: Probing, server: int, job: int, k: int) -> None:
 
 
 @compiled
-def take(c: Cluster, p: Probing, server: int, job: int, k: int, row: int) -> None:
+def receive_reply(c: Cluster, p: Probing, server: int, job: int, k: int, row: int) -> None:
     """A server receives the reply to its request: start the task, or drop the probe if there is none."""
-    p.queue[server].held -= 1
+    p.queue[server].reserved -= 1
     p.entry[k].requests -= 1
     if row != NONE:
         p.row[job].unassigned -= 1
@@ -256,18 +258,18 @@ def take(c: Cluster, p: Probing, server: int, job: int, k: int, row: int) -> Non
 @compiled
 def has_free_slot(c: Cluster, p: Probing, server: int) -> bool:
     """Whether a slot is free and the largest task fits in it; it may not, because jobs in service at the start may be larger."""
-    held = p.queue[server].held
-    if jobs_in(c, server) + held >= p.queue[server].slots:
+    reserved = p.queue[server].reserved
+    if jobs_in(c, server) + reserved >= p.queue[server].slots:
         return False
     for r in range(len(p.largest)):
-        if (held + 1) * p.largest[r] > free_of(c, server, r):
+        if (reserved + 1) * p.largest[r] > free_of(c, server, r):
             return False
     return True
 
 
 @compiled
 def serve(c: Cluster, p: Probing, server: int) -> None:
-    """While slots are free, start the bound tasks in the queue and request tasks for the probes."""
+    """Start the bound tasks in the queue, and request tasks for the probes, while slots are free."""
     queue = p.queue[server]
     while queue.head != NONE and has_free_slot(c, p, server):
         k = shortest(p, server) if p.srpt else queue.head
@@ -280,7 +282,7 @@ def serve(c: Cluster, p: Probing, server: int) -> None:
             p.row[entry.job].unassigned -= 1
             forget(p, k)
         else:
-            queue.held += 1
+            queue.reserved += 1
             entry.requests += 1
             if p.sticky == 0:
                 leave(p, server, k)

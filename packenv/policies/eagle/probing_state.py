@@ -66,7 +66,7 @@ queue_type = np.dtype(
         ("head", "i4"),  # first entry; NONE
         ("tail", "i4"),  # last entry; NONE
         ("slots", "i4"),  # number of tasks that the server can run at once
-        ("held", "i4"),  # slots kept free for tasks that were requested
+        ("reserved", "i4"),  # slots kept free for tasks that were requested
         ("central", "i4"),  # centrally placed tasks on this server, waiting or in service
         ("running", "i4"),  # centrally placed tasks in service
         ("placed", "i4"),  # as `central`, plus those still on their way: what the central scheduler knows
@@ -113,7 +113,7 @@ class Probing(Frame):
     open: Records  # (jobs,) open_type: rows of a job that became eligible in its last slot of submission
     queue: Records  # (L,) queue_type
     entry: Records  # (entries,) entry_type
-    unused: Ints  # (1,) first entry of the list of returned entries; NONE
+    free: Ints  # (1,) first entry of the list of returned entries; NONE
     fresh: int  # entries from this index on have never been used
     message: Records  # (power of 2,) message_type, a ring buffer
     sent: int  # messages sent so far
@@ -165,7 +165,7 @@ def probing(
         open=opened,
         queue=queue,
         entry=np.zeros(entries, entry_type),
-        unused=np.full(1, NONE, np.int64),
+        free=np.full(1, NONE, np.int64),
         fresh=0,
         message=np.zeros(1 << in_flight.bit_length(), message_type),
         sent=0,
@@ -213,12 +213,12 @@ def send(p: Probing, now: int, kind: int, server: int, job: int, entry: int = NO
 @compiled
 def new_entry(p: Probing, job: int, row: int) -> int:
     """Index of a new entry for a bound task, or for a probe if `row` is NONE. It is in no queue yet."""
-    k = p.unused[0]
+    k = p.free[0]
     if k == NONE:
         k = p.fresh
         p.fresh += 1
     else:
-        p.unused[0] = p.entry[k].next
+        p.free[0] = p.entry[k].next
     entry = p.entry[k]
     entry.job, entry.row, entry.passed, entry.requests, entry.queued = job, row, 0, 0, 0
     return k
@@ -228,8 +228,8 @@ def new_entry(p: Probing, job: int, row: int) -> int:
 def forget(p: Probing, k: int) -> None:
     """Return an entry to the list of unused ones, if it is in no queue and no request for it lacks a reply."""
     if p.entry[k].queued == 0 and p.entry[k].requests == 0:
-        p.entry[k].next = p.unused[0]
-        p.unused[0] = k
+        p.entry[k].next = p.free[0]
+        p.free[0] = k
 
 
 @compiled

@@ -111,7 +111,7 @@ def schedule_fifo(policy: Oldest, cluster: Cluster, state: tuple[()]) -> None:
 @schedules(InLine)
 def schedule_in_line(policy: InLine, cluster: Cluster, state: Line) -> None:
     if policy.blocking:
-        place_kept(cluster, state)
+        serve_line(cluster, state)
     else:
         task = first_in_line(cluster, state, True)
         while task != NONE:
@@ -124,24 +124,24 @@ def schedule_in_line(policy: InLine, cluster: Cluster, state: Line) -> None:
 
 
 @compiled
-def place_kept(c: Cluster, line: Line) -> None:
-    """Place the task that is kept, then the first in line, until one fits nowhere: it is kept."""
+def serve_line(c: Cluster, line: Line) -> None:
+    """Place the blocked task, then the first in line, until one fits nowhere: it is blocked."""
     if line.estimate.shape[0] == 0:
         add_new(c, line)
-    task = line.kept[0] if line.kept[0] != NONE else first_now(c, line)
+    task = line.blocked[0] if line.blocked[0] != NONE else first_now(c, line)
     while task != NONE:
         server = first_server_for(c, task)
         if server == NONE:
             break
         place(c, task, server)
         task = first_now(c, line)
-    line.kept[0] = task
+    line.blocked[0] = task
 
 
 @compiled
 def first_now(c: Cluster, line: Line) -> int:
     """The first in line, which leaves it; NONE if nothing waits. Weights of a wait change the order from slot to slot."""
-    if line.estimate.shape[0] > 0 and line.kept[1] != now(c):
+    if line.estimate.shape[0] > 0 and line.blocked[1] != now(c):
         return line_up(c, line, False)
     return pop(line)
 

@@ -161,7 +161,7 @@ def schedule(policy: MaxWeight, cluster: Cluster, state: Configurations) -> None
 
 @compiled
 def serve(cluster: Cluster, state: Configurations, server: int) -> None:
-    """If the server is empty, renew its configuration; then start its missing jobs, type by type, each the head of line."""
+    """Renew the configuration of an empty server; then start its missing jobs, type by type, each the head of line."""
     if is_closed(cluster, server):
         return
     kind = kind_of(cluster, server)

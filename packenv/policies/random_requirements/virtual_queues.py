@@ -104,7 +104,7 @@ def _guarantee(policy: VQS | VQSBestFit, setting: Setting) -> float:
 
 @compiled
 def renew(cluster: Cluster, state: VirtualQueues, server: int) -> None:
-    """If the server is empty, make the reduced configuration of the largest weight (eq. 8) its active one."""
+    """Make the reduced configuration of the largest weight (eq. 8) the active one of the server, if it is empty."""
     if jobs_in(cluster, server) == 0:
         state.ones[server], state.type[server], state.number[server] = heaviest(cluster, kind_of(cluster, server))
 

@@ -33,7 +33,7 @@ from packenv.cluster.whole_jobs.book import JobBook, job_book
 from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.frame import Frame
 from packenv.errors import InputError
-from packenv.policies.tetris.owner_ranking import Ints, Shares, launch, settle, shares, take_up
+from packenv.policies.tetris.owner_ranking import Ints, Shares, add_new, launch, settle, shares
 from packenv.policy import Setting, completes, schedules
 
 Floats = NDArray[np.float64]
@@ -53,7 +53,7 @@ class Overlaps(Frame):
     checked: int  # resources from this one on are not checked
     links: NDArray[np.void]  # (n,) link_type: the rows in service on each server
     ends: NDArray[np.void]  # (L,) ends_type
-    left: Floats  # (n,) slots at full speed that a row in service still needed in slot `since` of its server
+    remaining: Floats  # (n,) slots at full speed that a row in service still needed in slot `since` of its server
     speed: Floats  # (n,) from that slot on, at most 1; 0 for a row that starts in the current slot
     since: Ints  # (L,)
     changed: NDArray[np.int32]  # (L,) the first `count` are the servers on which tasks started or left in this slot
@@ -67,7 +67,7 @@ def overlaps(rows: int, servers: int, checked: int) -> Overlaps:
         checked=checked,
         links=np.zeros(rows, link_type),
         ends=empty_lists(servers),
-        left=np.zeros(rows),
+        remaining=np.zeros(rows),
         speed=np.zeros(rows),
         since=np.zeros(servers, np.int64),
         changed=np.zeros(servers, np.int32),
@@ -80,7 +80,7 @@ def overlaps(rows: int, servers: int, checked: int) -> Overlaps:
 def enter(c: Cluster, o: Overlaps, book: JobBook, row: int, server: int) -> None:
     """A row has started on a server."""
     append(o.links, o.ends[server], row)
-    o.left[row], o.speed[row] = c.task[c.e, book.place[row]].slots - now(c), 0.0
+    o.remaining[row], o.speed[row] = c.task[c.e, book.place[row]].slots - now(c), 0.0
     note_change(c, o, server)
 
 
@@ -115,7 +115,7 @@ def share_out(c: Cluster, o: Overlaps, book: JobBook) -> None:
 def work_until_now(c: Cluster, o: Overlaps, server: int) -> None:
     row = o.ends[server].head
     while row != NONE:
-        o.left[row] -= o.speed[row] * (now(c) - o.since[server])
+        o.remaining[row] -= o.speed[row] * (now(c) - o.since[server])
         row = o.links[row].next
     o.since[server] = now(c)
 
@@ -140,12 +140,14 @@ def set_speeds(c: Cluster, o: Overlaps, book: JobBook, server: int) -> None:
 @compiled
 def equal_share(c: Cluster, o: Overlaps, book: JobBook, server: int, r: int) -> float:
     """The amount of an over-allocated resource, in units, that each task that demands more gets."""
+    # what the tasks of the server may share
     demanded = 0
     row = o.ends[server].head
     while row != NONE:
         demanded += book.demand[book.group[row], r]
         row = o.links[row].next
     available = demanded + c.free[c.e, server, r]  # what jobs from before slot 0 do not take
+    # max-min: tasks that demand less than the share leave their rest to the others, until no more do
     share, above = 0.0, NONE
     while True:
         rest, more = available, 0
@@ -173,7 +175,7 @@ def set_ends(c: Cluster, o: Overlaps, book: JobBook, server: int) -> None:
     row = o.ends[server].head
     while row != NONE:
         if o.speed[row] > 0:
-            first = min(first, now(c) + math.ceil(o.left[row] / o.speed[row] - ROUNDING))
+            first = min(first, now(c) + math.ceil(o.remaining[row] / o.speed[row] - ROUNDING))
         tasks += 1
         row = o.links[row].next
     if tasks > 0 and jobs_in(c, server) > tasks:  # a job from before slot 0 may leave in any slot
@@ -181,8 +183,8 @@ def set_ends(c: Cluster, o: Overlaps, book: JobBook, server: int) -> None:
         note_change_next(c, o, server)
     row = o.ends[server].head
     while row != NONE:
-        left = o.left[row] - o.speed[row] * (first - now(c))
-        postpone(c, book.place[row], first + max(math.ceil(left - ROUNDING), 0))
+        remaining = o.remaining[row] - o.speed[row] * (first - now(c))
+        postpone(c, book.place[row], first + max(math.ceil(remaining - ROUNDING), 0))
         row = o.links[row].next
 
 
@@ -317,7 +319,7 @@ def schedule_fair(policy: Sharing, cluster: Cluster, state: FairState) -> None:
 
     Room only shrinks within a slot, so an owner without a task that fits is skipped for the rest of the slot.
     """
-    take_up(cluster, state.shares)
+    add_new(cluster, state.shares)
     rank = 0
     while rank < state.shares.ranked[0]:
         if not serve_owner(cluster, state, state.shares.order[rank]):

@@ -108,7 +108,7 @@ def rerank(shares: Shares, owner: int) -> None:
 
 
 @compiled
-def take_up(c: Cluster, shares: Shares) -> None:
+def add_new(c: Cluster, shares: Shares) -> None:
     """Add the tasks that became eligible in this slot, and rank their owners."""
     note_new(c, shares.book)
     for n in range(new_count(c)):

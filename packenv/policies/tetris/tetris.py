@@ -32,7 +32,7 @@ from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.errors import InputError
 from packenv.jobs import Jobs, Ragged
-from packenv.policies.tetris.owner_ranking import Shares, launch, owner_of, settle, shares, take_up
+from packenv.policies.tetris.owner_ranking import Shares, add_new, launch, owner_of, settle, shares
 from packenv.policy import Setting, completes, schedules
 from packenv.workloads.precedence import phase_edges, set_numbers
 
@@ -191,7 +191,7 @@ class Candidates(Frame):
 
 @schedules(Knobs)
 def schedule_tetris(knobs: Knobs, cluster: Cluster, state: Candidates) -> None:
-    take_up(cluster, state.shares)
+    add_new(cluster, state.shares)
     note_overdue(cluster, state.work, state.shares.book)
     state.count[0] = 0
     note_new_groups(cluster, state)
@@ -252,13 +252,13 @@ def fill_changed(knobs: Knobs, cluster: Cluster, state: Candidates) -> bool:
     started = False
     for server in range(server_count(cluster)):
         anywhere = reads_take_room(cluster) and freed_count(cluster) > 0
-        if anywhere or cluster.server[cluster.e, server].freed == now(cluster) or any_news_fits(knobs, cluster, state, server):
-            started |= fill_one(knobs, cluster, state, server)
+        if anywhere or cluster.server[cluster.e, server].freed == now(cluster) or any_new_fits(knobs, cluster, state, server):
+            started |= fill_server(knobs, cluster, state, server)
     return started
 
 
 @compiled
-def any_news_fits(knobs: Knobs, cluster: Cluster, state: Candidates, server: int) -> bool:
+def any_new_fits(knobs: Knobs, cluster: Cluster, state: Candidates, server: int) -> bool:
     considered = owners_considered(knobs, state)
     for n in range(state.count[0]):
         g = state.news[n]
@@ -276,7 +276,7 @@ def has_room(cluster: Cluster, state: Candidates, g: int, server: int) -> bool:
 
 
 @compiled
-def fill_one(knobs: Knobs, cluster: Cluster, state: Candidates, server: int) -> bool:
+def fill_server(knobs: Knobs, cluster: Cluster, state: Candidates, server: int) -> bool:
     """Start the candidate with the highest score on a server until none fits; return whether anything started."""
     started = False
     row = best_row(knobs, cluster, state, server)

@@ -72,7 +72,7 @@ def packed_capacity(program: RoundedProgram, capacity: Ints) -> Ints:
 def nothing_entitled(program: RoundedProgram, capacity: Ints) -> Entitled:
     """No server has an active configuration yet; `capacity` (L, D) units."""
     if program.listed is not None:
-        most = int(np.count_nonzero(program.listed.held, axis=1).max())
+        most = int(np.count_nonzero(program.listed.counts, axis=1).max())
     else:
         most = min(len(program.sizes), int(scalar_capacity(capacity).max()) // int(program.sizes[-1]))
     shape = len(capacity), max(1, most)
@@ -110,17 +110,17 @@ def start(cluster: Cluster, entitled: Entitled, task: int, server: int, j: int) 
 
 
 @compiled
-def is_missing(cluster: Cluster, entitled: Entitled, server: int, kind: int, n: int, few: int) -> bool:
+def lacks(cluster: Cluster, entitled: Entitled, server: int, kind: int, n: int, few: int) -> bool:
     """Whether more than `few` tasks of the n-th type of the active configuration wait, and fewer than it says are in service."""
     j = entitled.type[server, n]
     return queue_length(cluster, kind, j) > few and jobs_of_type(cluster, server, j) < entitled.number[server, n]
 
 
 @compiled
-def smallest_missing(cluster: Cluster, entitled: Entitled, server: int, few: int) -> int:
+def smallest_entitled(cluster: Cluster, entitled: Entitled, server: int, few: int) -> int:
     """The smallest type of which entitled tasks wait for room; NONE if there is none."""
     for n in range(entitled.types[server] - 1, -1, -1):
-        if is_missing(cluster, entitled, server, kind_of(cluster, server), n, few):
+        if lacks(cluster, entitled, server, kind_of(cluster, server), n, few):
             return entitled.type[server, n]
     return NONE
 

@@ -37,9 +37,9 @@ from packenv.compiled.decorators import compiled
 from packenv.policies.throughput_optimal.entitled import (
     Entitled,
     has_room,
-    is_missing,
+    lacks,
     next_beyond,
-    smallest_missing,
+    smallest_entitled,
     start,
     within,
 )
@@ -81,7 +81,7 @@ def spare_room(cluster: Cluster, entitled: Entitled, server: int, few: int) -> i
     All that fits, if no entitled task waits for room. Else what leaves in service a task beyond the configuration whose
     departure alone makes room for the smallest entitled task: that one then starts after one service on average, at most.
     """
-    room, missing = room_of(cluster, server), smallest_missing(cluster, entitled, server, few)
+    room, missing = room_of(cluster, server), smallest_entitled(cluster, entitled, server, few)
     if missing == NONE:
         return room
     beyond = next_beyond(cluster, entitled, server, 0)
@@ -130,7 +130,7 @@ def leaves_claims(cluster: Cluster, entitled: Entitled, server: int, few: int) -
     for r in range(room.shape[0]):
         entitled.limit[r] = room[r]
     # With no entitled task missing, the limit is the free room.
-    missing = smallest_missing(cluster, entitled, server, few)
+    missing = smallest_entitled(cluster, entitled, server, few)
     if missing == NONE:
         return True
     # Tasks beyond the configuration, largest first: the limit is what their departure leaves beside the missing one.
@@ -183,7 +183,7 @@ MOST = 1 << 62  # units: more than any demand
 
 @compiled
 def fill_all(cluster: Cluster, entitled: Entitled, few: int, backfill: bool, before: int) -> None:
-    """After the entitled tasks of all servers: backfill every server in index order, if asked to.
+    """Backfill every server in index order, after the entitled tasks of all servers, if asked to.
 
     `before`: how many tasks waited before the entitled ones started. What starts may end a claim on the room of a server
     that was served before, so the next slot is looked at too.
@@ -208,7 +208,7 @@ def serve_entitled(cluster: Cluster, entitled: Entitled, server: int, few: int) 
         for n in range(entitled.types[server]):
             j = entitled.type[server, n]
             length = queue_length(cluster, kind, j)
-            if length > most and has_room(cluster, entitled, server, j) and is_missing(cluster, entitled, server, kind, n, few):
+            if length > most and has_room(cluster, entitled, server, j) and lacks(cluster, entitled, server, kind, n, few):
                 most, first = length, j
         if first == NONE:
             break

@@ -31,7 +31,7 @@ from packenv.compiled.decorators import compiled
 from packenv.errors import InputError, nearest
 from packenv.policies.throughput_optimal.entitled import Entitled, Ints, needs_of_types, nothing_entitled, packed_capacity
 from packenv.policies.throughput_optimal.entitlement import fill_all, next_roomy, note_least_types, serve_entitled
-from packenv.policies.throughput_optimal.listed import Listed, is_listed, largest_listed_weight, listed, take_heaviest
+from packenv.policies.throughput_optimal.listed import Listed, activate_heaviest, is_listed, largest_listed_weight, listed
 from packenv.policies.throughput_optimal.rounding import checked_program, proven_share, too_few_for_eps
 from packenv.policy import Setting, name_of, schedules
 from packenv.theory.capacity.one_resource.knapsack import Knapsack
@@ -41,7 +41,7 @@ MOST_STEPS = 200_000  # sums times types: a tenth of a millisecond for each choi
 
 
 class Packings(NamedTuple):
-    """For each kind of server, the sums of sizes that it can hold, increasing from 0; R in all.
+    """The sums of sizes that each kind of server can hold, increasing from 0; R in all.
 
     The configuration of the largest weight ⟨k, Q⟩ is that of an unbounded knapsack over them. No configuration is listed: with 20
     types of small sizes there are more than could be. The result is the one that `maxweight` would choose from its list, the
@@ -248,7 +248,7 @@ def refresh(policy: KMaxWeightRule, cluster: Cluster, state: KMaxWeightState, se
         find_heaviest(cluster, state, kind)
         if due or is_light(policy, cluster, state, server):
             if is_listed(state.choices):
-                take_heaviest(state.choices, state.entitled, kind, server)
+                activate_heaviest(state.choices, state.entitled, kind, server)
             else:
                 first_heaviest(cluster, state.packings, state.entitled, server)
             state.since[server] = now(cluster)

@@ -47,19 +47,19 @@ def candidates(program: RoundedProgram, width: int) -> tuple[Candidates, list[In
     """The candidates, and for each kind of server of the program its rows in cyclic order."""
     sizes = in_units(program)
     cycles: list[Ints] = []
-    held: list[Ints] = []
+    counts: list[Ints] = []
     shares: list[NDArray[np.float64]] = []
     for kind in range(len(program.capacity)):
         used = np.flatnonzero((program.kind == kind) & (program.share > NEVER_USED))
-        order = used[in_order(program.held[used], sizes)]
+        order = used[in_order(program.counts[used], sizes)]
         if len(order):
-            held += list(program.held[order])
+            counts += list(program.counts[order])
             shares.append(program.share[order] / program.share[order].sum())
         else:  # too small for every type: nothing is entitled there
-            held.append(np.zeros(len(program.sizes), np.int64))
+            counts.append(np.zeros(len(program.sizes), np.int64))
             shares.append(np.ones(1))
-        cycles.append(np.arange(len(held) - len(shares[-1]), len(held)))
-    of_type, number, types = pairs(np.array(held), width)
+        cycles.append(np.arange(len(counts) - len(shares[-1]), len(counts)))
+    of_type, number, types = pairs(np.array(counts), width)
     result = Candidates(
         type=of_type,
         number=number,
@@ -75,16 +75,16 @@ def in_units(program: RoundedProgram) -> Ints:
     return np.round(volumes(program.sizes, program.capacity) * UNIT).astype(np.int64) if program.boxes else program.sizes
 
 
-def in_order(held: Ints, sizes: Ints) -> Ints:
-    """A short cycle through configurations `held` (m, T) of `sizes` (T,), descending: (m,) their rows.
+def in_order(counts: Ints, sizes: Ints) -> Ints:
+    """A short cycle through configurations `counts` (m, T) of `sizes` (T,), descending: (m,) their rows.
 
     Two configurations are as far apart as the area between their curves "number of tasks larger than s": the room that a
     change wastes when tasks of the first are replaced one by one by slightly smaller or larger ones.
     """
     widths = -np.diff(np.append(sizes, 0))
-    larger = np.cumsum(held, axis=1)  # (m, T) number of tasks of at least each size
-    apart = np.array([np.abs(larger - row) @ widths for row in larger]).reshape(len(held), len(held))
-    tour, remaining = [0] if len(held) else [], set(range(1, len(held)))
+    larger = np.cumsum(counts, axis=1)  # (m, T) number of tasks of at least each size
+    apart = np.array([np.abs(larger - row) @ widths for row in larger]).reshape(len(counts), len(counts))
+    tour, remaining = [0] if len(counts) else [], set(range(1, len(counts)))
     while remaining:
         nearest = min(remaining, key=lambda n: (apart[tour[-1], n], n))
         remaining.remove(nearest)

@@ -78,7 +78,7 @@ class Graphene(NamedTuple):
 
     def initial_state(self, setting: Setting, seed: int) -> JobState:
         jobs = setting.table
-        first = needed(jobs, self.troublesome(jobs, setting.capacity))
+        first = with_predecessors(jobs, self.troublesome(jobs, setting.capacity))
         ranks = np.unique(np.stack([first, path_below(jobs)], axis=1), axis=0, return_inverse=True)[1]
         return state_by_work(setting, ranks.ravel())
 
@@ -93,7 +93,7 @@ class Graphene(NamedTuple):
         return ((slots >= self.long * longest[number]) | hard).astype(np.int64)
 
 
-def needed(jobs: Jobs, tasks: Ints) -> Ints:
+def with_predecessors(jobs: Jobs, tasks: Ints) -> Ints:
     """(n,) 1 for the wanted tasks and all that they wait for, directly or through others."""
     before, after, nodes = precedence_edges(jobs)
     marks = np.append(tasks, np.zeros(nodes - len(jobs), np.int64))

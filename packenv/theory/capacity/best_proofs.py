@@ -66,7 +66,7 @@ class BestProofs:
         return self.upper - self.lower <= self.gap * self.upper
 
     @property
-    def done(self) -> bool:
+    def should_stop(self) -> bool:
         """Whether the search should stop."""
         return self.reached or self.lower >= self.useless or time.monotonic() > self.deadline
 

@@ -72,7 +72,7 @@ class Bracket(Showable):
     @property
     def records(self) -> list[dict[str, Any]]:
         """A record for each bound."""
-        workload = self._known_workload()
+        workload = self._required_workload()
         return [
             {"bound": name, "tasks_in_service": value, "share": value / self.upper, "rate": workload.rate_for(value)}
             for name, value in self._bounds(workload).items()
@@ -88,8 +88,8 @@ class Bracket(Showable):
         return self.to_dict()
 
     def to_dict(self) -> dict[str, Any]:
-        """In plain values, ready for JSON: all in tasks in service on the whole cluster, except the rates."""
-        workload = self._known_workload()
+        """The bounds in plain values, ready for JSON: all in tasks in service on the whole cluster, except the rates."""
+        workload = self._required_workload()
         return {
             "workload": workload.name,
             "servers": str(workload.servers),
@@ -104,7 +104,7 @@ class Bracket(Showable):
             **guaranteed(workload),
         }
 
-    def _known_workload(self) -> Workload:
+    def _required_workload(self) -> Workload:
         if self.workload is None:
             raise InputError("whose bounds are these? `bracket.of(workload)` says it")
         return self.workload

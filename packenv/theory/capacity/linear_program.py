@@ -34,7 +34,7 @@ class ServerKinds(NamedTuple):
 class ConfigurationColumns(NamedTuple):
     """Configurations: how many tasks of each type they hold, and the kind of server that they are for."""
 
-    held: Floats  # (m, n)
+    counts: Floats  # (m, n)
     kind: Ints  # (m,)
 
 
@@ -62,7 +62,7 @@ class SolvedProgram(NamedTuple):
     def in_use(self) -> ConfigurationColumns:
         """The columns of positive weight."""
         used = self.weights > 0
-        return ConfigurationColumns(self.columns.held[used], self.columns.kind[used])
+        return ConfigurationColumns(self.columns.counts[used], self.columns.kind[used])
 
 
 def generate(
@@ -103,7 +103,7 @@ class ConfigurationProgram:
 
     def __init__(self, shares: Floats, kinds: ServerKinds, increasing: bool = False) -> None:
         self.n, self.shares, self.kinds = len(shares), shares, kinds
-        self.held: list[Floats] = []
+        self.counts: list[Floats] = []
         self.kind: list[int] = []
         self.keys: set[bytes] = set()
         self.highs = highspy.Highs()
@@ -129,16 +129,16 @@ class ConfigurationProgram:
         indices: list[Ints] = []
         values: list[Floats] = []
         total = 0
-        for held, kind in zip(columns.held, columns.kind.tolist(), strict=True):
-            key = held.tobytes() + bytes([kind % 256, kind // 256])
+        for counts, kind in zip(columns.counts, columns.kind.tolist(), strict=True):
+            key = counts.tobytes() + bytes([kind % 256, kind // 256])
             if key not in self.keys:
                 self.keys.add(key)
-                self.held.append(held)
+                self.counts.append(counts)
                 self.kind.append(kind)
-                types = np.flatnonzero(held)
+                types = np.flatnonzero(counts)
                 starts.append(total)
                 indices += [types, np.array([self.n + kind])]
-                values += [held[types], np.ones(1)]
+                values += [counts[types], np.ones(1)]
                 total += len(types) + 1
         if starts:
             m = len(starts)
@@ -154,7 +154,7 @@ class ConfigurationProgram:
 
     def columns(self) -> ConfigurationColumns:
         """All columns, in the order of `weights`."""
-        return ConfigurationColumns(np.array(self.held).reshape(-1, self.n), np.array(self.kind, np.int64))
+        return ConfigurationColumns(np.array(self.counts).reshape(-1, self.n), np.array(self.kind, np.int64))
 
     def weights(self) -> Floats:
         """(m,) how many servers hold each column."""

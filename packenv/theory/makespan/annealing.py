@@ -126,17 +126,17 @@ def anneal(
     search = search_from(tasks, order, seed)
     n, began = len(tasks), time.monotonic()
     try_neighbours(search, 0.0, 0, target)
-    trials, tried, best = TRIALS * n * n, 0, np.iinfo(np.int64).max
+    trials, attempts, best = TRIALS * n * n, 0, np.iinfo(np.int64).max
     while True:
         if search.makespan[BEST] < best:
             best = search.makespan[BEST]
             improved(int(best))
-        used = max(tried / trials, (time.monotonic() - began) / seconds if seconds > 0 else 1)
+        used = max(attempts / trials, (time.monotonic() - began) / seconds if seconds > 0 else 1)
         if used >= 1 or best <= target or (stop is not None and stop.is_set()):
             return FoundSchedule(search.start[BEST], search.server[BEST], int(best))
-        count = min(max(SLICE // (n * (n + len(tasks.capacity))), 1), trials - tried)
+        count = min(max(SLICE // (n * (n + len(tasks.capacity))), 1), trials - attempts)
         try_neighbours(search, FIRST_TEMPERATURE * float(tasks.service.mean()) * (1 - used), count, target)
-        tried += count
+        attempts += count
 
 
 def anneal_in_parallel(

@@ -52,7 +52,7 @@ class Beam(NamedTuple):
     place: Ints  # (W,) where the set of each entry of the heap is stored
     parent: Ints  # (W,) state that a set extends
     chosen: Ints  # (W, TOGETHER) its tasks
-    many: Ints  # (W,) how many tasks it has
+    size: Ints  # (W,) how many tasks it has
     key_of: Words  # (W,) key of the extended state
     hashes: Words  # (a power of 2,) hash table: salted keys of sets kept in this and earlier steps
     salt: Words  # (1,) of this step
@@ -96,7 +96,7 @@ def fits(b: Beam, i: int) -> bool:
 
 
 @compiled
-def take(b: Beam, i: int, sign: int) -> None:
+def charge(b: Beam, i: int, sign: int) -> None:
     """Take task i's demand from the room that the current set leaves (sign 1), or give it back (sign -1)."""
     for r in range(len(b.free)):
         b.free[r] -= sign * b.demand[i, r]
@@ -118,7 +118,7 @@ def sink(b: Beam, at: int) -> None:
 
 
 @compiled
-def offer(b: Beam, state: int, many: int, cost: float, key: np.uint64) -> None:
+def offer(b: Beam, state: int, count: int, cost: float, key: np.uint64) -> None:
     """Keep the current set if it is new, and among the W of the lowest cost."""
     # What stays free costs its price; noise breaks ties in another way in each search.
     for r in range(len(b.free)):
@@ -135,8 +135,8 @@ def offer(b: Beam, state: int, many: int, cost: float, key: np.uint64) -> None:
     b.hashes[slot] = salted
     # It takes a free place, or that of the most expensive of W sets, which is the root of the heap.
     place = sets if sets < width else b.place[0]
-    b.parent[place], b.many[place], b.key_of[place] = state, many, key
-    for k in range(many):
+    b.parent[place], b.size[place], b.key_of[place] = state, count, key
+    for k in range(count):
         b.chosen[place, k] = b.ready[b.picked[k]]
     if sets == width:
         b.heap[0] = cost
@@ -175,13 +175,13 @@ def offer_sets(b: Beam, generation: int, state: int, server: int, tick: int, cou
             depth -= 1
             candidate = b.picked[depth]
             i = b.ready[candidate]
-            take(b, i, -1)
+            charge(b, i, -1)
             cost += b.gain[i]
             key -= key_of_start(b, i, server, tick)
             candidate += 1
         # Add it.
         i = b.ready[candidate]
-        take(b, i, 1)
+        charge(b, i, 1)
         cost -= b.gain[i]
         key += key_of_start(b, i, server, tick)
         b.picked[depth] = candidate
@@ -203,7 +203,7 @@ def extend_states(b: Beam, generation: int, server: int, tick: int) -> None:
             for r in range(room.shape[1]):
                 room[s, r] = b.room[generation, state, s, r]
         b.cost[following, at], b.key[following, at] = b.heap[at], b.key_of[place]
-        for k in range(b.many[place]):
+        for k in range(b.size[place]):
             i = b.chosen[place, k]
             start[i], b.server[following, at, i] = tick, server
             for r in range(room.shape[1]):

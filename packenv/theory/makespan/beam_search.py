@@ -92,7 +92,7 @@ def beam_from(tasks: Tasks, width: int, end: int, backward: bool, rng: np.random
         place=np.zeros(width, np.int64),
         parent=np.zeros(width, np.int64),
         chosen=np.zeros((width, TOGETHER), np.int64),
-        many=np.zeros(width, np.int64),
+        size=np.zeros(width, np.int64),
         key_of=np.zeros(width, np.uint64),
         hashes=np.zeros(1 << (16 * width).bit_length(), np.uint64),
         salt=np.zeros(1, np.uint64),

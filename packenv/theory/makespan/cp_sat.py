@@ -51,7 +51,7 @@ class ScheduleModel:
         self.model.minimize(self.makespan)
 
     def _choices(self, i: int) -> dict[int, Any]:
-        """For each server that task i may run on, the variable that says whether it does."""
+        """The variable of each server that task i may run on, which says whether it does."""
         servers = np.flatnonzero(self.tasks.allowed[i])
         chosen = {int(server): self.model.new_bool_var("") for server in servers}
         self.model.add_exactly_one(chosen.values())

@@ -97,7 +97,7 @@ def optimal_schedule(
     # First schedules: the hint or those of policies, and of a list in the same orders where the table is not too large.
     tasks = tasks_of(workload, options.fixed_allocation)
     schedules = [hint] if hint is not None else heuristic_schedules(workload, warm_start, seed)
-    candidates = [candidate for candidate in (as_found(tasks, schedule) for schedule in schedules) if candidate is not None]
+    candidates = [candidate for candidate in (in_ticks(tasks, schedule) for schedule in schedules) if candidate is not None]
     orders = [np.argsort(start, kind="stable") for start, _, _ in sorted(candidates, key=_length)] + [tasks.longest_tail_first()]
     annealed = len(tasks) <= MOST_TASKS and tasks.pairs <= MOST_PAIRS and len(tasks) * len(tasks.capacity) <= MOST_PLACES
     if annealed:
@@ -170,7 +170,7 @@ def heuristic_schedules(workload: Workload, policies: Sequence[str], seed: int =
     return schedules
 
 
-def as_found(tasks: Tasks, schedule: Schedule) -> FoundSchedule | None:
+def in_ticks(tasks: Tasks, schedule: Schedule) -> FoundSchedule | None:
     """The schedule in ticks; None if it leaves tasks out or breaks a constraint."""
     start, server = schedule[:2]
     whole = len(start) == len(tasks) and bool((start >= 0).all() and ((start - tasks.origin) % tasks.tick == 0).all())

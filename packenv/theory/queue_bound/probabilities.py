@@ -40,7 +40,7 @@ def arrivals_below(setting: Setting, tasks: PricedTasks) -> list[int]:
 
 
 def leaving_below(leaving: Fraction, most: int) -> list[list[int]]:
-    """For m = 0 .. `most` tasks in service lower bounds on the probability that 0, 1, … of them leave."""
+    """Lower bounds on the probability that 0, 1, … of m = 0 .. `most` tasks in service leave."""
     goes, stays = _down(leaving), _down(1 - leaving)
     rows = [[1 << BITS]]
     for m in range(1, most + 1):

@@ -204,7 +204,7 @@ def counted_proofs(prices: Prices, setting: Setting, law: Any, kinds: Any) -> It
 
 
 @functools.lru_cache(maxsize=64)
-def known_bound(workload: Workload) -> float:
+def bound_or_zero(workload: Workload) -> float:
     """The bound as a line beside policies: 0 where none is claimed, no policy keeps up, or it is too small to be seen."""
     try:
         value = queue_bound(workload).value

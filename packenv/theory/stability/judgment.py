@@ -12,7 +12,8 @@ from packenv.content.forms import form
 from packenv.content.page import Charts, Figure, Page, Section
 from packenv.content.showable import Showable
 from packenv.content.tables import Column, Styled, Table, numbers, table_of
-from packenv.content.text import listed, number
+from packenv.content.text import about, listed, number
+from packenv.options.verbs import JudgeOptions
 from packenv.policy import find_policy
 from packenv.results.stability import UNDECIDED, Verdict, longer
 from packenv.theory.capacity.configuration_bounds import vqs_bound
@@ -136,8 +137,15 @@ class Judgment(Judged):
     @property
     def needed(self) -> float | None:
         """About how many slots a run must have to decide all loads that stayed undecided; None if there are none."""
-        open_loads = [tried for tried in self.evidence if tried.verdict.kind == UNDECIDED and self.low < tried.load < self.high]
-        return max((tried.slots * longer(tried.verdict) for tried in open_loads), default=None)
+        open_loads = [trial for trial in self.evidence if trial.verdict.kind == UNDECIDED and self.low < trial.load < self.high]
+        return max((trial.slots * longer(trial.verdict) for trial in open_loads), default=None)
+
+    @property
+    def needed_tasks(self) -> float | None:
+        """About how many tasks must arrive in the longest runs to decide these loads; None if there are none, and of a table."""
+        if self.needed is None or self.played is None or self.played.jobs is not None:
+            return None
+        return self.needed * self.high * self.rho[1] / self.played.mean_service
 
     @property
     def proved(self) -> float | None:
@@ -153,10 +161,14 @@ class Judgment(Judged):
         """The lines of `notices` on this judgment."""
         where, remarks = f"{self.policy} on {self.workload}", []
         if self.needed is not None:
-            remarks.append(f"{where}: some loads stay undecided, about {self.needed:.2g} slots would decide")
+            remarks.append(f"{where}: some loads stay undecided, runs of about {self.needed:.2g} slots would decide")
             jobs = None if self.played is None else self.played.jobs
             if jobs is not None:
                 remarks[-1] += f"; too short for that, the table has {int(jobs.arrival[-1]) + 1:.2g} at its own rate"
+            elif self.needed_tasks is not None:
+                fewest, seeds = JudgeOptions().seeds, max(tried.seeds for tried in self.evidence)
+                remarks[-1] += f": --tasks {about(self.needed_tasks).replace(',', '')}"
+                remarks[-1] += f", or sooner --seeds {fewest}: each run says little alone" if seeds < fewest else ""
         if self.proved is not None and self.proved > self.high:
             remarks.append(f"{where}: proved stable up to {self.proved:.3f}, where runs of this length still grow")
         return remarks
@@ -167,8 +179,8 @@ class Judgment(Judged):
         keys = ("policy", "workload", "low", "high", "rho", "claimed", "half", "two_thirds")
         record = {key: getattr(self, key) for key in keys} | {"rho": list(self.rho), "needed": self.needed}
         parts = ("kind", "confidence", "drift", "level")
-        verdicts = [{key: getattr(tried.verdict, key) for key in parts} for tried in self.evidence]
-        evidence = [tried._asdict() | {"verdict": verdict} for tried, verdict in zip(self.evidence, verdicts, strict=True)]
+        verdicts = [{key: getattr(trial.verdict, key) for key in parts} for trial in self.evidence]
+        evidence = [trial._asdict() | {"verdict": verdict} for trial, verdict in zip(self.evidence, verdicts, strict=True)]
         return record | {"evidence": evidence}
 
     def to_dict(self) -> dict[str, Any]:
@@ -222,13 +234,13 @@ def evidence_table(judgment: Judgment) -> Table:
     """A line for each load that was tried."""
     records = [
         {
-            "load (share of ρ*)": tried.load,
-            "verdict": str(tried.verdict),
-            "seeds": tried.seeds,
-            "slots": tried.slots,
-            "mean queue": tried.mean_queue,
+            "load (share of ρ*)": trial.load,
+            "verdict": str(trial.verdict),
+            "seeds": trial.seeds,
+            "slots": trial.slots,
+            "mean queue": trial.mean_queue,
         }
-        for tried in sorted(judgment.evidence, key=lambda tried: tried.load)
+        for trial in sorted(judgment.evidence, key=lambda trial: trial.load)
     ]
     return table_of(f"{judgment.policy} on {judgment.workload}", records)
 

@@ -178,7 +178,7 @@ def feasible(sizes: Ints, capacity: int) -> Ints:
 
 
 def _with_one_more(counts: Ints) -> dict[tuple[int, int], int]:
-    """By configuration and type: the configuration with one more job of that type, if there is room."""
+    """The configuration with one more job, by configuration and type, if there is room."""
     number = {tuple(row): n for n, row in enumerate(counts.tolist())}
     larger = {}
     for row, n in number.items():

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from packenv.errors import ArgumentError, InputError
 from packenv.units import UNIT, to_units
+from packenv.workloads.find import example_servers
 from packenv.workloads.fitting.laws import cells, fit_phases, group, job_sizes
 from packenv.workloads.fitting.statistics import Sample, distinct, ks_distance, offered_load, summary
 from packenv.workloads.servers import Servers, as_servers
@@ -59,6 +60,7 @@ def describe(
     demand = np.nan_to_num(timed.demand)
     return {
         "about": timed.about,
+        "notes": list(trace.notes),
         "rows": len(timed),
         "in_snapshot": int(timed.in_snapshot.sum()),
         "submitted": int(within.sum()),
@@ -118,6 +120,11 @@ def profile(
     """
     slot = trace.slot_seconds if slot_seconds is None else slot_seconds
     trace, servers = in_larger_units(_timed(trace, slot), servers)
+    most = trace.largest_demand()
+    if servers is None and (most > 1).any():
+        amounts = ", ".join(f"{amount:g} of {name}" for amount, name in zip(most.tolist(), trace.resources, strict=True))
+        example = example_servers(trace, "all")
+        raise ArgumentError(f"tasks ask for up to {amounts}: say what servers have, such as `servers` {example}")
     sample = kept_sample(trace, slot)
     workload = fit(sample, name, float(exact(slot, "slot_seconds")), servers)
     return {
@@ -147,11 +154,6 @@ def fit(sample: Sample, name: str, slot_seconds: float, servers: int | str | Ser
     from packenv.workloads.laws.arrivals import Batch, Modulated
     from packenv.workloads.workload import Workload
 
-    most = sample.demand.max(axis=0)
-    if servers is None and (most > 1).any():
-        amounts = ", ".join(f"{amount:g} of {name}" for amount, name in zip(most.tolist(), sample.resources, strict=True))
-        usual = ":".join(f"{amount:g}" for amount in most.tolist())
-        raise ArgumentError(f"tasks ask for up to {amounts}: say what servers have, such as `servers` 10x{usual}")
     groups = group(sample)
     service = [cells(sample.duration[groups.member == g] / slot_seconds) for g in range(len(groups.weights))]
     tasks, shares = job_sizes(sample.tasks_per_job)

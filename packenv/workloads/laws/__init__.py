@@ -53,11 +53,11 @@ WEIGHTED: dict[str, Callable[..., Law]] = {"discrete": Discrete, "hyperexponenti
 """Laws whose text is a list: `name:value@weight,value@weight`, or `name:value,value` with equal weights."""
 
 
-def parse_law(text: str, what: str) -> Law:
+def parse_law(text: str, label: str) -> Law:
     """The law that a text such as `uniform:0.1:0.9`, `discrete:0.4@0.5,0.6@0.5` or `geometric:100` stands for.
 
-    `what` ("sizes", "--service", …) is what the messages of InputErrors begin with. `exponential:mean` is cut off at 1, but
-    not if `what` contains "service"; `exponential:mean:high` is cut off at `high`.
+    `label` ("sizes", "--service", …) is what the messages of InputErrors begin with. `exponential:mean` is cut off at 1, but
+    not if `label` contains "service"; `exponential:mean:high` is cut off at `high`.
     """
     name, _, rest = text.strip().partition(":")
     try:
@@ -65,10 +65,10 @@ def parse_law(text: str, what: str) -> Law:
             return WEIGHTED[name](*_weighted(rest))
         if name in NUMBERS:
             numbers = [read_number(part, infinite=True) for part in rest.split(":")] if rest else []
-            return _from_numbers(name, numbers, "service" in what)
+            return _from_numbers(name, numbers, "service" in label)
     except InputError as problem:
-        raise InputError(f"{what} {text!r}: {problem}") from None
-    raise InputError(f"{what} {text!r}: unknown law {name!r}{nearest(name, [*NUMBERS, *WEIGHTED])}")
+        raise InputError(f"{label} {text!r}: {problem}") from None
+    raise InputError(f"{label} {text!r}: unknown law {name!r}{nearest(name, [*NUMBERS, *WEIGHTED])}")
 
 
 def _from_numbers(name: str, numbers: list[float], service: bool) -> Law:

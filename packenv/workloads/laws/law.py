@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from packenv.errors import InputError
-from packenv.inputs.numbers import shown
+from packenv.inputs.numbers import excerpt
 from packenv.units import UNIT
 from packenv.workloads.laws.encoding import CONSTANT, LINEAR, STEPS, UNIFORM, Builder, cumulate
 
@@ -130,51 +130,51 @@ class LinearLaw(Law):
         return builder.tabled(LINEAR, below, values)
 
 
-def positive(what: str, value: float) -> float:
+def positive(name: str, value: float) -> float:
     """The value as a float. Raises InputError unless it is finite and above 0."""
-    number = _number(what, value)
+    number = _number(name, value)
     if not (math.isfinite(number) and number > 0):
-        raise InputError(f"{what} must be positive and finite, not {value}")
+        raise InputError(f"{name} must be positive and finite, not {value}")
     return number
 
 
-def not_negative(what: str, value: float) -> float:
+def not_negative(name: str, value: float) -> float:
     """The value as a float. Raises InputError unless it is finite and at least 0."""
-    number = _number(what, value)
+    number = _number(name, value)
     if not (math.isfinite(number) and number >= 0):
-        raise InputError(f"{what} must be at least 0 and finite, not {value}")
+        raise InputError(f"{name} must be at least 0 and finite, not {value}")
     return number
 
 
-def upper_end(what: str, value: float, above: float) -> float:
+def upper_end(name: str, value: float, above: float) -> float:
     """The value as a float, which may be inf. Raises InputError unless it is above `above`."""
-    number = _number(what, value)
+    number = _number(name, value)
     if not number > above:
-        raise InputError(f"{what} must be above {above:g}, not {value}")
+        raise InputError(f"{name} must be above {above:g}, not {value}")
     return number
 
 
-def not_negatives(what: str, values: ArrayLike) -> tuple[float, ...]:
+def not_negatives(name: str, values: ArrayLike) -> tuple[float, ...]:
     """The values as a tuple. Raises InputError unless there is at least one, and each is finite and at least 0."""
-    array = _numbers(what, values)
+    array = _numbers(name, values)
     if array.ndim != 1 or len(array) == 0:
-        raise InputError(f"{what} must be a list of at least one number, not an array of shape {array.shape}")
+        raise InputError(f"{name} must be a list of at least one number, not an array of shape {array.shape}")
     bad = ~(np.isfinite(array) & (array >= 0))
     if bad.any():
         i = int(np.argmax(bad))
-        raise InputError(f"{what}: number {i} must be at least 0 and finite, not {array[i]}")
+        raise InputError(f"{name}: number {i} must be at least 0 and finite, not {array[i]}")
     return tuple(array.tolist())
 
 
-def probabilities(what: str, weights: ArrayLike | None, count: int) -> tuple[float, ...]:
+def probabilities(name: str, weights: ArrayLike | None, count: int) -> tuple[float, ...]:
     """The weights as a tuple; None stands for equal ones. Raises InputError unless they are `count` weights >= 0 of sum 1."""
     if weights is None:
         return (1.0 / count,) * count
-    checked = not_negatives(f"{what}: weights", weights)
+    checked = not_negatives(f"{name}: weights", weights)
     if len(checked) != count:
-        raise InputError(f"{what}: {len(checked)} weights for {count}")
+        raise InputError(f"{name}: {len(checked)} weights for {count}")
     if abs(math.fsum(checked) - 1.0) > CERTAIN:
-        raise InputError(f"{what}: weights sum to {math.fsum(checked):.12g}, not 1")
+        raise InputError(f"{name}: weights sum to {math.fsum(checked):.12g}, not 1")
     return checked
 
 
@@ -190,17 +190,17 @@ def ordered(values: Sequence[float], weights: Sequence[float]) -> tuple[Floats, 
     return distinct, np.bincount(place, weights=np.asarray(weights, np.float64)).astype(np.float64)
 
 
-def _number(what: str, value: float) -> float:
+def _number(name: str, value: float) -> float:
     try:
         if isinstance(value, str):
             raise TypeError
         return float(value)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{what} must be a number, not {shown(repr(value), quoted=False)}") from None
+        raise InputError(f"{name} must be a number, not {excerpt(repr(value), quoted=False)}") from None
 
 
-def _numbers(what: str, values: ArrayLike) -> Floats:
+def _numbers(name: str, values: ArrayLike) -> Floats:
     try:
         return np.asarray(np.asarray(values) + 0, np.float64)  # + 0: texts are no numbers
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{what} must be numbers") from None
+        raise InputError(f"{name} must be numbers") from None

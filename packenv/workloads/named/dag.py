@@ -117,7 +117,7 @@ def memory(random: np.random.Generator, stages: int) -> Floats:
 
 
 def all_tasks_of(parents: list[list[list[int]]], tasks: Ints) -> Ragged:
-    """For each task the rows of all tasks of the parents of its stage; `parents` of each stage of each job."""
+    """The rows of all tasks of the parents of each task's stage; `parents` of each stage of each job."""
     end = np.cumsum(tasks)
     lists, stage = [], 0
     for of_job in parents:

@@ -247,7 +247,8 @@ def decimals(columns: Columns, name: str, written: Written | None = None) -> Flo
         levels = column.dictionary_encode()
         exact = pc.cast(pc.cast(levels.dictionary, pa.string()), pa.float64()).take(levels.indices)
         columns = Columns(columns.path, pa.table({name: exact}))
-    amount = columns.numbers(name, np.nan, written)
+    form = "a number" if written is None else "a number, nor an amount such as 500m, 8Gi or 8GB"
+    amount = columns.numbers(name, np.nan, written, form)
     columns.require(~(amount < 0), name, "{} is negative")
     return amount
 
@@ -322,7 +323,7 @@ def _read_parquet(path: Path, columns: list[str]) -> pa.Table:
     memory, tables = Memory(path), []
     for part in _parts(path):
         with pq.ParquetFile(part) as file:
-            memory.take(PER_CELL * file.metadata.num_rows * len(columns))
+            memory.reserve(PER_CELL * file.metadata.num_rows * len(columns))
             if absent := set(columns) - set(file.schema_arrow.names):
                 raise InputError(f"{part}: column {min(absent)} is missing, which {_parts(path)[0].name} has")
             batches = file.iter_batches(columns=columns, use_threads=False)
@@ -338,7 +339,7 @@ def _counted(path: Path, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
     """The batches, as long as there is memory for them. Raises InputError."""
     memory = Memory(path)
     for batch in batches:
-        memory.take(PER_CELL * batch.num_rows * batch.num_columns + PER_BYTE * batch.nbytes)
+        memory.reserve(PER_CELL * batch.num_rows * batch.num_columns + PER_BYTE * batch.nbytes)
         yield batch
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from packenv.errors import InputError
 from packenv.inputs.numbers import LARGEST_WHOLE, read_whole
-from packenv.jobs import Ragged, take
+from packenv.jobs import Ragged, gather
 from packenv.workloads.traces.columns import Columns, reading_table
 
 Ints = NDArray[np.int64]
@@ -82,7 +82,7 @@ def reordered(links: Ragged, rows: Ints) -> Ragged:
     """The links of all rows, in the order `rows`, which are renumbered 0, 1, …"""
     place = np.empty_like(rows)
     place[rows] = np.arange(len(rows))
-    lists = take(links, rows)
+    lists = gather(links, rows)
     return Ragged(lists.offsets, place[lists.values])
 
 
@@ -98,7 +98,7 @@ def levels(links: Ragged) -> Ints:
     free = np.flatnonzero(waits == 0)
     while len(free):
         level[free] = depth
-        after = take(successors, free).values
+        after = gather(successors, free).values
         np.subtract.at(waits, after, 1)
         free = np.unique(after[waits[after] == 0])
         depth += 1

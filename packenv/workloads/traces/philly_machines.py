@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import InputError
-from packenv.inputs.numbers import read_whole, shown
+from packenv.inputs.numbers import excerpt, read_whole
 from packenv.inputs.text_files import lines_of, reading
 from packenv.workloads.traces.format import first_bytes
 from packenv.workloads.traces.formats.philly import LARGEST_SERVER, is_job_log
@@ -77,7 +77,7 @@ def read_machine_list(path: Path) -> MachineList:
 
 def _whole(text: str, where: str) -> int:
     if not (text.isascii() and text.isdigit()):
-        raise InputError(f"{where}: {shown(text)} is not a whole number")
+        raise InputError(f"{where}: {excerpt(text)} is not a whole number")
     return read_whole(text)
 
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import ArgumentError, InputError
-from packenv.inputs.numbers import is_number, read_duration, shown
-from packenv.jobs import GPU, Jobs, Ragged, passed_on, take
+from packenv.inputs.numbers import excerpt, is_number, read_duration
+from packenv.jobs import GPU, Jobs, Ragged, gather, passed_on
 from packenv.options.shared import Estimates as Estimates
 from packenv.units import LARGEST_AMOUNT, MOST, scale_for, to_units
 from packenv.workloads.traces.columns import Columns
@@ -230,10 +230,10 @@ class Trace:
         longest = float(_slots(np.array([self.longest_request]), slot)[0]) if self.longest_request > 0 else None
         estimate = estimate_column(recorded, service, estimates, self.source, longest)
         if self.predecessors is not None:
-            dropped[LOST_LINKS] = int((~kept[take(self.predecessors, np.flatnonzero(kept)).values]).sum())
+            dropped[LOST_LINKS] = int((~kept[gather(self.predecessors, np.flatnonzero(kept)).values]).sum())
             extra["predecessors"] = passed_on(self.predecessors, kept, self.job, self.others.get("phase"), self.source)
         if self.home is not None:
-            extra["home"] = take(self.home, np.flatnonzero(kept))
+            extra["home"] = gather(self.home, np.flatnonzero(kept))
         if self.devices is not None and self.models_devices(sizes):
             extra |= {"devices": self.devices[kept], "device_kinds": self.device_kinds}
         if self.remote is not None:
@@ -286,11 +286,11 @@ def resource_names(choice: Wanted, available: tuple[str, ...], usual: tuple[str,
     return names
 
 
-def microseconds(columns: Columns, name: str, missing: int | None, unit: str | None = None) -> Ints:
+def microseconds(columns: Columns, name: str, missing: int | None, unit: str | None = None, form: str = "a number") -> Ints:
     """A column of durations, or of times as numbers (n,), in µs; `unit`: of numbers, one of TIME_UNITS, where a user says it.
 
     Texts may be 00:15:04, 1-02:03:04, PT15M or 2h. Empty cells become `missing`, or are an error if that is None. Raises
-    InputError.
+    InputError; `form` is what a text may be beside a duration.
     """
     lengths = columns.lengths(name, missing)
     if lengths is not None:
@@ -303,7 +303,7 @@ def microseconds(columns: Columns, name: str, missing: int | None, unit: str | N
         return None if seconds is None else seconds * per_second
 
     counts = columns.numbers(
-        name, None if missing is None else np.nan, written, "a number, nor a duration such as 00:15:04 or PT15M"
+        name, None if missing is None else np.nan, written, f"{form}, nor a duration such as 00:15:04 or PT15M"
     )
     columns.require(~(counts < 0), name, "{} is negative")
     times = counts * float(TIME_UNITS[unit or "s"])
@@ -321,7 +321,8 @@ def times(columns: Columns, names: Sequence[str], unit: str | None = None) -> li
     """
     dates = [columns.instants(name, EMPTY if n else None) for n, name in enumerate(names)]
     if not any(dates):
-        return [microseconds(columns, name, MISSING if n else None, unit) for n, name in enumerate(names)]
+        form = "a number, a date such as 2026-04-03 or 2026-04-03 12:00:00"
+        return [microseconds(columns, name, MISSING if n else None, unit, form) for n, name in enumerate(names)]
     kinds = ["no dates" if column is None else f"dates {'with' if column[1] else 'without'} an offset" for column in dates]
     for name, kind in zip(names, kinds, strict=True):
         if kind != kinds[0]:
@@ -369,10 +370,10 @@ def exact(number: Exact, name: str) -> Fraction:
         fraction = number
     else:
         if not is_number(str(number)):
-            raise InputError(f"{name} {shown(str(number))} is not a decimal number")
+            raise InputError(f"{name} {excerpt(str(number))} is not a decimal number")
         decimal = Decimal(str(number))
         if abs(decimal.adjusted()) > MOST_DIGITS or len(decimal.as_tuple().digits) > MOST_DIGITS:
-            raise InputError(f"{name} {shown(str(number), quoted=False)} is too large, too small or too long")
+            raise InputError(f"{name} {excerpt(str(number), quoted=False)} is too large, too small or too long")
         fraction = Fraction(decimal)
     if fraction <= 0:
         raise InputError(f"{name} must be above 0, not {number}")

@@ -36,11 +36,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from packenv.errors import ArgumentError, InputError, nearest
 from packenv.inputs.numbers import quantity_of
-from packenv.jobs import Jobs, first_rows, passed_on, take
+from packenv.jobs import Jobs, first_rows, gather, passed_on
 from packenv.units import LARGEST_AMOUNT, MOST, scale_for, to_units
 from packenv.workloads.traces.columns import Columns, decimals
 from packenv.workloads.traces.links import falls, order_of, read_home, read_links, reordered
@@ -77,6 +78,8 @@ NO_RESOURCE = re.compile(
 )
 """Names of columns that say something else of a task than how much of a resource it needs."""
 MOST_GPUS = 8  # of a server
+WITH_UNIT = r"[kKMGTPE]i?B?$"  # of an amount such as 8Gi
+FAR_APART = 1000  # times: nobody has tasks of 8Gi and of 128 bytes
 MILESTONE = "milestones without demand or of 0 slots (the order through them is kept)"
 FORMS = (
     "needs arrival, size, service (in slots), or submit_time_s, duration_s (or start_time_s, end_time_s) and a column per "
@@ -254,13 +257,16 @@ def _in_slots(columns: Columns, demands: tuple[str, ...]) -> SlotTrace:
         links = extra.pop("predecessors")
         extra["predecessors"] = passed_on(links, kept, extra.get("job"), extra.get("phase"), str(columns.path))
     if "home" in extra:
-        extra["home"] = take(extra["home"], np.flatnonzero(kept))
+        extra["home"] = gather(extra["home"], np.flatnonzero(kept))
     extra = {name: column[kept] if isinstance(column, np.ndarray) else column for name, column in extra.items()}
     rows = rows[kept]
     scale = scale_for(np.full(len(demands), amount.max()), MOST)  # one for all, so that the largest is that of any
     jobs = Jobs(arrival[rows], to_units(amount[rows], scale or 0), service[rows], **extra, scale=scale)
     dropped = {MILESTONE: int(milestone.sum())} if milestone.any() else {}
-    return SlotTrace(jobs, demands, str(columns.path), dropped, rows=rows + 1, device_shares=_shares_devices(demands, amount))
+    return SlotTrace(
+        jobs, demands, str(columns.path), dropped, rows=rows + 1,
+        device_shares=_shares_devices(demands, amount), notes=_unit_notes(columns, demands, amount),
+    )  # fmt: skip
 
 
 def _in_seconds(columns: Columns, demands: tuple[str, ...], unit: str) -> Trace:
@@ -298,6 +304,7 @@ def _in_seconds(columns: Columns, demands: tuple[str, ...], unit: str) -> Trace:
         rows=rows + 1,
         origin=origin_of(columns, names[0]),
         device_shares=_shares_devices(demands, amount),
+        notes=_unit_notes(columns, demands, amount),
     )
 
 
@@ -317,6 +324,27 @@ def _amounts(columns: Columns, names: tuple[str, ...], empty: bool) -> NDArray[n
             columns.require(~np.isnan(amount[:, r]), name, "is empty")
         columns.require(~(amount[:, r] > LARGEST_AMOUNT), name, "{} exceeds the largest capacity, 2^50")
     return amount
+
+
+def _unit_notes(columns: Columns, names: tuple[str, ...], amount: NDArray[np.float64]) -> tuple[str, ...]:
+    """A line on each column that has amounts with units, such as 8Gi, beside much smaller ones without: 128 may be GiB too."""
+    notes = []
+    for r, name in enumerate(names):
+        if not pa.types.is_string(columns.raw(name).type):
+            continue
+        texts = columns.column(name).combine_chunks()
+        units = np.asarray(pc.match_substring_regex(texts, WITH_UNIT).fill_null(False))
+        plain = ~units & (np.nan_to_num(amount[:, r]) > 0)
+        if not units.any() or not plain.any():
+            continue
+        least = int(np.argmin(np.where(units, amount[:, r], np.inf)))
+        most = int(np.argmax(np.where(plain, amount[:, r], 0)))
+        if FAR_APART * amount[most, r] < amount[least, r]:
+            notes.append(
+                f"column {columns.shown(name)}: {texts[least]} counts as {amount[least, r]:,.0f}, and {texts[most]} in row "
+                f"{most + 1} as {texts[most]}: is its unit missing?"
+            )
+    return tuple(notes)
 
 
 def _shares_devices(names: tuple[str, ...], amount: NDArray[np.float64]) -> bool:
@@ -339,7 +367,7 @@ def _in_order(columns: Columns, time: NDArray[np.int64]) -> tuple[NDArray[np.int
     if links is not None:
         extra["predecessors"] = reordered(links, rows)
     if "home" in columns:
-        extra["home"] = take(read_home(columns), rows)
+        extra["home"] = gather(read_home(columns), rows)
     return rows, extra
 
 

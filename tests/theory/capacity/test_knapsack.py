@@ -83,7 +83,7 @@ def test_at_most_one_size_inside_its_cell(case: tuple[list[int], list[int], list
     proof = Bounded(tuple(points), tuple(prices), tuple(split))
     assert proof.most(np.array(rooms)) == [int(np.ceil(one - 1e-9)) for one in truth]
     # the columns offered are configurations: they fit, and the best of each kind is among them
-    assert (columns.held @ np.array(points) <= np.array(rooms)[columns.kind] + 1e-9).all()
+    assert (columns.counts @ np.array(points) <= np.array(rooms)[columns.kind] + 1e-9).all()
     for kind in range(len(rooms)):
-        own = columns.held[columns.kind == kind] @ np.array(prices, np.float64)
+        own = columns.counts[columns.kind == kind] @ np.array(prices, np.float64)
         assert own.max(initial=0.0) == pytest.approx(worth[kind], abs=1e-9)

@@ -139,7 +139,7 @@ def test_integer_pricing(instance: tuple[list[tuple[int, ...]], list[int], list[
     worth, columns = pricing(prices)
     for k, capacity in enumerate(kinds):
         assert worth[k] == pytest.approx(max(np.array(vector_configurations(vectors, capacity)) @ prices), rel=2e-4)
-    assert (columns.held @ np.array(vectors) <= np.array(kinds)[columns.kind]).all()
+    assert (columns.counts @ np.array(vectors) <= np.array(kinds)[columns.kind]).all()
 
 
 def test_google_like() -> None:

@@ -105,7 +105,7 @@ class Bounded:
         return low + (self.prices[i] - low) * (size - left) // (self.points[i] - left)
 
     def most(self, capacity: Ints) -> list[int]:
-        """For each capacity, the largest total price of tasks that fit such a server, rounded up to an integer."""
+        """The largest total price of tasks that fit a server of each capacity, rounded up to an integer."""
         points, prices = np.array(self.points, np.int64), np.array(self.prices, np.int64)
         knapsack = Knapsack(points, int(capacity.max()))
         solution = knapsack.solve(prices)
@@ -163,7 +163,7 @@ def _increase(values: tuple[int, ...]) -> bool:
 
 
 def _from_the_largest(values: list[int]) -> list[int]:
-    """For each position, beginning with the last one, the sum of the values from there on."""
+    """The sum of the values from each position on, beginning with the last one."""
     return list(accumulate(reversed(values)))
 
 

@@ -46,22 +46,22 @@ class PointPricing:
             with_one = solution.value[inside.states] + inside.prices(prices)
             worth[kind] = max(worth[kind], with_one.max(initial=0.0))
             parts.append(self._with_one_inside(solution, inside, np.argsort(-with_one, kind="stable")[:INSIDE], kind))
-        held, kinds = [part.held for part in parts], [part.kind for part in parts]
-        return worth, ConfigurationColumns(np.concatenate(held), np.concatenate(kinds))
+        counts, kinds = [part.counts for part in parts], [part.kind for part in parts]
+        return worth, ConfigurationColumns(np.concatenate(counts), np.concatenate(kinds))
 
     def _with_each_point(self, solution: Solution, capacity: int, kind: int) -> ConfigurationColumns:
         types = np.flatnonzero(self.points <= capacity)
-        held = solution.items(solution.states(capacity - self.points[types])).astype(np.float64)
-        held[np.arange(len(types)), types] += 1
-        return ConfigurationColumns(held, np.full(len(types), kind))
+        counts = solution.items(solution.states(capacity - self.points[types])).astype(np.float64)
+        counts[np.arange(len(types)), types] += 1
+        return ConfigurationColumns(counts, np.full(len(types), kind))
 
     def _with_one_inside(self, solution: Solution, inside: InteriorSizes, chosen: Ints, kind: int) -> ConfigurationColumns:
-        held = solution.items(solution.state[inside.states[chosen]]).astype(np.float64)
+        counts = solution.items(solution.state[inside.states[chosen]]).astype(np.float64)
         above, share, rows = inside.above[chosen], inside.share[chosen], np.arange(len(chosen))
-        held[rows, above] += share
+        counts[rows, above] += share
         positive = above > 0
-        held[rows[positive], above[positive] - 1] += 1 - share[positive]
-        return ConfigurationColumns(held, np.full(len(chosen), kind))
+        counts[rows[positive], above[positive] - 1] += 1 - share[positive]
+        return ConfigurationColumns(counts, np.full(len(chosen), kind))
 
 
 class InteriorSizes:

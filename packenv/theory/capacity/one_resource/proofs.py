@@ -27,7 +27,7 @@ def weighted(columns: ConfigurationColumns, weights: Floats, number: Ints) -> li
     Weights are taken as they are, and as simple fractions, and scaled down where they exceed the servers `number` (G,).
     """
     used = np.flatnonzero(weights > 1e-12)
-    held = [tuple((int(j), int(columns.held[n, j])) for j in np.flatnonzero(columns.held[n])) for n in used]
+    contents = [tuple((int(j), int(columns.counts[n, j])) for j in np.flatnonzero(columns.counts[n])) for n in used]
     kind = columns.kind[used].tolist()
     exactly = [Fraction(weight) for weight in weights[used].tolist()]
     simple = [weight.limit_denominator(SIMPLE) for weight in exactly]
@@ -37,7 +37,7 @@ def weighted(columns: ConfigurationColumns, weights: Floats, number: Ints) -> li
         total = [sum(count for count, k in zip(counts, kind, strict=True) if k == g) for g in range(len(number))]
         most = [count * parts for count in number.tolist()]
         kept = [count * most[k] // max(total[k], most[k]) for count, k in zip(counts, kind, strict=True)]
-        choices.append((tuple(ServerConfiguration(*row) for row in zip(kind, held, kept, strict=True)), parts))
+        choices.append((tuple(ServerConfiguration(*row) for row in zip(kind, contents, kept, strict=True)), parts))
     return choices
 
 

@@ -36,12 +36,12 @@ class OneResourceSearch(BestProofs):
         self.offer_attained([packing(law, kinds)])
 
     def run(self) -> None:
-        """Search until `done`, or until the partition cannot get finer."""
+        """Search until `should_stop`, or until the partition cannot get finer."""
         if not self.exact_types():
             self.refine()
 
     def exact_types(self) -> bool:
-        """If every size can be a type of its own: both bounds from one program. Returns whether that was possible."""
+        """Take both bounds from one program, if every size can be a type of its own. Returns whether that was possible."""
         sizes = self.law.low
         if not self.law.exact or len(sizes) > FEW:
             return False
@@ -63,7 +63,7 @@ class OneResourceSearch(BestProofs):
         solved: SolvedProgram | None = None
         next_prices = 0
         with suppress(OverflowError):  # the knapsack has too many states
-            while not self.done and partition.count < MOST_CELLS:
+            while not self.should_stop and partition.count < MOST_CELLS:
                 prices: list[Price] = [(self.bounded.price, 1.0), (lambda sizes: sizes / 1.0, EVERYWHERE)]
                 if solved is not None:
                     prices.append((partial(np.interp, xp=np.append(0, partition.edges()), fp=np.append(0.0, solved.prices)), 1.0))
@@ -71,7 +71,7 @@ class OneResourceSearch(BestProofs):
                 if next_prices <= partition.count <= MOST_POINTS:
                     better = self._better_prices(partition)
                     next_prices = 2 * partition.count if better else 4 * partition.count
-                if not self.done:
+                if not self.should_stop:
                     solved = self._better_configurations(partition, solved)
 
     def _better_prices(self, partition: SizePartition) -> bool:

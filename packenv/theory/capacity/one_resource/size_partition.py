@@ -118,7 +118,7 @@ class SizePartition:
     def inherit(self, columns: ConfigurationColumns) -> ConfigurationColumns:
         """Configurations of the cells before the last split, for the new cells: a task counts for the largest cell it fills."""
         place = np.searchsorted(self.edges(), self.earlier, side="right") - 1
-        held = np.zeros((len(columns.held), len(self.edges())))
+        counts = np.zeros((len(columns.counts), len(self.edges())))
         for j in np.flatnonzero(place >= 0).tolist():
-            held[:, place[j]] += columns.held[:, j]
-        return ConfigurationColumns(held, columns.kind)
+            counts[:, place[j]] += columns.counts[:, j]
+        return ConfigurationColumns(counts, columns.kind)

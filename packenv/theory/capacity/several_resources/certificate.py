@@ -69,7 +69,7 @@ class Scalarised:
         return [self.bounded.whole_price(size) for size in (demands @ self._checked(demands.shape[1])).tolist()]
 
     def most(self, capacity: Ints) -> list[int]:
-        """For each server of capacity (G, D) units, the largest total price of tasks that fit it, or a little more."""
+        """The largest total price of tasks that fit each server of capacity (G, D) units, or a little more."""
         return self.bounded.most(capacity @ self._checked(capacity.shape[1]))
 
     def _checked(self, resources: int) -> Ints:
@@ -103,7 +103,7 @@ class Priced:
         return np.where(place < 0, 0, np.array(self.prices)[::-1][place]).tolist()
 
     def most(self, capacity: Ints) -> list[int]:
-        """For each server of capacity (G, D) units, the largest total price of tasks that fit it."""
+        """The largest total price of tasks that fit each server of capacity (G, D) units."""
         vectors, totals = self._checked(capacity.shape[1]), []
         for room in capacity:
             try:

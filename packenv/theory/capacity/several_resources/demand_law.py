@@ -45,7 +45,7 @@ class Atoms:
     mass: Floats
 
     def shares(self, boxes: Ints) -> tuple[list[int], int] | None:
-        """For each box (n, D), an upper bound on the probability that it is the first one that holds a demand.
+        """An upper bound on the probability that each box (n, D) is the first one that holds a demand.
 
         Numerators and their denominator; None if some demand is in no box.
         """

@@ -28,13 +28,13 @@ def packing(boxes: Ints, shares: Floats, kinds: VectorKinds, scales: Floats) -> 
     together = math.gcd(*kinds.number.tolist())
     kind = np.repeat(np.arange(len(kinds.number)), kinds.number // together).tolist()
     copies: Counter[tuple[int, bytes]] = Counter()
-    rounds, held = 0, np.zeros(len(boxes), np.int64)
+    rounds, counts = 0, np.zeros(len(boxes), np.int64)
     while remaining.any():
         before = remaining.sum()
         for k in kind:
-            held[:] = 0
-            fill(boxes, kinds.capacity[k].copy(), remaining, scales, held)
-            copies[k, held.tobytes()] += together
+            counts[:] = 0
+            fill(boxes, kinds.capacity[k].copy(), remaining, scales, counts)
+            copies[k, counts.tobytes()] += together
         rounds += 1
         if remaining.sum() == before:
             raise ValueError("a box fits no server")
@@ -48,11 +48,11 @@ def packing(boxes: Ints, shares: Floats, kinds: VectorKinds, scales: Floats) -> 
 
 def columns_of(packed: Boxes) -> ConfigurationColumns:
     """The configurations of a packing, as columns of the linear program."""
-    held = np.zeros((len(packed.configurations), len(packed.boxes)))
+    counts = np.zeros((len(packed.configurations), len(packed.boxes)))
     for n, configuration in enumerate(packed.configurations):
         for j, count in configuration.held:
-            held[n, j] = count
-    return ConfigurationColumns(held, np.array([configuration.kind for configuration in packed.configurations], np.int64))
+            counts[n, j] = count
+    return ConfigurationColumns(counts, np.array([configuration.kind for configuration in packed.configurations], np.int64))
 
 
 def valuable(boxes: Ints, kinds: VectorKinds, prices: Floats) -> tuple[Floats, ConfigurationColumns]:
@@ -60,26 +60,26 @@ def valuable(boxes: Ints, kinds: VectorKinds, prices: Floats) -> tuple[Floats, C
 
     One configuration is built for each box on each kind of server that it fits, beginning with that box.
     """
-    held, kind = [], []
+    counts, kind = [], []
     worth = np.zeros(len(kinds.number))
     for k, capacity in enumerate(kinds.capacity):
         for j in np.flatnonzero((boxes <= capacity).all(axis=1)).tolist():
             filling = np.zeros(len(boxes), np.int64)
             filling[j] = 1
             fill_by_worth(boxes, prices, capacity - boxes[j], filling)
-            held.append(filling)
+            counts.append(filling)
             kind.append(k)
             worth[k] = max(worth[k], filling @ prices)
-    return worth, ConfigurationColumns(np.array(held, np.float64), np.array(kind, np.int64))
+    return worth, ConfigurationColumns(np.array(counts, np.float64), np.array(kind, np.int64))
 
 
 @compiled
-def fill(boxes: Ints, room: Ints, left: Ints, scales: Floats, held: Ints) -> None:
-    """Move boxes from `left` to `held`, always the one most like the room, until none fits."""
+def fill(boxes: Ints, room: Ints, remaining: Ints, scales: Floats, counts: Ints) -> None:
+    """Move boxes from `remaining` to `counts`, always the one most like the room, until none fits."""
     while True:
         best, most = -1, -1.0
         for j in range(boxes.shape[0]):
-            if left[j] > 0:
+            if remaining[j] > 0:
                 likeness = 0.0
                 for r in range(room.shape[0]):
                     if boxes[j, r] > room[r]:
@@ -90,14 +90,14 @@ def fill(boxes: Ints, room: Ints, left: Ints, scales: Floats, held: Ints) -> Non
                     best, most = j, likeness
         if best < 0:
             return
-        left[best] -= 1
-        held[best] += 1
+        remaining[best] -= 1
+        counts[best] += 1
         for r in range(room.shape[0]):
             room[r] -= boxes[best, r]
 
 
 @compiled
-def fill_by_worth(boxes: Ints, prices: Floats, room: Ints, held: Ints) -> None:
+def fill_by_worth(boxes: Ints, prices: Floats, room: Ints, counts: Ints) -> None:
     """Add boxes, always the one of the largest price per share of the free room, until none with a price fits."""
     while True:
         best, most = -1, 0.0
@@ -113,6 +113,6 @@ def fill_by_worth(boxes: Ints, prices: Floats, room: Ints, held: Ints) -> None:
                 best, most = j, prices[j] / share
         if best < 0:
             return
-        held[best] += 1
+        counts[best] += 1
         for r in range(room.shape[0]):
             room[r] -= boxes[best, r]

@@ -39,7 +39,7 @@ class IntegerPricing:
     def __call__(self, prices: Floats) -> tuple[Floats, ConfigurationColumns]:
         """(G,) the largest worth found on each kind of server, and configurations near it."""
         worth, columns = valuable(self.boxes, self.kinds, prices)
-        held, kind = [columns.held], [columns.kind]
+        counts, kind = [columns.counts], [columns.kind]
         every = np.arange(len(prices), dtype=np.int32)
         for k, highs in enumerate(self.solvers):
             highs.changeColsCost(len(prices), every, -prices)
@@ -47,6 +47,6 @@ class IntegerPricing:
             best = np.round(np.array(highs.getSolution().col_value))
             if (best @ self.boxes <= self.kinds.capacity[k]).all() and best @ prices > worth[k]:
                 worth[k] = best @ prices
-                held.append(best[None])
+                counts.append(best[None])
                 kind.append(np.array([k]))
-        return worth, ConfigurationColumns(np.concatenate(held), np.concatenate(kind))
+        return worth, ConfigurationColumns(np.concatenate(counts), np.concatenate(kind))

@@ -49,7 +49,7 @@ class SeveralResourcesSearch(BestProofs):
         self.offer_bounded(by_area)
 
     def run(self) -> None:
-        """Search until `done`, or until there is no further method to try."""
+        """Search until `should_stop`, or until there is no further method to try."""
         if not self.few_vectors():
             self.refine()
 
@@ -57,12 +57,12 @@ class SeveralResourcesSearch(BestProofs):
         """Search for the upper bound alone, if not all configurations can be enumerated."""
         if not self.few_vectors():
             for vector in self._weights():
-                if self.done:
+                if self.should_stop:
                     return
                 self._bound(vector)
 
     def few_vectors(self) -> bool:
-        """If all configurations can be enumerated: both bounds from one program. Returns whether that was possible."""
+        """Take both bounds from one program, if all configurations can be enumerated. Returns whether that was possible."""
         law, kinds = self.law, self.kinds
         if not isinstance(law, Atoms) or len(law.vectors) > MOST_VECTORS:
             return False
@@ -84,17 +84,17 @@ class SeveralResourcesSearch(BestProofs):
         weights = list(self._weights())
         self._pack(weights)
         for vector in weights:
-            if self.done:
+            if self.should_stop:
                 return
             self._bound(vector)
-        if not self.done:
+        if not self.should_stop:
             self._improve(weights)
 
     def _pack(self, weights: list[tuple[int, ...]]) -> None:
         boxes, shares = self._boxes_and_shares(FINE)
         until = time.monotonic() + (self.deadline - time.monotonic()) / 4
         for vector in sorted(weights, key=lambda vector: vector.count(0)):  # all resources at once is best more often
-            if self.attained is None or not (self.done or time.monotonic() > until):
+            if self.attained is None or not (self.should_stop or time.monotonic() > until):
                 self.offer_attained([packing(boxes, shares, self.kinds, np.array(vector, np.float64))])
 
     def _boxes_and_shares(self, most: int) -> tuple[Ints, Floats]:
@@ -131,7 +131,7 @@ class SeveralResourcesSearch(BestProofs):
         servers = self.kinds.scalar(np.array(weights))
         search = OneResourceSearch(positive, servers, self.gap / 4, seconds, lambda lower, upper: None)
         search.useless = self.upper * share * (1 - self.gap / 2)
-        if not search.done:
+        if not search.should_stop:
             search.run()
         self.offer_bounded([Scalarised(weights, search.bounded)])
 
@@ -146,7 +146,7 @@ class SeveralResourcesSearch(BestProofs):
         for pricing in (partial(valuable, boxes, self.kinds), IntegerPricing(boxes, self.kinds)):
             prices = generate(program, pricing, prices, self._enough, self.deadline).prices
             self.offer_attained(self._boxes(program, boxes))
-            if self.done:
+            if self.should_stop:
                 return
 
     def _enough(self, value: float, bound: float) -> bool:

@@ -119,7 +119,7 @@ def _read(database: sqlite3.Connection, path: Path, name: str) -> Table:
     for column in names:
         if column.lower() not in present:
             raise InputError(f"{path}: table {name}: column {column} is missing")
-    Memory(path).take(PER_CELL * len(names) * database.execute(f"SELECT count(*) FROM {name}").fetchone()[0])
+    Memory(path).reserve(PER_CELL * len(names) * database.execute(f"SELECT count(*) FROM {name}").fetchone()[0])
     rows = database.execute(f"SELECT {', '.join(names)} FROM {name}")
     parts, before = [np.zeros((0, len(names)))], 0
     while batch := rows.fetchmany(ROWS_AT_ONCE):

@@ -75,7 +75,7 @@ def read_lines(path: Path, choice: Wanted = None) -> Trace:
     for number, line in enumerate(lines_of(path), 1):
         if not line.strip():
             continue
-        memory.take(PER_LINE)
+        memory.reserve(PER_LINE)
         try:
             event = parse_json(line, DIGITS)
         except InputError as problem:

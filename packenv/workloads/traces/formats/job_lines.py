@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from packenv.errors import InputError
 from packenv.inputs.memory import Memory
-from packenv.inputs.numbers import is_number, read_number, shown
+from packenv.inputs.numbers import excerpt, is_number, read_number
 from packenv.inputs.text_files import lines_of
 from packenv.workloads.traces.columns import Columns, decimals
 from packenv.workloads.traces.format import TraceFormat
@@ -43,7 +43,7 @@ def read_job_lines(path: Path, choice: Wanted = None) -> Trace:
     for number, text in enumerate(lines_of(path), 1):
         words = text.split()
         if words:
-            memory.take(PER_TASK * len(words))
+            memory.reserve(PER_TASK * len(words))
             try:
                 numbers.extend(map(float, words) if text.isascii() and "_" not in text else map(read_number, words))
             except ValueError:
@@ -143,7 +143,8 @@ def _problem(job: Floats) -> str:
 
 def _not_a_number(words: list[str]) -> str:
     names = [*HEAD, *(f"duration {n + 1}" for n in range(len(words)))]
-    return next(f"{name} {shown(word)} is not a number" for name, word in zip(names, words, strict=False) if not is_number(word))
+    name, word = next((name, word) for name, word in zip(names, words, strict=False) if not is_number(word))
+    return f"{name} {excerpt(word)} is not a number"
 
 
 def _microseconds(seconds: Floats) -> Ints:

@@ -21,7 +21,7 @@ import numpy as np
 from packenv.errors import InputError
 from packenv.inputs.json_files import PER_BYTE, parse_json
 from packenv.inputs.memory import Memory
-from packenv.inputs.numbers import shown
+from packenv.inputs.numbers import excerpt
 from packenv.inputs.text_files import read_text, reading
 from packenv.workloads.traces.format import TraceFormat, first_bytes
 from packenv.workloads.traces.table import MISSING, SECOND, Trace, Wanted, resource_names
@@ -58,7 +58,7 @@ def read_job_log(path: Path, choice: Wanted = None) -> Trace:
     """Read a task per server of the last attempt of each job. Raises InputError, naming file and job."""
     resources = resource_names(choice, RESOURCES, RESOURCES, path)
     with reading(path):
-        Memory(path).take(PER_BYTE * path.stat().st_size)
+        Memory(path).reserve(PER_BYTE * path.stat().st_size)
         text = read_text(path)
     try:
         records = parse_json(text)
@@ -105,7 +105,7 @@ def _job(path: Path, row: int, job: Any) -> Job:
         raise InputError(f"{where}, submitted_time: is missing")
     status, attempts = job.get("status"), job.get("attempts")
     if status not in STATUSES:
-        raise InputError(f"{where}, status: {shown(str(status))} is none of {', '.join(STATUSES)}")
+        raise InputError(f"{where}, status: {excerpt(str(status))} is none of {', '.join(STATUSES)}")
     if not isinstance(attempts, list) or not all(isinstance(attempt, dict) for attempt in attempts):
         raise InputError(f"{where}, attempts: a list of objects is expected")
     last = attempts[-1] if attempts else {}
@@ -139,7 +139,7 @@ def _time(text: Any, where: str) -> int | None:
             raise ValueError
         return int((datetime.strptime(text, FORM) - datetime(1970, 1, 1)).total_seconds())
     except ValueError:
-        raise InputError(f"{where}: {shown(str(text))} is not a time such as 2017-10-07 01:12:09") from None
+        raise InputError(f"{where}: {excerpt(str(text))} is not a time such as 2017-10-07 01:12:09") from None
 
 
 FORMATS = (TraceFormat(read_job_log, content=is_job_log),)

@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from packenv.errors import InputError
-from packenv.inputs.numbers import is_number, shown
+from packenv.inputs.numbers import excerpt, is_number
 from packenv.inputs.text_files import lines_of
 from packenv.workloads.traces.columns import Columns, names_of, reading_table
 from packenv.workloads.traces.format import TraceFormat, first_bytes
@@ -162,7 +162,7 @@ def _mapped(columns: Columns, name: str, read: Callable[[str], float | None], fo
     for place, value in enumerate(values):
         if value is None:
             row = int(np.argmax(np.asarray(pc.equal(encoded.indices, place).fill_null(False))))
-            raise columns.error(row, name, f"{shown(encoded.dictionary[place].as_py())} is no {form}")
+            raise columns.error(row, name, f"{excerpt(encoded.dictionary[place].as_py())} is no {form}")
     return np.asarray(pa.array(values, pa.float64()).take(encoded.indices).fill_null(np.nan), np.float64)
 
 
@@ -278,7 +278,7 @@ def node_capacities(path: Path) -> Floats:
 def _node(path: Path, name: str, cpus: str, memory: str, gres: str) -> tuple[float, float, float, float]:
     memory = memory.rstrip("+") or "0"
     if not (is_number(cpus.rstrip("+")) and is_number(memory)):
-        raise InputError(f"{path}: node {name}: CPUs {shown(cpus)} or memory {shown(memory)} is not a number")
+        raise InputError(f"{path}: node {name}: CPUs {excerpt(cpus)} or memory {excerpt(memory)} is not a number")
     return float(cpus.rstrip("+")), float(memory) / 2**10, float(sum(int(count) for count in GRES.findall(gres))), 1.0
 
 

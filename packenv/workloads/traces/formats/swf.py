@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from packenv.errors import InputError
 from packenv.inputs.memory import Memory
-from packenv.inputs.numbers import LARGEST_WHOLE, read_number, read_whole, shown
+from packenv.inputs.numbers import LARGEST_WHOLE, excerpt, read_number, read_whole
 from packenv.inputs.text_files import lines_of
 from packenv.workloads.traces.format import TraceFormat
 from packenv.workloads.traces.table import MISSING, SECOND, Trace, Wanted, resource_names
@@ -145,7 +145,7 @@ def _counted(path: Path) -> Iterator[str]:
     """The lines of a file, as long as there is memory for their jobs. Raises InputError."""
     memory = Memory(path)
     for line in lines_of(path, ENCODING):
-        memory.take(PER_JOB)
+        memory.reserve(PER_JOB)
         yield line
 
 
@@ -162,7 +162,7 @@ def _header(path: Path) -> tuple[dict[str, int], bool]:
                 word = re.split(r"[\s(;]", text, maxsplit=1)[0]
                 try:
                     if not REMARK.fullmatch(text[len(word) :]):
-                        raise InputError(f"{shown(text)} is not a whole number")
+                        raise InputError(f"{excerpt(text)} is not a whole number")
                     value = read_whole(word, -LARGEST_WHOLE, int(LATEST) if name == "MaxRuntime" else LARGEST_WHOLE)
                 except InputError as problem:
                     raise InputError(f"{path}: line {number}: {name} {problem}") from None

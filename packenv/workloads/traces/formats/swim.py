@@ -83,7 +83,7 @@ def read_native(path: Path, choice: Wanted = None) -> Trace:
     memory = Memory(path)
     for number, line in enumerate(lines_of(path), 1):
         if line.strip():
-            memory.take(PER_LINE + len(line))
+            memory.reserve(PER_LINE + len(line))
             words = line.rstrip("\r\n").split("\t")
             name = words[len(FIELDS)] if len(words) > len(FIELDS) else f"line {number}"
             rows.append((*_row(words, f"{path}: line {number}"), paths.setdefault(name, len(paths))))
@@ -121,7 +121,7 @@ def _trace(lines: Lines, path: Path, choice: Wanted) -> Trace:
     total = int(maps.sum() + reduces.sum())
     if total > MOST_TASKS:
         raise InputError(f"{path}: {total} tasks, more than {MOST_TASKS}, are too many for a table")
-    Memory(path).take(PER_TASK * total)
+    Memory(path).reserve(PER_TASK * total)
     counts = np.column_stack([maps, reduces]).ravel()  # tasks of each phase: maps of job 0, its reduces, maps of job 1, …
     phase_of = np.repeat(np.arange(len(counts)), counts)
     job, phase = phase_of // 2, phase_of % 2

@@ -21,7 +21,7 @@ fcntl = pytest.importorskip("fcntl", reason="there are no such locks here")
 
 EAGER = """
 import packenv.compiled.announcement as said
-import packenv.compiled.one_compiles as rules
+import packenv.compiled.compile_under_lock as rules
 said.PATIENCE, rules.LONGEST = 0.0, {longest}
 """
 HOLD = """
@@ -139,8 +139,8 @@ def test_without_locks_each_process_compiles(tmp_path: Path, trouble: str) -> No
 
 def test_a_lock_is_given_back(tmp_path: Path) -> None:
     lock, other = Lock(tmp_path / "lock"), Lock(tmp_path / "lock")
-    assert lock.acquire() and lock.held is not None
-    assert not other.acquire(lambda seconds: seconds < 0.2) and other.held is None
+    assert lock.acquire() and lock.descriptor is not None
+    assert not other.acquire(lambda seconds: seconds < 0.2) and other.descriptor is None
     lock.release()
-    assert other.acquire() and other.held is not None
+    assert other.acquire() and other.descriptor is not None
     other.release()

@@ -1,4 +1,4 @@
-"""Of processes that need the same machine code at the same time one compiles; the others wait, and load what it has kept.
+"""One of the processes that need the same machine code at the same time compiles; the others wait, and load what it has kept.
 
 Where there are no locks each process compiles for itself, as it does when another one has compiled the same function for
 LONGEST seconds.
@@ -16,7 +16,7 @@ from packenv.compiled.locks import Lock
 LONGEST = 300.0  # seconds that one function may take another process
 
 
-def one_compiles(dispatcher: Any, lock: Path, base: Path) -> None:
+def compile_under_lock(dispatcher: Any, lock: Path, base: Path) -> None:
     """Make Numba's dispatcher take the lock before it compiles, and look again at what is kept once it has it.
 
     What is kept already is loaded without the lock. `base` is the folder of all machine code. The two methods that are replaced
