@@ -77,7 +77,7 @@ def finding_of(figure: str, settings: Settings) -> Finding:
     "--seeds",
     type=click.IntRange(min=1),
     help="Seeds of each point [default: 24 in fig3; 8 in fig4, tetris, delay; 6 in eagle; 4 in fig5; 40 in price-fig3; "
-    "8 in price-fig4; 10 in fgd; else 20].",
+    "8 in price-fig4; 10 in fgd, 4 in fgd-departures; else 20].",
 )
 @click.option(
     "--slots",
@@ -117,7 +117,8 @@ def reproduce(
       of Zhang and Yao; price-figs: these
       rlscheduler: RLScheduler's table of batch scheduling, as coded, as defined,
       and what its windows decide
-      fgd: placing pods on GPUs that are shared, and what ties decide
+      fgd: placing pods on GPUs that are shared, and what ties decide;
+      fgd-departures: the same where pods leave, and wait
 
     Each figure writes DIR/FIGURE.png (or .pdf, .svg), DIR/FIGURE.csv and DIR/FIGURE_claims.csv. A claim that is not shown is a
     result, not an error. Hollow points are runs not known to be stable, crosses unstable ones.
