@@ -52,7 +52,7 @@ class Ragged(NamedTuple):
         return Ragged(np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64), np.array(flat, dtype=np.int64))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Jobs:
     """A finite table of tasks in order of arrival. A task is identified by its row number.
 
@@ -142,6 +142,18 @@ class Jobs:
 
     def __len__(self) -> int:
         return len(self.arrival)
+
+    def __repr__(self) -> str:
+        others = [name for name in COLUMNS if name not in ("arrival", "demand", "service") and getattr(self, name) is not None]
+        if not len(self):
+            return "Jobs(no task)"
+        facts = [
+            f"{len(self):,} tasks of {self.resources} resource{'' if self.resources == 1 else 's'}",
+            f"arrivals in slots {self.arrival[0]:,} to {self.arrival[-1]:,}",
+            f"services of {self.service.min():,} to {self.service.max():,} slots",
+            *([f"also {', '.join(others)}"] if others else []),
+        ]
+        return f"Jobs({'; '.join(facts)})"
 
     @property
     def resources(self) -> int:

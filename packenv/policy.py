@@ -16,6 +16,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
+from packenv.content.text import listed
 from packenv.errors import InputError, MisuseError, line_on, nearest
 from packenv.inputs.numbers import LARGEST_WHOLE, read_number, read_whole
 from packenv.lazy_names import load
@@ -41,6 +42,13 @@ BY_QUEUE = 64  # waiting tasks in queue order: the oldest, and the next one behi
 BY_LINE = 128  # each virtual queue in queue order; goes with BY_TYPE
 BY_MIX = 256  # number of jobs of each type on each server; goes with BY_TYPE
 
+ORDER_FLAGS = {
+    "BY_SIZE": BY_SIZE, "BY_AGE": BY_AGE, "BY_TYPE": BY_TYPE, "BY_DEMAND": BY_DEMAND, "BY_ROOM": BY_ROOM, "BY_INDEX": BY_INDEX,
+    "BY_QUEUE": BY_QUEUE, "BY_LINE": BY_LINE, "BY_MIX": BY_MIX,
+}  # fmt: skip
+NOT_NAMED = "that its `needs` do not name"
+"""Is in the message of compiled code that misses an order: which ones there are is known here."""
+
 UNLIMITED = 2**62
 PLAIN = (bool, int, float, str)  # types of parameters that a file may give
 
@@ -60,6 +68,7 @@ class Needs(NamedTuple):
     durations: bool = False  # knows the service of tasks: column `estimate`, or the true one if there is no such column
     table: bool = False  # knows the Jobs table of the run beforehand, except the arrival slots
     reads: bool = False  # starts tasks only where there is room for what they read over the network (Network.reading)
+    rejects: bool = False  # keeps nothing of waiting tasks from slot to slot, so that those that do not start may be lost
     devices: bool = False  # starts tasks only where there is room for them on the devices of a server (`fits`)
 
 
@@ -195,9 +204,12 @@ def distinct_names(policies: Sequence[Any]) -> list[str]:
         full = plain.count(name) > 1 and name.startswith(kind.__name__)
         names.append(f"{kind.__module__}:{kind.__qualname__}{name.removeprefix(kind.__name__)}" if full else name)
     if len(set(names)) < len(names):
-        given = [policy if isinstance(policy, str) else name for policy, name in zip(policies, plain, strict=True)]
-        texts = "" if given == plain else f" ({', '.join(given)}): a class is told apart by an attribute `name`"
-        raise InputError(f"two policies have the same name: {', '.join(plain)}{texts}")
+        again = next(name for n, name in enumerate(names) if name in names[:n])
+        alike = [n for n, name in enumerate(names) if name == again]
+        texts = [policies[n] if isinstance(policies[n], str) else plain[n] for n in alike]
+        one = all(named[n] == named[alike[0]] for n in alike)
+        what_to_do = "they are one policy, leave out the others" if one else "a class is told apart by an attribute `name`"
+        raise InputError(f"two policies have the same name: {', '.join(texts)}: {what_to_do}")
     return names
 
 
@@ -212,7 +224,7 @@ def needs_of(policy: Any, setting: Setting) -> Needs:
         return _called(policy, policy.needs, setting)
     vectors = setting.capacity.shape[1] > 1
     orders = BY_QUEUE | BY_SIZE | BY_AGE | BY_ROOM | BY_INDEX | (BY_DEMAND if vectors else 0)
-    return Needs(orders, vectors=vectors, reads=True, devices=True)  # `fits` says whether there is room
+    return Needs(orders, vectors=vectors, reads=True, rejects=True, devices=True)  # `fits` says whether there is room
 
 
 def initial_state_of(policy: Any, setting: Setting, seed: int) -> Any:
@@ -230,9 +242,13 @@ def _called(policy: Any, method: Callable[..., Any], *arguments: Any) -> Any:
         raise misuse(policy, error) from error
 
 
-def misuse(policy: Any, error: Exception) -> MisuseError:
-    """What to raise in place of an exception that came up while a policy was at work."""
-    return MisuseError(f"policy {name_of(policy)}: {line_on(error)}")
+def misuse(policy: Any, error: Exception, orders: int = 0) -> MisuseError:
+    """What to raise in place of an exception that came up while a policy was at work on a cluster that keeps these orders."""
+    known = ""
+    if NOT_NAMED in str(error):
+        there, absent = ([name for name, flag in ORDER_FLAGS.items() if bool(orders & flag) is kept] for kept in (True, False))
+        known = f": they name {listed(there) if there else 'none'}, not {listed(absent)}"
+    return MisuseError(f"policy {name_of(policy)}: {line_on(error)}{known}")
 
 
 def keeps_books(policy: Any, setting: Setting) -> bool:

@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 
 from experiments.fgd.engine import Nodes
 from packenv.policies.gpus.fragmentation import WHOLE
-from packenv.policies.gpus.ranking import Needs
+from packenv.policies.gpus.ranking import Requests
 
 Floats = NDArray[np.float64]
 CLOSE = 1e-7  # milli of a set's worth for which no better one is looked for
@@ -22,20 +22,20 @@ CLOSE = 1e-7  # milli of a set's worth for which no better one is looked for
 class Program:
     """The program for the nodes of one cluster and the needs of one list, by how many pods of each need there are."""
 
-    def __init__(self, nodes: Nodes, needs: Needs) -> None:
-        self.needs = needs
+    def __init__(self, nodes: Nodes, requests: Requests) -> None:
+        self.requests = requests
         table = np.column_stack([nodes.free, nodes.devices, nodes.kind])
         self.kinds, self.number = np.unique(table, axis=0, return_counts=True)
-        self.shares = np.flatnonzero((needs.share > 0) & (needs.share < WHOLE))
+        self.shares = np.flatnonzero((requests.share > 0) & (requests.share < WHOLE))
         self.columns: list[dict[int, float]] = []
         self.worth: list[float] = []
-        self.n = len(needs.share)
+        self.n = len(requests.share)
         for k, (cpu, memory, devices, kind) in enumerate(self.kinds):
-            fits = (needs.demand <= (cpu, memory)).all(axis=1) & ((needs.share == 0) | (needs.kinds & kind > 0))
-            for need in np.flatnonzero(fits & (needs.share == WHOLE) & (needs.count <= devices)):
-                self._add(k, {int(need): 1}, needs.count[need], devices // needs.count[need])
-            for need in np.flatnonzero(fits & (needs.share > 0) & (needs.share < WHOLE)):
-                self._add(k, {int(need): 1}, 1, 0)
+            fits = (requests.demand <= (cpu, memory)).all(axis=1) & ((requests.share == 0) | (requests.kinds & kind > 0))
+            for request in np.flatnonzero(fits & (requests.share == WHOLE) & (requests.count <= devices)):
+                self._add(k, {int(request): 1}, requests.count[request], devices // requests.count[request])
+            for request in np.flatnonzero(fits & (requests.share > 0) & (requests.share < WHOLE)):
+                self._add(k, {int(request): 1}, 1, 0)
 
     def rows(self, k: int) -> tuple[int, int, int]:
         """The rows of a kind of node: cpu, memory, devices. Before them there is one for each need."""
@@ -46,12 +46,14 @@ class Program:
         """A column: these pods together on `devices` devices of a node of kind k; `most` of them on one node, 0: one a device."""
         cpu, memory, room = self.rows(k)
         per_node = self.kinds[k][2]
-        column = {need: float(number) for need, number in pods.items()}
-        column[cpu] = float(sum(number * self.needs.demand[need, 0] for need, number in pods.items()))
-        column[memory] = float(sum(number * self.needs.demand[need, 1] for need, number in pods.items()))
+        column = {request: float(number) for request, number in pods.items()}
+        column[cpu] = float(sum(number * self.requests.demand[request, 0] for request, number in pods.items()))
+        column[memory] = float(sum(number * self.requests.demand[request, 1] for request, number in pods.items()))
         column[room] = per_node / most if most else float(devices)
         self.columns.append(column)
-        self.worth.append(float(sum(number * self.needs.share[need] * self.needs.count[need] for need, number in pods.items())))
+        self.worth.append(
+            float(sum(number * self.requests.share[request] * self.requests.count[request] for request, number in pods.items()))
+        )
 
     def most(self, pods: Floats) -> float:
         """The milli that can be allocated of `pods` (N,) of each need; those without devices are left out."""
@@ -71,10 +73,10 @@ class Program:
     def _price(self, k: int, price: Floats) -> bool:
         """Add the set of shares that is worth most at these prices to a device of kind k, if it is worth more than a device."""
         cpu, memory, room = self.rows(k)
-        gain = self.needs.share - price[: self.n] - self.needs.demand @ price[[cpu, memory]]
-        able = (self.needs.demand <= self.kinds[k][:2]).all(axis=1) & (self.needs.kinds & self.kinds[k][3] > 0) & (gain > 0)
-        items = [int(need) for need in self.shares if able[need]]
-        best_of = {int(self.needs.share[need]): need for need in sorted(items, key=lambda need: gain[need])}
+        gain = self.requests.share - price[: self.n] - self.requests.demand @ price[[cpu, memory]]
+        able = (self.requests.demand <= self.kinds[k][:2]).all(axis=1) & (self.requests.kinds & self.kinds[k][3] > 0) & (gain > 0)
+        items = [int(request) for request in self.shares if able[request]]
+        best_of = {int(self.requests.share[request]): request for request in sorted(items, key=lambda request: gain[request])}
         if not best_of:
             return False
         step = int(np.gcd.reduce([*best_of, WHOLE]))
@@ -95,8 +97,8 @@ class Program:
             if last[at] < 0:
                 at -= 1
                 continue
-            need = best_of[int(weights[last[at]] * step)]
-            pods[need] = pods.get(need, 0) + 1
+            request = best_of[int(weights[last[at]] * step)]
+            pods[request] = pods.get(request, 0) + 1
             at -= weights[last[at]]
         self._add(k, pods, 1, 0)
         return True

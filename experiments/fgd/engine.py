@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.policies.gpus.fragmentation import REASONS, WHOLE, Ints, Shapes, add_by_reason
-from packenv.policies.gpus.ranking import Needs, Ranking, choose, device_for, load, note_change, ranking
+from packenv.policies.gpus.ranking import Ranking, Requests, choose, device_for, load, note_change, ranking
 
 Floats = NDArray[np.float64]
 
@@ -33,7 +33,7 @@ class Play(Frame):
 
     free: Ints  # (1, L, 2)
     left: Ints  # (1, L, M)
-    pods: Ints  # (n,) the needs of each pod, in the order in which they come
+    pods: Ints  # (n,) the request of each pod, in the order in which they come
     node: Ints  # (n,) where each goes; −1: turned away
     allocated: Ints  # (n,) milli, after each
     amounts: Ints  # (n, 7) F of all nodes by reason, after each, in milli times `shapes.total`
@@ -49,8 +49,10 @@ class Run(NamedTuple):
     fragmented: Floats  # (n, 7) milli of all nodes, by reason
 
 
-def play(nodes: Nodes, needs: Needs, shapes: Shapes, pods: Ints, score: int, ties: int, seed: int) -> Run:
-    """Place `pods` (n,), given by their needs, one after the other."""
+def play(
+    nodes: Nodes, requests: Requests, shapes: Shapes, pods: Ints, score: int, ties: int, seed: int, beside: float = 1.0
+) -> Run:
+    """Place `pods` (n,), given by their requests, one after the other."""
     servers, most = len(nodes.devices), int(nodes.devices.max())
     left = np.where(np.arange(most) < nodes.devices[:, None], WHOLE, 0)
     run = Play(
@@ -63,8 +65,8 @@ def play(nodes: Nodes, needs: Needs, shapes: Shapes, pods: Ints, score: int, tie
         now=np.zeros(len(REASONS), np.int64),
     )
     assert run.left.shape == (1, servers, most)
-    go(ranking(score, ties, needs, shapes, nodes.free[:, 0], nodes.devices, nodes.kind, seed), run)
-    arrived = np.cumsum((needs.share * needs.count)[pods])
+    go(ranking(score, ties, requests, shapes, nodes.free, 0, nodes.devices, nodes.kind, seed, beside), run)
+    arrived = np.cumsum((requests.share * requests.count)[pods])
     return Run(run.node, arrived, run.allocated, run.amounts / shapes.total)
 
 
@@ -74,35 +76,37 @@ def go(r: Ranking, run: Play) -> None:
         fragments(r, run, s, 1)
     allocated = 0
     for n in range(len(run.pods)):
-        need = run.pods[n]
-        s = choose(r, need, run.free, run.left, 0)
+        request = run.pods[n]
+        s = choose(r, request, run.free, run.left, 0)
         run.node[n] = s
         if s >= 0:
             fragments(r, run, s, -1)
-            start(r, run, need, s)
+            start(r, run, request, s)
             fragments(r, run, s, 1)
-            allocated += r.needs.share[need] * r.needs.count[need]
+            allocated += r.requests.share[request] * r.requests.count[request]
         run.allocated[n] = allocated
         for k in range(len(run.now)):
             run.amounts[n, k] = run.now[k]
 
 
 @compiled
-def start(r: Ranking, run: Play, need: int, s: int) -> None:
-    share, count, device = r.needs.share[need], r.needs.count[need], device_for(r, need, s, run.left, 0)
+def start(r: Ranking, run: Any, request: int, s: int) -> int:
+    """Let a pod join node `s`; the devices that it takes, as bits."""
+    share, count, device = r.requests.share[request], r.requests.count[request], device_for(r, request, s, run.left, 0)
     for d in range(run.free.shape[2]):
-        run.free[0, s, d] -= r.needs.demand[need, d]
-    if device >= 0:
-        run.left[0, s, device] -= share
-    elif share > 0:
-        for d in range(r.devices[s]):
-            if count > 0 and run.left[0, s, d] == WHOLE:
-                run.left[0, s, d] = 0
-                count -= 1
-    note_change(r, need, s, 1)
+        run.free[0, s, d] -= r.requests.demand[request, d]
+    taken = 0
+    for d in range(r.devices[s]):
+        if d == device or (device < 0 and share > 0 and count > 0 and run.left[0, s, d] == WHOLE):
+            run.left[0, s, d] -= share
+            taken |= 1 << d
+            count -= 1
+    note_change(r, request, s, 1)
+    return taken
 
 
 @compiled
-def fragments(r: Ranking, run: Play, s: int, sign: int) -> None:
+def fragments(r: Ranking, run: Any, s: int, sign: int) -> None:
+    """Add F of node `s`, times `sign`, to what is known of all."""
     load(r, s, run.left, 0)
-    add_by_reason(r.shapes, run.free[0, s, 0], r.left, r.devices[s], r.kind[s], sign, run.now)
+    add_by_reason(r.shapes, run.free[0, s, r.cpu], r.left, r.devices[s], r.kind[s], sign, run.now)

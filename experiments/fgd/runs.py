@@ -16,7 +16,7 @@ from experiments.fgd.bound import Program
 from experiments.fgd.engine import Nodes, Run, play
 from packenv.errors import InputError
 from packenv.policies.gpus.fragmentation import WHOLE, Ints, Shapes, frequent_shapes
-from packenv.policies.gpus.ranking import Needs
+from packenv.policies.gpus.ranking import Requests
 from packenv.policies.gpus.scores import SCORES, TIES
 from packenv.runs.progress import progress_bar
 from packenv.runs.runner import RunOptions
@@ -29,6 +29,7 @@ ALLOCATION, FRAGMENTATION = "allocation.csv", "fragmentation.csv"
 DEMANDS = (50, 60, 70, 80, 90, 95, 100, 110, 120, 130)  # % of all devices that have arrived
 BOUNDED = (100, 110, 130)
 MOST = 1.3
+NEVER = 2**62  # seconds: when pods started that never did
 PUBLISHED = {
     "FGD": "fgd",
     "BestFit": "best-fit",
@@ -42,13 +43,19 @@ PUBLISHED = {
 RULES = [(policy, ties) for policy in SCORES for ties in TIES if policy != "random" or ties == TIES[0]]
 """A policy and how it breaks ties; at random nothing but ties are broken."""
 
+BESIDE = "fgd:beside="
+WEIGHTS = (1.0, 0.5, 0.3, 0.2, 0.1, 0.05, 0.0)
+WEIGHED = [(f"{BESIDE}{weight:g}", "exact") for weight in WEIGHTS]
+"""FGD by its exact scores, with less weight on what is idle beside a shape that is satisfied."""
+
 
 class Pods(NamedTuple):
-    """A list of n pods: the needs that they have, which of them each has, and the shapes of which F is taken."""
+    """A list of n pods: what they ask for, which of these each does, and the shapes of which F is taken."""
 
-    needs: Needs
+    requests: Requests
     of: Ints  # (n,)
     shapes: Shapes
+    ran: Ints = np.zeros(0, np.int64)  # (n,) seconds that each ran; 0 if it never did; (0,) if the list does not say
 
 
 class Study(NamedTuple):
@@ -106,8 +113,11 @@ def read_pods(path: Path, bits: dict[str, int]) -> Pods:
     columns = np.column_stack([table.whole("cpu_milli"), table.whole("memory_mib"), share, count, kinds])
     distinct, of = np.unique(columns, axis=0, return_inverse=True)
     demand, rest = np.ascontiguousarray(distinct[:, :2]), [np.ascontiguousarray(column) for column in distinct[:, 2:].T]
-    needs = Needs(demand=demand, share=rest[0], count=rest[1], kinds=rest[2])
-    return Pods(needs, of.ravel().astype(np.int64), frequent_shapes(columns[:, 0], share, count, kinds))
+    requests = Requests(demand=demand, share=rest[0], count=rest[1], kinds=rest[2])
+    ran = np.zeros(0, np.int64)
+    if {"scheduled_time", "deletion_time"} <= set(table.names):
+        ran = np.maximum(table.whole("deletion_time", 0) - table.whole("scheduled_time", NEVER), 0)
+    return Pods(requests, of.ravel().astype(np.int64), frequent_shapes(columns[:, 0], share, count, kinds), ran)
 
 
 def read_published(folder: Path) -> tuple[dict[tuple[str, str, int], tuple[float, float | None]], dict[tuple[str, str], float]]:
@@ -134,7 +144,7 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 def arrivals(pods: Pods, nodes: Nodes, rng: np.random.Generator) -> Ints:
     """The list in random order, tuned to MOST of the devices: random pods are taken out, or drawn again at its end."""
-    milli = pods.needs.share * pods.needs.count
+    milli = pods.requests.share * pods.requests.count
     most = MOST * nodes.capacity
     order = rng.permutation(pods.of)
     total = int(milli[order].sum())
@@ -145,7 +155,7 @@ def arrivals(pods: Pods, nodes: Nodes, rng: np.random.Generator) -> Ints:
     more: list[int] = []
     while True:
         pod = int(pods.of[rng.integers(len(pods.of))])
-        if total + pods.needs.share[pod] > most:  # of one of its devices, as published
+        if total + pods.requests.share[pod] > most:  # of one of its devices, as published
             return np.concatenate([order, np.array(more, np.int64)])
         total += int(milli[pod])
         more.append(pod)
@@ -156,7 +166,8 @@ def run_case(study: Study, case: Case) -> Means:
     workload, policy, ties, seed = case
     pods = study.lists[workload]
     order = arrivals(pods, study.nodes, np.random.default_rng([seed, 0]))
-    run = play(study.nodes, pods.needs, pods.shapes, order, SCORES.index(policy), TIES.index(ties), seed)
+    name, _, beside = policy.partition(":beside=")
+    run = play(study.nodes, pods.requests, pods.shapes, order, SCORES.index(name), TIES.index(ties), seed, float(beside or 1))
     return means_of(run, study.nodes.capacity)
 
 
@@ -184,9 +195,9 @@ def bounds(study: Study) -> dict[tuple[str, int], float]:
     """What any policy could have allocated in % of all devices, by workload and demand."""
     most: dict[tuple[str, int], float] = {}
     for workload, pods in study.lists.items():
-        program = Program(study.nodes, pods.needs)
-        number = np.bincount(pods.of, minlength=len(pods.needs.share)).astype(np.float64)
-        milli = float(number @ (pods.needs.share * pods.needs.count))
+        program = Program(study.nodes, pods.requests)
+        number = np.bincount(pods.of, minlength=len(pods.requests.share)).astype(np.float64)
+        milli = float(number @ (pods.requests.share * pods.requests.count))
         for demand in BOUNDED:
             arrived = number * demand / 100 * study.nodes.capacity / milli
             most[workload, demand] = 100 * program.most(arrived) / study.nodes.capacity

@@ -69,7 +69,7 @@ def evaluate(
             console.print(line, style=style, highlight=False)
 
     drawn = f" with seed {options.seed}" if workload.draw else ""
-    print_workload(console, workload.at(options.seed), dropped, drawn, backlog)
+    print_workload(console, workload.at(options.seed), dropped, drawn, backlog, options.drain)
     say(begin_lines(workload))
     noticed = notices(workload, tuple(prepared.seeds))
     say(noticed, "yellow")

@@ -10,6 +10,8 @@ NONE = "–"
 WIDE = "± as large as the mean, or larger: its 95 % interval reaches 0"
 """Says of a mean what `is_wide` finds: not even its order of magnitude is known."""
 
+OVERLOADED = "intensity is 1 or more: no policy is stable in the long run"
+
 MOST_DECIMALS = 6
 
 
@@ -54,6 +56,11 @@ def listed(names: Sequence[str]) -> str:
     return f"{', '.join(front)} and {last}" if front else last
 
 
+def do_not_go(names: Sequence[str], what: str) -> str:
+    """`--a does not go with a trace`, `--a and --b do not go with a trace`."""
+    return f"{listed(names)} {'does' if len(names) == 1 else 'do'} not go with {what}"
+
+
 def counted(n: int, noun: str) -> str:
     """`1 server`, `2 servers`."""
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
@@ -93,7 +100,7 @@ def lasting(seconds: float | None) -> str:
 
 
 def _two(whole: int, rest: int, large: str, small: str) -> str:
-    return f"{whole:,} {large}{f' {rest} {small}' if rest else ''}"
+    return f"{whole} {large}{f' {rest} {small}' if rest else ''}"
 
 
 def lasting_estimate(mean: float | None, half: float | None) -> str:

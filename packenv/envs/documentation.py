@@ -85,7 +85,8 @@ wait. A table or a log lasts until its work is done, and is terminated then; it 
 |---|---|---|
 {own}| `workload` | {workload} | a name, a `.json` file, a trace, a table, or a `packenv.Workload` |
 | `servers` | the workload's | 5, "3x1,2x0.5", "3x1:0.5" (two resources), capacities |
-| `slot_seconds`, `resources`, `columns` | None | of a trace or a table: as of `packenv.workload` |
+| `slot_seconds`, `resources`, `columns`, `time_unit` | None | of a trace or a table: as of `packenv.workload` |
+| `partition`, `finished_only`, `estimates`, `speedup` | None | of a log or a trace: likewise |
 | `jobs` | {jobs} | of a table of tasks: an episode is so many of them, from a random one on; None: the whole table |
 | `load`, `intensity`, `rate` | the workload's | a number, or a pair from which each episode draws its own |
 | `horizon` | 10,000; of a table None | slots of an episode, 100 mean services of `paper/fig4b`; None: no limit |

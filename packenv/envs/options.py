@@ -42,6 +42,9 @@ class Warm(NamedTuple):
 Start = str | Warm | Sequence[tuple[ArrayLike, int, int]]
 
 
+READING = ("slot_seconds", "resources", "columns", "time_unit", "partition", "finished_only", "estimates", "speedup")
+"""Arguments that say how a trace or a table is read, as of `packenv.workload`."""
+
 OF_TABLES: dict[str, Any] = {"horizon": None, "waiting_limit": 10_000_000}
 """Defaults where the workload is a table of jobs: an episode lasts until its work is done."""
 
@@ -52,9 +55,14 @@ class Options:
 
     workload: Any = "paper/fig4b"
     servers: Any = None  # instead of the workload's own
-    slot_seconds: Any = None  # of a trace, as `resources` and `columns`
+    slot_seconds: Any = None  # of a trace, as those in READING
     resources: Any = None
     columns: Mapping[str, str] | None = None
+    time_unit: str | None = None
+    partition: str | Sequence[str] | None = None
+    finished_only: bool | None = None
+    estimates: Any = None
+    speedup: Any = None
     jobs: int | None = None  # of a table: an episode is a random window of so many
     load: Range | None = None
     intensity: Range | None = None
@@ -119,7 +127,7 @@ class Options:
 
     def resolved(self) -> tuple[Workload, tuple[float, float]]:
         """The workload, at its highest rate, and the range of rates (tasks per slot) that episodes draw from."""
-        read = {"slot_seconds": self.slot_seconds, "resources": self.resources, "columns": self.columns}
+        read: dict[str, Any] = {key: getattr(self, key) for key in READING if getattr(self, key) is not None}
         plain = find_workload(self.workload, servers=self.servers, **read)
         plain = plain if self.jobs is None else plain.windows(self.jobs)
         if plain.network is not None and plain.network.takes_resources:

@@ -21,7 +21,7 @@ def executor(on: str = PROCESSES, processes: int | None = None) -> Executor:
     """
     if on == PROCESSES:
         return local_executor(processes)
-    if on != RAY and not on.startswith("ray://"):
+    if on != RAY and not str(on).startswith("ray://"):
         raise InputError(f"no executor {on!r}: processes, ray or ray://HOST:PORT")
     try:
         import ray  # noqa: F401

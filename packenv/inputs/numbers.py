@@ -20,7 +20,7 @@ _CLOCK = re.compile(
 _ISO = re.compile(r"P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:([\d.,]+)H)?(?:([\d.,]+)M)?(?:([\d.,]+)S)?)?", re.ASCII)  # ISO 8601
 _PARTS = re.compile(r"(?:\d+(?:[.,]\d+)? ?(?:[a-zµ]+)[, ]*)+", re.ASCII)  # 2h 30m
 _PART = re.compile(r"(\d+(?:[.,]\d+)?) ?([a-zµ]+)")
-_SECONDS = {
+UNITS_OF_TIME = {
     unit: seconds
     for units, seconds in (
         ("w week weeks", 604_800), ("d day days", 86_400), ("h hour hours", 3600), ("m min mins minute minutes", 60),
@@ -28,10 +28,13 @@ _SECONDS = {
     )
     for unit in units.split()
 }  # fmt: skip
+"""Seconds of each unit, and of each name that it has."""
+_WITH_UNIT = re.compile(r"(.*?)\s*([a-zµ]*)", re.ASCII | re.DOTALL)
 _QUANTITY = re.compile(
     r"([0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE]([+-]?[0-9]{1,2})|([KMGTPE]i|[numkMGTPE]?))", re.ASCII
 )
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BYTES = re.compile(r"(.*[0-9]) ?([kKMGTPE]i?)B?", re.ASCII)  # 8GiB, 8 GB, 8KB
 _BINARY = {f"{letter}i": 10 * (n + 1) for n, letter in enumerate("KMGTPE")}
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+")
@@ -81,7 +84,9 @@ def read_quantity(text: str) -> Fraction:
 
 
 def quantity_of(text: str) -> Fraction | None:
-    """`read_quantity`, or None for a text that is none."""
+    """`read_quantity`, also of a text such as 8GiB or 8 GB, in bytes; None for a text that is none."""
+    if (written := _BYTES.fullmatch(text)) is not None:
+        text = written[1] + ("k" if written[2] == "K" else written[2])
     return read_quantity(text) if _QUANTITY.fullmatch(text) else None
 
 
@@ -95,12 +100,20 @@ def read_duration(text: str) -> Fraction | None:
         parts = [*zip(clock.groups(), (86_400, 3600, 60, 1), strict=True)]
     elif (iso := _ISO.fullmatch(text)) and any(iso.groups()):
         parts = [*zip(iso.groups(), (604_800, 86_400, 3600, 60, 1), strict=True)]
-    elif _PARTS.fullmatch(text) and all(unit in _SECONDS for _, unit in _PART.findall(text)):
-        parts = [(count, _SECONDS[unit]) for count, unit in _PART.findall(text)]
+    elif _PARTS.fullmatch(text) and all(unit in UNITS_OF_TIME for _, unit in _PART.findall(text)):
+        parts = [(count, UNITS_OF_TIME[unit]) for count, unit in _PART.findall(text)]
     else:
         return None
     counts = [(count.replace(",", "."), unit) for count, unit in parts if count is not None]
     return sum((Fraction(count) * unit for count, unit in counts), Fraction(0)) if all(is_number(c) for c, _ in counts) else None
+
+
+def read_seconds(text: str) -> Fraction | None:
+    """The seconds that a person writes: their number, one with a unit (1.5h, 1e3 s), or what `read_duration` reads."""
+    text = text.strip()
+    if (parts := _WITH_UNIT.fullmatch(text)) is not None and is_number(parts[1]) and (not parts[2] or parts[2] in UNITS_OF_TIME):
+        return Fraction(read_number(parts[1])) * UNITS_OF_TIME[parts[2] or "s"]
+    return read_duration(text)
 
 
 def with_points(texts: Iterable[str]) -> dict[str, str]:

@@ -15,7 +15,7 @@ DEFAULT_SLOTS = 200_000
 INTENSITIES = ("load", "intensity", "rate")
 """Three ways to say how many tasks arrive: a workload of random tasks has exactly one."""
 
-OF_TRACES = ("slot_seconds", "columns", "time_unit", "partition", "finished_only")
+OF_TRACES = ("slot_seconds", "columns", "time_unit", "partition", "finished_only", "devices")
 """Options of every command that reads a trace."""
 
 SCHEDULE_FILES = (".parquet", ".csv")
@@ -41,8 +41,10 @@ class WorkloadOptions:
     load: float | None = option(None, "Arrivals as a share of ρ*, the maximum supportable workload.")
     intensity: float | None = option(None, "Arrivals as a share of the area bound (the papers' α).")
     rate: float | None = option(None, "Tasks per slot.")
-    resources: str = option(
-        "max", "Resources of a task that count: `all`, or names (cpu,memory); `max`, or max:cpu,memory: only the largest."
+    resources: str | None = option(
+        None,
+        "Resources of a task that count: `all`, or names (cpu,memory); `max`, or max:cpu,memory: only the largest  "
+        "[default: max; of a trace all where servers have several capacities, or tasks ask for more than 1].",
     )
     slot_seconds: str | None = option(
         None, "Seconds in a slot, for a trace: an exact decimal  [default: .swf 1, .tr 0.0005, others 0.1].", metavar="H"
@@ -62,7 +64,11 @@ class WorkloadOptions:
     estimates: Estimates | None = option(
         None, "Told of durations: the log's requests; true ones; or, where a task has none, the longest request."
     )
-    devices: bool = option(True, "Each GPU of a server counts for itself, or all as one amount.", "--devices/--one-amount")
+    devices: bool | None = option(
+        None,
+        "Each GPU of a server counts for itself, or all are one amount  [default: as traces say].",
+        "--devices/--one-amount",
+    )
     speedup: str = option("1", "β: arrivals of a trace come this many times as fast.")
     racks: Count | None = option(None, "So many servers in a rack, for tables that say where data lie.")
     network: str | None = option(None, "Remote overheads are multiplied by F from second S on: 0:1,600:4.", metavar="S:F,…")

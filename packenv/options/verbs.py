@@ -35,7 +35,9 @@ class EvaluateOptions:
     """How policies are compared on a workload."""
 
     estimate_error: float | None = option(None, "Durations are believed with up to this share of error (tables of jobs).")
-    cutoff: float | None = option(None, "Jobs whose tasks take longer than this on average (s) are shown apart, as long ones.")
+    cutoff: Seconds | None = option(
+        None, "Jobs whose tasks take longer than this on average are shown apart, as long ones.", metavar="90s"
+    )
     by_size: bool = option(False, "Also show delays by the size of tasks: of each of a few, or by quartiles.")
     slowdown_bound: Seconds | None = option(
         None,
@@ -44,6 +46,7 @@ class EvaluateOptions:
     )
     slots: int | None = option(None, f"Slots to simulate  [default: a trace's own; {DEFAULT_SLOTS:,} otherwise].")
     backlog: Count | None = option(None, "Keep so many tasks waiting: utilisation is then what a policy can carry.")
+    reject: bool = option(False, "What does not start when it arrives is lost, and counted by what it lacked.")
     drain: bool = option(False, "Go on until all work is done.")
     warmup: int | None = option(None, "Slots at the start that are not measured  [default: 0 for traces, a tenth otherwise].")
     seed: int = option(0, "First seed.")
@@ -62,14 +65,14 @@ class CompareOptions:
     policy: PolicyName = option("bf-js", "Policy that runs on two sets of servers.", "--policy", "-p")
     slots: Count | None = option(None, f"Slots of each run  [default: {DEFAULT_SLOTS:,}; a trace until all work is done].")
     seeds: Count = option(4, "Runs of each at first: they double until it is decided.")
-    time: float = option(60.0, "While so many seconds last.")
+    time: Seconds = option(60.0, "While so many seconds last, or 10min.")
 
 
 @dataclass(frozen=True)
 class JudgeOptions:
     """How long it is looked for the fraction of ρ* that a policy supports."""
 
-    seeds: Count = option(8, "Runs at each load.")
+    seeds: Count = option(8, "Runs at each load. With fewer, each load is decided later, by longer runs: that costs more.")
     width: float = option(0.01, "Stop when the interval is at most this wide.")
     tasks: Count = option(2_560_000, "Arrivals in the longest runs; the first ones have a 64th of them.")
 
@@ -79,7 +82,7 @@ class CapacityOptions:
     """How long ρ* is bracketed."""
 
     gap: float = option(0.001, "Stop when (upper - lower) / upper is at most this.")
-    seconds: float = option(60.0, "Stop after this time.")
+    seconds: Seconds = option(60.0, "Stop after this time: seconds, or 10min.")
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ class OptimumOptions:
 
     objective: Literal["makespan", "completion"] = option("makespan", "Last end, or mean completion time of jobs.")
     slots: Count | None = option(None, "With a random workload: schedule the tasks that arrive in so many slots.")
-    time_limit: float = option(60.0, "Stop the search after so many seconds.", "--limit")
+    time_limit: Seconds = option(60.0, "Stop the search after so many seconds, or 10min.", "--limit")
     seed: Annotated[int, Range(0)] = option(0, "Seed of the jobs and of the search.")
     gap: float = option(0.0, "Stop when the schedule is within this share of the bound: 0.05 is 5 %.")
     fixed_allocation: bool = option(False, "Give each task the server with the least work beforehand.")
@@ -125,6 +128,20 @@ class LeaderboardOptions:
         "Show one table, of policies by workloads, with ratios alone, and judge nothing. Agents that come with packenv then "
         "compete away from home too.",
     )
+
+
+@dataclass(frozen=True)
+class ScoreOptions:
+    """On what a candidate is scored, and for how long."""
+
+    suite: InFile = option("one-resource", "Suite of workloads: a name, or a .json file.")
+    against: PolicyName | None = option(None, "Policy that is 0 on the scale  [default: the suite's].")
+    test: bool = option(False, "On the suite's workloads for the end, other laws and loads, which a search should see once.")
+    time: float = option(60.0, "While so many seconds last.")
+    width: float = option(2.0, "Stop when the score is known to ± this.")
+    stages: Annotated[int, Range(1, 3)] = option(3, "Stop after: 1, legal on toy clusters; 2, a few runs; 3, the interval.")
+    seed: Annotated[int, Range(0)] | None = option(None, "Of the jobs, to repeat a score  [default: drawn, and told nobody].")
+    processes: Count | None = option(None, "Runs at the same time  [default: one per core].")
 
 
 @dataclass(frozen=True)
@@ -292,7 +309,7 @@ class ReadOptions:
     """How a trace is read."""
 
     slot_seconds: str | None = of_traces("slot_seconds")
-    resources: str = of_traces("resources")
+    resources: str | None = of_traces("resources")
     columns: str | None = of_traces("columns")
     time_unit: TimeUnit | None = of_traces("time_unit")
     partition: str | None = of_traces("partition")

@@ -14,7 +14,7 @@ import numpy as np
 
 from packenv.content.text import counted
 from packenv.errors import InputError, nearest
-from packenv.inputs.numbers import read_number
+from packenv.inputs.numbers import UNITS_OF_TIME, read_duration, read_number
 from packenv.jobs import Jobs
 from packenv.options.verbs import GOAL_EXAMPLES
 from packenv.results.job_times import JobTimes, job_numbers, job_times
@@ -22,15 +22,17 @@ from packenv.results.result import Result
 from packenv.results.schedule import Schedule
 from packenv.workloads.workload import Workload
 
-UNITS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
-"""Seconds of a unit of time; `slots`, or no unit, counts slots."""
+UNITS = ("ms", "s", "min", "h", "d")
+"""The units of time that messages name; `slots`, or no unit, counts slots."""
 
 STATISTICS = {"wait": ("mean", "max"), "queue": ("mean", "max"), "completion": ("mean", "max"), "makespan": (), "utilisation": ()}
 """What there is of each measure, beside the quantiles of those in QUANTILES; the last two stand alone."""
 
+TIMES = ("wait", "completion", "makespan")
 QUANTILES = ("wait", "completion")
 QUANTILE = re.compile(r"p([0-9]{1,2}(?:\.[0-9]{1,6})?)")
-GOAL = re.compile(r"\s*(?:([\w.]+)\s+)?(\w+)\s*(<=|>=)\s*([^\s%a-zA-Z]+(?:[eE][+-]?\d+)?)\s*(%|[a-zA-Z]*)\s*")
+GOAL = re.compile(r"\s*(?:([\w.]+)\s+)?(\w+)\s*(<=|>=)\s*(\S|\S.*\S)\s*")
+AMOUNT = re.compile(r"([^\s%a-zA-Z]+(?:[eE][+-]?\d+)?)\s*(%|[a-zA-Z]*)")
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Goal:
 
     @property
     def is_time(self) -> bool:
-        return self.measure in ("wait", "completion", "makespan")
+        return self.measure in TIMES
 
     def scale(self, slot_seconds: float | None) -> float:
         """The factor by which a value is multiplied to be shown: times are in slots, and shown in seconds if a slot has some."""
@@ -92,12 +94,16 @@ def parse_goal(text: str, slot_seconds: float | None) -> Goal:
     match = GOAL.fullmatch(text)
     if match is None:
         raise InputError(f"goal {text!r}: cannot be read; goals are such as {GOAL_EXAMPLES}")
-    statistic, measure, sign, amount, unit = (part or "" for part in match.groups())
+    statistic, measure, sign, written = (part or "" for part in match.groups())
     if measure not in STATISTICS:
         raise InputError(f"goal {text!r}: {measure!r} is not measured{nearest(measure, [*STATISTICS])}")
     statistic = check_statistic(text, statistic, measure, STATISTICS[measure])
     if (sign == ">=") != (measure == "utilisation"):
         raise InputError(f"goal {text!r}: {measure} {'<=' if sign == '>=' else '>='} is meant, or nothing is to be planned")
+    parts = AMOUNT.fullmatch(written)
+    amount, unit = parts.groups() if parts is not None else (written, "")
+    if (duration := read_duration(written)) is not None and measure in TIMES:
+        amount, unit = str(float(duration)), "s"
     try:
         limit = read_number(amount)
     except ValueError:
@@ -139,11 +145,11 @@ def check_statistic(text: str, statistic: str, measure: str, statistics: Sequenc
 def _in_slots(goal: Goal, unit: str, slot_seconds: float | None) -> float:
     if unit in ("", "slots"):
         return goal.limit
-    if unit not in UNITS:
+    if unit not in UNITS_OF_TIME:
         raise InputError(f"goal {goal.text!r}: {unit!r} is not a unit of time; those are {', '.join(UNITS)} and slots")
     if slot_seconds is None:
         raise InputError(f"goal {goal.text!r}: nobody says how long a slot is; give --slot-seconds, or a limit in slots")
-    return goal.limit * UNITS[unit] / slot_seconds
+    return float(goal.limit * UNITS_OF_TIME[unit] / slot_seconds)
 
 
 def _plain_limit(goal: Goal, unit: str) -> float:

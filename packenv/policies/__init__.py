@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from packenv.policies.eagle.hawk import LeastWaitingTime as LeastWaitingTime
     from packenv.policies.eagle.hawk import Sparrow as Sparrow
     from packenv.policies.eagle.hawk import Yaq as Yaq
+    from packenv.policies.gpus.policies import DotProduct as DotProduct
+    from packenv.policies.gpus.policies import Fgd as Fgd
+    from packenv.policies.gpus.policies import GpuBestFit as GpuBestFit
+    from packenv.policies.gpus.policies import GpuClustering as GpuClustering
+    from packenv.policies.gpus.policies import GpuPacking as GpuPacking
+    from packenv.policies.gpus.policies import RandomServer as RandomServer
     from packenv.policies.optimal.optimal import Optimal as Optimal
     from packenv.policies.optimal.saved import load_optimal as load_optimal
     from packenv.policies.optimal.saved import save_optimal as save_optimal
@@ -60,6 +66,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         ".backfilling.reserve": ["Reserve"],
         ".delay.delay": ["Delay", "DelayDynamic", "Fair"],
         ".eagle.hawk": ["Eagle", "Hawk", "LeastWaitingTime", "Sparrow", "Yaq"],
+        ".gpus.policies": ["DotProduct", "Fgd", "GpuBestFit", "GpuClustering", "GpuPacking", "RandomServer"],
         ".optimal.optimal": ["Optimal"],
         ".optimal.saved": ["load_optimal", "save_optimal"],
         ".orders": ["ORDERS"],

@@ -82,8 +82,9 @@ def evaluate_agent(
     agent        a model of Stable-Baselines3 or sb3-contrib, anything with `predict(observation, …)` that returns actions first
                  (with `action_masks=` it is given masks), or a function from observations and masks, of all rows, to actions
     environment  its id, as in `gymnasium.make`; `options` are the environment's, as in training
-    slots        over which the queue is measured, from an empty cluster: 200,000. Without them a table is played until its work
-                 is done, and the delay is measured; in JobFill always, and completion
+    slots        over which the queue is measured, from an empty cluster: the environment's `horizon`, if it is among the options,
+                 else 200,000. Without both a table is played until its work is done, and the delay is measured; in JobFill
+                 always, and completion
     seeds        how many, from 1,000,000 on, or which ones
     against      a policy or its name; None: none
 
@@ -102,6 +103,7 @@ def evaluate_agent(
         if isinstance(options.get(key), Sequence):
             raise InputError(f"{key}: one number, so that the policy has the same jobs, not {options[key]!r}")
     of_jobs = definition.follows_jobs
+    slots = options.get("horizon") if slots is None and not of_jobs else slots
     whole: dict[str, Any] = {"yardstick": False, "waiting_limit": waiting_limit, "start": "empty"}
     whole |= {"horizon": None, "reward": "completion"} if of_jobs else {} if slots is None else {"horizon": slots}
     make = partial(gymnasium.make_vec, id_of(name), num_envs=len(rows), vectorization_mode="vector_entry_point")

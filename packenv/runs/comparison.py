@@ -14,7 +14,7 @@ from packenv.api import at_a_rate
 from packenv.content.page import Charts, Page, Section, check_kind
 from packenv.content.showable import Showable
 from packenv.content.tables import Styled, Table
-from packenv.content.text import clock_for, counted, estimate, listed, number
+from packenv.content.text import OVERLOADED, clock_for, counted, estimate, listed, number
 from packenv.errors import ArgumentError, InputError
 from packenv.executors.local import ThisProcess
 from packenv.options.fields import takes
@@ -97,6 +97,7 @@ def evaluation(
         "waiting_limit": options.waiting_limit,
         "schedule": schedule or has_jobs or options.by_size or (jobs_schedule and workload.jobs is not None),
         "backlog": options.backlog,
+        **({"reject": True} if options.reject else {}),
         "slowdown_bound": options.slowdown_bound,
     }
     seeds = options.seeds
@@ -302,7 +303,8 @@ class Comparison(Showable):
         title = f"{listed(policies) if len(policies) < 4 else f'{len(policies)} policies'} on {workload.name}"
         tabled = [workload.at(by_policy[0][0].seed)]
         answer, *_ = [*comparison_tables.answer_of(self), f"{story_of(by_policy)}."]
-        return Page(title, answer, self._setting(), sections, [*self.remarks, *self.stopped], tabled)
+        overloaded = [OVERLOADED] if workload.overloaded and backlog is None and not self.drained else []
+        return Page(title, answer, self._setting(), sections, [*overloaded, *self.remarks, *self.stopped], tabled)
 
     def _setting(self) -> list[tuple[str, str]]:
         workload, longest = self.workload, max(run.slots for run in self.all_runs)

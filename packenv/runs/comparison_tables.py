@@ -78,7 +78,21 @@ def tables_of(comparison: Comparison) -> list[Table]:
     }
     tables = [measures_table(name, titles[name], comparison, times) for name in table_names(comparison)]
     sizes = [sizes_table(summaries, times)] if comparison.by_size else []
-    return [tables[0], *recorded_waits_table(comparison, times), *sizes, *tables[1:]]
+    return [tables[0], *rejected_table(comparison), *recorded_waits_table(comparison, times), *sizes, *tables[1:]]
+
+
+def rejected_table(comparison: Comparison) -> list[Table]:
+    """Shares of the tasks that were turned away, in all and by what they lacked, means over the seeds; if any may have been."""
+    reasons = [*(comparison.all_runs[0].rejected or {})]
+    if comparison.all_runs[0].rejected is None:
+        return []
+    title = "turned away: share of the tasks, by what most servers lacked alone"
+    table = Table(title, [Column("policy"), *numbers("in all", *reasons)])
+    for runs in comparison.by_policy:
+        lost = [[(run.rejected or {}).get(reason, 0) / max(run.arrived, 1) for reason in reasons] for run in runs]
+        shares = np.mean(lost, axis=0).tolist()
+        table.add(runs[0].policy, *(f"{share:.2%}" for share in (sum(shares), *shares)))
+    return [table]
 
 
 def table_names(comparison: Comparison) -> list[str]:
@@ -105,12 +119,16 @@ def measures_table(name: str, title: str, comparison: Comparison, times: Times) 
     summaries, resources = comparison.summaries, comparison.workload.resources or ()
     resources = resources if len(resources) > 1 else ()
     measures = [measure for measure in MEASURES if measure.table == name]
-    columns = []
+    columns, spare = [], spare_headings(name)
     for measure in measures:
         columns += [Column("verdict")] if measure.unit == SPEED and not comparison.drained else []
         each = resources if isinstance(summaries[0][measure.key], list) else ()
-        columns += numbers(*([f"{resource} {measure.heading}" for resource in each] or [measure.heading]))
-    table = of_policies(title, columns, summaries, spare_headings(name))
+        headings = [f"{resource} {measure.heading}" for resource in each] or [measure.heading]
+        columns += numbers(*headings)
+        if each and measure.heading in spare:
+            place = spare.index(measure.heading)
+            spare[place : place + 1] = headings
+    table = of_policies(title, columns, summaries, spare)
     for record in summaries:
         cells: list[str] = []
         for measure in measures:
@@ -172,14 +190,18 @@ def legend(comparison: Comparison) -> list[str]:
     marks = [*answer_of(comparison), *over_first(comparison)]
     if any(is_wide(record[key], record["interval"][key]) for record in summaries for key in estimates):
         marks.append(f"{WIDE}; more seeds or slots narrow it")
+    if comparison.drained:
+        marks.append("utilisation: from the first arrival to the last end")
     if any(record["verdict"] == UNSTABLE for record in summaries):
         marks.append("unstable: the queue grows as long as the run lasts, and with it the mean, the delays and what waits")
     if comparison.backlog is None and not comparison.drained and any(record["verdict"] == UNDECIDED for record in summaries):
         marks.append("undecided: the runs are too short to tell whether the queue would go on growing")
     if comparison.workload.jobs is not None and any(run.waiting for run in comparison.all_runs):
-        marks.append(f"not started when the table ended: {_not_started(comparison)}; delays are of the others (drain: of all)")
+        marks.append(f"not started when the table ended: {_not_started(comparison)}; delays are of the others (--drain: of all)")
     if any(run.jobs is not None and run.jobs.makespan is None for run in comparison.all_runs):
-        marks.append("makespan –: not all jobs ended; completion times are of those that did: too short (drain: until all have)")
+        marks.append(
+            "makespan –: not all jobs ended; completion times are of those that did: too short (--drain: until all have)"
+        )
     return marks
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
 from stable_baselines3.common.callbacks import BaseCallback
 
 from packenv.runs.agent_score import AgentScore, evaluate_agent
@@ -24,7 +25,10 @@ class EvaluateRatio(BaseCallback):
     slots, against        as of `packenv.evaluate_agent`
     seeds                 how many, from 2,000,000 on, or which ones
 
-    Logs `eval/ratio`, the ends of its 95 % interval `eval/ratio_low` and `eval/ratio_high`, and `eval/mean_queue`. The jobs are
+    verbose               1: a line for each evaluation, as EvalCallback has
+
+    A model whose weights are those of the last evaluation is not evaluated again: PPO changes them every n_steps · n_envs steps.
+    Logs `eval/ratio`, its 95 % interval as `eval/ratio, lower end` and `… upper end`, and `eval/mean queue`. The jobs are
     the same in every evaluation, so the ratios differ by what was learnt. `scores` has them all, `best` the least ratio.
     """
 
@@ -37,30 +41,45 @@ class EvaluateRatio(BaseCallback):
         slots: int | None = 50_000,
         seeds: int | Sequence[int] = 8,
         against: Any = "bf-js",
+        verbose: int = 0,
         **options: Any,
     ) -> None:
-        super().__init__()
+        super().__init__(verbose)
         self.environment, self.options, self.eval_freq = environment, options, eval_freq
         self.folder = None if best_model_save_path is None else Path(best_model_save_path)
         rows = range(FIRST, FIRST + seeds) if isinstance(seeds, int) else seeds
         self.how: dict[str, Any] = {"slots": slots, "seeds": rows, "against": against}
         self.scores: list[tuple[int, AgentScore]] = []
         self.best = float("inf")
+        self.evaluated: torch.Tensor | None = None  # the weights at the last evaluation
 
     def _on_step(self) -> bool:
-        if self.n_calls % self.eval_freq == 0:
+        if self.n_calls % self.eval_freq == 0 and self._has_changed():
             self._evaluate()
         return True
+
+    def _has_changed(self) -> bool:
+        """Whether the model may act in another way than at the last evaluation: statistics of VecNormalize always change."""
+        weights = torch.cat([weight.detach().flatten() for weight in self.model.policy.parameters()])
+        known, self.evaluated = self.evaluated, weights
+        return known is None or self.model.get_vec_normalize_env() is not None or not torch.equal(known, weights)
 
     def _evaluate(self) -> None:
         score = evaluate_agent(self.model, self.environment, **self.how, **self.options)
         self.scores.append((self.num_timesteps, score))
         ratio = score.ratio
-        values = {"ratio": ratio.mean, "ratio_low": ratio.low, "ratio_high": ratio.high, "mean_queue": score.mean.mean}
+        values = {
+            "ratio": ratio.mean,
+            "ratio, lower end": ratio.low,
+            "ratio, upper end": ratio.high,
+            score.measure: score.mean.mean,
+        }
         for name, value in values.items():
             if value is not None:
                 self.logger.record(f"eval/{name}", value)
         self.logger.dump(self.num_timesteps)
+        if self.verbose:
+            print(f"{self.num_timesteps:,} steps: {score}", flush=True)
         if ratio.mean is not None and ratio.mean < self.best:
             self.best = ratio.mean
             if self.folder is not None:

@@ -249,7 +249,7 @@ def _slowed(whole: WholeJobs, same: SameJobs) -> float | None:
 
 
 MEASURES: list[Measure] = [
-    _of_tasks("mean_queue", "mean queue", TASKS, LESS, scalar="result/mean queue", ranked=1, spare=7,
+    _of_tasks("mean_queue", "mean queue", TASKS, LESS, scalar="result/mean queue", ranked=1, spare=8,
               meaning="waiting tasks, mean over the slots from `warmup` on"),
     _of_tasks("max_queue", "max", TASKS, LESS, cell=_plain, spare=2, meaning="waiting tasks in these slots, at most"),
     _of_tasks("mean_waiting_size", "waiting size", SIZE, LESS, table="",
@@ -258,13 +258,15 @@ MEASURES: list[Measure] = [
               meaning="from when a task is eligible (has arrived, and what it waits for has ended) to its start, of tasks that "
                       "become eligible in these slots and start"),
     _of_tasks("delay_p50", "p50", SLOTS, LESS, cell=_plain, spare=3, meaning="half of these tasks were not delayed longer"),
-    _of_tasks("delay_p95", "p95", SLOTS, LESS, cell=_plain, spare=6, scalar="result/delay 95 %", meaning="95 % of them"),
+    _of_tasks("delay_p95", "p95", SLOTS, LESS, cell=_plain, spare=7, scalar="result/delay 95 %", meaning="95 % of them"),
     _of_tasks("delay_p99", "p99", SLOTS, LESS, cell=_plain, spare=5, meaning="99 % of them"),
     Measure("utilisation", "utilisation", SHARE, NEITHER, lambda run, _: list(run.utilisation), QUEUE,
-            scalar="cluster/utilisation", cell=_shares, spare=8, meaning="of the capacity in service, for each resource"),
+            scalar="cluster/utilisation", cell=_shares, spare=6, meaning="of the capacity in service, for each resource"),
     *(_of_tasks(key, key, TASKS, NEITHER, table="", spread=False, meaning=f"that {key} in the whole run")
       for key in ("arrived", "started", "completed")),
     _of_tasks("waiting", "waiting", TASKS, LESS, cell=_plain, spare=4, spread=False, meaning="that wait at its end"),
+    Measure("rejected", "turned away", TASKS, LESS, lambda run, _: None if run.rejected is None else sum(run.rejected.values()),
+            spread=False, meaning="that were lost with `--reject` as they did not start when they arrived; null without it"),
     _of_tasks("tasks_per_second", "tasks/s", SPEED, NEITHER, cell=_about, spare=1,
               meaning="the simulation alone, without reading and compiling"),
     _of_response("mean_slowdown", "slowdown", FACTOR,
@@ -336,6 +338,7 @@ def record_of(run: Result, values: Mapping[str, Value], slot_seconds: float | No
     """The JSON record of one run. `slot_seconds`: the length of a slot, if known; all times are in slots."""
     record = {key: getattr(run, key) for key in ("policy", "workload", "servers", "seed", "slots", "warmup")}
     record |= {"slot_seconds": slot_seconds, **values, "verdict": str(run.verdict), "confidence": run.verdict.confidence}
+    record["rejected_by_reason"] = run.rejected
     record["node_local_by_job_size"] = None if run.data is None else run.data.by_size(NODE)
     return record | {key: getattr(run, key) for key in ("stopped", "seconds", "load", "rho")}
 

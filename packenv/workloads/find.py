@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from packenv.content.text import do_not_go, listed
 from packenv.errors import ArgumentError, InputError, RowError
 from packenv.inputs.text_files import reading
 from packenv.jobs import GPU, Bools, Jobs
@@ -36,6 +37,8 @@ ROOMS = ("packenv.kubernetes",)
 FITS_NO_SERVER = "tasks that fit no server"
 NO_SUCH_KIND = "tasks for kinds of GPU that no server has"
 ONE_AMOUNT = "tasks ask for parts of a GPU, and a node's GPUs count as one amount: more may run at once than on real devices"
+TASKS_OF_A_SERVER = 8
+"""For how many tasks of mean demand an example of a server has room."""
 OF_STREAMS = ("sizes", "service", *INTENSITIES)
 """Arguments that a trace leaves no place for, since it says them itself."""
 
@@ -53,7 +56,7 @@ def workload(
     finished_only: bool | None = None,
     estimates: Estimates | None = None,
     network: Network | None = None,
-    devices: bool = True,
+    devices: bool | None = None,
     **changes: Any,
 ) -> Workload:
     """The workload with a name, of a file, of a trace, or of a table, with some arguments changed (`Workload.with_`).
@@ -64,8 +67,10 @@ def workload(
     servers       as of `Workload`, or a file of machines. A trace needs them, unless its own machines lie beside it or, as in
                   Standard Workload Format, its header says how large the machine is
     slot_seconds  length of a slot: an exact decimal, by default the usual one of the trace's form
-    resources     of a trace, which count: names; "all"; "max" (the default): only the largest demand, which is the size of a
-                  task; "max:cpu,memory". The same texts reduce a named workload, where a sequence gives its resources names
+    resources     of a trace, which count: names; "all"; "max": only the largest demand, which is the size of a task;
+                  "max:cpu,memory". By default all where servers have several capacities or tasks ask for more than 1 of a
+                  resource (cores and GiB), else the largest. The same texts reduce a named workload, where a sequence gives
+                  its resources names
     speedup       β: arrivals of a trace come so many times as fast
     columns       names in a table of one's own by ours: {"submit_time_s": "Submitted", "cpu": "Cores"}. With one that is a
                   resource, only those that are named are read
@@ -76,8 +81,9 @@ def workload(
     estimates     what policies are told of durations: "recorded", the requests of the log, and the duration where there is none
                   (the default, if any is recorded); "exact", the duration; "longest", the longest request where there is none
     network       what a task costs away from its data
-    devices       of a trace whose tasks need GPUs: each GPU of a server counts for itself, where `resources` are "all" or "gpu"
-                  and others; False: a server's GPUs are one amount
+    devices       True: each GPU of a server counts for itself, and a part of a GPU is one of a single GPU; False: a server's GPUs
+                  are one amount. By default as the trace has it: devices in Alibaba's and in a table with `gpu_kinds`, where
+                  `resources` are "all", or "gpu" and others
 
     Rows that are no tasks are counted in `Workload.left_out`. Raises InputError, with the nearest names for an unknown one, and
     with file, row and column for a value that cannot be.
@@ -91,13 +97,12 @@ def workload(
             raise ArgumentError("`speedup` goes with a trace; a workload's arrivals are given by `intensity`, `load` or `rate`")
         if columns:
             raise ArgumentError("`columns` goes with a table of one's own, whose columns have other names")
-        given = {
+        of_traces = {
             "time_unit": time_unit, "partition": partition, "finished_only": finished_only, "estimates": estimates,
-            "devices": None if devices else devices,
+            "devices": devices,
         }  # fmt: skip
-        for name, value in given.items():
-            if value is not None:
-                raise ArgumentError(f"`{name}` goes with a trace")
+        if idle := [f"`{name}`" for name, value in of_traces.items() if value is not None]:
+            raise ArgumentError(f"{listed(idle)} {'goes' if len(idle) == 1 else 'go'} with a trace")
         if isinstance(source, (str, Path)) and (room := room_of(str(source))) is not None:
             choice, sizes = chosen_resources(_text(resources))
             if sizes == "max" and choice is not None:
@@ -108,9 +113,8 @@ def workload(
             )
             return begins
         return _named(source, changes, slot_seconds, resources)
-    for argument in OF_STREAMS:
-        if changes.get(argument) is not None:
-            raise ArgumentError(f"`{argument}` does not go with a trace, which says it itself")
+    if idle := [f"`{argument}`" for argument in OF_STREAMS if changes.get(argument) is not None]:
+        raise ArgumentError(do_not_go(idle, f"a trace, which says {'it' if len(idle) == 1 else 'them'} itself"))
     reading = {"columns": columns, "time_unit": time_unit, "partition": partition}
     converting = {
         "slot_seconds": slot_seconds, "speedup": speedup, "finished_only": finished_only, "estimates": estimates,
@@ -169,7 +173,8 @@ def _named(source: Any, changes: dict[str, Any], slot_seconds: Exact | None, res
     else:
         raise unknown_workload(str(source))
     if isinstance(resources, str):
-        original = with_resources(original, *chosen_resources(resources))
+        choice, sizes = chosen_resources(resources)
+        original = with_resources(original, choice, sizes or "max")
     elif resources is not None:
         changes["resources"] = resources
     if slot_seconds is not None:
@@ -188,7 +193,7 @@ def _trace(
     resources: str | Sequence[str] | None,
     reading: dict[str, Any],
     converting: dict[str, Any],
-    devices: bool,
+    devices: bool | None,
 ) -> Workload:
     """`reading` and `converting`: arguments of `read_trace` and of `Trace.jobs`."""
     from packenv.workloads.traces import SlotTrace, Trace, read_trace
@@ -203,22 +208,35 @@ def _trace(
         server_spec = (beside(str(source)) if is_path else None) or recorded.servers
     if server_spec is None:
         most = recorded.most_at_once() if isinstance(recorded, Trace) and recorded.waits else None
-        example = "160" if most is None else f"1x{most:g}, one machine of the {recorded.resources[0]} that its jobs had at once"
+        if most is None:
+            example = example_servers(recorded, usual_sizes(recorded, sizes), finished_only=converting["finished_only"])
+        else:
+            example = f"1x{most:g}, one machine of the {recorded.resources[0]} that its jobs had at once"
         raise ArgumentError(f"a trace needs `servers`, for example `servers` {example}")
+    sizes = usual_sizes(recorded, sizes, server_spec)
     slot_seconds = converting["slot_seconds"]
     slot = recorded.slot_seconds if slot_seconds is None else slot_seconds
     converted = recorded.jobs(**converting | {"slot_seconds": slot, "sizes": sizes})
     labels = recorded.resources if sizes == "all" else None
-    servers = _servers(server_spec, converted.jobs.resources, recorded.resources, sizes)
+    servers = _servers(
+        server_spec,
+        converted.jobs.resources,
+        recorded.resources,
+        sizes,
+        lambda servers: example_servers(recorded, sizes, servers, converting["finished_only"]),
+    )
     every = converted.jobs.scaled(servers.scale) if converted.jobs.resources == servers.D else converted.jobs
-    if every.devices is not None and devices:
+    if devices and every.devices is None:
+        why = "its tasks need no GPUs" if GPU not in recorded.resources else "`resources` must be all, or gpu and others"
+        raise ArgumentError(f"`devices` does not go with {source}: {why}, or amounts are neither parts of a GPU nor whole ones")
+    if every.devices is not None and (recorded.devices_said if devices is None else devices):
         servers = servers.with_devices_of(recorded.resources.index(GPU), recorded.devices_per_unit)
         every = every.with_kinds(servers.device_kinds)
     else:
         every = replace(every, devices=None, device_kinds=())
     fits = fitting(every, servers)
     if 2 * int(fits.sum()) < len(fits):
-        raise _too_small(recorded, every, servers, fits, converting["finished_only"])
+        raise _too_small(recorded, every, servers, fits, sizes, converting["finished_only"])
     table = every if fits.all() else every.only(fits)
     jobs: Jobs | Placed = table
     network: Network | None = changes.get("network")
@@ -275,8 +293,52 @@ def _believed(estimates: Estimates | None, without: int | None, jobs: Jobs) -> s
     return "estimated durations" + (f" ({'; '.join(remarks)})" if remarks else "")
 
 
+def usual_sizes(recorded: Trace | SlotTrace, sizes: Sizes | None, servers: Any = None) -> Sizes:
+    """`sizes`; where nobody says them, all resources if servers have several capacities, or if tasks ask for more than 1 of one:
+    the larger of so many cores and so many GiB is no size.
+    """
+    if sizes is not None or len(recorded.resources) == 1:
+        return sizes or "max"
+    several = servers is not None and as_servers(servers, 1, recorded.resources).D > 1
+    return "all" if several or (recorded.largest_demand() > 1).any() else "max"
+
+
+def example_servers(
+    recorded: Trace | SlotTrace, sizes: Sizes, servers: Servers | None = None, finished_only: bool | None = None
+) -> str:
+    """Servers on which all tasks fit, such as 4x32:192. With `servers`, as many, and those of their capacities that are enough.
+
+    Otherwise a server has room for the largest task and for eight of mean demand, with at most eight GPUs if that will do; if
+    no task asks for more than 1, it has the capacity 1. There are as many as make the load 0.8.
+    """
+    from packenv.workloads.traces import SlotTrace
+    from packenv.workloads.traces.user import MOST_GPUS
+
+    timed = recorded.timed() if isinstance(recorded, SlotTrace) else recorded
+    kept = timed.kept(finished_only)[0]
+    demand, duration, submit = np.nan_to_num(timed.demand[kept]), timed.duration[kept], timed.submit[kept]
+    demand = demand.max(axis=1, keepdims=True) if sizes == "max" else demand
+    names = timed.resources if sizes == "all" else ("size",)
+    most = demand.max(axis=0, initial=0.0)
+    if servers is None and (most <= 1).all():
+        capacity = np.ones(len(most))
+    else:
+        enough = np.maximum(most, TASKS_OF_A_SERVER * demand.mean(axis=0))
+        gpus = ["gpu" in name.lower() for name in names]
+        enough = np.where(gpus, np.maximum(most, np.minimum(enough, MOST_GPUS)), enough)
+        capacity = np.array([_round_up(amount) for amount in enough.tolist()])
+    if servers is not None:
+        count, kinds = len(servers), servers.capacity.max(axis=0)[: len(most)]
+        capacity[: len(kinds)] = np.where(kinds >= most[: len(kinds)], kinds, capacity[: len(kinds)])
+    else:
+        span = max(int(submit[-1] - submit[0]), int(duration.max()), 1) if len(submit) else 1
+        busy = (demand * (duration / span)[:, None]).sum(axis=0) / capacity
+        count = max(1, math.ceil(busy.max(initial=0.0) / 0.8))
+    return f"{count}" if servers is None and (capacity == 1).all() else f"{count}x{':'.join(f'{c:.17g}' for c in capacity)}"
+
+
 def _too_small(
-    recorded: Trace | SlotTrace, jobs: Jobs, servers: Servers, fits: Bools, finished_only: bool | None
+    recorded: Trace | SlotTrace, jobs: Jobs, servers: Servers, fits: Bools, sizes: Sizes, finished_only: bool | None
 ) -> ArgumentError:
     """The error to raise where most tasks fit no server: it names the first, and servers with which all would fit."""
     row = int(np.argmin(fits))
@@ -287,11 +349,11 @@ def _too_small(
     both = (jobs.amounts[row], servers.capacity.max(axis=0))
     demand, largest = (", ".join(f"{amount:.5g}" for amount in amounts) for amounts in both)
     others = f", and so it is with {int((~fits).sum()):,} of {len(fits):,} tasks" if len(fits) > 1 else ""
-    enough = ":".join(f"{_round_up(amount):g}" for amount in recorded.largest_demand(finished_only))
+    names = f" `resources` {','.join(recorded.resources)}" if sizes == "all" else ""
     return ArgumentError(
         f"{recorded.where(row, finished_only)}: a demand of {demand} fits in no server; the largest has {largest}{others}: "
-        f"say what a server has in each resource, such as `servers` {len(servers)}x{enough} "
-        f"`resources` {','.join(recorded.resources)}"
+        "say what a server has in each resource, such as `servers` "
+        f"{example_servers(recorded, sizes, servers, finished_only)}{names}"
     )
 
 
@@ -301,19 +363,34 @@ def _round_up(amount: float) -> float:
     return 0.75 * power if 0.75 * power >= amount and power > 2 else power
 
 
-def _text(resources: str | Sequence[str] | None) -> str:
+def _text(resources: str | Sequence[str] | None) -> str | None:
     """Resources as `chosen_resources` reads them."""
-    if resources is None:
-        return "max"
-    return resources if isinstance(resources, str) else ",".join(resources)
+    return resources if resources is None or isinstance(resources, str) else ",".join(resources)
 
 
-def _servers(spec: Any, resources: int, names: tuple[str, ...] | None, sizes: Sizes = "all") -> Servers:
+def _servers(
+    spec: Any,
+    resources: int,
+    names: tuple[str, ...] | None,
+    sizes: Sizes = "all",
+    example: Callable[[Servers], str] | None = None,
+) -> Servers:
+    """Servers for tasks of so many resources. Raises InputError unless they have a capacity for each.
+
+    names    of the resources that tasks ask for; sizes "max": the largest is the one that counts
+    example  servers that would do, with these servers' capacities as far as they are enough
+    """
     servers = as_servers(spec, resources, names if sizes == "all" or (names is not None and len(names) == 1) else None)
+    text = spec if isinstance(spec, str) else str(servers)
     if servers.D > resources == 1:
-        text = spec if isinstance(spec, str) else f"of {servers.D} resources"
         several = "all" if sizes == "all" or names is None else ",".join(names)
         raise ArgumentError(f"`servers` {text}: tasks have one size; use `resources` {several} for several capacities")
+    if names is not None and resources != servers.D:
+        such = "" if example is None else f", such as `servers` {example(servers)}"
+        raise ArgumentError(
+            f"`servers` {text}: {'one capacity' if servers.D == 1 else f'{servers.D} capacities'}, and tasks ask for "
+            f"{listed(names)}: say what a server has of each{such}"
+        )
     return servers
 
 

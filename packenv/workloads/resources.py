@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from packenv.workloads.traces.table import Sizes, Wanted
 
 
-def chosen_resources(text: str) -> tuple[Wanted, Sizes]:
-    """Which resources a text names, None for the usual ones, and whether their largest becomes the size."""
+def chosen_resources(text: str | None) -> tuple[Wanted, Sizes | None]:
+    """Which resources a text names, None for the usual ones, and whether their largest becomes the size; None: as is usual."""
+    if text is None:
+        return None, None
     if text in ("max", "all"):
         return (None, "max") if text == "max" else ("all", "all")
     listed = text.removeprefix("max:")
@@ -23,7 +25,7 @@ def chosen_resources(text: str) -> tuple[Wanted, Sizes]:
     return names, "all" if listed == text else "max"
 
 
-def with_resources(base: Workload, choice: Wanted, sizes: Sizes) -> Workload:
+def with_resources(base: Workload, choice: Wanted, sizes: Sizes | None) -> Workload:
     """The workload with the resources of `choice` only and, for sizes "max", each task's largest demand as its one size.
 
     Raises InputError for a table of tasks, an unknown resource, and where servers or demands do not allow a single size.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,12 +17,13 @@ from numpy.typing import ArrayLike, NDArray
 from packenv.errors import InputError
 from packenv.inputs.json_files import read_json
 from packenv.inputs.memory import Memory
-from packenv.inputs.numbers import is_number, quantity_of, read_number, read_whole
+from packenv.inputs.numbers import excerpt, is_number, quantity_of, read_number, read_whole
 from packenv.inputs.text_files import lines_of, reading
 from packenv.jobs import HOW_MANY, MILLI, MODEL, MOST_DEVICES, NO_MODEL, UNKNOWN, WHOLE
 from packenv.units import LARGEST_AMOUNT, scale_for, to_units
 
-KIND = re.compile(r"([0-9]+)x([^x,@]+)(?:@(?:([0-9]+)\*)?([^,@*/]*)(?:/([0-9]+))?)?")
+KIND = re.compile(r"(?:([0-9]+)x|(?=[^x,@]*:))([^x,@]+)(?:@(?:([0-9]+)\*)?([^,@*/]*)(?:/([0-9]+))?)?")
+"""Of servers, such as 3x32:128, 3x96:384:8@A10, or 32:128, which is one."""
 MOST_SERVERS = 1_000_000
 PER_SERVER = 500  # bytes of memory for a capacity in a file
 
@@ -168,7 +170,7 @@ def as_servers(servers: int | str | ArrayLike | Servers, resources: int = 1, nam
 
 
 def parse_servers(text: str, resources: int = 1, names: tuple[str, ...] | None = None) -> Servers:
-    """Servers from `5` (of capacity 1), `3x1,2x0.5`, `3x1:0.5` (3 of capacity 1 and 0.5 in two resources), or a file.
+    """Servers from `5` (of capacity 1), `3x1,2x0.5`, `3x1:0.5` (3 of capacity 1 and 0.5 in two resources), `1:0.5` (one), a file.
 
     Capacities may be quantities of Kubernetes, too: `3x32:128Gi`. Behind them may stand the kind of the servers' devices, such as
     GPUs: `3x96:384:8@A10`.
@@ -182,11 +184,11 @@ def parse_servers(text: str, resources: int = 1, names: tuple[str, ...] | None =
     try:
         if text.isdigit():
             return as_servers(read_whole(text), resources)
-        if all(kinds):
-            counts = [read_whole(kind[1]) for kind in kinds if kind]
+        if all(kinds) and not os.path.exists(text):
+            counts = [read_whole(kind[1] or "1") for kind in kinds if kind]
             _check_count(sum(counts))
             return _of_kinds([kind for kind in kinds if kind], counts)
-        if text and Path(text).exists():
+        if os.path.exists(text):
             return Servers(*_read(Path(text), names))
     except InputError as problem:
         message = str(problem).removeprefix("servers: ")
@@ -237,7 +239,9 @@ def _checked(devices: NDArray[np.int64], servers: int, kinds: int) -> NDArray[np
 def _amount(text: str) -> float:
     """A capacity: a number, or a quantity such as 128Gi. Raises InputError."""
     quantity = quantity_of(text.strip())
-    return read_number(text) if quantity is None or is_number(text) else float(quantity)
+    if quantity is None and not is_number(text):
+        raise InputError(f"{excerpt(text)} is not a number, nor an amount such as 500m, 8Gi or 8GB")
+    return read_number(text) if is_number(text) else float(quantity or 0)
 
 
 def _read(file: Path, names: tuple[str, ...] | None) -> tuple[Any, ...]:

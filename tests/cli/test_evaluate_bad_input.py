@@ -59,7 +59,7 @@ BAD_ROWS: list[tuple[tuple[str, ...], str]] = [
     (("0,-0.5,3",), "trace.csv: row 1, column size"),
     (("0,nan,3",), "trace.csv: row 1, column size"),
     (("0,1.5,3",), "trace.csv: row 1: a demand of 1.5 fits in no server; the largest has 1: say what a server has in each"),
-    (("0,1.5,3",), "resource, such as --servers 2x2 --resources size"),
+    (("0,1.5,3",), "resource, such as --servers 2x12"),
     (("0,0.5,0",), "trace.csv: row 1, column service: 0 is below 1 slot"),
     (("0,0.5,-2",), "trace.csv: row 1, column service: -2 is below 1 slot"),
     (("3,0.5,1", "2,0.5,1"), "trace.csv: row 2, column arrival: 2 is before the row above"),

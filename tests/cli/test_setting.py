@@ -45,7 +45,8 @@ def test_a_trace_and_its_machines(tmp_path: Path) -> None:
     assert one_size.jobs is not None
     assert one_size.jobs.demand.tolist() == [[UNIT // 4], [UNIT // 2], [UNIT // 8]]
     with pytest.raises(InputError, match=r"nodes.csv: tasks have one size; use --resources cpu,memory,gpu"):
-        workload_from(WorkloadOptions(str(pods), servers=str(nodes)))
+        workload_from(WorkloadOptions(str(pods), servers=str(nodes), resources="max"))
+    assert workload_from(WorkloadOptions(str(pods), servers=str(nodes)))[0].resources == ("cpu", "memory", "gpu")
 
 
 IN_SECONDS = ["submit_time_s,duration_s,cpu,memory,home", "4,5,0.1,0.1,0", "0,,0.9,0.9,", "2,5,0.1,0.3,1", "1,5,0.2,0.2,2"]

@@ -146,6 +146,13 @@ def test_a_guard_of_nearly_all_of_rho() -> None:
 def test_the_agent_for_any_workload() -> None:
     """BF-J/S's theorem goes with it; two resources are refused in a line; it is at home nowhere, and everywhere if named."""
     found, home = load_agent("any"), packenv.workload("paper/fig4b", intensity=0.9)
+    assert [line.split(":")[0].strip() for line in repr(found).splitlines()] == [
+        "Agent agent",
+        "plays",
+        "network",
+        "guard",
+        "learnt",
+    ]
     assert found.guarantee(setting_of(home)) == 0.5
     assert found.guarantee(setting_of(home.with_(service=Fixed(100)))) == 0.0
     for servers in ("1x1", "3x1,2x0.4"):

@@ -28,6 +28,9 @@ from packenv.simulation import simulate
         ("makespan <= 1d", "makespan", 864_000),
         ("p90 completion <= 1.5h", "p90 completion", 54_000),
         ("p80 wait <= 20s", "p80 wait", 200),
+        ("p95 wait <= 10m", "p95 wait", 6000),
+        ("p95 wait <= 2 h 5 min", "p95 wait", 75_000),
+        ("max wait <= 00:15:04", "max wait", 9040),
         ("p99.50 wait <= 20s", "p99.5 wait", 200),
         ("p33.3 completion <= 1s", "p33.3 completion", 10),
     ],
@@ -54,6 +57,8 @@ def test_read(text: str, title: str, limit: float) -> None:
         ("mean queue <= 5s", "a queue has no unit 's'"),
         ("p95 wait <= -1s", "the limit is below 0"),
         ("p95 wait <= 1.2.3s", "'1.2.3' is not a number"),
+        ("p95 wait <= 2h and 5 min", "'2h and 5 min' is not a number"),
+        ("mean queue <= 2h 5m", "'2h 5m' is not a number"),
         ("utilisation >= 70", "no utilisation is above 1"),
     ],
 )

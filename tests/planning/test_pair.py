@@ -107,7 +107,7 @@ def test_a_cluster_as_it_is(tmp_path: Path) -> None:
         (("bf-js", "bf-jss"), "did you mean"),
         (("3", "4", "--servers", "5"), "--servers does not go with two sets of servers"),
         (("bf-js", "bf-s", "--margin", "-1"), "--margin is a share of at least 0"),
-        (("bf-js", "bf-s", "--time", "0"), "--time is a number of seconds above 0"),
+        (("bf-js", "bf-s", "--time", "0"), "Invalid value for '--time': must be above 0, not 0"),
         (("bf-js", "bf-s", "--measure", "utilisation"), "not compared; measures are mean queue"),
         (("bf-js", "bf-s", "--measure", "wait"), "of a wait there are mean, max, and quantiles such as p80"),
         (("bf-js", "bf-s", "--measure", "makespan"), "make no jobs"),

@@ -41,6 +41,14 @@ def test_largest_first_is_best_fit() -> None:
     assert repr(score).endswith("3 seeds") and "times that of bf-s on the same jobs" in repr(score)
 
 
+def test_the_horizon_of_training_is_the_length_if_nothing_else_is() -> None:
+    options = {key: value for key, value in SETTING.items() if key != "slots"}
+    how: dict[str, Any] = {"seeds": 2, "against": None}
+    short = packenv.evaluate_agent(first, "packenv/ServerFill-v1", horizon=500, **how, **options)
+    assert short.scores == packenv.evaluate_agent(first, "packenv/ServerFill-v1", slots=500, horizon=90, **how, **options).scores
+    assert short.scores != packenv.evaluate_agent(first, "packenv/ServerFill-v1", slots=90, **how, **options).scores
+
+
 def test_models_and_functions_are_agents() -> None:
     of_function, of_model, of_masked = (
         packenv.evaluate_agent(agent, "ServerFill", seeds=[5, 6], against=None, **SETTING) for agent in (first, Model(), Masked())

@@ -19,6 +19,16 @@ from stable_baselines3.common.vec_env import VecNormalize
 SETTING: dict[str, Any] = {"workload": "paper/fig4b", "intensity": 0.9}
 
 
+def test_a_model_that_has_not_changed_is_not_evaluated_again(capsys: pytest.CaptureFixture[str]) -> None:
+    how: dict[str, Any] = {"slots": 3_000, "seeds": [5, 6, 7], "against": "bf-s", "verbose": 1, **SETTING}
+    callback = EvaluateRatio("packenv/ServerFill-v1", eval_freq=24, **how)
+    env = PackVecEnv("ServerFill", 4, seed=0, **SETTING)
+    MaskablePPO("MlpPolicy", env, n_steps=64, batch_size=64, seed=0, device="cpu").learn(512, callback=callback)
+    assert [steps for steps, _ in callback.scores] == [96, 288]  # not at 192, nor at 384 and 480: it learns after 256 and 512
+    said = capsys.readouterr().out.splitlines()
+    assert said == [f"{steps:,} steps: {score}" for steps, score in callback.scores]
+
+
 def test_the_best_model_is_the_one_with_the_least_ratio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     logged: list[dict[str, Any]] = []
     record = Logger.record
@@ -37,6 +47,7 @@ def test_the_best_model_is_the_one_with_the_least_ratio(tmp_path: Path, monkeypa
     assert [steps for steps, _ in callback.scores] == [256, 512, 768]
     ratios = [score.ratio.mean for _, score in callback.scores]
     assert [entry["eval/ratio"] for entry in logged if "eval/ratio" in entry] == ratios
+    assert {"eval/ratio, lower end", "eval/ratio, upper end", "eval/mean queue"} < {key for entry in logged for key in entry}
     assert callback.best == min(ratios) and callback.scores[0][1].seeds == (5, 6, 7)
     kept = VecNormalize.load(str(tmp_path / "best" / "best_model_normalize.pkl"), PackVecEnv("ServerFill", 1, seed=0, **SETTING))
     best = MaskablePPO.load(tmp_path / "best" / "best_model", kept)

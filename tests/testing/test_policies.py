@@ -13,11 +13,25 @@ from packenv.policy import registered
 from packenv.testing import check_policy, problem_of
 from packenv.workloads.find import workload
 from packenv.workloads.named.analytics import analytics
+from packenv.workloads.servers import Servers
 from tests.testing.faulty_policies import FAULTS, Fine
 
 QUICK = ("bf-js", "vqs")
+
+
+def on_gpus() -> packenv.Workload:
+    """Shares and whole GPUs, of which not all that come run at once."""
+    rng = np.random.default_rng(0)
+    shapes = np.array([(0.1, 0.5, 1, 500), (0.2, 1, 1, 0), (0.4, 2, 2, 0), (0.3, 0, 0, 0)])[rng.integers(0, 4, 80)]
+    table = Jobs.of(np.sort(rng.integers(0, 300, 80)), shapes[:, :2], rng.integers(5, 60, 80))
+    devices = np.column_stack([shapes[:, 2:], np.zeros(80)]).astype(np.int64)
+    jobs = Jobs(table.arrival, table.demand, table.service, devices=devices)
+    return packenv.Workload(jobs=jobs, servers=Servers([[1, 2]] * 3, np.array([[2, 1000, -1]] * 3)), resources=("cpu", "gpu"))
+
+
 NEED_FITTING_JOBS = {"slot-fifo": workload("paper/fig4a", intensity=0.6)}
 OF_TABLES = {
+    **dict.fromkeys(("fgd", "gpu-best-fit", "dot-product", "gpu-packing", "gpu-clustering", "random"), on_gpus()),
     "price": analytics(jobs=6, servers=4),
     "priority": workload("price/fig2").at(0),  # jobs have values
 }

@@ -110,16 +110,30 @@ def test_where_a_workload_is_asked_for(tasks: str, tmp_path: Path) -> None:
     assert packenv.simulate("paper/fig4b", "bf-js", 200, intensity=0.5).load is None
     env = gymnasium.make("packenv/Placement-v1", workload=tasks, servers=3, slot_seconds="1", resources="all")
     assert env.unwrapped.core.workload.jobs is not None and env.unwrapped.core.workload.D == 2  # type: ignore[attr-defined]
+    read = {"time_unit": "min", "estimates": "exact", "speedup": "2"}
+    env = gymnasium.make("packenv/ServerFill-v1", workload=tasks, servers=3, **read)
+    jobs = packenv.workload(tasks, servers=3, **read).jobs  # type: ignore[arg-type]
+    played = env.unwrapped.core.workload.jobs  # type: ignore[attr-defined]
+    assert jobs is not None and played.estimate is not None
+    assert (played.arrival.tolist(), played.service.tolist()) == (jobs.arrival.tolist(), jobs.service.tolist())
     out = tmp_path / "own-v0"
-    main(["record", tasks, "--servers", "3", "--slot-seconds", "1", "--episodes", "1", "--out", str(out)])
-    assert json.loads((out / "data" / "metadata.json").read_text())["dataset_id"] == "own-v0"
+    words = ("--servers", "3", "--slot-seconds", "1", "--episodes", "1", "--time-unit", "min", "--estimates", "exact")
+    main(["record", tasks, *words, "--out", str(out)])
+    about = json.loads((out / "data" / "metadata.json").read_text())
+    made = json.loads(about["env_spec"])["kwargs"]
+    assert about["dataset_id"] == "own-v0" and (made["time_unit"], made["estimates"]) == ("min", "exact")
 
 
 def test_what_cannot_be(tasks: str, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, problem in (
-        ({}, "a trace needs `servers`, for example `servers` 160"),
+        ({}, "a trace needs `servers`, for example `servers` 1"),
         ({"servers": 3, "intensity": 0.5}, "`intensity` does not go with a trace, which says it itself"),
-        ({"servers": "2x1:1"}, "`servers` 2x1:1: tasks have one size; use `resources` cpu,memory for several capacities"),
+        (
+            {"servers": "2x1:1", "resources": "max"},
+            "`servers` 2x1:1: tasks have one size; use `resources` cpu,memory for several capacities",
+        ),
+        ({"servers": "2x1", "resources": "all"}, "one capacity, and tasks ask for cpu and memory: say what a server has of each"),
+        ({"servers": 3, "sizes": "x", "load": 0.5}, "`sizes` and `load` do not go with a trace, which says them itself"),
         ({"servers": 2, "resources": "gpu"}, "column gpu is missing"),
     ):
         with pytest.raises(packenv.InputError, match=re.escape(problem)):
@@ -130,4 +144,25 @@ def test_what_cannot_be(tasks: str, capsys: pytest.CaptureFixture[str]) -> None:
         packenv.workload("paper/fig4b", columns={"cpu": "Cores"})
     with pytest.raises(SystemExit):
         main(["evaluate", tasks])
-    assert capsys.readouterr().err == "packenv: a trace needs --servers, for example --servers 160\n"
+    assert capsys.readouterr().err == "packenv: a trace needs --servers, for example --servers 1\n"
+
+
+def test_cores_and_gib_run_with_the_command_that_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever was not said of servers, one refusal names servers that all tasks fit, and that have room for the work."""
+    rows = [f"{5 * n},{300 if n % 4 else 20},{1 + n % 8},{4 * (1 + n % 16)},{n % 3}" for n in range(200)]
+    (tmp_path / "jobs.csv").write_text("\n".join(["submit_time_s,duration_s,cores,gib,gpu", *rows]) + "\n")
+    jobs = str(tmp_path / "jobs.csv")
+    hints = []
+    for words in ([], ["--servers", "3"], ["--servers", "3x24"]):
+        with pytest.raises(SystemExit):
+            main(["evaluate", jobs, *words])
+        hints.append(capsys.readouterr().err.rpartition("--servers ")[2].split()[0])
+    assert hints == ["8x48:384:8", "3x48:384:8", "3x24:384:8"]
+    for servers in hints:
+        found = packenv.workload(jobs, servers=servers)
+        assert (found.resources, found.left_out.get("tasks that fit no server")) == (("cores", "gib", "gpu"), None)
+    assert 0.5 < packenv.workload(jobs, servers=hints[0]).intensity < 0.82
+    assert packenv.workload(jobs, servers="32:128:8,1x4:8:0").servers.capacity.tolist() == [[32, 128, 8], [4, 8, 0]]
+    assert packenv.workload(jobs, servers="1x99", resources="max").D == 1
+    main(["trace", "convert", jobs, str(tmp_path / "slots.csv")])
+    assert (tmp_path / "slots.csv").read_text().startswith('"arrival","cores","gib","gpu","service"')

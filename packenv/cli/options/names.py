@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from click.shell_completion import CompletionItem
 
 from packenv.cli.outputs import FILE as FILE
 from packenv.errors import InputError
-from packenv.inputs.numbers import read_number
+from packenv.inputs.numbers import read_seconds
 from packenv.learning.agents.shipped import pretrained_agents
 from packenv.policy_names import OF_FILES, check_text, described, registered
 from packenv.workloads.named.registry import check_source, names
@@ -46,19 +45,15 @@ class Named(click.ParamType):  # type: ignore[type-arg]  # generic in some versi
 
 
 class Seconds(click.ParamType):  # type: ignore[type-arg]
-    """A length of time, `10s`, `2min` or a number of seconds, above 0."""
+    """A length of time, `10s`, `2min`, `2h 30m` or a number of seconds, above 0."""
 
     name = "time"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        from packenv.planning.goals import UNITS
-
-        number, unit = re.fullmatch(r"\s*(.*?)\s*([a-z]*)\s*", str(value)).groups()  # type: ignore[union-attr]
-        try:
-            seconds = read_number(number) * UNITS[unit or "s"]
-        except (KeyError, ValueError):
-            self.fail(f"{value!r} is no length of time such as 10s, 2min or 1h")
-        return seconds if seconds > 0 else self.fail(f"must be above 0, not {value}")
+        seconds = read_seconds(str(value))
+        if seconds is None:
+            self.fail(f"{value!r} is no length of time such as 10s, 2min or 2h 30m")
+        return float(seconds) if seconds > 0 else self.fail(f"must be above 0, not {value}")
 
 
 def policy_completions(incomplete: str) -> list[str]:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from packenv.content.text import counted
+from packenv.content.text import OVERLOADED, counted, lasting, listed
 from packenv.errors import ArgumentError, InputError
 from packenv.options.shared import DEFAULT_POLICIES, DEVICE_POLICIES, INTENSITIES, WorkloadOptions, parse_columns
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from packenv.workloads.workload import Workload
 
 
-OF_READING = ("time_unit", "partition", "finished_only", "estimates")
+OF_READING = ("time_unit", "partition", "finished_only", "estimates", "devices")
 """Options that say how the rows of a trace are read."""
 
 
@@ -66,17 +66,15 @@ def _workload(options: WorkloadOptions, servers: str | None) -> Workload:
             source,
             servers=options.servers or (servers if traced else None),
             slot_seconds=options.slot_seconds,
-            resources=options.resources,
+            resources=options.resources if traced else options.resources or "max",
             speedup=options.speedup,
             columns=parse_columns(options.columns),
             **{name: getattr(options, name) for name in OF_READING if getattr(options, name) is not None},
             network=network,
-            **({} if options.devices else {"devices": False}),
             **changes,
         )
-    for name in OF_READING:
-        if getattr(options, name) is not None:
-            raise InputError(f"--{name.replace('_', '-')} goes with a trace")
+    if idle := [f"--{name.replace('_', '-')}" for name in OF_READING if getattr(options, name) is not None]:
+        raise InputError(f"{listed(idle)} {'goes' if len(idle) == 1 else 'go'} with a trace")
     if options.speedup != "1":
         raise InputError("--speedup goes with a trace; a workload's arrivals are given by --intensity, --load or --rate")
     if "sizes" not in changes:
@@ -137,13 +135,25 @@ def _note(line: str) -> None:
 
 
 def print_workload(
-    console: Console, workload: Workload, dropped: dict[str, int], drawn: str = "", backlog: int | None = None
+    console: Console,
+    workload: Workload,
+    dropped: dict[str, int],
+    drawn: str = "",
+    backlog: int | None = None,
+    drain: bool = False,
 ) -> None:
-    """Print servers, arrivals and load of the workload. `drawn`: where a table of tasks comes from."""
+    """Print servers, arrivals and load of the workload.
+
+    drawn  where a table of tasks comes from
+    drain  whether its work is run to the end: then how much there is, in place of a load, which is one of ever more arrivals
+    """
     tasks = f"{len(workload.jobs)} tasks{drawn}, " if workload.jobs is not None else ""
     at_once = workload.jobs is not None and workload.jobs.arrival[-1] == 0
     if at_once:
         rate = "all there in slot 0"
+    elif workload.jobs is not None and drain:
+        slots = len(workload.jobs) / workload.rate
+        rate = f"arriving within {_time(workload, slots)}, work of {_time(workload, slots * workload.intensity)} for all servers"
     elif backlog is not None:
         rate = f"{backlog} tasks kept waiting, utilisation is what a policy can carry"
     else:
@@ -159,8 +169,12 @@ def print_workload(
         console.print(note, highlight=False)
     if left_out := dropped_rows(dropped):
         console.print(f"dropped rows: {left_out}", highlight=False)
-    if workload.intensity >= 1 and not at_once and backlog is None:
-        console.print("intensity is 1 or more: no policy is stable in the long run", style="yellow")
+    if workload.overloaded and backlog is None and not (drain and workload.jobs is not None):
+        console.print(OVERLOADED, style="yellow")
+
+
+def _time(workload: Workload, slots: float) -> str:
+    return f"{slots:,.0f} slots" if workload.shown_slot is None else lasting(slots * workload.shown_slot)
 
 
 def begin_lines(workload: Workload) -> list[str]:

@@ -14,6 +14,7 @@ from packenv.cli.options.shared import log, process_options, runs_in, workload_o
 from packenv.cli.options.workload import chosen_policies, workload_from, workload_with_notes
 from packenv.cli.outputs import Outputs, output_options
 from packenv.cli.tables import text_console
+from packenv.content.text import do_not_go
 from packenv.errors import InputError
 from packenv.options.shared import OF_TRACES, ProcessOptions, WorkloadOptions
 from packenv.options.verbs import GOAL_EXAMPLES, PlanOptions
@@ -42,6 +43,7 @@ SUBMIT = Question("--submit, pods that are submitted to a cluster", (*OF_PODS, "
 OF_CLUSTER = ("goals", "durations", "no_preemption", "seeds", "report")
 NODES = Question("a plan of a cluster as it is", (*OF_CLUSTER, "add"))
 FAILED_NODES = Question("--without, nodes of a cluster that fail", (*OF_CLUSTER, "without"))
+FLAGS = {"goals": "goal"}
 OF_SOME = {name for question in (NUMBER, MIX, FAILURE, WHEN, SUBMIT, NODES, FAILED_NODES) for name in question.options}
 
 
@@ -64,10 +66,10 @@ def question_of(parameters: Mapping[str, Any], is_cluster: bool) -> Question:
         question = MIX
     else:
         question = FAILURE if parameters["without"] is not None else NUMBER
-    for name, value in parameters.items():
-        if not (value is None or value is False or value == ()) and name in OF_SOME and name not in question.options:
-            flag = "goal" if name == "goals" else name.replace("_", "-")
-            raise InputError(f"--{flag} does not go with {question.title}")
+    there = [name for name, value in parameters.items() if not (value is None or value is False or value == ())]
+    idle = [f"--{FLAGS.get(name, name.replace('_', '-'))}" for name in there if name in OF_SOME and name not in question.options]
+    if idle:
+        raise InputError(do_not_go(idle, question.title))
     return question
 
 

@@ -76,11 +76,11 @@ def end_step(b: Batch) -> None:
     passage.unfinished_value = turn.unfinished_value
     passage.missing_shares = turn.missing_shares
     passage.overtaken = turn.overtaken * server_count(c) / b.scale[1]
-    # of a table whose jobs are known; what was before the first decision counts for that one
-    passage.slowdown = (turn.slowdown - turn.slowdown_told) / turn.rows
-    passage.wait = (head.queue_sum - turn.queue_told) / (turn.rows * turn.mean_service)
+    # shares of the mean over an episode's jobs; what was before the first decision counts for that one
+    passage.slowdown = (turn.slowdown - turn.slowdown_rewarded) / turn.rows
+    passage.wait = (head.queue_sum - turn.queue_rewarded) / (turn.rows * turn.mean_service)
     if not fresh:
-        turn.slowdown_told, turn.queue_told = turn.slowdown, head.queue_sum
+        turn.slowdown_rewarded, turn.queue_rewarded = turn.slowdown, head.queue_sum
     # where the episode stands
     measure_episode(b)
     passage.slot = head.now
@@ -191,5 +191,5 @@ def begin_episode(b: Batch) -> None:
     turn.phase, turn.reason, turn.server, turn.passed, turn.cursor, turn.started = WAITING, 0, NONE, 0, 0, 0
     turn.fresh = 1
     turn.window, turn.window_started = 0, b.c.head[e].started
-    turn.kept, turn.slowdown_waiting, turn.slowdown, turn.slowdown_told, turn.queue_told = NONE, 0.0, 0.0, 0.0, 0
+    turn.kept, turn.slowdown_waiting, turn.slowdown, turn.slowdown_rewarded, turn.queue_rewarded = NONE, 0.0, 0.0, 0.0, 0
     begin_step(b)

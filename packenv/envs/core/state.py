@@ -66,8 +66,8 @@ turn_type = np.dtype(
         ("beside", "f8"),  # and units that may be taken beside it then
         ("slowdown_waiting", "f8"),  # Σ bounded slowdown of the waiting tasks, as if they had started when it was last counted
         ("slowdown", "f8"),  # the same with those of all tasks that have started,
-        ("slowdown_told", "f8"),  # at the last decision,
-        ("queue_told", "i8"),  # and ∫ Q dt there
+        ("slowdown_rewarded", "f8"),  # at the last decision,
+        ("queue_rewarded", "i8"),  # and ∫ Q dt there
         ("rows", "f8"),  # of the episode's table,
         ("mean_service", "f8"),  # and their mean service in slots
     ],

@@ -8,6 +8,7 @@ from typing import Any
 from packenv.cli.options.workload import chosen_policies
 from packenv.cli.outputs import Outputs
 from packenv.content.showable import Answer
+from packenv.content.text import do_not_go
 from packenv.errors import InputError
 from packenv.kubernetes.commands.nodes import ClusterRequest, plan_added, plan_failed_nodes
 from packenv.kubernetes.commands.pod_starts import plan_when
@@ -57,9 +58,10 @@ def _request(
 ) -> tuple[ClusterRequest, int, int]:
     """The cluster and what is asked of it; slots of a run, and draws. Raises InputError."""
     source = str(options.source)
-    for option in ("sizes", *INTENSITIES, "servers", "racks", "network", "reading", "serving"):
-        if getattr(options, option) is not None:
-            raise InputError(f"--{option} does not go with a cluster as it is: {source} says it itself")
+    said_by_itself = ("sizes", *INTENSITIES, "servers", "racks", "network", "reading", "serving")
+    if idle := [f"--{option}" for option in said_by_itself if getattr(options, option) is not None]:
+        them = "it" if len(idle) == 1 else "them"
+        raise InputError(do_not_go(idle, f"a cluster as it is: {source} says {them} itself"))
     if options.speedup != "1":
         raise InputError("--speedup does not go with a cluster as it is: all that waits is there")
     names, sizes = chosen_resources(options.resources)

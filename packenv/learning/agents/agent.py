@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from packenv.cluster import Cluster, Needs
 from packenv.cluster.whole_jobs.state import whole_jobs
+from packenv.content.forms import form
 from packenv.envs.core.batch import make_batch, on_cluster
 from packenv.envs.core.definition import Layout, Sizes
 from packenv.envs.core.features import NO_TYPES, OF_TASKS
@@ -64,6 +65,22 @@ class SavedAgent:
             raise InputError(f"{name}: not the description of an agent: {error!r}") from None
         self.rule = agent if self.guard is None else Guarded(agent, self.guard, self.limit).rule
         """The type by which compiled code finds the functions to call; the weights are in the state."""
+
+    def __repr__(self) -> str:
+        options = ", ".join(f"{key} {value}" for key, value in self.about["environment"]["options"].items())
+        facts = [
+            ("plays", f"{self.kind}, D = {self.resources} ({options})"),
+            ("network", f"{self.network}, {sum(array.size for array in self.weights.values()):,} weights"),
+            (
+                "guard",
+                f"{self.about['guard']['policy']} above {self.limit:,} waiting tasks" if self.guard is not None else "none",
+            ),
+        ]
+        learnt_on, samples = self.about.get("workload"), self.about.get("samples")
+        if isinstance(learnt_on, dict) and isinstance(samples, int):
+            facts.append(("learnt", f"on {learnt_on.get('name')}, by {self.about.get('algorithm')}, {samples:,} samples"))
+        text: str = form("facts_text")(f"Agent {self.name}", facts)
+        return text
 
     def sizes(self, capacity: NDArray[np.int64]) -> Sizes:
         """The numbers of servers, resources and types on a cluster of this capacity, (L, D) units."""

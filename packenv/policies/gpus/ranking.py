@@ -1,4 +1,4 @@
-"""The scores of all servers for all needs of tasks, kept until a server changes; and which server is taken."""
+"""The scores of all servers for all that tasks ask for, kept until it changes; and which server is taken."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ Words = NDArray[np.uint64]
 NOT_HERE = -1.0  # the score of a server that has no room
 
 
-class Needs(Frame):
-    """What N kinds of tasks need: D resources, the first of which is cpu, and devices."""
+class Requests(Frame):
+    """What tasks ask for, N different things: D resources, and devices."""
 
     demand: Ints  # (N, D)
     share: Ints  # (N,) milli of each device
@@ -50,12 +50,14 @@ class Needs(Frame):
 
 
 class Ranking(Frame):
-    """L servers, N needs, M devices of a server at most."""
+    """L servers, N requests, M devices of a server at most."""
 
     score: int  # number in SCORES
     ties: int  # number in TIES
-    needs: Needs
+    requests: Requests
     shapes: Shapes  # of which F is taken
+    beside: NDArray[np.float64]  # (1,) weight of what is idle beside a shape that is satisfied
+    cpu: int  # number of the resource
     devices: Ints  # (L,)
     kind: Ints  # (L,) bit
     order: Ints  # (L,) the servers, in the order in which ties are broken
@@ -63,7 +65,7 @@ class Ranking(Frame):
     device: NDArray[np.int8]  # (N, L) the device that a share is to have
     known: Ints  # (N, L) the change of the server up to which its score is known
     changes: Ints  # (L,) how often a server has changed, from 1
-    before: NDArray[np.int64]  # (L,) F
+    before: NDArray[np.float64]  # (L,) F
     before_known: Ints  # (L,) as `known`
     held: Ints  # (L, CLASSES) tasks of each class on each server
     left: Ints  # (M,) of one server
@@ -73,29 +75,43 @@ class Ranking(Frame):
     draws: Ints  # (1,) random numbers drawn
 
 
-def ranking(score: int, ties: int, needs: Needs, shapes: Shapes, cpu: Ints, devices: Ints, kind: Ints, seed: int) -> Ranking:
-    """Before any task has started. `cpu`, `devices`, `kind`: (L,) of the servers; `seed`: of the order and of random choices."""
+def ranking(
+    score: int,
+    ties: int,
+    requests: Requests,
+    shapes: Shapes,
+    capacity: Ints,
+    cpu: int,
+    devices: Ints,
+    kind: Ints,
+    seed: int,
+    beside: float = 1.0,
+) -> Ranking:
+    """Before any task has started. `capacity` (L, D), `devices`, `kind` (L,) of the servers; `cpu`: which resource is cpu, to the
+    scores; `seed`: of the order and of random choices."""
     rng = np.random.default_rng([seed, 62])
-    servers, kinds_of_needs = len(cpu), len(needs.share)
+    servers, number = len(capacity), len(requests.share)
     in_file = np.arange(servers)
     order = in_file if ties == BY_FILE else rng.permutation(servers)
     return Ranking(
         score=score,
         ties=AT_RANDOM if score == RANDOM else ties,
-        needs=needs,
+        requests=requests,
         shapes=shapes,
+        beside=np.array([beside]),
+        cpu=cpu,
         devices=devices.astype(np.int64),
         kind=kind.astype(np.int64),
         order=order.astype(np.int64),
-        value=np.zeros((kinds_of_needs, servers)),
-        device=np.zeros((kinds_of_needs, servers), np.int8),
-        known=np.zeros((kinds_of_needs, servers), np.int64),
+        value=np.zeros((number, servers)),
+        device=np.zeros((number, servers), np.int8),
+        known=np.zeros((number, servers), np.int64),
         changes=np.ones(servers, np.int64),
-        before=np.zeros(servers, np.int64),
+        before=np.zeros(servers),
         before_known=np.zeros(servers, np.int64),
         held=np.zeros((servers, CLASSES), np.int64),
         left=np.zeros(max(1, int(devices.max(initial=0))), np.int64),
-        most_cpu=max(1, int(cpu.max())),
+        most_cpu=max(1, int(capacity[:, cpu].max())),
         most_idle=max(1, WHOLE * int(devices.max(initial=0))),
         key=rng.integers(0, 2**64, 1, np.uint64),
         draws=np.zeros(1, np.int64),
@@ -103,36 +119,42 @@ def ranking(score: int, ties: int, needs: Needs, shapes: Shapes, cpu: Ints, devi
 
 
 @compiled
-def choose(r: Ranking, need: int, free: Any, left: Any, e: int) -> int:
-    """The server for a task with these needs; −1 if none has room. `free` (B, L, D) and `left` (B, L, M) of cluster `e`."""
+def choose(r: Ranking, request: int, free: Any, left: Any, e: int) -> int:
+    """The server for a task with this request; −1 if none has room. `free` (B, L, D) and `left` (B, L, M) of cluster `e`."""
     best, server, equal, tightest = NOT_HERE, -1, 0, 0.0
     for n in range(len(r.order)):
         s = r.order[n]
-        if r.known[need, s] != r.changes[s]:
-            r.value[need, s] = score_of(r, need, s, free, left, e)
-            r.known[need, s] = r.changes[s]
-        value = r.value[need, s]
+        value = score_now(r, request, s, free, left, e)
         if value > best:
             best, server, equal = value, s, 1
             if r.ties == BY_BEST_FIT:
-                tightest = fit_of(r, need, s, free, left, e)
+                tightest = fit_of(r, request, s, free, left, e)
         elif value == best and best != NOT_HERE:
             equal += 1
             if r.ties == BY_BEST_FIT:
-                fit = fit_of(r, need, s, free, left, e)
+                fit = fit_of(r, request, s, free, left, e)
                 if fit > tightest:
                     tightest, server = fit, s
     if r.ties == AT_RANDOM and equal > 1:
-        server = one_of(r, need, best, int(next_uniform(r) * equal))
+        server = one_of(r, request, best, int(next_uniform(r) * equal))
     return server
 
 
 @compiled
-def one_of(r: Ranking, need: int, best: float, chosen: int) -> int:
+def score_now(r: Ranking, request: int, server: int, free: Any, left: Any, e: int) -> float:
+    """The score of a server, NOT_HERE without room: as it is known, or taken anew if the server has changed."""
+    if r.known[request, server] != r.changes[server]:
+        r.value[request, server] = score_of(r, request, server, free, left, e)
+        r.known[request, server] = r.changes[server]
+    return r.value[request, server]
+
+
+@compiled
+def one_of(r: Ranking, request: int, best: float, chosen: int) -> int:
     """Number `chosen` of the servers that have the best score."""
     for n in range(len(r.order)):
         s = r.order[n]
-        if r.value[need, s] == best:
+        if r.value[request, s] == best:
             if chosen == 0:
                 return s
             chosen -= 1
@@ -153,33 +175,33 @@ def load(r: Ranking, server: int, left: Any, e: int) -> None:
 
 
 @compiled
-def fit_of(r: Ranking, need: int, server: int, free: Any, left: Any, e: int) -> float:
+def fit_of(r: Ranking, request: int, server: int, free: Any, left: Any, e: int) -> float:
     """The exact score of best fit."""
     load(r, server, left, e)
-    needs = r.needs.share[need] * r.needs.count[need]
+    milli = r.requests.share[request] * r.requests.count[request]
     idle = idle_of(r.left, r.devices[server])
-    return best_fit_score(free[e, server, 0], idle, r.needs.demand[need, 0], needs, r.most_cpu, r.most_idle)
+    return best_fit_score(free[e, server, r.cpu], idle, r.requests.demand[request, r.cpu], milli, r.most_cpu, r.most_idle)
 
 
 @compiled
-def score_of(r: Ranking, need: int, server: int, free: Any, left: Any, e: int) -> float:
+def score_of(r: Ranking, request: int, server: int, free: Any, left: Any, e: int) -> float:
     """The score of a server, which also sets `device`; NOT_HERE if it has no room."""
-    for d in range(r.needs.demand.shape[1]):
-        if r.needs.demand[need, d] > free[e, server, d]:
+    for d in range(r.requests.demand.shape[1]):
+        if r.requests.demand[request, d] > free[e, server, d]:
             return NOT_HERE
     load(r, server, left, e)
-    devices, kind, share, count = r.devices[server], r.kind[server], r.needs.share[need], r.needs.count[need]
-    if not accepts(r.left, devices, kind, share, count, r.needs.kinds[need]):
+    devices, kind, share, count = r.devices[server], r.kind[server], r.requests.share[request], r.requests.count[request]
+    if not accepts(r.left, devices, kind, share, count, r.requests.kinds[request]):
         return NOT_HERE
-    r.device[need, server] = tightest_device(r.left, devices, share) if 0 < share < WHOLE else 0
-    cpu, needs_cpu, needs = free[e, server, 0], r.needs.demand[need, 0], share * count
+    r.device[request, server] = tightest_device(r.left, devices, share) if 0 < share < WHOLE else 0
+    cpu, needs_cpu, milli = free[e, server, r.cpu], r.requests.demand[request, r.cpu], share * count
     value = 0.0
     if r.score == FGD:
-        value = fgd_of(r, need, server, cpu)
+        value = fgd_of(r, request, server, cpu)
     elif r.score == BEST_FIT:
-        value = best_fit_score(cpu, idle_of(r.left, devices), needs_cpu, needs, r.most_cpu, r.most_idle)
+        value = best_fit_score(cpu, idle_of(r.left, devices), needs_cpu, milli, r.most_cpu, r.most_idle)
     elif r.score == DOT_PRODUCT:
-        value = dot_product_score(cpu, idle_of(r.left, devices), needs_cpu, needs, r.most_cpu, r.most_idle)
+        value = dot_product_score(cpu, idle_of(r.left, devices), needs_cpu, milli, r.most_cpu, r.most_idle)
     elif r.score == PACKING:
         value = packing_score(r.left, devices, share, count)
     elif r.score == CLUSTERING and share > 0:
@@ -191,27 +213,29 @@ def score_of(r: Ranking, need: int, server: int, free: Any, left: Any, e: int) -
 
 
 @compiled
-def fgd_of(r: Ranking, need: int, server: int, cpu: int) -> float:
-    devices, kind, share, count = r.devices[server], r.kind[server], r.needs.share[need], r.needs.count[need]
+def fgd_of(r: Ranking, request: int, server: int, cpu: int) -> float:
+    devices, kind, share, count = r.devices[server], r.kind[server], r.requests.share[request], r.requests.count[request]
     if r.before_known[server] != r.changes[server]:
-        r.before[server] = fragmentation(r.shapes, cpu, r.left, devices, kind)
+        r.before[server] = fragmentation(r.shapes, cpu, r.left, devices, kind, r.beside[0])
         r.before_known[server] = r.changes[server]
-    before, cpu_after = r.before[server], cpu - r.needs.demand[need, 0]
+    before, cpu_after, beside = r.before[server], cpu - r.requests.demand[request, r.cpu], r.beside[0]
     if 0 < share < WHOLE:
-        value, r.device[need, server] = fgd_device(r.shapes, before, cpu_after, r.left, devices, kind, share, r.ties == EXACT)
+        value, r.device[request, server] = fgd_device(
+            r.shapes, before, cpu_after, r.left, devices, kind, beside, share, r.ties == EXACT
+        )
         return value
     take(r.left, devices, share, count, -1)
-    return fgd_after(r.shapes, before, cpu_after, r.left, devices, kind)
+    return fgd_after(r.shapes, before, cpu_after, r.left, devices, kind, beside)
 
 
 @compiled
-def device_for(r: Ranking, need: int, server: int, left: Any, e: int) -> int:
+def device_for(r: Ranking, request: int, server: int, left: Any, e: int) -> int:
     """The device of the chosen server for a share; −1 for tasks that have none or whole ones."""
-    share = r.needs.share[need]
+    share = r.requests.share[request]
     if not 0 < share < WHOLE:
         return -1
     if r.score != RANDOM:
-        return int(r.device[need, server])
+        return int(r.device[request, server])
     with_room = 0
     for d in range(r.devices[server]):
         with_room += left[e, server, d] >= share
@@ -225,9 +249,9 @@ def device_for(r: Ranking, need: int, server: int, left: Any, e: int) -> int:
 
 
 @compiled
-def note_change(r: Ranking, need: int, server: int, tasks: int) -> None:
-    """A task with these needs has joined (1) or left (−1) a server."""
+def note_change(r: Ranking, request: int, server: int, tasks: int) -> None:
+    """A task with this request has joined (1) or left (−1) a server."""
     r.changes[server] += 1
-    k = class_of(r.needs.share[need], r.needs.count[need])
+    k = class_of(r.requests.share[request], r.requests.count[request])
     if k >= 0:
         r.held[server, k] += tasks

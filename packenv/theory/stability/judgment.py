@@ -12,7 +12,8 @@ from packenv.content.forms import form
 from packenv.content.page import Charts, Figure, Page, Section
 from packenv.content.showable import Showable
 from packenv.content.tables import Column, Styled, Table, numbers, table_of
-from packenv.content.text import listed, number
+from packenv.content.text import about, listed, number
+from packenv.options.verbs import JudgeOptions
 from packenv.policy import find_policy
 from packenv.results.stability import UNDECIDED, Verdict, longer
 from packenv.theory.capacity.configuration_bounds import vqs_bound
@@ -140,6 +141,13 @@ class Judgment(Judged):
         return max((trial.slots * longer(trial.verdict) for trial in open_loads), default=None)
 
     @property
+    def needed_tasks(self) -> float | None:
+        """About how many tasks must arrive in the longest runs to decide these loads; None if there are none, and of a table."""
+        if self.needed is None or self.played is None or self.played.jobs is not None:
+            return None
+        return self.needed * self.high * self.rho[1] / self.played.mean_service
+
+    @property
     def proved(self) -> float | None:
         """The share of ρ* that VQS supports at least, by the program over K_RED; None for other policies and settings."""
         workload = self.played
@@ -153,10 +161,14 @@ class Judgment(Judged):
         """The lines of `notices` on this judgment."""
         where, remarks = f"{self.policy} on {self.workload}", []
         if self.needed is not None:
-            remarks.append(f"{where}: some loads stay undecided, about {self.needed:.2g} slots would decide")
+            remarks.append(f"{where}: some loads stay undecided, runs of about {self.needed:.2g} slots would decide")
             jobs = None if self.played is None else self.played.jobs
             if jobs is not None:
                 remarks[-1] += f"; too short for that, the table has {int(jobs.arrival[-1]) + 1:.2g} at its own rate"
+            elif self.needed_tasks is not None:
+                fewest, seeds = JudgeOptions().seeds, max(tried.seeds for tried in self.evidence)
+                remarks[-1] += f": --tasks {about(self.needed_tasks).replace(',', '')}"
+                remarks[-1] += f", or sooner --seeds {fewest}: each run says little alone" if seeds < fewest else ""
         if self.proved is not None and self.proved > self.high:
             remarks.append(f"{where}: proved stable up to {self.proved:.3f}, where runs of this length still grow")
         return remarks

@@ -22,7 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import ArgumentError, InputError
+from packenv.jobs import GPU
 from packenv.units import UNIT, to_units
+from packenv.workloads.devices import kind_loads
+from packenv.workloads.find import example_servers
 from packenv.workloads.fitting.laws import cells, fit_phases, group, job_sizes
 from packenv.workloads.fitting.statistics import Sample, distinct, ks_distance, offered_load, summary
 from packenv.workloads.servers import Servers, as_servers
@@ -59,6 +62,7 @@ def describe(
     demand = np.nan_to_num(timed.demand)
     return {
         "about": timed.about,
+        "notes": list(trace.notes),
         "rows": len(timed),
         "in_snapshot": int(timed.in_snapshot.sum()),
         "submitted": int(within.sum()),
@@ -72,7 +76,23 @@ def describe(
         "submitted_tasks": summary(_sample(timed, within)),
         "kept_tasks": summary(_sample(timed, kept)),
         **({} if servers is None else {"servers": busy_servers(_sample(timed, kept), servers)}),
+        **({} if servers is None or timed.devices is None else {"devices": device_loads(timed, _sample(timed, kept), servers)}),
     }
+
+
+def device_loads(trace: Trace, sample: Sample, servers: int | str | Servers) -> list[dict[str, Any]]:
+    """For each set of kinds of GPU that kept tasks accept: how many GPUs they keep busy on average, and how many are there.
+
+    Empty where servers do not say how many GPUs they have.
+    """
+    names = trace.resources
+    cluster = as_servers(servers, len(names), names)
+    if GPU not in names or len(names) != cluster.D or cluster.D == 1:
+        return []
+    cluster = cluster.with_devices_of(names.index(GPU), trace.devices_per_unit)
+    jobs = trace.jobs(sizes="all").jobs.with_kinds(cluster.device_kinds)
+    loads = kind_loads(jobs, cluster, np.nan_to_num(sample.duration), sample.span or 1.0)
+    return [load._asdict() | {"share": load.share} for load in loads]
 
 
 def busy_servers(sample: Sample, servers: int | str | Servers) -> dict[str, Any]:
@@ -118,6 +138,11 @@ def profile(
     """
     slot = trace.slot_seconds if slot_seconds is None else slot_seconds
     trace, servers = in_larger_units(_timed(trace, slot), servers)
+    most = trace.largest_demand()
+    if servers is None and (most > 1).any():
+        amounts = ", ".join(f"{amount:g} of {name}" for amount, name in zip(most.tolist(), trace.resources, strict=True))
+        example = example_servers(trace, "all")
+        raise ArgumentError(f"tasks ask for up to {amounts}: say what servers have, such as `servers` {example}")
     sample = kept_sample(trace, slot)
     workload = fit(sample, name, float(exact(slot, "slot_seconds")), servers)
     return {
@@ -147,11 +172,6 @@ def fit(sample: Sample, name: str, slot_seconds: float, servers: int | str | Ser
     from packenv.workloads.laws.arrivals import Batch, Modulated
     from packenv.workloads.workload import Workload
 
-    most = sample.demand.max(axis=0)
-    if servers is None and (most > 1).any():
-        amounts = ", ".join(f"{amount:g} of {name}" for amount, name in zip(most.tolist(), sample.resources, strict=True))
-        usual = ":".join(f"{amount:g}" for amount in most.tolist())
-        raise ArgumentError(f"tasks ask for up to {amounts}: say what servers have, such as `servers` 10x{usual}")
     groups = group(sample)
     service = [cells(sample.duration[groups.member == g] / slot_seconds) for g in range(len(groups.weights))]
     tasks, shares = job_sizes(sample.tasks_per_job)

@@ -247,7 +247,8 @@ def decimals(columns: Columns, name: str, written: Written | None = None) -> Flo
         levels = column.dictionary_encode()
         exact = pc.cast(pc.cast(levels.dictionary, pa.string()), pa.float64()).take(levels.indices)
         columns = Columns(columns.path, pa.table({name: exact}))
-    amount = columns.numbers(name, np.nan, written)
+    form = "a number" if written is None else "a number, nor an amount such as 500m, 8Gi or 8GB"
+    amount = columns.numbers(name, np.nan, written, form)
     columns.require(~(amount < 0), name, "{} is negative")
     return amount
 

@@ -107,6 +107,7 @@ class Trace:
     notes: tuple[str, ...] = ()  # lines on what the servers are, to be shown beside results
     devices: Ints | None = None  # (n, 3) what each task needs of GPUs, as `Jobs.devices`; their sum is the resource "gpu"
     device_kinds: tuple[str, ...] = ()  # names of the bits of kinds
+    devices_said: bool = True  # whether the trace says that amounts of GPUs are devices; else they may be, if the user says so
     devices_per_unit: float = 1.0  # how many GPUs an amount of 1 of the resource "gpu" is
     device_shares: bool = False  # whether tasks ask for parts of a GPU, of which a node has several that count as one amount
 
@@ -286,11 +287,11 @@ def resource_names(choice: Wanted, available: tuple[str, ...], usual: tuple[str,
     return names
 
 
-def microseconds(columns: Columns, name: str, missing: int | None, unit: str | None = None) -> Ints:
+def microseconds(columns: Columns, name: str, missing: int | None, unit: str | None = None, form: str = "a number") -> Ints:
     """A column of durations, or of times as numbers (n,), in µs; `unit`: of numbers, one of TIME_UNITS, where a user says it.
 
     Texts may be 00:15:04, 1-02:03:04, PT15M or 2h. Empty cells become `missing`, or are an error if that is None. Raises
-    InputError.
+    InputError; `form` is what a text may be beside a duration.
     """
     lengths = columns.lengths(name, missing)
     if lengths is not None:
@@ -303,7 +304,7 @@ def microseconds(columns: Columns, name: str, missing: int | None, unit: str | N
         return None if seconds is None else seconds * per_second
 
     counts = columns.numbers(
-        name, None if missing is None else np.nan, written, "a number, nor a duration such as 00:15:04 or PT15M"
+        name, None if missing is None else np.nan, written, f"{form}, nor a duration such as 00:15:04 or PT15M"
     )
     columns.require(~(counts < 0), name, "{} is negative")
     times = counts * float(TIME_UNITS[unit or "s"])
@@ -321,7 +322,8 @@ def times(columns: Columns, names: Sequence[str], unit: str | None = None) -> li
     """
     dates = [columns.instants(name, EMPTY if n else None) for n, name in enumerate(names)]
     if not any(dates):
-        return [microseconds(columns, name, MISSING if n else None, unit) for n, name in enumerate(names)]
+        form = "a number, a date such as 2026-04-03 or 2026-04-03 12:00:00"
+        return [microseconds(columns, name, MISSING if n else None, unit, form) for n, name in enumerate(names)]
     kinds = ["no dates" if column is None else f"dates {'with' if column[1] else 'without'} an offset" for column in dates]
     for name, kind in zip(names, kinds, strict=True):
         if kind != kinds[0]:

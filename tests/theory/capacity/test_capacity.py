@@ -96,7 +96,7 @@ def test_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words, problem in (
         (["paper/fig3a", "--gap", "0"], "gap must lie between 0 and 1"),
         (["paper/fig3a", "--gap", "1"], "gap must lie between 0 and 1"),
-        (["paper/fig3a", "--seconds", "0"], "--seconds must be positive"),
+        (["paper/fig3a", "--seconds", "0"], "Invalid value for '--seconds': must be above 0, not 0"),
         (["paper/fig3a", "--json", tmp_path / "no" / "out.json"], "folder does not exist"),
         (["paper/fig3a", "--certificate", tmp_path / "no" / "out.json"], "folder does not exist"),
         (["--sizes", "discrete:0.4@0.5,0.6@0.4"], "weights sum to 0.9"),

@@ -207,7 +207,7 @@ def test_a_workload_like_a_trace_in_cores(
     path, out = str(cores(tmp_path)), tmp_path / "like.json"
     with pytest.raises(SystemExit):
         main(["trace", "profile", path, *OURS])
-    asked = "tasks ask for up to 8 of cpu, 32 of memory: say what servers have, such as --servers 10x8:32"
+    asked = "tasks ask for up to 8 of cpu, 32 of memory: say what servers have, such as --servers 1x64:256"
     assert asked in capsys.readouterr().err
     main(["trace", "profile", path, *OURS, "--servers", "2x32:64", "--out", str(out)])
     assert "size" not in capsys.readouterr().out

@@ -123,7 +123,7 @@ BAD = [
     ("slots", "3,0.5,1", "row 3, column arrival: 3 is before the row above"),
     ("slots", "1e16,0.5,1", "row 3, column arrival: 1e16 is not a whole number"),
     ("slots", "9007199254740993,0.5,1", "row 3, column arrival: 9007199254740993 is too large"),
-    ("slots", "5,half,1", "row 3, column size: 'half' is not a number"),
+    ("slots", "5,half,1", "row 3, column size: 'half' is not a number, nor an amount such as 500m, 8Gi or 8GB"),
     ("slots", "5,,1", "row 3, column size: is empty"),
     ("slots", "5,NaN,1", "row 3, column size: NaN is not a finite number"),
     ("slots", "5,inf,1", "row 3, column size: inf is not a finite number"),

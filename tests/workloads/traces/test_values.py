@@ -13,12 +13,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import packenv
+from packenv.cli.main import main
 from packenv.errors import InputError
 from packenv.inputs.numbers import read_duration
 from packenv.jobs import Jobs
 from packenv.units import LARGEST_CAPACITY, UNIT, scale_for, to_units
 from packenv.workloads.fitting.profile import in_larger_units
 from packenv.workloads.laws import Fixed, Uniform
+from packenv.workloads.servers import parse_servers
 from packenv.workloads.traces import SlotTrace, Trace, read_trace, write_jobs
 from tests.workloads.traces.samples import CASES, text
 
@@ -85,6 +87,7 @@ def test_times_that_do_not_go_together(tmp_path: Path, rows: tuple[str, ...], pr
 @pytest.mark.parametrize(
     ("written", "seconds"),
     [
+        ("10m", 600), ("2 h 5 min", 7500),
         ("00:15:04", 904), ("1-02:03:04", 93_784), ("1 day, 2:03:04", 93_784), ("0 days 00:00:10.5", Fraction(21, 2)),
         ("PT15M", 900), ("P1DT2H", 93_600), ("PT0,5S", Fraction(1, 2)), ("2h 30m", 9000), ("15min", 900),
         ("250 ms", Fraction(1, 4)),
@@ -111,6 +114,32 @@ def test_quantities_and_commas(tmp_path: Path) -> None:
     assert read_trace(quoted).jobs(sizes="all").jobs.demand[:, 0].tolist() == to_units([1.024, 0.5]).tolist()
     with pytest.raises(InputError, match="row 1, column job: is empty"):
         read_trace(text(tmp_path / "d.csv", "submit_time_s,duration_s,cpu,job", "0,1,1,", "0,1,1,b"))
+
+
+def test_a_unit_that_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(text(tmp_path / "a.csv", "submit_time_s,duration_s,ram", "0,1,8GiB", "0,1,128", "0,1,4 GB", "0,1,64"))
+    note = "column ram: 4 GB counts as 4,000,000,000, and 128 in row 2 as 128: is its unit missing?"
+    assert read_trace(file).notes == (note,)
+    main(["trace", "describe", file])
+    assert note in capsys.readouterr().out
+    alike = ("0,1,8Gi", "0,1,8589934592"), ("0,1,500m", "0,1,2"), ("0,1,", "0,1,8GB")
+    for n, rows in enumerate(alike):
+        assert read_trace(text(tmp_path / f"{n}.csv", "submit_time_s,duration_s,ram", *rows)).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ("03/04/2026,1,1", "'03/04/2026' is not a number, a date such as 2026-04-03 or 2026-04-03 12:00:00, nor a duration such"),
+        ("0,1,8 gigs", "'8 gigs' is not a number, nor an amount such as 500m, 8Gi or 8GB"),
+    ],
+)
+def test_the_form_that_is_read_is_named(tmp_path: Path, row: str, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        read_trace(text(tmp_path / "a.csv", "submit_time_s,duration_s,ram", row))
+    assert parse_servers("2x4:8GB").capacity.tolist() == parse_servers("2x4:8G").capacity.tolist() == [[4, 8e9]] * 2
+    with pytest.raises(InputError, match="servers '1x8gigs': '8gigs' is not a number, nor an amount such as 500m, 8Gi or 8GB"):
+        parse_servers("1x8gigs")
 
 
 def test_gzip_by_content_and_parts(tmp_path: Path) -> None:
@@ -174,7 +203,7 @@ def test_a_table_of_which_most_is_gone(tmp_path: Path) -> None:
         InputError, match=r"column 'priority' is no resource: leave it out, or name the resources \(`resources` cpu,memory\)"
     ):
         packenv.workload(file, servers=8)
-    problem = r"row 1: a demand of 2, 8 fits in no server; .* with 40 of 40 tasks: .*`servers` 8x4:64 `resources` cpu,memory"
+    problem = r"row 1: a demand of 2, 8 fits in no server; .* with 40 of 40 tasks: .*`servers` 8x24:384 `resources` cpu,memory"
     for arguments in ({"servers": 8}, {"servers": "8x1:1"}, {"servers": 8, "slot_seconds": 1}):
         with pytest.raises(InputError, match=problem):
             packenv.workload(file, resources="cpu,memory", **arguments)

@@ -1,0 +1,50 @@
+"""What the author of the next attempt should know, in words: who waits longer than under the reference, and what stays idle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from packenv.content.text import number
+
+MOST = 6  # lines
+NOTABLE = 0.05  # of the mean queue: a smaller difference of a class of sizes is not told
+
+
+def artifacts_of(fault: str, cases: Sequence[Any], runs: Sequence[tuple[Any, Any]], scores: Sequence[Any]) -> list[str]:
+    """Lines on the fault, and on the classes of sizes that lose or win most against the reference, the worst case first."""
+    lines = [f"fault: {fault}"] if fault else []
+    order = sorted(range(len(scores)), key=lambda n: scores[n].score.mean)
+    for n in order[: max(1, MOST - len(lines))]:
+        mine, its = runs[n]
+        lines += _of_case(cases[n].title, mine, its)
+    return lines[:MOST]
+
+
+def _of_case(title: str, mine: Sequence[Any], its: Sequence[Any]) -> list[str]:
+    """Who waits, by size: the class that loses most against the reference, and the one that wins most."""
+    pairs = [(a, b) for a, b in zip(mine, its, strict=True) if len(a.classes) == len(b.classes) > 1]
+    if not pairs:
+        return []
+    queues = np.array([[[c.queue for c in run.classes] for run in pair] for pair in pairs])  # (seeds, 2, classes)
+    waits = np.array([[[c.wait for c in run.classes] for run in pair] for pair in pairs]).mean(axis=0)
+    change = (queues[:, 0] - queues[:, 1]).mean(axis=0)
+    whole = max(float(queues[:, 1].sum(axis=1).mean()), 1e-9)
+    lines = []
+    for k, word in ((int(np.argmax(change)), "longer"), (int(np.argmin(change)), "shorter")):
+        if (change[k] > 0) == (word == "longer") and abs(change[k]) > NOTABLE * whole:
+            sizes = pairs[0][0].classes[k]
+            lines.append(
+                f"{title}: sizes {sizes.low:.2g} to {sizes.high:.2g} wait {word}, {number(waits[0][k])} slots, not "
+                f"{number(waits[1][k])}: {change[k]:+.2g} tasks in the queue"
+            )
+    idle = 1 - float(np.mean([run.utilisation for run in mine]))
+    share = [float(np.mean([run.classes[-1].queue for run in mine]))]
+    if share[0] > 0.5 and len(lines) < 2:
+        largest = pairs[0][0].classes[-1]
+        lines.append(
+            f"{title}: {idle:.0%} of the room is idle while {share[0]:.2g} tasks of size {largest.low:.2g} and more wait"
+        )
+    return lines

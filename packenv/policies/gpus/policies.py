@@ -1,0 +1,185 @@
+"""Six policies for servers with devices: the oldest task that fits anywhere goes to the server with the best score (PAPERS §7).
+
+Tasks that fit nowhere are passed over. The order of the queue is that of arrival; what a policy chooses is the server and, of its
+devices, the one for a share. `ties` names how equal scores are told apart: `scores.TIES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from packenv.cluster import (
+    BY_DEMAND,
+    NONE,
+    Cluster,
+    Needs,
+    first_of_group,
+    freed_count,
+    freed_server,
+    group_count,
+    place,
+    row_of,
+)
+from packenv.compiled.decorators import compiled
+from packenv.compiled.frame import Frame
+from packenv.errors import InputError, nearest
+from packenv.jobs import HOW_MANY, KINDS, MODEL, NUMBER, SHARE, WHOLE
+from packenv.policies.gpus.fragmentation import WHOLE as MILLI
+from packenv.policies.gpus.fragmentation import Ints, frequent_shapes
+from packenv.policies.gpus.ranking import NOT_HERE, Ranking, Requests, choose, device_for, note_change, ranking, score_now
+from packenv.policies.gpus.scores import BEST_FIT, CLUSTERING, DOT_PRODUCT, FGD, PACKING, RANDOM, TIES
+from packenv.policy import Setting, completes, schedules
+
+ANY_KIND, NO_NAME = 2**63 - 1, 62  # bits: all kinds; the place of devices whose kind has no name
+
+
+class ByScore(NamedTuple):
+    """What compiled code knows of the six policies: nothing, the ranking has their score."""
+
+
+class Placing(Frame):
+    """The state of a policy: n rows of the table, N requests."""
+
+    ranking: Ranking
+    requests: Ints  # (n,) which of the N different requests each row has
+    stuck: Ints  # (N,) 1: no server has had room since the last completion
+
+
+@schedules(ByScore)
+def schedule_by_score(policy: ByScore, cluster: Cluster, state: Placing) -> None:
+    for n in range(freed_count(cluster)):
+        look_again(cluster, state, freed_server(cluster, n))
+    task = oldest_not_stuck(cluster, state)
+    while task != NONE:
+        request = state.requests[row_of(cluster, task)]
+        server = choose(state.ranking, request, cluster.free, cluster.devices.left, cluster.e)
+        if server == NONE:
+            state.stuck[request] = 1
+        else:
+            device = device_for(state.ranking, request, server, cluster.devices.left, cluster.e)
+            place(cluster, task, server, 0, 0 if device == NONE else 1 << device)
+            note_change(state.ranking, request, server, 1)
+        task = oldest_not_stuck(cluster, state)
+
+
+@completes(ByScore)
+def complete_by_score(policy: ByScore, cluster: Cluster, state: Placing, task: int) -> None:
+    row = row_of(cluster, task)
+    if row >= 0:
+        note_change(state.ranking, state.requests[row], cluster.task[cluster.e, task].server, -1)
+
+
+@compiled
+def look_again(c: Cluster, state: Placing, server: int) -> None:
+    """A server has more room: which of the requests that no server had room for fit now."""
+    state.ranking.changes[server] += 1
+    for request in range(len(state.stuck)):
+        if state.stuck[request] and score_now(state.ranking, request, server, c.free, c.devices.left, c.e) != NOT_HERE:
+            state.stuck[request] = 0
+
+
+@compiled
+def oldest_not_stuck(c: Cluster, state: Placing) -> int:
+    oldest = NONE
+    for n in range(group_count(c)):
+        task = first_of_group(c, n)
+        if state.stuck[state.requests[row_of(c, task)]] == 0 and (oldest == NONE or row_of(c, task) < row_of(c, oldest)):
+            oldest = task
+    return oldest
+
+
+Policy = TypeVar("Policy", bound=type)
+
+
+def by_score(score: int) -> Callable[[Policy], Policy]:
+    """A class decorator: what all six share."""
+
+    def with_score(kind: Policy) -> Policy:
+        shared: Any = kind
+        shared.rule = ByScore()
+        shared.needs = lambda self, setting: needs(setting, getattr(self, "ties", TIES[0]))
+        shared.initial_state = lambda self, setting, seed: placing(
+            setting, score, getattr(self, "ties", TIES[0]), seed, getattr(self, "beside", 1.0)
+        )
+        return kind
+
+    return with_score
+
+
+def needs(setting: Setting, ties: str) -> Needs:
+    if ties not in TIES:
+        raise InputError(f"unknown rule for ties {ties!r}: {', '.join(TIES)}{nearest(ties, list(TIES))}")
+    devices = setting.workload.servers.devices
+    if devices is None:
+        raise InputError(f"workload {setting.workload.name} has no devices, among which these policies choose: bf-js takes any")
+    if (devices[devices[:, HOW_MANY] > 0, WHOLE] != MILLI).any():
+        raise InputError(f"policies that score devices take them to have a capacity of {MILLI} each")
+    return Needs(orders=BY_DEMAND, vectors=True, table=True, devices=True)
+
+
+def placing(setting: Setting, score: int, ties: str, seed: int, beside: float = 1.0) -> Placing:
+    """The state before slot 0."""
+    jobs, servers = setting.table, setting.workload.servers
+    assert jobs.devices is not None and servers.devices is not None
+    names = setting.workload.resources or ()
+    cpu = names.index("cpu") if "cpu" in names else 0
+    number, share, kinds = jobs.devices[:, NUMBER], jobs.devices[:, SHARE], jobs.devices[:, KINDS]
+    milli = np.where(number == 0, 0, np.where(share == 0, MILLI, share))
+    kinds = np.where(kinds == 0, ANY_KIND, kinds)
+    distinct, of = np.unique(np.column_stack([jobs.demand, milli, number, kinds]), axis=0, return_inverse=True)
+    demand, rest = np.ascontiguousarray(distinct[:, :-3]), [np.ascontiguousarray(column) for column in distinct[:, -3:].T]
+    requests = Requests(demand=demand, share=rest[0], count=rest[1], kinds=rest[2])
+    model = servers.devices[:, MODEL]
+    kind = np.int64(1) << np.where(model >= 0, model, NO_NAME)
+    shapes = frequent_shapes(jobs.demand[:, cpu], milli, number, kinds)
+    of_servers = ranking(
+        score, TIES.index(ties), requests, shapes, setting.capacity, cpu, servers.devices[:, HOW_MANY], kind, seed, beside
+    )
+    return Placing(ranking=of_servers, requests=of.ravel().astype(np.int64), stuck=np.zeros(len(distinct), np.int64))
+
+
+@by_score(FGD)
+class Fgd(NamedTuple):
+    """FGD: where what is idle on devices stays of most use to the tasks that usually come (Weng et al., USENIX ATC 2023).
+
+    beside  weight of what is idle beside a task that fits: 1 as published; 0.1 with `ties=exact` allocates more (PAPERS §7)
+    """
+
+    ties: str = "order"
+    beside: float = 1.0
+
+
+@by_score(BEST_FIT)
+class GpuBestFit(NamedTuple):
+    """Best fit over cpu and devices: where least of them is left."""
+
+    ties: str = "order"
+
+
+@by_score(DOT_PRODUCT)
+class DotProduct(NamedTuple):
+    """Dot product: where what the task needs is least in line with what is left of cpu and devices."""
+
+    ties: str = "order"
+
+
+@by_score(PACKING)
+class GpuPacking(NamedTuple):
+    """GPU packing: a device in use before a free one, of a server in use before that of an empty one."""
+
+    ties: str = "order"
+
+
+@by_score(CLUSTERING)
+class GpuClustering(NamedTuple):
+    """GPU clustering: where tasks of the same class are: those with a share, or with as many whole devices."""
+
+    ties: str = "order"
+
+
+@by_score(RANDOM)
+class RandomServer(NamedTuple):
+    """Random: any server and device that has room, drawn anew for each task."""
