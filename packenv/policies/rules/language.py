@@ -120,9 +120,9 @@ class _Checker(ast.NodeTransformer):
         return Rule(ast.fix_missing_locations(ast.Module(body, [])), frozenset(self.reads), self.parameters, about)
 
     def take_import(self, node: ast.Import | ast.ImportFrom) -> None:
-        """`import math`, `import numpy as np`, `from math import …` name what a rule has anyway: nothing is imported."""
+        """`import math`, `import numpy as np`, `from typing import Any`: what a rule has anyway. Nothing is imported."""
         if isinstance(node, ast.ImportFrom):
-            if node.module == "__future__" or (
+            if node.module in ("__future__", "typing") or (
                 node.module in MODULES and all(alias.name in MATHEMATICS and alias.asname is None for alias in node.names)
             ):
                 return
