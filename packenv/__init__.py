@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from packenv.runs.many import judge as judge
     from packenv.runs.many import simulate_many as simulate_many
     from packenv.score.result import Score as Score
+    from packenv.score.result import Scores as Scores
     from packenv.score.score import score as score
     from packenv.theory.capacity.bracket import Bracket as Bracket
     from packenv.theory.capacity.configuration_bounds import halving_bound as halving_bound
@@ -88,7 +89,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         ".runs.comparison": ["Comparison", "evaluate"],
         ".runs.leaderboard": ["Leaderboard", "leaderboard"],
         ".runs.many": ["judge", "simulate_many"],
-        ".score.result": ["Score"],
+        ".score.result": ["Score", "Scores"],
         ".score.score": ["score"],
         ".theory.capacity.bracket": ["Bracket"],
         ".theory.capacity.configuration_bounds": ["halving_bound", "vqs_bound"],

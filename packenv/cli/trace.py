@@ -174,20 +174,21 @@ def print_description(name: str, statistics: dict[str, Any]) -> None:
     """The tables of `describe`."""
     console = text_console()
     kept, submitted = statistics["kept_tasks"], statistics["submitted_tasks"]
-    console.print(
-        f"{name}: {statistics['rows']:,} tasks, {statistics['in_snapshot']:,} in the initial snapshot, "
-        f"{statistics['submitted']:,} submitted, {statistics['kept']:,} kept{dropped_part(statistics['dropped'])}",
-        highlight=False,
-    )
+    counts = [f"{statistics['rows']:,} tasks"]
+    if statistics["in_snapshot"]:
+        counts += [f"{statistics['in_snapshot']:,} in the initial snapshot", f"{statistics['submitted']:,} submitted"]
+    whole = statistics["kept"] == statistics["rows"]
+    counts.append(f"all {statistics['kept']:,} kept" if whole else f"{statistics['kept']:,} kept, which can be run again")
+    console.print(f"{name}: {', '.join(counts)}{dropped_part(statistics['dropped'])}", highlight=False)
     if statistics["about"]:
         console.print(statistics["about"], highlight=False)
     for note in statistics["notes"]:
         console.print(note, highlight=False)
     resources, shown = statistics["resources"], _columns_shown(statistics)
-    counts = _empty("Distinct demands", "distinct", shown(statistics["distinct"]["rows"]))
+    demands = _empty("Distinct demands", "distinct", shown(statistics["distinct"]["rows"]))
     for group, levels in statistics["distinct"].items():
-        counts.add(group, *(f"{count:,}" for count in shown(levels).values()))
-    print_table(counts)
+        demands.add(group, *(f"{count:,}" for count in shown(levels).values()))
+    print_table(demands)
     rates = _empty("Rates and bursts", "", ("submitted", "kept"))
     for label in ("tasks", "jobs", "span_s", "tasks_per_s", "jobs_per_s", "interarrival_cv"):
         rates.add(label, *(number(column.get(label)) for column in (submitted, kept)))
@@ -252,4 +253,4 @@ def _pair(pair: list[Any]) -> str:
 def dropped_part(dropped: dict[str, int]) -> str:
     """A clause on the rows that were dropped; nothing for none."""
     parts = dropped_rows(dropped)
-    return f"; dropped: {parts}" if parts else ""
+    return f"; left out: {parts}" if parts else ""

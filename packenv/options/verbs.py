@@ -138,7 +138,8 @@ class ScoreOptions:
     test: bool = option(False, "On the suite's workloads for the end, other laws and loads, which a search should see once.")
     time: float = option(60.0, "While so many seconds last.")
     width: float = option(2.0, "Stop when the score is known to ± this.")
-    seed: Annotated[int, Range(0)] | None = option(None, "Of the jobs, to repeat a score  [default: drawn anew, and told nobody].")
+    stages: Annotated[int, Range(1, 3)] = option(3, "Stop after: 1, legal on toy clusters; 2, a few runs; 3, the interval.")
+    seed: Annotated[int, Range(0)] | None = option(None, "Of the jobs, to repeat a score  [default: drawn, and told nobody].")
     processes: Count | None = option(None, "Runs at the same time  [default: one per core].")
 
 

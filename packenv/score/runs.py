@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.api import simulate
-from packenv.errors import InputError, MisuseError
+from packenv.errors import MisuseError
 from packenv.jobs import Jobs
 from packenv.results.job_times import eligible_slots
 from packenv.results.result import Result
@@ -97,9 +97,9 @@ def play(item: Play) -> Played:
     assert result.schedule is not None
     rows = len(result.schedule.start)
     jobs = case.workload.played_jobs(item.seed, rows) if rows else None
-    fault = None if jobs is None else _fault(case, result, jobs)
-    if fault is not None:
-        return Played(item.number, item.seed, fault=fault)
+    problem = None if jobs is None else _fault(case, result, jobs)
+    if problem is not None:
+        return Played(item.number, item.seed, fault=problem)
     child = process_of(item.policy) if isinstance(item.policy, Sandboxed) else None
     waits = (0, 0, 0.0, ()) if jobs is None else _waits(case, result, jobs)
     return Played(
@@ -175,10 +175,3 @@ def _classes(size: NDArray[np.float64], wait: NDArray[np.int64], slots: int) -> 
         for k in range(max(len(edges) - 1, 1))
         if (of == k).any()
     ]
-
-
-def check_room(titles: Sequence[str], bounds: Sequence[float]) -> None:
-    """Raise InputError for a case without a bound above 0: it has no top of the scale."""
-    for title, bound in zip(titles, bounds, strict=True):
-        if bound <= 0:
-            raise InputError(f"{title}: no bound above 0 is known, so there is no 100 on the scale")

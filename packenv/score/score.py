@@ -9,8 +9,8 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, overload
 
 from packenv.content.text import counted
 from packenv.errors import ArgumentError, InputError
@@ -24,7 +24,7 @@ from packenv.runs.statistics import Interval, ratio_of_means
 from packenv.score.artifacts import artifacts_of
 from packenv.score.candidate import Candidate, candidate_of
 from packenv.score.process import Sandboxed, close_all
-from packenv.score.result import CaseScore, Score
+from packenv.score.result import CaseScore, Score, Scores
 from packenv.score.runs import Play, Played, bound_of, play
 from packenv.score.scale import WORST, case_score, suite_score
 from packenv.score.suite import Case, Suite, load_suite
@@ -44,12 +44,17 @@ HOPELESS = -25.0
 """A first score that lies below this for sure ends the scoring."""
 
 
+@overload
+def score(candidate: list[Any], *, executor: Executor | None = None, **options: Any) -> Scores: ...
+@overload
+def score(candidate: Any, *, executor: Executor | None = None, **options: Any) -> Score: ...
 @takes(ScoreOptions)
-def score(candidate: Any, *, options: ScoreOptions, executor: Executor | None = None) -> Score:
+def score(candidate: Any, *, options: ScoreOptions, executor: Executor | None = None) -> Score | Scores:
     """Score a policy that a machine wrote, or any other: 0 is the reference, 100 the bound that no policy can beat.
 
     candidate  a file with `def priority(task, server, cluster) -> float`, or with a class that has `schedule(cluster, state)`
-               (FILE.py:NAME where there are several); or a policy, by name or as an object
+               (FILE.py:NAME where there are several); or a policy, by name or as an object. A list: each of them, on the
+               same jobs, which gives `Scores`
     options    fields of ScoreOptions
     executor   where the runs take place, as of `packenv.simulate_many`; None: processes of this machine, one per core
 
@@ -66,10 +71,22 @@ def score(candidate: Any, *, options: ScoreOptions, executor: Executor | None = 
         raise ArgumentError("`time` and `width` are above 0")
     with ExitStack() as at_end:
         folder = at_end.enter_context(tempfile.TemporaryDirectory(prefix="packenv-score-", ignore_cleanup_errors=True))
-        chosen = candidate_of(candidate, folder)
+        several = isinstance(candidate, list)
+        chosen = [candidate_of(each, folder) for each in (candidate if several else [candidate])]
         place: Executor = executor or at_end.enter_context(local_executor(options.processes))
         at_end.callback(close_all)
-        return Scoring(suite, cases, chosen, options, place).score()
+        known = Known(secrets.token_bytes(16) if options.seed is None else str(options.seed).encode())
+        scores = [Scoring(suite, cases, each, options, place, known).score() for each in chosen]
+        return Scores(tuple(scores)) if several else scores[0]
+
+
+@dataclass
+class Known:
+    """What candidates share that are scored together: the secret of the seeds, the bounds of cases, and runs of the reference."""
+
+    secret: bytes
+    bounds: dict[int, float] = field(default_factory=dict)
+    references: dict[tuple[int, int], Played] = field(default_factory=dict)  # by case and seed
 
 
 @dataclass
@@ -87,7 +104,9 @@ class Runs:
 class Scoring:
     """The stages of one score."""
 
-    def __init__(self, suite: Suite, cases: Sequence[Case], candidate: Candidate, options: ScoreOptions, place: Executor) -> None:
+    def __init__(
+        self, suite: Suite, cases: Sequence[Case], candidate: Candidate, options: ScoreOptions, place: Executor, known: Known
+    ) -> None:
         self.suite, self.cases, self.candidate, self.options = suite, cases, candidate, options
         self.reference = options.against or suite.reference
         find_policy(self.reference)
@@ -96,18 +115,20 @@ class Scoring:
             self.candidate = candidate
         self.pieces = Pieces(place)
         self.began = time.monotonic()
-        self.secret = secrets.token_bytes(16) if options.seed is None else str(options.seed).encode()
-        self.runs = [Runs([], []) for _ in cases]
+        self.known = known
+        self.runs = [Runs([], [], known.bounds.get(n)) for n in range(len(cases))]
         self.stage, self.seeds, self.fault = LOADING, 0, candidate.fault
         self.pace = 0.0  # seconds that the last runs took for each seed
         self.unconfined: tuple[str, ...] = ()
 
     def score(self) -> Score:
         """Stage by stage, until the interval is narrow enough, the time is over, or the candidate has a fault."""
-        if not self.fault and self._legal() and self._more(FIRST_SEEDS) and not self._hopeless():
-            self.stage = WHOLE
-            while not self._enough() and self._more(self._next()):
-                pass
+        last = self.options.stages
+        if not self.fault and self._legal() and last > LOADING and self._more(FIRST_SEEDS) and not self._hopeless():
+            if last > FIRST:
+                self.stage = WHOLE
+                while not self._enough() and self._more(self._next()):
+                    pass
         return self._result()
 
     def _legal(self) -> bool:
@@ -128,12 +149,14 @@ class Scoring:
                 seed = self._seed(case.title, k)
                 plays.append(Play(n, case, self.candidate.policy, seed, case.slots))
                 references.append(Play(n, case, self.reference, seed, case.slots, bounded=True))
-        done = self._take(plays, references)
+        lacking = [each for each in references if (each.number, each.seed) not in self.known.references]
+        done = self._take(plays, lacking)
         if done is None:
             return False
-        for play_, run in zip([*plays, *references], done, strict=True):
-            runs = self.runs[play_.number]
-            (runs.reference if play_.bounded else runs.candidate).append(run)
+        self.known.references |= {(each.number, each.seed): run for each, run in zip(lacking, done[len(plays) :], strict=True)}
+        for mine, its, run in zip(plays, references, done[: len(plays)], strict=True):
+            self.runs[mine.number].candidate.append(run)
+            self.runs[mine.number].reference.append(self.known.references[its.number, its.seed])
         self.seeds += seeds
         self.pace = (time.monotonic() - began) / seeds
         self.fault = self._misbehaves()
@@ -158,7 +181,7 @@ class Scoring:
         for place, n in enumerate(unknown):
             if values[place] <= 0:
                 raise InputError(f"{self.cases[n].title}: no bound above 0 is known, so nothing is 100 on its scale")
-            self.runs[n].bound = values[place]
+            self.runs[n].bound = self.known.bounds[n] = values[place]
         return [values[n] for n in range(len(unknown), len(items))]
 
     def _misbehaves(self) -> str:
@@ -193,6 +216,8 @@ class Scoring:
         return total.high is not None and total.high < HOPELESS
 
     def _total(self) -> Interval:
+        if self.seeds == 0:
+            return Interval(0.0, None, None)  # nothing is known against it
         return suite_score([self._case(runs) for runs in self.runs], self.seeds)
 
     @staticmethod
@@ -211,7 +236,7 @@ class Scoring:
 
     def _seed(self, *place: Any) -> int:
         """A seed that nobody guesses, unless `seed` was given: the same for candidate and reference."""
-        digest = hashlib.sha256(self.secret + repr((self.suite.name, self.options.test, *place)).encode()).digest()
+        digest = hashlib.sha256(self.known.secret + repr((self.suite.name, self.options.test, *place)).encode()).digest()
         return int.from_bytes(digest[:8], "big") >> 2
 
     def _result(self) -> Score:
