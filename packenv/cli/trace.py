@@ -43,6 +43,7 @@ def trace() -> None:
     Alibaba's batch tasks of 2018 (batch_task.csv)
     Alibaba's pods of 2023 (openb_pod_list_*.csv)
     Alibaba's instances of 2025 (disaggregated_DLRM_trace.csv)
+    Alibaba's jobs on spot GPUs of 2026 (job_info_df.csv)
     Azure's trace for packing of 2020 (.sqlite)
     Microsoft's Philly jobs (cluster_job_log)
     Standard Workload Format (.swf, .swf.gz)
@@ -202,10 +203,16 @@ def print_description(name: str, statistics: dict[str, Any]) -> None:
     print_table(_table("Correlation", [*shown(kept["correlation"]).items()]))
     rows = [("servers of capacity 1", kept["offered_load"])]
     if servers := statistics.get("servers"):
+        from packenv.workloads.workload import shortened
+
         shares = {name: None if share is None else f"{share:.1%}" for name, share in servers["share"].items()}
-        rows = [("in use on average", kept["offered_load"]), (f"share of {servers['servers']}", shares)]
+        rows = [("in use on average", kept["offered_load"]), (f"share of {shortened(servers['servers'])}", shares)]
         rows += [("such servers", servers["like"])]
     print_table(_table("Offered load", [(label, shown(columns)) for label, columns in rows]))
+    if statistics.get("devices"):
+        from packenv.workloads.devices import KindLoad, kinds_table
+
+        print_table(kinds_table([KindLoad(*[load[name] for name in KindLoad._fields]) for load in statistics["devices"]]))
 
 
 def print_match(fitted: dict[str, Any]) -> None:

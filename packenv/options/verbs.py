@@ -46,6 +46,7 @@ class EvaluateOptions:
     )
     slots: int | None = option(None, f"Slots to simulate  [default: a trace's own; {DEFAULT_SLOTS:,} otherwise].")
     backlog: Count | None = option(None, "Keep so many tasks waiting: utilisation is then what a policy can carry.")
+    reject: bool = option(False, "What does not start when it arrives is lost, and counted by what it lacked.")
     drain: bool = option(False, "Go on until all work is done.")
     warmup: int | None = option(None, "Slots at the start that are not measured  [default: 0 for traces, a tenth otherwise].")
     seed: int = option(0, "First seed.")

@@ -222,6 +222,11 @@ class Workload(Showable):
         return self.jobs is not None and self.jobs.devices is not None
 
     @property
+    def most_devices(self) -> int:
+        """The most devices of a server; 0 where tasks need none."""
+        return int(self.servers.devices[:, HOW_MANY].max()) if self.has_devices and self.servers.devices is not None else 0
+
+    @property
     def resource_names(self) -> tuple[str, ...]:
         """The names of a trace's resources, or numbers."""
         return tuple(self.resources or (f"resource {r}" for r in range(self.D)))
@@ -368,7 +373,7 @@ class Workload(Showable):
 
         if self.jobs is not None:
             places = locality(self.jobs, self.network or Network(), len(self.servers), self.slot_seconds or 1.0)
-            return table_source(self.jobs, places, devices_of(self.jobs, self.servers))
+            return table_source(self.jobs, places, devices_of(self.jobs, self.servers, self.resources))
         jobs_per_slot = self.rate / self.arrivals.tasks_per_job()
         return random_source(self.laws(), seeds, jobs_per_slot, isinstance(self.arrivals, Batch), chunk)
 

@@ -67,6 +67,8 @@ class Core:
         self.sizes = sizes_of(units, levels, options)
         self.specific = specific  # options that this environment alone has
         layout = definition.layout(self.sizes, units, options, **specific)
+        if self.workload.has_devices and not layout.needs.devices:
+            raise InputError(f"{definition.name} does not look for room on devices, which tasks of {self.workload.name} need")
         if layout.facts is not None:
             check_jobs(self.workload, definition.name, "knows its jobs", options)
         needs = layout.needs._replace(in_service=most_in_service(self.workload))
