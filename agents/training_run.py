@@ -5,23 +5,24 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import torch
 
-from packenv.envs.job_fill.features import GROUP_FEATURES
+from packenv.envs.registration import find_definition
 from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.metadata import agent_metadata
 from packenv.learning.agents.saved import load_agent, save_agent
 from packenv.learning.evolution import Case, Evolution
-from packenv.learning.networks.network import Network
 from packenv.learning.reinforcement.sb3_learner import Sb3Learner
 from packenv.learning.settings import Settings
 from packenv.learning.training.evaluation import Evaluation, overall
 
 EVERY = 10  # generations from one agent that is kept to the next, where cases are drawn
+FirstWeights = Mapping[str, float | tuple[float, float]]
+"""By feature: its weight, or of a network that varies also what counts times the logarithm of the waiting tasks."""
 UNSEEN = 2_000_000  # first seed of jobs that neither training nor the choice of the best agent has seen
 
 
@@ -101,7 +102,7 @@ def evolve_on_jobs(
     arguments: Sequence[str] | None,
     settings: Settings,
     against: str,
-    first_weights: dict[str, float] | None = None,
+    first_weights: FirstWeights | None = None,
     quick: int = 300_000,
 ) -> None:
     """The `main` of a script that evolves an agent for whole jobs: weights on JobFill's features.
@@ -118,12 +119,12 @@ def evolve_on_jobs(
     compare(settings, given.out, against, seeds=2 if given.quick else 16)
 
 
-def evolve(settings: Settings, out: str, processes: int, first_weights: dict[str, float] | None = None) -> None:
+def evolve(settings: Settings, out: str, processes: int, first_weights: FirstWeights | None = None) -> None:
     """Evolve an agent and save it as it is after the last generation, and after every twentieth part of the samples."""
     learner = Evolution(settings, processes)
     print(learner.initialise() or "", end="")
     if first_weights:
-        begin_with(learner.network, first_weights)
+        begin_with(learner, first_weights)
     due = 0
 
     def save() -> None:
@@ -141,10 +142,18 @@ def evolve(settings: Settings, out: str, processes: int, first_weights: dict[str
     save()
 
 
-def evolve_on_cases(settings: Settings, out: str, processes: int, draw: Callable[[int], list[Case]]) -> None:
+def evolve_on_cases(
+    settings: Settings,
+    out: str,
+    processes: int,
+    draw: Callable[[int], list[Case]],
+    first_weights: FirstWeights | None = None,
+) -> None:
     """Evolve on the cases that `draw` gives for each generation; keep an agent every so many generations, and the last."""
     learner = Evolution(settings, processes, draw=draw)
     learner.initialise()
+    if first_weights:
+        begin_with(learner, first_weights)
     generation = 0
 
     def save(path: str) -> None:
@@ -162,12 +171,16 @@ def evolve_on_cases(settings: Settings, out: str, processes: int, draw: Callable
     save(out)
 
 
-def begin_with(network: Network, first_weights: dict[str, float]) -> None:
-    """Set the weights of JobFill's features that are named, and leave the others at 0."""
-    position = {each.name: n for n, each in enumerate(GROUP_FEATURES)}
+def begin_with(learner: Evolution, first_weights: FirstWeights) -> None:
+    """Set the weights of the environment's features that are named, and leave the others at 0."""
+    features = find_definition(learner.settings.environment).features
+    assert features is not None
+    position = {each.name: n for n, each in enumerate(features.of_action)}
     with torch.no_grad():
-        for name, weight in first_weights.items():
-            network.actor.get_parameter("of_action")[..., position[name]] = weight
+        for name, weights in first_weights.items():
+            both = weights if isinstance(weights, tuple) else (weights,)
+            for parameter, weight in zip(("of_action", "per_waiting"), both, strict=False):
+                learner.network.actor.get_parameter(parameter)[..., position[name]] = weight
 
 
 def compare(settings: Settings, out: str, against: str, slots: int = 200_000, seeds: int = 4) -> None:

@@ -20,7 +20,7 @@ from packenv.policy import find_policy, registered
 
 ROOT = Path(__file__).resolve().parent.parent
 
-ENVIRONMENTS = ("Placement", "ServerFill", "Configuration", "JobFill")
+ENVIRONMENTS = ("Placement", "ServerFill", "Configuration", "JobFill", "NextJob")
 
 MODULES = {
     "packenv": "The names at the top: workloads, runs, and what is achievable.",

@@ -24,7 +24,7 @@ def main(steps: int = 300_000, slots: int = 200_000, tensorboard: str | None = "
     torch.set_num_threads(1)  # the network is small: more threads would wait for each other
     envs = make_vec_env("packenv/ServerFill-v1", n_envs=n_envs, seed=0, env_kwargs=SETTING | {"yardstick": True})
     model = MaskablePPO("MlpPolicy", envs, gamma=0.9, gae_lambda=0.9, seed=0, device="cpu", tensorboard_log=tensorboard)
-    how = {"eval_freq": max(steps // (10 * n_envs), 1), "slots": slots // 4, "verbose": 1}  # a line now and then
+    how: dict[str, Any] = {"eval_freq": max(steps // (10 * n_envs), 1), "slots": slots // 4, "verbose": 1}  # a line now and then
     evaluation = EvaluateRatio("packenv/ServerFill-v1", **how, **SETTING)
     model.learn(steps, callback=[QueueRatio(), evaluation])
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import gymnasium as gym
 import ray
+import torch
 from gymnasium.wrappers import TransformReward
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.columns import Columns
@@ -59,14 +60,17 @@ class MaskedNetwork(TorchRLModule, ValueFunctionAPI):
 
 
 def config(env_runners: int, envs: int, seed: int) -> PPOConfig:
-    """RLlib's settings: so many env runners with so many environments each."""
+    """RLlib's settings: so many env runners with so many environments each.
+
+    What an action does shows within about one service, so γ = λ = 0.9 (docs/reference/environments.md, Which discount).
+    """
     steps = 64 * envs * max(env_runners, 1)
     return (
         PPOConfig()
         .environment("packenv", clip_actions=False)
         .env_runners(num_env_runners=env_runners, num_envs_per_env_runner=envs, rollout_fragment_length=64)
         .rl_module(rl_module_spec=RLModuleSpec(module_class=MaskedNetwork))
-        .training(lr=1e-3, gamma=0.99, lambda_=0.95, train_batch_size=steps, minibatch_size=min(512, steps), num_epochs=4)
+        .training(lr=1e-3, gamma=0.9, lambda_=0.9, train_batch_size=steps, minibatch_size=min(512, steps), num_epochs=4)
         .training(entropy_coeff=0.003, vf_clip_param=float("inf"))
         .learners(num_learners=0)
         .debugging(seed=seed, log_level="ERROR")
@@ -83,6 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", default="rllib", help="the agent: OUT.json and OUT.safetensors")
     given = parser.parse_args(arguments)
 
+    torch.set_num_threads(1)  # the network is small: more threads would wait for each other
     ray.init(address=given.address, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     register_env("packenv", make_env)
     algorithm = config(given.env_runners, given.envs, given.seed).build_algo()

@@ -32,6 +32,7 @@ def simulate(workload: Any, policy: Any, slots: int | None = None, seed: int = 0
     schedule       whether `Result.schedule` holds start, server and end of every task
     backlog        random tasks arrive whenever others start, so that this many always wait. The utilisation is then the most
                    that the policy can sustain with so long a queue (saturation rule: Baccelli and Foss, J. Appl. Prob. 1995)
+    reject         what does not start in the slot in which it arrives is lost, and counted in `Result.rejected` by what it lacked
     waiting_limit  the run ends early if more tasks than this wait
     until_started  the run may end before `slots` once all tasks of a Jobs table have started
     slowdown_bound  seconds (slots, where a slot has no length) that a job counts as if it ran at least, in `Result.response`:

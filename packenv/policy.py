@@ -68,6 +68,7 @@ class Needs(NamedTuple):
     durations: bool = False  # knows the service of tasks: column `estimate`, or the true one if there is no such column
     table: bool = False  # knows the Jobs table of the run beforehand, except the arrival slots
     reads: bool = False  # starts tasks only where there is room for what they read over the network (Network.reading)
+    rejects: bool = False  # keeps nothing of waiting tasks from slot to slot, so that those that do not start may be lost
     devices: bool = False  # starts tasks only where there is room for them on the devices of a server (`fits`)
 
 
@@ -223,7 +224,7 @@ def needs_of(policy: Any, setting: Setting) -> Needs:
         return _called(policy, policy.needs, setting)
     vectors = setting.capacity.shape[1] > 1
     orders = BY_QUEUE | BY_SIZE | BY_AGE | BY_ROOM | BY_INDEX | (BY_DEMAND if vectors else 0)
-    return Needs(orders, vectors=vectors, reads=True, devices=True)  # `fits` says whether there is room
+    return Needs(orders, vectors=vectors, reads=True, rejects=True, devices=True)  # `fits` says whether there is room
 
 
 def initial_state_of(policy: Any, setting: Setting, seed: int) -> Any:

@@ -13,13 +13,14 @@ from numpy.typing import ArrayLike
 from packenv.cluster.build import build, grow, lengthen
 from packenv.cluster.loop import OVERFULL, overfull_server, runner_for
 from packenv.cluster.measures import delay_values
+from packenv.cluster.rejecting import OTHER_REASONS
 from packenv.cluster.slots import FINISHED, GROW, LIMIT, PAUSED
 from packenv.cluster.state import NEVER, Cluster
 from packenv.compiled.apart import Apart
 from packenv.compiled.helpers import expect
 from packenv.errors import ArgumentError, InputError, MisuseError
 from packenv.options.verbs import WAITING_LIMIT as WAITING_LIMIT
-from packenv.policy import Setting, attached, find_policy, initial_state_of, misuse, name_of, needs_of
+from packenv.policy import Needs, Setting, attached, find_policy, initial_state_of, misuse, name_of, needs_of
 from packenv.results.delays import Delays
 from packenv.results.job_times import job_times
 from packenv.results.locality import data_locality
@@ -37,7 +38,8 @@ def schedule_of(cluster: Cluster) -> Schedule:
     """Starts, servers and ends of the rows that have arrived; empty if the cluster records no schedule."""
     measures, rows = cluster.measures, int(cluster.head["arrived"][0])
     source = measures.source[0, :rows] if measures.source.shape[1] > 0 else None
-    return Schedule(measures.start[0, :rows], measures.server[0, :rows], measures.end[0, :rows], source)
+    devices = measures.devices[0, :rows] if measures.devices.shape[1] > 0 else None
+    return Schedule(measures.start[0, :rows], measures.server[0, :rows], measures.end[0, :rows], source, devices)
 
 
 def result_of(cluster: Cluster, policy: str, workload: Workload, seed: int, seconds: float, stopped: str | None) -> Result:
@@ -62,6 +64,7 @@ def result_of(cluster: Cluster, policy: str, workload: Workload, seed: int, seco
         started=int(head["started"]),
         completed=int(head["completed"]),
         waiting=int(head["waiting"] + head["held_back"] + head["released"] - head["next_released"]),
+        rejected=_rejected(cluster, workload),
         mean_queue=int(head["queue_sum"]) / measured if measured else None,
         max_queue=int(head["queue_max"]) if measured else None,
         mean_waiting_size=float(head["size_sum"]) / measured / UNIT * workload.servers.size_unit if measured else None,
@@ -82,6 +85,16 @@ def result_of(cluster: Cluster, policy: str, workload: Workload, seed: int, seco
         trajectory=trajectory,
         delays=delays,
     )
+
+
+def _rejected(cluster: Cluster, workload: Workload) -> dict[str, int] | None:
+    """How many tasks were turned away for each reason that there can be; None where tasks wait."""
+    if not cluster.head["rejects"][0]:
+        return None
+    names = ("size",) if workload.D == 1 else workload.resource_names
+    counts = dict(zip((*names, *OTHER_REASONS), cluster.measures.rejected[0].tolist(), strict=True))
+    unused = OTHER_REASONS if workload.D == 1 else () if workload.has_devices else OTHER_REASONS[:2]
+    return {reason: count for reason, count in counts.items() if count or reason not in (*unused, OTHER_REASONS[0])}
 
 
 def _trajectory(cluster: Cluster, size_unit: float) -> Trajectory:
@@ -118,6 +131,7 @@ def simulate(
     initial: Sequence[tuple[ArrayLike, int, int]] = (),
     schedule: bool = False,
     backlog: int | None = None,
+    reject: bool = False,
     waiting_limit: int = WAITING_LIMIT,
     until_started: bool = False,
     slowdown_bound: float | None = None,
@@ -135,6 +149,7 @@ def simulate(
     schedule       whether `Result.schedule` holds start, server and end of every task
     backlog        random tasks arrive whenever others start, so that this many always wait. The utilisation is then the most
                    that the policy can sustain with so long a queue (saturation rule: Baccelli and Foss, J. Appl. Prob. 1995)
+    reject         what does not start in the slot in which it arrives is lost, and counted in `Result.rejected` by what it lacked
     waiting_limit  the run ends early if more tasks than this wait
     until_started  the run may end before `slots` once all tasks of a Jobs table have started
     slowdown_bound  seconds (slots, where a slot has no length) that a job counts as if it ran at least, in `Result.response`:
@@ -164,6 +179,8 @@ def simulate(
             raise InputError(f"{name_of(policy)} knows all tasks beforehand: no backlog goes with it")
     if workload.network is not None and workload.network.takes_resources and not needs.reads:
         raise InputError(f"{name_of(policy)} does not look for room for remote reads, which take resources in {workload.name}")
+    if reject:
+        _check_reject(policy, needs, workload, backlog)
     if workload.has_devices and not needs.devices:
         why = "does not look for room on devices: `devices` False counts a server's GPUs as one amount"
         raise ArgumentError(f"{name_of(policy)} {why}")
@@ -190,6 +207,7 @@ def simulate(
         cluster.head["arrivals_end"] = horizon
     if backlog is not None:
         cluster.head["backlog"] = backlog
+    cluster.head["rejects"] = int(reject)
     state = attached(policy, cluster, initial_state_of(policy, setting, seed))
 
     # The slots, and what was measured in them.
@@ -245,6 +263,17 @@ def _run_slots(
         if progress is not None:
             progress(int(cluster.head["now"][0]))
     return cluster, state, seconds, reason
+
+
+def _check_reject(policy: Any, needs: Needs, workload: Workload, backlog: int | None) -> None:
+    """Raise ArgumentError where tasks cannot be turned away."""
+    if backlog is not None:
+        raise ArgumentError("`reject` leaves nothing waiting: no `backlog` goes with it")
+    if not needs.rejects:
+        raise ArgumentError(f"{name_of(policy)} keeps a record of waiting tasks: `reject` does not go with it")
+    jobs = workload.jobs
+    if jobs is not None and (jobs.predecessors is not None or jobs.phase is not None):
+        raise ArgumentError(f"`reject`: in {workload.name} tasks wait for others, which might be lost")
 
 
 def _check_backlog(backlog: int, workload: Workload, waiting_limit: int) -> None:

@@ -27,7 +27,7 @@ SOURCES = [ROOT / README, ROOT / "CONTRIBUTING.md", *WRITTEN]
 PAGES = {path.relative_to(ROOT).as_posix(): path.read_text() for path in SOURCES}
 
 LONG = (
-    *("packenv reproduce", "packenv judge", "packenv train"),
+    *("packenv reproduce", "packenv judge", "packenv train", "packenv score"),
     *("packenv trace profile", "packenv evaluate tasks-like.json", "packenv evaluate delay/", "packenv evaluate analytics"),
     *("packenv evaluate eagle/", "packenv evaluate price/", "packenv evaluate facebook.tsv", "packenv leaderboard -w paper/"),
     *("packenv record", "packenv evaluate paper/fig4b --intensity 0.95 --slots 100000 -p bf-js -p agent:runs/"),
@@ -39,7 +39,13 @@ MINUTES = (
     *("packenv evaluate analytics", "packenv leaderboard -w paper/", "packenv record paper/fig4b"),
     *("packenv train paper/fig4b --intensity 0.85:0.95", "packenv judge", "packenv optimum dag"),
     *("packenv evaluate paper/fig4b --slots 500000", "packenv evaluate paper/fig4b --intensity 0.9 --slots 500000"),
-    *("packenv leaderboard", "packenv plan --sizes", "packenv trace profile", "packenv evaluate tasks-like.json"),
+    *(
+        "packenv leaderboard",
+        "packenv score candidate.py smallest",
+        "packenv plan --sizes",
+        "packenv trace profile",
+        "packenv evaluate tasks-like.json",
+    ),
 )
 """Those that play whole studies, or train; they have tests of their own."""
 

@@ -15,6 +15,7 @@ from experiments.finding import Claim, Finding, Row, Settings
 from experiments.rlscheduler.decided import Difference, independent, overlapping
 from experiments.rlscheduler.engine import ORDERS, Outcome, log_of
 from experiments.rlscheduler.runs import (
+    AGENT,
     JOBS,
     KINDS,
     POLICIES,
@@ -64,6 +65,7 @@ def reproduce(settings: Settings) -> Finding:
     of_ten = {case: independent(*gaps) for case, gaps in paired(ten).items()}
     decided = [pair_row(case, of_ten[case], pairs[case]) for case in pairs]
     claims = [*claims_on_cells(table), *claims_on_definitions(table), *claims_on_decisions(of_ten, pairs)]
+    claims += [claim_on_agent(log, every, overlap) for log in study.logs]
     count = ", ".join(f"{len(first[log]) - 10} of {log}" for log in study.logs)
     title = f"RLScheduler's table: ten windows of {JOBS:,} jobs, then {count}{settings.remark}"
 
@@ -229,6 +231,21 @@ def claims_on_decisions(ten: Gaps, every: Gaps) -> list[Claim]:
     ]
 
 
+def claim_on_agent(log: str, every: dict[tuple[str, str, str], Floats], overlap: int) -> Claim:
+    """The agent against the order that is best with EASY on the same windows, in hindsight; others beside."""
+    own = every[log, "easy", AGENT][:, 0]
+    best = {kind: min(RULES, key=lambda order: float(every[log, kind, order][:, 0].mean())) for kind in ("easy", "conservative")}
+    slowdown = {POLICIES[kind, order]: every[log, kind, order][:, 0] for kind, order in best.items()}
+    gap = overlapping(own, slowdown[POLICIES["easy", best["easy"]]], overlap)
+    ratios = {
+        name: float(own.mean() / values.mean())
+        for name, values in (slowdown | {"easy": every[log, "easy", "fcfs"][:, 0]}).items()
+    }
+    figures = ", ".join(f"{ratio:.2f} of {name}" for name, ratio in ratios.items()) + f"; {number(gap.mean)} ± {number(gap.half)}"
+    what = f"{log}: {AGENT}, trained on no log, has at most the mean slowdown of the best order with EASY"
+    return Claim(NAME, what, gap.mean <= 0, figures)
+
+
 def notes_on(
     study: Study,
     ten: Gaps,
@@ -272,7 +289,8 @@ def draw_means(axes: Any, log: str, windows: list[Row]) -> None:
         axes.plot(at, [row["all"] for row in rows], "o", color=COLOURS[n], label=f"{kind}, all windows")
         axes.plot(at, [row["ten"] for row in rows], "_", ms=11, color=COLOURS[n], label="the ten" if n == 0 else None)
     axes.set_yscale("log")
-    axes.set_xticks(range(len(RULES)), list(RULES), rotation=60, fontsize=8)
+    names = [*RULES, AGENT]
+    axes.set_xticks(range(len(names)), names, rotation=60, fontsize=8)
     axes.set_ylabel("mean bounded slowdown")
     axes.set_title(log, fontsize=10)
     axes.legend(fontsize=8, frameon=False)

@@ -32,7 +32,9 @@ LOGS = {"lublin1": "Lublin-1", "sdscsp2": "SDSC-SP2", "hpc2n": "HPC2N", "lublin2
 KINDS = {"kept": "fifo-ff:order={}", "easy": "easy:order={}", "conservative": "conservative:order={}"}
 SAME = {"fifo-ff:order=fcfs": "fifo-ff", "easy:order=fcfs": "easy", "conservative:order=fcfs": "conservative"}
 POLICIES = {(kind, rule): SAME.get(name.format(rule), name.format(rule)) for kind, name in KINDS.items() for rule in RULES}
-"""All of packenv's orders, each kept until it fits and with both ways of backfilling."""
+AGENT = "agent:batch"
+POLICIES["easy", AGENT] = AGENT  # it backfills as EASY does; it was trained on no log
+"""All of packenv's orders, each kept until it fits and with both ways of backfilling; and the agent that was learnt."""
 
 
 class Study(NamedTuple):

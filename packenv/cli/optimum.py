@@ -204,7 +204,7 @@ def finite(workload: Workload, seed: int, slots: int | None) -> Workload:
 def makespan_of(workload: Workload, result: Result) -> int | None:
     """Slots from the first arrival to the last end; None unless all tasks ended."""
     assert workload.jobs is not None and result.schedule is not None
-    start, _, end, _ = result.schedule
+    start, _, end, *_ = result.schedule
     whole = len(start) == len(workload.jobs) and (start >= 0).all()
     return int(end.max() - workload.jobs.arrival[0]) if whole else None
 

@@ -17,7 +17,7 @@ from packenv.envs.registration import ENVIRONMENTS, FORMER, id_of, kind_of
 from packenv.errors import InputError
 from packenv.files import check_folder_writable, write_json
 from packenv.inputs.numbers import LARGEST_WHOLE
-from packenv.options.shared import WorkloadOptions, parse_columns
+from packenv.options.shared import OF_TRACES, WorkloadOptions, parse_columns
 from packenv.options.verbs import ArrivalOptions, RecordOptions
 
 
@@ -25,7 +25,7 @@ from packenv.options.verbs import ArrivalOptions, RecordOptions
 @click.argument("source", metavar="WORKLOAD", type=WORKLOAD)
 @options_of(RecordOptions, environment=f"{', '.join(ENVIRONMENTS)}.")
 @options_of(ArrivalOptions, "arriving")
-@workload_options("servers", "slot_seconds", "columns")
+@workload_options("servers", *OF_TRACES, "estimates", "speedup")
 @click.option("--json", "json_path", type=JSON, help="Write returns and reference scores as JSON; - is standard output.")
 def record_command(of_workload: WorkloadOptions, arriving: ArrivalOptions, options: RecordOptions, json_path: str | None) -> None:
     """Record a policy's episodes on a workload (a name or a .json file) or a trace: as a Minari dataset, for offline learning,
@@ -97,9 +97,9 @@ def _environment(
         **({} if options.horizon is None else {"horizon": options.horizon}),
     }
     arguments |= {key: low if low == high else (low, high) for key, (low, high) in arriving.intervals().items()}
-    of_source = {"servers": of_workload.servers, "slot_seconds": of_workload.slot_seconds, "resources": options.resources}
-    arguments |= {key: value for key, value in of_source.items() if value is not None}
-    if of_workload.columns is not None:
-        arguments["columns"] = parse_columns(of_workload.columns)
+    read = {key: getattr(of_workload, key) for key in ("servers", *OF_TRACES, "estimates")}
+    read |= {"resources": options.resources, "columns": parse_columns(of_workload.columns)}
+    read |= {} if of_workload.speedup == "1" else {"speedup": of_workload.speedup}
+    arguments |= {key: value for key, value in read.items() if value is not None}
     arguments |= {} if render_mode is None else {"render_mode": render_mode}
     return gymnasium.make(id_of(kind), **FORMER.get(kind, {}) | arguments | dict(own_option(text) for text in options.options))

@@ -43,6 +43,7 @@ def trace() -> None:
     Alibaba's batch tasks of 2018 (batch_task.csv)
     Alibaba's pods of 2023 (openb_pod_list_*.csv)
     Alibaba's instances of 2025 (disaggregated_DLRM_trace.csv)
+    Alibaba's jobs on spot GPUs of 2026 (job_info_df.csv)
     Azure's trace for packing of 2020 (.sqlite)
     Microsoft's Philly jobs (cluster_job_log)
     Standard Workload Format (.swf, .swf.gz)
@@ -174,20 +175,21 @@ def print_description(name: str, statistics: dict[str, Any]) -> None:
     """The tables of `describe`."""
     console = text_console()
     kept, submitted = statistics["kept_tasks"], statistics["submitted_tasks"]
-    console.print(
-        f"{name}: {statistics['rows']:,} tasks, {statistics['in_snapshot']:,} in the initial snapshot, "
-        f"{statistics['submitted']:,} submitted, {statistics['kept']:,} kept{dropped_part(statistics['dropped'])}",
-        highlight=False,
-    )
+    counts = [f"{statistics['rows']:,} tasks"]
+    if statistics["in_snapshot"]:
+        counts += [f"{statistics['in_snapshot']:,} in the initial snapshot", f"{statistics['submitted']:,} submitted"]
+    whole = statistics["kept"] == statistics["rows"]
+    counts.append(f"all {statistics['kept']:,} kept" if whole else f"{statistics['kept']:,} kept, which can be run again")
+    console.print(f"{name}: {', '.join(counts)}{dropped_part(statistics['dropped'])}", highlight=False)
     if statistics["about"]:
         console.print(statistics["about"], highlight=False)
     for note in statistics["notes"]:
         console.print(note, highlight=False)
     resources, shown = statistics["resources"], _columns_shown(statistics)
-    counts = _empty("Distinct demands", "distinct", shown(statistics["distinct"]["rows"]))
+    demands = _empty("Distinct demands", "distinct", shown(statistics["distinct"]["rows"]))
     for group, levels in statistics["distinct"].items():
-        counts.add(group, *(f"{count:,}" for count in shown(levels).values()))
-    print_table(counts)
+        demands.add(group, *(f"{count:,}" for count in shown(levels).values()))
+    print_table(demands)
     rates = _empty("Rates and bursts", "", ("submitted", "kept"))
     for label in ("tasks", "jobs", "span_s", "tasks_per_s", "jobs_per_s", "interarrival_cv"):
         rates.add(label, *(number(column.get(label)) for column in (submitted, kept)))
@@ -201,10 +203,16 @@ def print_description(name: str, statistics: dict[str, Any]) -> None:
     print_table(_table("Correlation", [*shown(kept["correlation"]).items()]))
     rows = [("servers of capacity 1", kept["offered_load"])]
     if servers := statistics.get("servers"):
+        from packenv.workloads.workload import shortened
+
         shares = {name: None if share is None else f"{share:.1%}" for name, share in servers["share"].items()}
-        rows = [("in use on average", kept["offered_load"]), (f"share of {servers['servers']}", shares)]
+        rows = [("in use on average", kept["offered_load"]), (f"share of {shortened(servers['servers'])}", shares)]
         rows += [("such servers", servers["like"])]
     print_table(_table("Offered load", [(label, shown(columns)) for label, columns in rows]))
+    if statistics.get("devices"):
+        from packenv.workloads.devices import KindLoad, kinds_table
+
+        print_table(kinds_table([KindLoad(*[load[name] for name in KindLoad._fields]) for load in statistics["devices"]]))
 
 
 def print_match(fitted: dict[str, Any]) -> None:
@@ -252,4 +260,4 @@ def _pair(pair: list[Any]) -> str:
 def dropped_part(dropped: dict[str, int]) -> str:
     """A clause on the rows that were dropped; nothing for none."""
     parts = dropped_rows(dropped)
-    return f"; dropped: {parts}" if parts else ""
+    return f"; left out: {parts}" if parts else ""

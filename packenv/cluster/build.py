@@ -13,6 +13,7 @@ from packenv.cluster.measures import DELAY_BINS
 from packenv.cluster.queue.by_age import build_tree
 from packenv.cluster.queue.by_demand import add_to_group
 from packenv.cluster.queue.by_type import find_box, set_boxes, set_levels, set_types
+from packenv.cluster.rejecting import OTHER_REASONS
 from packenv.cluster.servers import kind_levels, refresh, scalar_capacity, server_kinds, touch
 from packenv.cluster.slots import scalar_size
 from packenv.cluster.state import DEVICES, NEVER, NONE, READS, SEVERAL, TASK, Cluster, Precedence, look_at
@@ -137,6 +138,7 @@ def build(
         "delay bins": DELAY_BINS if delays else 0,
         "devices": int(source.devices.server[:, HOW_MANY].max(initial=0)),
         "recorded": record_rows,
+        "reasons": resources + len(OTHER_REASONS),
     }
     c = allocate(
         kind,

@@ -82,8 +82,7 @@ def accepts(c: Cluster, i: int, server: int) -> bool:
 @compiled
 def holds(c: Cluster, i: int, server: int, device: int) -> bool:
     """Whether a device has room for the share of task i or, if it needs whole devices, is free."""
-    share = c.devices.need[c.e, i, SHARE]
-    return c.devices.left[c.e, server, device] >= (share if share > 0 else c.source.devices.server[server, WHOLE])
+    return c.devices.left[c.e, server, device] >= part_of_device(c, i, server)
 
 
 @compiled
@@ -93,25 +92,43 @@ def could_have_devices(c: Cluster, i: int, server: int) -> bool:
     return enough and c.devices.need[c.e, i, SHARE] <= device_capacity(c, server) and accepts(c, i, server)
 
 
-@apart
+@compiled
 def devices_for(c: Cluster, i: int, server: int) -> int:
     """The devices of a server that task i takes if the policy chooses none, as bits; NONE if it has no room for it.
 
     0 for a task that needs none and accepts the kind of the server.
     """
-    if not accepts(c, i, server):
-        return NONE
+    return choice_of_devices(c, i, server, False) if accepts(c, i, server) else NONE
+
+
+@compiled
+def devices_foreseen(c: Cluster, i: int, server: int) -> int:
+    """`devices_for` if as much were left of each device as `OnDevices.least` says."""
+    return choice_of_devices(c, i, server, True) if accepts(c, i, server) else NONE
+
+
+@compiled
+def device_room(c: Cluster, i: int, server: int) -> bool:
+    """Whether the devices of a server have room for task i, whether it accepts their kind or not."""
+    return choice_of_devices(c, i, server, False) != NONE
+
+
+@apart
+def choice_of_devices(c: Cluster, i: int, server: int, foreseen: bool) -> int:
+    """`devices_for`, or `devices_foreseen`, on a server of any kind."""
     number, share = c.devices.need[c.e, i, NUMBER], c.devices.need[c.e, i, SHARE]
-    chosen, found, tightest = 0, 0, NONE
+    least = share if share > 0 else device_capacity(c, server)
+    chosen, found, tightest = 0, 0, 0
     for device in range(device_count(c, server)):
         if found == number and share == 0:
             break
-        if holds(c, i, server, device):
+        left = c.devices.least[c.e, device] if foreseen else c.devices.left[c.e, server, device]
+        if left >= least:
             if share == 0:
                 chosen |= 1 << device
                 found += 1
-            elif tightest == NONE or c.devices.left[c.e, server, device] < c.devices.left[c.e, server, tightest]:
-                chosen, found, tightest = 1 << device, 1, device
+            elif found == 0 or left < tightest:
+                chosen, found, tightest = 1 << device, 1, left
     return chosen if found == number else NONE
 
 
@@ -145,8 +162,14 @@ def give_devices_back(c: Cluster, i: int, server: int) -> None:
 @compiled
 def change_device(c: Cluster, i: int, server: int, device: int, sign: int) -> None:
     """Take (sign = -1) or give back (1) what task i has of a device."""
+    c.devices.left[c.e, server, device] += sign * part_of_device(c, i, server)
+
+
+@compiled
+def part_of_device(c: Cluster, i: int, server: int) -> int:
+    """What task i takes of each device that it has on a server: its share, or the whole."""
     share = c.devices.need[c.e, i, SHARE]
-    c.devices.left[c.e, server, device] += sign * (share if share > 0 else device_capacity(c, server))
+    return share if share > 0 else device_capacity(c, server)
 
 
 @apart

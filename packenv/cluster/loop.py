@@ -13,6 +13,7 @@ from typing import Any
 
 from numba.extending import overload
 
+from packenv.cluster.rejecting import turn_away
 from packenv.cluster.slots import PAUSED, READY, begin_slot
 from packenv.cluster.state import DONE, MESSAGE, NEVER, NONE, Cluster
 from packenv.compiled.decorators import apart, beside, compiled, dispatched
@@ -100,6 +101,8 @@ def run(policy: Any, c: Cluster, state: Any, until: int, slots: int, checked: bo
             return reason
         deliver(policy, c, state)
         schedule(policy, c, state)
+        if c.head[c.e].rejects:
+            turn_away(c)
         if checked and overfull_server(c) != NONE:
             return OVERFULL
     return PAUSED
@@ -124,6 +127,12 @@ def begin(c: Cluster, until: int) -> int:
     return begin_slot(c, until)
 
 
+@compiled
+def turn_away_from_python(c: Cluster) -> None:
+    """`turn_away` for the loop in Python."""
+    turn_away(c)
+
+
 def run_in_python(policy: Any, c: Cluster, state: Any, until: int, slots: int) -> int:
     """`run` for a policy in plain Python: `schedule(cluster, state)` and, if it has them, `on_completion` and `on_message`."""
     hears = hasattr(policy, "on_completion") or hasattr(policy, "on_message")
@@ -140,6 +149,8 @@ def run_in_python(policy: Any, c: Cluster, state: Any, until: int, slots: int) -
                 elif task["kind"] == MESSAGE and hasattr(policy, "on_message"):
                     policy.on_message(c, state, int(task["job"]), int(task["row"]))
         policy.schedule(c, state)
+        if c.head[c.e]["rejects"]:
+            turn_away_from_python(c)
         if overfull_server(c) != NONE:
             return OVERFULL
     return PAUSED

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from packenv.cluster.devices import TAKEN
 from packenv.cluster.state import Cluster
 from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.intrinsics import leading_zeros
@@ -55,6 +56,8 @@ def record_start(c: Cluster, i: int) -> None:
         c.measures.server[c.e, task.row] = task.server
         if c.measures.source.shape[1] > 0:
             c.measures.source[c.e, task.row] = c.reads[c.e, i]
+        if c.measures.devices.shape[1] > 0:
+            c.measures.devices[c.e, task.row] = c.devices.need[c.e, i, TAKEN]
     task.since = head.now
 
 

@@ -35,6 +35,7 @@ head_type = np.dtype(
         ("released", "i8"),  # rows whose last predecessor completed in slot `now`,
         ("next_released", "i8"),  # number of these that have joined the queue
         ("held_back", "i8"),  # rows that arrived and wait for predecessors
+        ("rejects", "i8"),  # 1: tasks that do not start in the slot in which they become eligible are lost
         ("arrived", "i8"),
         ("started", "i8"),
         ("completed", "i8"),

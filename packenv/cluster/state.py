@@ -109,7 +109,8 @@ class Precedence(Frame):
 class OnDevices(Frame):
     """The devices of servers and who needs them (packenv.cluster.devices); empty without devices."""
 
-    left: Annotated[Small, Field("clusters", "servers", "devices", orders=DEVICES)]  # of the capacity of each device
+    left: Annotated[Ints, Field("clusters", "servers", "devices", orders=DEVICES)]  # of the capacity of each device
+    least: Annotated[Ints, Field("clusters", "devices", scratch=True)]  # of each device of a server while a task would stay
     need: Annotated[Ints, Field("clusters", "places", 4, orders=DEVICES)]  # of each task: NUMBER, SHARE, KINDS, and TAKEN
 
 
@@ -123,6 +124,9 @@ class Measures(Frame):
     end: Annotated[Ints, Field("clusters", "recorded", start=NONE)]  # slot in which it leaves
     server: Annotated[Small, Field("clusters", "recorded", start=NONE)]
     source: Annotated[Small, Field("clusters", "recorded", start=NONE, orders=READS)]  # from which it reads
+    devices: Annotated[Ints, Field("clusters", "recorded", orders=DEVICES)]  # of its server that it has, as bits
+    rejected: Annotated[Ints, Field("clusters", "reasons")]  # tasks turned away, by what was missing (packenv.cluster.rejecting)
+    lacking: Annotated[Ints, Field("clusters", "reasons", scratch=True)]  # servers that lack it
 
 
 def _size_order(sizes: Sizes, orders: int) -> Sizes:

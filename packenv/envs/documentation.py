@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import Any
 
 from packenv.envs.core.definition import Definition
-from packenv.envs.core.features import CONTEXT, FEATURES, OF_TASKS, Features
+from packenv.envs.core.features import CONTEXT, FEATURES, OF_CONFIGURATIONS, OF_TASKS, Features
 from packenv.envs.core.state import REASONS
 from packenv.envs.options import OBSERVATIONS, Options
 from packenv.envs.registration import FORMER
@@ -45,7 +45,7 @@ Of the slots from one decision to the next (none after a task that starts): `que
 `work`: the same, but a task counts its size slot by slot while it is in service, over the mean service; `tasks`: as `size`,
 of their number; `advantage`: ∫ Q dt of the baseline on the same jobs, less one's own. Of whole jobs (JobFill):
 `completion`: −∫ unfinished jobs dt, which adds up to minus the sum of the jobs' completion times; `value`: the same, each
-times the value of its job; `makespan`: minus the slots that pass.
+times the value of its job; `makespan`: minus the slots that pass. Of one machine's jobs (NextJob): `slowdown`, `wait`.
 `info["elapsed"]` has the slots. A sum of rewards begins at the first decision: what the queue was up to there, and tasks that
 started without a question, are in `info["mean_queue"]` and in no reward.
 
@@ -83,9 +83,11 @@ wait. A table or a log lasts until its work is done, and is terminated then; it 
 ## Arguments
 | argument | default | |
 |---|---|---|
-{own}| `workload` | `"paper/fig4b"` | a name, a `.json` file, a trace, a table, or a `packenv.Workload` |
+{own}| `workload` | {workload} | a name, a `.json` file, a trace, a table, or a `packenv.Workload` |
 | `servers` | the workload's | 5, "3x1,2x0.5", "3x1:0.5" (two resources), capacities |
-| `slot_seconds`, `resources`, `columns` | None | of a trace or a table: as of `packenv.workload` |
+| `slot_seconds`, `resources`, `columns`, `time_unit` | None | of a trace or a table: as of `packenv.workload` |
+| `partition`, `finished_only`, `estimates`, `speedup` | None | of a log or a trace: likewise |
+| `jobs` | {jobs} | of a table of tasks: an episode is so many of them, from a random one on; None: the whole table |
 | `load`, `intensity`, `rate` | the workload's | a number, or a pair from which each episode draws its own |
 | `horizon` | 10,000; of a table None | slots of an episode, 100 mean services of `paper/fig4b`; None: no limit |
 | `J` | the workload's | levels of the universal partition: 2J virtual queues |
@@ -94,7 +96,7 @@ wait. A table or a log lasts until its work is done, and is terminated then; it 
 | `observation` | {observation} | or {other_observations} |
 | `mask_in_observation` | False | adds `action_mask` to the observation |
 | `reward` | {reward} | one of those above, or a function of a `Passage` |
-| `baseline` | `"bf-js"` | the policy that `advantage` and `yardstick` compare with |
+| `baseline` | {baseline} | the policy that `advantage` and `yardstick` compare with |
 | `yardstick` | {yardstick} | whether `info` has the baseline's mean queue at the end of an episode |
 | `perf` | False | whether `info` has `perf`; the bound takes seconds when the environment is made |
 | `reward_terms` | False | whether `info` has the terms of the reward |
@@ -139,7 +141,8 @@ def documentation(definition: Definition) -> str:
     if definition.features is None:
         return description
     introduction, _, arguments = description.partition("## Own Arguments\n")
-    observed = OBSERVED_OF_JOBS if definition.follows_jobs else OBSERVED
+    of_tasks = definition.features in (OF_TASKS, OF_CONFIGURATIONS)
+    observed = OBSERVED if of_tasks else OBSERVED_OF_JOBS
     observed = observed.format(features=FEATURES, context=CONTEXT, table=feature_table(definition.features))
     reasons = ", ".join(f"{code} {text}" for code, text in enumerate(REASONS) if text)
     common = IN_COMMON.replace("{own}", arguments.rstrip() + "\n").replace("{reasons}", reasons)
@@ -148,6 +151,9 @@ def documentation(definition: Definition) -> str:
     observations = [observation for observation in OBSERVATIONS if observation != definition.defaults.get("observation")]
     common = common.replace("{other_observations}", ", ".join(f'`"{observation}"`' for observation in observations))
     former = ", ".join(f"`{key}={value!r}`" for key, value in FORMER.get(definition.name, {}).items())
+    history = "## Version History\n"
+    if not former:
+        common = common.partition(history)[0] + history + "v1: first."
     return (introduction.rstrip() + "\n" + observed + common.replace("{former}", former)).rstrip("\n")
 
 

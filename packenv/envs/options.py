@@ -42,6 +42,9 @@ class Warm(NamedTuple):
 Start = str | Warm | Sequence[tuple[ArrayLike, int, int]]
 
 
+READING = ("slot_seconds", "resources", "columns", "time_unit", "partition", "finished_only", "estimates", "speedup")
+"""Arguments that say how a trace or a table is read, as of `packenv.workload`."""
+
 OF_TABLES: dict[str, Any] = {"horizon": None, "waiting_limit": 10_000_000}
 """Defaults where the workload is a table of jobs: an episode lasts until its work is done."""
 
@@ -52,9 +55,15 @@ class Options:
 
     workload: Any = "paper/fig4b"
     servers: Any = None  # instead of the workload's own
-    slot_seconds: Any = None  # of a trace, as `resources` and `columns`
+    slot_seconds: Any = None  # of a trace, as those in READING
     resources: Any = None
     columns: Mapping[str, str] | None = None
+    time_unit: str | None = None
+    partition: str | Sequence[str] | None = None
+    finished_only: bool | None = None
+    estimates: Any = None
+    speedup: Any = None
+    jobs: int | None = None  # of a table: an episode is a random window of so many
     load: Range | None = None
     intensity: Range | None = None
     rate: Range | None = None
@@ -82,6 +91,8 @@ class Options:
         for name in ("yardstick", "perf", "reward_terms"):
             one_of(name, getattr(self, name), (False, True))
         one_of("invalid", self.invalid, INVALID)
+        if self.jobs is not None:
+            whole("jobs", self.jobs, 1, LATEST)
         whole("waiting_limit", self.waiting_limit, 1, 10_000_000)
         whole("window", self.window, 1, self.waiting_limit)
         if self.horizon is not None:
@@ -116,8 +127,9 @@ class Options:
 
     def resolved(self) -> tuple[Workload, tuple[float, float]]:
         """The workload, at its highest rate, and the range of rates (tasks per slot) that episodes draw from."""
-        read = {"slot_seconds": self.slot_seconds, "resources": self.resources, "columns": self.columns}
+        read: dict[str, Any] = {key: getattr(self, key) for key in READING if getattr(self, key) is not None}
         plain = find_workload(self.workload, servers=self.servers, **read)
+        plain = plain if self.jobs is None else plain.windows(self.jobs)
         if plain.network is not None and plain.network.takes_resources:
             raise InputError(f"{plain.name}: in an environment remote reads take no resources (network: reading, serving)")
         rates = {key: getattr(self, key) for key in INTENSITIES if getattr(self, key) is not None}

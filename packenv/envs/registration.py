@@ -27,6 +27,7 @@ ENVIRONMENTS = {
     "ServerFill": "packenv.envs.server_fill",
     "Configuration": "packenv.envs.configuration",
     "JobFill": "packenv.envs.job_fill.environment",
+    "NextJob": "packenv.envs.next_job",
 }
 """Name → module that has its DEFINITION."""
 

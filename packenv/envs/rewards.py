@@ -80,16 +80,30 @@ def makespan(passage: Passage) -> Numbers:
     return 0.0 - passage.elapsed
 
 
+def slowdown(passage: Passage) -> Numbers:
+    """Minus what the bounded slowdowns of the table's jobs have grown by: over a table minus their mean."""
+    return 0.0 - passage.slowdown
+
+
+def wait(passage: Passage) -> Numbers:
+    """−∫ Q dt over the jobs of the table and their mean service: over a table minus the mean wait, in mean services."""
+    return 0.0 - passage.wait
+
+
 REWARDS: dict[str, Reward] = {
     **{"queue": queue, "delay": delay, "size": size, "work": work, "tasks": tasks, "advantage": advantage},
     **{"completion": completion, "overtaking": overtaking, "value": value, "makespan": makespan},
+    **{"slowdown": slowdown, "wait": wait},
 }
+OF_TABLE = (slowdown, wait)
+"""Rewards of environments that know the jobs of a table beforehand (`Layout.facts`)."""
 
 
 TERMS: dict[Reward, tuple[str, ...]] = {
     **{queue: ("-queue",), delay: ("-delay",), size: ("placed", "-arriving"), work: ("served", "-offered")},
     **{tasks: ("started", "-arrivals"), advantage: ("baseline", "-queue"), completion: ("-unfinished",)},
     **{overtaking: ("-overtaken",), value: ("-unfinished_value",), makespan: ("-elapsed",)},
+    **{slowdown: ("-slowdown",), wait: ("-wait",)},
 }
 """What a reward is the sum of, by fields of the passage; `-` before those that are taken from it."""
 

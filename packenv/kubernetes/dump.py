@@ -35,6 +35,8 @@ from packenv.workloads.workload import Workload
 Floats = NDArray[np.float64]
 
 USUAL = ("cpu", "memory")
+OF_ONE_GPU = ("aliyun.com/gpu-mem", "nvidia.com/gpumem", "volcano.sh/vgpu-memory")
+"""Resources of which a pod has its amount on a single GPU of the node, by gpushare, HAMi and Volcano."""
 
 
 def read_cluster(path: str | Path, choice: Wanted = None, submitted: Submitted | None = None) -> Cluster:
@@ -98,7 +100,7 @@ def read_cluster(path: str | Path, choice: Wanted = None, submitted: Submitted |
         demand=np.zeros((0, len(resources))),
         row=np.arange(0),
         left_out={**left_out, FITS_NOWHERE: 0, OF_GANGS: len(gangs), COMPLETED: len(pods) - len(alive)},
-        ignored=_ignored(running),
+        ignored=_ignored(running, waiting),
         now=now,
         amounts=tuple(largest),
         gangs=tuple(gangs),
@@ -123,9 +125,12 @@ def workload_of(
     return cluster.workload(law, slot_seconds).recorded(cluster.left_out, False)
 
 
-def _ignored(running: Sequence[tuple[Pod, Floats]]) -> dict[str, int]:
-    count = sum("podAntiAffinity" in pod.unmodelled for pod, _ in running)
-    return {"podAntiAffinity of running pods": count} if count else {}
+def _ignored(running: Sequence[tuple[Pod, Floats]], waiting: Sequence[tuple[Pod, Floats]]) -> dict[str, int]:
+    counts = {"podAntiAffinity of running pods": sum("podAntiAffinity" in pod.unmodelled for pod, _ in running)}
+    for name in OF_ONE_GPU:
+        what = f"pods whose {name} is to be of one GPU: a node's is one amount"
+        counts[what] = sum(pod.asks.get(name, 0) > 0 for pod, _ in (*running, *waiting))
+    return {what: count for what, count in counts.items() if count}
 
 
 def _resources(path: Path, nodes: list[Node], pods: list[Pod], choice: Wanted) -> tuple[str, ...]:

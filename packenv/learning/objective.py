@@ -15,7 +15,8 @@ from packenv.results.job_times import JobTimes, job_times
 from packenv.workloads.workload import Workload
 
 QUEUE, COMPLETION, BY_VALUE, MAKESPAN = "mean queue", "mean completion", "mean completion by value", "makespan"
-OF_REWARD = {"completion": COMPLETION, "value": BY_VALUE, "makespan": MAKESPAN}
+SLOWDOWN = "mean bounded slowdown"
+OF_REWARD = {"completion": COMPLETION, "value": BY_VALUE, "makespan": MAKESPAN, "slowdown": SLOWDOWN}
 
 
 class Objective(NamedTuple):
@@ -50,6 +51,8 @@ def measure(workload: Workload, policy: Any, slots: int | None, seed: int, by: O
         return math.inf, result.started
     if by.measure == QUEUE:
         return result.mean_queue or 0.0, result.started
+    if by.measure == SLOWDOWN:
+        return result.response.mean_slowdown if result.response else 1.0, result.started
     cost, count = total_and_count(by.measure, jobs, times)
     if by.unfairness:
         cost += by.unfairness * missing_shares(jobs, schedule, workload.servers.units)[0]

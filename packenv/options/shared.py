@@ -15,7 +15,7 @@ DEFAULT_SLOTS = 200_000
 INTENSITIES = ("load", "intensity", "rate")
 """Three ways to say how many tasks arrive: a workload of random tasks has exactly one."""
 
-OF_TRACES = ("slot_seconds", "columns", "time_unit", "partition", "finished_only")
+OF_TRACES = ("slot_seconds", "columns", "time_unit", "partition", "finished_only", "devices")
 """Options of every command that reads a trace."""
 
 SCHEDULE_FILES = (".parquet", ".csv")
@@ -64,7 +64,11 @@ class WorkloadOptions:
     estimates: Estimates | None = option(
         None, "Told of durations: the log's requests; true ones; or, where a task has none, the longest request."
     )
-    devices: bool = option(True, "Each GPU of a server counts for itself, or all as one amount.", "--devices/--one-amount")
+    devices: bool | None = option(
+        None,
+        "Each GPU of a server counts for itself, or all are one amount  [default: as traces say].",
+        "--devices/--one-amount",
+    )
     speedup: str = option("1", "β: arrivals of a trace come this many times as fast.")
     racks: Count | None = option(None, "So many servers in a rack, for tables that say where data lie.")
     network: str | None = option(None, "Remote overheads are multiplied by F from second S on: 0:1,600:4.", metavar="S:F,…")

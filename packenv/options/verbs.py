@@ -46,6 +46,7 @@ class EvaluateOptions:
     )
     slots: int | None = option(None, f"Slots to simulate  [default: a trace's own; {DEFAULT_SLOTS:,} otherwise].")
     backlog: Count | None = option(None, "Keep so many tasks waiting: utilisation is then what a policy can carry.")
+    reject: bool = option(False, "What does not start when it arrives is lost, and counted by what it lacked.")
     drain: bool = option(False, "Go on until all work is done.")
     warmup: int | None = option(None, "Slots at the start that are not measured  [default: 0 for traces, a tenth otherwise].")
     seed: int = option(0, "First seed.")
@@ -138,7 +139,8 @@ class ScoreOptions:
     test: bool = option(False, "On the suite's workloads for the end, other laws and loads, which a search should see once.")
     time: float = option(60.0, "While so many seconds last.")
     width: float = option(2.0, "Stop when the score is known to ± this.")
-    seed: Annotated[int, Range(0)] | None = option(None, "Of the jobs, to repeat a score  [default: drawn anew, and told nobody].")
+    stages: Annotated[int, Range(1, 3)] = option(3, "Stop after: 1, legal on toy clusters; 2, a few runs; 3, the interval.")
+    seed: Annotated[int, Range(0)] | None = option(None, "Of the jobs, to repeat a score  [default: drawn, and told nobody].")
     processes: Count | None = option(None, "Runs at the same time  [default: one per core].")
 
 

@@ -13,6 +13,7 @@ from packenv.content.colours import COLOURS, GREY, INK, LINE, PAPER
 from packenv.report.plot_style import plain_numbers
 
 LONGEST = 34  # letters of a text in a chart; longer ones end in dots there
+ACROSS = 38  # letters of a name and of the numbers beside it, across a phone's screen
 LEAST_POINTS = 7.6  # of letters: ten pixels, which can be read
 LATE = 0.6  # share of the width from which on a text stands at the left of its line
 STRONGEST = 0.65  # opacity of the whole colour of a cell: the number on it is read
@@ -107,10 +108,11 @@ def _name_row(axes: Any, row: int, entry: Entry, narrow: bool) -> None:
     above = 0 if entry.is_heading else 12
     weight = "bold" if entry.is_heading else "normal"
     left, right = (((0, above), "left"), ((0, above), "right")) if narrow else (((-8, 0), "right"), ((8, 0), "left"))
-    most = LONGEST // 2 if narrow and entry.text else LONGEST
+    of_text = min(len(entry.text), LONGEST * 3 // 4)  # on a phone's screen the numbers are whole, and the name takes the rest
+    most = ACROSS - of_text if narrow and entry.text else LONGEST
     _write(axes, entry.label, (0, row), left[0], ha=left[1], color=INK, fontweight=weight, most=most, **where)
     if entry.text:
-        _write(axes, entry.text, (1, row), right[0], ha=right[1], color=GREY, most=most, **where)
+        _write(axes, entry.text, (1, row), right[0], ha=right[1], color=GREY, most=of_text if narrow else LONGEST, **where)
 
 
 @draw.register

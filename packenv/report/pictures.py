@@ -26,6 +26,7 @@ DPI = 120
 INCH = 96  # pixels of a page
 SCHEDULE_WIDE = 1056  # pixels
 BESIDE = 3  # small charts in a row
+HALF = 18  # letters that fit half of a narrow picture
 COLUMN = 5.0  # inches: narrower pictures are drawn as for a phone, with legends below
 LETTERS = 13  # of a title in an inch
 STYLE = {"text.parse_math": False, "font.size": 9.0, "lines.linewidth": 1.5}
@@ -87,7 +88,7 @@ def _stacked(figures: Sequence[Figure], width: float, narrow: bool) -> Picture:
             rows[-1].append(figure)
         else:
             rows.append([figure])
-    legends = [18 * math.ceil(len(row[0].chart.keys()) / 2) if narrow else 0 for row in rows]
+    legends = [18 * math.ceil(len(keys) / _columns(keys)) if narrow else 0 for keys in (row[0].chart.keys() for row in rows)]
     heights = [
         max(figure.chart.height(figure.small or narrow) for figure in row) + 30 + legend
         for row, legend in zip(rows, legends, strict=True)
@@ -102,15 +103,20 @@ def _stacked(figures: Sequence[Figure], width: float, narrow: bool) -> Picture:
     return picture
 
 
+def _columns(keys: Sequence[Key]) -> int:
+    """Columns of a legend below a narrow chart: one, where two would be too wide."""
+    return 2 if max((len(key.label) for key in keys), default=0) <= HALF else 1
+
+
 def _draw_keys(axes: Any, keys: Sequence[Key], below: bool) -> None:
-    """A legend at the right above the chart, or in two columns below it."""
+    """A legend at the right above the chart, or in columns below it."""
     if keys:
         handles = [
             Line2D([], [], **mark_style(key.colour, key.filled), linestyle="", marker=key.mark, label=key.label) for key in keys
         ]
         place = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.03), "ncols": len(keys), "borderaxespad": 0}
         if below:
-            place = {"loc": "outside lower left", "ncols": 2}
+            place = {"loc": "outside lower left", "ncols": _columns(keys)}
         (axes.get_figure() if below else axes).legend(handles=handles, frameon=False, handletextpad=0.1, **place)
 
 

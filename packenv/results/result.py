@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,6 +26,12 @@ if TYPE_CHECKING:
 
 KINDS = ("queue", "schedule")
 """What `plot` draws and `to_frame` holds."""
+
+
+def rejections(rejected: Mapping[str, int]) -> str:
+    """How many tasks were turned away for each reason, in brackets; empty if none were."""
+    reasons = ", ".join(f"{reason} {count:,}" for reason, count in rejected.items() if count)
+    return f" ({reasons})" if reasons else ""
 
 
 class Trajectory(NamedTuple):
@@ -53,6 +60,7 @@ class Result(Showable):
     started: int
     completed: int
     waiting: int
+    rejected: dict[str, int] | None  # tasks turned away by what they lacked: a resource, a kind, several; None: they wait
     mean_queue: float | None
     max_queue: int | None
     mean_waiting_size: float | None  # units of capacity
@@ -101,6 +109,8 @@ class Result(Showable):
             delay = f"mean {self.mean_delay:.4g} slots, p50 {self.delay_p50:g}, p95 {self.delay_p95:g}, p99 {self.delay_p99:g}"
         used = " : ".join("–" if share is None else f"{share:.3f}" for share in self.utilisation)
         tasks = f"{self.arrived:,} arrived, {self.started:,} started, {self.completed:,} completed, {self.waiting:,} waiting"
+        if self.rejected is not None:
+            tasks += f", {sum(self.rejected.values()):,} turned away{rejections(self.rejected)}"
         facts = [("verdict", str(self.verdict)), ("queue", queue), ("delay", delay), ("utilisation", used), ("tasks", tasks)]
         if self.jobs is not None and self.jobs.mean is not None:
             makespan = "not all ended" if self.jobs.makespan is None else f"makespan {self.jobs.makespan:,} slots"

@@ -15,3 +15,4 @@ class Schedule(NamedTuple):
     server: NDArray[np.int32]  # (rows,)
     end: NDArray[np.int64]  # (rows,) slots; later than the run's last slot if the task was still in service then
     source: NDArray[np.int32] | None = None  # (rows,) server from which it reads, -1 at home; None if reads take no resources
+    devices: NDArray[np.int64] | None = None  # (rows,) of its server that it has, as bits; None if servers have no devices

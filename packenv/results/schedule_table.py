@@ -25,14 +25,15 @@ def schedule_table(workload: Workload, results: Sequence[Result]) -> Any:
 
     Columns task (row of the Jobs table), job (its job, or the row where every task is a job of its own), start and server
     (null where a task never started), end (the slot in which it left, null where it did not within the run); source (the server
-    from which it read, null at home) if reads take resources; policy and seed if there are several runs.
+    from which it read, null at home) if reads take resources; devices ("0 3", of its server) if servers have devices; policy and
+    seed if there are several runs.
     """
     import pyarrow as pa
 
     tables = []
     for result in results:
         assert result.schedule is not None
-        start, server, end, source = result.schedule
+        start, server, end, source, devices = result.schedule
         columns: dict[str, Any] = {
             "task": np.arange(len(start)),
             "job": jobs_of(workload, result.seed, len(start)),
@@ -42,6 +43,8 @@ def schedule_table(workload: Workload, results: Sequence[Result]) -> Any:
         }
         if source is not None:
             columns["source"] = pa.array(source, mask=source < 0)
+        if devices is not None:
+            columns["devices"] = pa.array(_numbers_of_bits(devices), mask=start < 0)
         if len(results) > 1:
             columns["policy"] = pa.array([result.policy] * len(start)).dictionary_encode()
             columns["seed"] = np.full(len(start), result.seed)
@@ -77,3 +80,10 @@ def ended(result: Result, end: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which tasks completed in the run: a run of a fixed length does not see what leaves in the slot after its last one."""
     within = (end >= 0) & (end <= result.slots)
     return within if np.count_nonzero(within) == result.completed else within & (end < result.slots)
+
+
+def _numbers_of_bits(words: NDArray[np.int64]) -> NDArray[np.object_]:
+    """The numbers of the bits that are set in each word, as a text: "0 3"."""
+    sets, place = np.unique(words, return_inverse=True)
+    texts = [" ".join(str(bit) for bit in range(word.bit_length()) if word >> bit & 1) for word in sets.tolist()]
+    return np.array(texts, np.object_)[place.ravel()]

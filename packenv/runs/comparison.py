@@ -97,6 +97,7 @@ def evaluation(
         "waiting_limit": options.waiting_limit,
         "schedule": schedule or has_jobs or options.by_size or (jobs_schedule and workload.jobs is not None),
         "backlog": options.backlog,
+        **({"reject": True} if options.reject else {}),
         "slowdown_bound": options.slowdown_bound,
     }
     seeds = options.seeds

@@ -78,7 +78,21 @@ def tables_of(comparison: Comparison) -> list[Table]:
     }
     tables = [measures_table(name, titles[name], comparison, times) for name in table_names(comparison)]
     sizes = [sizes_table(summaries, times)] if comparison.by_size else []
-    return [tables[0], *recorded_waits_table(comparison, times), *sizes, *tables[1:]]
+    return [tables[0], *rejected_table(comparison), *recorded_waits_table(comparison, times), *sizes, *tables[1:]]
+
+
+def rejected_table(comparison: Comparison) -> list[Table]:
+    """Shares of the tasks that were turned away, in all and by what they lacked, means over the seeds; if any may have been."""
+    reasons = [*(comparison.all_runs[0].rejected or {})]
+    if comparison.all_runs[0].rejected is None:
+        return []
+    title = "turned away: share of the tasks, by what most servers lacked alone"
+    table = Table(title, [Column("policy"), *numbers("in all", *reasons)])
+    for runs in comparison.by_policy:
+        lost = [[(run.rejected or {}).get(reason, 0) / max(run.arrived, 1) for reason in reasons] for run in runs]
+        shares = np.mean(lost, axis=0).tolist()
+        table.add(runs[0].policy, *(f"{share:.2%}" for share in (sum(shares), *shares)))
+    return [table]
 
 
 def table_names(comparison: Comparison) -> list[str]:

@@ -265,6 +265,8 @@ MEASURES: list[Measure] = [
     *(_of_tasks(key, key, TASKS, NEITHER, table="", spread=False, meaning=f"that {key} in the whole run")
       for key in ("arrived", "started", "completed")),
     _of_tasks("waiting", "waiting", TASKS, LESS, cell=_plain, spare=4, spread=False, meaning="that wait at its end"),
+    Measure("rejected", "turned away", TASKS, LESS, lambda run, _: None if run.rejected is None else sum(run.rejected.values()),
+            spread=False, meaning="that were lost with `--reject` as they did not start when they arrived; null without it"),
     _of_tasks("tasks_per_second", "tasks/s", SPEED, NEITHER, cell=_about, spare=1,
               meaning="the simulation alone, without reading and compiling"),
     _of_response("mean_slowdown", "slowdown", FACTOR,
@@ -336,6 +338,7 @@ def record_of(run: Result, values: Mapping[str, Value], slot_seconds: float | No
     """The JSON record of one run. `slot_seconds`: the length of a slot, if known; all times are in slots."""
     record = {key: getattr(run, key) for key in ("policy", "workload", "servers", "seed", "slots", "warmup")}
     record |= {"slot_seconds": slot_seconds, **values, "verdict": str(run.verdict), "confidence": run.verdict.confidence}
+    record["rejected_by_reason"] = run.rejected
     record["node_local_by_job_size"] = None if run.data is None else run.data.by_size(NODE)
     return record | {key: getattr(run, key) for key in ("stopped", "seconds", "load", "rho")}
 

@@ -7,12 +7,14 @@ Source: Weng et al., "Beware of fragmentation", USENIX ATC 2023 (PAPERS §7).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.jobs import HOW_MANY, KINDS, MODEL, NO_MODEL, NUMBER, SHARE, WHOLE, Jobs
+from packenv.content.tables import Column, Table, numbers
+from packenv.jobs import GPU, HOW_MANY, KINDS, MODEL, NO_MODEL, NUMBER, SHARE, WHOLE, Jobs
 from packenv.workloads.servers import Servers
 
 Ints = NDArray[np.int64]
@@ -24,16 +26,18 @@ class Devices(NamedTuple):
 
     need: Ints  # (1, n, 3) as `Jobs.devices`; (1, 0, 3) without
     server: Ints  # (L, 3) as `Servers.devices`; (0, 3) without
+    total: int = 0  # the resource that is their sum; D if none is
 
 
 NO_DEVICES = Devices(need=np.zeros((1, 0, 3), np.int64), server=np.zeros((0, 3), np.int64))
 
 
-def devices_of(jobs: Jobs, servers: Servers) -> Devices:
-    """The arrays of a table and of its servers."""
+def devices_of(jobs: Jobs, servers: Servers, resources: tuple[str, ...] | None) -> Devices:
+    """The arrays of a table and of its servers, whose resources have these names."""
     if jobs.devices is None or servers.devices is None:
         return NO_DEVICES
-    return Devices(np.ascontiguousarray(jobs.devices)[None], np.ascontiguousarray(servers.devices))
+    total = resources.index(GPU) if resources is not None and GPU in resources else servers.D
+    return Devices(np.ascontiguousarray(jobs.devices)[None], np.ascontiguousarray(servers.devices), total)
 
 
 def accepted(jobs: Jobs, servers: Servers, server: int) -> Bools:
@@ -84,3 +88,47 @@ def devices_in_words(servers: Servers) -> str:
     others = int(number[model == NO_MODEL].sum())
     words += [f"{others:,} others" if words else f"{others:,}"] if others or not words else []
     return ", ".join(words)
+
+
+class KindLoad(NamedTuple):
+    """The demand of tasks that accept some kinds of devices only, none others."""
+
+    kinds: str  # "A10|V100"; "" for all tasks
+    tasks: int
+    wanted: float  # devices that these tasks have in service on average, if none waits for ever
+    there: int  # devices of these kinds
+
+    @property
+    def share(self) -> float | None:
+        """What is wanted of what there is; None if there is none."""
+        return self.wanted / self.there if self.there else None
+
+
+def kind_loads(jobs: Jobs, servers: Servers, duration: NDArray[np.float64], span: float) -> tuple[KindLoad, ...]:
+    """The demand for each set of kinds that a task accepts; `duration` (n,) and the `span` of the table in one unit of time.
+
+    All tasks first, then what is scarcest.
+    """
+    assert jobs.devices is not None and servers.devices is not None
+    number, part, accepted = jobs.devices.T
+    work = duration * np.where(part > 0, part / servers.devices[:, WHOLE].max(), number)
+    there, model = servers.devices[:, HOW_MANY], servers.devices[:, MODEL]
+    loads = []
+    for kinds in [0, *sorted(set(accepted.tolist()) - {0})]:
+        within = (accepted & ~kinds == 0) & (accepted != 0) if kinds else np.ones(len(jobs), np.bool_)
+        of_these = (model >= 0) & (kinds >> np.maximum(model, 0) & 1 == 1) if kinds else np.ones(len(servers), np.bool_)
+        name = needed_kinds(jobs, int(np.argmax(accepted == kinds))) if kinds else ""
+        loads.append(KindLoad(name, int(within.sum()), float(work[within].sum() / span), int(there[of_these].sum())))
+    return (loads[0], *sorted(loads[1:], key=lambda load: -(np.inf if load.share is None else load.share)))
+
+
+def kinds_table(kinds: Sequence[KindLoad]) -> Table:
+    """The demand for each set of kinds, and what there is of them."""
+    table = Table(
+        "devices: in service on average, as far as tasks that accept no other kinds want them",
+        [Column("kinds"), *numbers("tasks", "wanted", "there", "share")],
+    )
+    for load in kinds:
+        share = "–" if load.share is None else f"{load.share:.1%}"
+        table.add(load.kinds or "all", f"{load.tasks:,}", f"{load.wanted:.5g}", f"{load.there:,}", share)
+    return table

@@ -56,7 +56,7 @@ def workload(
     finished_only: bool | None = None,
     estimates: Estimates | None = None,
     network: Network | None = None,
-    devices: bool = True,
+    devices: bool | None = None,
     **changes: Any,
 ) -> Workload:
     """The workload with a name, of a file, of a trace, or of a table, with some arguments changed (`Workload.with_`).
@@ -81,8 +81,9 @@ def workload(
     estimates     what policies are told of durations: "recorded", the requests of the log, and the duration where there is none
                   (the default, if any is recorded); "exact", the duration; "longest", the longest request where there is none
     network       what a task costs away from its data
-    devices       of a trace whose tasks need GPUs: each GPU of a server counts for itself, where `resources` are "all" or "gpu"
-                  and others; False: a server's GPUs are one amount
+    devices       True: each GPU of a server counts for itself, and a part of a GPU is one of a single GPU; False: a server's GPUs
+                  are one amount. By default as the trace has it: devices in Alibaba's and in a table with `gpu_kinds`, where
+                  `resources` are "all", or "gpu" and others
 
     Rows that are no tasks are counted in `Workload.left_out`. Raises InputError, with the nearest names for an unknown one, and
     with file, row and column for a value that cannot be.
@@ -98,7 +99,7 @@ def workload(
             raise ArgumentError("`columns` goes with a table of one's own, whose columns have other names")
         of_traces = {
             "time_unit": time_unit, "partition": partition, "finished_only": finished_only, "estimates": estimates,
-            "devices": None if devices else devices,
+            "devices": devices,
         }  # fmt: skip
         if idle := [f"`{name}`" for name, value in of_traces.items() if value is not None]:
             raise ArgumentError(f"{listed(idle)} {'goes' if len(idle) == 1 else 'go'} with a trace")
@@ -172,7 +173,8 @@ def _named(source: Any, changes: dict[str, Any], slot_seconds: Exact | None, res
     else:
         raise unknown_workload(str(source))
     if isinstance(resources, str):
-        original = with_resources(original, *chosen_resources(resources))
+        choice, sizes = chosen_resources(resources)
+        original = with_resources(original, choice, sizes or "max")
     elif resources is not None:
         changes["resources"] = resources
     if slot_seconds is not None:
@@ -191,7 +193,7 @@ def _trace(
     resources: str | Sequence[str] | None,
     reading: dict[str, Any],
     converting: dict[str, Any],
-    devices: bool,
+    devices: bool | None,
 ) -> Workload:
     """`reading` and `converting`: arguments of `read_trace` and of `Trace.jobs`."""
     from packenv.workloads.traces import SlotTrace, Trace, read_trace
@@ -224,7 +226,10 @@ def _trace(
         lambda servers: example_servers(recorded, sizes, servers, converting["finished_only"]),
     )
     every = converted.jobs.scaled(servers.scale) if converted.jobs.resources == servers.D else converted.jobs
-    if every.devices is not None and devices:
+    if devices and every.devices is None:
+        why = "its tasks need no GPUs" if GPU not in recorded.resources else "`resources` must be all, or gpu and others"
+        raise ArgumentError(f"`devices` does not go with {source}: {why}, or amounts are neither parts of a GPU nor whole ones")
+    if every.devices is not None and (recorded.devices_said if devices is None else devices):
         servers = servers.with_devices_of(recorded.resources.index(GPU), recorded.devices_per_unit)
         every = every.with_kinds(servers.device_kinds)
     else:

@@ -25,7 +25,7 @@ def chosen_resources(text: str | None) -> tuple[Wanted, Sizes | None]:
     return names, "all" if listed == text else "max"
 
 
-def with_resources(base: Workload, choice: Wanted, sizes: Sizes) -> Workload:
+def with_resources(base: Workload, choice: Wanted, sizes: Sizes | None) -> Workload:
     """The workload with the resources of `choice` only and, for sizes "max", each task's largest demand as its one size.
 
     Raises InputError for a table of tasks, an unknown resource, and where servers or demands do not allow a single size.

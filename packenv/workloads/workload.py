@@ -31,6 +31,7 @@ from packenv.workloads.laws.law import Law, positive, set_fields
 from packenv.workloads.network import Network, locality
 from packenv.workloads.plain_values import to_plain, workload_arguments
 from packenv.workloads.servers import Servers, as_servers
+from packenv.workloads.windows import Windows
 
 if TYPE_CHECKING:  # the compiler, which takes half a second to load, is needed only where rows are drawn
     from packenv.workloads.source import Source
@@ -221,6 +222,11 @@ class Workload(Showable):
         return self.jobs is not None and self.jobs.devices is not None
 
     @property
+    def most_devices(self) -> int:
+        """The most devices of a server; 0 where tasks need none."""
+        return int(self.servers.devices[:, HOW_MANY].max()) if self.has_devices and self.servers.devices is not None else 0
+
+    @property
     def resource_names(self) -> tuple[str, ...]:
         """The names of a trace's resources, or numbers."""
         return tuple(self.resources or (f"resource {r}" for r in range(self.D)))
@@ -367,7 +373,7 @@ class Workload(Showable):
 
         if self.jobs is not None:
             places = locality(self.jobs, self.network or Network(), len(self.servers), self.slot_seconds or 1.0)
-            return table_source(self.jobs, places, devices_of(self.jobs, self.servers))
+            return table_source(self.jobs, places, devices_of(self.jobs, self.servers, self.resources))
         jobs_per_slot = self.rate / self.arrivals.tasks_per_job()
         return random_source(self.laws(), seeds, jobs_per_slot, isinstance(self.arrivals, Batch), chunk)
 
@@ -391,7 +397,18 @@ class Workload(Showable):
 
     def at(self, seed: int) -> Workload:
         """The workload with the Jobs table of this seed, if tables are drawn by seed; otherwise this workload."""
-        return self if self.draw is None else self.with_(jobs=self.draw(seed))
+        if self.draw is None:
+            return self
+        jobs, began = self.draw.window(seed) if isinstance(self.draw, Windows) else (self.draw(seed), self.began)
+        return self.with_(jobs=jobs, began=began)
+
+    def windows(self, jobs: int, between: tuple[float, float] = (0.0, 1.0)) -> Workload:
+        """So many jobs of the table, from a random one on: a table for every seed, on an empty machine, by the clock of the log.
+
+        `between`: of which part, in shares of the table's jobs: agents learn on (0, 0.5) and are judged on (0.5, 1). Raises
+        InputError for a stream, tasks that belong to jobs, and a part with fewer jobs.
+        """
+        return self.with_(jobs=Windows(self, jobs, between))
 
     def tabulated(self, seed: int, slots: int) -> Workload:
         """The workload whose Jobs table holds the tasks that a run with this seed sees in its first `slots` slots."""

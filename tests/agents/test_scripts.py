@@ -63,8 +63,8 @@ def test_an_agent_comes_out_that_can_be_evaluated(agent: str, tmp_path: Path, ca
     module, out = script(agent), str(tmp_path / "agent")
     shared: Any = importlib.import_module("agents.training_run")
     if hasattr(module, "cases_of"):
-        few: dict[str, Any] = {"tasks": 100} if agent == "any" else {"named": lambda _: []}
-        small = partial(module.cases_of, count=2, pool=2, **few)
+        less: dict[str, dict[str, Any]] = {"any": {"pool": 2, "tasks": 100}, "jobs": {"pool": 2, "named": lambda _: []}}
+        small = partial(module.cases_of, count=2, **less.get(agent, {}))
         shared.evolve_on_cases(replace(module.SETTINGS, population=4, samples=1), out, 1, small)
     elif agent == "fig4b":
         shared.evolve(replace(module.SETTINGS, population=4, horizon=500, samples=1000), out, processes=1)

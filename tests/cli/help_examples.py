@@ -53,4 +53,6 @@ def write_files(folder: Path) -> None:
     running = [pod(f"run-{n}", container(cpu="2", memory="1Gi"), on=f"node-{n % 8}") for n in range(12)]
     waiting = [pod(f"wait-{n}", container(cpu="2", memory="1Gi")) for n in range(12)]
     (folder / "cluster.json").write_text(json.dumps({"kind": "List", "items": [*nodes, *running, *waiting]}))
+    (folder / "candidate.py").write_text("def priority(task, server, cluster):\n    return task.size - server.room\n")
+    (folder / "mine.json").write_text(json.dumps({"train": [{"workload": "paper/fig4b", "slots": 5000}]}))
     (folder / "job.yaml").write_text("kind: Pod\nmetadata: {name: new}\nspec: {containers: [{name: c}]}\n")

@@ -19,7 +19,7 @@ def test_simulator_checker_and_solver_agree(policy: str) -> None:
     workload = SMALL.at(1)
     run = packenv.simulate(workload, policy, schedule=True, drain=True)
     assert run.schedule is not None and workload.jobs is not None and workload.jobs.predecessors is not None
-    start, server, end, _ = run.schedule
+    start, server, end, *_ = run.schedule
     tasks, lists = tasks_of(workload), workload.jobs.predecessors
     assert problem_of(workload.jobs, workload.servers.units, start, server, run.slots, end) is None
     assert tasks.fault(start, server) is None

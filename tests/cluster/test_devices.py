@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -15,7 +16,7 @@ from packenv.errors import InputError, MisuseError
 from packenv.jobs import Jobs
 from packenv.workloads.servers import Servers
 from tests.cluster.test_against_reference import compare
-from tests.reference.instances import SERVERS, random_instance, with_devices
+from tests.reference.instances import SERVERS, random_instance, to_jobs, to_servers, with_devices
 from tests.seeds import seeds
 
 OPTIONS: list[tuple[str, dict[str, Any]]] = [
@@ -25,6 +26,9 @@ OPTIONS: list[tuple[str, dict[str, Any]]] = [
     ("fifo-ff", {}),
     ("bf-js", {"stall": True}),
     ("fifo-ff", {"blocking": False}),
+    ("easy", {}),
+    ("conservative", {"depth": 3}),
+    ("reserve", {"age": 5}),
 ]
 
 
@@ -130,6 +134,67 @@ def test_texts_of_servers(text: str) -> None:
     assert str(servers) == text
     assert servers.only([*range(len(servers))]) == servers
     assert servers.only([0, 0]) != servers
+
+
+def test_what_does_not_start_is_lost_and_counted() -> None:
+    """By hand, on a server of cpu 1 and two A10 and one of cpu 0.1 and two T4."""
+    servers = Servers([[1, 2], [0.1, 2]], np.array([[2, 1000, 0], [2, 1000, 1]]), ("A10", "T4"))
+    needs = [
+        (2, 0, 1),  # starts on server 0
+        (1, 0, 1),  # server 1 lacks the kind, server 0 the device: each one thing, and the device comes first
+        (1, 900, 2),  # starts on server 1
+        (2, 0, 2),  # server 1 lacks cpu and a device; server 0 a device and the kind
+        (0, 0, 2),  # server 1 lacks cpu, server 0 the kind
+    ]
+    workload = two_gpus(*needs, arrival=[0, 1, 2, 3, 4], servers=servers)
+    result = packenv.simulate(workload, "bf-j", reject=True, schedule=True)
+    assert (result.started, result.waiting) == (2, 0) and result.schedule is not None
+    assert result.schedule.start.tolist() == [0, -1, 2, -1, -1]
+    assert result.schedule.devices is not None and result.schedule.devices.tolist() == [3, 0, 1, 0, 0]
+    assert result.rejected == {"resource 0": 1, "resource 1": 0, "device": 1, "kind": 0, "several": 1}
+    named = packenv.simulate(workload.with_(resources=("cpu", "gpu")), "bf-j", reject=True)
+    assert named.rejected == {"cpu": 1, "gpu": 1, "kind": 0, "several": 1}
+    frame = result.to_frame("schedule").to_pydict()
+    assert frame["devices"] == ["0 1", None, "0", None, None]
+
+
+@pytest.mark.parametrize("name", ["bf-js", "bf-j", "fifo-ff"])
+def test_what_is_turned_away_without_devices(name: str) -> None:
+    """A lost task never starts, and one that starts does so when it arrives: what a loss system is."""
+    workload = packenv.workload("paper/fig4b", intensity=1.2)
+    lost = packenv.simulate(workload, name, 20_000, reject=True, warmup=0)
+    assert lost.rejected is not None and lost.max_delay == 0 and lost.max_queue == 0
+    assert lost.arrived == lost.started + lost.rejected["size"] and lost.rejected["size"] > 100
+    assert packenv.simulate(workload, name, 1000).rejected is None
+
+
+def test_where_nothing_can_be_turned_away() -> None:
+    workload = packenv.workload("paper/fig4b", intensity=0.5)
+    with pytest.raises(InputError, match="vqs keeps a record of waiting tasks: `reject` does not go with it"):
+        packenv.simulate(workload, "vqs", 100, reject=True)
+    with pytest.raises(InputError, match="no `backlog` goes with it"):
+        packenv.simulate(workload, "bf-js", 100, reject=True, backlog=5)
+    linked = Workload(jobs=Jobs.of([0, 0], [0.5, 0.5], [1, 1], predecessors=[[], [0]]), servers=1)
+    with pytest.raises(InputError, match="`reject`: in custom tasks wait for others, which might be lost"):
+        packenv.simulate(linked, "bf-js", reject=True)
+
+
+@pytest.mark.parametrize("kind", ["Placement", "ServerFill"])
+def test_masks_of_environments(kind: str) -> None:
+    """Whatever the mask allows is carried out: `place` raises where devices have no room. All tasks start in the end."""
+    rng = random.Random(kind)
+    instance = with_devices(rng, random_instance(rng, resources=2, servers="odd", tasks=40, predecessors=False, initial=False))
+    workload = Workload(jobs=to_jobs(instance), servers=to_servers(instance))
+    env = gymnasium.make(f"packenv/{kind}-v1", workload=workload)
+    _, info = env.reset(seed=0)
+    for _ in range(5_000):
+        actions = np.flatnonzero(info["action_mask"])
+        _, _, terminated, truncated, info = env.step(int(actions[0]))
+        if terminated or truncated:
+            break
+    assert terminated and not truncated
+    with pytest.raises(InputError, match="Configuration does not look for room on devices"):
+        gymnasium.make("packenv/Configuration-v1", workload=workload)
 
 
 def test_kinds_are_numbered_as_those_of_the_servers() -> None:

@@ -49,7 +49,12 @@ OF_JOBS: list[dict[str, Any]] = [
     {"workload": JOBS, "passing": False, "ask": "always", "mask_in_observation": True, "horizon": 500},
     {"workload": TABLE, "reward": "value", "invalid_penalty": 2.0},
 ]
-GRID = [(kind, options) for kind in KINDS for options in OPTIONS[kind] + SHARED] + [("JobFill", each) for each in OF_JOBS]
+OF_ONE_MACHINE: list[dict[str, Any]] = [
+    {"workload": TABLE.with_(servers=1), "jobs": None, "reward": "wait", "mask_in_observation": True, "observation": "actions"},
+    {"workload": TABLE.with_(servers=1), "jobs": 30, "backfill": True, "invalid": "nearest", "window": 5},
+]
+GRID = [(kind, options) for kind in KINDS for options in OPTIONS[kind] + SHARED]
+GRID += [("JobFill", each) for each in OF_JOBS] + [("NextJob", each) for each in OF_ONE_MACHINE]
 
 
 def in_ci(kind: str, options: dict[str, Any]) -> bool:

@@ -45,7 +45,7 @@ def run(env: Any, seed: int | None, steps: int = 60, player: int = 0) -> list[An
 @every
 def test_what_every_environment_must_pass(case: Case) -> None:
     kind, options = case
-    check_environment(kind, **FORMER[kind] | options)
+    check_environment(kind, **FORMER.get(kind, {}) | options)
 
 
 @every

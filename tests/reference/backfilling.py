@@ -45,6 +45,23 @@ def free_in(world: World, server: Server, slot: int) -> Vector:
     return free
 
 
+def part_of(server: Server, job: Running | Task) -> int:
+    """What it takes of each device that it has."""
+    return job.share or server.devices.whole
+
+
+def lefts_in(world: World, server: Server, slot: int) -> list[int]:
+    """The same of each device."""
+    gone = [job for job in server.running if expected_end(world, job) <= slot]
+    return [server.left(d) + sum(part_of(server, job) for job in gone if d in job.on) for d in range(server.devices.number)]
+
+
+def has_room_in(world: World, server: Server, slot: int, task: Task) -> bool:
+    """Whether a task fits into what is expected to be free in a slot."""
+    inside = within(task.demand, free_in(world, server, slot))
+    return inside and server.devices_for(task, lefts_in(world, server, slot)) is not None
+
+
 class Backfilling:
     def __init__(self, *, order: str = "fcfs") -> None:
         self.formula = FORMULAS[order]
@@ -80,18 +97,27 @@ class Easy(Backfilling):
     def backfill(self, world: World, head: Task, others: list[Task]) -> None:
         could = [server for server in world.servers if server.could_take(head)]
         ends = {s.index: [world.slot, *sorted(expected_end(world, job) for job in s.running)] for s in could}
-        firsts = {s.index: next(t for t in ends[s.index] if within(head.demand, free_in(world, s, t))) for s in could}
+        firsts = {s.index: next(t for t in ends[s.index] if has_room_in(world, s, t, head)) for s in could}
         chosen = min(could, key=lambda s: (firsts[s.index], s.index))
         start = firsts[chosen.index]
         beside = add(free_in(world, chosen, start), head.demand, -1)
+        lefts = lefts_in(world, chosen, start)
+        for device in chosen.devices_for(head, lefts) or ():
+            lefts[device] -= part_of(chosen, head)
         for task in others:
             for server in world.servers:
                 if not server.takes(task):
                     continue
                 if server is chosen and not self.in_time(world, task, server, start):
-                    if not within(task.demand, beside):
+                    both = [min(server.left(device), left) for device, left in enumerate(lefts)]
+                    devices = server.devices_for(task, both)
+                    if devices is None or not within(task.demand, beside):
                         continue
                     beside = add(beside, task.demand, -1)
+                    for device in devices:
+                        lefts[device] -= part_of(server, task)
+                    world.start(task, server, devices=devices)
+                    break
                 world.start(task, server)
                 break
 
@@ -107,30 +133,43 @@ class Conservative(Backfilling):
         self.depth = depth
 
     def place(self, world: World) -> None:
-        taken: list[tuple[Server, int, int, Vector]] = []  # reservations: server, first slot, end, demand
+        taken: list[tuple[Server, int, int, Task, tuple[int, ...]]] = []  # reservations: server, first slot, end, task, devices
 
         def free(server: Server, slot: int) -> Vector:
             left = free_in(world, server, slot)
-            for reserved, first, end, demand in taken:
+            for reserved, first, end, task, _ in taken:
                 if reserved is server and first <= slot < end:
-                    left = add(left, demand, -1)
+                    left = add(left, task.demand, -1)
             return left
+
+        def lefts(server: Server, slot: int) -> list[int]:
+            left = lefts_in(world, server, slot)
+            for reserved, first, end, task, devices in taken:
+                for device in devices if reserved is server and first <= slot < end else ():
+                    left[device] -= part_of(server, task)
+            return left
+
+        def devices_at(task: Task, server: Server, slot: int) -> tuple[int, ...] | None:
+            slots = self.looked_at(slot, expected_stay(world, task, server))
+            return server.devices_for(task, [min(left) for left in zip(*(lefts(server, t) for t in slots), strict=True)])
 
         def has_room(task: Task, server: Server, slot: int) -> bool:
             stay = expected_stay(world, task, server)
-            return all(within(task.demand, free(server, t)) for t in self.looked_at(slot, stay))
+            inside = all(within(task.demand, free(server, t)) for t in self.looked_at(slot, stay))
+            return inside and devices_at(task, server, slot) is not None
 
         kept = 0
         for task in self.line(world):
             could = [server for server in world.servers if server.could_take(task)]
             able = [server for server in could if has_room(task, server, world.slot)]
             if able:
-                world.start(task, able[0])
+                world.start(task, able[0], devices=devices_at(task, able[0], world.slot))
             elif kept < self.depth and could:
                 slot = world.slot + 1
                 while not (able := [server for server in could if has_room(task, server, slot)]):
                     slot += 1
-                taken.append((able[0], slot, slot + expected_stay(world, task, able[0]), task.demand))
+                devices = devices_at(task, able[0], slot) or ()
+                taken.append((able[0], slot, slot + expected_stay(world, task, able[0]), task, devices))
                 kept += 1
 
     def looked_at(self, slot: int, stay: int) -> range:

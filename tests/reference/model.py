@@ -58,14 +58,18 @@ class Server:
         """What nobody has of a device."""
         return self.devices.whole - sum(job.share or self.devices.whole for job in self.running if device in job.on)
 
-    def devices_for(self, task: Task) -> tuple[int, ...] | None:
-        """The tightest that holds its share, or the first that are free; of equals the lower. None: it has no room there."""
+    def devices_for(self, task: Task, lefts: Sequence[int] | None = None) -> tuple[int, ...] | None:
+        """The tightest that holds its share, or the first that are free; of equals the lower. None: it has no room there.
+
+        `lefts`: if so much were left of each device.
+        """
+        left = [self.left(device) for device in range(self.devices.number)] if lefts is None else lefts
         if task.kinds and self.devices.kind not in task.kinds:
             return None
         if task.share:
-            able = [device for device in range(self.devices.number) if self.left(device) >= task.share]
-            return (min(able, key=lambda device: (self.left(device), device)),) if able else None
-        free = [device for device in range(self.devices.number) if self.left(device) == self.devices.whole]
+            able = [device for device in range(self.devices.number) if left[device] >= task.share]
+            return (min(able, key=lambda device: (left[device], device)),) if able else None
+        free = [device for device in range(self.devices.number) if left[device] == self.devices.whole]
         return tuple(free[: task.devices]) if len(free) >= task.devices else None
 
     def takes(self, task: Task) -> bool:

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import packenv
+from packenv.content.charts import Entry, Line, LineChart, RowChart
+from packenv.content.page import Charts, Figure
 from packenv.report.pictures import picture_of
 from packenv.report.schedule_drawing import stacked
 
@@ -124,3 +126,15 @@ def test_a_picture_as_narrow_as_a_column_is_not_cut() -> None:
         shown = [text for at, text in zip(axes.get_xticks(), axes.get_xticklabels(), strict=True) if first <= at <= last]
         extents = [text.get_window_extent() for text in shown]
         assert all(extent.x0 >= -1 and extent.x1 <= picture.bbox.width + 1 for extent in extents)
+
+
+def test_numbers_and_legends_of_a_narrow_picture_are_whole() -> None:
+    delays = "1,095 / 12,804 / 13,122"
+    rows = RowChart([Entry("sparrow:ratio=3,minimum=4,delay=0.25", "#0072b2", 1.0, 2.0, text=delays)], "delay", (0.0, 3.0))
+    named = [Line(f"agent:fig{n}b of its own: undecided", "#0072b2", [0, 1], [0, 1]) for n in (4, 5)]
+    lines = LineChart(named, "slot", "waiting tasks", top=1.0)
+    picture = picture_of(Charts("", [Figure("Delays", "", rows), Figure("Queue", "", lines)]), width=3.3)
+    FigureCanvasAgg(picture).draw()
+    assert delays in [text.get_text() for text in picture.axes[0].texts]
+    for legend in (legend for part in picture.subfigs for legend in part.legends):
+        assert legend.get_window_extent().x1 <= picture.bbox.width + 1

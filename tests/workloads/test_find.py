@@ -110,9 +110,18 @@ def test_where_a_workload_is_asked_for(tasks: str, tmp_path: Path) -> None:
     assert packenv.simulate("paper/fig4b", "bf-js", 200, intensity=0.5).load is None
     env = gymnasium.make("packenv/Placement-v1", workload=tasks, servers=3, slot_seconds="1", resources="all")
     assert env.unwrapped.core.workload.jobs is not None and env.unwrapped.core.workload.D == 2  # type: ignore[attr-defined]
+    read = {"time_unit": "min", "estimates": "exact", "speedup": "2"}
+    env = gymnasium.make("packenv/ServerFill-v1", workload=tasks, servers=3, **read)
+    jobs = packenv.workload(tasks, servers=3, **read).jobs  # type: ignore[arg-type]
+    played = env.unwrapped.core.workload.jobs  # type: ignore[attr-defined]
+    assert jobs is not None and played.estimate is not None
+    assert (played.arrival.tolist(), played.service.tolist()) == (jobs.arrival.tolist(), jobs.service.tolist())
     out = tmp_path / "own-v0"
-    main(["record", tasks, "--servers", "3", "--slot-seconds", "1", "--episodes", "1", "--out", str(out)])
-    assert json.loads((out / "data" / "metadata.json").read_text())["dataset_id"] == "own-v0"
+    words = ("--servers", "3", "--slot-seconds", "1", "--episodes", "1", "--time-unit", "min", "--estimates", "exact")
+    main(["record", tasks, *words, "--out", str(out)])
+    about = json.loads((out / "data" / "metadata.json").read_text())
+    made = json.loads(about["env_spec"])["kwargs"]
+    assert about["dataset_id"] == "own-v0" and (made["time_unit"], made["estimates"]) == ("min", "exact")
 
 
 def test_what_cannot_be(tasks: str, capsys: pytest.CaptureFixture[str]) -> None:

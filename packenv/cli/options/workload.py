@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from packenv.workloads.workload import Workload
 
 
-OF_READING = ("time_unit", "partition", "finished_only", "estimates")
+OF_READING = ("time_unit", "partition", "finished_only", "estimates", "devices")
 """Options that say how the rows of a trace are read."""
 
 
@@ -71,7 +71,6 @@ def _workload(options: WorkloadOptions, servers: str | None) -> Workload:
             columns=parse_columns(options.columns),
             **{name: getattr(options, name) for name in OF_READING if getattr(options, name) is not None},
             network=network,
-            **({} if options.devices else {"devices": False}),
             **changes,
         )
     if idle := [f"--{name.replace('_', '-')}" for name in OF_READING if getattr(options, name) is not None]:

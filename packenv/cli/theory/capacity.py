@@ -10,6 +10,7 @@ from packenv.cli.options.shared import workload_options
 from packenv.cli.options.workload import workload_with_notes
 from packenv.cli.outputs import FileOf, Outputs, output_options
 from packenv.cli.tables import text_console
+from packenv.errors import InputError
 from packenv.options.shared import OF_TRACES, WorkloadOptions
 from packenv.options.verbs import CapacityOptions
 
@@ -38,12 +39,15 @@ def capacity(
     packenv capacity --sizes uniform:0.1:0.9 --servers 3x1,2x0.5 --gap 0.0005
     packenv capacity trace.parquet --servers 160 --certificate proof.json
     packenv capacity google2011-like --resources all --gap 0.01
+    packenv capacity openb_pod_list_default.csv --servers openb_node_list_all_node.csv --resources all
     """
     outputs.check(certificate)
     from packenv.theory.capacity.max_workload import max_workload
     from packenv.theory.certificate_files import load_certificate, save_certificate
 
     workload = workload_with_notes(of_workload)
+    if workload.has_devices and (certificate or check):
+        raise InputError("bounds with devices are values of linear programs: there are no certificates of them (--one-amount)")
     console = text_console()
     if check is not None:
         bracket = load_certificate(check).of(workload)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -107,8 +109,9 @@ def whole_jobs(jobs: Jobs, capacity: Ints, network: Network | None = None, *, by
     )
 
 
+@functools.cache
 def no_jobs() -> WholeJobs:
-    """Empty state, where nothing needs to know of whole jobs: it follows none."""
+    """Empty state, where nothing needs to know of whole jobs: it follows none, and nothing is written to it."""
     none = whole_jobs(Jobs.of([0], [1.0], [1]), np.ones((1, 1), np.int64))
     return none.replace(counts=np.zeros(0, np.int64))
 

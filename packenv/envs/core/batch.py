@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from packenv.cluster.fields import one_row
 from packenv.cluster.sorted_keys import WIDTH
@@ -23,12 +24,22 @@ EMPTY: dict[str, tuple[int, ...]] = {
 
 
 def make_batch(
-    c: Cluster, layout: Layout, sizes: Sizes, mean_service: float, finite: bool = False, jobs: WholeJobs | None = None
+    c: Cluster,
+    layout: Layout,
+    sizes: Sizes,
+    mean_service: float,
+    finite: bool = False,
+    jobs: WholeJobs | None = None,
+    facts: NDArray[np.float64] | None = None,
 ) -> Batch:
-    """A Batch whose rows are all over: an episode must begin first. `mean_service` in slots; `jobs` where they are followed."""
+    """A Batch whose rows are all over: an episode must begin first. `mean_service` in slots; `jobs` where they are followed.
+
+    `facts`: of the table, where the environment reads them.
+    """
     rows, servers, per_root = len(c.head), sizes.servers, math.sqrt(COMMON_SERVERS / sizes.servers)
     turn = np.zeros(rows, turn_type)
     turn["phase"] = OVER
+    turn["kept"], turn["rows"], turn["mean_service"] = NONE, 1.0, mean_service
     configured = servers if layout.configurations is not None else 0
     summarised = servers if layout.summaries else 0
     observed = {name: np.zeros((rows, *layout.observed.get(name, shape)), np.float32) for name, shape in EMPTY.items()}
@@ -57,6 +68,8 @@ def make_batch(
         logarithms=logarithms(per_root),
         waiting_sizes=np.zeros((rows, c.task.shape[1] + WIDTH if counts_sizes else 0), np.int32),
         jobs=jobs or no_jobs(),
+        facts=np.zeros((0, 0)) if facts is None else facts,
+        releases=np.zeros((0 if layout.facts is None else c.task.shape[1], 2)),
         offered=np.full((rows, layout.groups), NONE, np.int32),
         rank=np.zeros((rows, layout.groups)),
         score=np.zeros((rows, layout.groups)),
@@ -76,7 +89,8 @@ def on_cluster(batch: Batch, c: Cluster) -> Batch:
     sizes = batch.waiting_sizes
     if sizes.shape[1] > 0:
         sizes = np.zeros((len(sizes), c.task.shape[1] + WIDTH), np.int32)
-    return batch.replace(c=c, waiting_sizes=sizes)
+    releases = np.zeros((c.task.shape[1], 2)) if len(batch.releases) > 0 else batch.releases
+    return batch.replace(c=c, waiting_sizes=sizes, releases=releases)
 
 
 BY_ROW = (
@@ -87,11 +101,11 @@ BY_ROW = (
 """Fields of a Batch that have a row for each cluster."""
 
 
-def row_of(batch: Batch, row: int, cluster: Cluster, jobs: WholeJobs) -> Batch:
-    """Row `row` as a batch of one in the same memory, with the table that `cluster` was built for, and its jobs.
+def row_of(batch: Batch, row: int, cluster: Cluster, jobs: WholeJobs, facts: NDArray[np.float64]) -> Batch:
+    """Row `row` as a batch of one in the same memory, with the table that `cluster` was built for, its jobs and facts.
 
     Compiled code reads one table of jobs, and its precedence, for all rows of a batch (`Source`, `Precedence`). Rows with
     tables of their own are therefore stepped one by one; everything else reads the arrays of the whole batch.
     """
     own_rows = {name: getattr(batch, name)[row : row + 1] for name in BY_ROW}
-    return batch.replace(c=one_row(batch.c, row, cluster), jobs=jobs, first=0, last=1, **own_rows)
+    return batch.replace(c=one_row(batch.c, row, cluster), jobs=jobs, facts=facts, first=0, last=1, **own_rows)

@@ -51,14 +51,14 @@ def end_step(b: Batch) -> None:
     At the first decision of an episode that is nothing: a sum of rewards begins there. Only `unfinished` is what it was so far.
     """
     c, turn, passage = b.c, b.turn[b.c.e], b.passage[b.c.e]
+    fresh, head = turn.fresh, c.head[c.e]
     # the first decision of an episode: nothing has happened yet
-    if turn.fresh:
+    if fresh:
         turn.fresh = 0
         unfinished = turn.unfinished
         begin_step(b)
         turn.unfinished = unfinished
     # differences of the cluster's sums since `begin_step`, in slots, tasks and units of capacity
-    head = c.head[c.e]
     elapsed = float(head.now - turn.now)
     passage.elapsed = elapsed
     passage.queue = float(head.queue_sum - turn.queue_sum)
@@ -76,6 +76,11 @@ def end_step(b: Batch) -> None:
     passage.unfinished_value = turn.unfinished_value
     passage.missing_shares = turn.missing_shares
     passage.overtaken = turn.overtaken * server_count(c) / b.scale[1]
+    # shares of the mean over an episode's jobs; what was before the first decision counts for that one
+    passage.slowdown = (turn.slowdown - turn.slowdown_rewarded) / turn.rows
+    passage.wait = (head.queue_sum - turn.queue_rewarded) / (turn.rows * turn.mean_service)
+    if not fresh:
+        turn.slowdown_rewarded, turn.queue_rewarded = turn.slowdown, head.queue_sum
     # where the episode stands
     measure_episode(b)
     passage.slot = head.now
@@ -92,6 +97,7 @@ def measure_episode(b: Batch) -> None:
     passage.mean_queue = head.queue_sum * per_slot
     passage.mean_waiting_size = head.size_sum * per_slot * (1.0 / UNIT)
     passage.mean_delay = head.delay_sum / max(head.delay_count, 1)
+    passage.mean_slowdown = b.turn[c.e].slowdown / max(head.arrived, 1)
     most = 0.0
     for r in range(b.total.shape[0]):
         if b.total[r] > 0:
@@ -185,4 +191,5 @@ def begin_episode(b: Batch) -> None:
     turn.phase, turn.reason, turn.server, turn.passed, turn.cursor, turn.started = WAITING, 0, NONE, 0, 0, 0
     turn.fresh = 1
     turn.window, turn.window_started = 0, b.c.head[e].started
+    turn.kept, turn.slowdown_waiting, turn.slowdown, turn.slowdown_rewarded, turn.queue_rewarded = NONE, 0.0, 0.0, 0.0, 0
     begin_step(b)

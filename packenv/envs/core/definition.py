@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from packenv.envs.core.features import OF_TASKS, Features
 from packenv.errors import InputError, nearest
-from packenv.policy import Needs
+from packenv.policy import Needs, Setting
 
 Shapes = Mapping[str, tuple[int, ...]]
 """Shapes of the arrays of an observation, by name, in order."""
@@ -43,6 +43,7 @@ class Layout:
     offered: int = 0  # servers whose starts the actions are, as many of each; 0: the actions are of every server, or of none
     groups: int = 0  # actions that start a task of a group of identical ones,
     by_data: bool = False  # and whether tasks with different data are in different groups
+    facts: Callable[[Setting], NDArray[np.float64]] | None = None  # (n, K) what it reads of each row of a table, `Batch.facts`
     features: Features = OF_TASKS
 
 
@@ -56,7 +57,7 @@ class Definition:
     play the environment. `description`: in Gymnasium's form, with the headings that are not the same for all environments:
     with `features`, the tables of its observation, packenv.envs.documentation adds the others. `follows_jobs`: it needs a table
     of jobs, and reads `Batch.jobs`. `defaults`: of the shared options and its own where they are not those of `Options` and
-    `layout`; `instead(arguments)` takes the place of some of them.
+    `layout`; `instead(arguments)` takes the place of some of them. `measures`: fields of the passage that `info` has besides.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Definition:
     follows_jobs: bool = False
     defaults: Mapping[str, Any] = field(default_factory=dict)
     instead: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
+    measures: tuple[str, ...] = ()
 
     def chosen(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments and, for those that are not given, the environment's defaults. `J` takes the place of `types`."""

@@ -60,6 +60,16 @@ turn_type = np.dtype(
         ("overtaken", "f8"),  # slots by which the tasks that started delay jobs with less work left,
         ("guarded", "i8"),  # and slots that passed under the guard
         ("guard_slot", "i8"),  # the slot that the guard scheduled last
+        # where the jobs of a table wait for one machine (packenv.envs.next_job):
+        ("kept", "i8"),  # the task that is to start next, NONE if none is chosen; with EASY
+        ("reserved", "f8"),  # the slot in which it is expected to,
+        ("beside", "f8"),  # and units that may be taken beside it then
+        ("slowdown_waiting", "f8"),  # Σ bounded slowdown of the waiting tasks, as if they had started when it was last counted
+        ("slowdown", "f8"),  # the same with those of all tasks that have started,
+        ("slowdown_rewarded", "f8"),  # at the last decision,
+        ("queue_rewarded", "i8"),  # and ∫ Q dt there
+        ("rows", "f8"),  # of the episode's table,
+        ("mean_service", "f8"),  # and their mean service in slots
     ],
     align=True,
 )
@@ -91,6 +101,9 @@ class Passage(NamedTuple):
     invalid: Numbers  # 1 if the action was not valid
     reason: Numbers  # why the episode ended, 0 while it goes on
     baseline: Numbers  # ∫ Q dt of the baseline over the same slots; 0 unless the reward is `advantage`
+    slowdown: Numbers  # NextJob: what the bounded slowdowns have grown by, over the jobs of the table
+    wait: Numbers  # ∫ Q dt over the jobs of the table and their mean service; both from the beginning of the episode on
+    mean_slowdown: Numbers  # of the jobs that have arrived in the episode so far
 
 
 passage_type = np.dtype([(name, "i8" if name in ("slot", "invalid", "reason") else "f8") for name in Passage._fields])
@@ -126,6 +139,8 @@ class Batch(Frame):
     logarithms: NDArray[np.float32]  # (N,) of features: log(1 + n · √(5 / L)) / 5 of n = 0 .. N - 1
     waiting_sizes: NDArray[np.int32]  # (E, P + WIDTH) scratch: the sizes of the waiting tasks, where features need them
     jobs: WholeJobs  # of the row, where the environment follows whole jobs: then a batch has one row
+    facts: NDArray[np.float64]  # (n, K) what the environment reads of each row of the table (`Layout.facts`), or (0, 0)
+    releases: NDArray[np.float64]  # (P, 2) scratch, with facts: slots in which tasks in service are expected to end; their sizes
     offered: NDArray[np.int32]  # (E, K) groups of identical tasks that the actions start, NONE after the last
     score: NDArray[np.float64]  # (E, K) scratch: by which the best are kept, where not all are offered
     rank: NDArray[np.float64]  # (E, K) work left of their jobs,

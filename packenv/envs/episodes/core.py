@@ -31,7 +31,7 @@ from packenv.envs.episodes.workload_facts import check_jobs, levels_for, mean_sc
 from packenv.envs.observation.layout import sizes_of
 from packenv.envs.observation.one_array import Flattening, check_normalized, flattening_of
 from packenv.envs.options import INVALID, LATEST, OF_TABLES, ONE_ARRAY, split
-from packenv.envs.rewards import advantage, find_reward, of_jobs, terms_of
+from packenv.envs.rewards import OF_TABLE, advantage, find_reward, of_jobs, terms_of
 from packenv.errors import InputError
 from packenv.policy import Setting
 from packenv.workloads.sampling import begin
@@ -60,13 +60,17 @@ class Core:
             options = replace(options, **{key: value for key, value in OF_TABLES.items() if key not in arguments})
         self.definition, self.rows, self.options = definition, rows, options
         if definition.follows_jobs:
-            check_jobs(self.workload, definition.name, options)
+            check_jobs(self.workload, definition.name, "follows whole jobs", options)
         levels = levels_for(self.workload, options.J)
         units = self.workload.servers.units
         self.setting = Setting(units, self.workload, levels, self.workload.largest_size())
         self.sizes = sizes_of(units, levels, options)
         self.specific = specific  # options that this environment alone has
         layout = definition.layout(self.sizes, units, options, **specific)
+        if self.workload.has_devices and not layout.needs.devices:
+            raise InputError(f"{definition.name} does not look for room on devices, which tasks of {self.workload.name} need")
+        if layout.facts is not None:
+            check_jobs(self.workload, definition.name, "knows its jobs", options)
         needs = layout.needs._replace(in_service=most_in_service(self.workload))
         self.guard = Guard(options.guard, self.setting, rows) if options.guard is not None else None
         if self.guard is not None:
@@ -80,6 +84,8 @@ class Core:
         self.reward = find_reward(options.reward)
         if of_jobs(self.reward) and not definition.follows_jobs:
             raise InputError(f"reward {options.reward}: {definition.name} does not follow whole jobs; JobFill does")
+        if self.reward in OF_TABLE and layout.facts is None:
+            raise InputError(f"reward {options.reward}: {definition.name} does not measure it; NextJob does")
         self.mean_size, self.mean_work = mean_scalar_size(self.workload), mean_work(self.workload)
         self.initial = initial_jobs(options.start, self.workload)
         self.warm = options.warm
@@ -99,9 +105,10 @@ class Core:
         expect(f"{definition.name} {options.observation}", self.setting.capacity.shape[1], otherwise="every environment")
         self.template = self._cluster(1)
         self.played = [self.workload] * rows  # of each row's episode: with the table of its seed, where every seed has one,
-        own_tables = bool(self.workload.draw) or definition.follows_jobs
+        own_tables = bool(self.workload.draw) or definition.follows_jobs or layout.facts is not None
         self.tables = [self.template] * rows if own_tables else []  # a cluster that was built for that table,
-        self.jobs = [no_jobs()] * len(self.tables)  # and its jobs, where they are followed
+        self.jobs = [no_jobs()] * len(self.tables)  # and its jobs, where they are followed,
+        self.facts = [np.zeros((0, 0))] * len(self.tables)  # or what is read of its rows
         self._work_on(self._batch())
 
     def _cluster(self, rows: int) -> Cluster:
@@ -138,7 +145,8 @@ class Core:
         views (E,): what rewards are given.
         """
         self.batch = batch
-        self.parts = [row_of(batch, row, c, jobs) for row, (c, jobs) in enumerate(zip(self.tables, self.jobs, strict=True))]
+        tables = enumerate(zip(self.tables, self.jobs, self.facts, strict=True))
+        self.parts = [row_of(batch, row, c, jobs, facts) for row, (c, jobs, facts) in tables]
         self.passage = Passage(*(batch.passage[name] for name in Passage._fields))
 
     def place_of(self, row: int) -> tuple[Batch, int]:
@@ -214,8 +222,11 @@ class Core:
         if self.definition.follows_jobs:
             assert workload.jobs is not None
             self.jobs[row] = whole_jobs(workload.jobs, self.setting.capacity, workload.network, by_data=self.layout.by_data)
-        self.parts[row] = row_of(self.batch, row, self.tables[row], self.jobs[row])
+        if self.layout.facts is not None:
+            self.facts[row] = self.layout.facts(self.setting.playing(workload))
+        self.parts[row] = row_of(self.batch, row, self.tables[row], self.jobs[row], self.facts[row])
         turn = self.batch.turn[row]
+        turn["rows"], turn["mean_service"] = len(workload.jobs or ()), workload.mean_service
         turn["rate"], turn["exogenous"] = workload.rate, workload.rate * mean_scalar_size(workload)
         turn["offered"] = workload.rate * mean_work(workload) * workload.mean_service / self.workload.mean_service
 
@@ -275,13 +286,28 @@ class Core:
         for row, run in enumerate(self.baselines):
             passage["baseline"][row] = run.advance(int(passage["slot"][row]))
 
-    def yardstick_queue(self, row: int) -> float:
-        """The mean queue of the baseline on the jobs of the row's episode, up to its slot; NO_QUEUE while it goes on.
+    def yardstick(self, row: int) -> dict[str, float]:
+        """What `info` has of the baseline on the jobs of the row's episode, up to its slot; NO_QUEUE while it goes on.
 
-        It is run when the episode ends, not beside every step.
+        It is run when the episode ends, not beside every step. `perf` goes by the mean queues.
         """
         if self.batch.passage["reason"][row] == 0:
-            return NO_QUEUE
+            return dict.fromkeys(self.of_yardstick, NO_QUEUE)
+        values = {"baseline_queue": self.yardstick_queue(row)}
+        if self.options.perf:
+            values["perf"] = self.perf(float(self.batch.passage["mean_queue"][row]), values["baseline_queue"])
+        if self.layout.facts is not None:
+            values["baseline_slowdown"] = self.yardsticks[row].mean_slowdown()
+        return values
+
+    @property
+    def of_yardstick(self) -> tuple[str, ...]:
+        """The keys of `yardstick`."""
+        slowdown = () if self.layout.facts is None else ("baseline_slowdown",)
+        return ("baseline_queue", *(("perf",) if self.options.perf else ()), *slowdown)
+
+    def yardstick_queue(self, row: int) -> float:
+        """The mean queue of the baseline on the jobs of the row's episode, up to its slot."""
         run, seed, slot = self.yardsticks[row], int(self.seeds[row]), int(self.batch.passage["slot"][row])
         if self.measuring[row] != seed or run.slot > slot:
             run.restart(self.played[row], seed, self.rate_of(seed))
@@ -344,7 +370,7 @@ class Core:
         self._work_on(self.batch)
 
     def _state(self) -> dict[str, Any]:
-        names = ["batch", "template", "played", "tables", "jobs", "guard", "baselines", "roots", "episodes", "seeds"]
+        names = ["batch", "template", "played", "tables", "jobs", "facts", "guard", "baselines", "roots", "episodes", "seeds"]
         return {name: getattr(self, name) for name in names}
 
     def _copied(self, state: dict[str, Any]) -> dict[str, Any]:

@@ -11,8 +11,10 @@ from packenv.cluster.build import build, grow
 from packenv.cluster.copy_tasks import copy_rows, tasks_of, transplant
 from packenv.cluster.loop import runner_for
 from packenv.cluster.slots import FINISHED, GROW
+from packenv.envs.options import LATEST
 from packenv.errors import InputError
 from packenv.policy import attached, find_policy, initial_state_of, keeps_books, name_of, needs_of
+from packenv.results.response import SLOWDOWN_BOUND, bounded_slowdown
 from packenv.simulation import check_initial, make_room
 from packenv.workloads.in_service import InService, in_service_of
 from packenv.workloads.sampling import begin
@@ -46,6 +48,7 @@ class PolicyRun:
         self.run = runner_for(self.policy)
         self.setting, self.initial = core.setting, core.initial
         self.queue_sum = 0
+        self.records = core.layout.facts is not None  # when each job starts, for bounded slowdowns
         self.last = None if core.options.horizon is None else core.options.horizon + (core.warm.slots if core.warm else 0)
         self.from_first_slot = keeps_books(self.policy, self.setting)
         if core.warm and self.from_first_slot and not _same(core.warm.policy, self.policy):
@@ -59,12 +62,14 @@ class PolicyRun:
         if workload.jobs is None and self.last is not None and needs_of(self.policy, self.setting).table:
             workload = workload.with_(rate=rate).tabulated(seed, self.last)
         setting = self.setting.playing(workload)
+        self.workload = workload
         self.cluster = build(
             workload.source([seed], CHUNK),
             setting.capacity,
             needs_of(self.policy, setting),
             jobs=workload.jobs,
             initial=self.initial,
+            record_rows=len(workload.jobs) if workload.jobs is not None and self.records else 0,
             delays=False,
             bins=0,
         )
@@ -97,6 +102,14 @@ class PolicyRun:
         """The mean queue of the slots so far, as in Result."""
         head = self.cluster.head[0]
         return float(head["queue_sum"] / max(head["measured"], 1))
+
+    def mean_slowdown(self) -> float:
+        """The mean bounded slowdown of all jobs of the table: the run goes on to its end."""
+        jobs = self.workload.jobs
+        assert jobs is not None
+        self.advance(LATEST)
+        wait, bound = self.cluster.measures.start[0] - jobs.arrival, SLOWDOWN_BOUND / (self.workload.slot_seconds or 1.0)
+        return float(bounded_slowdown(wait, jobs.service, bound).mean())
 
     def advance(self, until: int) -> float:
         """Run up to slot `until`. Returns ∫ Q dt since the last call: waiting tasks, added up over the slots."""

@@ -17,14 +17,14 @@ from packenv.workloads.laws.joint import Joint
 from packenv.workloads.workload import Workload
 
 
-def check_jobs(workload: Workload, name: str, options: Options) -> None:
-    """Raises InputError where an environment follows whole jobs and that cannot be."""
+def check_jobs(workload: Workload, name: str, does: str, options: Options) -> None:
+    """Raises InputError where an environment needs a table of jobs, for what it `does`, and that cannot be."""
     if workload.jobs is None:
-        raise InputError(f"{name} follows whole jobs: {workload.name} is a stream of tasks, and it needs a table of jobs")
+        raise InputError(f"{name} {does}: {workload.name} is a stream of tasks, and it needs a table of jobs")
     if options.start != "empty":
-        raise InputError(f"{name} follows whole jobs from their arrival on: start must be 'empty'")
+        raise InputError(f"{name} {does} from their arrival on: start must be 'empty'")
     if options.guard is not None:
-        raise InputError(f"{name} follows whole jobs, which a guard would start unseen: guard must be None")
+        raise InputError(f"{name} {does}, which a guard would start unseen: guard must be None")
 
 
 def levels_for(workload: Workload, J: int | None) -> int:

@@ -193,14 +193,12 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
             "seed": self.core.seeds.copy(),
             "reason": np.zeros(self.num_envs, np.int64) if reasons is None else reasons.copy(),
         }
-        info |= {name: passage[name].copy() for name in OF_EPISODE}
+        info |= {name: passage[name].copy() for name in (*OF_EPISODE, *self.core.definition.measures)}
         if self.core.yardsticks:
-            info["baseline_queue"] = np.full(self.num_envs, NO_QUEUE)
-            info |= {"perf": np.full(self.num_envs, NO_QUEUE)} if self.core.options.perf else {}
+            info |= {name: np.full(self.num_envs, NO_QUEUE) for name in self.core.of_yardstick}
             for row in np.flatnonzero(info["reason"]).tolist():
-                info["baseline_queue"][row] = baseline = self.core.yardstick_queue(row)
-                if self.core.options.perf:
-                    info["perf"][row] = self.core.perf(float(passage["mean_queue"][row]), baseline)
+                for name, number in self.core.yardstick(row).items():
+                    info[name][row] = number
         if self.core.options.reward_terms:
             info["reward_terms"] = {name: term.copy() for name, term in self._terms.items()}
         if self.core.guard is not None:

@@ -126,7 +126,11 @@ class PackVecEnv(VecEnv):
     def _last_info(self, row: int, info: dict[str, Any], truncated: bool) -> dict[str, Any]:
         """What `infos` has of a row whose episode ended in this step."""
         final = info["final_info"]
-        measured = {key: final[key][row].item() for key in (*IN_LAST_INFO, "baseline_queue", "perf", "guarded") if key in final}
+        measured = {
+            key: final[key][row].item()
+            for key in (*IN_LAST_INFO, *self.core.definition.measures, *self.core.of_yardstick, "guarded")
+            if key in final
+        }
         seconds = time.monotonic() - self._made
         episode = {"r": float(self._returns[row]), "l": int(self._steps[row]), "t": round(seconds, 6)}
         ended = {"terminal_observation": info["final_obs"][row], "TimeLimit.truncated": truncated, "episode": episode}

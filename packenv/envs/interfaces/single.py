@@ -20,7 +20,7 @@ from packenv.envs.interfaces.spaces import action_space, observation_space
 from packenv.errors import InputError
 
 FIRST_ROW = np.zeros(1, np.int64)
-NOTHING_YET = dict.fromkeys(set(Passage._fields) - {"slot", *OF_EPISODE}, 0)
+NOTHING_YET = dict.fromkeys(set(Passage._fields) - {"slot", "mean_slowdown", *OF_EPISODE}, 0)
 """What a passage is at the beginning of an episode, and after going to a state of `get_state`."""
 
 
@@ -100,10 +100,9 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
             "mean_waiting_size": passage.mean_waiting_size,
             "utilisation": passage.utilisation,
         }
+        info |= {name: getattr(passage, name) for name in core.definition.measures}
         if core.yardsticks:
-            info["baseline_queue"] = baseline = core.yardstick_queue(0) if passage.reason else NO_QUEUE
-            if core.options.perf:
-                info["perf"] = core.perf(float(passage.mean_queue), baseline) if passage.reason else NO_QUEUE
+            info |= core.yardstick(0) if passage.reason else dict.fromkeys(core.of_yardstick, NO_QUEUE)
         if core.guard is not None:
             info["guarded"] = int(passage.guarded)
         return info

@@ -31,7 +31,8 @@ def sizes_of(capacity: NDArray[np.int64], levels: int, options: Options) -> Size
 
 def needs_of_types(sizes: Sizes, capacity: NDArray[np.int64], orders: int) -> Needs:
     """Needs with the types of the partition I, or with types of equal width up to the largest capacity."""
-    needs = Needs(orders, vectors=sizes.resources > 1, levels=sizes.levels)
+    vectors = sizes.resources > 1
+    needs = Needs(orders, vectors=vectors, levels=sizes.levels, devices=vectors)
     if sizes.levels:
         return needs
     most = scalar_capacity(capacity).max()

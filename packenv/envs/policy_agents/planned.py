@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster.copy_tasks import tasks_of
+from packenv.cluster.devices import devices_for, has_devices
 from packenv.cluster.queue.by_type import types_of
-from packenv.cluster.state import NONE
+from packenv.cluster.state import NONE, Cluster, look_at
 
 if TYPE_CHECKING:
     from packenv.envs.episodes.core import Core
@@ -63,7 +64,7 @@ def largest_of_queue(core: Core, row: int, waiting: NDArray[np.int64], i: int, s
     j = int(types[waiting == i][0])
     same = waiting[types == j]
     if c.vectors:
-        same = same[(c.demand[row, same] <= c.free[row, server]).all(axis=1)]
+        same = same[with_room(c, row, same, server)]
     else:
         same = same[c.task["size"][row, same] <= c.server["room"][row, server]]
     if len(same) == 0:
@@ -72,12 +73,21 @@ def largest_of_queue(core: Core, row: int, waiting: NDArray[np.int64], i: int, s
     return Option(j, int(largest) == i)
 
 
+def with_room(c: Cluster, row: int, tasks: NDArray[np.int64], server: int) -> NDArray[np.bool_]:
+    """(n,) whether a server of cluster `row` has room for each of these tasks: in every resource, and on its devices."""
+    fits = (c.demand[row, tasks] <= c.free[row, server]).all(axis=1)
+    if has_devices(c):
+        look_at(c, row)
+        fits &= np.array([devices_for(c, int(i), server) != NONE for i in tasks], np.bool_)
+    return np.asarray(fits)
+
+
 def servable(core: Core, row: int, waiting: NDArray[np.int64], server: int) -> list[int]:
     """The virtual queues that can be served on the server, of the largest sizes first."""
     c = core.batch.c
     fits = c.task["size"][row, waiting] <= c.server["room"][row, server]
     if c.vectors:
-        fits = (c.demand[row, waiting] <= c.free[row, server]).all(axis=1)
+        fits = with_room(c, row, waiting, server)
     types = types_of(c, row, int(c.server["kind"][row, server]), c.task["size"][row, waiting[fits]])
     return [int(j) for j in np.unique(types) if j != NONE]
 

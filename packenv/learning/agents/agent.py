@@ -109,7 +109,8 @@ class SavedAgent:
         if self.definition.follows_jobs:
             jobs = whole_jobs(setting.table, setting.capacity, setting.workload.network, by_data=layout.by_data)
         offers = np.zeros(3, np.int64)
-        state = LearnedState(None, network, scale, jobs, offers)  # type: ignore[arg-type]  # `attach` makes the batch
+        facts = None if layout.facts is None else layout.facts(setting)
+        state = LearnedState(None, network, scale, jobs, facts, offers)  # type: ignore[arg-type]  # `attach` makes the batch
         if self.guard is None:
             return state
         return GuardedState(state, initial_state_of(self.guard, self._setting_of_guard(setting), seed), np.zeros(1, np.int64))
@@ -124,9 +125,10 @@ class SavedAgent:
             layout, unread = self.layout(cluster.capacity), state.network.unread
             if unread & NO_TYPES:
                 layout = replace(layout, summaries=False)
-            batch = make_batch(cluster, layout, self.sizes(cluster.capacity), float(state.mean_service[0]), jobs=state.jobs)
+            mean_service, of_table = float(state.mean_service[0]), {"jobs": state.jobs, "facts": state.facts}
+            batch = make_batch(cluster, layout, self.sizes(cluster.capacity), mean_service, **of_table)
             batch.assign("unread", unread)
-            return state._replace(batch=batch, jobs=None)
+            return state._replace(batch=batch, jobs=None, facts=None)
         batch = on_cluster(state.batch, cluster)
         forget_summaries(batch)
         return state._replace(batch=batch)

@@ -34,6 +34,7 @@ class LearnedState(NamedTuple):
     network: Any
     mean_service: NDArray[np.float64]  # (1,) slots
     jobs: WholeJobs | None  # until the cluster is known, where the environment follows whole jobs
+    facts: NDArray[np.float64] | None  # or reads facts of the table (`Layout.facts`)
     offers: NDArray[np.int64]  # (3,) decisions, those at which groups were hidden, and the most that were: HIDDEN
 
 

@@ -24,6 +24,7 @@ from packenv.cluster import (
     first_server,
     first_server_for,
     fits,
+    has_devices,
     now,
     place,
     remote_slots,
@@ -33,6 +34,7 @@ from packenv.cluster import (
     smallest_size,
     waiting,
 )
+from packenv.cluster.devices import TAKEN, devices_foreseen, part_of_device
 from packenv.cluster.state import NEVER, TASK
 from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.frame import Frame
@@ -64,6 +66,7 @@ class RoomAhead(Frame):
     estimate: Ints  # (n,) estimated service of each row of the table in slots, >= 1; (0,) without estimates: true service
     slot: Ints  # (N,) first slot of a step
     free: Ints  # (N, D) units free from then on
+    left: Ints  # (N, m) of each device of the server; (N, 0) without devices
     next: Places  # (N,) the step behind it on its server, NONE; step l is the first one of server l, which begins now
     reserved: NDArray[np.int8]  # (L,) 1 if a task has a reservation on the server
     used: Ints  # (1,) steps in use
@@ -81,7 +84,7 @@ def room_ahead(setting: Setting, only_estimates: bool, order: str, policy: str) 
         reserved=np.zeros(servers, np.int8),
         used=np.zeros(1, np.int64),
         line=line_of(setting, order, policy),
-        **_steps(servers, resources),
+        **_steps(servers, resources, setting.workload.most_devices),
     )
 
 
@@ -89,12 +92,12 @@ def with_places(ahead: RoomAhead, cluster: Cluster) -> RoomAhead:
     """The same with as many steps as a pool of this size may need: one for a task in service, two for a reservation."""
     places = cluster.task.shape[1]
     line = with_room(ahead.line, places)
-    return ahead.replace(line=line, **_steps(len(ahead.reserved) + 2 * places, ahead.free.shape[1]))
+    return ahead.replace(line=line, **_steps(len(ahead.reserved) + 2 * places, ahead.free.shape[1], ahead.left.shape[1]))
 
 
-def _steps(count: int, resources: int) -> dict[str, NDArray[np.int64] | Places]:
-    slot, free = np.zeros(count, np.int64), np.zeros((count, resources), np.int64)
-    return {"slot": slot, "free": free, "next": np.full(count, NONE, np.int32)}
+def _steps(count: int, resources: int, devices: int) -> dict[str, NDArray[np.int64] | Places]:
+    slot, free, left = (np.zeros(shape, np.int64) for shape in (count, (count, resources), (count, devices)))
+    return {"slot": slot, "free": free, "left": left, "next": np.full(count, NONE, np.int32)}
 
 
 @apart
@@ -106,10 +109,13 @@ def look_ahead(c: Cluster, ahead: RoomAhead) -> None:
         ahead.slot[server], ahead.next[server], ahead.reserved[server] = now(c), NONE, 0
         for r in range(ahead.free.shape[1]):
             ahead.free[server, r] = c.free[c.e, server, r] if c.vectors else c.server[c.e, server].room
+        for device in range(ahead.left.shape[1]):
+            ahead.left[server, device] = c.devices.left[c.e, server, device]
     for i in range(c.task.shape[1]):
         task = c.task[c.e, i]
         if task.kind == TASK and task.server != NONE:
-            change(c, ahead, i, task.server, expected_end(c, ahead, i), NEVER, 1)
+            devices = c.devices.need[c.e, i, TAKEN] if has_devices(c) else 0
+            change(c, ahead, i, task.server, expected_end(c, ahead, i), NEVER, 1, devices)
 
 
 @compiled
@@ -134,6 +140,8 @@ def expected_stay(c: Cluster, ahead: RoomAhead, i: int, server: int) -> int:
 def earliest(c: Cluster, ahead: RoomAhead, i: int, server: int) -> int:
     """The first slot from which waiting task i has room on a server for as long as it is expected to stay; NEVER if none."""
     stay = expected_stay(c, ahead, i, server)
+    if has_devices(c):
+        return earliest_on_devices(c, ahead, i, server, stay)
     start, step = NEVER, server
     while step != NONE:
         if start < NEVER and ahead.slot[step] >= start + stay:
@@ -147,6 +155,30 @@ def earliest(c: Cluster, ahead: RoomAhead, i: int, server: int) -> int:
 
 
 @compiled
+def earliest_on_devices(c: Cluster, ahead: RoomAhead, i: int, server: int, stay: int) -> int:
+    """`earliest` on a server with devices: the same ones for as long as the task is expected to stay."""
+    step = server
+    while step != NONE and devices_ahead(c, ahead, i, server, step, stay) == NONE:
+        step = ahead.next[step]
+    return NEVER if step == NONE else ahead.slot[step]
+
+
+@apart
+def devices_ahead(c: Cluster, ahead: RoomAhead, i: int, server: int, step: int, stay: int) -> int:
+    """The devices, as bits, that task i would take from the slot of a step on; NONE without room for as long as it stays."""
+    until = ahead.slot[step] + stay
+    for device in range(ahead.left.shape[1]):
+        c.devices.least[c.e, device] = ahead.left[step, device]
+    while step != NONE and ahead.slot[step] < until:
+        if not has_room(c, ahead, i, step):
+            return NONE
+        for device in range(ahead.left.shape[1]):
+            c.devices.least[c.e, device] = min(c.devices.least[c.e, device], ahead.left[step, device])
+        step = ahead.next[step]
+    return devices_foreseen(c, i, server)
+
+
+@compiled
 def has_room(c: Cluster, ahead: RoomAhead, i: int, step: int) -> bool:
     """Whether waiting task i fits into what a step has free."""
     for r in range(ahead.free.shape[1]):
@@ -156,19 +188,28 @@ def has_room(c: Cluster, ahead: RoomAhead, i: int, step: int) -> bool:
 
 
 @compiled
-def reserve(c: Cluster, ahead: RoomAhead, i: int, server: int, start: int) -> None:
-    """Take the room of waiting task i on a server from slot `start` on, for as long as it is expected to stay."""
-    change(c, ahead, i, server, start, start + expected_stay(c, ahead, i, server), -1)
+def reserve(c: Cluster, ahead: RoomAhead, i: int, server: int, start: int) -> int:
+    """Take the room of waiting task i on a server from slot `start` on, for as long as it is expected to stay.
+
+    Returns the devices that it takes, as bits.
+    """
+    stay = expected_stay(c, ahead, i, server)
+    devices = devices_ahead(c, ahead, i, server, step_at(ahead, server, start), stay) if has_devices(c) else 0
+    change(c, ahead, i, server, start, start + stay, -1, devices)
+    return devices
 
 
 @apart
-def change(c: Cluster, ahead: RoomAhead, i: int, server: int, start: int, until: int, sign: int) -> None:
-    """Add (sign = 1) or subtract (-1) the demand of task i from slot `start` up to, but not including, `until`."""
+def change(c: Cluster, ahead: RoomAhead, i: int, server: int, start: int, until: int, sign: int, devices: int) -> None:
+    """Add (sign = 1) or subtract (-1) what task i takes, from slot `start` up to, but not including, `until`."""
     step = step_at(ahead, server, start)
     end = step_at(ahead, server, until) if until < NEVER else NONE
     while step != end:
         for r in range(ahead.free.shape[1]):
             ahead.free[step, r] += sign * demand_of(c, i, r)
+        for device in range(ahead.left.shape[1]):
+            if (devices >> device) & 1:
+                ahead.left[step, device] += sign * part_of_device(c, i, server)
         step = ahead.next[step]
 
 
@@ -185,6 +226,8 @@ def step_at(ahead: RoomAhead, server: int, slot: int) -> int:
     ahead.slot[new], ahead.next[new], ahead.next[step] = slot, ahead.next[step], new
     for r in range(ahead.free.shape[1]):
         ahead.free[new, r] = ahead.free[step, r]
+    for device in range(ahead.left.shape[1]):
+        ahead.left[new, device] = ahead.left[step, device]
     return new
 
 
@@ -257,7 +300,7 @@ def backfilling_needs(setting: Setting, order: str, policy: str) -> Needs:
     """The queue, servers by index, and durations; the smallest size says when nothing more fits. Orders know the table."""
     order_named(order, policy)
     vectors = setting.capacity.shape[1] > 1
-    return Needs(BY_QUEUE | BY_INDEX | BY_SIZE, vectors=vectors, durations=True, table=order != FCFS)
+    return Needs(BY_QUEUE | BY_INDEX | BY_SIZE, vectors=vectors, durations=True, table=order != FCFS, devices=vectors)
 
 
 @schedules(Backfilling)
@@ -295,8 +338,8 @@ def backfill(c: Cluster, ahead: RoomAhead, depth: int, task: int) -> None:
                 keep_fitting(c, ahead.line)
         following = next_in_line(c, ahead.line, task)
         if server != NONE:
-            reserve(c, ahead, task, server, now(c))
-            place(c, task, server)
+            devices = reserve(c, ahead, task, server, now(c))
+            place(c, task, server, 0, devices)
         task = following
 
 

@@ -22,6 +22,7 @@ from packenv.cluster import (
     fits,
     freed_count,
     freed_server,
+    has_devices,
     is_closed,
     next_in_queue,
     now,
@@ -32,6 +33,7 @@ from packenv.cluster import (
     size_of,
 )
 from packenv.cluster.best_fit import free_share
+from packenv.cluster.devices import could_have_devices
 from packenv.cluster.servers import reopen
 from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.frame import Frame
@@ -63,7 +65,7 @@ class Reserve(NamedTuple):
         if self.age < 0:
             raise InputError(f"reserve: age must be at least 0 slots, not {self.age}")
         needs = BestFit().needs(setting)
-        return needs._replace(orders=needs.orders | BY_QUEUE)
+        return needs._replace(orders=needs.orders | BY_QUEUE, rejects=False)
 
     def initial_state(self, setting: Setting, seed: int) -> Reservations:
         return Reservations(owner=np.full(len(setting.capacity), NONE, np.int64), count=np.zeros(1, np.int64))
@@ -151,6 +153,8 @@ def could_hold(c: Cluster, i: int, server: int) -> bool:
     """Whether task i fits on a server that is empty."""
     if not c.vectors:
         return size_of(c, i) <= c.server[c.e, server].capacity
+    if has_devices(c) and not could_have_devices(c, i, server):
+        return False
     for r in range(c.capacity.shape[1]):
         if demand_of(c, i, r) > c.capacity[server, r]:
             return False

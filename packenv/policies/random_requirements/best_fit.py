@@ -48,7 +48,7 @@ def _needs(setting: Setting, scalar: int, stall: bool) -> Needs:
     """Orders to keep: `scalar` for one resource; for several, groups of tasks with equal demand vectors."""
     vectors = setting.capacity.shape[1] > 1
     orders = BY_DEMAND | BY_QUEUE if vectors else scalar
-    return Needs(orders=orders | (BY_SIZE if stall else 0), vectors=vectors, devices=vectors)
+    return Needs(orders=orders | (BY_SIZE if stall else 0), vectors=vectors, rejects=True, devices=vectors)
 
 
 class BestFit(NamedTuple):

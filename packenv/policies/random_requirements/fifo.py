@@ -73,7 +73,7 @@ class FifoFirstFit(NamedTuple):
         groups = BY_DEMAND if vectors and self.stall else 0
         orders = BY_QUEUE | BY_INDEX | (BY_SIZE if self.stall else 0) | groups
         durations, table = self.order not in WITHOUT_DURATIONS, self.order != FCFS
-        return Needs(orders, vectors=vectors, durations=durations, table=table, devices=vectors)
+        return Needs(orders, vectors=vectors, durations=durations, table=table, rejects=self._by_age, devices=vectors)
 
     def initial_state(self, setting: Setting, seed: int) -> Line | tuple[()]:
         return () if self._by_age else line_of(setting, self.order, "fifo-ff")

@@ -11,6 +11,7 @@ from packenv.options.fields import takes
 from packenv.options.verbs import CapacityOptions
 from packenv.theory.capacity.best_proofs import BestProofs, Progress
 from packenv.theory.capacity.bracket import Bracket, area_bound, law_and_kinds
+from packenv.theory.capacity.devices import DeviceBracket, device_bracket
 from packenv.theory.capacity.one_resource.search import OneResourceSearch
 from packenv.theory.capacity.several_resources.search import SeveralResourcesSearch
 from packenv.workloads.demand import Sizes
@@ -22,7 +23,9 @@ from packenv.workloads.workload import Workload
 
 
 @takes(CapacityOptions)
-def max_workload(workload: Any, options: CapacityOptions, progress: Progress | None = None, **changes: Any) -> Bracket:
+def max_workload(
+    workload: Any, options: CapacityOptions, progress: Progress | None = None, **changes: Any
+) -> Bracket | DeviceBracket:
     """Bounds on the maximum supportable workload ρ* (tasks in service) of the workload's demands and servers, with proofs.
 
     workload  a Workload, or what `packenv.workload` takes, whose arguments (`servers`, `resources`, …) go along here
@@ -30,7 +33,8 @@ def max_workload(workload: Any, options: CapacityOptions, progress: Progress | N
     progress  called with (lower, upper) at every improvement
 
     `Bracket.reached` says which of the two ended the search. For several resources it may also end earlier, when it has no
-    further method to try. The arrivals do not matter, and the service only if it depends on the demand.
+    further method to try. The arrivals do not matter, and the service only if it depends on the demand. Of tasks that need
+    devices the result is a DeviceBracket, whose bounds are values of linear programs, without certificates.
     Raises InputError for a gap outside (0, 1), and without time.
     """
     if not options.seconds > 0:
@@ -38,6 +42,8 @@ def max_workload(workload: Any, options: CapacityOptions, progress: Progress | N
     workload = workload if isinstance(workload, Workload) and not changes else find_workload(workload, **changes)
     if not 0 < options.gap < 1:
         raise InputError(f"gap must lie between 0 and 1, not {options.gap}")
+    if workload.has_devices:
+        return device_bracket(workload, options.gap, options.seconds)
     law, kinds = law_and_kinds(workload)
     method = OneResourceSearch if workload.D == 1 else SeveralResourcesSearch
     search = method(law, kinds, options.gap, options.seconds, progress or (lambda lower, upper: None))

@@ -22,7 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import ArgumentError, InputError
+from packenv.jobs import GPU
 from packenv.units import UNIT, to_units
+from packenv.workloads.devices import kind_loads
 from packenv.workloads.find import example_servers
 from packenv.workloads.fitting.laws import cells, fit_phases, group, job_sizes
 from packenv.workloads.fitting.statistics import Sample, distinct, ks_distance, offered_load, summary
@@ -74,7 +76,23 @@ def describe(
         "submitted_tasks": summary(_sample(timed, within)),
         "kept_tasks": summary(_sample(timed, kept)),
         **({} if servers is None else {"servers": busy_servers(_sample(timed, kept), servers)}),
+        **({} if servers is None or timed.devices is None else {"devices": device_loads(timed, _sample(timed, kept), servers)}),
     }
+
+
+def device_loads(trace: Trace, sample: Sample, servers: int | str | Servers) -> list[dict[str, Any]]:
+    """For each set of kinds of GPU that kept tasks accept: how many GPUs they keep busy on average, and how many are there.
+
+    Empty where servers do not say how many GPUs they have.
+    """
+    names = trace.resources
+    cluster = as_servers(servers, len(names), names)
+    if GPU not in names or len(names) != cluster.D or cluster.D == 1:
+        return []
+    cluster = cluster.with_devices_of(names.index(GPU), trace.devices_per_unit)
+    jobs = trace.jobs(sizes="all").jobs.with_kinds(cluster.device_kinds)
+    loads = kind_loads(jobs, cluster, np.nan_to_num(sample.duration), sample.span or 1.0)
+    return [load._asdict() | {"share": load.share} for load in loads]
 
 
 def busy_servers(sample: Sample, servers: int | str | Servers) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from packenv.errors import InputError
 from packenv.workloads.traces.columns import Columns, decimals, headless, is_csv, is_parquet, names_of
-from packenv.workloads.traces.formats import openb, philly, sacct
+from packenv.workloads.traces.formats import openb, philly, sacct, spot_gpu
 from packenv.workloads.traces.philly_machines import is_machine_list, read_machine_list
 from packenv.workloads.traces.table import Machines
 
@@ -26,6 +26,7 @@ COLUMNS = {
 FOLDED_COLUMNS = ("time_s", "machine_id", "event", "cpu", "mem")
 GOOGLE_RESOURCES = ("cpu", "memory")
 ADDED = 0
+OF_GPUS = (openb, spot_gpu)  # forms whose nodes have GPUs of some kind
 
 
 def is_machines(path: str | os.PathLike[str]) -> bool:
@@ -38,14 +39,16 @@ def is_machines(path: str | os.PathLike[str]) -> bool:
     if not (where.is_file() and (is_parquet(where) or is_csv(where))):
         return False
     names = names_of(where)
-    return set(FOLDED_COLUMNS) <= set(names) or openb.is_nodes(names)
+    return set(FOLDED_COLUMNS) <= set(names) or any(form.is_nodes(names) for form in OF_GPUS)
 
 
 def machines(path: str | os.PathLike[str], resources: tuple[str, ...] | None = None) -> Machines:
     """The machines that are there at the start of a trace (`initial_capacities`), and their GPUs if the file has them."""
     where = Path(path)
-    if where.is_file() and (is_parquet(where) or is_csv(where)) and openb.is_nodes(names_of(where)):
-        return openb.nodes(where, _known(where, openb.RESOURCES, resources))
+    columns = names_of(where) if where.is_file() and (is_parquet(where) or is_csv(where)) else []
+    for form in OF_GPUS:
+        if form.is_nodes(columns):
+            return form.nodes(where, _known(where, form.RESOURCES, resources))
     return Machines(initial_capacities(where, resources))
 
 
@@ -54,9 +57,10 @@ def initial_capacities(path: str | os.PathLike[str], resources: tuple[str, ...] 
 
     Google's cluster of 2011 (cpu, memory), by machine id: a folder with `machine_events/`, or a file with columns time_s,
     machine_id, event, cpu, mem. Alibaba's of 2023 (cpu, memory, gpu), in the order of the file: a list of nodes with columns
-    cpu_milli, memory_mib, gpu. Philly's (gpu): `cluster_machine_list`, in the order of the file. `resources`: names of the
-    resources to read, by default all. Machines of unknown capacity, or without any of the resources, are left out. Raises
-    InputError if none is left, and for an unknown resource.
+    cpu_milli, memory_mib, gpu. Its of 2026 (cores, GPUs): columns gpu_model, gpu_capacity_num, cpu_num. Philly's (gpu):
+    `cluster_machine_list`, in the order of the file. `resources`: names of the resources to read, by default all. Machines of
+    unknown capacity, or without any of the resources, are left out. Raises InputError if none is left, and for an unknown
+    resource.
     """
     where = Path(path)
     names, capacity = _capacities(where)
@@ -81,7 +85,10 @@ def _capacities(where: Path) -> tuple[tuple[str, ...], NDArray[np.float64]]:
     if where.is_file() and sacct.is_nodes(where):
         return sacct.RESOURCES, sacct.node_capacities(where)
     names = names_of(where) if is_parquet(where) or is_csv(where) else []
-    return (openb.RESOURCES, openb.nodes(where, openb.RESOURCES).capacity) if openb.is_nodes(names) else _google(where, names)
+    for form in OF_GPUS:
+        if form.is_nodes(names):
+            return form.RESOURCES, form.nodes(where, form.RESOURCES).capacity
+    return _google(where, names)
 
 
 def _google(where: Path, names: list[str]) -> tuple[tuple[str, ...], NDArray[np.float64]]:

@@ -50,9 +50,9 @@ def read_trace(
     partition  names of the partitions (queues) of a log of Slurm or in Standard Workload Format whose jobs count: a list, or with
                commas
 
-    Formats: those of `packenv.workloads.traces.formats` (Google 2011 and 2019, Alibaba 2018, 2023 and 2025, Azure 2020, Philly,
-    SWIM, Standard Workload Format, Slurm's sacct, job lines of Hawk and Eagle), and Parquet or CSV files of the user's own
-    (`packenv.workloads.traces.user`).
+    Formats: those of `packenv.workloads.traces.formats` (Google 2011 and 2019, Alibaba 2018, 2023, 2025 and 2026, Azure 2020,
+    Philly, SWIM, Standard Workload Format, Slurm's sacct, job lines of Hawk and Eagle), and Parquet or CSV files of the user's
+    own (`packenv.workloads.traces.user`).
     Raises InputError, naming file, row and column, if the format is unknown or a value is malformed.
     """
     recorded = _read(source, resources, columns, time_unit)

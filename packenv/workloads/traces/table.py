@@ -107,6 +107,7 @@ class Trace:
     notes: tuple[str, ...] = ()  # lines on what the servers are, to be shown beside results
     devices: Ints | None = None  # (n, 3) what each task needs of GPUs, as `Jobs.devices`; their sum is the resource "gpu"
     device_kinds: tuple[str, ...] = ()  # names of the bits of kinds
+    devices_said: bool = True  # whether the trace says that amounts of GPUs are devices; else they may be, if the user says so
     devices_per_unit: float = 1.0  # how many GPUs an amount of 1 of the resource "gpu" is
     device_shares: bool = False  # whether tasks ask for parts of a GPU, of which a node has several that count as one amount
 

@@ -12,8 +12,10 @@ A table in seconds may have `estimate_s`, the time that was requested. Both may 
 `phase`         a task is eligible when all tasks of its job's earlier phases have ended; needs `job`
 `predecessors`  the tasks that must end first: numbers of rows, from 0, or values of a column `id` if there is one
 `home`          the servers that hold the task's data: their numbers, from 0
-The last two hold lists (packenv.workloads.traces.links). Every other column is a resource; if there are columns that are
-not, name the resources. Columns without a name, and such as `priority` (NO_RESOURCE), must be left out or not be named.
+The last two hold lists (packenv.workloads.traces.links). With `gpu_kinds`, the kinds of GPU that a task accepts (A10|V100, empty
+for all), the amounts of a resource `gpu` are GPUs: a part of one, in thousandths, or whole ones. Every other column is a
+resource; if there are columns that are not, name the resources. Columns without a name, and such as `priority` (NO_RESOURCE),
+must be left out or not be named.
 
 Rows in seconds may be in any order, rows in slots must be in order of arrival. Tasks that come at the same time keep their
 order, but predecessors go before the tasks that wait for them. A predecessor that comes later than a task that waits for it
@@ -41,9 +43,10 @@ from numpy.typing import NDArray
 
 from packenv.errors import ArgumentError, InputError, nearest
 from packenv.inputs.numbers import quantity_of
-from packenv.jobs import Jobs, first_rows, gather, passed_on
+from packenv.jobs import GPU, Jobs, first_rows, gather, passed_on
 from packenv.units import LARGEST_AMOUNT, MOST, scale_for, to_units
 from packenv.workloads.traces.columns import Columns, decimals
+from packenv.workloads.traces.gpus import can_be_devices, gpu_needs, of_gpus
 from packenv.workloads.traces.links import falls, order_of, read_home, read_links, reordered
 from packenv.workloads.traces.table import (
     LATEST,
@@ -70,7 +73,8 @@ SECONDS_FORM = ("submit_time_s", "duration_s", "start_time_s", "end_time_s")
 IN_SECONDS = (("submit_time_s", "duration_s"), ("start_time_s", "end_time_s"), ("start_time_s", "duration_s"))
 """The columns that a table in seconds has at least."""
 OPTIONAL = ("job", "phase", "value", "tenant", "predecessors", "home", "estimate", "remote_overhead")
-NAMED = (*OPTIONAL, "id", "estimate_s")
+GPU_KINDS = "gpu_kinds"
+NAMED = (*OPTIONAL, "id", "estimate_s", GPU_KINDS)
 NO_RESOURCE = re.compile(
     r"|index|unnamed: \d+|__index_level_\d+__|row|priority|deadline|weight|status|event|queue|partition|"
     r"(start|end|finish|schedule)_.*|.*_id|sched(uling)?_class|user|group|server|machine|node|name|task(_index)?",
@@ -98,6 +102,7 @@ class SlotTrace:
     slot_seconds: str = SLOT_SECONDS
     rows: NDArray[np.int64] | None = None  # (n,) the row of data in the source, from 1
     device_shares: bool = False  # as of Trace
+    devices_said: bool = False  # as of Trace
     devices_per_unit: float = 1.0  # as of Trace
 
     def __len__(self) -> int:
@@ -132,6 +137,8 @@ class SlotTrace:
             (whole.demand.max(axis=1, keepdims=True), whole.scale[:1]) if one_size(sizes) else (whole.demand, whole.scale)
         )
         extra = {name: getattr(whole, name) for name in OPTIONAL}
+        if sizes == "all" and whole.resources > 1:
+            extra |= {"devices": whole.devices, "device_kinds": whole.device_kinds}
         extra["estimate"] = estimate_column(whole.estimate, whole.service, estimates, self.source)
         jobs = Jobs(floor_divide(whole.arrival, beta), demand, whole.service, **extra, scale=scale)
         return Conversion(jobs, dict(self.dropped), 0)
@@ -260,13 +267,21 @@ def _in_slots(columns: Columns, demands: tuple[str, ...]) -> SlotTrace:
         extra["home"] = gather(extra["home"], np.flatnonzero(kept))
     extra = {name: column[kept] if isinstance(column, np.ndarray) else column for name, column in extra.items()}
     rows = rows[kept]
+    devices, kinds = _devices(columns, demands, amount)
+    extra |= {} if devices is None else {"devices": devices[rows], "device_kinds": kinds}
     scale = scale_for(np.full(len(demands), amount.max()), MOST)  # one for all, so that the largest is that of any
     jobs = Jobs(arrival[rows], to_units(amount[rows], scale or 0), service[rows], **extra, scale=scale)
     dropped = {MILESTONE: int(milestone.sum())} if milestone.any() else {}
     return SlotTrace(
-        jobs, demands, str(columns.path), dropped, rows=rows + 1,
-        device_shares=_shares_devices(demands, amount), notes=_unit_notes(columns, demands, amount),
-    )  # fmt: skip
+        jobs,
+        demands,
+        str(columns.path),
+        dropped,
+        rows=rows + 1,
+        device_shares=_shares_devices(demands, amount),
+        devices_said=GPU_KINDS in columns,
+        notes=_unit_notes(columns, demands, amount),
+    )
 
 
 def _in_seconds(columns: Columns, demands: tuple[str, ...], unit: str) -> Trace:
@@ -287,6 +302,7 @@ def _in_seconds(columns: Columns, demands: tuple[str, ...], unit: str) -> Trace:
         columns.require((end >= start) | (end == MISSING), "end_time_s", "{} is before the start")
     amount = _amounts(columns, demands, empty=True)
     rows, extra = _in_order(columns, submit)
+    devices, kinds = _devices(columns, demands, amount)
     return Trace(
         submit=submit[rows],
         schedule=start[rows],
@@ -303,9 +319,27 @@ def _in_seconds(columns: Columns, demands: tuple[str, ...], unit: str) -> Trace:
         source=str(columns.path),
         rows=rows + 1,
         origin=origin_of(columns, names[0]),
+        devices=None if devices is None else devices[rows],
+        device_kinds=kinds,
+        devices_said=GPU_KINDS in columns,
         device_shares=_shares_devices(demands, amount),
         notes=_unit_notes(columns, demands, amount),
     )
+
+
+def _devices(
+    columns: Columns, demands: tuple[str, ...], amount: NDArray[np.float64]
+) -> tuple[NDArray[np.int64] | None, tuple[str, ...]]:
+    """What rows need of GPUs and the names of kinds, if there is an amount of GPUs; None if that cannot be parts or whole ones.
+
+    Raises InputError if it must be, as the table names kinds.
+    """
+    if GPU in demands and len(demands) > 1 and GPU_KINDS in columns:
+        return gpu_needs(columns, GPU, GPU_KINDS)
+    if GPU not in demands or len(demands) == 1 or not can_be_devices(amount[:, demands.index(GPU)]).all():
+        return None, ()
+    gpus = of_gpus(amount[:, demands.index(GPU)])
+    return np.column_stack([gpus, np.zeros(len(gpus), np.int64)]), ()
 
 
 def _times(columns: Columns, name: str) -> NDArray[np.int64]:

@@ -82,6 +82,19 @@ NODES = [
     "n0,32000,262144,0,",
     "n1,128000,786432,8,G3",
 ]
+SPOT_JOBS = [
+    "job_name,organization,gpu_model,cpu_request,gpu_request,worker_num,submit_time,duration,job_type",
+    "j1,org-b,A10,16,1,2,30,100,HP",  # two workers; submitted later
+    "j0,org-a,,8,0.25,1,0,50,Spot",  # any kind, a part of a GPU
+    "j2,org-b,A100|H800,96,8,1,40,10,HP",
+    "j3,org-a,B200,8,1,1,41,10,HP",  # a kind that no node has
+]
+SPOT_NODES = [
+    "gpu_model,gpu_capacity_num,cpu_num,node_name",
+    "A10,1,128,2",
+    "A10,1,128,6",
+    "A100,8,128,3",
+]
 
 INSTANCES = [
     "instance_sn,role,app_name,cpu_request,gpu_request,rdma_request,memory_request,disk_request,max_instance_per_node,"

@@ -13,7 +13,7 @@ from packenv.errors import InputError
 from packenv.units import UNIT
 from packenv.workloads.servers import parse_servers
 from packenv.workloads.traces import Trace, initial_capacities, read_trace
-from tests.workloads.traces.samples import CASES, INSTANCES, NODES, PODS, native_folder, text
+from tests.workloads.traces.samples import CASES, INSTANCES, NODES, PODS, SPOT_JOBS, SPOT_NODES, native_folder, text
 
 
 def as_parquet(file: Path) -> Path:
@@ -70,6 +70,53 @@ def test_kinds_and_shares(tmp_path: Path) -> None:
     assert not packenv.workload(str(file), servers="2x1:1", resources="cpu,memory").has_devices
     with pytest.raises(InputError, match=r"server 0: 2.4 devices are no whole number"):
         packenv.workload(str(file), servers="2x1:1:0.3", resources="all")
+
+
+def test_spot_gpus(tmp_path: Path) -> None:
+    """Each worker is a task; kinds and parts of GPUs; nodes of kinds; a kind that is not there is named."""
+    jobs, nodes = text(tmp_path / "jobs.csv", *SPOT_JOBS), text(tmp_path / "nodes.csv", *SPOT_NODES)
+    for path, servers in ((jobs, nodes), (as_parquet(jobs), as_parquet(nodes))):
+        workload = packenv.workload(str(path), servers=str(servers), resources="all", slot_seconds=10)
+        table = workload.jobs
+        assert table is not None and table.devices is not None and table.tenant is not None and table.job is not None
+        assert str(workload.servers) == "2x128:1@1*A10,1x128:8@8*A100"
+        assert table.arrival.tolist() == [0, 3, 3, 4] and table.service.tolist() == [5, 10, 10, 1]
+        assert table.amounts.tolist() == [[8, 0.25], [16, 1], [16, 1], [96, 8]]
+        assert table.devices.tolist() == [[1, 250, 0], [1, 0, 0b1], [1, 0, 0b1], [8, 0, 0b110]]
+        assert table.job.tolist() == [1, 0, 0, 2] and table.tenant.tolist() == [1, 0, 0, 0]
+        assert workload.left_out["tasks for kinds of GPU that no server has (B200)"] == 1
+    with pytest.raises(InputError, match="machines, not tasks: they go with --servers"):
+        read_trace(nodes)
+    for row, problem in (
+        ("j9,o,A10,1,1.5,1,50,1,HP", "row 5, column gpu_request: 1.5 GPUs: a part is of one GPU, in thousandths"),
+        ("j9,o,A10,1,-1,1,50,1,HP", "row 5, column gpu_request: -1 is negative"),
+        ("j9,o,A10,1,1,0,50,1,HP", "row 5, column worker_num: 0 workers"),
+    ):
+        with pytest.raises(InputError, match=problem):
+            read_trace(text(tmp_path / "bad.csv", *SPOT_JOBS, row))
+
+
+@pytest.mark.parametrize("form", ["slots", "seconds"])
+def test_tables_with_kinds_of_gpus(tmp_path: Path, form: str) -> None:
+    """A column gpu_kinds makes amounts of GPUs devices; without it they are one amount unless the user says so."""
+    times = {"slots": "arrival,service", "seconds": "submit_time_s,duration_s"}[form]
+    rows = [f"{times},cpu,gpu", "0,10,1,0.6", "0,10,1,0.6", "0,10,1,0.6", "1,10,1,2"]
+    kinds = [f"{row},{kind}" for row, kind in zip(rows, ("gpu_kinds", "A10", "", "A10|T4", ""), strict=True)]
+    said, plain = text(tmp_path / "said.csv", *kinds), text(tmp_path / "plain.csv", *rows)
+    how = {} if form == "slots" else {"slot_seconds": 1}
+    workload = packenv.workload(str(said), servers="1x8:2@T4,1x8:2@A10", resources="cpu,gpu", **how)
+    assert workload.jobs is not None and workload.jobs.devices is not None
+    assert workload.jobs.device_kinds == ("T4", "A10")
+    assert workload.jobs.devices.tolist() == [[1, 600, 0b10], [1, 600, 0], [1, 600, 0b11], [2, 0, 0]]
+    assert not packenv.workload(str(plain), servers="2x8:2", resources="cpu,gpu", **how).has_devices
+    assert packenv.workload(str(plain), servers="2x8:2", resources="cpu,gpu", devices=True, **how).has_devices
+    odd = text(tmp_path / "odd.csv", *rows, "2,1,1,1.5")
+    for path, servers, resources in ((plain, "2x8", "max"), (plain, "2x8", "cpu"), (odd, "2x8:2", "cpu,gpu")):
+        with pytest.raises(InputError, match="`devices` does not go with"):
+            packenv.workload(str(path), servers=servers, resources=resources, devices=True, **how)
+    bad = text(tmp_path / "bad.csv", *kinds, "2,1,1,1.5,")
+    with pytest.raises(InputError, match=r"row 5, column gpu: 1.5 GPUs: a part is of one GPU"):
+        packenv.workload(str(bad), servers="2x8:2", resources="cpu,gpu", **how)
 
 
 @pytest.mark.parametrize(

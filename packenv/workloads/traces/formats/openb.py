@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import InputError
-from packenv.jobs import MILLI, MOST_DEVICES, NO_MODEL
+from packenv.jobs import MILLI
 from packenv.workloads.traces.columns import Columns, decimals
 from packenv.workloads.traces.format import TraceFormat
+from packenv.workloads.traces.gpus import gpus_of_nodes
 from packenv.workloads.traces.table import MISSING, Machines, Trace, Wanted, microseconds, resource_names
 
 LARGEST_NODE = {"cpu": 128_000, "memory": 1_048_576, "gpu": 8}  # milli, MiB, GPUs
@@ -94,10 +95,7 @@ def nodes(path: Path, resources: tuple[str, ...]) -> Machines:
         raise InputError(f"{path}: no node has any {' or '.join(resources)}")
     if "gpu" not in resources or len(resources) == 1:
         return Machines(amounts[there])
-    gpus = table.whole("gpu")
-    table.require(gpus <= MOST_DEVICES, "gpu", f"{{}} are more GPUs than a server can have, {MOST_DEVICES}")
-    kind, models = table.texts(MODEL) if MODEL in table else (np.full(len(gpus), NO_MODEL), ())
-    devices = np.stack([gpus, np.full(len(gpus), MILLI), np.where(gpus > 0, kind, NO_MODEL)], axis=1)
+    devices, models = gpus_of_nodes(table, "gpu", MODEL)
     return Machines(amounts[there], devices[there], models)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ class CaseScore(NamedTuple):
     ratio: Interval  # candidate / reference
     score: Interval
     verdict: str | None  # of random tasks
+    supported: float | None = None  # of random tasks: the share of ρ* that it carries, once stage 3 is over
 
 
 @dataclass(frozen=True, repr=False)
@@ -78,15 +80,23 @@ class Score(Showable):
 
     def facts(self) -> list[tuple[str, str]]:
         facts = [("score", self.in_short()), *((case.case, f"{case.ratio} times {self.reference}") for case in self.cases)]
-        return facts + [("next", line) for line in self.artifacts]
+        return facts + [("next", line) for line in self.artifacts] + [("time", self.pace())]
+
+    def pace(self) -> str:
+        """How long its decisions took, and all of the scoring."""
+        each = "" if self.decision_seconds is None else f"{1e6 * self.decision_seconds:.3g} µs for each task, "
+        return f"{each}{self.seconds:.0f} s in all"
 
     def tables(self) -> list[Table]:
         """A row for each case: the reference, the candidate, the bound, and the case's score."""
         if not self.cases:
             return []
-        table = Table(
-            self.title, [Column("workload"), *numbers(self.reference, "candidate", "bound", "ratio", "score"), Column("verdict")]
-        )
+        columns = [
+            Column("workload"),
+            *numbers(self.reference, "candidate", "bound", "ratio", "score", "supported"),
+            Column("verdict"),
+        ]
+        table = Table(self.title, columns, spare=("verdict", "supported", "bound"))
         for case in self.cases:
             half = None if case.score.high is None or case.score.mean is None else case.score.high - case.score.mean
             low = case.ratio.low
@@ -94,7 +104,8 @@ class Score(Showable):
             style = "red" if case.verdict == "unstable" else ""
             table.add(
                 case.case, number(case.reference), number(case.candidate), number(case.bound), ratio,
-                estimate(case.score.mean, half), case.verdict or "–", style=style,
+                estimate(case.score.mean, half), "–" if case.supported is None else f"{case.supported:.2f}",
+                case.verdict or "–", style=style,
             )  # fmt: skip
         return [table]
 
@@ -104,9 +115,8 @@ class Score(Showable):
             ["mean queue in tasks, of tables mean completion in slots; 0 is the reference, 100 the bound"] if self.cases else []
         )
         lines = legend + [line for line in self.artifacts if self.fault is None or self.fault not in line]
-        if self.decision_seconds is not None:
-            length = f"; {counted(self.lines, 'line')} of code" if self.lines is not None else ""
-            lines.append(f"{1e6 * self.decision_seconds:.3g} µs for each task{length}; {self.seconds:.0f} s in all")
+        if any(case.supported is not None for case in self.cases):
+            lines.append("supported: the share of ρ* that it carries while 200 tasks always wait, in one run")
         return lines + [f"not enforced here: {line}" for line in self.unconfined]
 
     @property
@@ -120,7 +130,12 @@ class Score(Showable):
 
     def to_dict(self) -> dict[str, Any]:
         """All in plain values, ready for JSON; `score`, `low` and `high` first."""
-        plain = {"candidate": self.candidate, "score": self.score.mean, "low": self.score.low, "high": self.score.high}
+        plain: dict[str, Any] = {
+            "candidate": self.candidate,
+            "score": self.score.mean,
+            "low": self.score.low,
+            "high": self.score.high,
+        }
         plain |= {
             "correct": self.correct,
             "fault": self.fault,
@@ -131,6 +146,46 @@ class Score(Showable):
         plain |= {"stage": self.stage, "seeds": self.seeds, "cases": self.records, "decision_seconds": self.decision_seconds}
         plain |= {"lines": self.lines, "nodes": self.nodes, "seconds": self.seconds}
         return plain | {"artifacts": [*self.artifacts], "unconfined": [*self.unconfined]}
+
+
+@dataclass(frozen=True, repr=False)
+class Scores(Showable):
+    """Candidates that were scored on the same jobs."""
+
+    scores: tuple[Score, ...]
+
+    def __iter__(self) -> Iterator[Score]:
+        return iter(self.scores)
+
+    @property
+    def ranked(self) -> list[Score]:
+        """The best first."""
+        return sorted(self.scores, key=lambda score: -score.value)
+
+    @property
+    def title(self) -> str:
+        first = self.scores[0]
+        return f"Scores on {first.suite} ({first.side}): 0 is {first.reference}, 100 the bound"
+
+    def facts(self) -> list[tuple[str, str]]:
+        return [(score.candidate, score.in_short()) for score in self.ranked]
+
+    def tables(self) -> list[Table]:
+        """A row for each candidate, the best first."""
+        table = Table(self.title, [Column("candidate"), *numbers("score", "seeds", "lines"), Column("fault")])
+        for score in self.ranked:
+            shown = number(score.value) if score.fault else estimate(score.value, score.half)
+            lines = "–" if score.lines is None else str(score.lines)
+            table.add(score.candidate, shown, str(score.seeds), lines, score.fault or "", style="red" if score.fault else "")
+        return [table]
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """A record for each candidate, the best first."""
+        return [score.to_dict() for score in self.ranked]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"scores": self.records}
 
 
 def plain_case(case: CaseScore) -> dict[str, Any]:

@@ -10,14 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.api import simulate
-from packenv.errors import InputError, MisuseError
+from packenv.errors import MisuseError
+from packenv.grading.process import CandidateFault, Sandboxed, process_of
+from packenv.grading.suite import Case
 from packenv.jobs import Jobs
 from packenv.results.job_times import eligible_slots
 from packenv.results.result import Result
 from packenv.results.stability import Verdict
-from packenv.score.process import CandidateFault, Sandboxed, process_of
-from packenv.score.suite import Case
 from packenv.testing.replay import problem_of
+from packenv.theory.capacity.max_workload import max_workload
 from packenv.theory.completion.bound import completion_bound
 from packenv.theory.queue_bound.queue_bound import queue_bound
 from packenv.units import UNIT
@@ -70,6 +71,30 @@ class Played:
     unconfined: tuple[str, ...] = field(default=())
 
 
+@dataclass(frozen=True)
+class Carry:
+    """A run of case `number` in which BACKLOG tasks always wait: how much of ρ* the policy carries."""
+
+    number: int
+    case: Case
+    policy: Any
+    seed: int
+    slots: int
+
+
+BACKLOG = 200
+
+
+def carried(item: Carry) -> float | None:
+    """The share of ρ* that the policy keeps in service while tasks always wait; None where it does not come to an end."""
+    try:
+        result = simulate(item.case.workload, item.policy, slots=item.slots, seed=item.seed, backlog=BACKLOG)
+    except MisuseError:
+        return None
+    rho = max_workload(item.case.workload, gap=0.005, seconds=2.0).lower
+    return result.started / result.slots * item.case.workload.mean_service / rho
+
+
 def bound_of(case: Case) -> float:
     """The bound on the mean queue that no policy beats which does not know durations."""
     return queue_bound(case.workload).value
@@ -97,9 +122,9 @@ def play(item: Play) -> Played:
     assert result.schedule is not None
     rows = len(result.schedule.start)
     jobs = case.workload.played_jobs(item.seed, rows) if rows else None
-    fault = None if jobs is None else _fault(case, result, jobs)
-    if fault is not None:
-        return Played(item.number, item.seed, fault=fault)
+    problem = None if jobs is None else _fault(case, result, jobs)
+    if problem is not None:
+        return Played(item.number, item.seed, fault=problem)
     child = process_of(item.policy) if isinstance(item.policy, Sandboxed) else None
     waits = (0, 0, 0.0, ()) if jobs is None else _waits(case, result, jobs)
     return Played(
@@ -175,10 +200,3 @@ def _classes(size: NDArray[np.float64], wait: NDArray[np.int64], slots: int) -> 
         for k in range(max(len(edges) - 1, 1))
         if (of == k).any()
     ]
-
-
-def check_room(titles: Sequence[str], bounds: Sequence[float]) -> None:
-    """Raise InputError for a case without a bound above 0: it has no top of the scale."""
-    for title, bound in zip(titles, bounds, strict=True):
-        if bound <= 0:
-            raise InputError(f"{title}: no bound above 0 is known, so there is no 100 on the scale")

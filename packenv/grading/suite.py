@@ -92,11 +92,10 @@ def load_suite(source: str) -> Suite:
         if not isinstance(text, str):
             raise InputError(f"{where}: {key}: a text, not {text!r}")
     find_policy(texts["reference"])
-    read = {
-        side: tuple(_case(case, f"{where}: {side}[{n}]", path.parent) for n, case in enumerate(cases))
-        for side, cases in sides.items()
-    }
-    return Suite(**texts, **read)
+    train, test = (
+        tuple(_case(case, f"{where}: {side}[{n}]", path.parent) for n, case in enumerate(cases)) for side, cases in sides.items()
+    )
+    return Suite(**texts, train=train, test=test)
 
 
 def _check_keys(plain: dict[str, Any], known: tuple[str, ...], where: str) -> None:

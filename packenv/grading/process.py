@@ -24,15 +24,16 @@ from numba import typeof, types
 
 import packenv
 import packenv.cluster
-from packenv.cluster import Cluster, Needs, build
+from packenv.api import simulate
+from packenv.cluster import NONE, Cluster, Needs, build, fits, new_count, new_task, place, server_count
 from packenv.cluster.loop import begin, overfull_server
 from packenv.compiled.cache import base
 from packenv.compiled.decorators import Compiled
 from packenv.errors import InputError
+from packenv.grading.child import BEGIN, DONE, LOAD, MODULE, PREFIX, SLOT, WORDS, send
+from packenv.grading.mirror import NO_ROOM, NO_SERVER, NO_TASK, answer, carry_out, hear, news_length, tell
 from packenv.jobs import Jobs
 from packenv.policy import Setting
-from packenv.score.child import BEGIN, DONE, LOAD, MODULE, PREFIX, SLOT, WORDS, send
-from packenv.score.mirror import NO_ROOM, NO_SERVER, NO_TASK, answer, carry_out, hear, news_length, tell
 from packenv.workloads.source import table_source
 from packenv.workloads.workload import Workload
 
@@ -61,6 +62,8 @@ class ChildProcess:
     """The process of a candidate's file: `ask` sends a message and waits for the answer. It ends with this one."""
 
     def __init__(self, source: str, name: str, above: str = "") -> None:
+        if not hasattr(select, "poll"):
+            raise InputError("a program other than a `priority` runs in a confined process, which takes Linux or macOS")
         self.folder = tempfile.TemporaryDirectory(prefix="packenv-candidate-", dir=above or None, ignore_cleanup_errors=True)
         folder = Path(self.folder.name)
         compile_ahead(source)
@@ -73,7 +76,7 @@ class ChildProcess:
         environment |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
         environment |= {key: os.environ[key] for key in ("PATH", "LANG", "SYSTEMROOT") if key in os.environ}
         path = [place for place in sys.path if place]
-        begin = f"import sys; sys.path[:] = {path!r}; from packenv.score.child import main; main(**{arguments!r})"
+        begin = f"import sys; sys.path[:] = {path!r}; from packenv.grading.child import main; main(**{arguments!r})"
         self.process = subprocess.Popen(
             [sys.executable, "-I", "-c", begin], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             env=environment, cwd=folder, start_new_session=True,
@@ -157,17 +160,33 @@ def compile_ahead(source: str) -> None:
         for alias in node.names
     }
     asked = [getattr(packenv.cluster, name) for name in imported & {*packenv.cluster.__all__}]
+    table = Jobs.of([0, 0, 1, 2], [0.6, 0.5, 0.5, 0.2], [1, 2, 1, 1])
+    simulate(Workload(servers=2, jobs=table), FirstFit(), slots=8)
     cluster = build(table_source(Jobs.of([0], [1.0], [1])), np.ones((1, 1), np.int64), Needs(), places=1)
-    words = np.zeros(1, np.int64)
+    kinds = {"Cluster": typeof(cluster), "int": types.int64, "Ints": typeof(np.zeros(1, np.int64))}
     for function in [*asked, begin, overfull_server, hear, answer]:
-        if not isinstance(function, Compiled):
-            continue
-        kinds: list[Any] = []
-        for parameter in inspect.signature(function.function).parameters.values():
-            of = {"c": cluster, "news": words, "places": words, "starts": words}.get(parameter.name)
-            kind = types.int64 if of is None else typeof(of)
-            kinds.append(kind if parameter.default is parameter.empty else types.Omitted(parameter.default))
-        function.outer.compile(tuple(kinds))
+        parameters = inspect.signature(function.function).parameters.values() if isinstance(function, Compiled) else ()
+        if parameters and all(parameter.annotation in kinds for parameter in parameters):
+            defaults = (parameter.default for parameter in parameters)
+            function.outer.compile(
+                tuple(
+                    kinds[parameter.annotation] if default is parameter.empty else types.Omitted(default)
+                    for parameter, default in zip(parameters, defaults, strict=True)
+                )
+            )
+
+
+class FirstFit:
+    """A policy in plain Python with every order of tasks and servers, for the functions that are compiled when first called."""
+
+    name = "first-fit"
+
+    def schedule(self, cluster: Cluster, state: Any) -> None:
+        for n in range(new_count(cluster)):
+            task = new_task(cluster, n)
+            server = next((server for server in range(server_count(cluster)) if fits(cluster, task, server)), NONE)
+            if server != NONE:
+                place(cluster, task, server)
 
 
 def readable_folders() -> list[Path]:

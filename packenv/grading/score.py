@@ -9,25 +9,25 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, overload
 
 from packenv.content.text import counted
 from packenv.errors import ArgumentError, InputError
 from packenv.executors.local import local_executor
 from packenv.executors.pieces import Pieces
+from packenv.grading.artifacts import artifacts_of
+from packenv.grading.candidate import Candidate, candidate_of
+from packenv.grading.process import Sandboxed, close_all
+from packenv.grading.result import CaseScore, Score, Scores
+from packenv.grading.runs import Carry, Play, Played, bound_of, carried, play
+from packenv.grading.scale import WORST, case_score, suite_score
+from packenv.grading.suite import Case, Suite, load_suite
 from packenv.options.fields import takes
 from packenv.options.verbs import ScoreOptions
 from packenv.policy import find_policy
 from packenv.results.stability import UNSTABLE, combine
 from packenv.runs.statistics import Interval, ratio_of_means
-from packenv.score.artifacts import artifacts_of
-from packenv.score.candidate import Candidate, candidate_of
-from packenv.score.process import Sandboxed, close_all
-from packenv.score.result import CaseScore, Score
-from packenv.score.runs import Play, Played, bound_of, play
-from packenv.score.scale import WORST, case_score, suite_score
-from packenv.score.suite import Case, Suite, load_suite
 from packenv.workloads.laws import Geometric, Uniform
 from packenv.workloads.workload import Workload
 
@@ -40,16 +40,24 @@ TOY_SLOTS = 400
 STARVED = 0.5
 """Of a run's slots: a task that still waits after so long, where the reference lets none wait like that, is never started."""
 
+QUICK = 5e-4
+"""Seconds for each task: a slower candidate is not asked how much of ρ* it supports."""
+
 HOPELESS = -25.0
 """A first score that lies below this for sure ends the scoring."""
 
 
+@overload
+def score(candidate: list[Any], *, executor: Executor | None = None, **options: Any) -> Scores: ...
+@overload
+def score(candidate: Any, *, executor: Executor | None = None, **options: Any) -> Score: ...
 @takes(ScoreOptions)
-def score(candidate: Any, *, options: ScoreOptions, executor: Executor | None = None) -> Score:
+def score(candidate: Any, *, options: ScoreOptions, executor: Executor | None = None) -> Score | Scores:
     """Score a policy that a machine wrote, or any other: 0 is the reference, 100 the bound that no policy can beat.
 
     candidate  a file with `def priority(task, server, cluster) -> float`, or with a class that has `schedule(cluster, state)`
-               (FILE.py:NAME where there are several); or a policy, by name or as an object
+               (FILE.py:NAME where there are several); or a policy, by name or as an object. A list: each of them, on the
+               same jobs, which gives `Scores`
     options    fields of ScoreOptions
     executor   where the runs take place, as of `packenv.simulate_many`; None: processes of this machine, one per core
 
@@ -66,10 +74,22 @@ def score(candidate: Any, *, options: ScoreOptions, executor: Executor | None = 
         raise ArgumentError("`time` and `width` are above 0")
     with ExitStack() as at_end:
         folder = at_end.enter_context(tempfile.TemporaryDirectory(prefix="packenv-score-", ignore_cleanup_errors=True))
-        chosen = candidate_of(candidate, folder)
+        several = isinstance(candidate, list)
+        chosen = [candidate_of(each, folder) for each in (candidate if several else [candidate])]
         place: Executor = executor or at_end.enter_context(local_executor(options.processes))
         at_end.callback(close_all)
-        return Scoring(suite, cases, chosen, options, place).score()
+        known = Known(secrets.token_bytes(16) if options.seed is None else str(options.seed).encode())
+        scores = [Scoring(suite, cases, each, options, place, known).score() for each in chosen]
+        return Scores(tuple(scores)) if several else scores[0]
+
+
+@dataclass
+class Known:
+    """What candidates share that are scored together: the secret of the seeds, the bounds of cases, and runs of the reference."""
+
+    secret: bytes
+    bounds: dict[int, float] = field(default_factory=dict)
+    references: dict[tuple[int, int], Played] = field(default_factory=dict)  # by case and seed
 
 
 @dataclass
@@ -87,7 +107,9 @@ class Runs:
 class Scoring:
     """The stages of one score."""
 
-    def __init__(self, suite: Suite, cases: Sequence[Case], candidate: Candidate, options: ScoreOptions, place: Executor) -> None:
+    def __init__(
+        self, suite: Suite, cases: Sequence[Case], candidate: Candidate, options: ScoreOptions, place: Executor, known: Known
+    ) -> None:
         self.suite, self.cases, self.candidate, self.options = suite, cases, candidate, options
         self.reference = options.against or suite.reference
         find_policy(self.reference)
@@ -96,18 +118,22 @@ class Scoring:
             self.candidate = candidate
         self.pieces = Pieces(place)
         self.began = time.monotonic()
-        self.secret = secrets.token_bytes(16) if options.seed is None else str(options.seed).encode()
-        self.runs = [Runs([], []) for _ in cases]
+        self.known = known
+        self.runs = [Runs([], [], known.bounds.get(n)) for n in range(len(cases))]
         self.stage, self.seeds, self.fault = LOADING, 0, candidate.fault
         self.pace = 0.0  # seconds that the last runs took for each seed
         self.unconfined: tuple[str, ...] = ()
+        self.shares: dict[int, float | None] = {}  # of ρ*, by case
 
     def score(self) -> Score:
         """Stage by stage, until the interval is narrow enough, the time is over, or the candidate has a fault."""
-        if not self.fault and self._legal() and self._more(FIRST_SEEDS) and not self._hopeless():
-            self.stage = WHOLE
-            while not self._enough() and self._more(self._next()):
-                pass
+        last = self.options.stages
+        if not self.fault and self._legal() and last > LOADING and self._more(FIRST_SEEDS) and not self._hopeless():
+            if last > FIRST:
+                self.stage = WHOLE
+                while not self._enough() and self._more(self._next()):
+                    pass
+                self._carries()
         return self._result()
 
     def _legal(self) -> bool:
@@ -128,12 +154,14 @@ class Scoring:
                 seed = self._seed(case.title, k)
                 plays.append(Play(n, case, self.candidate.policy, seed, case.slots))
                 references.append(Play(n, case, self.reference, seed, case.slots, bounded=True))
-        done = self._take(plays, references)
+        lacking = [each for each in references if (each.number, each.seed) not in self.known.references]
+        done = self._take(plays, lacking)
         if done is None:
             return False
-        for play_, run in zip([*plays, *references], done, strict=True):
-            runs = self.runs[play_.number]
-            (runs.reference if play_.bounded else runs.candidate).append(run)
+        self.known.references |= {(each.number, each.seed): run for each, run in zip(lacking, done[len(plays) :], strict=True)}
+        for mine, its, run in zip(plays, references, done[: len(plays)], strict=True):
+            self.runs[mine.number].candidate.append(run)
+            self.runs[mine.number].reference.append(self.known.references[its.number, its.seed])
         self.seeds += seeds
         self.pace = (time.monotonic() - began) / seeds
         self.fault = self._misbehaves()
@@ -158,7 +186,7 @@ class Scoring:
         for place, n in enumerate(unknown):
             if values[place] <= 0:
                 raise InputError(f"{self.cases[n].title}: no bound above 0 is known, so nothing is 100 on its scale")
-            self.runs[n].bound = values[place]
+            self.runs[n].bound = self.known.bounds[n] = values[place]
         return [values[n] for n in range(len(unknown), len(items))]
 
     def _misbehaves(self) -> str:
@@ -188,11 +216,27 @@ class Scoring:
                 return f"{case.title}: {mean:.0f} of 100, better than any policy can be: what it knows, no scheduler knows"
         return ""
 
+    def _carries(self) -> None:
+        """The share of ρ* that the candidate supports in each case, unless it is too slow for queues that are always long."""
+        runs = [run for runs in self.runs for run in runs.candidate]
+        if self.fault or sum(run.seconds for run in runs) > QUICK * sum(run.decisions for run in runs):
+            return
+        items = [
+            Carry(n, case, self.candidate.policy, self._seed("carried", n), case.slots // 2)
+            for n, case in enumerate(self.cases)
+            if case.slots is not None
+        ]
+        for outcome in self.pieces.each(work, items, kind_of):
+            if outcome.error is None:
+                self.shares[items[outcome.number].number] = outcome.value
+
     def _hopeless(self) -> bool:
         total = self._total()
         return total.high is not None and total.high < HOPELESS
 
     def _total(self) -> Interval:
+        if self.seeds == 0:
+            return Interval(0.0, None, None)  # nothing is known against it
         return suite_score([self._case(runs) for runs in self.runs], self.seeds)
 
     @staticmethod
@@ -211,11 +255,12 @@ class Scoring:
 
     def _seed(self, *place: Any) -> int:
         """A seed that nobody guesses, unless `seed` was given: the same for candidate and reference."""
-        digest = hashlib.sha256(self.secret + repr((self.suite.name, self.options.test, *place)).encode()).digest()
+        digest = hashlib.sha256(self.known.secret + repr((self.suite.name, self.options.test, *place)).encode()).digest()
         return int.from_bytes(digest[:8], "big") >> 2
 
     def _result(self) -> Score:
-        cases = tuple(self._case_result(case, runs) for case, runs in zip(self.cases, self.runs, strict=True) if runs.candidate)
+        measured = [n for n, runs in enumerate(self.runs) if runs.candidate]
+        cases = tuple(self._case_result(self.cases[n], self.runs[n], self.shares.get(n)) for n in measured)
         total = Interval(WORST, WORST, WORST) if self.fault else self._total()
         decisions = [run for runs in self.runs for run in runs.candidate]
         started = sum(run.decisions for run in decisions)
@@ -239,7 +284,7 @@ class Scoring:
             unconfined=self.unconfined,
         )
 
-    def _case_result(self, case: Case, runs: Runs) -> CaseScore:
+    def _case_result(self, case: Case, runs: Runs, share: float | None) -> CaseScore:
         mine, its = [run.value for run in runs.candidate], [run.value for run in runs.reference]
         value, variance = case_score(mine, its, runs.bounds())
         return CaseScore(
@@ -251,6 +296,7 @@ class Scoring:
             ratio=ratio_of_means(mine, its),
             score=suite_score([(value, variance)], self.seeds),
             verdict=verdict_of(runs.candidate) if case.slots is not None else None,
+            supported=share,
         )
 
 
@@ -262,13 +308,15 @@ def verdict_of(runs: Sequence[Played]) -> str:
 
 
 def work(item: Any) -> Any:
-    """In the executor's process: a run, or the bound of a case."""
-    return bound_of(item) if isinstance(item, Case) else play(item)
+    """In the executor's process: a run, the share of ρ* that is carried, or the bound of a case."""
+    if isinstance(item, Case):
+        return bound_of(item)
+    return carried(item) if isinstance(item, Carry) else play(item)
 
 
 def kind_of(item: Any) -> tuple[Any, ...]:
     """Items that take about the same time have the same."""
-    return (item.title,) if isinstance(item, Case) else (item.number, item.bounded, item.slots)
+    return (item.title,) if isinstance(item, Case) else (type(item).__name__, item.number, type(item.policy).__name__, item.slots)
 
 
 def toy(resources: int) -> Case:

@@ -1,0 +1,58 @@
+"""Turning away: a task that does not start in the slot in which it becomes eligible is lost, and counted by what was missing."""
+
+from __future__ import annotations
+
+from packenv.cluster.devices import accepts, device_room, has_devices
+from packenv.cluster.events import free_place
+from packenv.cluster.queue.waiting import demand_of, dequeue, new_count, new_task
+from packenv.cluster.state import NONE, Cluster
+from packenv.compiled.decorators import apart, compiled
+
+OTHER_REASONS = ("device", "kind", "several")
+"""Reasons besides the resources: devices whose sum is none of these, another kind of device, and several things at once."""
+
+
+@apart
+def turn_away(c: Cluster) -> None:
+    """Take the tasks that have not started out of the cluster; none may have waited for longer."""
+    for n in range(new_count(c)):
+        i = new_task(c, n)
+        if i != NONE:
+            c.measures.rejected[c.e, missing(c, i)] += 1
+            dequeue(c, i)
+            free_place(c, i)
+
+
+@compiled
+def missing(c: Cluster, i: int) -> int:
+    """What most servers lack for task i that lack one thing alone, of equals the first: a resource, or one of OTHER_REASONS."""
+    resources = c.used.shape[1]
+    counts = c.measures.lacking
+    for reason in range(counts.shape[1]):
+        counts[c.e, reason] = 0
+    for server in range(c.server.shape[1]):
+        counts[c.e, missing_on(c, i, server)] += 1
+    best = resources + 2
+    for reason in range(resources + 2):
+        if counts[c.e, reason] > (counts[c.e, best] if best < resources + 2 else 0):
+            best = reason
+    return best
+
+
+@compiled
+def missing_on(c: Cluster, i: int, server: int) -> int:
+    """The one thing that a server lacks for task i; several: resources + 2."""
+    resources, found, reason = c.used.shape[1], 0, c.used.shape[1] + 2
+    total = c.source.devices.total if has_devices(c) else resources
+    for r in range(resources):
+        room = c.free[c.e, server, r] if c.demand.shape[1] > 0 else c.server[c.e, server].room
+        if r != total and demand_of(c, i, r) > room:
+            found += 1
+            reason = r
+    if has_devices(c) and not device_room(c, i, server):
+        found += 1
+        reason = total
+    if has_devices(c) and not accepts(c, i, server):
+        found += 1
+        reason = resources + 1
+    return reason if found == 1 else resources + 2

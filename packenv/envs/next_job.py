@@ -1,0 +1,338 @@
+"""One machine of many processors: which waiting job is next?
+
+## Description
+Rigid jobs arrive at one machine, which packs one resource: a log (SWF), or the model `hpc/lublin`. With `backfill=False` the
+job that is chosen starts as soon as it fits, and nothing else starts before it, whoever comes meanwhile: the decision of
+RLScheduler (SC 2020). With `backfill=True` it is EASY: a chosen job that does not fit has a reservation, the first slot with
+room for it by the estimates of what runs, and the next choices of this slot are among the jobs that fit now and do not delay
+it; at the next arrival or completion all is asked anew, if any job fits. A choice of one job is carried out without asking.
+
+Offered are `window` jobs, those that `order` puts first, the first of them as action 0: always 0 is the policy
+`fifo-ff:order=saf`, or `easy:order=saf` with `backfill`. The agent knows estimates, never how long a job will run, unless the
+log has no estimates.
+
+## Action Space
+`Discrete(K)`: a = n takes the n-th of the jobs that are offered.
+
+`info["action_mask"]` (int8) and `action_masks()` (bool) say which actions are valid. In place of one
+that is not, the first job is taken.
+
+## Observation Space
+`actions` (K, F), a row of features for every action, and `context` (C,), of the machine: see the tables below.
+"compact" and "full" are not offered. A log ratio x is log(1 + x) / 10.
+
+## Its Own Rewards
+| `"slowdown"` | over an episode minus the mean bounded slowdown of its jobs, of runs of 10 s at least |
+|---|---|
+| `"wait"` | over an episode minus their mean wait, in mean services of its jobs |
+
+A waiting job's bounded slowdown, as if it started now, is charged as it grows; so what a choice costs is seen at once. Both sums
+count from the beginning of the episode on, jobs that start without a question included.
+`info["mean_slowdown"]` is the mean over the jobs that have arrived so far; with `yardstick` `info["baseline_slowdown"]` is that
+of `baseline` on the same jobs at the end of an episode, else −1.
+
+An episode is a table: with `jobs=1024` as many jobs of a log from a random one on, or of a table that is drawn anew. It begins
+with an empty machine, without a guard, and takes no `J` or `types`.
+
+## Own Arguments
+| `backfill` | False | or True: EASY |
+| `order` | `"saf"` | by which jobs are offered: a rule of packenv.policies.orders that does not change as jobs wait |
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.cluster.queue.waiting import eligible_since, next_in_queue, now, oldest, row_of, size_of, waiting
+from packenv.cluster.servers import fits, room_of
+from packenv.cluster.state import NONE, TASK
+from packenv.compiled.decorators import apart, compiled
+from packenv.envs.core.between_decisions import put
+from packenv.envs.core.definition import Definition, Layout, Sizes, one_of
+from packenv.envs.core.features import COUNT, FLAG, SHARE, Feature, Features
+from packenv.envs.core.state import DECIDING, WAITING, Batch
+from packenv.envs.core.step import acts, begins, observes
+from packenv.envs.options import Options
+from packenv.errors import InputError
+from packenv.policies.orders import growing, order_named, queued_jobs
+from packenv.policy import BY_QUEUE, Needs, Setting
+from packenv.results.response import SLOWDOWN_BOUND
+
+LOG_RATIO = "log ratio"
+
+OF_JOBS = Features(
+    (
+        Feature("valid", FLAG, "1: the action is valid"),
+        Feature("waits", FLAG, "1: the job has no room now"),
+        Feature("log_estimate", LOG_RATIO, "estimate over 10 s"),
+        Feature("log_size", "log of a share / 10", "share of the machine", negative=True),
+        Feature("log_wait", LOG_RATIO, "wait so far over 10 s"),
+        Feature("log_expansion", LOG_RATIO, "wait so far over the estimate, or 10 s if that is longer"),
+        Feature("size", SHARE, "share of the machine"),
+        Feature("size_fitting", SHARE, "the same; 0 where it has no room now"),
+        Feature("of_free", SHARE, "size over what is free, squared; 1 where it has no room now"),
+        Feature("log_delay", LOG_RATIO, "time until it is expected to have room over 10 s"),
+        Feature("left", SHARE, "share of the machine that is expected to be free beside it then"),
+        Feature("long_and_small", "product", "log_estimate · log_size", negative=True),
+        Feature("long", "square", "log_estimate²"),
+        Feature("small", "square", "log_size²"),
+        Feature("large", "square", "size²"),
+    ),
+    (
+        Feature("waiting_jobs", COUNT, "waiting jobs"),
+        Feature("hidden", COUNT, "of these not offered"),
+        Feature("running", COUNT, "jobs in service"),
+        Feature("free", SHARE, "free share of the machine"),
+        Feature("reserved", FLAG, "1: a job has a reservation"),
+        Feature("log_until", LOG_RATIO, "time until then over 10 s"),
+        Feature("beside", SHARE, "share of the machine that may be taken beside it"),
+    ),
+    "of an action that takes a job",
+)
+VALID, WAITS, LOG_ESTIMATE, LOG_SIZE, LOG_WAIT, LOG_EXPANSION, SIZE, SIZE_FITTING, OF_FREE, LOG_DELAY, LEFT = range(11)
+LONG_AND_SMALL, LONG, SMALL, LARGE = range(11, 15)
+WAITING_JOBS, HIDDEN, RUNNING, FREE, RESERVED, LOG_UNTIL, BESIDE = range(7)
+
+TURN, ESTIMATE, LENGTH, SHARE_OF, BOUND = range(5)
+"""Columns of `Batch.facts`: by which jobs are offered, estimate in slots, the features `log_estimate` and `log_size`, and 10 s in
+slots."""
+MACHINE = 0  # the only server
+
+
+def facts_of(setting: Setting, order: str) -> NDArray[np.float64]:
+    """(n, 5) what is known of each job of the setting's table."""
+    jobs = queued_jobs(setting)
+    bound = SLOWDOWN_BOUND / jobs.slot_seconds
+    estimate = np.maximum(jobs.estimate / jobs.slot_seconds, 1.0)
+    share = setting.table.demand[:, 0] / setting.capacity[MACHINE, 0]
+    turn = np.asarray(order_named(order, "NextJob")(jobs), np.float64)
+    return np.column_stack((turn, estimate, np.log1p(estimate / bound) / 10, np.log(share) / 10, np.full(len(share), bound)))
+
+
+class NextJobRules(NamedTuple):
+    """The options that compiled code reads."""
+
+    backfill: int  # 1: EASY
+
+
+@begins(NextJobRules)
+def begin(rules: NextJobRules, b: Batch) -> None:
+    """Charge what waiting has cost, and start the job that is kept, if it fits now; with EASY, forget it."""
+    turn, total = b.turn[b.c.e], 0.0
+    i = oldest(b.c)
+    while i != NONE:
+        total += slowdown(b, i)
+        i = next_in_queue(b.c, i)
+    turn.slowdown += total - turn.slowdown_waiting
+    turn.slowdown_waiting = total
+    if rules.backfill:
+        turn.kept = NONE
+    elif turn.kept != NONE and fits(b.c, turn.kept, MACHINE):
+        start(b, turn.kept)
+        turn.kept = NONE
+    next_decision(rules, b)
+
+
+@acts(NextJobRules)
+def act(rules: NextJobRules, b: Batch) -> None:
+    """Take a job."""
+    turn, i = b.turn[b.c.e], b.offered[b.c.e, b.action[b.c.e]]
+    turn.invalid = i == NONE
+    take(b, b.offered[b.c.e, 0] if i == NONE else i, rules.backfill)
+    next_decision(rules, b)
+
+
+@apart
+def take(b: Batch, i: int, backfill: int) -> None:
+    """Start job i, or keep it until it fits; with EASY, reserve room for it."""
+    turn = b.turn[b.c.e]
+    if fits(b.c, i, MACHINE):
+        if turn.kept != NONE and now(b.c) + estimate(b, i) > turn.reserved:
+            turn.beside -= size_of(b.c, i)
+        start(b, i)
+        return
+    turn.kept = i
+    if backfill:
+        turn.reserved, turn.beside = room_for(b, i, list_releases(b))
+
+
+@compiled
+def start(b: Batch, i: int) -> None:
+    b.turn[b.c.e].slowdown_waiting -= slowdown(b, i)
+    put(b, i, MACHINE)
+
+
+@compiled
+def slowdown(b: Batch, i: int) -> float:
+    """The bounded slowdown of waiting job i if it starts now."""
+    run = float(b.c.task[b.c.e, i].slots)
+    return max(1.0, (now(b.c) - eligible_since(b.c, i) + run) / max(run, b.facts[row_of(b.c, i), BOUND]))
+
+
+@compiled
+def estimate(b: Batch, i: int) -> float:
+    return b.facts[row_of(b.c, i), ESTIMATE]
+
+
+@compiled
+def next_decision(rules: NextJobRules, b: Batch) -> None:
+    """Find the next choice among several jobs, and carry out those of one job."""
+    turn = b.turn[b.c.e]
+    turn.server, turn.phase = NONE, WAITING
+    while waiting(b.c) > 0 and (rules.backfill or turn.kept == NONE):
+        offered = offer(b, rules.backfill)
+        if offered > 1:
+            turn.server, turn.phase = MACHINE, DECIDING
+        if offered != 1:
+            break
+        take(b, b.offered[b.c.e, 0], rules.backfill)
+
+
+@apart
+def offer(b: Batch, backfill: int) -> int:
+    """Write the jobs to choose from, in their order. Returns their number."""
+    c, turn, offered, key = b.c, b.turn[b.c.e], b.offered[b.c.e], b.score[b.c.e]
+    room, count, fitting = room_of(c, MACHINE), 0, 0
+    for n in range(offered.shape[0]):
+        offered[n] = NONE
+    i = oldest(c)
+    while i != NONE:
+        has_room = size_of(c, i) <= room
+        fitting += has_room
+        # With a reservation: only what starts now, and is over in time or fits beside it.
+        if turn.kept == NONE or (has_room and (size_of(c, i) <= turn.beside or now(c) + estimate(b, i) <= turn.reserved)):
+            value, n = b.facts[row_of(c, i), TURN], count
+            if count < offered.shape[0]:
+                count += 1
+            elif value < key[count - 1]:
+                n -= 1
+            else:
+                n = NONE
+            while n > 0 and value < key[n - 1]:
+                offered[n], key[n] = offered[n - 1], key[n - 1]
+                n -= 1
+            if n != NONE:
+                offered[n], key[n] = i, value
+        i = next_in_queue(c, i)
+    if backfill and fitting == 0:  # whichever job has the reservation, nothing starts
+        for n in range(count):
+            offered[n] = NONE
+        return 0
+    return count
+
+
+@apart
+def list_releases(b: Batch) -> int:
+    """Write what is expected to become free when, soonest first. Returns the number of jobs in service."""
+    c, releases, count = b.c, b.releases, 0
+    for i in range(c.task.shape[1]):
+        task = c.task[c.e, i]
+        if task.kind == TASK and task.server != NONE:
+            end = float(task.slots)
+            if task.row >= 0:
+                end = max(end + b.facts[task.row, ESTIMATE] - c.source.service[c.s, task.row], now(c) + 1.0)
+            n = count
+            while n > 0 and end < releases[n - 1, 0]:
+                releases[n, 0], releases[n, 1] = releases[n - 1, 0], releases[n - 1, 1]
+                n -= 1
+            releases[n, 0], releases[n, 1] = end, float(task.size)
+            count += 1
+    return count
+
+
+@compiled
+def room_for(b: Batch, i: int, count: int) -> tuple[float, float]:
+    """The slot in which job i is expected to have room, of `count` releases, and the units that are free beside it then."""
+    free, size, n, slot = float(room_of(b.c, MACHINE)), float(size_of(b.c, i)), 0, float(now(b.c))
+    while n < count and (free < size or b.releases[n, 0] == slot):
+        slot = b.releases[n, 0]
+        free += b.releases[n, 1]
+        n += 1
+    return slot, free - size
+
+
+@observes(NextJobRules)
+def observe(rules: NextJobRules, b: Batch) -> None:
+    """Write the observation and the mask of the row."""
+    c, e, turn = b.c, b.c.e, b.turn[b.c.e]
+    count = 0
+    if turn.server != NONE:
+        releases = list_releases(b)
+        while count < b.mask.shape[1] and b.offered[e, count] != NONE:
+            describe_job(b, count, releases)
+            count += 1
+    for n in range(b.mask.shape[1]):
+        b.mask[e, n] = 1 if n < max(count, 1) else 0
+        if n >= count:
+            for k in range(b.actions.shape[2]):
+                b.actions[e, n, k] = 0.0
+    capacity, context = float(b.total[0]), b.context[e]
+    context[WAITING_JOBS] = math.log1p(waiting(c)) / 5
+    context[HIDDEN] = math.log1p(waiting(c) - count) / 5 if turn.kept == NONE else 0.0
+    context[RUNNING] = math.log1p(c.head[e].in_service) / 5
+    context[FREE] = room_of(c, MACHINE) / capacity
+    reserved = rules.backfill and turn.kept != NONE
+    context[RESERVED] = 1.0 if reserved else 0.0
+    context[LOG_UNTIL] = math.log1p((turn.reserved - now(c)) / b.facts[0, BOUND]) / 10 if reserved else 0.0
+    context[BESIDE] = turn.beside / capacity if reserved else 0.0
+
+
+@apart
+def describe_job(b: Batch, n: int, releases: int) -> None:
+    """Write the features of the n-th job that is offered."""
+    c, i, row = b.c, b.offered[b.c.e, n], b.actions[b.c.e, n]
+    facts, wait, room = b.facts[row_of(c, i)], float(now(c) - eligible_since(c, i)), room_of(c, MACHINE)
+    capacity, size = float(b.total[0]), float(size_of(c, i))
+    has_room, slot, left = size <= room, float(now(c)), room - size
+    if not has_room:
+        slot, left = room_for(b, i, releases)
+    row[VALID], row[WAITS] = 1.0, 0.0 if has_room else 1.0
+    row[LOG_ESTIMATE], row[LOG_SIZE] = facts[LENGTH], facts[SHARE_OF]
+    row[LOG_WAIT] = math.log1p(wait / facts[BOUND]) / 10
+    row[LOG_EXPANSION] = math.log1p(wait / max(facts[ESTIMATE], facts[BOUND])) / 10
+    row[SIZE], row[SIZE_FITTING] = size / capacity, size / capacity if has_room else 0.0
+    row[OF_FREE] = (size / room) ** 2 if has_room else 1.0
+    row[LOG_DELAY], row[LEFT] = math.log1p((slot - now(c)) / facts[BOUND]) / 10, left / capacity
+    row[LONG_AND_SMALL] = facts[LENGTH] * facts[SHARE_OF]
+    row[LONG], row[SMALL], row[LARGE] = facts[LENGTH] ** 2, facts[SHARE_OF] ** 2, (size / capacity) ** 2
+
+
+DEFAULTS = {"workload": "hpc/lublin-70", "jobs": 1024, "window": 8, "types": 16, "baseline": "easy"} | {
+    "observation": "normalized",
+    "reward": "slowdown",
+    "invalid": "first",
+}
+
+
+def layout(sizes: Sizes, capacity: NDArray[np.int64], options: Options, *, backfill: bool = False, order: str = "saf") -> Layout:
+    """NextJob on a machine of capacity (1, 1) units."""
+    if sizes.servers != 1 or sizes.resources != 1:
+        raise InputError(f"NextJob is about one machine and one resource, not {sizes.servers} and {sizes.resources}")
+    if not options.describes_actions:
+        raise InputError(f"NextJob has the observations 'actions' and 'normalized', not {options.observation!r}")
+    if order_named(order, "NextJob") in growing:
+        raise InputError(f"NextJob: jobs are offered by an order that does not change as they wait, not {order!r}")
+    return Layout(
+        rules=NextJobRules(one_of("backfill", backfill, (False, True))),
+        needs=Needs(BY_QUEUE, table=True, durations=True),
+        actions=sizes.window,
+        observed={"actions": (sizes.window, len(OF_JOBS.of_action)), "context": (len(OF_JOBS.of_context),)},
+        groups=sizes.window,
+        facts=partial(facts_of, order=order),
+        features=OF_JOBS,
+    )
+
+
+DEFINITION = Definition(
+    "NextJob",
+    layout,
+    description=__doc__,
+    features=OF_JOBS,
+    defaults=DEFAULTS,
+    measures=("mean_slowdown",),
+)

@@ -1,0 +1,49 @@
+"""What rows of a trace need of GPUs, from amounts: a part of one GPU, or whole ones, and the kinds that they accept."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.errors import InputError
+from packenv.jobs import MILLI, MOST_DEVICES, NO_MODEL
+from packenv.workloads.traces.columns import Columns
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+NEAR = 1e-6  # of a thousandth
+
+
+def can_be_devices(gpus: Floats) -> NDArray[np.bool_]:
+    """(n,) whether an amount is a number of thousandths of one GPU, or of whole ones."""
+    milli = np.nan_to_num(gpus) * MILLI
+    return np.asarray((np.abs(milli - np.rint(milli)) < NEAR) & ((milli <= MILLI) | (np.rint(milli) % MILLI == 0)))
+
+
+def gpu_needs(columns: Columns, amounts: str, kinds: str) -> tuple[Ints, tuple[str, ...]]:
+    """(n, 3) as `Jobs.devices`, and the names of the kinds, from columns of amounts in GPUs and of kinds, "A10|V100".
+
+    Empty amounts are 0, empty kinds any. Raises InputError.
+    """
+    gpus = columns.numbers(amounts, 0.0)
+    columns.require(gpus >= 0, amounts, "{} is negative")
+    columns.require(can_be_devices(gpus), amounts, "{} GPUs: a part is of one GPU, in thousandths; several are whole ones")
+    accepted, names = columns.kinds(kinds) if kinds in columns else (np.zeros(len(gpus), np.int64), ())
+    return np.column_stack([of_gpus(gpus), accepted]), names
+
+
+def of_gpus(gpus: Floats) -> Ints:
+    """(n, 2) how many devices, and how much of one, 0 for whole ones."""
+    milli = np.rint(np.nan_to_num(gpus) * MILLI).astype(np.int64)
+    return np.stack([np.where(milli < MILLI, np.sign(milli), milli // MILLI), np.where(milli < MILLI, milli, 0)], axis=1)
+
+
+def gpus_of_nodes(columns: Columns, number: str, model: str) -> tuple[Ints, tuple[str, ...]]:
+    """(L, 3) as `Servers.devices`, and the names of the kinds, from columns of numbers and of models. Raises InputError."""
+    gpus = columns.whole(number)
+    columns.require(gpus >= 0, number, "{} is negative")
+    columns.require(gpus <= MOST_DEVICES, number, f"{{}} are more GPUs than a server can have, {MOST_DEVICES}")
+    kind, names = columns.texts(model) if model in columns else (np.full(len(gpus), NO_MODEL), ())
+    if len(names) > MOST_DEVICES:
+        raise InputError(f"{columns.path}: column {model}: {len(names)} kinds; at most {MOST_DEVICES} are possible")
+    return np.stack([gpus, np.full(len(gpus), MILLI), np.where(gpus > 0, kind, NO_MODEL)], axis=1), names

@@ -1,0 +1,59 @@
+"""Windows of a log: so many jobs in a row, from a random one on, as a table that is drawn by seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from packenv.errors import InputError
+from packenv.jobs import Jobs
+
+if TYPE_CHECKING:
+    from packenv.workloads.workload import Workload
+
+
+@dataclass(frozen=True)
+class Windows:
+    """A function from a seed to a window of a workload's table, of the seed's own if tables are drawn; arrivals count from its
+    first job's.
+
+    between  the shares of the table's jobs from which windows are taken: (0, 0.5) is its first half
+
+    Raises InputError for a workload without a table, with tasks that wait for others, or with fewer jobs than a window.
+    """
+
+    workload: Workload
+    jobs: int
+    between: tuple[float, float] = (0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        table, name = self.workload.jobs, self.workload.name
+        if table is None:
+            raise InputError(f"windows: {name} is a stream of tasks, and they are taken from a table of jobs")
+        if table.job is not None or table.phase is not None or table.predecessors is not None or table.home is not None:
+            raise InputError(f"windows: the tasks of {name} belong to jobs, or have places; a window is of single tasks")
+        if not 0 <= self.between[0] < self.between[1] <= 1:
+            raise InputError(f"windows: between must be two shares of the table, the lower one first, not {self.between}")
+        first, last = self._ends(len(table))
+        if not 1 <= self.jobs <= last - first:
+            raise InputError(f"windows: {name} has {last - first:,} jobs there, too few for a window of {self.jobs}")
+
+    def __call__(self, seed: int) -> Jobs:
+        return self.window(seed)[0]
+
+    def window(self, seed: int) -> tuple[Jobs, float]:
+        """The table of a window, and the time in seconds, by the clock of the log, at which it begins."""
+        log = self.workload.at(seed)
+        table = log.jobs
+        assert table is not None
+        first, last = self._ends(len(table))
+        at = int(np.random.Generator(np.random.Philox(key=[seed, 0])).integers(first, last - self.jobs + 1))
+        chosen = np.zeros(len(table), np.bool_)
+        chosen[at : at + self.jobs] = True
+        part, begins = table.only(chosen), int(table.arrival[at])
+        return replace(part, arrival=part.arrival - begins), log.began + begins * (log.slot_seconds or 1.0)
+
+    def _ends(self, jobs: int) -> tuple[int, int]:
+        return round(self.between[0] * jobs), round(self.between[1] * jobs)

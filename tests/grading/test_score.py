@@ -1,0 +1,189 @@
+"""The scale by hand, the mirror against the simulator, and what is said of candidates and suites that cannot be."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import packenv
+from packenv.errors import InputError
+from packenv.grading.candidate import policy_classes
+from packenv.grading.process import Sandboxed, close_all
+from packenv.grading.runs import Play, play
+from packenv.grading.scale import WORST, case_score, score_of, suite_score
+from packenv.grading.score import score, toy
+from packenv.grading.suite import load_suite, suite_names
+from tests.grading.suites import QUICK
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+BEST_FIT = "def priority(task, server, cluster):\n    return task.size - server.room\n"
+
+
+@pytest.fixture
+def quick(tmp_path: Path) -> str:
+    (tmp_path / "quick.json").write_text(QUICK)
+    return str(tmp_path / "quick.json")
+
+
+def test_the_scale_is_by_the_logarithm() -> None:
+    assert score_of(100.0, 100.0, 1.0) == 0
+    assert score_of(10.0, 100.0, 1.0) == pytest.approx(50)
+    assert score_of(1.0, 100.0, 1.0) == pytest.approx(100)
+    assert score_of(1000.0, 100.0, 1.0) == pytest.approx(-50)
+    assert score_of(1e9, 100.0, 1.0) == WORST
+
+
+def test_the_interval_of_a_case_is_the_jackknife_of_the_ratio_of_means() -> None:
+    mine, its, bounds = [8.0, 12.0, 10.0], [20.0, 30.0, 16.0], [2.0, 2.0, 2.0]
+    value, variance = case_score(mine, its, bounds)
+    assert value == pytest.approx(100 * math.log(22 / 10) / math.log(22 / 2))
+    left = []
+    for out in range(3):
+        a, b = (np.mean([x for n, x in enumerate(side) if n != out]) for side in (mine, its))
+        left.append(100 * math.log(b / a) / math.log(b / 2))
+    assert variance == pytest.approx(2 / 3 * sum((x - np.mean(left)) ** 2 for x in left))
+    whole = suite_score([(value, variance), (0.0, 0.0)], 3)
+    assert whole.mean == pytest.approx(value / 2)
+    assert whole.high is not None and whole.mean is not None
+    assert whole.high - whole.mean == pytest.approx(
+        4.302652729911275 * math.sqrt(variance) / 2
+    )  # Student's t, 2 degrees of freedom
+
+
+def test_one_seed_has_no_interval() -> None:
+    assert suite_score([case_score([1.0], [2.0], [0.5])], 1).low is None
+
+
+@pytest.mark.parametrize(("example", "kind"), [("worst_fit", "WorstFit"), ("smallest_first", "SmallestFirst")])
+def test_a_candidate_in_its_process_schedules_as_in_the_simulator(
+    example: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    policy = getattr(__import__(example), kind)()
+    sandboxed = Sandboxed((EXAMPLES / f"{example}.py").read_text(), kind)
+    workload = packenv.workload("paper/fig4b", intensity=0.85)
+    try:
+        for slots in (3000, 1000):  # a second run begins anew
+            here, there = (packenv.simulate(workload, each, slots=slots, seed=5, schedule=True) for each in (policy, sandboxed))
+            assert here.schedule is not None and there.schedule is not None
+            assert (here.schedule.start == there.schedule.start).all() and (here.schedule.server == there.schedule.server).all()
+    finally:
+        close_all()
+
+
+def test_best_fit_as_a_rule_scores_0(quick: str, tmp_path: Path) -> None:
+    (tmp_path / "rule.py").write_text(BEST_FIT)
+    result = score(tmp_path / "rule.py", suite=quick, processes=1, seed=1, stages=2)
+    assert (result.value, result.score.low, result.fault, result.lines) == (0, 0, None, 2)
+    assert result.cases[0].ratio.mean == 1
+
+
+def test_the_order_is_that_of_the_mean_queues(quick: str) -> None:
+    both = score(["fifo-ff", "agent:fig4b", "bf-js"], suite=quick, processes=1, seed=3, stages=2)
+    assert [each.candidate for each in both.ranked] == ["agent:fig4b", "bf-js", "fifo-ff"]
+    assert both.ranked[1].value == 0 and both.ranked[2].value < -10
+    again = score("agent:fig4b", suite=quick, processes=1, seed=3, stages=2)
+    assert again.value == both.ranked[0].value, "the same seed gives the same score"
+    other = score("agent:fig4b", suite=quick, processes=1, stages=2)
+    assert other.value != again.value, "without a seed the jobs are drawn anew"
+
+
+def test_the_first_stage_measures_nothing(quick: str) -> None:
+    result = score("bf-js", suite=quick, processes=1, stages=1)
+    assert (result.value, result.seeds, result.stage, result.cases) == (0, 0, 1, ())
+
+
+def test_the_test_side_has_other_loads_and_jobs(quick: str) -> None:
+    sides = [score("bf-j", suite=quick, processes=1, seed=1, stages=2, test=test) for test in (False, True)]
+    assert [each.cases[0].case for each in sides] == ["paper/fig4b, intensity 0.9", "paper/fig4b, intensity 0.85"]
+    assert [each.side for each in sides] == ["train", "test"]
+
+
+@pytest.mark.parametrize(
+    ("program", "fault"),
+    [
+        ("def priority(:\n", "line 1: no Python"),
+        ("x = 1\n", "neither a function `priority(task, server, cluster)` nor a class"),
+        (
+            "class A:\n    def schedule(self, c, s): pass\nclass B:\n    def schedule(self, c, s): pass\n",
+            "several policies, A, B",
+        ),
+        ("import os\ndef priority(task, server, cluster):\n    return os.getpid()\n", "line 1"),
+        ("def priority(task, server, cluster):\n    while True:\n        pass\n", "line 2"),
+    ],
+)
+def test_a_file_that_is_no_candidate_has_a_fault(program: str, fault: str, quick: str, tmp_path: Path) -> None:
+    (tmp_path / "c.py").write_text(program)
+    result = score(tmp_path / "c.py", suite=quick, processes=1)
+    assert result.fault is not None and fault.split(":")[0].removeprefix("line ") in result.fault, result.fault
+    assert (result.value, result.correct, result.stage) == (WORST, False, 1)
+
+
+@pytest.mark.parametrize(
+    ("plain", "problem"),
+    [
+        ({"train": []}, "a suite is an object with a list `train`"),
+        ({"train": [{"slots": 10}]}, r"train\[0\]: names no workload"),
+        ({"train": [{"workload": "paper/fig9"}]}, r"train\[0\]: unknown workload 'paper/fig9'"),
+        ({"train": [{"workload": "paper/fig4b", "slot": 1}]}, r"train\[0\]: unknown key 'slot'"),
+        ({"train": [{"workload": "paper/fig4b", "slots": 0}]}, r"train\[0\]: slots is a whole number of at least 1, not 0"),
+        ({"train": [{"workload": "paper/fig4b", "window": 5}]}, r"train\[0\]: window goes with a table"),
+        ({"train": [{"workload": "dag", "slots": 5}]}, r"train\[0\]: slots go with random tasks"),
+        ({"train": [{"workload": "paper/fig4b"}], "reference": "bf-jz"}, "unknown policy 'bf-jz'; did you mean bf-j"),
+        ({"train": [{"workload": "paper/fig4b"}], "trial": []}, "unknown key 'trial'"),
+    ],
+)
+def test_a_suite_that_cannot_be_is_refused_in_a_line(plain: object, problem: str, tmp_path: Path) -> None:
+    (tmp_path / "s.json").write_text(json.dumps(plain))
+    with pytest.raises(InputError, match=problem) as raised:
+        load_suite(str(tmp_path / "s.json"))
+    assert "\n" not in str(raised.value)
+
+
+def test_unknown_names_are_refused(quick: str) -> None:
+    for source, suite in (("nosuch.py", quick), ("nosuch", quick), ("bf-js", "one-resourc"), ("bf-js", "nosuch.json")):
+        with pytest.raises(InputError):
+            score(source, suite=suite)
+
+
+def test_the_suites_that_come_with_packenv_can_be_read() -> None:
+    assert {"one-resource", "several-resources", "jobs", "batch"} <= {*suite_names()}
+    for name in suite_names():
+        suite = load_suite(name)
+        assert suite.name == name and suite.about and suite.train and suite.test
+        assert not {case.title for case in suite.train} & {case.title for case in suite.test}
+
+
+def test_windows_are_places_of_a_log() -> None:
+    case = load_suite("batch").train[0]
+    one, two, again = (case.workload.at(seed).jobs for seed in (1, 2, 1))
+    assert one is not None and two is not None and again is not None
+    assert len(one) == len(two) == 1000 and one.arrival[0] == two.arrival[0] == 0
+    assert (one.service == again.service).all() and not (one.service == two.service).all()
+
+
+def test_classes_with_a_schedule_are_found_without_importing_the_file() -> None:
+    import ast
+
+    tree = ast.parse((EXAMPLES / "smallest_first.py").read_text())
+    assert policy_classes(tree) == ["SmallestFirst"]
+
+
+def test_a_run_of_a_table_that_never_ends_is_a_fault() -> None:
+    class Never:
+        name = "never"
+
+        def schedule(self, cluster: object, state: object) -> None:
+            pass
+
+    case = load_suite("batch").train[0]
+    run = play(Play(0, case, Never(), 1, None))
+    assert run.fault is not None and run.fault.startswith("it never starts 1,000 of 1,000 tasks")
+
+
+def test_toy_clusters_have_the_resources_of_the_suite() -> None:
+    assert [toy(resources).workload.D for resources in (1, 3)] == [1, 3]
