@@ -117,7 +117,7 @@ def needs(setting: Setting, ties: str) -> Needs:
         raise InputError(f"workload {setting.workload.name} has no devices, among which these policies choose: bf-js takes any")
     if (devices[devices[:, HOW_MANY] > 0, WHOLE] != MILLI).any():
         raise InputError(f"policies that score devices take them to have a capacity of {MILLI} each")
-    return Needs(orders=BY_DEMAND, vectors=True, table=True, devices=True)
+    return Needs(orders=BY_DEMAND, vectors=True, table=True, devices=True, rejects=True)
 
 
 def placing(setting: Setting, score: int, ties: str, seed: int, beside: float = 1.0) -> Placing:
