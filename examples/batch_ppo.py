@@ -18,18 +18,20 @@ import packenv
 ORDERS = "fcfs", "sjf", "saf", "f1", "f3", "wfp3", "unicef"
 
 
-def main(log: str, steps: int = 500_000, backfill: bool = True, seed: int = 0, windows: int = 64) -> packenv.Comparison:
+def main(
+    log: str, steps: int = 500_000, backfill: bool = True, seed: int = 0, windows: int = 64, jobs: int = 1024
+) -> packenv.Comparison:
     """Train, save the agent, and compare its mean bounded slowdown with that of orders, on windows that it has never met."""
     torch.set_num_threads(1)  # the network is small: more threads would wait for each other
     table = packenv.workload(log)
-    setting: dict[str, Any] = {"workload": table.windows(1024, between=(0, 0.5)), "backfill": backfill}
+    setting: dict[str, Any] = {"workload": table.windows(jobs, between=(0, 0.5)), "jobs": None, "backfill": backfill}
     envs = make_vec_env("packenv/NextJob-v1", n_envs=8, seed=seed, env_kwargs=setting)
     model = MaskablePPO("MlpPolicy", VecNormalize(envs, norm_obs=False), n_steps=256, seed=seed, device="cpu")
     model.learn(steps)
 
     agent = packenv.save_model(model, "batch_ppo", "packenv/NextJob-v1", **setting)
     orders = [f"easy:order={order}" if backfill else f"fifo-ff:order={order}" for order in ORDERS]
-    comparison = packenv.evaluate(table.windows(1024, between=(0.5, 1)), [agent, *orders], seeds=windows, drain=True)
+    comparison = packenv.evaluate(table.windows(jobs, between=(0.5, 1)), [agent, *orders], seeds=windows, drain=True)
     print(comparison.table())
     return comparison
 

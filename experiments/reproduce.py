@@ -49,6 +49,7 @@ FIGURES = {
     "price-abundant": "price.makespans:reproduce_abundant",
     "rlscheduler": "rlscheduler.figure:reproduce",
     "fgd": "fgd.figure:reproduce",
+    "fgd-departures": "fgd.departures:reproduce",
 }
 """Module, in `experiments`, and function of each figure, in the order of the papers."""
 
@@ -56,7 +57,7 @@ GROUPS = {
     "all": [name for name in FIGURES if name.startswith("fig")],
     "price-figs": [name for name in FIGURES if name.startswith("price-")],
 }
-OF_TRACES, OF_LOGS = ("fig1", "fig5"), ("rlscheduler", "fgd")
+OF_TRACES, OF_LOGS = ("fig1", "fig5"), ("rlscheduler", "fgd", "fgd-departures")
 FIGURE = Named(lambda incomplete: [*FIGURES, *GROUPS], files=False)
 LIMIT = 400
 """Table of a table above which the page leaves it to the CSV file."""
@@ -76,7 +77,7 @@ def finding_of(figure: str, settings: Settings) -> Finding:
     "--seeds",
     type=click.IntRange(min=1),
     help="Seeds of each point [default: 24 in fig3; 8 in fig4, tetris, delay; 6 in eagle; 4 in fig5; 40 in price-fig3; "
-    "8 in price-fig4; 10 in fgd; else 20].",
+    "8 in price-fig4; 10 in fgd, 4 in fgd-departures; else 20].",
 )
 @click.option(
     "--slots",
@@ -116,7 +117,8 @@ def reproduce(
       of Zhang and Yao; price-figs: these
       rlscheduler: RLScheduler's table of batch scheduling, as coded, as defined,
       and what its windows decide
-      fgd: placing pods on GPUs that are shared, and what ties decide
+      fgd: placing pods on GPUs that are shared, and what ties decide;
+      fgd-departures: the same where pods leave, and wait
 
     Each figure writes DIR/FIGURE.png (or .pdf, .svg), DIR/FIGURE.csv and DIR/FIGURE_claims.csv. A claim that is not shown is a
     result, not an error. Hollow points are runs not known to be stable, crosses unstable ones.

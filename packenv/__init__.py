@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from packenv.api import simulate as simulate
     from packenv.errors import InputError as InputError
     from packenv.executors.choose import executor as executor
+    from packenv.grading.result import Score as Score
+    from packenv.grading.result import Scores as Scores
+    from packenv.grading.score import score as score
     from packenv.jobs import Jobs as Jobs
     from packenv.jobs import Ragged as Ragged
     from packenv.learning.agents.library_models import save_model as save_model
@@ -40,9 +43,6 @@ if TYPE_CHECKING:
     from packenv.runs.leaderboard import leaderboard as leaderboard
     from packenv.runs.many import judge as judge
     from packenv.runs.many import simulate_many as simulate_many
-    from packenv.score.result import Score as Score
-    from packenv.score.result import Scores as Scores
-    from packenv.score.score import score as score
     from packenv.theory.capacity.bracket import Bracket as Bracket
     from packenv.theory.capacity.configuration_bounds import halving_bound as halving_bound
     from packenv.theory.capacity.configuration_bounds import vqs_bound as vqs_bound
@@ -89,8 +89,8 @@ __all__, __getattr__, __dir__ = lazy_names(
         ".runs.comparison": ["Comparison", "evaluate"],
         ".runs.leaderboard": ["Leaderboard", "leaderboard"],
         ".runs.many": ["judge", "simulate_many"],
-        ".score.result": ["Score", "Scores"],
-        ".score.score": ["score"],
+        ".grading.result": ["Score", "Scores"],
+        ".grading.score": ["score"],
         ".theory.capacity.bracket": ["Bracket"],
         ".theory.capacity.configuration_bounds": ["halving_bound", "vqs_bound"],
         ".theory.capacity.max_workload": ["max_workload", "resolved"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +49,9 @@ class Run(NamedTuple):
     fragmented: Floats  # (n, 7) milli of all nodes, by reason
 
 
-def play(nodes: Nodes, requests: Requests, shapes: Shapes, pods: Ints, score: int, ties: int, seed: int) -> Run:
+def play(
+    nodes: Nodes, requests: Requests, shapes: Shapes, pods: Ints, score: int, ties: int, seed: int, beside: float = 1.0
+) -> Run:
     """Place `pods` (n,), given by their requests, one after the other."""
     servers, most = len(nodes.devices), int(nodes.devices.max())
     left = np.where(np.arange(most) < nodes.devices[:, None], WHOLE, 0)
@@ -63,7 +65,7 @@ def play(nodes: Nodes, requests: Requests, shapes: Shapes, pods: Ints, score: in
         now=np.zeros(len(REASONS), np.int64),
     )
     assert run.left.shape == (1, servers, most)
-    go(ranking(score, ties, requests, shapes, nodes.free, 0, nodes.devices, nodes.kind, seed), run)
+    go(ranking(score, ties, requests, shapes, nodes.free, 0, nodes.devices, nodes.kind, seed, beside), run)
     arrived = np.cumsum((requests.share * requests.count)[pods])
     return Run(run.node, arrived, run.allocated, run.amounts / shapes.total)
 
@@ -88,21 +90,23 @@ def go(r: Ranking, run: Play) -> None:
 
 
 @compiled
-def start(r: Ranking, run: Play, request: int, s: int) -> None:
+def start(r: Ranking, run: Any, request: int, s: int) -> int:
+    """Let a pod join node `s`; the devices that it takes, as bits."""
     share, count, device = r.requests.share[request], r.requests.count[request], device_for(r, request, s, run.left, 0)
     for d in range(run.free.shape[2]):
         run.free[0, s, d] -= r.requests.demand[request, d]
-    if device >= 0:
-        run.left[0, s, device] -= share
-    elif share > 0:
-        for d in range(r.devices[s]):
-            if count > 0 and run.left[0, s, d] == WHOLE:
-                run.left[0, s, d] = 0
-                count -= 1
+    taken = 0
+    for d in range(r.devices[s]):
+        if d == device or (device < 0 and share > 0 and count > 0 and run.left[0, s, d] == WHOLE):
+            run.left[0, s, d] -= share
+            taken |= 1 << d
+            count -= 1
     note_change(r, request, s, 1)
+    return taken
 
 
 @compiled
-def fragments(r: Ranking, run: Play, s: int, sign: int) -> None:
+def fragments(r: Ranking, run: Any, s: int, sign: int) -> None:
+    """Add F of node `s`, times `sign`, to what is known of all."""
     load(r, s, run.left, 0)
-    add_by_reason(r.shapes, run.free[0, s, 0], r.left, r.devices[s], r.kind[s], sign, run.now)
+    add_by_reason(r.shapes, run.free[0, s, r.cpu], r.left, r.devices[s], r.kind[s], sign, run.now)

@@ -29,6 +29,7 @@ ALLOCATION, FRAGMENTATION = "allocation.csv", "fragmentation.csv"
 DEMANDS = (50, 60, 70, 80, 90, 95, 100, 110, 120, 130)  # % of all devices that have arrived
 BOUNDED = (100, 110, 130)
 MOST = 1.3
+NEVER = 2**62  # seconds: when pods started that never did
 PUBLISHED = {
     "FGD": "fgd",
     "BestFit": "best-fit",
@@ -42,6 +43,11 @@ PUBLISHED = {
 RULES = [(policy, ties) for policy in SCORES for ties in TIES if policy != "random" or ties == TIES[0]]
 """A policy and how it breaks ties; at random nothing but ties are broken."""
 
+BESIDE = "fgd:beside="
+WEIGHTS = (1.0, 0.5, 0.3, 0.2, 0.1, 0.05, 0.0)
+WEIGHED = [(f"{BESIDE}{weight:g}", "exact") for weight in WEIGHTS]
+"""FGD by its exact scores, with less weight on what is idle beside a shape that is satisfied."""
+
 
 class Pods(NamedTuple):
     """A list of n pods: what they ask for, which of these each does, and the shapes of which F is taken."""
@@ -49,6 +55,7 @@ class Pods(NamedTuple):
     requests: Requests
     of: Ints  # (n,)
     shapes: Shapes
+    ran: Ints = np.zeros(0, np.int64)  # (n,) seconds that each ran; 0 if it never did; (0,) if the list does not say
 
 
 class Study(NamedTuple):
@@ -107,7 +114,10 @@ def read_pods(path: Path, bits: dict[str, int]) -> Pods:
     distinct, of = np.unique(columns, axis=0, return_inverse=True)
     demand, rest = np.ascontiguousarray(distinct[:, :2]), [np.ascontiguousarray(column) for column in distinct[:, 2:].T]
     requests = Requests(demand=demand, share=rest[0], count=rest[1], kinds=rest[2])
-    return Pods(requests, of.ravel().astype(np.int64), frequent_shapes(columns[:, 0], share, count, kinds))
+    ran = np.zeros(0, np.int64)
+    if {"scheduled_time", "deletion_time"} <= set(table.names):
+        ran = np.maximum(table.whole("deletion_time", 0) - table.whole("scheduled_time", NEVER), 0)
+    return Pods(requests, of.ravel().astype(np.int64), frequent_shapes(columns[:, 0], share, count, kinds), ran)
 
 
 def read_published(folder: Path) -> tuple[dict[tuple[str, str, int], tuple[float, float | None]], dict[tuple[str, str], float]]:
@@ -156,7 +166,8 @@ def run_case(study: Study, case: Case) -> Means:
     workload, policy, ties, seed = case
     pods = study.lists[workload]
     order = arrivals(pods, study.nodes, np.random.default_rng([seed, 0]))
-    run = play(study.nodes, pods.requests, pods.shapes, order, SCORES.index(policy), TIES.index(ties), seed)
+    name, _, beside = policy.partition(":beside=")
+    run = play(study.nodes, pods.requests, pods.shapes, order, SCORES.index(name), TIES.index(ties), seed, float(beside or 1))
     return means_of(run, study.nodes.capacity)
 
 

@@ -28,8 +28,8 @@ def score_command(candidates: tuple[str, ...], options: ScoreOptions, outputs: O
     packenv score candidate.py vqs-bf fifo-ff
     """
     outputs.check()
-    from packenv.score.result import Score
-    from packenv.score.score import score
+    from packenv.grading.result import Score
+    from packenv.grading.score import score
 
     result = score([*candidates] if len(candidates) > 1 else candidates[0], options=options)
     outputs.show(result)

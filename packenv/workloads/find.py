@@ -173,7 +173,8 @@ def _named(source: Any, changes: dict[str, Any], slot_seconds: Exact | None, res
     else:
         raise unknown_workload(str(source))
     if isinstance(resources, str):
-        original = with_resources(original, *chosen_resources(resources))
+        choice, sizes = chosen_resources(resources)
+        original = with_resources(original, choice, sizes or "max")
     elif resources is not None:
         changes["resources"] = resources
     if slot_seconds is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -183,11 +184,11 @@ def parse_servers(text: str, resources: int = 1, names: tuple[str, ...] | None =
     try:
         if text.isdigit():
             return as_servers(read_whole(text), resources)
-        if all(kinds) and not Path(text).exists():
+        if all(kinds) and not os.path.exists(text):
             counts = [read_whole(kind[1] or "1") for kind in kinds if kind]
             _check_count(sum(counts))
             return _of_kinds([kind for kind in kinds if kind], counts)
-        if text and Path(text).exists():
+        if os.path.exists(text):
             return Servers(*_read(Path(text), names))
     except InputError as problem:
         message = str(problem).removeprefix("servers: ")

@@ -54,13 +54,27 @@ def test_command(ppo: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "times that of bf-js" in capsys.readouterr().out
 
 
-def test_the_first_agent_trains_and_is_compared(capsys: pytest.CaptureFixture[str]) -> None:
-    """The whole of examples/first_agent.py, with one iteration of MaskablePPO."""
-    pytest.importorskip("sb3_contrib")
-    spec = importlib.util.spec_from_file_location("first_agent", FILE.with_name("first_agent.py"))
+def example(name: str) -> Any:
+    """An example's module."""
+    spec = importlib.util.spec_from_file_location(name, FILE.with_name(f"{name}.py"))
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    ratio = module.main(steps=2048, slots=3000, tensorboard=None, n_envs=1)
+    return module
+
+
+def test_an_agent_for_batch_jobs_trains_and_is_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole of examples/batch_ppo.py, with one iteration of MaskablePPO on windows of the model."""
+    pytest.importorskip("sb3_contrib")
+    monkeypatch.chdir(tmp_path)
+    comparison = example("batch_ppo").main("hpc/lublin-90", steps=2048, windows=2, jobs=128)
+    assert comparison.ratio("agent:batch_ppo", "easy:order=fcfs", "mean_slowdown").mean < 5
+    assert packenv.simulate(packenv.workload("hpc/lublin-90"), "agent:batch_ppo", drain=True).started > 0
+
+
+def test_the_first_agent_trains_and_is_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    """The whole of examples/first_agent.py, with one iteration of MaskablePPO."""
+    pytest.importorskip("sb3_contrib")
+    ratio = example("first_agent").main(steps=2048, slots=3000, tensorboard=None, n_envs=1)
     assert 0.5 < ratio < 2
     assert "times that of bf-js on the same jobs" in capsys.readouterr().out

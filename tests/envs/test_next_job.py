@@ -117,7 +117,7 @@ def test_an_agent_plays_the_same_in_the_compiled_loop() -> None:
     weights = {"actor.of_action": draw.normal(size=len(OF_JOBS.of_action)), "actor.of_context": draw.normal(size=7)}
     weights = {name: array.astype(np.float32) for name, array in weights.items()}
     agent = SavedAgent("drawn", agent_metadata(settings, "", 0, "last", {}), weights)
-    env = make(backfill=True, observation="actions")
+    env = make(backfill=True, window=16, observation="actions")
     seen, info = env.reset(seed=7)
     over = False
     while not over:

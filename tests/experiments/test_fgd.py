@@ -9,8 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import packenv
 from experiments.fgd import figure
 from experiments.fgd.bound import Program
+from experiments.fgd.departures import LONGEST, fragmentation_of, stream, workload_of
 from experiments.fgd.engine import Nodes
 from experiments.fgd.figure import folder_of
 from experiments.fgd.runs import DEMANDS, MOST, arrivals, read_study, run_case
@@ -105,6 +107,42 @@ def test_the_bound_by_hand(pods: dict[tuple[int, int, int, int], int], most: flo
     demand, share, count = np.ascontiguousarray(rows[:, :2]), rows[:, 2].copy(), rows[:, 3].copy()
     requests = Requests(demand=demand, share=share, count=count, kinds=np.ones(len(rows), np.int64))
     assert Program(nodes, requests).most(np.array([*pods.values()], np.float64)) == pytest.approx(most)
+
+
+def test_fragmentation_over_time_by_hand(tmp_path: Path) -> None:
+    """A whole device for 5 s, half a one for 10 s from 2 s on, on a node with two; F is taken of these two shapes."""
+    (tmp_path / "openb_node_list_gpu_node.csv").write_text(NODES.splitlines()[0] + "\nn0,32000,65536,2,A\n")
+    (tmp_path / "openb_pod_list_mine.csv").write_text(
+        "name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time,scheduled_time,deletion_time\n"
+        "p0,4000,1024,1,500,0,0,10\np1,4000,1024,1,1000,0,0,5\np2,4000,1024,1,1000,0,,\n"
+    )
+    study = read_study(tmp_path)
+    pods = study.lists["mine"]
+    assert pods.ran.tolist() == [10, 5, 0]
+    workload = workload_of(study.nodes, pods, pods.of[[1, 0]], np.array([0, 2]), pods.ran[[1, 0]])
+    result = packenv.simulate(workload, "bf-js", schedule=True, drain=True)
+    # until 2 s a whole device is free; until 5 s half of one, of no use to a whole; until 12 s half of one beside a free one
+    assert (
+        fragmentation_of(workload, result, 0) == pytest.approx((0 * 2 + 3 * 250 + 7 * 250) / result.slots / 2000)
+        and result.slots == 12
+    )
+
+
+def test_a_stream_asks_for_its_load(tmp_path: Path) -> None:
+    (tmp_path / "openb_node_list_gpu_node.csv").write_text(NODES)
+    (tmp_path / "openb_pod_list_mine.csv").write_text(
+        "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,creation_time,scheduled_time,deletion_time\n"
+        "p0,4000,1024,1,500,,0,0,1000\np1,4000,1024,1,1000,A,0,0,900000\np2,4000,1024,2,1000,,0,,\np3,64000,1,0,0,,0,0,9\n"
+    )
+    workload = stream(read_study(tmp_path), "mine", 0.9, 4_000, 0)
+    jobs = workload.jobs
+    assert jobs is not None and jobs.devices is not None
+    assert set(zip(jobs.devices[:, 0].tolist(), jobs.service.tolist(), strict=True)) == {
+        (1, 1_000),
+        (1, LONGEST),
+    }  # who ran, and fits
+    work = float((np.where(jobs.devices[:, 1] == 0, 1000, 500) * jobs.service).sum())
+    assert work / (2_000 * jobs.arrival[-1]) == pytest.approx(0.9, rel=0.1)  # of the first of three nodes
 
 
 @real

@@ -146,7 +146,7 @@ def test_fitted_workload_and_given_servers(tmp_path: Path, capsys: pytest.Captur
         (["fig4c"], "unknown figure 'fig4c'; did you mean fig4b, fig4a"),
         (["fig2", "nothing"], "unknown figure 'nothing'; known: fig1, fig2"),
         (["fig5", "--trace", "absent.parquet"], "absent.parquet: no such file"),
-        (["fig4a", "--trace", "absent.parquet"], "--trace is for fig1, fig5, rlscheduler, fgd, not fig4a"),
+        (["fig4a", "--trace", "absent.parquet"], "--trace is for fig1, fig5, rlscheduler, fgd, fgd-departures, not fig4a"),
         (["fig4a", "--servers", "5"], "--servers is for fig5, not fig4a"),
         (["fig2", "--out", "file"], "file: cannot be written (Not a directory)"),
         (["fig2", "--out", "file/below"], "file/below: cannot be written (Not a directory)"),

@@ -30,7 +30,9 @@ def by_reason(shapes: Shapes, cpu: int, left: list[int], kind: int = A) -> dict[
     amounts = np.zeros(len(REASONS), np.int64)
     row = np.array(left, np.int64)
     add_by_reason(shapes, cpu, row, len(left), kind, 1, amounts)
-    assert fragmentation(shapes, cpu, row, len(left), kind) == amounts.sum()
+    assert fragmentation(shapes, cpu, row, len(left), kind, 1.0) == amounts.sum()
+    less = 0.9 * amounts[REASONS.index("satisfied")]
+    assert fragmentation(shapes, cpu, row, len(left), kind, 0.1) == pytest.approx(amounts.sum() - less)
     return {name: int(amount) for name, amount in zip(REASONS, amounts, strict=True) if amount}
 
 
@@ -102,23 +104,25 @@ def in_arrays(nodes: list[Node], pods: list[Pod]) -> tuple[Nodes, Requests, Ints
     return cluster, Requests(demand=demand, share=share, count=count, kinds=kinds), of.ravel(), shapes
 
 
-@pytest.mark.parametrize("ties", [rule for rule in TIES if rule != "random"])
-@pytest.mark.parametrize("policy", SCORES[:-1])
-def test_placements_are_those_of_the_slow_reference(policy: str, ties: str) -> None:
+BOTH = [(policy, ties, 1.0) for policy in SCORES[:-1] for ties in TIES if ties != "random"]
+
+
+@pytest.mark.parametrize(("policy", "ties", "beside"), [*BOTH, ("fgd", "exact", 0.125)])
+def test_placements_are_those_of_the_slow_reference(policy: str, ties: str, beside: float) -> None:
     for seed in range(4):
         nodes, pods = random_case(seed)
         cluster, requests, of, shapes = in_arrays(nodes, pods)
         rule = SCORES.index(policy), TIES.index(ties)
         order = ranking(*rule, requests, shapes, cluster.free, 0, cluster.devices, cluster.kind, seed).order.tolist()
         assert ties == "file" or order != sorted(order)
-        run = play(cluster, requests, shapes, of, *rule, seed)
+        run = play(cluster, requests, shapes, of, *rule, seed, beside)
         weighed = [
             (Pod(int(cpu), 0, int(share), int(count), frozenset(k for k in "AB" if bits(frozenset(k)) & kinds)), int(weight))
             for cpu, share, count, kinds, weight in zip(
                 shapes.cpu, shapes.share, shapes.count, shapes.kinds, shapes.weight, strict=True
             )
         ]
-        assert run.node.tolist() == slow.run(nodes, pods, weighed, policy, ties, order)
+        assert run.node.tolist() == slow.run(nodes, pods, weighed, policy, ties, order, beside)
         assert -1 in run.node.tolist()
         assert run.fragmented[-1].sum() * shapes.total == pytest.approx(sum(slow.fragmentation(n, weighed) for n in nodes))
         assert run.allocated[-1] == sum(pod.needs for pod, at in zip(pods, run.node, strict=True) if at >= 0)

@@ -75,15 +75,18 @@ def stranded(node: Node, shape: Pod) -> int:
     return sum(node.left)
 
 
-def fragmentation(node: Node, shapes: Shapes) -> int:
+def fragmentation(node: Node, shapes: Shapes, beside: float = 1) -> float:
     """Times the number of pods."""
-    return sum(number * stranded(node, shape) for shape, number in shapes)
+    weight = {"satisfied": beside}
+    return sum(number * stranded(node, shape) * weight.get(reason(node, shape), 1) for shape, number in shapes)
 
 
-def score(policy: str, node: Node, pod: Pod, device: int | None, shapes: Shapes, most_cpu: int, most_milli: int) -> float:
+def score(
+    policy: str, node: Node, pod: Pod, device: int | None, shapes: Shapes, most_cpu: int, most_milli: int, beside: float = 1
+) -> float:
     """On a node that holds the pod, with its share on `device`."""
     if policy == "fgd":
-        less = fragmentation(node, shapes) - fragmentation(node.with_pod(pod, device), shapes)
+        less = fragmentation(node, shapes, beside) - fragmentation(node.with_pod(pod, device), shapes, beside)
         return 100 / (1 + math.exp(-less / (1000 * sum(number for _, number in shapes))))
     milli = sum(node.left)
     if policy == "best-fit":
@@ -111,21 +114,23 @@ def tightest(node: Node, pod: Pod) -> int | None:
     return min((d for d, left in enumerate(node.left) if left >= pod.milli), key=lambda d: (node.left[d], d))
 
 
-def scored(policy: str, node: Node, pod: Pod, shapes: Shapes, most: tuple[int, int], exact: bool) -> tuple[float, int | None]:
+def scored(
+    policy: str, node: Node, pod: Pod, shapes: Shapes, most: tuple[int, int], exact: bool, beside: float
+) -> tuple[float, int | None]:
     """The score of a node, and the device for a share."""
     devices = [tightest(node, pod)]
     if policy == "fgd" and pod.milli and not pod.whole:
         devices = [d for d, left in enumerate(node.left) if left >= pod.milli]
     best: tuple[float, int | None] = (-1, None)
     for device in devices:
-        value = score(policy, node, pod, device, shapes, *most)
+        value = score(policy, node, pod, device, shapes, *most, beside)
         value = value if exact else math.floor(value)
         if value > best[0]:
             best = value, device
     return best
 
 
-def run(nodes: list[Node], pods: list[Pod], shapes: Shapes, policy: str, ties: str, order: list[int]) -> list[int]:
+def run(nodes: list[Node], pods: list[Pod], shapes: Shapes, policy: str, ties: str, order: list[int], beside: float) -> list[int]:
     """The node of each pod, −1 for those turned away. `order`: of the nodes, in which ties are broken."""
     most = max(node.cpu for node in nodes), 1000 * max(len(node.left) for node in nodes)
     chosen = []
@@ -134,7 +139,7 @@ def run(nodes: list[Node], pods: list[Pod], shapes: Shapes, policy: str, ties: s
         if not able:
             chosen.append(-1)
             continue
-        scores = {n: scored(policy, nodes[n], pod, shapes, most, ties == "exact") for n in able}
+        scores = {n: scored(policy, nodes[n], pod, shapes, most, ties == "exact", beside) for n in able}
         best = [n for n in able if scores[n][0] == max(value for value, _ in scores.values())]
         if ties == "best-fit":
             fits = {n: score("best-fit", nodes[n], pod, None, shapes, *most) for n in best}

@@ -11,6 +11,7 @@ from packenv.cluster.build import build, grow
 from packenv.cluster.copy_tasks import copy_rows, tasks_of, transplant
 from packenv.cluster.loop import runner_for
 from packenv.cluster.slots import FINISHED, GROW
+from packenv.envs.options import LATEST
 from packenv.errors import InputError
 from packenv.policy import attached, find_policy, initial_state_of, keeps_books, name_of, needs_of
 from packenv.results.response import SLOWDOWN_BOUND, bounded_slowdown
@@ -103,13 +104,12 @@ class PolicyRun:
         return float(head["queue_sum"] / max(head["measured"], 1))
 
     def mean_slowdown(self) -> float:
-        """The mean bounded slowdown of the jobs that have arrived, those that wait as if they started now."""
-        jobs, head = self.workload.jobs, self.cluster.head[0]
+        """The mean bounded slowdown of all jobs of the table: the run goes on to its end."""
+        jobs = self.workload.jobs
         assert jobs is not None
-        arrived = int(head["arrived"])
-        start, run = self.cluster.measures.start[0, :arrived], jobs.service[:arrived]
-        wait = np.where(start >= 0, start, int(head["now"])) - jobs.arrival[:arrived]
-        return float(bounded_slowdown(wait, run, SLOWDOWN_BOUND / (self.workload.slot_seconds or 1.0)).mean())
+        self.advance(LATEST)
+        wait, bound = self.cluster.measures.start[0] - jobs.arrival, SLOWDOWN_BOUND / (self.workload.slot_seconds or 1.0)
+        return float(bounded_slowdown(wait, jobs.service, bound).mean())
 
     def advance(self, until: int) -> float:
         """Run up to slot `until`. Returns ∫ Q dt since the last call: waiting tasks, added up over the slots."""

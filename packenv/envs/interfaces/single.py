@@ -100,8 +100,7 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
             "mean_waiting_size": passage.mean_waiting_size,
             "utilisation": passage.utilisation,
         }
-        for name in core.definition.measures:
-            info[name] = getattr(passage, name)
+        info |= {name: getattr(passage, name) for name in core.definition.measures}
         if core.yardsticks:
             info |= core.yardstick(0) if passage.reason else dict.fromkeys(core.of_yardstick, NO_QUEUE)
         if core.guard is not None:

@@ -97,14 +97,18 @@ def idle_of(left: Ints, devices: int) -> int:
 
 
 @compiled
-def fragmentation(shapes: Shapes, cpu: int, left: Ints, devices: int, kind: int) -> int:
-    """F of a server, in milli times `shapes.total`: what is stranded for each shape, times the tasks that have it."""
+def fragmentation(shapes: Shapes, cpu: int, left: Ints, devices: int, kind: int, beside: float) -> float:
+    """F of a server, in milli times `shapes.total`: what is stranded for each shape, times the tasks that have it.
+
+    beside  weight of what is idle beside a shape that is satisfied; 1 as published
+    """
     idle = idle_of(left, devices)
-    amount = 0
+    amount = 0.0
     if idle > 0:
         for t in range(len(shapes.weight)):
             reason = reason_of(shapes, t, cpu, left, devices, kind)
-            amount += shapes.weight[t] * stranded(shapes, t, reason, left, devices, idle)
+            of_no_use = shapes.weight[t] * stranded(shapes, t, reason, left, devices, idle)
+            amount += beside * of_no_use if reason == SATISFIED else of_no_use
     return amount
 
 

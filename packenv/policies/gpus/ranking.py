@@ -56,6 +56,7 @@ class Ranking(Frame):
     ties: int  # number in TIES
     requests: Requests
     shapes: Shapes  # of which F is taken
+    beside: NDArray[np.float64]  # (1,) weight of what is idle beside a shape that is satisfied
     cpu: int  # number of the resource
     devices: Ints  # (L,)
     kind: Ints  # (L,) bit
@@ -64,7 +65,7 @@ class Ranking(Frame):
     device: NDArray[np.int8]  # (N, L) the device that a share is to have
     known: Ints  # (N, L) the change of the server up to which its score is known
     changes: Ints  # (L,) how often a server has changed, from 1
-    before: NDArray[np.int64]  # (L,) F
+    before: NDArray[np.float64]  # (L,) F
     before_known: Ints  # (L,) as `known`
     held: Ints  # (L, CLASSES) tasks of each class on each server
     left: Ints  # (M,) of one server
@@ -75,7 +76,16 @@ class Ranking(Frame):
 
 
 def ranking(
-    score: int, ties: int, requests: Requests, shapes: Shapes, capacity: Ints, cpu: int, devices: Ints, kind: Ints, seed: int
+    score: int,
+    ties: int,
+    requests: Requests,
+    shapes: Shapes,
+    capacity: Ints,
+    cpu: int,
+    devices: Ints,
+    kind: Ints,
+    seed: int,
+    beside: float = 1.0,
 ) -> Ranking:
     """Before any task has started. `capacity` (L, D), `devices`, `kind` (L,) of the servers; `cpu`: which resource is cpu, to the
     scores; `seed`: of the order and of random choices."""
@@ -88,6 +98,7 @@ def ranking(
         ties=AT_RANDOM if score == RANDOM else ties,
         requests=requests,
         shapes=shapes,
+        beside=np.array([beside]),
         cpu=cpu,
         devices=devices.astype(np.int64),
         kind=kind.astype(np.int64),
@@ -96,7 +107,7 @@ def ranking(
         device=np.zeros((number, servers), np.int8),
         known=np.zeros((number, servers), np.int64),
         changes=np.ones(servers, np.int64),
-        before=np.zeros(servers, np.int64),
+        before=np.zeros(servers),
         before_known=np.zeros(servers, np.int64),
         held=np.zeros((servers, CLASSES), np.int64),
         left=np.zeros(max(1, int(devices.max(initial=0))), np.int64),
@@ -205,14 +216,16 @@ def score_of(r: Ranking, request: int, server: int, free: Any, left: Any, e: int
 def fgd_of(r: Ranking, request: int, server: int, cpu: int) -> float:
     devices, kind, share, count = r.devices[server], r.kind[server], r.requests.share[request], r.requests.count[request]
     if r.before_known[server] != r.changes[server]:
-        r.before[server] = fragmentation(r.shapes, cpu, r.left, devices, kind)
+        r.before[server] = fragmentation(r.shapes, cpu, r.left, devices, kind, r.beside[0])
         r.before_known[server] = r.changes[server]
-    before, cpu_after = r.before[server], cpu - r.requests.demand[request, r.cpu]
+    before, cpu_after, beside = r.before[server], cpu - r.requests.demand[request, r.cpu], r.beside[0]
     if 0 < share < WHOLE:
-        value, r.device[request, server] = fgd_device(r.shapes, before, cpu_after, r.left, devices, kind, share, r.ties == EXACT)
+        value, r.device[request, server] = fgd_device(
+            r.shapes, before, cpu_after, r.left, devices, kind, beside, share, r.ties == EXACT
+        )
         return value
     take(r.left, devices, share, count, -1)
-    return fgd_after(r.shapes, before, cpu_after, r.left, devices, kind)
+    return fgd_after(r.shapes, before, cpu_after, r.left, devices, kind, beside)
 
 
 @compiled

@@ -74,22 +74,22 @@ def take(left: Ints, devices: int, share: int, count: int, device: int) -> None:
 
 
 @compiled
-def fgd_after(shapes: Shapes, before: int, cpu: int, left: Ints, devices: int, kind: int) -> float:
+def fgd_after(shapes: Shapes, before: float, cpu: int, left: Ints, devices: int, kind: int, beside: float) -> float:
     """100·σ of how much smaller F is on a server that a task has joined, in devices."""
-    less = before - fragmentation(shapes, cpu, left, devices, kind)
+    less = before - fragmentation(shapes, cpu, left, devices, kind, beside)
     return 100.0 / (1.0 + math.exp(-less / (shapes.total * 1000.0)))
 
 
 @compiled
 def fgd_device(
-    shapes: Shapes, before: int, cpu: int, left: Ints, devices: int, kind: int, share: int, exact: bool
+    shapes: Shapes, before: float, cpu: int, left: Ints, devices: int, kind: int, beside: float, share: int, exact: bool
 ) -> tuple[float, int]:
     """The best score of a device that holds a share, and the first device that has it. `cpu`: what is left after the task."""
     best, chosen = -1.0, -1
     for d in range(devices):
         if left[d] >= share and first_with(left, d):
             left[d] -= share
-            score = fgd_after(shapes, before, cpu, left, devices, kind)
+            score = fgd_after(shapes, before, cpu, left, devices, kind, beside)
             left[d] += share
             if not exact:
                 score = math.floor(score)

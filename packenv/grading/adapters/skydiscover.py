@@ -1,7 +1,7 @@
 """SkyDiscover: `evaluate.sh PROGRAM train|test` prints one JSON on standard output, and nothing else.
 
 #!/bin/sh
-exec python -m packenv.score.adapters.skydiscover "$@"
+exec python -m packenv.grading.adapters.skydiscover "$@"
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 import sys
 
 from packenv.errors import InputError
-from packenv.score.score import score
+from packenv.grading.score import score
 
 
 def main(program: str, side: str = "train", suite: str = "one-resource") -> None:

@@ -1,8 +1,8 @@
 """The process in which a candidate schedules: it has a mirror of the cluster, and nothing that an honest scheduler does not see.
 
-It is told the slot's news on its standard input and answers on its standard output (`packenv.score.mirror`). Each message is two
-words, what it is and how many bytes follow, and these bytes. What this process answers is checked, start by start, by the one
-that simulates (`packenv.score.process`); nothing that it says of itself is believed.
+It is told the slot's news on its standard input and answers on its standard output (`packenv.grading.mirror`). Each message is
+two words, what it is and how many bytes follow, and these bytes. What this process answers is checked, start by start, by the one
+that simulates (`packenv.grading.process`); nothing that it says of itself is believed.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def main(folder: str, seconds: int, memory: int, file_bytes: int, readable: list
     import numpy as np
 
     import packenv.policies  # noqa: F401  # before the limits: what a candidate may import is there already
-    from packenv.score.confine import confine
-    from packenv.score.mirror import answer, hear
+    from packenv.grading.confine import confine
+    from packenv.grading.mirror import answer, hear
 
     asked, answers = os.dup(0), os.dup(1)
     quiet = os.open(os.devnull, os.O_RDWR)

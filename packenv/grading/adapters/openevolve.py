@@ -1,6 +1,6 @@
 """OpenEvolve: `evaluate` and the stages of a cascade, for its evaluation file.
 
-    from packenv.score.adapters.openevolve import stages
+    from packenv.grading.adapters.openevolve import stages
 
     evaluate, evaluate_stage1, evaluate_stage2, evaluate_stage3 = stages(suite="one-resource")
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from packenv.score.score import score
+from packenv.grading.score import score
 
 
 def stages(**options: Any) -> tuple[Callable[[str], Any], ...]:

@@ -1,6 +1,6 @@
 """Harbor: the last line of a task's `tests/test.sh`, which writes the reward of the program that an agent has left.
 
-    python -m packenv.score.adapters.harbor /app/policy.py [SUITE] [/logs/verifier]
+    python -m packenv.grading.adapters.harbor /app/policy.py [SUITE] [/logs/verifier]
 
 `reward.txt` holds one number: the score as a share, 0 for the reference and all below, 1 for the bound. The tests are copied into
 the container after the agent has ended, so the test side is scored. `reward.json` has the same number by its name.
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from packenv.errors import InputError
 from packenv.files import atomic_path, write_json
-from packenv.score.score import score
+from packenv.grading.score import score
 
 
 def main(program: str, suite: str = "one-resource", folder: str = "/logs/verifier") -> None:

@@ -23,6 +23,7 @@ class CaseScore(NamedTuple):
     ratio: Interval  # candidate / reference
     score: Interval
     verdict: str | None  # of random tasks
+    supported: float | None = None  # of random tasks: the share of ρ* that it carries, once stage 3 is over
 
 
 @dataclass(frozen=True, repr=False)
@@ -90,8 +91,12 @@ class Score(Showable):
         """A row for each case: the reference, the candidate, the bound, and the case's score."""
         if not self.cases:
             return []
-        columns = [Column("workload"), *numbers(self.reference, "candidate", "bound", "ratio", "score"), Column("verdict")]
-        table = Table(self.title, columns, spare=("verdict", "bound"))
+        columns = [
+            Column("workload"),
+            *numbers(self.reference, "candidate", "bound", "ratio", "score", "supported"),
+            Column("verdict"),
+        ]
+        table = Table(self.title, columns, spare=("verdict", "supported", "bound"))
         for case in self.cases:
             half = None if case.score.high is None or case.score.mean is None else case.score.high - case.score.mean
             low = case.ratio.low
@@ -99,7 +104,8 @@ class Score(Showable):
             style = "red" if case.verdict == "unstable" else ""
             table.add(
                 case.case, number(case.reference), number(case.candidate), number(case.bound), ratio,
-                estimate(case.score.mean, half), case.verdict or "–", style=style,
+                estimate(case.score.mean, half), "–" if case.supported is None else f"{case.supported:.2f}",
+                case.verdict or "–", style=style,
             )  # fmt: skip
         return [table]
 
@@ -109,6 +115,8 @@ class Score(Showable):
             ["mean queue in tasks, of tables mean completion in slots; 0 is the reference, 100 the bound"] if self.cases else []
         )
         lines = legend + [line for line in self.artifacts if self.fault is None or self.fault not in line]
+        if any(case.supported is not None for case in self.cases):
+            lines.append("supported: the share of ρ* that it carries while 200 tasks always wait, in one run")
         return lines + [f"not enforced here: {line}" for line in self.unconfined]
 
     @property

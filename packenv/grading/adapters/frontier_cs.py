@@ -1,6 +1,6 @@
 """Frontier-CS: the last line of a problem's `evaluate.sh`; the score is the last number on standard output, from 0 to 100.
 
-python -m packenv.score.adapters.frontier_cs solution.py [SUITE]
+python -m packenv.grading.adapters.frontier_cs solution.py [SUITE]
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 from packenv.errors import InputError
-from packenv.score.score import score
+from packenv.grading.score import score
 
 
 def main(program: str, suite: str = "one-resource") -> None:

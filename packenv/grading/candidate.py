@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from packenv.errors import InputError
+from packenv.grading.process import Sandboxed
 from packenv.inputs.text_files import read_text, reading
 from packenv.policy import find_policy, name_of
-from packenv.score.process import Sandboxed
 
 FORMS = "a function `priority(task, server, cluster)` nor a class with `schedule(cluster, state)`"
 MOST_BYTES = 1 << 20

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from packenv.api import simulate
 from packenv.errors import MisuseError
+from packenv.grading.process import CandidateFault, Sandboxed, process_of
+from packenv.grading.suite import Case
 from packenv.jobs import Jobs
 from packenv.results.job_times import eligible_slots
 from packenv.results.result import Result
 from packenv.results.stability import Verdict
-from packenv.score.process import CandidateFault, Sandboxed, process_of
-from packenv.score.suite import Case
 from packenv.testing.replay import problem_of
+from packenv.theory.capacity.max_workload import max_workload
 from packenv.theory.completion.bound import completion_bound
 from packenv.theory.queue_bound.queue_bound import queue_bound
 from packenv.units import UNIT
@@ -68,6 +69,30 @@ class Played:
     decisions: int = 0
     seconds: float = 0.0  # in the candidate's process
     unconfined: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True)
+class Carry:
+    """A run of case `number` in which BACKLOG tasks always wait: how much of ρ* the policy carries."""
+
+    number: int
+    case: Case
+    policy: Any
+    seed: int
+    slots: int
+
+
+BACKLOG = 200
+
+
+def carried(item: Carry) -> float | None:
+    """The share of ρ* that the policy keeps in service while tasks always wait; None where it does not come to an end."""
+    try:
+        result = simulate(item.case.workload, item.policy, slots=item.slots, seed=item.seed, backlog=BACKLOG)
+    except MisuseError:
+        return None
+    rho = max_workload(item.case.workload, gap=0.005, seconds=2.0).lower
+    return result.started / result.slots * item.case.workload.mean_service / rho
 
 
 def bound_of(case: Case) -> float:

@@ -30,10 +30,10 @@ from packenv.cluster.loop import begin, overfull_server
 from packenv.compiled.cache import base
 from packenv.compiled.decorators import Compiled
 from packenv.errors import InputError
+from packenv.grading.child import BEGIN, DONE, LOAD, MODULE, PREFIX, SLOT, WORDS, send
+from packenv.grading.mirror import NO_ROOM, NO_SERVER, NO_TASK, answer, carry_out, hear, news_length, tell
 from packenv.jobs import Jobs
 from packenv.policy import Setting
-from packenv.score.child import BEGIN, DONE, LOAD, MODULE, PREFIX, SLOT, WORDS, send
-from packenv.score.mirror import NO_ROOM, NO_SERVER, NO_TASK, answer, carry_out, hear, news_length, tell
 from packenv.workloads.source import table_source
 from packenv.workloads.workload import Workload
 
@@ -76,7 +76,7 @@ class ChildProcess:
         environment |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
         environment |= {key: os.environ[key] for key in ("PATH", "LANG", "SYSTEMROOT") if key in os.environ}
         path = [place for place in sys.path if place]
-        begin = f"import sys; sys.path[:] = {path!r}; from packenv.score.child import main; main(**{arguments!r})"
+        begin = f"import sys; sys.path[:] = {path!r}; from packenv.grading.child import main; main(**{arguments!r})"
         self.process = subprocess.Popen(
             [sys.executable, "-I", "-c", begin], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             env=environment, cwd=folder, start_new_session=True,

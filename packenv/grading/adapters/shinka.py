@@ -1,4 +1,4 @@
-"""ShinkaEvolve: `python -m packenv.score.adapters.shinka --program_path P --results_dir D [--suite NAME]`, its `evaluate.py`.
+"""ShinkaEvolve: `python -m packenv.grading.adapters.shinka --program_path P --results_dir D [--suite NAME]`, its `evaluate.py`.
 
 Writes `metrics.json` (combined_score, public, private, text_feedback) and `correct.json` (correct, error). `private` is not shown
 to the model: the interval, and the seconds.
@@ -10,11 +10,11 @@ import argparse
 from pathlib import Path
 
 from packenv.files import write_json
-from packenv.score.score import score
+from packenv.grading.score import score
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m packenv.score.adapters.shinka")
+    parser = argparse.ArgumentParser(prog="python -m packenv.grading.adapters.shinka")
     parser.add_argument("--program_path", required=True)
     parser.add_argument("--results_dir", required=True)
     parser.add_argument("--suite", default="one-resource")

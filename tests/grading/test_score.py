@@ -11,13 +11,13 @@ import pytest
 
 import packenv
 from packenv.errors import InputError
-from packenv.score.candidate import policy_classes
-from packenv.score.process import Sandboxed, close_all
-from packenv.score.runs import Play, play
-from packenv.score.scale import WORST, case_score, score_of, suite_score
-from packenv.score.score import score, toy
-from packenv.score.suite import load_suite, suite_names
-from tests.score.suites import QUICK
+from packenv.grading.candidate import policy_classes
+from packenv.grading.process import Sandboxed, close_all
+from packenv.grading.runs import Play, play
+from packenv.grading.scale import WORST, case_score, score_of, suite_score
+from packenv.grading.score import score, toy
+from packenv.grading.suite import load_suite, suite_names
+from tests.grading.suites import QUICK
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 BEST_FIT = "def priority(task, server, cluster):\n    return task.size - server.room\n"
