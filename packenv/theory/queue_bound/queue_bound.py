@@ -17,7 +17,7 @@ from packenv.errors import InputError
 from packenv.theory.capacity.best_proofs import rounded_down
 from packenv.theory.capacity.bracket import law_and_kinds
 from packenv.theory.capacity.linear_program import Floats
-from packenv.theory.capacity.max_workload import stream_bracket, resolved
+from packenv.theory.capacity.max_workload import resolved, stream_bracket
 from packenv.theory.capacity.one_resource.certificate import Bounded, Refuted
 from packenv.theory.capacity.one_resource.size_law import SizeLaw
 from packenv.theory.capacity.several_resources.certificate import LARGEST_WEIGHT, Scalarised
