@@ -181,14 +181,15 @@ def parse_servers(text: str, resources: int = 1, names: tuple[str, ...] | None =
     """
     text = text.strip()
     kinds = [KIND.fullmatch(part.strip()) for part in text.split(",")]
+    is_path = os.path.exists(text)  # noqa: PTH110  # pathlib's raises OSError for a text that is longer than a path may be
     try:
         if text.isdigit():
             return as_servers(read_whole(text), resources)
-        if all(kinds) and not os.path.exists(text):
+        if all(kinds) and not is_path:
             counts = [read_whole(kind[1] or "1") for kind in kinds if kind]
             _check_count(sum(counts))
             return _of_kinds([kind for kind in kinds if kind], counts)
-        if os.path.exists(text):
+        if is_path:
             return Servers(*_read(Path(text), names))
     except InputError as problem:
         message = str(problem).removeprefix("servers: ")
