@@ -100,7 +100,7 @@ class Mirror:
 
     def load(self, folder: str, name: str) -> None:
         """Import the candidate's file, and find its class `name`."""
-        sys.path.append(folder)
+        sys.path.insert(0, folder)  # before a file of the same name elsewhere
         self.kind = getattr(importlib.import_module(MODULE), name)
 
     def begin(self, capacity: Any, workload: Any, levels: int, largest_size: int, seed: int) -> bytes:
