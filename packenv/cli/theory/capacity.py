@@ -39,9 +39,10 @@ def capacity(
     packenv capacity --sizes uniform:0.1:0.9 --servers 3x1,2x0.5 --gap 0.0005
     packenv capacity trace.parquet --servers 160 --certificate proof.json
     packenv capacity google2011-like --resources all --gap 0.01
-    packenv capacity openb_pod_list_default.csv --servers openb_node_list_all_node.csv --resources all
     """
     outputs.check(certificate)
+    from packenv.theory.capacity.bracket import Bracket
+    from packenv.theory.capacity.devices import DeviceBracket
     from packenv.theory.capacity.max_workload import max_workload
     from packenv.theory.certificate_files import load_certificate, save_certificate
 
@@ -49,9 +50,10 @@ def capacity(
     if workload.has_devices and (certificate or check):
         raise InputError("bounds with devices are values of linear programs: there are no certificates of them (--one-amount)")
     console = text_console()
+    bracket: Bracket | DeviceBracket
     if check is not None:
-        bracket = load_certificate(check).of(workload)
-        bracket.verify(workload)
+        proved = bracket = load_certificate(check).of(workload)
+        proved.verify(workload)
         console.print(f"{check}: proved for {workload.name}", highlight=False)
     else:
         with console.status(f"{workload.name}: bracketing ρ*") as status:
@@ -63,4 +65,5 @@ def capacity(
     outputs.show(bracket)
     if not bracket.reached:
         console.print(f"no gap of {options.gap:g} in {bracket.seconds:.0f} s; this is the best bracket found", style="yellow")
-    outputs.write(bracket, (certificate, lambda path: save_certificate(bracket, path)))
+    proofs = (certificate, lambda path: save_certificate(bracket, path)) if isinstance(bracket, Bracket) else None
+    outputs.write(bracket, *([proofs] if proofs else []))

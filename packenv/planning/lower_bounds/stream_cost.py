@@ -20,7 +20,7 @@ from scipy.optimize import linprog
 from packenv.planning.lower_bounds.table_cost import PARTS
 from packenv.theory.capacity.bracket import law_and_kinds
 from packenv.theory.capacity.linear_program import Floats, Ints, ServerKinds
-from packenv.theory.capacity.max_workload import max_workload
+from packenv.theory.capacity.max_workload import stream_bracket
 from packenv.theory.capacity.one_resource.certificate import Bounded, require
 from packenv.theory.capacity.several_resources.certificate import Priced, Scalarised
 from packenv.theory.capacity.several_resources.demand_law import VectorKinds
@@ -84,7 +84,7 @@ class StreamCost:
         """Add planes until the program's machines support the load to within the gap."""
         for _ in range(ROUNDS):
             counts = np.maximum(np.round(self.machines / self.machines.max() * PARTS), 1).astype(np.int64)
-            bracket = max_workload(self._on(counts), gap, seconds / ROUNDS)
+            bracket = stream_bracket(self._on(counts), gap, seconds / ROUNDS)
             self.proofs.append(bracket.bounded)
             self.supply.append([float(most) for most in each_kind(bracket.bounded, self.workload)])
             supported = bracket.lower * float(self.machines.max()) / PARTS

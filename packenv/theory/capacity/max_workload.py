@@ -87,4 +87,11 @@ def supportable(workload: Workload) -> Bracket:
 
 @functools.lru_cache(maxsize=256)
 def _supportable(sizes: Sizes, service: Conditional | None, servers: Servers) -> Bracket:
-    return max_workload(Workload(sizes=sizes, service=service or Fixed(1), servers=servers, rate=1.0), LOAD_GAP)
+    return stream_bracket(Workload(sizes=sizes, service=service or Fixed(1), servers=servers, rate=1.0), LOAD_GAP)
+
+
+def stream_bracket(workload: Workload, gap: float, seconds: float = CapacityOptions.seconds) -> Bracket:
+    """`max_workload` of a workload whose tasks need no devices, as streams are."""
+    bracket = max_workload(workload, gap, seconds)
+    assert isinstance(bracket, Bracket)
+    return bracket

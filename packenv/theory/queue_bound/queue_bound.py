@@ -17,7 +17,7 @@ from packenv.errors import InputError
 from packenv.theory.capacity.best_proofs import rounded_down
 from packenv.theory.capacity.bracket import law_and_kinds
 from packenv.theory.capacity.linear_program import Floats
-from packenv.theory.capacity.max_workload import max_workload, resolved
+from packenv.theory.capacity.max_workload import resolved, stream_bracket
 from packenv.theory.capacity.one_resource.certificate import Bounded, Refuted
 from packenv.theory.capacity.one_resource.size_law import SizeLaw
 from packenv.theory.capacity.several_resources.certificate import LARGEST_WEIGHT, Scalarised
@@ -179,7 +179,7 @@ def queue_bound(workload: Workload, progress: Callable[[float], None] | None = N
 
 def proofs_for(workload: Workload, setting: Setting, law: Any, kinds: Any) -> Iterator[QueueProof]:
     """The proofs to try."""
-    bounded = max_workload(workload, GAP, SECONDS).bounded
+    bounded = stream_bracket(workload, GAP, SECONDS).bounded
     for weights in weightings(kinds, bounded):
         sizes, servers = Prices((1,), (1,), weights).in_one_resource(law, kinds)
         capacities = servers.capacity.tolist()

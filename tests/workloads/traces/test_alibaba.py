@@ -52,10 +52,10 @@ def test_devices(tmp_path: Path) -> None:
     assert str(workload.servers).endswith("@2*V100M16") and workload.remark is None
     starts = {policy: packenv.simulate(workload, policy, schedule=True).schedule for policy in ("bf-js", "fifo-ff")}
     assert all(schedule is not None and schedule.start.tolist() == [0, 0, 100] for schedule in starts.values())
-    assert packenv.plan(workload, "max wait <= 0s", policies=["bf-js"]).plans[0].servers == 2
+    assert packenv.plan(workload, "max wait <= 0s", policies=["bf-js"]).plans["bf-js"].servers == 2
     amount = packenv.workload(pods, servers=nodes, resources="all", slot_seconds=1, devices=False)
     assert amount.remark is not None and not amount.has_devices
-    assert packenv.plan(amount, "max wait <= 0s", policies=["bf-js"]).plans[0].servers == 1
+    assert packenv.plan(amount, "max wait <= 0s", policies=["bf-js"]).plans["bf-js"].servers == 1
 
 
 def test_kinds_and_shares(tmp_path: Path) -> None:
