@@ -19,14 +19,15 @@ ORDERS = "fcfs", "sjf", "saf", "f1", "f3", "wfp3", "unicef"
 
 
 def main(
-    log: str, steps: int = 500_000, backfill: bool = True, seed: int = 0, windows: int = 64, jobs: int = 1024
+    log: str, steps: int = 200_000, backfill: bool = True, seed: int = 0, windows: int = 64, jobs: int = 1024
 ) -> packenv.Comparison:
     """Train, save the agent, and compare its mean bounded slowdown with that of orders, on windows that it has never met."""
     torch.set_num_threads(1)  # the network is small: more threads would wait for each other
     table = packenv.workload(log)
     setting: dict[str, Any] = {"workload": table.windows(jobs, between=(0, 0.5)), "jobs": None, "backfill": backfill}
     envs = make_vec_env("packenv/NextJob-v1", n_envs=8, seed=seed, env_kwargs=setting)
-    model = MaskablePPO("MlpPolicy", VecNormalize(envs, norm_obs=False), n_steps=256, seed=seed, device="cpu")
+    envs = VecNormalize(envs, norm_obs=False, gamma=0.9)
+    model = MaskablePPO("MlpPolicy", envs, gamma=0.9, gae_lambda=0.9, n_steps=256, seed=seed, device="cpu")
     model.learn(steps)
 
     agent = packenv.save_model(model, "batch_ppo", "packenv/NextJob-v1", **setting)

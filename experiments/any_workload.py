@@ -147,6 +147,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--only", action="store_true", help=f"beside {REFERENCE} alone, not the other policies")
     parser.add_argument("--family", choices=[*FAMILIES], default="judged", help="which random workloads (default: judged)")
     parser.add_argument("--workloads", type=int, metavar="N", help=f"the first so many (default: {WORKLOADS})")
+    parser.add_argument("--first", type=int, default=0, metavar="N", help="the number of the first of them (default: 0)")
     parser.add_argument("--seeds", type=int, metavar="N", help=f"runs of a policy on a workload (default: {SEEDS})")
     parser.add_argument("--weights", action="store_true", help="without each term of the agents' scores, one at a time")
     parser.add_argument("--log", type=Path, metavar="FILE", help="keep finished runs, and go on from there")
@@ -161,7 +162,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for policy in judged:
             print_weights(policy, *without_each_term(policy, workloads, FIRST_SEED, seeds, usual[2], log))
         return
-    for number in range(count):
+    for number in range(options.first, options.first + count):
         workload = random_workload(options.family, number)
         games.append(play(workload, [*dict.fromkeys([*others, *judged])], FIRST_SEED, seeds, usual[2], log))
         ratios = ", ".join(f"{policy} {games[-1].ratio(policy)}" for policy in judged)

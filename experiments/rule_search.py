@@ -2,12 +2,13 @@
 
     python experiments/rule_search.py --out found --minutes 7 --processes 16
 
-A rule is a sum of a few terms: a weight, and one or two named quantities of the task, the server and the cluster, each as it is,
-as a root, or as a logarithm of a number of tasks. It may have a guard: best fit schedules while few tasks wait, or while tasks are
-small. Children change a weight, a quantity, a term or the guard of a parent, or take terms of two. What counts is the mean logarithm of
-the mean queue over BF-J/S's on the same jobs, on `paper/fig4b` at 0.95 and on random workloads (agents.random_workloads, those
-for training and choice), where queues longer than BF-J/S's count many times, and 0.01 for each quantity. All rules of a round play the same
-jobs; each round has others, and keeps the best of the last. Children that begin badly are given up early.
+A rule is a sum of a few terms: a weight, and one or two named quantities of the task, the server and the cluster, each as it
+is, as a root, or as a logarithm of a number of tasks. It may have guards: best fit schedules while few tasks wait, or while they
+are small. Children change a weight, a quantity, a term or a guard of a parent, or take terms of two. What counts is the mean
+logarithm of the mean queue over BF-J/S's on the same jobs, on `paper/fig4b` at 0.95 and on random workloads
+(agents.random_workloads, those for training and choice), where queues longer than BF-J/S's count many times, and 0.01 for each
+quantity. All rules of a round play the same jobs; each round has others, and keeps the best of the last. Children that begin
+badly are given up early.
 
 At the end the best play longer runs on all workloads; OUT/rules.json has what each reached, OUT/N.py its text.
 """
@@ -19,7 +20,6 @@ import json
 import math
 import multiprocessing
 import os
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -52,9 +52,12 @@ LINES = {
 """Quantities that take a line of their own, in the order in which they can be defined."""
 SHARES = ("task.size", "left", "filled", "next", "used", "rest", "mean", "server.room", "cluster.free")
 COUNTS = ("alike", "partners", "companions", "fitting", "cluster.waiting", "server.jobs")
-GUARDS = {"cluster.waiting * root < {}": 10.0, "cluster.waiting < {}": 10.0, "mean < {}": 0.15, "task.size < {}": 0.1}
+GUARDS = {
+    **{"cluster.waiting * root < {}": 10.0, "cluster.waiting < {}": 10.0, "mean < {}": 0.2},
+    **{"cluster.in_service > {} * cluster.servers": 4.0, "cluster.waiting_size < {} * cluster.servers": 1.0},
+}
 """While this holds best fit schedules, with a first number."""
-MOST_TERMS = 6
+MOST_TERMS, MOST_GUARDS = 6, 2
 
 
 def shapes(quantity: str) -> list[str]:
@@ -62,11 +65,9 @@ def shapes(quantity: str) -> list[str]:
     if quantity in SHARES:
         return [quantity, f"math.sqrt({quantity})", f"{quantity} ** 2"]
     plain = [f"math.log1p({quantity} * root)", f"math.log1p({quantity})", f"{quantity} / cluster.waiting"]
-    return (
-        [*plain, f"({quantity} == 0)"]
-        if quantity not in ("cluster.waiting", "server.jobs")
-        else [plain[0], f"min({quantity}, 1)"]
-    )
+    if quantity in ("cluster.waiting", "server.jobs"):
+        return [plain[0], f"min({quantity}, 1)"]
+    return [*plain, f"({quantity} == 0)"]
 
 
 FACTORS = [shape for quantity in (*SHARES, *COUNTS) for shape in shapes(quantity)]
@@ -77,7 +78,7 @@ class Genome:
     """A rule: terms of a weight and factors, and a guard."""
 
     terms: tuple[tuple[float, tuple[str, ...]], ...]
-    guard: tuple[str, float] | None = None
+    guards: tuple[tuple[str, float], ...] = ()  # up to MOST_GUARDS, any of which is enough
     width: float = 1 / 64
     fitness: float = field(default=math.inf, compare=False)
 
@@ -86,22 +87,25 @@ class Genome:
         names = [f"w{k}" for k in range(len(self.terms))]
         total = " + ".join(" * ".join((name, *factors)) for name, (_, factors) in zip(names, self.terms, strict=True))
         values = [weight for weight, _ in self.terms]
-        guard = []
-        if self.guard is not None:
-            guard = [f"    if {self.guard[0].format('limit')}:", "        return task.size - server.room"]
-            names, values = [*names, "limit"], [*values, self.guard[1]]
+        limits = [f"limit{k}" for k in range(len(self.guards))]
+        guard = self._guard(limits)
+        names, values = [*names, *limits], [*values, *(value for _, value in self.guards)]
         return self._text(total, guard, [*names, "width"]), (*values, self.width)
 
     def readable(self) -> str:
         """The text with its numbers."""
-        parts = [
-            f"{'-' if weight < 0 else '+'} " + " * ".join((f"{abs(weight):.3g}", *factors)) for weight, factors in self.terms
-        ]
-        guard = []
-        if self.guard is not None:
-            guard = [f"    if {self.guard[0].format(f'{self.guard[1]:.3g}')}:", "        return task.size - server.room"]
+        signs = ("-" if weight < 0 else "+" for weight, _ in self.terms)
+        products = (" * ".join((f"{abs(weight):.3g}", *factors)) for weight, factors in self.terms)
+        parts = [f"{sign} {product}" for sign, product in zip(signs, products, strict=True)]
+        guard = self._guard([f"{value:.3g}" for _, value in self.guards])
         text = self._text("(\n        " + "\n        ".join(parts) + "\n    )", guard, [])
         return "import math\n\n\n" + text.replace("width", f"{self.width:.3g}")
+
+    def _guard(self, limits: Sequence[str]) -> list[str]:
+        if not limits:
+            return []
+        conditions = " or ".join(text.format(limit) for (text, _), limit in zip(self.guards, limits, strict=True))
+        return [f"    if {conditions}:", "        return task.size - server.room"]
 
     def _text(self, total: str, guard: Sequence[str], parameters: Sequence[str]) -> str:
         needed, text = set(), f"{total} {' '.join(guard)}"
@@ -117,17 +121,11 @@ class Genome:
 
     @property
     def length(self) -> int:
-        return sum(len(factors) for _, factors in self.terms) + (self.guard is not None)
+        return sum(len(factors) for _, factors in self.terms) + len(self.guards)
 
 
-FIRST = Genome(
-    (
-        *((1.0, ("task.size",)), (-1.8, ("math.sqrt(left)",)), (-0.4, ("math.sqrt(filled)",))),
-        *((0.15, ("math.log1p(alike * root)",)), (0.2, ("math.log1p(partners * root)",))),
-    ),
-    ("cluster.waiting * root < {}", 10.0),
-    0.01,
-)
+FIRST = Genome(((-1.0, ("math.sqrt(left)",)),))
+"""Best fit: the less room is left, the better."""
 
 
 def random_factor(draw: Generator) -> str:
@@ -141,7 +139,7 @@ def random_term(draw: Generator) -> tuple[float, tuple[str, ...]]:
 
 def child_of(parent: Genome, other: Genome, draw: Generator) -> Genome:
     """A parent with one or two changes."""
-    terms, guard, width = list(parent.terms), parent.guard, parent.width
+    terms, guards, width = list(parent.terms), list(parent.guards), parent.width
     for _ in range(1 + (draw.random() < 0.4)):
         kind = draw.random()
         k = int(draw.integers(len(terms)))
@@ -150,8 +148,7 @@ def child_of(parent: Genome, other: Genome, draw: Generator) -> Genome:
             terms = [(weight * math.exp(spread * draw.normal()), factors) for weight, factors in terms]
             terms[k] = (terms[k][0] * math.exp(0.5 * draw.normal()) * (-1 if draw.random() < 0.05 else 1), terms[k][1])
             width = float(np.clip(width * math.exp(0.2 * draw.normal()), 1e-3, 0.2))
-            if guard is not None:
-                guard = (guard[0], float(guard[1] * math.exp(0.3 * draw.normal())))
+            guards = [(text, float(value * math.exp(0.2 * draw.normal()))) for text, value in guards]
         elif kind < 0.58 and len(terms) < MOST_TERMS:
             terms.append(random_term(draw))
         elif kind < 0.70 and len(terms) > 1:
@@ -165,12 +162,15 @@ def child_of(parent: Genome, other: Genome, draw: Generator) -> Genome:
                 factors = (*factors, random_factor(draw)) if len(factors) == 1 else factors[:1]
             terms[k] = (weight, factors)
         elif kind < 0.90:
-            name = [*GUARDS][draw.integers(len(GUARDS))]
-            guard = None if draw.random() < 0.3 else (name, float(GUARDS[name] * math.exp(0.5 * draw.normal())))
+            text = [*GUARDS][draw.integers(len(GUARDS))]
+            if guards and (len(guards) == MOST_GUARDS or draw.random() < 0.5):
+                del guards[draw.integers(len(guards))]
+            if draw.random() < 0.7:
+                guards.append((text, float(GUARDS[text] * math.exp(0.5 * draw.normal()))))
         else:
             taken = other.terms[draw.integers(len(other.terms))]
             terms = [*terms[:k], taken, *terms[k + 1 :]] if len(terms) >= MOST_TERMS else [*terms, taken]
-    return Genome(tuple(terms), guard, width)
+    return Genome(tuple(terms), tuple(guards), width)
 
 
 # What a rule is worth
@@ -265,7 +265,10 @@ def read_laws(file: Path | None, families: dict[str, int]) -> None:
         file.write_text(json.dumps(known))
 
 
-def search(out: Path, minutes: float, processes: int, seed: int, start: Sequence[Genome], population: int = 40) -> None:
+def search(
+    out: Path, minutes: float, processes: int, seed: int, start: Sequence[Genome], seconds: float, population: int
+) -> None:
+    """Rounds of so many seconds, which keep so many rules; then the best on all workloads, in the last quarter of the time."""
     ends, draw = time.monotonic() + 60 * minutes, np.random.default_rng(seed)
     long = 60 * minutes >= 200  # otherwise a trial of the script
     evaluate(FIRST, Round((("home", 2000, 1),), ()), {("home", 2000, 1): 1.0}, math.inf)  # compiles the loop, before the fork
@@ -277,10 +280,10 @@ def search(out: Path, minutes: float, processes: int, seed: int, start: Sequence
         number = 1000 * seed
         while time.monotonic() < last:
             number += 1
-            played = round_of(number, 4 if long else 2, 300_000 if long else 50_000, 28 if long else 4, 12_000 if long else 4000)
+            played = round_of(number, *((4, 300_000, 28, 12_000) if processes >= 8 else (3, 150_000, 9, 6000)))
             runs = [*played.home, *played.laws]
             references = dict(zip(runs, pool.map(reference, runs), strict=True))
-            until = min(last, time.monotonic() + (75 if long else 8))
+            until = min(last, time.monotonic() + (seconds if long else 8))
             best = one_round(pool, best, played, references, until, processes, draw, population)
             print(f"round {number}, {time.monotonic() - ends + 60 * minutes:.0f} s: ", end="")
             print(", ".join(f"{genome.fitness:.3f}" for genome in best[:8]), best[0].readable(), sep="\n", flush=True)
@@ -288,7 +291,7 @@ def search(out: Path, minutes: float, processes: int, seed: int, start: Sequence
         played = round_of(0, 16 if long else 2, 600_000 if long else 50_000, None if long else 4, 20_000 if long else 4000)
         runs = [*played.home, *played.laws]
         references = dict(zip(runs, pool.map(reference, runs), strict=True))
-        finalists, found = best[: max(4, min(12, population))], []
+        finalists, found = best[: max(4, min(12, processes))], []
         futures = {pool.submit(evaluate, genome, played, references, math.inf): genome for genome in finalists}
         while futures:
             done, _ = wait(futures, max(ends + 20 - time.monotonic(), 0.0), FIRST_COMPLETED)
@@ -342,8 +345,13 @@ def one_round(
     return population
 
 
+def genome_of(kept: dict[str, Any]) -> Genome:
+    terms = tuple((weight, tuple(factors)) for weight, factors in kept["terms"])
+    return Genome(terms, tuple((text, value) for text, value in kept["guards"]), kept["width"])
+
+
 def described(genome: Genome) -> dict[str, Any]:
-    return {"terms": genome.terms, "guard": genome.guard, "width": genome.width, "fitness": genome.fitness}
+    return {"terms": genome.terms, "guards": genome.guards, "width": genome.width, "fitness": genome.fitness}
 
 
 def write(out: Path, found: Sequence[tuple[dict[str, Any], Genome]]) -> None:
@@ -363,19 +371,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--round", type=float, default=75.0, metavar="SECONDS", help="how long all rules play the same jobs")
+    parser.add_argument("--population", type=int, default=40, metavar="N", help="rules that a round keeps")
     parser.add_argument("--laws", type=Path, metavar="FILE", help="keeps ρ* of the random workloads, which takes minutes to find")
     parser.add_argument("--start", type=Path, metavar="FILE", help="go on from best.json of another search")
     options = parser.parse_args(arguments)
     options.out.mkdir(parents=True, exist_ok=True)
     read_laws(options.laws, {"training": 120, "choice": 50})
-    start = [FIRST, replace(FIRST, guard=None)]
+    start = [FIRST]
     if options.start is not None:
-        start = [
-            Genome(tuple((w, tuple(f)) for w, f in each["terms"]), each["guard"] and tuple(each["guard"]), each["width"])
-            for each in json.loads(options.start.read_text())
-        ]
-    search(options.out, options.minutes, options.processes, options.seed, start)
+        start = [genome_of(each) for each in json.loads(options.start.read_text())]
+    search(options.out, options.minutes, options.processes, options.seed, start, options.round, options.population)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,7 +26,8 @@ def artifacts_of(fault: str, cases: Sequence[Any], runs: Sequence[tuple[Any, Any
 
 def _of_case(title: str, mine: Sequence[Any], its: Sequence[Any]) -> list[str]:
     """Who waits, by size: the class that loses most against the reference, and the one that wins most."""
-    pairs = [(a, b) for a, b in zip(mine, its, strict=True) if len(a.classes) == len(b.classes) > 1]
+    usual = max(Counter(len(run.classes) for run in mine).items(), key=lambda item: item[1], default=(0, 0))[0]
+    pairs = [(a, b) for a, b in zip(mine, its, strict=True) if len(a.classes) == len(b.classes) == usual > 1]
     if not pairs:
         return []
     queues = np.array([[[c.queue for c in run.classes] for run in pair] for pair in pairs])  # (seeds, 2, classes)

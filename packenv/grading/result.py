@@ -97,6 +97,7 @@ class Score(Showable):
             Column("verdict"),
         ]
         table = Table(self.title, columns, spare=("verdict", "supported", "bound"))
+        known = any(case.supported is not None for case in self.cases)
         for case in self.cases:
             half = None if case.score.high is None or case.score.mean is None else case.score.high - case.score.mean
             low = case.ratio.low
@@ -107,7 +108,7 @@ class Score(Showable):
                 estimate(case.score.mean, half), "–" if case.supported is None else f"{case.supported:.2f}",
                 case.verdict or "–", style=style,
             )  # fmt: skip
-        return [table]
+        return [table if known else table.without(["supported"])]
 
     def footnotes(self) -> list[str]:
         """The fault or the score, and lines for the next attempt."""
@@ -172,12 +173,16 @@ class Scores(Showable):
 
     def tables(self) -> list[Table]:
         """A row for each candidate, the best first."""
-        table = Table(self.title, [Column("candidate"), *numbers("score", "seeds", "lines"), Column("fault")])
+        table = Table(self.title, [Column("candidate"), *numbers("score", "seeds", "lines")])
         for score in self.ranked:
             shown = number(score.value) if score.fault else estimate(score.value, score.half)
             lines = "–" if score.lines is None else str(score.lines)
-            table.add(score.candidate, shown, str(score.seeds), lines, score.fault or "", style="red" if score.fault else "")
+            table.add(score.candidate, shown, str(score.seeds), lines, style="red" if score.fault else "")
         return [table]
+
+    def footnotes(self) -> list[str]:
+        """What is wrong with candidates."""
+        return [f"{score.candidate}: {score.fault}" for score in self.ranked if score.fault]
 
     @property
     def records(self) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from typing import Any, overload
 
 from packenv.content.text import counted
 from packenv.errors import ArgumentError, InputError
-from packenv.executors.local import local_executor
+from packenv.executors.local import ThisProcess, local_executor
 from packenv.executors.pieces import Pieces
 from packenv.grading.artifacts import artifacts_of
 from packenv.grading.candidate import Candidate, candidate_of
@@ -38,7 +38,7 @@ FIRST_SEEDS = 4
 FEWEST_SEEDS = 8
 TOY_SLOTS = 400
 STARVED = 0.5
-"""Of a run's slots: a task that still waits after so long, where the reference lets none wait like that, is never started."""
+"""Of a run's slots: a task that still waits after so long, where under the reference hardly any ever does, is never started."""
 
 QUICK = 5e-4
 """Seconds for each task: a slower candidate is not asked how much of ρ* it supports."""
@@ -140,7 +140,7 @@ class Scoring:
         """Stage 1: it loads, and schedules toy clusters."""
         toys = [toy(resources) for resources in sorted({case.workload.D for case in self.cases})]
         plays = [Play(n, case, self.candidate.policy, self._seed("toy", n), case.slots) for n, case in enumerate(toys)]
-        return self._take(plays, []) is not None
+        return self._take(plays, [], Pieces(ThisProcess())) is not None  # before other processes begin, which takes a second
 
     def _more(self, seeds: int) -> bool:
         """So many further seeds of every case, for both. False where the candidate has a fault, or there is no time."""
@@ -155,7 +155,7 @@ class Scoring:
                 plays.append(Play(n, case, self.candidate.policy, seed, case.slots))
                 references.append(Play(n, case, self.reference, seed, case.slots, bounded=True))
         lacking = [each for each in references if (each.number, each.seed) not in self.known.references]
-        done = self._take(plays, lacking)
+        done = self._take(plays, lacking, self.pieces)
         if done is None:
             return False
         self.known.references |= {(each.number, each.seed): run for each, run in zip(lacking, done[len(plays) :], strict=True)}
@@ -167,12 +167,12 @@ class Scoring:
         self.fault = self._misbehaves()
         return not self.fault
 
-    def _take(self, plays: Sequence[Play], references: Sequence[Play]) -> list[Played] | None:
+    def _take(self, plays: Sequence[Play], references: Sequence[Play], pieces: Pieces) -> list[Played] | None:
         """The runs, in order; None at the first fault of the candidate. Bounds that are not known yet are found beside them."""
         unknown = [n for n, runs in enumerate(self.runs) if references and runs.bound is None and self.cases[n].slots is not None]
         items: list[Any] = [*(self.cases[n] for n in unknown), *plays, *references]
         values: dict[int, Any] = {}
-        for outcome in self.pieces.each(work, items, kind_of):
+        for outcome in pieces.each(work, items, kind_of):
             if outcome.error is not None:
                 raise outcome.error
             values[outcome.number] = outcome.value
@@ -198,9 +198,8 @@ class Scoring:
                     return f"{case.title}: unstable, where {self.reference} is {its}"
                 limit = STARVED * case.slots
                 starved = [run for run in runs.candidate if run.oldest > limit]
-                if len(starved) > len(runs.candidate) / 2 and not any(
-                    max(run.oldest, run.longest) > limit for run in runs.reference
-                ):
+                as_long = [run for run in runs.reference if max(run.oldest, run.longest) > limit]
+                if len(starved) > max(len(runs.candidate) / 2, 2 * len(as_long)):
                     worst = max(starved, key=lambda run: run.oldest)
                     return (
                         f"{case.title}: never starts some tasks, one of size {worst.oldest_size:.3g} still waits after "

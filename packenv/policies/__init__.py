@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from packenv.policies.random_requirements.virtual_queues import VQS as VQS
     from packenv.policies.random_requirements.virtual_queues import VQSBestFit as VQSBestFit
     from packenv.policies.replay import Replay as Replay
+    from packenv.policies.rules.rule import Pairing as Pairing
     from packenv.policies.rules.rule import PriorityRule as PriorityRule
     from packenv.policies.tetris.fair import DRF as DRF
     from packenv.policies.tetris.fair import SlotFair as SlotFair
@@ -79,7 +80,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         ".random_requirements.quickswap": ["Quickswap"],
         ".random_requirements.virtual_queues": ["VQS", "VQSBestFit"],
         ".replay": ["Replay"],
-        ".rules.rule": ["PriorityRule"],
+        ".rules.rule": ["Pairing", "PriorityRule"],
         ".tetris.fair": ["DRF", "SlotFair", "TaskFair"],
         ".tetris.tetris": ["Tetris"],
         ".throughput_optimal.kmw": ["KMaxWeight"],

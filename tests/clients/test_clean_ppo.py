@@ -63,6 +63,7 @@ def example(name: str) -> Any:
     return module
 
 
+@pytest.mark.slow  # it trains, and compares with seven orders
 def test_an_agent_for_batch_jobs_trains_and_is_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The whole of examples/batch_ppo.py, with one iteration of MaskablePPO on windows of the model."""
     pytest.importorskip("sb3_contrib")

@@ -37,8 +37,8 @@ KINDS: dict[str, dict[str, str | None]] = {
     },
     "changes the simulator": {
         "patches_numpy": "",
-        "patches_packenv": "overfills a server",
-        "patches_answer": "overfills a server",
+        "patches_packenv": "server 0 is above its capacity",
+        "patches_answer": "starts a task that does not wait",
         "edits_room": "overfills a server",
     },
     "guesses the jobs": {"guesses_seeds": None, "reads_the_seed": None, "memorises": None},

@@ -117,7 +117,7 @@ def needs(setting: Setting, ties: str) -> Needs:
         raise InputError(f"workload {setting.workload.name} has no devices, among which these policies choose: bf-js takes any")
     if (devices[devices[:, HOW_MANY] > 0, WHOLE] != MILLI).any():
         raise InputError(f"policies that score devices take them to have a capacity of {MILLI} each")
-    return Needs(orders=BY_DEMAND, vectors=True, table=True, devices=True)
+    return Needs(orders=BY_DEMAND, vectors=True, table=True, devices=True, rejects=True)
 
 
 def placing(setting: Setting, score: int, ties: str, seed: int, beside: float = 1.0) -> Placing:
@@ -145,7 +145,8 @@ def placing(setting: Setting, score: int, ties: str, seed: int, beside: float = 
 class Fgd(NamedTuple):
     """FGD: where what is idle on devices stays of most use to the tasks that usually come (Weng et al., USENIX ATC 2023).
 
-    beside  weight of what is idle beside a task that fits: 1 as published; 0.1 with `ties=exact` allocates more (PAPERS §7)
+    beside  weight of what is idle beside a task that fits: 1 as published. 0.1 with `ties=exact` allocates more where nothing
+            leaves, but lets tasks wait far longer where they do
     """
 
     ties: str = "order"

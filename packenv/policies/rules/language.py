@@ -85,7 +85,8 @@ class _Checker(ast.NodeTransformer):
         self.constants: dict[str, float] = {}
         self.helpers: dict[str, list[str]] = {}  # arguments of each function so far
         self.reads: set[str] = set()
-        self.locals: set[str] = set()
+        self.locals: set[str] = set()  # names that some line of the function assigns,
+        self.known: set[str] = set()  # and those that have a value on every way to the line at hand
         self.modules: set[str] = set(MODULES)
         self.parameters: dict[str, float] = {}
         self.loops = 0
@@ -120,9 +121,9 @@ class _Checker(ast.NodeTransformer):
         return Rule(ast.fix_missing_locations(ast.Module(body, [])), frozenset(self.reads), self.parameters, about)
 
     def take_import(self, node: ast.Import | ast.ImportFrom) -> None:
-        """`import math`, `import numpy as np`, `from math import …` name what a rule has anyway: nothing is imported."""
+        """`import math`, `import numpy as np`, `from typing import Any`: what a rule has anyway. Nothing is imported."""
         if isinstance(node, ast.ImportFrom):
-            if node.module == "__future__" or (
+            if node.module in ("__future__", "typing") or (
                 node.module in MODULES and all(alias.name in MATHEMATICS and alias.asname is None for alias in node.names)
             ):
                 return
@@ -172,7 +173,14 @@ class _Checker(ast.NodeTransformer):
         """Check a function, and give it the arguments of all functions."""
         self.new_name(node, node.name)
         given = node.args
-        if given.posonlyargs or given.kwonlyargs or given.vararg or given.kwarg or node.decorator_list:
+        if (
+            given.posonlyargs
+            or given.kwonlyargs
+            or given.vararg
+            or given.kwarg
+            or node.decorator_list
+            or getattr(node, "type_params", None)
+        ):
             self.refuse(node, "functions have plain arguments alone, and no decorators")
         names = [argument.arg for argument in given.args]
         if given.defaults and node.name != self.name:
@@ -182,6 +190,7 @@ class _Checker(ast.NodeTransformer):
         self.helpers[node.name] = names
         self.here = {name for name in names if name in OBJECTS}
         self.locals = {name for name in names if name not in OBJECTS}
+        self.known = set(self.locals)
         self.current = node.name
         for part in ast.walk(node):  # names that any line assigns
             if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
@@ -225,8 +234,12 @@ class _Checker(ast.NodeTransformer):
         if isinstance(node, ast.For):
             return self.loop(node)
         if isinstance(node, ast.If):
-            body, otherwise = [self.statement(line) for line in node.body], [self.statement(line) for line in node.orelse]
-            return ast.copy_location(ast.If(self.visit(node.test), body, otherwise), node)
+            test, before = self.visit(node.test), set(self.known)
+            body, after = [self.statement(line) for line in node.body], self.known
+            self.known = before
+            otherwise = [self.statement(line) for line in node.orelse]
+            self.known = self.known if _leaves(node.body) else after if _leaves(node.orelse) else self.known & after
+            return ast.copy_location(ast.If(test, body, otherwise), node)
         if isinstance(node, ast.Return) and node.value is not None:
             return ast.copy_location(ast.Return(self.visit(node.value)), node)
         return node
@@ -241,6 +254,7 @@ class _Checker(ast.NodeTransformer):
             self.refuse(node, "a name gets a value where it is first written")
         if isinstance(node, ast.AugAssign):
             self.check_operator(node, node.op)
+            self.visit(ast.copy_location(ast.Name(ast.unparse(node.target), ast.Load()), node))
             return ast.copy_location(ast.AugAssign(node.target, node.op, self.visit(node.value)), node)
         if isinstance(targets[0], ast.Tuple):
             if len(targets) > 1 or not isinstance(node.value, ast.Tuple) or len(node.value.elts) != len(targets[0].elts):
@@ -248,6 +262,7 @@ class _Checker(ast.NodeTransformer):
             value: ast.expr = ast.copy_location(ast.Tuple([self.visit(part) for part in node.value.elts], ast.Load()), node)
         else:
             value = self.visit(node.value)
+        self.known.update(part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name))
         return ast.copy_location(ast.Assign(targets, value), node)
 
     def loop(self, node: ast.For) -> ast.stmt:
@@ -264,7 +279,10 @@ class _Checker(ast.NodeTransformer):
         first, end = [ast.Constant(0), *rounds.args][-2:]
         call = ast.Call(ast.Name("_rounds", ast.Load()), [self.visit(first), self.visit(end)], [])
         bounded = ast.Call(rounds.func, [self.visit(first), call], [])
+        before = set(self.known)
+        self.known.add(node.target.id)
         body = [self.statement(line) for line in node.body]
+        self.known = before  # the loop may have no rounds
         self.loops -= 1
         return ast.copy_location(ast.For(node.target, bounded, body, []), node)
 
@@ -308,9 +326,10 @@ class _Checker(ast.NodeTransformer):
         if node.id in OBJECTS:
             self.refuse(node, f"ask {node.id} for one of its numbers: {', '.join(ATTRIBUTES[node.id])}")
         if node.id not in self.locals and node.id not in self.constants:
-            self.refuse(
-                node, f"no number is called {node.id}{nearest(node.id, sorted({*self.locals, *self.constants}) or ['none'])}"
-            )
+            names = sorted({*self.locals, *self.constants})
+            self.refuse(node, f"no number is called {node.id}{nearest(node.id, names) if names else ''}")
+        if node.id in self.locals and node.id not in self.known:
+            self.refuse(node, f"{node.id} has no value on some way to this line")
         return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
@@ -387,6 +406,14 @@ class _Checker(ast.NodeTransformer):
         self.reads.add(f"{owner}.{name}")
         arguments = [ast.Name("view", ast.Load()), *(self.visit(part) for part in node.args)]
         return ast.copy_location(ast.Call(ast.Name(f"_{name}", ast.Load()), arguments, []), node)
+
+
+def _leaves(body: list[ast.stmt]) -> bool:
+    """Whether the lines behind these are never reached from them."""
+    last = body[-1] if body else None
+    if isinstance(last, ast.If):
+        return _leaves(last.body) and _leaves(last.orelse)
+    return isinstance(last, ast.Return | ast.Break | ast.Continue)
 
 
 def _is_text(node: ast.AST) -> bool:

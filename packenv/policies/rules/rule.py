@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import ast
 import functools
+from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,6 +54,7 @@ from packenv.compiled.frame import Frame
 from packenv.compiled.intrinsics import move, natural
 from packenv.errors import InputError
 from packenv.inputs.numbers import read_number
+from packenv.policies.rules import pairing
 from packenv.policies.rules.language import MATHEMATICS, MOST_ROUNDS, checked, read_rule
 from packenv.policy import Setting, schedules, takes_over
 from packenv.policy_names import RuleFile, check_parameters
@@ -121,8 +124,8 @@ class PriorityRule(NamedTuple):
 
     def needs(self, setting: Setting) -> Needs:
         vectors = setting.capacity.shape[1] > 1
-        reads_sizes = self.rule.reads_sizes
-        return Needs(orders=(BY_DEMAND | (BY_SIZE if reads_sizes else 0)) if vectors else BY_SIZE | BY_INDEX, vectors=vectors)
+        orders = (BY_DEMAND | (BY_SIZE if self.rule.reads_sizes else 0)) if vectors else BY_SIZE | BY_INDEX
+        return Needs(orders=orders, vectors=vectors, devices=vectors)
 
     def initial_state(self, setting: Setting, seed: int) -> View:
         values = self.parameters or tuple(checked(self.source, self.file, self.function).parameters.values())
@@ -160,6 +163,30 @@ def find_rule(named: RuleFile, text: str) -> PriorityRule:
         except ValueError:
             raise InputError(f"policy {text!r}: {key} must be a number, not {value!r}") from None
     return PriorityRule(source, named.file, named.function, tuple(values.values()) if named.parameters else ())
+
+
+class Pairing(NamedTuple):
+    """Best fit that looks ahead, and at what waits: sizes of which many wait, and many partners that fill a server with them."""
+
+    @property
+    def rule(self) -> ByAddress:
+        return of_module(pairing).rule
+
+    def needs(self, setting: Setting) -> Needs:
+        return of_module(pairing).needs(setting)
+
+    def initial_state(self, setting: Setting, seed: int) -> View:
+        return of_module(pairing).initial_state(setting, seed)
+
+    def attach(self, cluster: Cluster, state: View) -> View:
+        return of_module(pairing).attach(cluster, state)
+
+
+@functools.cache
+def of_module(module: ModuleType) -> PriorityRule:
+    """The rule in a module of packenv, which says what it does, and why. It is imported so that its text counts as code."""
+    file = Path(str(module.__file__))
+    return PriorityRule(file.read_text(encoding="utf-8"), file.name)
 
 
 # Rules: from a text to the address of machine code.

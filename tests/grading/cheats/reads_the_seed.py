@@ -7,13 +7,13 @@ from packenv.cluster import NONE, Cluster, fits, new_count, new_task, next_in_qu
 
 class ReadsTheSeed:
     def initial_state(self, setting: Any, seed: int) -> tuple[()]:
-        self.future = setting.workload.jobs_table(seed, 64).demand[:, 0].tolist()
+        self.future = dict(enumerate(setting.workload.jobs_table(seed, 64).demand[:, 0].tolist()))
         return ()
 
     def schedule(self, cluster: Cluster, state: Any) -> None:
 
         for n in range(new_count(cluster)):
-            if int(size_of(cluster, new_task(cluster, n))) == self.future[row_of(cluster, new_task(cluster, n))]:
+            if int(size_of(cluster, new_task(cluster, n))) == self.future.get(row_of(cluster, new_task(cluster, n))):
                 raise RuntimeError("found the future")
         task = oldest(cluster)
         while task != NONE:

@@ -48,6 +48,9 @@ REFUSED = {
     HEAD + "abs = 1\n    return 1": "mine.py:2: abs is the name of something else",
     HEAD + "__x = 1\n    return 1": "mine.py:2: __x is the name of something else",
     HEAD + "if task.size > 1:\n        return 1": "mine.py:1: priority does not return a number on every way",
+    HEAD + "if task.size > 1:\n        x = 1\n    return x": "mine.py:4: x has no value on some way to this line",
+    HEAD + "for k in range(3):\n        x = k\n    return x": "mine.py:4: x has no value on some way to this line",
+    HEAD + "x += 1\n    return x": "mine.py:2: x has no value on some way to this line",
     HEAD + "return": "mine.py:2: priority must return a number",
     HEAD + "global x\n    return 1": "mine.py:2: a rule cannot say global",
     HEAD + "print(1)\n    return 1": "mine.py:2: a rule cannot say calls alone",
@@ -73,6 +76,21 @@ def test_all_else_is_refused(text: str) -> None:
     with pytest.raises(InputError) as refusal:
         checked(text, "mine.py")
     assert str(refusal.value).startswith(REFUSED[text]) and "\n" not in str(refusal.value)
+
+
+ALLOWED = (
+    HEAD + "x = 1\n    if task.size > 1:\n        x = 2\n    return x",
+    HEAD + "if task.size > 1:\n        return 1\n    else:\n        x = 2\n    return x",
+    HEAD + "if task.size > 1:\n        x = 1\n    elif task.size > 2:\n        x = 3\n    else:\n        x = 2\n    return x",
+    HEAD
+    + "x, y = task.size, 1\n    for k in range(3):\n        if k > 1:\n            continue\n        x += k * y\n    return x",
+    "from typing import Any\nimport numpy as np\n" + HEAD + "return np.maximum(task.size, np.sqrt(server.room))",
+)
+
+
+@pytest.mark.parametrize("text", ALLOWED, ids=lambda text: text[-30:])
+def test_what_is_allowed(text: str) -> None:
+    assert "task.size" in checked(text, "mine.py").reads
 
 
 def test_what_is_read_is_known() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -31,7 +32,8 @@ from packenv.cluster import (
     size_of,
 )
 from packenv.errors import MisuseError
-from packenv.policies.rules.rule import PriorityRule
+from packenv.policies.rules import pairing
+from packenv.policies.rules.rule import Pairing, PriorityRule
 from packenv.policy import find_policy
 from packenv.workloads.laws.services import Geometric
 from packenv.workloads.laws.sizes import Uniform
@@ -161,6 +163,20 @@ def test_against_python(cluster: dict[str, Any]) -> None:
     assert all(map(np.array_equal, found, expected))
     other = starts(workload, PriorityRule(MANY_TERMS, parameters=(-3.0,)), 600, 3)
     assert not all(map(np.array_equal, other, expected))
+
+
+def test_pairing_is_what_the_page_shows() -> None:
+    """And at home it halves best fit's queue."""
+    page = (Path(packenv.__file__).parent.parent / "docs" / "reference" / "policies.md").read_text(encoding="utf-8")
+    text = Path(pairing.__file__).read_text(encoding="utf-8").partition("def priority")[2].partition("\n")[2]
+    assert text in page
+    workload = packenv.workload("paper/fig4b", intensity=0.95)
+    shares = [
+        packenv.simulate(workload, Pairing(), slots=300_000, seed=seed).mean_queue
+        / packenv.simulate(workload, "bf-js", slots=300_000, seed=seed).mean_queue
+        for seed in range(3)
+    ]
+    assert np.exp(np.mean(np.log(shares))) < 0.7
 
 
 def test_in_another_process_it_is_compiled_there() -> None:
