@@ -42,10 +42,11 @@ class Varied(Lublin):
 
     @property
     def types(self) -> tuple[Type, ...]:
-        shares = {"serial": self.serial, "power": self.power, "first": self.small}
         return tuple(
             kind._replace(
-                **shares,
+                serial=self.serial,
+                power=self.power,
+                first=self.small,
                 short=kind.short._replace(b=kind.short.b * self.length),
                 long=kind.long._replace(b=kind.long.b * self.length),
             )

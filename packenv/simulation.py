@@ -182,8 +182,8 @@ def simulate(
     if reject:
         _check_reject(policy, needs, workload, backlog)
     if workload.has_devices and not needs.devices:
-        why = "does not look for room on devices: `devices` False counts a server's GPUs as one amount"
-        raise ArgumentError(f"{name_of(policy)} {why}")
+        why = "does not look for room on devices; --one-amount (devices=False) counts a server's GPUs as one amount"
+        raise InputError(f"{name_of(policy)} {why}")
     if warmup < 0 or (warmup >= horizon and not drain):
         raise InputError(f"warmup must lie between 0 and the number of slots, not {warmup}")
     if slowdown_bound is not None and not 0 < slowdown_bound < np.inf:

@@ -51,7 +51,7 @@ def _measured(name: str, workload: Any, gap: float, target: float, repeats: int)
     times = []
     for _ in range(repeats):
         began = time.perf_counter()
-        bracket = packenv.max_workload(workload, gap)
+        bracket: Any = packenv.max_workload(workload, gap)
         bracket.verify(workload)
         times.append(time.perf_counter() - began if bracket.reached else float("inf"))
     return Measured(f"{name} to {gap:.1%}, proof checked", min(times), target)

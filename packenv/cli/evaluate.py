@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.argument("source", metavar="[WORKLOAD|TRACE]", required=False, type=WORKLOAD)
 @click.option(
     "--policy", "-p", "policies", multiple=True, type=POLICY,
-    help="Policy to run, e.g. bf-js, vqs:J=4, my_module:MyPolicy; repeat for more.",
+    help="Policy to run, e.g. bf-js, vqs:J=4, my_module:MyPolicy, my_rule.py:priority; repeat for more.",
 )  # fmt: skip
 @options_of(WorkloadOptions, "of_workload")
 @options_of(EvaluateOptions)

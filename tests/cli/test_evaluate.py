@@ -46,6 +46,8 @@ MORE_FIELDS = (
     *WHOLE,
     *BY_CLASS,
     *OF_RESPONSE,
+    "rejected",
+    "rejected_by_reason",
 )
 GOOD_ROWS = ("0,0.6,3", "0,0.5,2", "1,0.4,2", "3,1.0,1")
 

@@ -173,7 +173,14 @@ class _Checker(ast.NodeTransformer):
         """Check a function, and give it the arguments of all functions."""
         self.new_name(node, node.name)
         given = node.args
-        if given.posonlyargs or given.kwonlyargs or given.vararg or given.kwarg or node.decorator_list:
+        if (
+            given.posonlyargs
+            or given.kwonlyargs
+            or given.vararg
+            or given.kwarg
+            or node.decorator_list
+            or getattr(node, "type_params", None)
+        ):
             self.refuse(node, "functions have plain arguments alone, and no decorators")
         names = [argument.arg for argument in given.args]
         if given.defaults and node.name != self.name:

@@ -24,6 +24,7 @@ from scipy.sparse import coo_array
 from packenv.compiled.decorators import compiled
 from packenv.content.showable import Showable
 from packenv.content.tables import Column, Table, numbers
+from packenv.content.text import counted
 from packenv.jobs import HOW_MANY, NUMBER, SHARE, WHOLE, Jobs
 from packenv.theory.capacity.linear_program import ConfigurationColumns, ConfigurationProgram, Floats, Ints, ServerKinds, generate
 from packenv.workloads.demand import fits_on
@@ -77,7 +78,7 @@ class DeviceBracket(Showable):
     def tables(self) -> list[Table]:
         """The bounds in tasks in service and as rates, and the demand for each set of kinds of devices."""
         workload = self.workload
-        title = f"{workload.name} on {len(workload.servers):,} servers: ρ* with a gap of {self.gap:.2%}"
+        title = f"{workload.name} on {counted(len(workload.servers), 'server')}: ρ* with a gap of {self.gap:.2%}"
         bounds = Table(title, [Column(""), *numbers("tasks in service", "tasks per slot")])
         for name, value in (("ρ* at least", self.lower), ("ρ* at most", self.upper)):
             bounds.add(name, f"{value:.6g}", f"{workload.rate_for(value):.6g}")

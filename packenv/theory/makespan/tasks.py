@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.errors import ArgumentError, InputError
+from packenv.errors import InputError
 from packenv.jobs import Jobs
 from packenv.workloads.precedence import NEVER, precedence_edges, ready_slots
 from packenv.workloads.workload import Workload
@@ -175,7 +175,7 @@ def tasks_of(workload: Workload, fixed_allocation: bool = False) -> Tasks:
     if jobs.home is not None and jobs.remote_overhead is not None and jobs.remote_overhead.any():
         raise InputError("the offline optimum knows no remote reading: leave out the column remote_overhead")
     if workload.has_devices:
-        raise ArgumentError("the offline optimum knows no devices: `devices` False counts a server's GPUs as one amount")
+        raise InputError("the offline optimum knows no devices; --one-amount (devices=False) makes a server's GPUs one amount")
     capacity = workload.servers.units
     before, after, nodes = precedence_edges(jobs)
     origin = int(jobs.arrival[0])
