@@ -39,7 +39,7 @@ def test_nothing_starts_before_its_predecessors() -> None:
     workload = SMALL.at(2)
     run = packenv.simulate(workload, "critical-path", schedule=True, drain=True)
     assert run.schedule is not None and workload.jobs is not None and workload.jobs.predecessors is not None
-    start, _, end, _ = run.schedule
+    start, _, end, *_ = run.schedule
     lists = workload.jobs.predecessors
     row = np.repeat(np.arange(len(start)), np.diff(lists.offsets))
     assert len(row) > 50 and (start[row] >= end[lists.values]).all()

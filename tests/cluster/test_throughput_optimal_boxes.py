@@ -64,7 +64,7 @@ def reference_kmw(own: KMaxWeight, instance: Instance, kind: type[BoxedKMaxWeigh
     assert program.listed is not None
     choices: dict[Any, Any] = {}
     for number, capacity in enumerate(program.capacity.tolist()):
-        held = program.listed.held[program.listed.kind == number].astype(int).tolist()
+        held = program.listed.counts[program.listed.kind == number].astype(int).tolist()
         choices[tuple(capacity)] = list(map(tuple, held)) or [(0,) * len(program.sizes)]
     options = {key: value for key, value in own._asdict().items() if key not in ("types", "eps", "grid")}
     return kind(types_of(program), choices, **options)
@@ -112,7 +112,7 @@ def test_listed_sizes() -> None:
     instance = random_instance(random.Random(1), servers="equal", kind="mixed", tasks=26, initial=False, drain=False)
     program = program_for(own, instance)
     assert program.listed is not None and program.sizes.ndim == 1
-    FromList.choices = list(map(tuple, program.listed.held.astype(int).tolist()))
+    FromList.choices = list(map(tuple, program.listed.counts.astype(int).tolist()))
     types = Types(program.sizes.tolist(), program.least.tolist())
     assert same(instance, own, FromList(types, refresh="weight", slack=0.5, backfill=True))
 

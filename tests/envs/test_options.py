@@ -324,7 +324,7 @@ def test_the_yardstick_is_the_baselines_run_on_the_same_jobs() -> None:
     assert info["baseline_queue"] == expected
 
 
-@pytest.mark.parametrize("reward", sorted(set(REWARDS) - {"completion", "overtaking", "value"}))
+@pytest.mark.parametrize("reward", sorted(set(REWARDS) - {"completion", "overtaking", "value", "slowdown", "wait"}))
 def test_terms_add_up_to_the_reward(reward: str) -> None:
     """Of one environment and of a batch, the penalty for actions that are not valid included."""
     options: dict[str, Any] = {"reward": reward, "reward_terms": True, "invalid_penalty": 0.5, "horizon": 300}
