@@ -70,6 +70,9 @@ KINDS: dict[str, dict[str, str | None]] = {
 }
 """By kind, the cheats and a part of the fault that is reported; None: what it looks for is not there, so there is none."""
 
+OF_THE_SYSTEM = ("PermissionError", "can't start new thread")
+"""Faults by which the system stops a candidate: an old kernel, or another system, does not."""
+
 CASES = [
     pytest.param(name, fault, marks=[pytest.mark.slow] if n else [], id=name)
     for cheats in KINDS.values()
@@ -90,6 +93,8 @@ def test_no_cheat_beats_the_reference(name: str, fault: str | None, tmp_path: Pa
     suite = tmp_path / "suite.json"
     suite.write_text(QUICK if name == "never_starts_large" else QUICK.replace("15000", "3000"))
     result = score(FOLDER / f"{name}.py", suite=str(suite), time=30.0, processes=1, seed=7, stages=2)
+    if result.unconfined and fault in OF_THE_SYSTEM:
+        pytest.skip(f"not enforced here: {'; '.join(result.unconfined)}")
     assert result.value <= 0
     if fault is None:
         assert result.fault is None, result.fault
