@@ -115,6 +115,8 @@ class Score(Showable):
         legend = (
             ["mean queue in tasks, of tables mean completion in slots; 0 is the reference, 100 the bound"] if self.cases else []
         )
+        if not self.cases and self.correct:
+            legend = [f"{self.candidate} schedules the toy clusters without a fault; `stages` 2 and 3 score it"]
         lines = legend + [line for line in self.artifacts if self.fault is None or self.fault not in line]
         if any(case.supported is not None for case in self.cases):
             lines.append("supported: the share of ρ* that it carries while 200 tasks always wait, in one run")
