@@ -135,7 +135,7 @@ class Score(Showable):
         """All in plain values, ready for JSON; `score`, `low` and `high` first."""
         plain: dict[str, Any] = {
             "candidate": self.candidate,
-            "score": self.score.mean,
+            "score": self.score.mean if self.cases or self.fault else None,  # None: nothing was scored yet
             "low": self.score.low,
             "high": self.score.high,
         }

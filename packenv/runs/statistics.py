@@ -99,7 +99,7 @@ def ratio_of_means(above: Sequence[float | None], below: Sequence[float | None],
         ln R ± t · s / (√n ā),   s the standard deviation (n − 1) of eᵢ = aᵢ − R bᵢ,   t Student's 0.975 with n − 1
 
     What both policies suffer from the same jobs cancels in e. The interval is positive, and that of b̄ / ā is its
-    reciprocal. No interval from one seed, or from a mean of 0; unknown where a value is missing or b̄ is 0.
+    reciprocal. No interval from one seed that is not 0 / 0, or from a mean of 0; unknown where a value is missing or b̄ is 0.
     """
     pairs = [(a, b) for a, b in zip(above, below, strict=True) if a is not None and b is not None]
     n = len(pairs)
@@ -109,7 +109,7 @@ def ratio_of_means(above: Sequence[float | None], below: Sequence[float | None],
     if b.mean() == 0:
         return UNKNOWN
     quotient = float(a.mean() / b.mean())
-    if n == 1 or quotient == 0:
+    if (a + b > 0).sum() == 1 or quotient == 0:
         return Interval(quotient, None, None)
     error = float((a - quotient * b).std(ddof=1)) / (math.sqrt(n) * float(a.mean()))
     factor = math.exp(min(float(stdtrit(n - 1, 1 - doubt / 2)) * error, 700.0))

@@ -238,6 +238,9 @@ def _trace(
     if 2 * int(fits.sum()) < len(fits):
         raise _too_small(recorded, every, servers, fits, sizes, converting["finished_only"])
     table = every if fits.all() else every.only(fits)
+    first = int(table.arrival[0]) if isinstance(recorded, Trace) and len(table) else 0  # slots: time begins with what is kept
+    table = replace(table, arrival=table.arrival - first) if first else table
+    t0 = converted.t0 + round(first * float(slot) * SECOND)
     jobs: Jobs | Placed = table
     network: Network | None = changes.get("network")
     if isinstance(recorded, Trace) and (blocks := recorded.kept_blocks(converting["finished_only"])) is not None:
@@ -249,7 +252,7 @@ def _trace(
     arguments: dict[str, Any] = {"name": name, "resources": labels, "slot_seconds": float(slot)}
     alone = len(recorded.resources) == 1 or sizes == "all"  # else a size may be that of another resource
     if isinstance(recorded, Trace) and recorded.processors is not None and alone:
-        arguments |= {"processors": recorded.processors, "began": converted.t0 / SECOND}
+        arguments |= {"processors": recorded.processors, "began": t0 / SECOND}
     arguments |= changes
     try:
         setting = Workload(jobs=jobs, servers=servers, **arguments)
@@ -266,7 +269,7 @@ def _trace(
     believed = _believed(converting["estimates"], recorded.without_estimate(converting["finished_only"]), every)
     remark = ONE_AMOUNT if recorded.device_shares and table.devices is None else None
     origin = recorded.origin if isinstance(recorded, Trace) and converting["speedup"] in (1, "1") else None
-    origin = None if origin is None else origin + timedelta(microseconds=converted.t0)
+    origin = None if origin is None else origin + timedelta(microseconds=t0)
     return setting.recorded(dict(converted.dropped) | too_large | machines, assumed, remark, notes, believed, waits, origin)
 
 

@@ -166,3 +166,14 @@ def test_cores_and_gib_run_with_the_command_that_is_named(tmp_path: Path, capsys
     assert packenv.workload(jobs, servers="1x99", resources="max").D == 1
     main(["trace", "convert", jobs, str(tmp_path / "slots.csv")])
     assert (tmp_path / "slots.csv").read_text().startswith('"arrival","cores","gib","gpu","service"')
+
+
+def test_time_begins_with_what_is_kept(tmp_path: Path) -> None:
+    """A first job that fits no server is left out: neither utilisation nor the mean queue counts from its arrival."""
+    line = "{} {} 0 100 {} -1 -1 {} 200 -1 1 1 1 1 1 1 -1 -1"
+    jobs = [(1, 0, 16), (2, 1000, 8), (3, 1000, 8), (4, 1000, 8)]
+    rows = [line.format(job, submit, processors, processors) for job, submit, processors in jobs]
+    (tmp_path / "first.swf").write_text("\n".join(["; MaxProcs: 8", *rows, ""]))
+    result = packenv.simulate(packenv.workload(tmp_path / "first.swf"), "fifo-ff", drain=True)
+    assert result.utilisation == (1.0,) and result.mean_queue == 1.0
+    assert result.verdict.kind == "undecided" and result.verdict.confidence == 0
