@@ -31,6 +31,7 @@ def test_ratio_of_multiples_is_certain_and_the_reciprocal_fits() -> None:
     "above, below, mean",
     [
         ([3], [2], 1.5),
+        ([0, 3, 0], [0, 2, 0], 1.5),
         ([0, 0], [1, 2], 0),
         ([1, 2], [0, 0], None),
         ([1, None], [1, 2], None),

@@ -99,7 +99,7 @@ def test_jobs_that_fit_no_server_are_left_out_and_counted(tmp_path: Path, capsys
     options = WorkloadOptions(str(file), servers="1", slot_seconds="1")
     workload, dropped = workload_from(options)
     assert workload.jobs is not None
-    assert (workload.jobs.arrival.tolist(), workload.jobs.service.tolist()) == ([30, 35, 60], [101, 50, 50])
+    assert (workload.jobs.arrival.tolist(), workload.jobs.service.tolist()) == ([0, 5, 30], [101, 50, 50])
     assert workload.name == "odd.swf without 25% of its tasks, which fit no server"
     assert workload.believed == "estimated durations (the true one for 1 of 4 tasks, which have none)"
     assert {reason: count for reason, count in dropped.items() if count} == {
