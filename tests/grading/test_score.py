@@ -91,8 +91,11 @@ def test_what_waits_very_long_is_no_fault_if_it_starts_when_nothing_else_is_left
 def test_the_order_is_that_of_the_mean_queues(quick: str) -> None:
     both = score(["fifo-ff", "agent:fig4b", "bf-js"], suite=quick, processes=1, seed=3, stages=2)
     assert [each.candidate for each in both.ranked] == ["agent:fig4b", "bf-js", "fifo-ff"]
+    assert [record["candidate"] for record in both.plain] == ["agent:fig4b", "bf-js", "fifo-ff"]
+    assert [(row["candidate"], row["case"]) for row in both.records][:1] == [("agent:fig4b", both.ranked[0].cases[0].case)]
     assert both.ranked[1].value == 0 and both.ranked[2].value < -10
     again = score("agent:fig4b", suite=quick, processes=1, seed=3, stages=2)
+    assert [*again.plain[0]] == [*both.plain[0]] and [*again.records[0]] == [*both.records[0]], "one form for one and for several"
     assert again.value == both.ranked[0].value, "the same seed gives the same score"
     other = score("agent:fig4b", suite=quick, processes=1, stages=2)
     assert other.value != again.value, "without a seed the jobs are drawn anew"
@@ -101,6 +104,8 @@ def test_the_order_is_that_of_the_mean_queues(quick: str) -> None:
 def test_the_first_stage_measures_nothing(quick: str) -> None:
     result = score("bf-js", suite=quick, processes=1, stages=1)
     assert (result.value, result.seeds, result.stage, result.cases) == (0, 0, 1, ())
+    (row,) = result.records
+    assert (row["candidate"], row["score"], row["case"], row["value"]) == ("bf-js", None, None, None)
 
 
 def test_the_test_side_has_other_loads_and_jobs(quick: str) -> None:
