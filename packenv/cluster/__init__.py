@@ -36,6 +36,7 @@ from packenv.cluster.queue.by_type import head_of_line, jobs_of_type, queue_leng
 from packenv.cluster.queue.waiting import (
     demand_of,
     eligible_since,
+    estimate_of,
     largest_fitting,
     largest_of_type_fitting,
     largest_size,
@@ -102,6 +103,7 @@ __all__ = [
     "devices_for",
     "devices_needed",
     "eligible_since",
+    "estimate_of",
     "fill",
     "first_of_group",
     "first_server",

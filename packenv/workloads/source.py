@@ -23,6 +23,7 @@ from packenv.workloads.sampling import NO_LAWS, begin, fill_chunk, stream_type
 CHUNK = 1024
 LARGEST_BATCH = 2**20  # rows of all clusters together: with many clusters chunks are shorter, down to LEAST_CHUNK
 LEAST_CHUNK = 64
+NO_ESTIMATES = np.zeros(0, np.int64)
 
 
 class Source(Frame):
@@ -36,6 +37,7 @@ class Source(Frame):
     laws: Laws
     locality: Locality  # where the data of a table's rows lie
     devices: Devices  # of the servers, and what a table's rows need of them
+    estimate: NDArray[np.int64]  # (n,) slots that the rows of a table are believed to take; (0,) where nobody says
 
 
 def table_source(jobs: Jobs, locality: Locality = NOWHERE, devices: Devices = NO_DEVICES) -> Source:
@@ -54,6 +56,7 @@ def table_source(jobs: Jobs, locality: Locality = NOWHERE, devices: Devices = NO
         laws=NO_LAWS,
         locality=locality,
         devices=devices,
+        estimate=NO_ESTIMATES if jobs.estimate is None else np.maximum(np.rint(jobs.estimate).astype(np.int64), 1),
     )
 
 
@@ -83,6 +86,7 @@ def random_source(laws: Laws, seeds: Sequence[int], rate: float, batches: bool, 
         laws=laws,
         locality=NOWHERE,
         devices=NO_DEVICES,
+        estimate=NO_ESTIMATES,
     )
 
 
