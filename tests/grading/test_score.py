@@ -82,6 +82,12 @@ def test_best_fit_as_a_rule_scores_0(quick: str, tmp_path: Path) -> None:
     assert result.cases[0].ratio.mean == 1
 
 
+def test_what_waits_very_long_is_no_fault_if_it_starts_when_nothing_else_is_left(quick: str) -> None:
+    """VQS-BF starts the smallest of a type last: in most of these runs one waits for over half of the run."""
+    result = score("vqs-bf", suite=quick, processes=1, seed=0, stages=2)
+    assert result.fault is None and result.cases[0].score.mean == result.value < 0
+
+
 def test_the_order_is_that_of_the_mean_queues(quick: str) -> None:
     both = score(["fifo-ff", "agent:fig4b", "bf-js"], suite=quick, processes=1, seed=3, stages=2)
     assert [each.candidate for each in both.ranked] == ["agent:fig4b", "bf-js", "fifo-ff"]
