@@ -20,6 +20,7 @@ from packenv.lazy_names import load
 from packenv.workloads.demand import fitting
 from packenv.workloads.devices import needed_devices, needed_kinds, unknown_kinds
 from packenv.workloads.files import load_workload
+from packenv.workloads.gangs import gangs_fitting, in_whole_gangs, jobs_that_come_together, too_large_gang
 from packenv.workloads.laws import parse_law
 from packenv.workloads.named.blocks import Placed
 from packenv.workloads.named.registry import ENDINGS, WORKLOADS, named_workload, unknown_workload
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 ROOMS = ("packenv.kubernetes",)
 """Modules with `is_cluster`, `workload_of`, `plan_cluster` and `plan_starts`, as `packenv.kubernetes` has them."""
 FITS_NO_SERVER = "tasks that fit no server"
+GANG_TOO_LARGE = "tasks in gangs that all servers together cannot hold"
 NO_SUCH_KIND = "tasks for kinds of GPU that no server has"
 ONE_AMOUNT = "tasks ask for parts of a GPU, and a node's GPUs count as one amount: more may run at once than on real devices"
 TASKS_OF_A_SERVER = 8
@@ -57,6 +59,7 @@ def workload(
     estimates: Estimates | None = None,
     network: Network | None = None,
     devices: bool | None = None,
+    gangs: bool | None = None,
     **changes: Any,
 ) -> Workload:
     """The workload with a name, of a file, of a trace, or of a table, with some arguments changed (`Workload.with_`).
@@ -85,6 +88,10 @@ def workload(
                   are one amount. By default as the trace has it: devices in Alibaba's and in a table with `gpu_kinds`, where
                   `resources` are "all", or "gpu" and others
 
+    gangs         True: the tasks of a job that come together are a gang, which starts in the same slot or not at all; False: no
+                  task waits for another to start. By default as the trace has it: gangs in Philly's, Alibaba's of 2026, and in a
+                  table with a column `gang` or `workers`
+
     Rows that are no tasks are counted in `Workload.left_out`. Raises InputError, with the nearest names for an unknown one, and
     with file, row and column for a value that cannot be.
     """
@@ -99,7 +106,7 @@ def workload(
             raise ArgumentError("`columns` goes with a table of one's own, whose columns have other names")
         of_traces = {
             "time_unit": time_unit, "partition": partition, "finished_only": finished_only, "estimates": estimates,
-            "devices": devices,
+            "devices": devices, "gangs": gangs,
         }  # fmt: skip
         if idle := [f"`{name}`" for name, value in of_traces.items() if value is not None]:
             raise ArgumentError(f"{listed(idle)} {'goes' if len(idle) == 1 else 'go'} with a trace")
@@ -119,7 +126,7 @@ def workload(
     converting = {
         "slot_seconds": slot_seconds, "speedup": speedup, "finished_only": finished_only, "estimates": estimates,
     }  # fmt: skip
-    return _trace(source, changes, resources, reading, converting, devices)
+    return _trace(source, changes, resources, reading, converting, devices, gangs)
 
 
 def is_trace_source(source: Any) -> bool:
@@ -194,6 +201,7 @@ def _trace(
     reading: dict[str, Any],
     converting: dict[str, Any],
     devices: bool | None,
+    gangs: bool | None,
 ) -> Workload:
     """`reading` and `converting`: arguments of `read_trace` and of `Trace.jobs`."""
     from packenv.workloads.traces import SlotTrace, Trace, read_trace
@@ -234,9 +242,19 @@ def _trace(
         every = every.with_kinds(servers.device_kinds)
     else:
         every = replace(every, devices=None, device_kinds=())
-    fits = fitting(every, servers)
+    if gangs is False:
+        every = replace(every, gang=None)
+    elif gangs and every.gang is None:
+        every = replace(every, gang=jobs_that_come_together(every, str(source)))
+    each = fits = fitting(every, servers)
     if 2 * int(fits.sum()) < len(fits):
         raise _too_small(recorded, every, servers, fits, sizes, converting["finished_only"])
+    if every.gang is not None:
+        fits = in_whole_gangs(every, each) & gangs_fitting(every, servers)
+        if 2 * int(fits.sum()) < len(fits):
+            row = int(np.argmin(fits))
+            where = recorded.where(row, converting["finished_only"])
+            raise ArgumentError(f"{where}: {too_large_gang(every, servers, row)}; `gangs` False lets its tasks start one by one")
     table = every if fits.all() else every.only(fits)
     first = int(table.arrival[0]) if isinstance(recorded, Trace) and len(table) else 0  # slots: time begins with what is kept
     table = replace(table, arrival=table.arrival - first) if first else table
@@ -260,7 +278,7 @@ def _trace(
         row = int(np.flatnonzero(fits)[error.row])
         raise InputError(f"{recorded.where(row, converting['finished_only'])}: {error.problem}") from None
     machines = machines_left_out(server_spec) if isinstance(server_spec, str) else {}
-    too_large = {} if fits.all() else _left_out(every, servers, fits)
+    too_large = {} if fits.all() else _left_out(every, servers, fits, each)
     assumed = slot_seconds is None and isinstance(recorded, SlotTrace)
     waits = None
     if isinstance(recorded, Trace) and converting["speedup"] in (1, "1"):
@@ -275,11 +293,12 @@ def _trace(
     return setting.recorded(dict(converted.dropped) | too_large | machines, assumed, remark, notes, believed, waits, origin)
 
 
-def _left_out(jobs: Jobs, servers: Servers, fits: Bools) -> dict[str, int]:
-    """How many tasks no server could hold, by reason; kinds of GPU that no server has are named."""
+def _left_out(jobs: Jobs, servers: Servers, fits: Bools, each: Bools) -> dict[str, int]:
+    """How many tasks no server could hold, by reason; kinds of GPU that no server has are named. `each`: by itself."""
     unknown = unknown_kinds(jobs, servers)
     names = sorted({needed_kinds(jobs, row) for row in np.flatnonzero(unknown).tolist()})
-    reasons = {f"{NO_SUCH_KIND} ({', '.join(names)})": int(unknown.sum()), FITS_NO_SERVER: int((~fits & ~unknown).sum())}
+    reasons = {f"{NO_SUCH_KIND} ({', '.join(names)})": int(unknown.sum()), FITS_NO_SERVER: int((~each & ~unknown).sum())}
+    reasons[GANG_TOO_LARGE] = int((each & ~fits).sum())
     return {reason: count for reason, count in reasons.items() if count}
 
 

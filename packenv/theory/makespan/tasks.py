@@ -176,6 +176,8 @@ def tasks_of(workload: Workload, fixed_allocation: bool = False) -> Tasks:
         raise InputError("the offline optimum knows no remote reading: leave out the column remote_overhead")
     if workload.has_devices:
         raise InputError("the offline optimum knows no devices; --one-amount (devices=False) makes a server's GPUs one amount")
+    if workload.has_gangs:
+        raise InputError("the offline optimum knows no gangs; --one-by-one (gangs=False) lets their tasks start one by one")
     capacity = workload.servers.units
     before, after, nodes = precedence_edges(jobs)
     origin = int(jobs.arrival[0])

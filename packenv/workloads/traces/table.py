@@ -274,7 +274,7 @@ def estimate_column(
     return np.where(unknown, service, durations)
 
 
-JOBS_COLUMNS = ("phase", "value", "tenant", "estimate", "remote_overhead")
+JOBS_COLUMNS = ("phase", "value", "tenant", "estimate", "remote_overhead", "gang")
 """Columns in `Trace.others` that the Jobs table takes over as they are."""
 
 
