@@ -15,30 +15,31 @@ import numpy as np
 
 import packenv
 from experiments.script_options import options_of
-from packenv.runs.statistics import interval
+from packenv.results.stability import UNSTABLE
+from packenv.runs.statistics import Interval, interval
 from packenv.workloads.laws import Constant, Discrete, Geometric
 from packenv.workloads.laws.arrivals import Batch
 
 NODES, SERVICE = 32, Geometric(100)
 GANGS = (2, 4, 8, 16)
 POLICIES = ("fifo-ff", "easy", "reserve:age=1000", "bf-js")
-SHARE, LOAD = 1 / 8, 0.8
 WAITING = ("bf-js", "reserve:age=1000", "reserve:age=3000", "easy", "fifo-ff")
-SEEDS, SLOTS = 8, 40_000
+SHARE, LOAD = 1 / 8, 0.8
+SEEDS, SLOTS = 6, 100_000
+LOADS = np.arange(0.5, 1.0, 0.01)
 LONG = 1_000  # slots
 FILE = "gangs.csv"
 
 
 class Line(NamedTuple):
-    """Of a table."""
+    """Of a table; intervals of 95 % over the seeds."""
 
     table: str
     case: str
     policy: str
-    low: float  # share of ρ* that is supported: at least, and less than
-    high: float
-    wait: tuple[float, float, float] | None = None  # slots that whole-node jobs wait at LOAD: mean, and its interval of 95 %
-    long: tuple[float, float, float] | None = None  # share of them that wait for more than LONG slots
+    supported: Interval  # share of ρ*: the highest of LOADS at which a run is not found unstable
+    wait: Interval | None = None  # slots that whole-node jobs wait at LOAD, the mean
+    long: Interval | None = None  # share of them that wait for more than LONG slots
 
 
 def gangs(workers: int, together: bool) -> packenv.Workload:
@@ -60,15 +61,25 @@ def whole_nodes() -> packenv.Workload:
     return packenv.Workload(sizes=parts, service=SERVICE, servers=NODES, load=LOAD, name="whole nodes")
 
 
-def supported(workload: packenv.Workload, policy: str, quick: bool) -> tuple[float, float]:
-    judgment = packenv.judge(workload, policy, seeds=2, width=0.2 if quick else 0.03)
-    return judgment.low, judgment.high
+def supported(workload: packenv.Workload, policy: str, seeds: range) -> Interval:
+    """By bisection, on the same jobs at each load but for their times."""
+    workload = packenv.resolved(workload)
+
+    def share(seed: int) -> float:
+        low, high = 0, len(LOADS)
+        while high - low > 1:
+            middle = (low + high) // 2
+            result = packenv.simulate(workload.with_(load=LOADS[middle]).knowing(*workload.rho), policy, SLOTS, seed)
+            low, high = (low, middle) if result.verdict.kind == UNSTABLE else (middle, high)
+        return float(LOADS[low])
+
+    return interval(map(share, seeds))
 
 
-def waits(policy: str, quick: bool) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
-    """Of whole-node jobs behind a warm-up of a quarter: the mean wait, and the share that waits for long; over the seeds."""
-    workload, means, shares = packenv.resolved(whole_nodes()), [], []
-    for seed in range(2 if quick else SEEDS):
+def waits(policy: str, seeds: range) -> tuple[Interval, Interval]:
+    """Of whole-node jobs behind a warm-up of a quarter: the mean wait, and the share that waits for long."""
+    workload, means, shares = packenv.resolved(whole_nodes()), list[float](), list[float]()
+    for seed in seeds:
         table = workload.tabulated(seed, SLOTS)
         result = packenv.simulate(table, policy, SLOTS, seed, schedule=True)
         assert table.jobs is not None and result.schedule is not None
@@ -81,25 +92,27 @@ def waits(policy: str, quick: bool) -> tuple[tuple[float, float, float], tuple[f
 
 
 def lines(quick: bool) -> Iterator[Line]:
+    seeds = range(2 if quick else SEEDS)
     for workers in GANGS[1:2] if quick else GANGS:
-        for together in (True, False):
-            for policy in POLICIES if together else POLICIES[:1]:
-                case = f"{workers}" if together else f"{workers}, one by one"
-                yield Line("gangs", case, policy, *supported(gangs(workers, together), policy, quick))
+        yield Line("gangs", f"{workers}, one by one", POLICIES[0], supported(gangs(workers, False), POLICIES[0], seeds))
+        for policy in POLICIES:
+            yield Line("gangs", f"{workers}", policy, supported(gangs(workers, True), policy, seeds))
     for policy in WAITING:
-        yield Line("whole nodes", "", policy, *supported(whole_nodes(), policy, quick), *waits(policy, quick))
+        yield Line("whole nodes", "", policy, supported(whole_nodes(), policy, seeds), *waits(policy, seeds))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     options = options_of(__doc__, arguments)
+    print("| gangs of | policy | supported | mean wait | waits long |")
+    print("|---|---|---|---|---|")
     with (options.folder / FILE).open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(
-            ("table", "gangs of", "policy", "supported from", "to", "wait", "its 95 %", "", "waits long", "its 95 %", "")
-        )
+        names = [f"{name}{end}" for name in ("supported", "wait", "long") for end in ("", "_low", "_high")]
+        writer.writerow(("table", "gangs_of", "policy", *names))
         for line in lines(options.quick):
-            print(line, flush=True)
-            writer.writerow([*line[:5], *(line.wait or ()), *(line.long or ())])
+            shown = (str(found) for found in line[3:] if found is not None)
+            print(f"| {line.case} | `{line.policy}` | {' | '.join(shown)} |", flush=True)
+            writer.writerow([*line[:3], *(end for found in line[3:] if found is not None for end in found)])
 
 
 if __name__ == "__main__":
