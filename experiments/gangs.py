@@ -15,6 +15,7 @@ import numpy as np
 
 import packenv
 from experiments.script_options import options_of
+from packenv.jobs import gang_spans
 from packenv.results.stability import UNSTABLE
 from packenv.runs.statistics import Interval, interval
 from packenv.workloads.laws import Constant, Discrete, Geometric
@@ -23,11 +24,11 @@ from packenv.workloads.laws.arrivals import Batch
 NODES, SERVICE = 32, Geometric(100)
 GANGS = (2, 4, 8, 16)
 POLICIES = ("fifo-ff", "easy", "reserve:age=1000", "bf-js")
-WAITING = ("bf-js", "reserve:age=1000", "reserve:age=3000", "easy", "fifo-ff")
-SHARE, LOAD = 1 / 8, 0.8
+WAITING = ("bf-js", "reserve:age=1000", "reserve:age=300", "reserve:age=100", "easy", "fifo-ff")
+SHARE, LOAD = 1 / 8, 0.9
 SEEDS, SLOTS = 6, 100_000
 LOADS = np.arange(0.5, 1.0, 0.01)
-LONG = 1_000  # slots
+LONG = 300  # slots
 FILE = "gangs.csv"
 
 
@@ -38,8 +39,8 @@ class Line(NamedTuple):
     case: str
     policy: str
     supported: Interval  # share of ρ*: the highest of LOADS at which a run is not found unstable
-    wait: Interval | None = None  # slots that whole-node jobs wait at LOAD, the mean
-    long: Interval | None = None  # share of them that wait for more than LONG slots
+    wait: Interval  # slots that gangs, or whole-node jobs, wait at LOAD, the mean
+    long: Interval  # share of them that wait for more than LONG slots
 
 
 def gangs(workers: int, together: bool) -> packenv.Workload:
@@ -76,16 +77,18 @@ def supported(workload: packenv.Workload, policy: str, seeds: range) -> Interval
     return interval(map(share, seeds))
 
 
-def waits(policy: str, seeds: range) -> tuple[Interval, Interval]:
-    """Of whole-node jobs behind a warm-up of a quarter: the mean wait, and the share that waits for long."""
-    workload, means, shares = packenv.resolved(whole_nodes()), list[float](), list[float]()
+def waits(workload: packenv.Workload, policy: str, seeds: range) -> tuple[Interval, Interval]:
+    """Of gangs, or whole-node jobs, behind a warm-up of a quarter: the mean wait until all started, and the share that is long."""
+    workload, means, shares = packenv.resolved(workload), list[float](), list[float]()
     for seed in seeds:
         table = workload.tabulated(seed, SLOTS)
+        jobs = table.jobs
         result = packenv.simulate(table, policy, SLOTS, seed, schedule=True)
-        assert table.jobs is not None and result.schedule is not None
-        arrival, start = table.jobs.arrival, result.schedule.start
-        whole = (table.jobs.demand[:, 0] > table.jobs.demand.min()) & (arrival >= SLOTS // 4)
-        wait = np.where(start >= 0, start, SLOTS)[whole] - arrival[whole]
+        assert jobs is not None and result.schedule is not None
+        wait = np.where(result.schedule.start >= 0, result.schedule.start, SLOTS) - jobs.arrival
+        first, tasks = np.unique(gang_spans(np.arange(len(jobs)) if jobs.job is None else jobs.job), axis=0).T
+        large = tasks > 1 if jobs.job is not None else jobs.demand[:, 0] > jobs.demand.min()
+        wait = np.maximum.reduceat(wait, first)[large & (jobs.arrival[first] >= SLOTS // 4)]
         means.append(float(wait.mean()))
         shares.append(float((wait > LONG).mean()))
     return interval(means), interval(shares)
@@ -94,11 +97,11 @@ def waits(policy: str, seeds: range) -> tuple[Interval, Interval]:
 def lines(quick: bool) -> Iterator[Line]:
     seeds = range(2 if quick else SEEDS)
     for workers in GANGS[1:2] if quick else GANGS:
-        yield Line("gangs", f"{workers}, one by one", POLICIES[0], supported(gangs(workers, False), POLICIES[0], seeds))
-        for policy in POLICIES:
-            yield Line("gangs", f"{workers}", policy, supported(gangs(workers, True), policy, seeds))
+        for policy, together in ((POLICIES[0], False), *((policy, True) for policy in POLICIES)):
+            case, workload = f"{workers}" if together else f"{workers}, one by one", gangs(workers, together)
+            yield Line("gangs", case, policy, supported(workload, policy, seeds), *waits(workload, policy, seeds))
     for policy in WAITING:
-        yield Line("whole nodes", "", policy, supported(whole_nodes(), policy, seeds), *waits(policy, seeds))
+        yield Line("whole nodes", "", policy, supported(whole_nodes(), policy, seeds), *waits(whole_nodes(), policy, seeds))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -110,9 +113,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         names = [f"{name}{end}" for name in ("supported", "wait", "long") for end in ("", "_low", "_high")]
         writer.writerow(("table", "gangs_of", "policy", *names))
         for line in lines(options.quick):
-            shown = (str(found) for found in line[3:] if found is not None)
+            shown = (str(found) for found in line[3:])
             print(f"| {line.case} | `{line.policy}` | {' | '.join(shown)} |", flush=True)
-            writer.writerow([*line[:3], *(end for found in line[3:] if found is not None for end in found)])
+            writer.writerow([*line[:3], *(end for found in line[3:] for end in found)])
 
 
 if __name__ == "__main__":
