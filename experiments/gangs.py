@@ -78,7 +78,7 @@ def supported(workload: packenv.Workload, policy: str, seeds: range) -> Interval
 
 
 def waits(workload: packenv.Workload, policy: str, seeds: range) -> tuple[Interval, Interval]:
-    """Of gangs, or whole-node jobs, behind a warm-up of a quarter: the mean wait until all started, and the share that is long."""
+    """Of gangs, or whole-node jobs, behind a warm-up of a quarter: mean wait until all started, and the share that is long."""
     workload, means, shares = packenv.resolved(workload), list[float](), list[float]()
     for seed in seeds:
         table = workload.tabulated(seed, SLOTS)

@@ -24,6 +24,7 @@ CHUNK = 1024
 LARGEST_BATCH = 2**20  # rows of all clusters together: with many clusters chunks are shorter, down to LEAST_CHUNK
 LEAST_CHUNK = 64
 NO_GANGS = np.zeros((1, 0, 2), np.int64)
+NO_ESTIMATES = np.zeros(0, np.int64)
 
 
 class Source(Frame):
@@ -38,6 +39,7 @@ class Source(Frame):
     locality: Locality  # where the data of a table's rows lie
     devices: Devices  # of the servers, and what a table's rows need of them
     gangs: NDArray[np.int64]  # (1, n, 2) `packenv.jobs.gang_spans`; (1, 0, 2) of a table without gangs, and of random tasks
+    estimate: NDArray[np.int64]  # (n,) slots that the rows of a table are believed to take; (0,) where nobody says
 
 
 def table_source(jobs: Jobs, locality: Locality = NOWHERE, devices: Devices = NO_DEVICES) -> Source:
@@ -57,6 +59,7 @@ def table_source(jobs: Jobs, locality: Locality = NOWHERE, devices: Devices = NO
         locality=locality,
         devices=devices,
         gangs=NO_GANGS if jobs.gang is None else gang_spans(jobs.gang)[None],
+        estimate=NO_ESTIMATES if jobs.estimate is None else np.maximum(np.rint(jobs.estimate).astype(np.int64), 1),
     )
 
 
@@ -87,6 +90,7 @@ def random_source(laws: Laws, seeds: Sequence[int], rate: float, batches: bool, 
         locality=NOWHERE,
         devices=NO_DEVICES,
         gangs=NO_GANGS,
+        estimate=NO_ESTIMATES,
     )
 
 

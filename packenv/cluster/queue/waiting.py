@@ -65,6 +65,13 @@ def size_key(c: Cluster, i: int) -> int:
 
 
 @compiled
+def estimate_of(c: Cluster, i: int) -> int:
+    """Slots that task i is believed to take, at least 1: column `estimate` of the table; 0 where nobody says."""
+    row = c.task[c.e, i].row
+    return c.source.estimate[row] if 0 <= row < c.source.estimate.shape[0] else 0
+
+
+@compiled
 def enqueue(c: Cluster, i: int) -> None:
     """Put task i at the tail of the queue, as a new task of this slot; `order_new` puts the new tasks in size order."""
     head = c.head[c.e]
