@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 import packenv
 from experiments.script_options import options_of
-from packenv.jobs import gang_spans
+from packenv.jobs import Jobs, gang_spans
 from packenv.results.stability import UNSTABLE
 from packenv.runs.statistics import Interval, interval
 from packenv.workloads.laws import Constant, Discrete, Geometric
@@ -43,48 +44,50 @@ class Line(NamedTuple):
     long: Interval  # share of them that wait for more than LONG slots
 
 
-def gangs(workers: int, together: bool) -> packenv.Workload:
-    """Half of the work in single workers, half in gangs, or in jobs whose workers may start one by one."""
+def gangs(workers: int) -> packenv.Workload:
+    """Half of the work in single workers, half in gangs."""
     sizes = Discrete((1, workers), (workers / (workers + 1), 1 / (workers + 1)))
-    return packenv.Workload(
-        sizes=Constant(1.0),
-        service=SERVICE,
-        servers=NODES,
-        load=LOAD,
-        arrivals=Batch(sizes, gang=together),
-        name=f"gangs of {workers}",
-    )
+    arrivals = Batch(sizes, gang=True)
+    return packenv.Workload(sizes=Constant(1.0), service=SERVICE, servers=NODES, load=LOAD, arrivals=arrivals)
 
 
 def whole_nodes() -> packenv.Workload:
     """Half of the work in tasks of an eighth of a node, half in tasks of a whole one."""
     parts = Discrete((SHARE, 1.0), (1 / (1 + SHARE), SHARE / (1 + SHARE)))
-    return packenv.Workload(sizes=parts, service=SERVICE, servers=NODES, load=LOAD, name="whole nodes")
+    return packenv.Workload(sizes=parts, service=SERVICE, servers=NODES, load=LOAD)
 
 
-def supported(workload: packenv.Workload, policy: str, seeds: range) -> Interval:
+def table(workload: packenv.Workload, load: float, seed: int, together: bool) -> tuple[packenv.Workload, Jobs]:
+    """The jobs of a seed; without `together`, tasks of gangs may start one by one."""
+    assert workload.rho is not None
+    drawn = workload.with_(load=load).knowing(*workload.rho).tabulated(seed, SLOTS)
+    assert drawn.jobs is not None
+    jobs = drawn.jobs if together else replace(drawn.jobs, gang=None)
+    return drawn.with_(jobs=jobs), jobs
+
+
+def supported(workload: packenv.Workload, policy: str, seeds: range, together: bool) -> Interval:
     """By bisection, on the same jobs at each load but for their times."""
-    workload = packenv.resolved(workload)
 
     def share(seed: int) -> float:
         low, high = 0, len(LOADS)
         while high - low > 1:
             middle = (low + high) // 2
-            result = packenv.simulate(workload.with_(load=LOADS[middle]).knowing(*workload.rho), policy, SLOTS, seed)
-            low, high = (low, middle) if result.verdict.kind == UNSTABLE else (middle, high)
+            jobs, _ = table(workload, LOADS[middle], seed, together)
+            stable = packenv.simulate(jobs, policy, SLOTS, seed, warmup=SLOTS // 10).verdict.kind != UNSTABLE
+            low, high = (middle, high) if stable else (low, middle)
         return float(LOADS[low])
 
     return interval(map(share, seeds))
 
 
-def waits(workload: packenv.Workload, policy: str, seeds: range) -> tuple[Interval, Interval]:
+def waits(workload: packenv.Workload, policy: str, seeds: range, together: bool) -> tuple[Interval, Interval]:
     """Of gangs, or whole-node jobs, behind a warm-up of a quarter: mean wait until all started, and the share that is long."""
-    workload, means, shares = packenv.resolved(workload), list[float](), list[float]()
+    means, shares = list[float](), list[float]()
     for seed in seeds:
-        table = workload.tabulated(seed, SLOTS)
-        jobs = table.jobs
-        result = packenv.simulate(table, policy, SLOTS, seed, schedule=True)
-        assert jobs is not None and result.schedule is not None
+        setting, jobs = table(workload, LOAD, seed, together)
+        result = packenv.simulate(setting, policy, SLOTS, seed, schedule=True)
+        assert result.schedule is not None
         wait = np.where(result.schedule.start >= 0, result.schedule.start, SLOTS) - jobs.arrival
         first, tasks = np.unique(gang_spans(np.arange(len(jobs)) if jobs.job is None else jobs.job), axis=0).T
         large = tasks > 1 if jobs.job is not None else jobs.demand[:, 0] > jobs.demand.min()
@@ -97,11 +100,14 @@ def waits(workload: packenv.Workload, policy: str, seeds: range) -> tuple[Interv
 def lines(quick: bool) -> Iterator[Line]:
     seeds = range(2 if quick else SEEDS)
     for workers in GANGS[1:2] if quick else GANGS:
+        workload = packenv.resolved(gangs(workers))
         for policy, together in ((POLICIES[0], False), *((policy, True) for policy in POLICIES)):
-            case, workload = f"{workers}" if together else f"{workers}, one by one", gangs(workers, together)
-            yield Line("gangs", case, policy, supported(workload, policy, seeds), *waits(workload, policy, seeds))
+            case, of = f"{workers}" if together else f"{workers}, one by one", (workload, policy, seeds, together)
+            yield Line("gangs", case, policy, supported(*of), *waits(*of))
+    workload = packenv.resolved(whole_nodes())
     for policy in WAITING:
-        yield Line("whole nodes", "", policy, supported(whole_nodes(), policy, seeds), *waits(whole_nodes(), policy, seeds))
+        of = workload, policy, seeds, True
+        yield Line("whole nodes", "", policy, supported(*of), *waits(*of))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
