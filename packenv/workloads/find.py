@@ -220,7 +220,7 @@ def _trace(
     if server_spec is None:
         server_spec = (beside(str(source)) if is_path else None) or recorded.servers
     if server_spec is None:
-        most = recorded.most_at_once() if isinstance(recorded, Trace) and recorded.waits else None
+        most = recorded.most_at_once() if isinstance(recorded, Trace) and recorded.waits and recorded.processors else None
         if most is None:
             example = example_servers(recorded, usual_sizes(recorded, sizes), finished_only=converting["finished_only"])
         else:
@@ -291,6 +291,8 @@ def _trace(
     waits = None
     if isinstance(recorded, Trace) and converting["speedup"] in (1, "1"):
         waits = recorded.waits_in_slots(slot, converting["finished_only"])
+    elif isinstance(recorded, Trace) and recorded.waits:
+        notes = (*notes, "recorded waits are not shown: tasks come faster than they did")
     waits = None if waits is None else waits[fits]
     believed = _believed(converting["estimates"], recorded.without_estimate(converting["finished_only"]), every)
     remark = ONE_AMOUNT if recorded.device_shares and table.devices is None else None
