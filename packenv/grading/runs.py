@@ -17,7 +17,7 @@ from packenv.jobs import Jobs
 from packenv.results.job_times import eligible_slots
 from packenv.results.result import Result
 from packenv.results.stability import Verdict
-from packenv.testing.replay import problem_of
+from packenv.testing.replay import problem_of, problem_of_places
 from packenv.theory.capacity.max_workload import max_workload
 from packenv.theory.completion.bound import completion_bound
 from packenv.theory.queue_bound.queue_bound import queue_bound
@@ -61,7 +61,6 @@ class Played:
     stopped: str | None = None
     oldest: int = 0  # longest wait so far of a task that still waits at the end, in slots
     longest: int = 0  # longest wait of a task that started
-    oldest_size: float = 0.0
     bound: float | None = None
     utilisation: float = 0.0
     classes: tuple[SizeClass, ...] = ()
@@ -126,7 +125,7 @@ def play(item: Play) -> Played:
     if problem is not None:
         return Played(item.number, item.seed, fault=problem)
     child = process_of(item.policy) if isinstance(item.policy, Sandboxed) else None
-    waits = (0, 0, 0.0, ()) if jobs is None else _waits(case, result, jobs)
+    waits = (0, 0, ()) if jobs is None else _waits(case, result, jobs)
     return Played(
         item.number,
         item.seed,
@@ -135,8 +134,7 @@ def play(item: Play) -> Played:
         stopped=result.stopped,
         oldest=waits[0],
         longest=waits[1],
-        oldest_size=waits[2],
-        classes=waits[3],
+        classes=waits[2],
         bound=completion_bound(case.workload.at(item.seed)).mean if table and item.bounded else None,
         utilisation=max((share or 0.0 for share in result.utilisation), default=0.0),
         slots=result.slots,
@@ -159,6 +157,7 @@ def _fault(case: Case, result: Result, jobs: Jobs) -> str | None:
     schedule = result.schedule
     assert schedule is not None
     problem = problem_of(jobs, case.workload.servers.units, schedule.start, schedule.server, result.slots + 1, schedule.end)
+    problem = problem or problem_of_places(case.workload, jobs, schedule)
     if problem is not None:
         return f"its schedule does not hold: {problem}"
     if case.slots is None and result.stopped is None and (result.waiting or result.started < result.arrived):
@@ -168,8 +167,8 @@ def _fault(case: Case, result: Result, jobs: Jobs) -> str | None:
     return None
 
 
-def _waits(case: Case, result: Result, jobs: Jobs) -> tuple[int, int, float, tuple[SizeClass, ...]]:
-    """The longest wait of a task that still waits, and of one that started; the size of the former; who waits, by size."""
+def _waits(case: Case, result: Result, jobs: Jobs) -> tuple[int, int, tuple[SizeClass, ...]]:
+    """The longest wait of a task that still waits, and of one that started; who waits, by size."""
     schedule = result.schedule
     assert schedule is not None
     eligible = eligible_slots(jobs, schedule)
@@ -178,11 +177,10 @@ def _waits(case: Case, result: Result, jobs: Jobs) -> tuple[int, int, float, tup
     wait = np.where(there, until - eligible, 0)
     scale = case.workload.servers.units.max(axis=0)
     size = (jobs.demand / np.maximum(scale, 1)).max(axis=1)
-    left = np.flatnonzero(there & (schedule.start < 0))
-    oldest = int(left[np.argmax(wait[left])]) if len(left) else None
+    oldest = int(wait[there & (schedule.start < 0)].max(initial=0))
     longest = int(wait[schedule.start >= 0].max(initial=0))
     classes = tuple(_classes(size[there], wait[there], result.slots))
-    return (0 if oldest is None else int(wait[oldest])), longest, (0.0 if oldest is None else float(size[oldest])), classes
+    return oldest, longest, classes
 
 
 def _classes(size: NDArray[np.float64], wait: NDArray[np.int64], slots: int) -> Sequence[SizeClass]:

@@ -65,6 +65,7 @@ KINDS: dict[str, dict[str, str | None]] = {
         "overfills": "server 0 is above its capacity",
         "starts_twice": "only a waiting task can be placed",
         "never_starts_large": "never starts some tasks",
+        "puts_off_large": None,
         "no_number": "nan",
     },
 }
@@ -91,7 +92,7 @@ def test_no_cheat_beats_the_reference(name: str, fault: str | None, tmp_path: Pa
     if fault == "does not answer":
         monkeypatch.setattr(process, "SLOT_SECONDS", 1.0)
     suite = tmp_path / "suite.json"
-    suite.write_text(QUICK if name == "never_starts_large" else QUICK.replace("15000", "3000"))
+    suite.write_text(QUICK if name.endswith("_large") else QUICK.replace("15000", "3000"))
     result = score(FOLDER / f"{name}.py", suite=str(suite), time=30.0, processes=1, seed=7, stages=2)
     if result.unconfined and fault in OF_THE_SYSTEM:
         pytest.skip(f"not enforced here: {'; '.join(result.unconfined)}")

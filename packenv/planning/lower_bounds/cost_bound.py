@@ -14,11 +14,12 @@ from packenv.errors import InputError
 from packenv.planning.goals import Goal
 from packenv.planning.kinds import Kinds
 from packenv.planning.lower_bounds.cost_proof import CostProof
+from packenv.planning.lower_bounds.device_columns import with_device_columns
 from packenv.planning.lower_bounds.fewest_servers import wait_limits
 from packenv.planning.lower_bounds.stream_cost import StreamCost, StreamCostProof
 from packenv.planning.lower_bounds.table_cost import TableCost
 from packenv.theory.capacity.linear_program import Floats
-from packenv.workloads.demand import largest_demands
+from packenv.workloads.demand import fits_on, largest_demands
 from packenv.workloads.workload import Workload
 
 CLOSE = 1e-9  # by which a row may be missed, for floats
@@ -62,9 +63,8 @@ def least_cost(workload: Workload, goals: Sequence[Goal], kinds: Kinds, gap: flo
     if workload.jobs is None:
         searches.append(StreamCost(workload, kinds.cost))
     else:
-        searches += [
-            TableCost(workload.jobs, workload.servers.units, kinds.cost, limit) for limit in wait_limits(workload, goals)
-        ]
+        jobs, capacity = with_device_columns(workload.jobs, workload.servers)
+        searches += [TableCost(jobs, capacity, kinds.cost, limit) for limit in wait_limits(workload, goals)]
     for search in searches:
         search.run(gap, seconds)
         if search.value > value:
@@ -110,6 +110,10 @@ def whole_cost(rows: Rows, kinds: Kinds) -> Fraction:
 
 
 def _fitting(workload: Workload) -> list[Floats]:
-    """For each largest demand, which kinds of machines (G,) it fits."""
-    fits = [(demand <= workload.servers.units).all(axis=1) for demand in largest_demands(workload.demand_law)]
+    """For each largest demand, which kinds of machines (G,) it fits; of tasks that need devices, for each task."""
+    jobs, servers = workload.jobs, workload.servers
+    if jobs is not None and jobs.devices is not None:
+        of_tasks = np.stack([fits_on(jobs, servers, kind) for kind in range(len(servers))], axis=1)
+        return [*np.unique(of_tasks, axis=0)]
+    fits = [(demand <= servers.units).all(axis=1) for demand in largest_demands(workload.demand_law)]
     return [np.array(fit) for fit in dict.fromkeys(tuple(kinds.tolist()) for kinds in fits)]

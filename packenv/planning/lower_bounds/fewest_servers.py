@@ -12,12 +12,14 @@ from packenv.cluster.measures import EXACT
 from packenv.errors import InputError
 from packenv.planning.goals import Goal, share_of
 from packenv.planning.lower_bounds.cost_proof import WaitLimit, fewest
+from packenv.planning.lower_bounds.device_columns import with_device_columns
 from packenv.planning.lower_bounds.table_cost import TableCost
 from packenv.planning.search import least_up, with_servers
 from packenv.policy import find_policy, needs_of
 from packenv.simulation import setting_of
 from packenv.theory.capacity.max_workload import max_workload
 from packenv.theory.queue_bound.queue_bound import queue_bound
+from packenv.workloads.gangs import gangs_fitting
 from packenv.workloads.servers import MOST_SERVERS
 from packenv.workloads.workload import Workload
 
@@ -32,17 +34,32 @@ def fewest_servers(workload: Workload, goals: list[Goal], gap: float, seconds: f
     gap        of the bracket of ρ*, within `seconds`
 
     A stream: with n servers less than n ρ*(1) tasks are in service on average, and rate · mean service must be. A table: the
-    largest of what windows of time must hold, for each goal of the wait (`table_cost`).
+    largest of what windows of time must hold, devices among it, for each goal of the wait (`table_cost`, `device_columns`).
     """
     if workload.jobs is None:
+        if workload.has_gangs:
+            raise InputError("a plan for random gangs is one for a table of them: Workload.tabulated(seed, slots)")
         single = workload.with_(servers=workload.servers.capacity[:1], rate=workload.rate)
         return math.floor(workload.rate * workload.mean_service / max_workload(single, gap, seconds).upper + 1e-9) + 1
-    least = 1
+    least = fewest_for_gangs(workload)
+    jobs, capacity = with_device_columns(workload.jobs, workload.servers.only([0]))
     for limit in wait_limits(workload, goals):
-        search = TableCost(workload.jobs, workload.servers.units[:1], (Fraction(1),), limit)
+        search = TableCost(jobs, capacity, (Fraction(1),), limit)
         search.run(gap, seconds)
         least = max(least, fewest(search.value))
     return least
+
+
+def fewest_for_gangs(workload: Workload) -> int:
+    """The least number of servers like the first one that hold each gang of a table when empty, by first fit."""
+    jobs = workload.jobs
+    if jobs is None or jobs.gang is None:
+        return 1
+
+    def hold(servers: int) -> bool:
+        return bool(gangs_fitting(jobs, workload.servers.only([0] * servers)).all())
+
+    return least_up(1, MOST_SERVERS, hold, lambda servers: None)
 
 
 def wait_limits(workload: Workload, goals: Sequence[Goal]) -> list[WaitLimit]:

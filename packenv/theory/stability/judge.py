@@ -26,6 +26,7 @@ from packenv.workloads.workload import Workload
 GRID = 200  # loads are multiples of 1 / GRID
 MOST_TASKS, GROWTH, LENGTHS = JudgeOptions().tasks, 4, 4  # arrivals of the longest runs, factor to the next length, lengths
 FIRST_TASKS = MOST_TASKS // GROWTH ** (LENGTHS - 1)  # arrivals of the first runs
+DRAWN_LENGTHS = 3  # of tables that are drawn by seed: the workload's own, and GROWTH and GROWTH² times as long
 FIRST_SERVICES = 500  # the first runs last at least this many mean services
 CLAIM = 1e-9  # rounding of the fraction that a policy claims
 
@@ -69,8 +70,10 @@ def judge(
     arrive; in the first ones, a 64th of them. A queue that settles at a high level only, such as that of `msr`, grows until then:
     give more tasks, as a shorter first run would call it unstable. `run` makes the runs (by default one after the other in
     this process); `progress` is called for every set of runs. A Jobs table is judged by one run at each load, with its
-    arrivals spread out or drawn together; its runs have the tasks that it has, see `Judgment.needed`. Raises InputError for
-    a width outside (0, 1), no seed, or fewer tasks than by default.
+    arrivals spread out or drawn together; its runs have the tasks that it has, see `Judgment.needed`. So are the tables of a
+    workload that draws one for each seed, seed by seed, if its function from a seed has a method `longer(times)`, which
+    returns that of longer tables (`gpu/openb-like`). Raises InputError for a width outside (0, 1), no seed, or fewer tasks
+    than by default.
     """
     seeds, width, tasks = options.seeds, options.width, options.tasks
     if not 0 < width < 1 or seeds < 1:
@@ -81,7 +84,9 @@ def judge(
     named = find_policy(policy) if isinstance(policy, str) else policy
     bracket = max_workload(workload, LOAD_GAP) if workload.jobs is not None else supportable(workload)
     rho = bracket.lower, bracket.upper
-    plan = table_plan(workload, policy, rho) if workload.jobs is not None else random_plan(workload, policy, rho, seeds, tasks)
+    plan = random_plan(workload, policy, rho, seeds, tasks) if workload.jobs is None else table_plan(workload, policy, rho)
+    if is_lasting(workload):
+        plan = drawn_plan(workload, policy, rho, seeds)
     search = LoadSearch(plan, run or run_here, progress or (lambda low, high, load, slots: None))
     low, high = search.interval(max(1, round(width * GRID)))
     supported = low / GRID * bracket.lower / bracket.upper, high / GRID
@@ -104,16 +109,40 @@ def random_plan(workload: Workload, policy: str | Any, rho: tuple[float, float],
 
 def table_plan(workload: Workload, policy: str | Any, rho: tuple[float, float]) -> Plan:
     """At each load, one run of the table, with its arrivals spread out or drawn together."""
-    jobs = workload.jobs
-    assert jobs is not None
-    table_load = workload.rate * workload.mean_service / rho[0]
 
     def plan(load: float) -> Iterator[list[PlannedRun]]:
-        arrival = np.floor(jobs.arrival * (table_load / load)).astype(np.int64)
-        at = workload.with_(jobs=dataclasses.replace(jobs, arrival=arrival))
-        yield [PlannedRun(at, policy, int(arrival[-1]) + 1, 0)]
+        yield [spread_out(workload, policy, workload.rate * workload.mean_service / rho[0] / load, 0)]
 
     return plan
+
+
+def drawn_plan(workload: Workload, policy: str | Any, rho: tuple[float, float], seeds: int) -> Plan:
+    """At each load, the tables of `seeds` seeds, repeated with tables GROWTH times as long.
+
+    `rho` is of the table of seed 0; the other tables have other tasks, and support as much of their area bounds.
+    """
+    area = workload.area_bound / rho[0]
+
+    def plan(load: float) -> Iterator[list[PlannedRun]]:
+        for length in range(DRAWN_LENGTHS):
+            law = workload.with_(jobs=workload.draw.longer(GROWTH**length)) if length else workload  # type: ignore[union-attr]
+            tables = [law.at(seed) for seed in range(seeds)]
+            yield [spread_out(table, policy, table.intensity * area / load, seed) for seed, table in enumerate(tables)]
+
+    return plan
+
+
+def is_lasting(workload: Workload) -> bool:
+    """Whether the tables that the workload draws are parts of a stream that goes on: there are longer ones."""
+    return hasattr(workload.draw, "longer")
+
+
+def spread_out(workload: Workload, policy: str | Any, times: float, seed: int) -> PlannedRun:
+    """A run of a table whose tasks come in so many times the time."""
+    jobs = workload.jobs
+    assert jobs is not None
+    arrival = np.floor(jobs.arrival * times).astype(np.int64)
+    return PlannedRun(workload.with_(jobs=dataclasses.replace(jobs, arrival=arrival)), policy, int(arrival[-1]) + 1, seed)
 
 
 def status(share: float, low: float, high: float, claimed: float) -> str:

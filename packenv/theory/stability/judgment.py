@@ -163,7 +163,9 @@ class Judgment(Judged):
         if self.needed is not None:
             remarks.append(f"{where}: some loads stay undecided, runs of about {self.needed:.2g} slots would decide")
             jobs = None if self.played is None else self.played.jobs
-            if jobs is not None:
+            if self.played is not None and hasattr(self.played.draw, "longer"):
+                remarks[-1] += "; more --seeds may do it too"
+            elif jobs is not None:
                 remarks[-1] += f"; too short for that, the table has {int(jobs.arrival[-1]) + 1:.2g} at its own rate"
             elif self.needed_tasks is not None:
                 fewest, seeds = JudgeOptions().seeds, max(tried.seeds for tried in self.evidence)

@@ -55,6 +55,8 @@ WORKLOADS: dict[str, Named] = {
     "hpc/lublin": Named("lublin:lublin", 1, 1, 0.001846, 0.395),
     "hpc/lublin-70": Named("lublin:lublin", 1, 1, 0.003275, 0.7, (10_000, 128, 0.7)),
     "hpc/lublin-90": Named("lublin:lublin", 1, 1, 0.004211, 0.9, (10_000, 128, 0.9)),
+    "gpu/openb-like": Named("gpus:openb_like", 3, 122, 0.1661, 0.9),
+    "gpu/openb-like-kinds": Named("gpus:openb_like", 3, 122, 0.1477, 0.8, (40_000, 0.8, True)),
     "small/fig3a": Named("random_requirements:small_workload", 1, 1, 0.14, 0.7, ("small/fig3a",)),
     "small/fig3a-busy": Named("random_requirements:small_workload", 1, 1, 0.17, 0.85, ("small/fig3a-busy",)),
     "small/two-servers": Named("random_requirements:small_workload", 1, 2, 0.2857, 0.706, ("small/two-servers",)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -174,3 +175,35 @@ def test_known_answers(workload: str, policy: str, least: float, most: float) ->
     found = judge(EQUAL if workload == "equal" else packenv.workload(workload), policy)
     assert found.low >= least - 1e-9
     assert found.high <= most + 1e-9
+
+
+class Alternating(NamedTuple):
+    """A stream of which tables are drawn: with an odd seed tasks take half as much."""
+
+    jobs: int
+
+    def __call__(self, seed: int) -> packenv.Jobs:
+        return packenv.Jobs.of(np.arange(self.jobs) * 10, np.full(self.jobs, 0.25 / (1 + seed % 2)), np.full(self.jobs, 20))
+
+    def longer(self, times: int) -> Alternating:
+        return Alternating(times * self.jobs)
+
+
+def test_tables_that_are_drawn() -> None:
+    """Each seed has its table, at the same share of what it could carry: four, or eight, tasks in service on a server. Where
+    verdicts are open they are four times as long, and then sixteen times."""
+    workload = packenv.Workload(jobs=Alternating(100), servers=1, name="alternating")
+    lengths = []
+
+    def run(runs: Sequence[PlannedRun]) -> list[RunOutcome]:
+        tables = [run.workload for run in runs]
+        assert [run.seed for run in runs] == [0, 1, 2]
+        assert tables[1].rate == pytest.approx(2 * tables[0].rate, rel=0.01) and tables[0].jobs is not tables[2].jobs
+        lengths.append([len(table.jobs or ()) for table in tables])
+        load = tables[0].rate * 20 / 4
+        return [RunOutcome(SAID[STABLE if load < 0.6 else UNSTABLE if load > 0.65 else UNDECIDED], 1.0) for _ in runs]
+
+    found = judge(workload, "bf-js", seeds=3, run=run)
+    assert found.low == pytest.approx(0.6, abs=0.01) and found.high == pytest.approx(0.65, abs=0.01)
+    assert {tuple(length) for length in lengths} == {(100,) * 3, (400,) * 3, (1600,) * 3}
+    assert "more --seeds may do it too" in found.notices[0]

@@ -106,6 +106,8 @@ class Bounded:
 
     def most(self, capacity: Ints) -> list[int]:
         """The largest total price of tasks that fit a server of each capacity, rounded up to an integer."""
+        if len(self.points) == 1 and self.split[0]:  # by area, of which a server may hold any number of tasks
+            return [-(-self.prices[0] * room // self.points[0]) for room in capacity.tolist()]
         points, prices = np.array(self.points, np.int64), np.array(self.prices, np.int64)
         knapsack = Knapsack(points, int(capacity.max()))
         solution = knapsack.solve(prices)
