@@ -336,6 +336,14 @@ def times(columns: Columns, names: Sequence[str], unit: str | None = None) -> li
     return [np.where(column == EMPTY, MISSING, column - origin) for column in instants]
 
 
+def waits_of(known: Bools) -> tuple[bool, tuple[str, ...]]:
+    """Whether the waits of all tasks that ran are known, of each of which `known` (n,) says so; a line where only some are."""
+    missing = len(known) - int(known.sum())
+    some = 0 < missing < len(known)
+    line = f"recorded waits are not shown: {missing:,} of the {len(known):,} tasks that ran have none"
+    return bool(len(known)) and not missing, (line,) if some else ()
+
+
 def origin_of(columns: Columns, name: str) -> datetime | None:
     """The date that is time 0 of `times`, whose first column is `name`; None where it holds no dates."""
     dates = columns.instants(name)

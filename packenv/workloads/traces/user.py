@@ -2,8 +2,8 @@
 
 In slots: `arrival`, `service`, and the demands: `size`, or `size_0, size_1, …`, or a column per resource.
 In seconds: `submit_time_s`, `duration_s`, and a column per resource. In place of `duration_s`, `start_time_s` and `end_time_s`;
-a task was submitted when it started if there is no `submit_time_s`. Beside `duration_s` an end is not read. Demands are in units
-of capacity.
+a task was submitted when it started if there is no `submit_time_s`, and waited between the two if there is. Beside `duration_s`
+an end is not read. Demands are in units of capacity.
 CSV may be separated by `,` `;` `|` or tabs, compressed by gzip, and have decimal commas. Times are dates or numbers, durations
 also 00:15:04, 1-02:03:04 or PT15M, amounts also 500m, 512Mi or 2G as in Kubernetes. Jobs and tenants may have names.
 
@@ -69,6 +69,7 @@ from packenv.workloads.traces.table import (
     one_size,
     origin_of,
     times,
+    waits_of,
 )
 
 SLOT_FORM = ("arrival", "service")
@@ -308,6 +309,9 @@ def _in_seconds(columns: Columns, demands: tuple[str, ...], unit: str) -> Trace:
     amount = _amounts(columns, demands, empty=True)
     rows, extra = _in_order(columns, submit)
     devices, kinds = _devices(columns, demands, amount)
+    ran = (start != MISSING) & (end > start)
+    starts = {"submit_time_s", "start_time_s"} <= {*names} and columns.shown("submit_time_s") != columns.shown("start_time_s")
+    waits, missing = waits_of((submit <= start)[ran]) if starts else (False, ())
     return Trace(
         submit=submit[rows],
         schedule=start[rows],
@@ -328,7 +332,8 @@ def _in_seconds(columns: Columns, demands: tuple[str, ...], unit: str) -> Trace:
         device_kinds=kinds,
         devices_said=GPU_KINDS in columns,
         device_shares=_shares_devices(demands, amount),
-        notes=_unit_notes(columns, demands, amount),
+        waits=waits,
+        notes=(*_unit_notes(columns, demands, amount), *missing),
     )
 
 
@@ -403,6 +408,9 @@ def _in_order(columns: Columns, time: NDArray[np.int64]) -> tuple[NDArray[np.int
     if WORKERS in columns:
         rows = _workers(columns, rows, optional)
     elif "gang" in columns:
+        waits = np.zeros(len(rows), np.bool_) if links is None else np.diff(links.offsets) > 0
+        waits |= optional["phase"] > 0 if "phase" in columns else False
+        columns.require((optional["gang"] < 0) | ~waits, "gang", "{} waits for other tasks")
         rows = _side_by_side(columns, rows, time, optional["gang"])
     extra: dict[str, Any] = {name: column[rows] for name, column in optional.items()}
     if "phase" in columns:
