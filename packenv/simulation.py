@@ -190,7 +190,8 @@ def simulate(
         why = "does not look for room on devices; --one-amount (devices=False) counts a server's GPUs as one amount"
         raise InputError(f"{name_of(policy)} {why}")
     if workload.has_gangs and not needs.gangs:
-        raise InputError(f"{name_of(policy)} does not start the tasks of a gang together: {WITH_GANGS}")
+        alone = "--one-by-one (gangs=False) lets each start by itself"
+        raise InputError(f"{name_of(policy)} does not start the tasks of a gang together: {WITH_GANGS}; {alone}")
     if warmup < 0 or (warmup >= horizon and not drain):
         raise InputError(f"warmup must lie between 0 and the number of slots, not {warmup}")
     if slowdown_bound is not None and not 0 < slowdown_bound < np.inf:

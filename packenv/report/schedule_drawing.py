@@ -98,7 +98,15 @@ def _draw_servers(axes: Any, chart: ScheduleChart, view: RunView, sizes: Normali
     job = view.jobs.job if view.jobs.job is not None else np.arange(len(view.jobs))
     for server in range(len(capacity)):
         here = drawn[served.server[drawn] == server]
-        places = stacked(served.start[here], served.end[here], served.demand[here, resource], int(capacity[server, resource]))
+        times, demand, room = (
+            (served.start[here], served.end[here]),
+            served.demand[here, resource],
+            int(capacity[server, resource]),
+        )
+        if chart.devices is not None and view.schedule.devices is not None:
+            places = on_devices(*times, demand, view.schedule.devices[rows[here]], int(chart.devices[server]), room)
+        else:
+            places = stacked(*times, demand, room)
         for k, pieces in zip(here, places, strict=True):
             row = int(rows[k]) if k < len(rows) else -1  # the others are reads of tasks elsewhere
             left, right = max(int(served.start[k]), start) / clock.slots, min(int(served.end[k]), end) / clock.slots
@@ -113,12 +121,17 @@ def _draw_servers(axes: Any, chart: ScheduleChart, view: RunView, sizes: Normali
             if row >= 0 and roomy:
                 named.append(((left + right) / 2, server + BAND / 2 - BAND * (low + high) / 2 / largest, text, face))
     width = (end - start) / clock.slots
+    parts, x = np.ones(len(capacity), np.int64) if chart.devices is None else chart.devices, start / clock.slots
     beds = [
-        [(x, server + BAND / 2), (x + width, server + BAND / 2), (x + width, top), (x, top)]
-        for server, x in enumerate([start / clock.slots] * len(capacity))
-        for top in [server + BAND / 2 - BAND * int(capacity[server, resource]) / largest]
+        [(x, bottom - part * height), (x + width, bottom - part * height), (x + width, top), (x, top)]
+        for server, number in enumerate(parts.tolist())
+        for bottom, height in [(server + BAND / 2, BAND * int(capacity[server, resource]) / max(number, 1) / largest)]
+        for part in range(number)
+        for top in [bottom - (part + 1) * height]
     ]
-    axes.add_collection(PolyCollection(beds, facecolors="#ececee", linewidths=0))
+    axes.add_collection(
+        PolyCollection(beds, facecolors="#ececee", edgecolors="white", linewidths=0 if chart.devices is None else 0.6)
+    )
     few = len(outlines) <= 10 * NAMED
     axes.add_collection(PolyCollection(outlines, facecolors=faces, edgecolors="white", linewidths=0.6 if few else 0.15))
     if len(drawn) <= NAMED:
@@ -167,6 +180,19 @@ def stacked(start: Ints, end: Ints, demand: Ints, capacity: int) -> list[list[tu
             missing -= height
             if missing == 0:
                 break
+    return places
+
+
+def on_devices(start: Ints, end: Ints, demand: Ints, taken: Ints, number: int, capacity: int) -> list[list[tuple[int, int]]]:
+    """Where each of k tasks lies in a server of `number` devices: a piece on each device that it has (`taken`: as bits)."""
+    places: list[list[tuple[int, int]]] = [[] for _ in start]
+    counts = np.array([int(bits).bit_count() for bits in taken.tolist()])
+    for device in range(number):
+        here = np.flatnonzero(taken >> device & 1)
+        room = capacity // number
+        pieces = stacked(start[here], end[here], demand[here] // counts[here], room)
+        for k, of_task in zip(here.tolist(), pieces, strict=True):
+            places[k] += [(device * room + low, device * room + high) for low, high in of_task]
     return places
 
 

@@ -14,7 +14,7 @@ from packenv.content.charts import Key
 from packenv.content.page import Charts, Figure
 from packenv.content.text import Clock, clock_for, counted
 from packenv.errors import InputError
-from packenv.jobs import Jobs
+from packenv.jobs import GPU, HOW_MANY, Jobs
 from packenv.results.job_times import cut, eligible_slots
 from packenv.results.occupancy import InService, in_service
 from packenv.results.result import Result
@@ -44,6 +44,7 @@ class ScheduleChart:
 
     capacity  (servers, D) units, of the servers that are drawn
     resource  whose demand is a task's height
+    devices   (servers,) number of devices of each, on which tasks are drawn where the resource is their sum; None otherwise
     colour    one of COLOUR_BY
     origin    the date of slot 0, if the workload has one
     """
@@ -59,6 +60,7 @@ class ScheduleChart:
     resource: int
     colour: str
     origin: datetime | None
+    devices: Ints | None = None
 
     @property
     def servers_height(self) -> float:
@@ -78,8 +80,8 @@ def schedule_charts(
     """Waiting tasks of each run, and below them a row for each server with its tasks, from slot `first` up to `last`.
 
     A task is as high as its demand of the resource that the first run uses most, a row as high as the largest server; what
-    finds no room in one piece is drawn in several. By default the whole run is shown, or as much of it, from the end of the
-    warm-up on, as has MOST_TASKS tasks; and MOST_SERVERS servers.
+    finds no room in one piece is drawn in several. Tasks with devices, such as GPUs, lie on those that they have. By default
+    the whole run is shown, or as much of it, from the end of the warm-up on, as has MOST_TASKS tasks; and MOST_SERVERS servers.
     colour  "job": tasks of a job have the same colour, the default for tables that say which tasks make a job; "size"
 
     Raises InputError for runs without a schedule, an empty span, or another `colour`.
@@ -90,8 +92,11 @@ def schedule_charts(
         raise InputError(f"colour is one of {', '.join(COLOUR_BY)}, not {colour!r}")
     start, end = _span(runs, views, first, last)
     clock = clock_for(end - start, workload.shown_slot)
-    resource = _most_used(views[0], workload.servers.units)
-    chart = ScheduleChart(views, start, end, clock, workload.servers.units[:MOST_SERVERS], resource, colour, workload.origin)
+    resource, capacity, devices = _most_used(views[0], workload.servers.units), workload.servers.units[:MOST_SERVERS], None
+    on_devices = workload.has_devices and workload.network is None and GPU in workload.resource_names
+    if on_devices and workload.servers.devices is not None:
+        resource, devices = workload.resource_names.index(GPU), workload.servers.devices[:MOST_SERVERS, HOW_MANY]
+    chart = ScheduleChart(views, start, end, clock, capacity, resource, colour, workload.origin, devices)
     title = _title(runs, workload, start, end, clock, resource)
     if first is None and last is None and end < max(run.slots for run in runs):
         title += f"\nthe first {MOST_TASKS:,} tasks {'after the warm-up' if start else 'of a run'}, as many as can be told apart"

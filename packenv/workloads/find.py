@@ -39,6 +39,8 @@ FITS_NO_SERVER = "tasks that fit no server"
 GANG_TOO_LARGE = "tasks in gangs that all servers together cannot hold"
 NO_SUCH_KIND = "tasks for kinds of GPU that no server has"
 ONE_AMOUNT = "tasks ask for parts of a GPU, and a node's GPUs count as one amount: more may run at once than on real devices"
+MOST_OF_A_GANG = 1024
+"""Servers on which a gang has to fit where it is asked how many there should be."""
 TASKS_OF_A_SERVER = 8
 """For how many tasks of mean demand an example of a server has room."""
 OF_STREAMS = ("sizes", "service", *INTENSITIES)
@@ -100,6 +102,7 @@ def workload(
     if network is not None:
         changes["network"] = network
     if not is_trace_source(source):
+        changes.pop("any_number", None)
         if speedup not in (1, "1"):
             raise ArgumentError("`speedup` goes with a trace; a workload's arrivals are given by `intensity`, `load` or `rate`")
         if columns:
@@ -122,11 +125,12 @@ def workload(
         return _named(source, changes, slot_seconds, resources)
     if idle := [f"`{argument}`" for argument in OF_STREAMS if changes.get(argument) is not None]:
         raise ArgumentError(do_not_go(idle, f"a trace, which says {'it' if len(idle) == 1 else 'them'} itself"))
+    any_number = bool(changes.pop("any_number", False))
     reading = {"columns": columns, "time_unit": time_unit, "partition": partition}
     converting = {
         "slot_seconds": slot_seconds, "speedup": speedup, "finished_only": finished_only, "estimates": estimates,
     }  # fmt: skip
-    return _trace(source, changes, resources, reading, converting, devices, gangs)
+    return _trace(source, changes, resources, reading, converting, devices, gangs, any_number)
 
 
 def is_trace_source(source: Any) -> bool:
@@ -202,8 +206,9 @@ def _trace(
     converting: dict[str, Any],
     devices: bool | None,
     gangs: bool | None,
+    any_number: bool,
 ) -> Workload:
-    """`reading` and `converting`: arguments of `read_trace` and of `Trace.jobs`."""
+    """`reading` and `converting`: arguments of `read_trace` and of `Trace.jobs`. `any_number`: of servers, as gangs need them."""
     from packenv.workloads.traces import SlotTrace, Trace, read_trace
     from packenv.workloads.traces.philly_machines import beside, machines_left_out
     from packenv.workloads.traces.table import SECOND
@@ -246,6 +251,8 @@ def _trace(
         every = replace(every, gang=None)
     elif gangs and every.gang is None:
         every = replace(every, gang=jobs_that_come_together(every, str(source)))
+    if every.gang is not None and any_number:
+        servers = servers.only([0] * MOST_OF_A_GANG)
     each = fits = fitting(every, servers)
     if 2 * int(fits.sum()) < len(fits):
         raise _too_small(recorded, every, servers, fits, sizes, converting["finished_only"])
@@ -266,7 +273,8 @@ def _trace(
         jobs = Placed(table, blocks[fits], len(servers), racks)
     name = Path(source).name if is_path else "table"
     if 20 * (len(fits) - int(fits.sum())) >= len(fits):
-        name += f" without {1 - fits.mean():.0%} of its tasks, which fit no server"
+        where = "no server" if (fits == each).all() else "nowhere"
+        name += f" without {1 - fits.mean():.0%} of its tasks, which fit {where}"
     arguments: dict[str, Any] = {"name": name, "resources": labels, "slot_seconds": float(slot)}
     alone = len(recorded.resources) == 1 or sizes == "all"  # else a size may be that of another resource
     if isinstance(recorded, Trace) and recorded.processors is not None and alone:

@@ -17,7 +17,7 @@ import packenv
 from packenv.content.charts import Entry, Line, LineChart, RowChart
 from packenv.content.page import Charts, Figure
 from packenv.report.pictures import picture_of
-from packenv.report.schedule_drawing import stacked
+from packenv.report.schedule_drawing import on_devices, stacked
 
 TABLE = packenv.Workload(
     jobs=packenv.Jobs.of([0, 0, 1, 9], [0.6, 0.5, 0.4, 1.0], [4, 3, 2, 5], job=np.array([7, 7, 8, 9])), servers=2, name="<four>"
@@ -99,6 +99,13 @@ def test_places_in_a_server(tasks: list[tuple[int, int, int]], capacity: int) ->
         most = max((int(demand[(start <= s) & (s < start + length)].sum()) for s in range(20)), default=0)
         if most <= capacity:
             assert all(high <= capacity for _, high in pieces)
+
+
+def test_tasks_lie_on_their_devices() -> None:
+    """Two devices of 6: a task of both, then shares of 4 and 2 on the second, and the first one whole. No device: nowhere."""
+    start, end, demand = np.array([0, 5, 5, 6, 0]), np.array([5, 9, 9, 8, 9]), np.array([12, 4, 2, 6, 0])
+    places = on_devices(start, end, demand, np.array([0b11, 0b10, 0b10, 0b01, 0]), 2, 12)
+    assert places == [[(0, 6), (6, 12)], [(6, 10)], [(10, 12)], [(0, 6)], []]
 
 
 def test_a_schedule_has_the_dates_of_its_table() -> None:

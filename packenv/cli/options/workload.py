@@ -75,6 +75,7 @@ def _workload(options: WorkloadOptions, servers: str | None) -> Workload:
             columns=parse_columns(options.columns),
             **{name: getattr(options, name) for name in OF_READING if getattr(options, name) is not None},
             network=network,
+            **({"any_number": True} if traced and servers else {}),
             **changes,
         )
     if idle := [f"--{name.replace('_', '-')}" for name in OF_READING if getattr(options, name) is not None]:

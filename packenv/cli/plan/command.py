@@ -86,7 +86,7 @@ def grown(options: WorkloadOptions, growth: str | None) -> Workload:
 
     Those of a trace come faster: each task is there once, and none at the same time as its copy. Its days become shorter.
     """
-    workload = workload_with_notes(options, servers="1")
+    workload = workload_with_notes(options, servers="1")  # a plan says how many
     if growth is None:
         return workload
     from decimal import Decimal

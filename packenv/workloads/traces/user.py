@@ -408,6 +408,9 @@ def _in_order(columns: Columns, time: NDArray[np.int64]) -> tuple[NDArray[np.int
     if WORKERS in columns:
         rows = _workers(columns, rows, optional)
     elif "gang" in columns:
+        waits = np.zeros(len(rows), np.bool_) if links is None else np.diff(links.offsets) > 0
+        waits |= optional["phase"] > 0 if "phase" in columns else False
+        columns.require((optional["gang"] < 0) | ~waits, "gang", "{} waits for other tasks")
         rows = _side_by_side(columns, rows, time, optional["gang"])
     extra: dict[str, Any] = {name: column[rows] for name, column in optional.items()}
     if "phase" in columns:

@@ -1,8 +1,8 @@
 """Alibaba's trace of 2026 of jobs on GPUs, some of them on spot capacity: jobs and the nodes, as published (CSV) or in Parquet.
 
 A job has `worker_num` workers that each ask for `cpu_request` cores and `gpu_request` GPUs, or a part of one, of kind
-`gpu_model`. A worker is a task, the workers of a job a gang, its organisation the tenant. Times are in seconds; a job is there
-at `submit_time` and runs for `duration`: how long it waited is not known. Amounts are cores and GPUs.
+`gpu_model`. A worker is a task, the workers of a job a gang, and its organisation the tenant. Times are in seconds; a job is
+there at `submit_time` and runs for `duration`: how long it waited is not known. Amounts are cores and GPUs.
 Source: github.com/alibaba/clusterdata, cluster-trace-v2026-spot-gpu.
 """
 
