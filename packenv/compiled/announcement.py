@@ -1,7 +1,7 @@
 """One line on standard error that counts the functions being compiled, for all processes with the same machine code.
 
-On a terminal the line counts up, and goes when all is compiled; elsewhere it is printed every AGAIN seconds. Nothing is said where
-nothing is compiled, nor with `PACKENV_QUIET` set.
+On a terminal the line counts up, and goes when all is compiled; elsewhere it is printed every AGAIN seconds. Nothing is said
+where nothing is compiled, nor with `PACKENV_QUIET` set.
 """
 
 from __future__ import annotations
