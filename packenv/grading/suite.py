@@ -29,6 +29,7 @@ KEYS, CASE_KEYS = (
     ("workload", "servers", *INTENSITIES, "slots", "window", "estimate_error"),
 )
 SLOTS = 100_000
+MOST_LETTERS = 20  # of servers, in a title
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,8 @@ def _case(plain: Any, where: str, folder: Path) -> Case:
             raise InputError("slots go with random tasks: a table runs until all work is done")
     except ValueError as problem:
         raise problem if str(problem).startswith(where) else InputError(f"{where}: {problem}") from None
+    if len(str(changes.get("servers", ""))) > MOST_LETTERS:
+        changes["servers"] = f"{len(workload.servers)}"
     given = "".join(f", {key} {value}" for key, value in changes.items())
     title = f"{workload.name}{given}" + (f", {window} tasks" if window else "")
     return Case(title, workload, plain.get("slots", SLOTS) if workload.jobs is None else None)
