@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 from _thread import interrupt_main
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -41,7 +43,7 @@ COMMANDS = {
 }
 """By name: module and function in packenv.cli, and what `packenv --help` says."""
 
-BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
+BAD_INPUT, INTERRUPTED, BROKEN_PIPE, TERMINATED = 2, 130, 141, 143
 
 
 class Commands(click.Group):
@@ -82,6 +84,26 @@ def cli() -> None:
 
 
 @contextmanager
+def terminated_in_order(signals: list[int]) -> Iterator[None]:
+    """SIGTERM is added to `signals` and raised like Ctrl-C, after which processes and files are put away; unless something else
+    is made of it, and outside the main thread.
+    """
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+
+    def terminate(number: int, _: Any) -> None:
+        signals.append(number)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+@contextmanager
 def deferred_interrupts() -> Iterator[None]:
     """Ctrl-C that comes while the compiler calls Python is ignored there, as every exception is: it is raised again.
 
@@ -113,15 +135,16 @@ def deferred_interrupts() -> Iterator[None]:
 
 
 def main(arguments: list[str] | None = None) -> Any:
-    """Run the command line; bad input is one line on standard error and exit status 2, Ctrl-C is 130."""
+    """Run the command line; bad input is one line on standard error and exit status 2, Ctrl-C is 130, SIGTERM 143."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper) and not stream.encoding.lower().startswith("utf"):
             stream.reconfigure(errors="replace")  # a ρ for a file or a screen that has none, as on Windows
+    signals: list[int] = []
     try:
         words = sys.argv[1:] if arguments is None else arguments
         if "_PACKENV_COMPLETE" in os.environ:
             import_module("packenv.cli.completion").prepare_shell()
-        with deferred_interrupts():
+        with terminated_in_order(signals), deferred_interrupts():
             done = cli(words, prog_name="packenv", standalone_mode=False, obj=words)  # what was said, for those who keep it
         sys.stdout.flush()
         return done
@@ -130,8 +153,8 @@ def main(arguments: list[str] | None = None) -> Any:
     except click.exceptions.Exit as leave:
         sys.exit(leave.exit_code)
     except (KeyboardInterrupt, click.Abort):
-        print("packenv: interrupted", file=sys.stderr)
-        sys.exit(INTERRUPTED)
+        print(f"packenv: {'terminated' if signals else 'interrupted'}", file=sys.stderr)
+        sys.exit(TERMINATED if signals else INTERRUPTED)
     except MemoryError:
         print("packenv: out of memory", file=sys.stderr)
         sys.exit(BAD_INPUT)

@@ -1,7 +1,7 @@
 """One line on standard error that counts the functions being compiled, for all processes with the same machine code.
 
-On a terminal the line counts up, and goes when all is compiled; elsewhere it is printed once. Nothing is said where nothing
-is compiled, nor with `PACKENV_QUIET` set.
+On a terminal the line counts up, and goes when all is compiled; elsewhere it is printed every AGAIN seconds. Nothing is said
+where nothing is compiled, nor with `PACKENV_QUIET` set.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from packenv.compiled.locks import Lock
 PATIENCE = 1.5  # seconds of compilation before the line,
 MANY = 8  # unless so many functions are known to be missing
 TICK = 0.2  # seconds between two looks
+AGAIN = 20.0  # seconds from one line to the next, where there is no terminal
 PAUSE = 1.0  # seconds without compilation after which the line goes
 FORGET = 10.0  # seconds without compilation after which a new line may be printed
 MARK = "compiling"  # a file beside the machine code: one byte for each function that a process began to compile, ever
@@ -95,16 +96,16 @@ class Announcement:
 
     def _watch(self, folder: Path) -> None:
         """Say it, if it takes long and no other process does, until nothing has been compiled for FORGET seconds."""
-        speaker, spent, printed = Lock(folder / "announcing"), 0.0, False
+        speaker, spent, printed = Lock(folder / "announcing"), 0.0, -AGAIN
         while (idle := 0.0 if self.under_way else time.monotonic() - self.ended) < FORGET:
             if idle > PAUSE:
                 self.clear()
             elif (spent > PATIENCE or self.expected >= MANY) and speaker.acquire():
                 if _on_terminal():
                     self._show(self.line(folder))
-                elif not printed:
+                elif spent >= printed + AGAIN:
                     _write(self.line(folder) + "\n")
-                    printed = True
+                    printed = spent
             spent += TICK if self.under_way else 0.0
             time.sleep(TICK)
         self.expected = 0

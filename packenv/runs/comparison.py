@@ -36,6 +36,7 @@ from packenv.workloads.estimates import misjudged
 from packenv.workloads.in_service import begins_busy
 from packenv.workloads.workload import Workload
 
+MOST_LETTERS = 40  # of servers in a line; of more their number says enough
 NEARLY_EMPTY = 0.05  # utilisation
 
 
@@ -222,7 +223,8 @@ class Comparison(Showable):
         if self.whole and all(run.max_queue == 0 for run in self.all_runs):
             busy = max(share or 0.0 for run in self.all_runs for share in run.utilisation)
             if busy < NEARLY_EMPTY:
-                size = f"{self.workload.servers} is {counted(len(self.workload.servers), 'server')}"
+                kinds, size = str(self.workload.servers), counted(len(self.workload.servers), "server")
+                size = f"{kinds} is {size}" if len(kinds) <= MOST_LETTERS else size
                 idle = [f"nothing waits, and at most {busy:.2%} of the servers is busy: too many, or too large ({size})"]
         return idle + [
             f"{run.policy}: {run.remark} (seed {run.seed})" for run in (runs[0] for runs in self.by_policy) if run.remark

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from packenv.runs.comparison import Comparison
     from packenv.workloads.workload import Workload
 
+EQUAL = 0.9995  # a ratio above it is 1.00 to three digits
 COLOURS = {STABLE: "green", UNSTABLE: "red"}
 
 
@@ -129,6 +130,8 @@ def measures_table(name: str, title: str, comparison: Comparison, times: Times) 
         if each and measure.heading in spare:
             place = spare.index(measure.heading)
             spare[place : place + 1] = headings
+            busiest = int(np.argmax(np.nan_to_num(np.array([record[measure.key] for record in summaries], float)).max(axis=0)))
+            spare = [heading for heading in spare if heading != headings[busiest]] + [headings[busiest]]  # the last one to go
     table = of_policies(title, columns, summaries, spare)
     for record in summaries:
         cells: list[str] = []
@@ -162,11 +165,19 @@ def answer_of(comparison: Comparison) -> list[str]:
     means = [(record[key], record["policy"]) for record in comparison.summaries if record[key] is not None]
     if len(means) < 2 or len(means) < len(comparison.summaries):
         return []
+    estimated = comparison.workload.jobs.estimate is not None
+
+    def told(names: Sequence[str]) -> str:
+        return duration_aware_sentence([name for name in comparison.duration_aware if name in names], estimated)
+
     (_, best), (_, second), *_ = sorted(means, key=lambda pair: pair[0])
     ratio, times = comparison.ratio(best, second, key), times_of(comparison)
     least = times.cell(min(means)[0], None) + ("" if times.long else f" {times.unit}")
-    by = "as does" if ratio.mean is None or ratio.mean > 0.9995 else f"{100 * (1 - ratio.mean):.3g} % less than"
-    sentence = f"{best} has the shortest {heading}, {least}: {by} {second}, the next"
+    if ratio.mean is None or ratio.mean > EQUAL:
+        equal = [name for mean, name in means if mean * EQUAL <= min(means)[0]]
+        have = f"the same {heading}" if len(equal) == len(means) else f"the shortest {heading}"
+        return [f"{listed(equal)} have {have}, {least}.{told(equal)}"]
+    sentence = f"{best} has the shortest {heading}, {least}: {100 * (1 - ratio.mean):.3g} % less than {second}, the next"
     if ratio.low is not None and ratio.high is not None:
         ends = f"{100 * (1 - ratio.high):.3g} to {100 * (1 - ratio.low):.3g} %"
         sentence += (
@@ -174,8 +185,7 @@ def answer_of(comparison: Comparison) -> list[str]:
         )
     elif all(record["seeds"] == 1 for record in comparison.summaries):
         sentence += " (one run of each)"
-    informed = [name for name in comparison.duration_aware if name in (best, second)]
-    return [f"{sentence}.{duration_aware_sentence(informed, comparison.workload.jobs.estimate is not None)}"]
+    return [f"{sentence}.{told([best, second])}"]
 
 
 def duration_aware_sentence(names: Sequence[str], estimated: bool) -> str:

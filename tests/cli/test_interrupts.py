@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from packenv.cli.main import deferred_interrupts
+from packenv.cli.main import deferred_interrupts, terminated_in_order
 
 
 @pytest.fixture(autouse=True)
@@ -43,3 +43,12 @@ def test_what_the_compiler_raises_for_an_ignored_interrupt_is_the_interrupt() ->
     time.sleep(0.1)  # and none comes later
     with pytest.raises(RuntimeError), deferred_interrupts():
         raise RuntimeError("as it is")
+
+
+def test_sigterm_is_raised_like_ctrl_c_while_a_command_runs() -> None:
+    """So that processes and files are put away; afterwards it ends the process as ever."""
+    signals: list[int] = []
+    with pytest.raises(KeyboardInterrupt), terminated_in_order(signals):
+        signal.raise_signal(signal.SIGTERM)
+        time.sleep(5)
+    assert signals == [signal.SIGTERM] and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL

@@ -40,7 +40,8 @@ def test_records_table_and_plot(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert (tmp_path / "judged.png").read_bytes().startswith(b"\x89PNG")
     out = capsys.readouterr().out
     assert "not claimed" in out
-    assert "VQS at least" in out and "0.667" in out  # the bound of the program over K_RED
+    assert "vqs: at least 0.667 on" in out and "bf-js: at least" not in out  # the bound of the program over K_RED
+    assert best_fit["proved"] is None and vqs["proved"] == pytest.approx(2 / 3)
 
 
 @pytest.mark.slow

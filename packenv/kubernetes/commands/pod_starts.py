@@ -9,6 +9,7 @@ from packenv.cli.outputs import Outputs
 from packenv.cli.tables import text_console
 from packenv.content.showable import Answer
 from packenv.content.tables import Column, Styled, Table, numbers
+from packenv.content.text import lasting
 from packenv.kubernetes.commands.nodes import ClusterRequest, print_cluster
 from packenv.kubernetes.planning.queue import LEVEL, NEVER, StartInterval, covered, trust_lines, when
 from packenv.runs.runner import RunOptions
@@ -70,7 +71,9 @@ def time_text(slot: int, seconds: float) -> str:
     if slot == NEVER:
         return "later"
     time = slot * seconds
-    for unit, length in (("d", 86_400), ("h", 3600), ("min", 60)):
+    if time >= 2 * 86_400:
+        return lasting(time)
+    for unit, length in (("h", 3600), ("min", 60)):
         if time >= 2 * length:
             return f"{time / length:.3g} {unit}"
     return f"{time:.3g} s"

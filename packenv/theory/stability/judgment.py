@@ -21,7 +21,7 @@ from packenv.workloads.workload import Workload
 
 HELD, BROKEN, NOT_CLAIMED = "held", "broken", "not claimed"
 GUARANTEES = (Rule(1 / 2, "½"), Rule(2 / 3, "⅔"), Rule(1.0, "ρ*"))
-LEFT_OUT = ("VQS at least", "guarantee")
+LEFT_OUT = ("guarantee",)
 """Columns that a narrow terminal does without, the first of them first."""
 
 MEASURED = "slots", "seeds", "mean_queue"
@@ -69,7 +69,10 @@ class Judged(Showable):
         return [judgments_table(self._all())]
 
     def footnotes(self) -> list[str]:
-        return [Styled(notice, "yellow") for notice in self.notices]
+        proofs = [
+            f"{each.policy}: at least {each.proved:.3f} on {each.workload} is proved" for each in self._all() if each.proved
+        ]
+        return [*proofs, *(Styled(notice, "yellow") for notice in self.notices)]
 
     def charts(self) -> Charts:
         """Supported fractions of ρ* beside ½ and ⅔: a bar for each judgment, pale where it is not decided."""
@@ -179,7 +182,7 @@ class Judgment(Judged):
     def record(self) -> dict[str, Any]:
         """The judgment in plain values."""
         keys = ("policy", "workload", "low", "high", "rho", "claimed", "half", "two_thirds")
-        record = {key: getattr(self, key) for key in keys} | {"rho": list(self.rho), "needed": self.needed}
+        record = {key: getattr(self, key) for key in keys} | {"rho": list(self.rho), "needed": self.needed, "proved": self.proved}
         parts = ("kind", "confidence", "drift", "level")
         verdicts = [{key: getattr(trial.verdict, key) for key in parts} for trial in self.evidence]
         evidence = [trial._asdict() | {"verdict": verdict} for trial, verdict in zip(self.evidence, verdicts, strict=True)]
@@ -215,7 +218,7 @@ class Judgments(Judged):
 
 def judgments_table(judgments: Sequence[Judgment]) -> Table:
     """A line for each judgment."""
-    heads = numbers("supported", "≥ ½", "≥ ⅔", "guarantee", "VQS at least")
+    heads = numbers("supported", "≥ ½", "≥ ⅔", "guarantee")
     table = Table("fractions of ρ* that are supported", [Column("workload"), Column("policy"), *heads], spare=LEFT_OUT)
     above: Judgment | None = None
     for judgment in judgments:
@@ -226,7 +229,6 @@ def judgments_table(judgments: Sequence[Judgment]) -> Table:
             f"{judgment.low:.3f} – {judgment.high:.3f}",
             *(Styled(status, STATUS_COLOURS[status]) for status in (judgment.half, judgment.two_thirds)),
             f"{judgment.claimed:.3f}" if judgment.claimed else "–",
-            "" if judgment.proved is None else f"{judgment.proved:.3f}",
         )
         above = judgment
     return table
