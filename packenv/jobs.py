@@ -30,6 +30,9 @@ HOW_MANY, WHOLE, MODEL = range(3)
 capacity of each; which kind, or NO_MODEL."""
 UNKNOWN, NO_MODEL = -1, -1
 MILLI = 1000  # the capacity of a device, if nothing else is said
+NO_GANG = -1
+FIRST, TASKS = range(2)
+"""Positions in a row of `gang_spans`: the first row of the gang, and how many tasks it has."""
 MOST_DEVICES = 62  # of a server: they are bits of a word
 PER_LINK = 100  # bytes of memory, at the most, for a link while those of left-out rows are passed on
 
@@ -58,7 +61,8 @@ class Jobs:
 
     Raises InputError, naming the first bad row, unless arrivals are sorted and not negative, demands are >= 0 with one of
     each task positive, services are >= 1, a job has one value, and the tasks that a row waits for (its predecessors, and
-    earlier phases of its job) lie earlier in the table.
+    earlier phases of its job) lie earlier in the table. The tasks of a gang stand in rows that follow each other, arrive in
+    one slot, and wait for no others.
     """
 
     arrival: Ints  # (n,) slot in which the task arrives
@@ -72,6 +76,7 @@ class Jobs:
     home: Ragged | None = None  # servers that hold the task's data
     remote_overhead: Ints | None = None  # (n,) extra slots when run away from home, >= 0
     estimate: Floats | None = None  # (n,) estimate of the service in slots, for policies that use one, > 0
+    gang: Ints | None = None  # (n,) number of the gang, whose tasks start in the same slot or not at all; NO_GANG: none
     devices: Ints | None = None  # (n, 3) what it needs of devices, beside `demand`: NUMBER, SHARE, KINDS
     device_kinds: tuple[str, ...] = ()  # the names of the bits of KINDS
     scale: tuple[int, ...] = ()  # (D,) how often the unit of each resource is doubled (packenv.units); () for never
@@ -89,7 +94,7 @@ class Jobs:
         _require(np.isfinite(amount).all(axis=1), "demand is not a finite number")
         _require((amount >= 0).all(axis=1), "demand is negative")
         scale = scale_for(np.minimum(amount.max(axis=0, initial=0.0), LARGEST_AMOUNT), MOST)
-        for name in ("job", "phase", "tenant", "remote_overhead", "value", "estimate"):
+        for name in ("job", "phase", "tenant", "remote_overhead", "gang", "value", "estimate"):
             if columns.get(name) is not None:
                 columns[name] = _column(name, columns[name])
         for name in ("predecessors", "home"):
@@ -191,6 +196,23 @@ class Jobs:
             self._check_ragged(self.predecessors, "predecessor", np.arange(n))
         if self.home is not None:
             self._check_ragged(self.home, "home server", None)
+        if self.gang is not None:
+            self._check_gangs(self.gang)
+
+    def _check_gangs(self, gang: Ints) -> None:
+        """Raise InputError unless the tasks of every gang stand together, arrive together, and wait for no others."""
+        _require(gang >= NO_GANG, "gang is negative")
+        begins = np.flatnonzero(np.diff(gang, prepend=NO_GANG - 1))  # runs of equal numbers
+        again = np.setdiff1d(begins[gang[begins] >= 0], first_rows(gang))
+        if len(again):
+            row = int(again[0])
+            raise RowError(row, f"gang {gang[row]}: its other tasks do not stand in the rows just above")
+        inside = (np.diff(gang, prepend=NO_GANG) == 0) & (gang >= 0)
+        _require(~inside | (np.diff(self.arrival, prepend=0) == 0), "arrives later than the gang that it is in")
+        if self.predecessors is not None:
+            _require((gang < 0) | (np.diff(self.predecessors.offsets) == 0), "is in a gang, and waits for other tasks")
+        if self.phase is not None:
+            _require((gang < 0) | (self.phase == 0), "is in a gang, and in a later phase of its job")
 
     def _check_devices(self, devices: Ints) -> None:
         """Raise InputError unless every row of NUMBER, SHARE, KINDS can be."""
@@ -234,6 +256,15 @@ class Jobs:
             i = int(np.argmax(bad))
             rule = "is negative" if below is None else "does not lie earlier in the table"
             raise RowError(int(owner[i]), f"{what} {ragged.values[i]} {rule}")
+
+
+def gang_spans(gang: Ints) -> Ints:
+    """(n, 2) of each row its gang's FIRST row and number of TASKS; of a task without a gang itself, and 1."""
+    rows = np.arange(len(gang))
+    number = np.where(gang >= 0, gang, gang.max(initial=0) + 1 + rows)
+    begins = np.flatnonzero(np.diff(number, prepend=-1))
+    tasks = np.diff(begins, append=len(gang))
+    return np.column_stack([np.repeat(begins, tasks), np.repeat(tasks, tasks)])
 
 
 COLUMNS = tuple(field.name for field in fields(Jobs) if field.name not in ("scale", "device_kinds"))

@@ -70,6 +70,10 @@ class Needs(NamedTuple):
     reads: bool = False  # starts tasks only where there is room for what they read over the network (Network.reading)
     rejects: bool = False  # keeps nothing of waiting tasks from slot to slot, so that those that do not start may be lost
     devices: bool = False  # starts tasks only where there is room for them on the devices of a server (`fits`)
+    gangs: bool = False  # starts all tasks of a gang in the same slot (`start_first_fit`, `start_best_fit`)
+
+
+WITH_GANGS = "fifo-ff, easy, conservative, reserve and bf-js do"
 
 
 class Setting(NamedTuple):

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from packenv.cluster.build import build, grow, lengthen
-from packenv.cluster.loop import OVERFULL, overfull_server, runner_for
+from packenv.cluster.gangs import gang_in_part
+from packenv.cluster.loop import IN_PART, OVERFULL, overfull_server, runner_for
 from packenv.cluster.measures import delay_values
 from packenv.cluster.rejecting import OTHER_REASONS
 from packenv.cluster.slots import FINISHED, GROW, LIMIT, PAUSED
@@ -20,7 +21,7 @@ from packenv.compiled.apart import Apart
 from packenv.compiled.helpers import expect
 from packenv.errors import ArgumentError, InputError, MisuseError
 from packenv.options.verbs import WAITING_LIMIT as WAITING_LIMIT
-from packenv.policy import Needs, Setting, attached, find_policy, initial_state_of, misuse, name_of, needs_of
+from packenv.policy import WITH_GANGS, Needs, Setting, attached, find_policy, initial_state_of, misuse, name_of, needs_of
 from packenv.results.delays import Delays
 from packenv.results.job_times import job_times
 from packenv.results.locality import data_locality
@@ -93,8 +94,10 @@ def _rejected(cluster: Cluster, workload: Workload) -> dict[str, int] | None:
         return None
     names = ("size",) if workload.D == 1 else workload.resource_names
     counts = dict(zip((*names, *OTHER_REASONS), cluster.measures.rejected[0].tolist(), strict=True))
-    unused = OTHER_REASONS if workload.D == 1 else () if workload.has_devices else OTHER_REASONS[:2]
-    return {reason: count for reason, count in counts.items() if count or reason not in (*unused, OTHER_REASONS[0])}
+    of_devices, several, gang = OTHER_REASONS[:2], OTHER_REASONS[2:3], OTHER_REASONS[3:]
+    unused = (of_devices[:1] if workload.has_devices else of_devices) + (several if workload.D == 1 else ())
+    unused += () if workload.has_gangs else gang
+    return {reason: count for reason, count in counts.items() if count or reason not in unused}
 
 
 def _trajectory(cluster: Cluster, size_unit: float) -> Trajectory:
@@ -160,13 +163,13 @@ def simulate(
     """
     policy = find_policy(policy) if isinstance(policy, str) else policy
 
-    # The tasks of this seed; of a random workload as a table if the policy must know all of them beforehand.
+    # The tasks of this seed; of a random workload as a table if the policy must know all of them beforehand, or of gangs.
     begun = initial or in_service_of(workload, seed)
     offered = workload = workload.at(seed)
     drain = (slots is None and workload.jobs is not None and workload.jobs.arrival[-1] == 0) if drain is None else drain
     horizon = _horizon(workload, slots, drain)
     setting = setting_of(workload)
-    if needs_of(policy, setting).table and workload.jobs is None:
+    if (needs_of(policy, setting).table or workload.has_gangs) and workload.jobs is None:
         workload = workload.tabulated(seed, horizon)
         setting = setting_of(workload)
     table, needs = workload.jobs, needs_of(policy, setting)
@@ -175,6 +178,8 @@ def simulate(
     # Arguments that do not go together.
     if backlog is not None:
         _check_backlog(backlog, offered, waiting_limit)
+        if offered.has_gangs:
+            raise ArgumentError("`backlog` lets single tasks arrive: no gangs go with it")
         if table is not None:
             raise InputError(f"{name_of(policy)} knows all tasks beforehand: no backlog goes with it")
     if workload.network is not None and workload.network.takes_resources and not needs.reads:
@@ -184,6 +189,9 @@ def simulate(
     if workload.has_devices and not needs.devices:
         why = "does not look for room on devices; --one-amount (devices=False) counts a server's GPUs as one amount"
         raise InputError(f"{name_of(policy)} {why}")
+    if workload.has_gangs and not needs.gangs:
+        alone = "--one-by-one (gangs=False) lets each start by itself"
+        raise InputError(f"{name_of(policy)} does not start the tasks of a gang together: {WITH_GANGS}; {alone}")
     if warmup < 0 or (warmup >= horizon and not drain):
         raise InputError(f"warmup must lie between 0 and the number of slots, not {warmup}")
     if slowdown_bound is not None and not 0 < slowdown_bound < np.inf:
@@ -258,6 +266,9 @@ def _run_slots(
         elif reason == OVERFULL:
             where = f"server {overfull_server(cluster)} above its capacity in slot {cluster.head['now'][0]}"
             raise MisuseError(f"policy {name_of(policy)} put {where}")
+        elif reason == IN_PART:
+            where = f"without all of its gang, as row {gang_in_part(cluster)}, in slot {cluster.head['now'][0]}"
+            raise MisuseError(f"policy {name_of(policy)} started a task {where}")
         elif reason == PAUSED and cluster.head["started"][0] == enough:
             reason = FINISHED
         if progress is not None:

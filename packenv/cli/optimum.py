@@ -80,6 +80,7 @@ def optimum(
     from packenv.runs.runner import RunOptions, run_all
     from packenv.theory.makespan.cp_sat import cp_model
     from packenv.theory.makespan.optimum import HEURISTICS
+    from packenv.theory.makespan.tasks import check_known
 
     cp_model()
     outputs.check(schedule)
@@ -89,6 +90,8 @@ def optimum(
     chosen = tuple(dict.fromkeys(policies)) or tuple(name for name in usual if name in registered())
     able = [find_policy(name) for name in chosen]
     workload = finite(workload_with_notes(of_workload), options.seed, options.slots)
+    if workload.has_gangs:
+        check_known(workload)
     console = text_console()
     if not policies:
         able, unplayable = playable(able, workload, options.seed)

@@ -183,6 +183,8 @@ def print_description(name: str, statistics: dict[str, Any]) -> None:
     console.print(f"{name}: {', '.join(counts)}{dropped_part(statistics['dropped'])}", highlight=False)
     if statistics["about"]:
         console.print(statistics["about"], highlight=False)
+    if "gangs" in statistics:
+        console.print(f"gangs: {statistics['gangs']}", highlight=False)
     for note in statistics["notes"]:
         console.print(note, highlight=False)
     resources, shown = statistics["resources"], _columns_shown(statistics)

@@ -28,14 +28,21 @@ from packenv.cluster.devices import (
     share_needed,
 )
 from packenv.cluster.events import post, wake_at
+from packenv.cluster.gangs import start_best_fit, start_first_fit
 from packenv.cluster.in_service import hold, hold_box, place, postpone
 from packenv.cluster.locality import level_of, remote_slots
 from packenv.cluster.queue.by_age import oldest_fitting
 from packenv.cluster.queue.by_demand import first_of_group, group_count
 from packenv.cluster.queue.by_type import head_of_line, jobs_of_type, queue_length, type_of_task
 from packenv.cluster.queue.waiting import (
+    behind,
     demand_of,
     eligible_since,
+    estimate_of,
+    follows,
+    gang_size,
+    has_gangs,
+    in_gang,
     largest_fitting,
     largest_of_type_fitting,
     largest_size,
@@ -51,6 +58,7 @@ from packenv.cluster.queue.waiting import (
     smallest_size,
     smallest_waiting,
     started_in,
+    starts_by_itself,
     waiting,
 )
 from packenv.cluster.servers import (
@@ -90,6 +98,7 @@ __all__ = [
     "InService",
     "Needs",
     "accepts",
+    "behind",
     "best_server",
     "best_task",
     "build",
@@ -102,22 +111,27 @@ __all__ = [
     "devices_for",
     "devices_needed",
     "eligible_since",
+    "estimate_of",
     "fill",
     "first_of_group",
     "first_server",
     "first_server_for",
     "fits",
+    "follows",
     "free_share",
     "freed_count",
     "freed_server",
+    "gang_size",
     "group_count",
     "grow",
     "has_devices",
+    "has_gangs",
     "head_of_line",
     "heaviest",
     "hold",
     "hold_box",
     "holds",
+    "in_gang",
     "is_closed",
     "jobs_in",
     "jobs_of_type",
@@ -154,7 +168,10 @@ __all__ = [
     "size_of",
     "smallest_size",
     "smallest_waiting",
+    "start_best_fit",
+    "start_first_fit",
     "started_in",
+    "starts_by_itself",
     "tightest_server",
     "type_of_task",
     "waiting",

@@ -34,6 +34,8 @@ def has_homes(c: Cluster) -> bool:
 @compiled
 def level_of(c: Cluster, row: int, server: int) -> int:
     """Distance of a server from the data of a row: NODE, RACK or ANY; NODE everywhere for a row without home servers."""
+    if not has_homes(c) or row < 0:
+        return NODE
     places = c.source.locality
     begin, end = places.home_of[row], places.home_of[row + 1]
     level = NODE if begin == end else ANY

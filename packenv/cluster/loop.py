@@ -13,6 +13,8 @@ from typing import Any
 
 from numba.extending import overload
 
+from packenv.cluster.gangs import gang_in_part
+from packenv.cluster.queue.waiting import has_gangs
 from packenv.cluster.rejecting import turn_away
 from packenv.cluster.slots import PAUSED, READY, begin_slot
 from packenv.cluster.state import DONE, MESSAGE, NEVER, NONE, Cluster
@@ -21,7 +23,7 @@ from packenv.compiled.sources import is_ours
 from packenv.errors import InputError
 from packenv.policy import hooks, parameters_of
 
-OVERFULL = 5
+OVERFULL, IN_PART = 5, 6
 
 
 def schedule(policy: Any, cluster: Cluster, state: Any) -> None:
@@ -93,7 +95,8 @@ def deliver_all(policy: Any, c: Cluster, state: Any) -> None:
 def run(policy: Any, c: Cluster, state: Any, until: int, slots: int, checked: bool = False) -> int:
     """Simulate up to slot `until`, or for `slots` slots with events, whichever comes first; returns why it stopped.
 
-    With `checked`, stop with OVERFULL in the first slot in which the policy leaves a server above its capacity.
+    With `checked`, stop with OVERFULL in the first slot in which the policy leaves a server above its capacity, with IN_PART in
+    the first in which it starts a gang in part.
     """
     for _ in range(slots):
         reason = begin_slot(c, until)
@@ -103,8 +106,11 @@ def run(policy: Any, c: Cluster, state: Any, until: int, slots: int, checked: bo
         schedule(policy, c, state)
         if c.head[c.e].rejects:
             turn_away(c)
-        if checked and overfull_server(c) != NONE:
-            return OVERFULL
+        if checked:
+            if overfull_server(c) != NONE:
+                return OVERFULL
+            if has_gangs(c) and gang_in_part(c) != NONE:
+                return IN_PART
     return PAUSED
 
 
@@ -153,6 +159,8 @@ def run_in_python(policy: Any, c: Cluster, state: Any, until: int, slots: int) -
             turn_away_from_python(c)
         if overfull_server(c) != NONE:
             return OVERFULL
+        if c.source.gangs.shape[1] and gang_in_part(c) != NONE:
+            return IN_PART
     return PAUSED
 
 

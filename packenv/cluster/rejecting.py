@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from packenv.cluster.devices import accepts, device_room, has_devices
 from packenv.cluster.events import free_place
-from packenv.cluster.queue.waiting import demand_of, dequeue, new_count, new_task
+from packenv.cluster.queue.waiting import demand_of, dequeue, new_count, new_task, starts_by_itself
 from packenv.cluster.state import NONE, Cluster
 from packenv.compiled.decorators import apart, compiled
 
-OTHER_REASONS = ("device", "kind", "several")
-"""Reasons besides the resources: devices whose sum is none of these, another kind of device, and several things at once."""
+OTHER_REASONS = ("device", "kind", "several", "gang")
+"""Reasons besides the resources: devices whose sum is none of these, another kind of device, several things at once, and room for
+a whole gang."""
 
 
 @apart
@@ -18,7 +19,8 @@ def turn_away(c: Cluster) -> None:
     for n in range(new_count(c)):
         i = new_task(c, n)
         if i != NONE:
-            c.measures.rejected[c.e, missing(c, i)] += 1
+            reason = missing(c, i) if starts_by_itself(c, i) else c.used.shape[1] + 3
+            c.measures.rejected[c.e, reason] += 1
             dequeue(c, i)
             free_place(c, i)
 

@@ -123,6 +123,10 @@ class Mirror:
             np.zeros(rows, np.int64), np.ones((rows, resources), np.int64), np.ones(rows, np.int64), job=np.zeros(rows, np.int64)
         )
         source = table_source(nothing)
+        if workload.jobs is not None:  # empty columns of those that the table has
+            told = workload.source([0])
+            source = source.replace(devices=told.devices, locality=told.locality, estimate=told.estimate)
+            source = with_rows(np, with_chunk(np, source, rows), rows, rows)
         source.stream["filled"] = 0
         self.cluster = build(source, capacity, needs, delays=False, bins=2)
         self.places = np.zeros(rows, np.int64)
@@ -144,10 +148,12 @@ class Mirror:
         news = np.array(np.frombuffer(body, np.int64))  # one that can be written: the type that is compiled already
         slot, new = int(news[0]), int(news[2])
         if new > c.source.arrival.shape[1]:
-            c = self.cluster = with_longer_chunk(np, c, new)
+            c = self.cluster = c.replace(source=with_chunk(np, c.source, 2 * new))
         tasks = int(c.head["next_row"][0]) + new
         if tasks > len(self.places):
-            self.places = np.concatenate([self.places, np.zeros(max(tasks, len(self.places)), np.int64)])
+            self.places = longer(np, self.places, 2 * tasks)
+        homes = int(c.source.locality.home_of.max()) + len(news)
+        c = self.cluster = c.replace(source=with_rows(np, c.source, tasks, homes))
         self.hear(c, news, self.places)
         while (reason := self.run(self.policy, c, self.state, slot + 1, 1)) == GROW:
             c = self.cluster = make_room(c)
@@ -162,14 +168,29 @@ class Mirror:
         return reply
 
 
-def with_longer_chunk(np: Any, cluster: Any, rows: int) -> Any:
-    """The same mirror with room for so many new tasks in a slot."""
-    rows, source = 2 * rows, cluster.source
+def with_chunk(np: Any, source: Any, rows: int) -> Any:
+    """The same source with room for so many new tasks in a slot."""
     columns = {name: np.ones((1, rows), np.int64) for name in ("arrival", "service", "job")}
     demand = np.ones((1, rows, source.demand.shape[2]), np.int64)
-    return cluster.replace(source=source.replace(demand=demand, **columns))
+    need = np.zeros((1, rows if len(source.devices.server) else 0, 3), np.int64)
+    return source.replace(demand=demand, devices=source.devices._replace(need=need), **columns)
 
 
-if __name__ == "__main__":
-    arguments = json.loads(sys.argv[1])
-    main(**arguments)
+def with_rows(np: Any, source: Any, tasks: int, homes: int) -> Any:
+    """The same source with room for the estimates of so many tasks, and so many home servers of theirs, as far as it has them."""
+    places, estimate = source.locality, source.estimate
+    if len(places.home_of) > 1 and (len(places.home_of) <= tasks or len(places.home) < homes):
+        home_of, home = longer(np, places.home_of, 2 * tasks + 1), longer(np, places.home, 2 * homes)
+        places = places._replace(home_of=home_of, home=home, overhead=np.zeros(len(home_of), np.int64))
+    if 0 < len(estimate) < tasks:
+        estimate = longer(np, estimate, 2 * tasks)
+    return (
+        source
+        if places is source.locality and estimate is source.estimate
+        else source.replace(locality=places, estimate=estimate)
+    )
+
+
+def longer(np: Any, array: Any, length: int) -> Any:
+    """The same array, with zeros behind it."""
+    return np.concatenate([array, np.zeros(max(length - len(array), 0), array.dtype)])

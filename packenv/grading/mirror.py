@@ -1,11 +1,14 @@
 """A cluster and its mirror: what the process that simulates tells the one in which a candidate schedules, slot by slot, and back.
 
-The mirror holds what a scheduler sees: the waiting tasks with their demands, ages and jobs, and what is in service where. Which
+The mirror holds what a scheduler sees: the waiting tasks with their demands, ages, jobs and estimates, what they need of devices
+and where their data lie (not how much longer they run elsewhere), and what is in service where. Which
 tasks complete in a slot it learns in that slot: until then each has an end that never comes. Tasks have numbers in the order in
 which they became eligible, so that not even rows of a table are known that are still to come.
 
-    news     slot, completed tasks m, new tasks n; the numbers of the m; of each of the n its job, and D demands in units
-    answer   slot in which the candidate wants to be called again, or NEVER; of each task that starts its number and server
+    news     slot, completed tasks m, new tasks n; the numbers of the m; of each of the n its job, and D demands in units, then,
+             where there are any, what it needs of devices (NUMBER, SHARE, KINDS), its estimate, and its home servers: how many,
+             and which
+    answer   slot in which the candidate wants to be called again, or NEVER; of each task that starts number, server and devices
 """
 
 from __future__ import annotations
@@ -13,8 +16,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster import fits, place, wake_at
+from packenv.cluster import estimate_of, fits, has_devices, place, wake_at
+from packenv.cluster.devices import TAKEN
 from packenv.cluster.events import WAYS
+from packenv.cluster.locality import has_homes
 from packenv.cluster.state import DONE, NEVER, NONE, TASK, Cluster
 from packenv.compiled.decorators import compiled
 
@@ -24,14 +29,16 @@ ENDLESS = 1 << 48
 """Service of every task in the mirror, in slots."""
 
 HEADER = 3  # of the news
+START = 3  # words of a start in the answer
+ABOUT = 6  # words of a new task beside its demands and home servers, at the most
 NO_TASK, NO_SERVER, NO_ROOM = 1, 2, 3
 """What is wrong with a start."""
 
 
-def news_length(cluster: Cluster) -> int:
-    """The longest news that the present slot can have."""
+def news_length(cluster: Cluster, homes: int) -> int:
+    """The longest news that the present slot can have; `homes`: the most home servers of a task."""
     head = cluster.head[0]
-    return int(HEADER + head["due"] + head["fresh"] * (1 + len(cluster.scale)))
+    return int(HEADER + head["due"] + head["fresh"] * (ABOUT + len(cluster.scale) + homes))
 
 
 @compiled
@@ -64,13 +71,28 @@ def tell(c: Cluster, number: Ints, places: Ints, tasks: int, news: Ints) -> int:
             for r in range(c.demand.shape[2]):
                 news[n] = c.demand[c.e, i, r]
                 n += 1
+        if has_devices(c):
+            for part in range(TAKEN):
+                news[n] = c.devices.need[c.e, i, part]
+                n += 1
+        if c.source.estimate.shape[0] > 0:
+            news[n] = estimate_of(c, i)
+            n += 1
+        if has_homes(c):
+            known, row = c.source.locality, c.task[c.e, i].row
+            first, end = known.home_of[row], known.home_of[row + 1]
+            news[n] = end - first
+            n += 1
+            for home in range(first, end):
+                news[n] = known.home[home]
+                n += 1
     return n
 
 
 @compiled
 def carry_out(c: Cluster, number: Ints, places: Ints, tasks: int, answer: Ints) -> int:
     """Start what the answer says, as far as it can be; returns what is wrong with the first start that cannot, or 0."""
-    for k in range(1, answer.shape[0], 2):
+    for k in range(1, answer.shape[0], START):
         n, server = answer[k], answer[k + 1]
         if n < 0 or n >= tasks or number[places[n]] != n:
             return NO_TASK
@@ -81,7 +103,7 @@ def carry_out(c: Cluster, number: Ints, places: Ints, tasks: int, answer: Ints) 
             return NO_SERVER
         if not fits(c, i, server):
             return NO_ROOM
-        place(c, i, server)
+        place(c, i, server, 0, answer[k + 2])
     if answer[0] > c.head[c.e].now:
         wake_at(c, answer[0])
     return 0
@@ -104,6 +126,22 @@ def hear(c: Cluster, news: Ints, places: Ints) -> None:
         for r in range(c.source.demand.shape[2]):
             c.source.demand[0, k, r] = news[n + 1 + r]
         n += 1 + c.source.demand.shape[2]
+        row = stream.first_row + k
+        if has_devices(c):
+            for part in range(TAKEN):
+                c.source.devices.need[0, k, part] = news[n]
+                n += 1
+        if c.source.estimate.shape[0] > 0:
+            c.source.estimate[row] = news[n]
+            n += 1
+        if has_homes(c):
+            known, count = c.source.locality, news[n]
+            first = known.home_of[row]
+            known.home_of[row + 1] = first + count
+            n += 1
+            for home in range(first, first + count):
+                known.home[home] = news[n]
+                n += 1
 
 
 @compiled
@@ -137,7 +175,8 @@ def answer(c: Cluster, places: Ints, starts: Ints) -> int:
         elif task.since == head.now and task.row >= 0 and task.server != NONE:
             starts[n] = task.row
             starts[n + 1] = task.server
-            n += 2
+            starts[n + 2] = c.devices.need[c.e, i, TAKEN] if has_devices(c) else 0
+            n += START
     if starts[0] >= ENDLESS:
         starts[0] = NEVER
     return n

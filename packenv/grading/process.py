@@ -15,7 +15,7 @@ import sysconfig
 import tempfile
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +31,8 @@ from packenv.compiled.cache import base
 from packenv.compiled.decorators import Compiled
 from packenv.errors import InputError
 from packenv.grading.child import BEGIN, DONE, LOAD, MODULE, PREFIX, SLOT, WORDS, send
-from packenv.grading.mirror import NO_ROOM, NO_SERVER, NO_TASK, answer, carry_out, hear, news_length, tell
-from packenv.jobs import Jobs
+from packenv.grading.mirror import NO_ROOM, NO_SERVER, NO_TASK, START, answer, carry_out, hear, news_length, tell
+from packenv.jobs import Jobs, Ragged
 from packenv.policy import Setting
 from packenv.workloads.source import table_source
 from packenv.workloads.workload import Workload
@@ -206,6 +206,7 @@ class Told:
     number: Any  # (places of the pool,)
     places: Any  # (tasks,)
     news: Any
+    homes: int  # the most home servers of a task
     tasks: int = 0
 
 
@@ -226,7 +227,8 @@ class Sandboxed:
     seconds: float = 120.0
 
     def needs(self, setting: Setting) -> Needs:
-        return Needs(vectors=setting.capacity.shape[1] > 1)
+        vectors = setting.capacity.shape[1] > 1
+        return Needs(vectors=vectors, devices=vectors)
 
     def initial_state(self, setting: Setting, seed: int) -> Told:
         child = process_of(self)
@@ -235,7 +237,9 @@ class Sandboxed:
         child.ask(BEGIN, pickle.dumps(about), BEGIN_SECONDS)
         child.waited, child.slots = 0.0, 0
         empty = np.zeros(1024, np.int64)
-        return Told(child, empty, empty.copy(), empty.copy())
+        jobs = setting.workload.jobs
+        homes = 0 if jobs is None or jobs.home is None else int(np.diff(jobs.home.offsets).max())
+        return Told(child, empty, empty.copy(), empty.copy(), homes)
 
     def schedule(self, cluster: Cluster, state: Told) -> None:
         """Tell the slot's news, and start what the answer says. Raises CandidateFault where that cannot be."""
@@ -245,8 +249,8 @@ class Sandboxed:
             state.number = longer(state.number, cluster.task.shape[1])
         if len(state.places) < state.tasks + new:
             state.places = longer(state.places, state.tasks + new)
-        if len(state.news) < news_length(cluster):
-            state.news = longer(state.news, news_length(cluster))
+        if len(state.news) < (most := news_length(cluster, state.homes)):
+            state.news = longer(state.news, most)
         length = tell(cluster, state.number, state.places, state.tasks, state.news)
         state.tasks += new
         began = time.perf_counter()
@@ -256,7 +260,7 @@ class Sandboxed:
         if child.waited > self.seconds:
             pace = f"{1e3 * child.waited / child.slots:.3g} ms a slot"
             raise CandidateFault(f"it is too slow: {pace}, and in slot {head['now']:,} it has taken {self.seconds:g} s")
-        if len(reply) % 16 != 8:
+        if len(reply) % (8 * START) != 8:
             raise CandidateFault("its process writes what is no answer")
         fault = carry_out(cluster, state.number, state.places, state.tasks, np.array(np.frombuffer(reply, np.int64)))
         if fault:
@@ -268,12 +272,21 @@ def longer(array: Any, least: int) -> Any:
 
 
 def without_tasks(workload: Workload) -> Workload:
-    """The workload as a scheduler knows it: servers and laws, and of a table one task of the largest demand."""
-    if workload.jobs is None:
+    """The workload as a scheduler knows it: servers and laws, and of a table the largest task, and which columns it has."""
+    jobs = workload.jobs
+    if jobs is None:
         return workload
-    largest = workload.jobs.demand.max(axis=0)[None]
-    one = Jobs(np.zeros(1, np.int64), largest, np.ones(1, np.int64), scale=workload.jobs.scale)
-    return Workload(servers=workload.servers, jobs=one, name=workload.name, slot_seconds=workload.slot_seconds)
+    row = int((jobs.demand / np.maximum(workload.servers.units.max(axis=0), 1)).max(axis=1).argmax())
+    largest = Jobs(
+        np.zeros(1, np.int64), jobs.demand[[row]], np.ones(1, np.int64), scale=jobs.scale,
+        home=None if jobs.home is None else Ragged.of([jobs.home.row(row).tolist()]), device_kinds=jobs.device_kinds,
+        devices=None if jobs.devices is None else jobs.devices[[row]], estimate=None if jobs.estimate is None else np.ones(1),
+    )  # fmt: skip
+    network = workload.network and replace(workload.network, factor=())  # when it will be slow nobody knows
+    return Workload(
+        servers=workload.servers, jobs=largest, name=workload.name, resources=workload.resources, network=network,
+        slot_seconds=workload.slot_seconds,
+    )  # fmt: skip
 
 
 _processes: dict[Sandboxed, ChildProcess] = {}

@@ -26,6 +26,21 @@ class CaseScore(NamedTuple):
     supported: float | None = None  # of random tasks: the share of ρ* that it carries, once stage 3 is over
 
 
+INTERVALS = ("ratio", "score")  # of a case
+CASE_KEYS = (
+    *(key for key in CaseScore._fields if key not in INTERVALS),
+    *(f"{key}{end}" for key in INTERVALS for end in ("", "_low", "_high")),
+)
+CASE_COLUMNS = {
+    "candidate": "value",
+    "reference": "reference_value",
+    "score": "case_score",
+    "score_low": "case_score_low",
+    "score_high": "case_score_high",
+}
+"""What a case's keys are called in rows where the candidate's own stand beside them."""
+
+
 @dataclass(frozen=True, repr=False)
 class Score(Showable):
     """A candidate's score: 0 is the reference, 100 the certified bound.
@@ -124,12 +139,15 @@ class Score(Showable):
 
     @property
     def records(self) -> list[dict[str, Any]]:
-        """A record for each case."""
-        return [plain_case(case) for case in self.cases]
+        """A row for each case, or one where there is none; `case_score` is the case's, `score` that of the suite."""
+        whole = self.to_dict()
+        candidate = {key: value for key, value in whole.items() if key not in ("cases", "artifacts", "unconfined")}
+        return [candidate | {CASE_COLUMNS.get(key, key): case.get(key) for key in CASE_KEYS} for case in whole["cases"] or [{}]]
 
     @property
-    def plain(self) -> dict[str, Any]:
-        return self.to_dict()
+    def plain(self) -> list[dict[str, Any]]:
+        """A record for each candidate: this one."""
+        return [self.to_dict()]
 
     def to_dict(self) -> dict[str, Any]:
         """All in plain values, ready for JSON; `score`, `low` and `high` first."""
@@ -146,7 +164,12 @@ class Score(Showable):
             "side": self.side,
             "reference": self.reference,
         }
-        plain |= {"stage": self.stage, "seeds": self.seeds, "cases": self.records, "decision_seconds": self.decision_seconds}
+        plain |= {
+            "stage": self.stage,
+            "seeds": self.seeds,
+            "cases": [plain_case(case) for case in self.cases],
+            "decision_seconds": self.decision_seconds,
+        }
         plain |= {"lines": self.lines, "nodes": self.nodes, "seconds": self.seconds}
         return plain | {"artifacts": [*self.artifacts], "unconfined": [*self.unconfined]}
 
@@ -188,17 +211,22 @@ class Scores(Showable):
 
     @property
     def records(self) -> list[dict[str, Any]]:
+        """The rows of each candidate, the best first."""
+        return [row for score in self.ranked for row in score.records]
+
+    @property
+    def plain(self) -> list[dict[str, Any]]:
         """A record for each candidate, the best first."""
         return [score.to_dict() for score in self.ranked]
 
     def to_dict(self) -> dict[str, Any]:
-        return {"scores": self.records}
+        return {"scores": self.plain}
 
 
 def plain_case(case: CaseScore) -> dict[str, Any]:
     """A case in plain values: intervals as their mean and ends."""
     plain = {key: value for key, value in case._asdict().items() if not isinstance(value, Interval)}
-    for key in ("ratio", "score"):
+    for key in INTERVALS:
         interval: Interval = getattr(case, key)
         plain |= {key: interval.mean, f"{key}_low": interval.low, f"{key}_high": interval.high}
     return plain

@@ -17,7 +17,7 @@ from packenv.jobs import Jobs
 from packenv.results.job_times import eligible_slots
 from packenv.results.result import Result
 from packenv.results.stability import Verdict
-from packenv.testing.replay import problem_of
+from packenv.testing.replay import problem_of, problem_of_places
 from packenv.theory.capacity.max_workload import max_workload
 from packenv.theory.completion.bound import completion_bound
 from packenv.theory.queue_bound.queue_bound import queue_bound
@@ -157,6 +157,7 @@ def _fault(case: Case, result: Result, jobs: Jobs) -> str | None:
     schedule = result.schedule
     assert schedule is not None
     problem = problem_of(jobs, case.workload.servers.units, schedule.start, schedule.server, result.slots + 1, schedule.end)
+    problem = problem or problem_of_places(case.workload, jobs, schedule)
     if problem is not None:
         return f"its schedule does not hold: {problem}"
     if case.slots is None and result.stopped is None and (result.waiting or result.started < result.arrived):

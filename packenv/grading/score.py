@@ -36,7 +36,7 @@ LOADING, FIRST, WHOLE = 1, 2, 3
 
 FIRST_SEEDS = 4
 FEWEST_SEEDS = 8
-TOY_SLOTS = 400
+TOY_SLOTS, TOY_TASKS = 400, 100
 STARVED = 0.5
 """Of a run's slots: that a task still waits after so long, where under the reference hardly any ever does, arouses suspicion."""
 
@@ -142,7 +142,7 @@ class Scoring:
 
     def _legal(self) -> bool:
         """Stage 1: it loads, and schedules toy clusters."""
-        toys = [toy(resources) for resources in sorted({case.workload.D for case in self.cases})]
+        toys = list({each.title: each for each in map(toy, self.cases)}.values())
         plays = [Play(n, case, self.candidate.policy, self._seed("toy", n), case.slots) for n, case in enumerate(toys)]
         return self._take(plays, [], Pieces(ThisProcess())) is not None  # before other processes begin, which takes a second
 
@@ -336,11 +336,12 @@ def kind_of(item: Any) -> tuple[Any, ...]:
     return (item.title,) if isinstance(item, Case) else (type(item).__name__, item.number, type(item.policy).__name__, item.slots)
 
 
-def toy(resources: int) -> Case:
-    """Two small servers that are half busy, with as many resources as the suite has."""
-    sizes = Uniform(0.1, 0.9) if resources == 1 else (Uniform(0.1, 0.9),) * resources
-    servers = "2x" + ":".join(["1"] * resources)
-    workload = Workload(
-        sizes=sizes, service=Geometric(5), servers=servers, intensity=0.5, name=f"toy of {counted(resources, 'resource')}"
-    )
-    return Case(workload.name, workload, TOY_SLOTS)
+def toy(case: Case) -> Case:
+    """Two small servers that are half busy, with as many resources as the workload has; of a table its first tasks."""
+    workload = case.workload
+    if workload.jobs is not None:
+        first = workload.jobs.first(min(TOY_TASKS, len(workload.jobs)))
+        return Case(f"toy of {case.title}", workload.with_(jobs=first), None)
+    sizes = Uniform(0.1, 0.9) if workload.D == 1 else (Uniform(0.1, 0.9),) * workload.D
+    servers, name = "2x" + ":".join(["1"] * workload.D), f"toy of {counted(workload.D, 'resource')}"
+    return Case(name, Workload(sizes=sizes, service=Geometric(5), servers=servers, intensity=0.5, name=name), TOY_SLOTS)

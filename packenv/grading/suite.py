@@ -7,7 +7,7 @@
 
 A workload is a name, a file (beside the suite's), or an object as `packenv.Workload.save` writes it; `servers` and one of
 `load`, `intensity` and `rate` change it. `window`: so many tasks of a table, one after the other, from a place that is drawn
-for each run.
+for each run. `estimate_error`: schedulers are told of a table's durations with up to this share of error.
 """
 
 from __future__ import annotations
@@ -16,18 +16,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from packenv.api import at_a_rate
 from packenv.errors import InputError, nearest
-from packenv.inputs.json_files import read_json
-from packenv.jobs import Jobs
+from packenv.inputs.json_files import finite_number, read_json
 from packenv.policy import find_policy
+from packenv.workloads.estimates import misjudged
 from packenv.workloads.workload import INTENSITIES, Workload
 
 FOLDER = Path(__file__).parent / "suites"
-KEYS, CASE_KEYS = ("name", "about", "reference", "train", "test"), ("workload", "servers", *INTENSITIES, "slots", "window")
+KEYS, CASE_KEYS = (
+    ("name", "about", "reference", "train", "test"),
+    ("workload", "servers", *INTENSITIES, "slots", "window", "estimate_error"),
+)
 SLOTS = 100_000
+MOST_LETTERS = 20  # of servers, in a title
 
 
 @dataclass(frozen=True)
@@ -48,21 +50,6 @@ class Suite:
     reference: str
     train: tuple[Case, ...]
     test: tuple[Case, ...]
-
-
-@dataclass(frozen=True)
-class Windows:
-    """From a seed to so many tasks of a table, one after the other, the first of which arrives in slot 0."""
-
-    workload: Workload
-    tasks: int
-
-    def __call__(self, seed: int) -> Jobs:
-        jobs = self.workload.at(seed).jobs
-        assert jobs is not None
-        first = int(np.random.default_rng([seed, self.tasks]).integers(len(jobs) - self.tasks + 1))
-        chosen = jobs.only(np.isin(np.arange(len(jobs)), np.arange(first, first + self.tasks)))
-        return replace(chosen, arrival=chosen.arrival - chosen.arrival[0])
 
 
 def suite_names() -> list[str]:
@@ -112,6 +99,8 @@ def _case(plain: Any, where: str, folder: Path) -> Case:
     changes = {key: plain[key] for key in ("servers", *INTENSITIES) if key in plain}
     try:
         workload = _workload(plain["workload"], changes, folder, where)
+        if workload.jobs is not None and workload.jobs.gang is not None:  # candidates start tasks one by one
+            workload = workload.with_(jobs=replace(workload.jobs, gang=None))
         for key in ("slots", "window"):
             if key in plain and (type(plain[key]) is not int or plain[key] < 1):
                 raise InputError(f"{key} is a whole number of at least 1, not {plain[key]!r}")
@@ -119,11 +108,15 @@ def _case(plain: Any, where: str, folder: Path) -> Case:
         if window is not None:
             if workload.jobs is None or window > len(workload.jobs):
                 raise InputError("window goes with a table of at least so many tasks")
-            workload = workload.with_(jobs=Windows(workload, window))
+            workload = workload.windows(window)
+        if "estimate_error" in plain:
+            workload = misjudged(workload, finite_number(plain["estimate_error"]))
         if workload.jobs is not None and "slots" in plain:
             raise InputError("slots go with random tasks: a table runs until all work is done")
-    except InputError as problem:
+    except ValueError as problem:
         raise problem if str(problem).startswith(where) else InputError(f"{where}: {problem}") from None
+    if len(str(changes.get("servers", ""))) > MOST_LETTERS:
+        changes["servers"] = f"{len(workload.servers)}"
     given = "".join(f", {key} {value}" for key, value in changes.items())
     title = f"{workload.name}{given}" + (f", {window} tasks" if window else "")
     return Case(title, workload, plain.get("slots", SLOTS) if workload.jobs is None else None)

@@ -27,7 +27,7 @@ from packenv.kubernetes.filters import (
 )
 from packenv.kubernetes.objects import Pod
 from packenv.kubernetes.owners import OwnerTimes
-from packenv.kubernetes.preemption import Begun, first_cycle
+from packenv.kubernetes.preemption import Begun, first_cycle, room_for
 from packenv.kubernetes.rules_as_resources import as_resources
 from packenv.kubernetes.started import ENDLESS, Started
 from packenv.kubernetes.texts import MOST_NAMED, amount_text, counted, some
@@ -304,10 +304,26 @@ class Cluster:
         unsaid = (
             "a gang starts as a whole or not at all: no start is said of them, and no number of nodes and no bound counts on them"
         )
-        return [
+        lines = [
             f"not modelled: {what} of {counted(len(pods), 'waiting pod')} ({some(pods)}): {unsaid}"
             for what, pods in names.items()
         ]
+        return lines + self._gang_room_lines()
+
+    def _gang_room_lines(self) -> list[str]:
+        """Of the first gangs, for how many of their pods there is room beside what runs, and whether it is too little."""
+        gangs: dict[str, list[Pod]] = {}
+        for pod in sorted(self.gangs, key=queue_order):
+            gangs.setdefault(pod.gang_name, []).append(pod)
+        lines = []
+        for name, pods in [*gangs.items()][:MOST_NAMED]:
+            there = sum(bool(pod.gang) and pod.gang_name == name for pod in self.running)
+            needed = len(pods) if pods[0].least is None else max(pods[0].least - there, 1)
+            room = room_for(replace(self, waiting=tuple(pods), demand=self.shares(pods), row=np.arange(len(pods))))
+            start = "it does not start now" if room < needed else "it may start now, unless others that wait take that"
+            least = "" if pods[0].least is None else f", of which {needed:,} have to start together"
+            lines.append(f"gang {name}: room for {room:,} of {counted(len(pods), 'waiting pod')} now{least}: {start}")
+        return lines
 
     def unfit_lines(self) -> list[str]:
         """Lines on waiting pods that fit on no node: what they ask, what the nearest node has, and what would help."""

@@ -73,6 +73,13 @@ class Pod(NamedTuple):
     anew: Amounts | None = None  # what a new pod in its place asks, if that is something else: this one is being resized
     submitted: bool = False  # not in the dump: it is asked what would become of it
     gang: str = ""  # the field, label or annotation that makes it part of a gang; empty without one
+    group: str = ""  # namespace/name of this gang, if that is known
+    least: int | None = None  # of its pods that have to start together; None: that is not known
+
+    @property
+    def gang_name(self) -> str:
+        """Of its gang: the name or, where none is known, that of its controller, or its own."""
+        return self.group or self.owner or self.name
 
     @property
     def has_latest_end(self) -> bool:
@@ -107,6 +114,7 @@ def read_objects(path: Path) -> tuple[list[Node], list[Pod], Counter[str]]:
     deadlines: dict[str, float] = {}
     gangs: dict[str, str] = {}  # by namespace/name of the owner
     others: Counter[str] = Counter()
+    least: dict[str, int] = {}  # by namespace/name of a group
     for number, item in enumerate(items, 1):
         kind = item.get("kind") if isinstance(item, dict) else None
         if not isinstance(kind, str):
@@ -123,6 +131,8 @@ def read_objects(path: Path) -> tuple[list[Node], list[Pod], Counter[str]]:
                 continue
             owner = f"{item['metadata'].get('namespace', 'default')}/{name}"
             gangs |= {owner: gang} if (gang := gang_of_owner(item)) else {}
+            if kind == "PodGroup" and (minimum := whole_of(object_of(item, "spec"), "minMember")) is not None:
+                least[owner] = int(minimum)
             if kind == "Job":
                 deadlines |= {owner: end} if (end := _deadline(item)) is not None else {}
             else:
@@ -136,7 +146,8 @@ def read_objects(path: Path) -> tuple[list[Node], list[Pod], Counter[str]]:
         raise InputError(f"{path}: node {excerpt(twice[0], quoted=False)} is there more than once")
     for n, pod in enumerate(pods):
         if pod.owner in deadlines or pod.owner in gangs:
-            pods[n] = pod._replace(deadline=deadlines.get(pod.owner), gang=pod.gang or gangs.get(pod.owner, ""))
+            pod = pod._replace(deadline=deadlines.get(pod.owner), gang=pod.gang or gangs.get(pod.owner, ""))
+        pods[n] = pod._replace(least=least[pod.group]) if pod.group in least else pod
     return nodes, pods, others
 
 
@@ -186,6 +197,7 @@ def pod_of(item: dict[str, Any], name: str, created: float | None = None) -> Pod
         preempts=spec.get("preemptionPolicy") != "Never",
         grace=30.0 if grace is None else grace,
         gang=gang_of(item),
+        group=group_of(item, namespace),
     )
 
 
@@ -201,6 +213,19 @@ def gang_of(item: dict[str, Any]) -> str:
                 return key
     kinds = (str(reference.get("kind")) for reference in objects(metadata, "ownerReferences"))
     return next((f"{kind}, its owner," for kind in kinds if _names_gang(kind)), "")
+
+
+def group_of(item: dict[str, Any], namespace: str) -> str:
+    """namespace/name of the gang of a pod, as the value of what makes it part of one says; empty where that is no name."""
+    key, owners = gang_of(item), objects(object_of(item, "metadata"), "ownerReferences")
+    spec, metadata = object_of(item, "spec"), object_of(item, "metadata")
+    value: Any = spec.get(key.removeprefix("spec."))
+    for where in ("labels", "annotations"):
+        value = object_of(metadata, where).get(key, value)
+    value = next((owner.get("name") for owner in owners if f"{owner.get('kind')}, its owner," == key), value)
+    if isinstance(value, dict):
+        value = "/".join(str(part) for part in value.values())
+    return f"{namespace}/{value}" if isinstance(value, str) and value != "true" else ""
 
 
 @lru_cache(10_000)  # a large dump has few different ones

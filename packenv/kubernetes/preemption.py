@@ -51,6 +51,18 @@ def first_cycle(cluster: Cluster, lowest: int | None = None) -> list[Begun]:
     return _Nodes(cluster).begin(lowest)
 
 
+def room_for(cluster: Cluster) -> int:
+    """For how many of the waiting pods there is room beside what runs, each where it fits in the order of the queue."""
+    nodes, there = _Nodes(cluster), 0
+    for n, pod in enumerate(cluster.waiting):
+        missing = any(amount > 0 and "/" in name and name not in cluster.resources for name, amount in pod.asks.items())
+        node = None if missing else nodes._where_it_fits(n)
+        if node is not None:
+            nodes._put(n, node)
+            there += 1
+    return there
+
+
 Victims = tuple[int, int, int, float, int, tuple[int, ...]]
 """Four numbers that nodes are compared by, the node, and the pods."""
 

@@ -11,11 +11,13 @@ from packenv.options.fields import Count, option
 DEFAULT_POLICIES = ("bf-js", "vqs", "vqs-bf", "fifo-ff")
 DEVICE_POLICIES = ("bf-js", "bf-j", "fifo-ff")
 """In place of these where servers have devices."""
+GANG_POLICIES = ("fifo-ff", "easy", "bf-js")
+"""In place of both where tasks are in gangs."""
 DEFAULT_SLOTS = 200_000
 INTENSITIES = ("load", "intensity", "rate")
 """Three ways to say how many tasks arrive: a workload of random tasks has exactly one."""
 
-OF_TRACES = ("slot_seconds", "columns", "time_unit", "partition", "finished_only", "devices")
+OF_TRACES = ("slot_seconds", "columns", "time_unit", "partition", "finished_only", "devices", "gangs")
 """Options of every command that reads a trace."""
 
 SCHEDULE_FILES = (".parquet", ".csv")
@@ -68,6 +70,11 @@ class WorkloadOptions:
         None,
         "Each GPU of a server counts for itself, or all are one amount  [default: as traces say].",
         "--devices/--one-amount",
+    )
+    gangs: bool | None = option(
+        None,
+        "Tasks of a job that come together start together, or each by itself  [default: as traces say].",
+        "--gangs/--one-by-one",
     )
     speedup: str = option("1", "β: arrivals of a trace come this many times as fast.")
     racks: Count | None = option(None, "So many servers in a rack, for tables that say where data lie.")

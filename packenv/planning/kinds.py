@@ -99,6 +99,10 @@ def one_for_each_task(kinds: Kinds, workload: Workload) -> tuple[int, ...] | Non
 
 def with_mix(workload: Workload, counts: tuple[int, ...]) -> Workload:
     """The same work on `counts` machines of each kind; the workload's servers are one of each kind."""
+    if workload.has_gangs:
+        raise InputError(
+            "mixes of kinds of machines are not planned for gangs; --one-by-one (gangs=False) lets their tasks start alone"
+        )
     if sum(counts) > MOST_SERVERS:
         raise InputError(f"{sum(counts):,} machines are too many; a cluster has at most {MOST_SERVERS:,}")
     servers = workload.servers.only(np.repeat(np.arange(len(counts)), counts))

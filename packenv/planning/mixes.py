@@ -61,14 +61,16 @@ class MixSearch:
         More machines are taken to serve every goal but the utilisation. Seeds that the search did not use confirm the mix, or
         move it by single machines. Raises NoneMeets if no mix meets the goals.
         """
-        best, thorough = self._improved(self._rounded_up())
+        best, thorough = self._cheapest(self._rounded_up())
         if not self.trials[best].trial.meets:
             raise NoneMeets(self.search.never(self.trials[best].trial, ", the cheapest that meet the others,"))
         first = tuple(sorted(self.trials.values(), key=lambda mix: (mix.cost, mix.counts)))
         if self.search.by_chance:
             self.trials = {}
             self.confirming = self.search.budget()
-            best = self._mended(best)
+            confirmed = self._mended(best)
+            dearer = self.kinds.total(confirmed) > self.kinds.total(best)
+            best = self._one_kind(confirmed) if dearer else confirmed
             if not self.trials[best].trial.meets:
                 raise NoneMeets(self.search.never(self.trials[best].trial, ", the cheapest that meet the others,"))
         dropped = tuple(self._try(less) if less is not None and self._runs(less) else None for less in self._one_less(best))
@@ -131,6 +133,27 @@ class MixSearch:
             low, high = (low, middle) if self._enough(mix(middle)) else (middle, high)
         return mix(high)
 
+    def _cheapest(self, counts: Counts) -> tuple[Counts, bool]:
+        """The cheapest mix in steps from this one and from each kind alone; whether all steps were tried."""
+        while True:
+            best, thorough = self._improved(counts)
+            counts = self._one_kind(best)
+            if counts == best:
+                return best, thorough
+
+    def _one_kind(self, counts: Counts) -> Counts:
+        """The cheapest of this mix and of the fewest machines of each kind alone."""
+        for kind, cost in enumerate(self.kinds.cost):
+            alone = tuple(int(kind == g) for g in range(len(counts)))
+            low, high = 0, min(-(-self.kinds.total(counts) // cost) - 1, MOST_SERVERS)  # not as cheap, cheaper
+            if high < 1 or not self._enough(_times(alone, high)):
+                continue
+            while high - low > 1:
+                middle = (low + high) // 2
+                low, high = (low, middle) if self._enough(_times(alone, middle)) else (middle, high)
+            counts = _times(alone, high)
+        return counts
+
     def _improved(self, counts: Counts) -> tuple[Counts, bool]:
         """Cheaper and cheaper mixes, each by taking machines away or exchanging some; whether all such steps were tried."""
         while True:
@@ -144,7 +167,9 @@ class MixSearch:
                 return counts, True
 
     def _cheaper(self, counts: Counts) -> Iterator[Counts]:
-        """Mixes to try next, those that save most first: fewer of a kind, or for one machine as many of another as cost less."""
+        """Mixes to try next, those that save most first: fewer of a kind, or for one, two, or as many as cost more than one of
+        another kind, as many of that as cost less.
+        """
         candidates: set[Counts] = {less for less in self._one_less(counts) if less is not None}
         for a, have in enumerate(counts):
             take = have // 2
@@ -152,7 +177,7 @@ class MixSearch:
                 candidates.add(_changed(counts, a, -take))
                 take //= 2
             for b, cost in enumerate(self.kinds.cost):
-                for fewer in (1, 2) if a != b else ():
+                for fewer in {1, 2, int(cost // self.kinds.cost[a]) + 1} if a != b else ():
                     room = fewer * self.kinds.cost[a]
                     most = -(-room // cost) - 1  # cheaper, not as cheap
                     if have >= fewer and most >= 1:
@@ -181,6 +206,10 @@ class MixSearch:
     def _one_less(self, counts: Counts) -> Sequence[Counts | None]:
         """The mix with one machine less of each kind, where it has one."""
         return [_changed(counts, g, -1) if have and sum(counts) > 1 else None for g, have in enumerate(counts)]
+
+
+def _times(counts: Counts, times: int) -> Counts:
+    return tuple(times * count for count in counts)
 
 
 def _changed(counts: Counts, kind: int, by: int) -> Counts:

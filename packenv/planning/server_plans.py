@@ -189,8 +189,8 @@ def plan(
         raise ArgumentError("`policies` names none")
     for policy in chosen:
         find_policy(policy) if isinstance(policy, str) else None
-    if is_trace_source(workload) and changes.get("servers") is None:
-        changes["servers"] = "1"
+    if is_trace_source(workload):
+        changes = {"servers": "1", "any_number": True} | {key: value for key, value in changes.items() if value is not None}
     request = plan_request(at_a_rate(workload, **changes), goals, chosen, options)
     runs = request.log(log)
     with RunOptions(fail_fast=True, executor=executor or ThisProcess()) as run_options:

@@ -24,11 +24,12 @@ from numpy.typing import NDArray
 from packenv.cluster import (
     NONE,
     Cluster,
+    behind,
     eligible_since,
     first_server_for,
+    follows,
     new_count,
     new_task,
-    next_in_queue,
     now,
     oldest,
     row_of,
@@ -36,6 +37,7 @@ from packenv.cluster import (
 from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.frame import Frame
 from packenv.errors import InputError, nearest
+from packenv.jobs import gang_spans
 from packenv.policy import Setting
 from packenv.units import UNIT
 
@@ -188,13 +190,18 @@ def queued_jobs(setting: Setting) -> QueuedJobs:
     workload, jobs = setting.workload, setting.table
     slot, processors = workload.slot_seconds or 1.0, workload.processors or 1.0
     amounts = bool((workload.servers.capacity[:, 0] > 1).any())  # of processors, not shares of a machine
+    durations = jobs.service if jobs.estimate is None else jobs.estimate
     size = jobs.amounts[:, 0] * processors
     whole = np.rint(size)  # units are rounded down, so that many a number of processors is a little too small
-    durations = jobs.service if jobs.estimate is None else jobs.estimate
+    size = np.where(np.abs(size - whole) <= processors / UNIT, whole, size)
+    if jobs.gang is not None:  # a gang is one job: all its processors, for as long as its longest task
+        first, tasks = np.unique(gang_spans(jobs.gang), axis=0).T
+        size = np.repeat(np.add.reduceat(size, first), tasks)
+        durations = np.repeat(np.maximum.reduceat(durations, first), tasks)
     return QueuedJobs(
         submitted=np.asarray(workload.began + jobs.arrival * slot, np.float64),
         estimate=np.asarray(durations * slot, np.float64),
-        size=np.where(np.abs(size - whole) <= processors / UNIT, whole, size),
+        size=size,
         counted=amounts or workload.processors is not None,
         slot_seconds=slot,
     )
@@ -221,8 +228,8 @@ def first_in_line(c: Cluster, line: Line, fitting: bool) -> int:
 
 @compiled
 def next_in_line(c: Cluster, line: Line, i: int) -> int:
-    """The task behind i, which was the last one taken; NONE at the end. Ask before placing i."""
-    return next_in_queue(c, i) if line.key.shape[0] == 0 else pop(line)
+    """The task behind i, which was the last one taken, and its gang; NONE at the end. Ask before placing i."""
+    return behind(c, i) if line.key.shape[0] == 0 else pop(line)
 
 
 @apart
@@ -233,10 +240,10 @@ def line_up(c: Cluster, line: Line, fitting: bool) -> int:
         value = score(c, line, i)
         if first == NONE or value < least:
             first, least = i, value
-        if not fitting or first_server_for(c, i) != NONE:
+        if not fitting or may_start(c, i):
             line.score[n], line.turn[n], line.task[n] = value, n, i
             n += 1
-        i = next_in_queue(c, i)
+        i = behind(c, i)
     line.count[0] = line.count[1] = n
     line.blocked[1] = now(c)
     make_heap(line)
@@ -245,12 +252,18 @@ def line_up(c: Cluster, line: Line, fitting: bool) -> int:
     return first
 
 
+@compiled
+def may_start(c: Cluster, i: int) -> bool:
+    """Whether waiting task i fits on a server now; of a gang, the first task."""
+    return first_server_for(c, i) != NONE
+
+
 @apart
 def keep_fitting(c: Cluster, line: Line) -> None:
     """Take the tasks that fit nowhere now out of the heap: no room is freed in this slot any more."""
     n = 0
     for k in range(line.count[0]):
-        if first_server_for(c, line.task[k]) != NONE:
+        if may_start(c, line.task[k]):
             line.score[n], line.turn[n], line.task[n] = line.score[k], line.turn[k], line.task[k]
             n += 1
     line.count[0] = n
@@ -278,6 +291,8 @@ def add_new(c: Cluster, line: Line) -> None:
     """Add the slot's new tasks to the heap."""
     for k in range(new_count(c)):
         i = new_task(c, k)
+        if follows(c, i):
+            continue
         n = line.count[0]
         value, turn = score(c, line, i), line.count[1]
         while n > 0 and value < line.score[(n - 1) // 2]:  # of equal scores the new task has the larger turn

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,6 +19,7 @@ from packenv.learning.agents.trained_in import normalizers_of
 from packenv.learning.objective import COMPLETION, Objective, measure
 from packenv.policy import name_of
 from packenv.results.job_times import job_numbers
+from packenv.results.result import Result
 from packenv.runs.many import simulate_many
 from packenv.runs.statistics import Interval, interval, ratio_of_means
 from packenv.workloads.workload import INTENSITIES
@@ -27,6 +29,10 @@ SEEDS = range(1_000_000, 1_000_008)
 
 SLOTS = 200_000
 
+BASELINE = "baseline"  # what an agent is compared with: the environment's
+
+SLOWDOWN = "mean slowdown"
+
 Choose = Callable[[Any, NDArray[np.int8]], NDArray[np.int64]]
 """From the observations and masks (E, A) of all rows to their actions (E,)."""
 
@@ -35,7 +41,8 @@ Choose = Callable[[Any, NDArray[np.int8]], NDArray[np.int64]]
 class AgentScore:
     """An agent beside a policy, seed by seed on the same jobs.
 
-    measure   "mean queue", tasks; of a table "mean delay", slots; where whole jobs are followed "mean completion", slots
+    measure   "mean queue", tasks; of a table "mean delay", slots, or "mean slowdown" if that is the reward, as of NextJob; where
+              whole jobs are followed "mean completion", slots
     scores    the agent's, by seed
     against   those of `policy`; empty without one
     cut       seeds whose episode ended at the waiting limit: their queue grows, and the score says how long they went on
@@ -72,7 +79,7 @@ def evaluate_agent(
     *,
     slots: int | None = None,
     seeds: int | Sequence[int] = SEEDS,
-    against: Any = "bf-js",
+    against: Any = BASELINE,
     deterministic: bool = True,
     waiting_limit: int = 100_000,
     **options: Any,
@@ -83,10 +90,10 @@ def evaluate_agent(
                  (with `action_masks=` it is given masks), or a function from observations and masks, of all rows, to actions
     environment  its id, as in `gymnasium.make`; `options` are the environment's, as in training
     slots        over which the queue is measured, from an empty cluster: the environment's `horizon`, if it is among the options,
-                 else 200,000. Without both a table is played until its work is done, and the delay is measured; in JobFill
-                 always, and completion
+                 else 200,000. Without both a table is played until its work is done, and the delay is measured, or the slowdown
+                 if that is the reward; in JobFill always, and completion
     seeds        how many, from 1,000,000 on, or which ones
-    against      a policy or its name; None: none
+    against      a policy or its name; "baseline": the environment's, if it is among the options, else bf-js; None: none
 
     A model that holds its environment sees what it saw in training: through its VecNormalize, if it has one. Raises InputError
     for what cannot be, a policy that whole jobs do not have, and a model that was trained with other options than the call's,
@@ -96,6 +103,7 @@ def evaluate_agent(
 
     name = kind_of(environment)
     definition = find_definition(name)
+    against = options.get("baseline", "bf-js") if isinstance(against, str) and against == BASELINE else against
     rows = [*SEEDS.start + np.arange(seeds)] if isinstance(seeds, int) else [*seeds]
     if not rows:
         raise InputError("seeds: at least one")
@@ -114,6 +122,8 @@ def evaluate_agent(
         envs = make(**options | whole | {"horizon": slots})
     normalizers = normalizers_of(agent, envs.unwrapped.core)
     measured = "mean completion" if of_jobs else "mean delay" if slots is None else "mean queue"
+    if slots is None and envs.unwrapped.core.options.reward == "slowdown":
+        measured = SLOWDOWN
     scores, cut = played(envs, chooser(agent, deterministic, normalizers), rows, measured, slots)
     compared: list[float] = []
     if against is not None and of_jobs:
@@ -123,7 +133,7 @@ def evaluate_agent(
     elif against is not None:
         ends: dict[str, Any] = {"slots": slots, "drain": slots is None, "warmup": 0}
         runs = next(iter(simulate_many(workload, [against], rows, **ends).values()))
-        compared = [float((run.mean_delay if slots is None else run.mean_queue) or 0.0) for run in runs]
+        compared = [_compared(run, measured) for run in runs]
     return AgentScore(
         measure=measured,
         scores=tuple(float(score) for score in scores),
@@ -132,6 +142,13 @@ def evaluate_agent(
         seeds=tuple(int(seed) for seed in rows),
         cut=tuple(int(seed) for seed, over in zip(rows, cut, strict=True) if over),
     )
+
+
+def _compared(run: Result, measured: str) -> float:
+    """What is measured of a run of the policy."""
+    if measured == SLOWDOWN:
+        return run.response.mean_slowdown if run.response is not None else math.nan
+    return float((run.mean_delay if measured == "mean delay" else run.mean_queue) or 0.0)
 
 
 def chooser(agent: Any, deterministic: bool = True, normalizers: Sequence[Any] = ()) -> Choose:
@@ -174,8 +191,8 @@ def played(
             cut[row] = info["reason"][row] == TOO_MANY_WAITING
             if measured == "mean queue":  # of a table that is done nothing waits later
                 scores[row] = info["mean_queue"][row] * (info["slot"][row] / slots if terminated[row] and slots else 1.0)
-            elif measured == "mean delay":
-                scores[row] = info["mean_delay"][row]
+            elif measured in ("mean delay", SLOWDOWN):
+                scores[row] = info[measured.replace(" ", "_")][row]
             else:
                 scores[row] = completion[row] / (1 + job_numbers(core.played[row].jobs).max())
     return scores, cut

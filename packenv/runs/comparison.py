@@ -184,6 +184,9 @@ class Comparison(Showable):
         values = [[measured_values(run, same) for run, same in zip(runs, seeds, strict=False)] for runs in self.by_policy]
         summaries = [summary_of(*group, slot) for group in zip(self.by_policy, values, strict=True)]
         records = [*map(record_of, self.all_runs, chain(*values), repeat(slot))]
+        if (recorded := comparison_tables.recorded_delays(self.workload)) is not None:
+            for summary in summaries:
+                summary["recorded"] = recorded
         if self.by_size:
             classes = by_size(self.workload, self.by_policy)
             for record, classes_of_run in zip(records, chain(*classes), strict=True):

@@ -18,6 +18,7 @@ from packenv.theory.completion.bound import SHOWN_AS
 
 if TYPE_CHECKING:
     from packenv.runs.comparison import Comparison
+    from packenv.workloads.workload import Workload
 
 COLOURS = {STABLE: "green", UNSTABLE: "red"}
 
@@ -235,19 +236,27 @@ def of_policies(title: str, columns: Sequence[Column], summaries: Sequence[Recor
     return Table(title + ("; ± 95 % over the seeds" if several else ""), [Column("policy"), *columns], spare=spare)
 
 
+RECORDED = {"mean_delay": "mean", "delay_p50": "p50", "delay_p95": "p95", "delay_p99": "p99"}
+"""Measures of the waits that a log recorded, and their headings."""
+
+
+def recorded_delays(workload: Workload) -> Record | None:
+    """What the log of a table says of its tasks' waits, by the keys of RECORDED, in slots; None if it says nothing."""
+    waits = workload.recorded_waits
+    if waits is None:
+        return None
+    quantiles = np.quantile(waits, (0.5, 0.95, 0.99), method="inverted_cdf").tolist()
+    return dict(zip(RECORDED, (float(waits.mean()), *quantiles), strict=True))
+
+
 def recorded_waits_table(comparison: Comparison, times: Times) -> list[Table]:
     """The waits that a log recorded beside those of each policy: how well it explains what the scheduler there did."""
-    waits = comparison.workload.recorded_waits
-    if waits is None:
+    recorded = recorded_delays(comparison.workload)
+    if recorded is None:
         return []
-    table = Table(f"waits{times.in_unit}, recorded and simulated", [Column("policy"), *numbers("mean", "p50", "p95", "p99")])
-    quantiles = np.quantile(waits, (0.5, 0.95, 0.99), method="inverted_cdf").tolist()
-    rows = [("as recorded", (float(waits.mean()), *quantiles))]
-    for record in comparison.summaries:
-        keys = ("mean_delay", "delay_p50", "delay_p95", "delay_p99")
-        rows.append((record["policy"], tuple(record[key] for key in keys)))
-    for name, values in rows:
-        table.add(name, *(times.cell(value, None, lambda mean, _: number(mean)) for value in values))
+    table = Table(f"waits{times.in_unit}, recorded and simulated", [Column("policy"), *numbers(*RECORDED.values())])
+    for record in ({"policy": "as recorded", **recorded}, *comparison.summaries):
+        table.add(record["policy"], *(times.cell(record[key], None, lambda mean, _: number(mean)) for key in RECORDED))
     return [table]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from stable_baselines3.common.callbacks import BaseCallback
 
-from packenv.runs.agent_score import AgentScore, evaluate_agent
+from packenv.runs.agent_score import BASELINE, AgentScore, evaluate_agent
 
 FIRST = 2_000_000
 """The first of the seeds: others than those of `evaluate_agent`: the best of many evaluations is better than it is."""
@@ -40,7 +40,7 @@ class EvaluateRatio(BaseCallback):
         best_model_save_path: str | Path | None = None,
         slots: int | None = 50_000,
         seeds: int | Sequence[int] = 8,
-        against: Any = "bf-js",
+        against: Any = BASELINE,
         verbose: int = 0,
         **options: Any,
     ) -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.jobs import Jobs
+from packenv.jobs import SHARE, Jobs
+from packenv.results.schedule import Schedule
+from packenv.workloads.network import Network
+from packenv.workloads.workload import Workload
 
 Ints = NDArray[np.int64]
 
@@ -54,6 +57,44 @@ def _above_capacity(demand: Ints, capacity: Ints, start: Ints, server: NDArray[n
         above = (changes[order].cumsum(axis=0) > most).any(axis=1)
         if above.any():
             return f"server {place} is above its capacity in slot {times[order][np.argmax(above)]}"
+    return None
+
+
+def problem_of_places(workload: Workload, jobs: Jobs, schedule: Schedule) -> str | None:
+    """The fault of where tasks ran: that one stays longer or shorter than its place says, or has devices that it may not have.
+
+    `jobs`: the table of the run. Where tasks have home servers each stays for its service, and away from them for its overhead.
+    """
+    begun = np.flatnonzero(schedule.start >= 0)
+    if jobs.home is not None:
+        network = workload.network or Network()
+        rack = network.rack_of(len(workload.servers))
+        since, factors = network.steps(workload.slot_seconds or 1.0)
+        for row in begun.tolist():
+            homes, server, slots = jobs.home.row(row), schedule.server[row], int(jobs.service[row])
+            if len(homes) and server not in homes and jobs.remote_overhead is not None:
+                factor = factors[np.searchsorted(since, schedule.start[row], side="right") - 1]
+                longer = jobs.remote_overhead[row] * factor
+                slots += int(np.rint(longer * network.same_rack if rack[server] in rack[homes] else longer))
+            if schedule.end[row] - schedule.start[row] != slots:
+                return (
+                    f"row {row} stays {schedule.end[row] - schedule.start[row]} slots on server {server}, where it takes {slots}"
+                )
+    if jobs.devices is None or workload.servers.devices is None or schedule.devices is None:
+        return None
+    for row in begun.tolist():
+        number, _, kinds = jobs.devices[row].tolist()
+        there, _, model = workload.servers.devices[schedule.server[row]].tolist()
+        taken = int(schedule.devices[row])
+        if taken.bit_count() != number or taken >> there or (kinds and not (model >= 0 and kinds >> model & 1)):
+            return f"row {row} has devices that it may not have on server {schedule.server[row]}"
+    for place, (there, whole, _) in enumerate(workload.servers.devices.tolist()):
+        here = begun[schedule.server[begun] == place]
+        part = np.where(jobs.devices[here, SHARE] > 0, jobs.devices[here, SHARE], whole)
+        takes = (schedule.devices[here, None] >> np.arange(there) & 1) * part[:, None]  # (tasks, devices)
+        fault = _above_capacity(takes, np.full((1, there), whole), schedule.start[here], 0 * here, schedule.end[here])
+        if fault is not None:
+            return fault.replace("server 0 is", f"a device of server {place} is")
     return None
 
 

@@ -9,6 +9,7 @@ from packenv.errors import InputError
 from packenv.jobs import HOW_MANY, UNKNOWN, Jobs
 from packenv.units import LARGEST_CAPACITY
 from packenv.workloads.demand import check_fits, per_resource
+from packenv.workloads.gangs import check_gangs
 from packenv.workloads.laws.arrivals import Arrivals
 from packenv.workloads.laws.joint import Conditional, Joint
 from packenv.workloads.laws.law import Law
@@ -67,6 +68,7 @@ def check_workload(workload: Workload) -> None:
             raise InputError("devices go with several resources: name cpu or memory beside them")
     check_fits(workload.demand_law, servers)
     if jobs is not None:
+        check_gangs(jobs, servers)
         check_homes(jobs, len(servers))
     if workload.network is not None:
         if jobs is None:

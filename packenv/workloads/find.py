@@ -20,6 +20,7 @@ from packenv.lazy_names import load
 from packenv.workloads.demand import fitting
 from packenv.workloads.devices import needed_devices, needed_kinds, unknown_kinds
 from packenv.workloads.files import load_workload
+from packenv.workloads.gangs import gangs_fitting, in_whole_gangs, jobs_that_come_together, too_large_gang
 from packenv.workloads.laws import parse_law
 from packenv.workloads.named.blocks import Placed
 from packenv.workloads.named.registry import ENDINGS, WORKLOADS, named_workload, unknown_workload
@@ -35,8 +36,11 @@ if TYPE_CHECKING:
 ROOMS = ("packenv.kubernetes",)
 """Modules with `is_cluster`, `workload_of`, `plan_cluster` and `plan_starts`, as `packenv.kubernetes` has them."""
 FITS_NO_SERVER = "tasks that fit no server"
+GANG_TOO_LARGE = "tasks in gangs that all servers together cannot hold"
 NO_SUCH_KIND = "tasks for kinds of GPU that no server has"
 ONE_AMOUNT = "tasks ask for parts of a GPU, and a node's GPUs count as one amount: more may run at once than on real devices"
+MOST_OF_A_GANG = 1024
+"""Servers on which a gang has to fit where it is asked how many there should be."""
 TASKS_OF_A_SERVER = 8
 """For how many tasks of mean demand an example of a server has room."""
 OF_STREAMS = ("sizes", "service", *INTENSITIES)
@@ -57,6 +61,7 @@ def workload(
     estimates: Estimates | None = None,
     network: Network | None = None,
     devices: bool | None = None,
+    gangs: bool | None = None,
     **changes: Any,
 ) -> Workload:
     """The workload with a name, of a file, of a trace, or of a table, with some arguments changed (`Workload.with_`).
@@ -85,6 +90,10 @@ def workload(
                   are one amount. By default as the trace has it: devices in Alibaba's and in a table with `gpu_kinds`, where
                   `resources` are "all", or "gpu" and others
 
+    gangs         True: the tasks of a job that come together are a gang, which starts in the same slot or not at all; False: no
+                  task waits for another to start. By default as the trace has it: gangs in Philly's, Alibaba's of 2026, and in a
+                  table with a column `gang` or `workers`
+
     Rows that are no tasks are counted in `Workload.left_out`. Raises InputError, with the nearest names for an unknown one, and
     with file, row and column for a value that cannot be.
     """
@@ -93,13 +102,14 @@ def workload(
     if network is not None:
         changes["network"] = network
     if not is_trace_source(source):
+        changes.pop("any_number", None)
         if speedup not in (1, "1"):
             raise ArgumentError("`speedup` goes with a trace; a workload's arrivals are given by `intensity`, `load` or `rate`")
         if columns:
             raise ArgumentError("`columns` goes with a table of one's own, whose columns have other names")
         of_traces = {
             "time_unit": time_unit, "partition": partition, "finished_only": finished_only, "estimates": estimates,
-            "devices": devices,
+            "devices": devices, "gangs": gangs,
         }  # fmt: skip
         if idle := [f"`{name}`" for name, value in of_traces.items() if value is not None]:
             raise ArgumentError(f"{listed(idle)} {'goes' if len(idle) == 1 else 'go'} with a trace")
@@ -115,11 +125,12 @@ def workload(
         return _named(source, changes, slot_seconds, resources)
     if idle := [f"`{argument}`" for argument in OF_STREAMS if changes.get(argument) is not None]:
         raise ArgumentError(do_not_go(idle, f"a trace, which says {'it' if len(idle) == 1 else 'them'} itself"))
+    any_number = bool(changes.pop("any_number", False))
     reading = {"columns": columns, "time_unit": time_unit, "partition": partition}
     converting = {
         "slot_seconds": slot_seconds, "speedup": speedup, "finished_only": finished_only, "estimates": estimates,
     }  # fmt: skip
-    return _trace(source, changes, resources, reading, converting, devices)
+    return _trace(source, changes, resources, reading, converting, devices, gangs, any_number)
 
 
 def is_trace_source(source: Any) -> bool:
@@ -194,8 +205,10 @@ def _trace(
     reading: dict[str, Any],
     converting: dict[str, Any],
     devices: bool | None,
+    gangs: bool | None,
+    any_number: bool,
 ) -> Workload:
-    """`reading` and `converting`: arguments of `read_trace` and of `Trace.jobs`."""
+    """`reading` and `converting`: arguments of `read_trace` and of `Trace.jobs`. `any_number`: of servers, as gangs need them."""
     from packenv.workloads.traces import SlotTrace, Trace, read_trace
     from packenv.workloads.traces.philly_machines import beside, machines_left_out
     from packenv.workloads.traces.table import SECOND
@@ -207,7 +220,7 @@ def _trace(
     if server_spec is None:
         server_spec = (beside(str(source)) if is_path else None) or recorded.servers
     if server_spec is None:
-        most = recorded.most_at_once() if isinstance(recorded, Trace) and recorded.waits else None
+        most = recorded.most_at_once() if isinstance(recorded, Trace) and recorded.waits and recorded.processors else None
         if most is None:
             example = example_servers(recorded, usual_sizes(recorded, sizes), finished_only=converting["finished_only"])
         else:
@@ -234,9 +247,21 @@ def _trace(
         every = every.with_kinds(servers.device_kinds)
     else:
         every = replace(every, devices=None, device_kinds=())
-    fits = fitting(every, servers)
+    if gangs is False:
+        every = replace(every, gang=None)
+    elif gangs and every.gang is None:
+        every = replace(every, gang=jobs_that_come_together(every, str(source)))
+    if every.gang is not None and any_number:
+        servers = servers.only([0] * MOST_OF_A_GANG)
+    each = fits = fitting(every, servers)
     if 2 * int(fits.sum()) < len(fits):
         raise _too_small(recorded, every, servers, fits, sizes, converting["finished_only"])
+    if every.gang is not None:
+        fits = in_whole_gangs(every, each) & gangs_fitting(every, servers)
+        if 2 * int(fits.sum()) < len(fits):
+            row = int(np.argmin(fits))
+            where = recorded.where(row, converting["finished_only"])
+            raise ArgumentError(f"{where}: {too_large_gang(every, servers, row)}; `gangs` False lets its tasks start one by one")
     table = every if fits.all() else every.only(fits)
     first = int(table.arrival[0]) if isinstance(recorded, Trace) and len(table) else 0  # slots: time begins with what is kept
     table = replace(table, arrival=table.arrival - first) if first else table
@@ -248,7 +273,8 @@ def _trace(
         jobs = Placed(table, blocks[fits], len(servers), racks)
     name = Path(source).name if is_path else "table"
     if 20 * (len(fits) - int(fits.sum())) >= len(fits):
-        name += f" without {1 - fits.mean():.0%} of its tasks, which fit no server"
+        where = "no server" if (fits == each).all() else "nowhere"
+        name += f" without {1 - fits.mean():.0%} of its tasks, which fit {where}"
     arguments: dict[str, Any] = {"name": name, "resources": labels, "slot_seconds": float(slot)}
     alone = len(recorded.resources) == 1 or sizes == "all"  # else a size may be that of another resource
     if isinstance(recorded, Trace) and recorded.processors is not None and alone:
@@ -260,11 +286,13 @@ def _trace(
         row = int(np.flatnonzero(fits)[error.row])
         raise InputError(f"{recorded.where(row, converting['finished_only'])}: {error.problem}") from None
     machines = machines_left_out(server_spec) if isinstance(server_spec, str) else {}
-    too_large = {} if fits.all() else _left_out(every, servers, fits)
+    too_large = {} if fits.all() else _left_out(every, servers, fits, each)
     assumed = slot_seconds is None and isinstance(recorded, SlotTrace)
     waits = None
     if isinstance(recorded, Trace) and converting["speedup"] in (1, "1"):
         waits = recorded.waits_in_slots(slot, converting["finished_only"])
+    elif isinstance(recorded, Trace) and recorded.waits:
+        notes = (*notes, "recorded waits are not shown: tasks come faster than they did")
     waits = None if waits is None else waits[fits]
     believed = _believed(converting["estimates"], recorded.without_estimate(converting["finished_only"]), every)
     remark = ONE_AMOUNT if recorded.device_shares and table.devices is None else None
@@ -273,11 +301,12 @@ def _trace(
     return setting.recorded(dict(converted.dropped) | too_large | machines, assumed, remark, notes, believed, waits, origin)
 
 
-def _left_out(jobs: Jobs, servers: Servers, fits: Bools) -> dict[str, int]:
-    """How many tasks no server could hold, by reason; kinds of GPU that no server has are named."""
+def _left_out(jobs: Jobs, servers: Servers, fits: Bools, each: Bools) -> dict[str, int]:
+    """How many tasks no server could hold, by reason; kinds of GPU that no server has are named. `each`: by itself."""
     unknown = unknown_kinds(jobs, servers)
     names = sorted({needed_kinds(jobs, row) for row in np.flatnonzero(unknown).tolist()})
-    reasons = {f"{NO_SUCH_KIND} ({', '.join(names)})": int(unknown.sum()), FITS_NO_SERVER: int((~fits & ~unknown).sum())}
+    reasons = {f"{NO_SUCH_KIND} ({', '.join(names)})": int(unknown.sum()), FITS_NO_SERVER: int((~each & ~unknown).sum())}
+    reasons[GANG_TOO_LARGE] = int((each & ~fits).sum())
     return {reason: count for reason, count in reasons.items() if count}
 
 

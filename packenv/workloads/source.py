@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from packenv.compiled.decorators import apart
 from packenv.compiled.frame import Frame
 from packenv.errors import InputError
-from packenv.jobs import Jobs
+from packenv.jobs import Jobs, gang_spans
 from packenv.workloads.devices import NO_DEVICES, Devices
 from packenv.workloads.laws.encoding import Laws
 from packenv.workloads.network import NOWHERE, Locality
@@ -23,6 +23,8 @@ from packenv.workloads.sampling import NO_LAWS, begin, fill_chunk, stream_type
 CHUNK = 1024
 LARGEST_BATCH = 2**20  # rows of all clusters together: with many clusters chunks are shorter, down to LEAST_CHUNK
 LEAST_CHUNK = 64
+NO_GANGS = np.zeros((1, 0, 2), np.int64)
+NO_ESTIMATES = np.zeros(0, np.int64)
 
 
 class Source(Frame):
@@ -36,6 +38,8 @@ class Source(Frame):
     laws: Laws
     locality: Locality  # where the data of a table's rows lie
     devices: Devices  # of the servers, and what a table's rows need of them
+    gangs: NDArray[np.int64]  # (1, n, 2) `packenv.jobs.gang_spans`; (1, 0, 2) of a table without gangs, and of random tasks
+    estimate: NDArray[np.int64]  # (n,) slots that the rows of a table are believed to take; (0,) where nobody says
 
 
 def table_source(jobs: Jobs, locality: Locality = NOWHERE, devices: Devices = NO_DEVICES) -> Source:
@@ -54,6 +58,8 @@ def table_source(jobs: Jobs, locality: Locality = NOWHERE, devices: Devices = NO
         laws=NO_LAWS,
         locality=locality,
         devices=devices,
+        gangs=NO_GANGS if jobs.gang is None else gang_spans(jobs.gang)[None],
+        estimate=NO_ESTIMATES if jobs.estimate is None else np.maximum(np.rint(jobs.estimate).astype(np.int64), 1),
     )
 
 
@@ -83,6 +89,8 @@ def random_source(laws: Laws, seeds: Sequence[int], rate: float, batches: bool, 
         laws=laws,
         locality=NOWHERE,
         devices=NO_DEVICES,
+        gangs=NO_GANGS,
+        estimate=NO_ESTIMATES,
     )
 
 

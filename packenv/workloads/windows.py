@@ -32,7 +32,7 @@ class Windows:
         table, name = self.workload.jobs, self.workload.name
         if table is None:
             raise InputError(f"windows: {name} is a stream of tasks, and they are taken from a table of jobs")
-        if table.job is not None or table.phase is not None or table.predecessors is not None or table.home is not None:
+        if any(column is not None for column in (table.job, table.phase, table.predecessors, table.home, table.gang)):
             raise InputError(f"windows: the tasks of {name} belong to jobs, or have places; a window is of single tasks")
         if not 0 <= self.between[0] < self.between[1] <= 1:
             raise InputError(f"windows: between must be two shares of the table, the lower one first, not {self.between}")

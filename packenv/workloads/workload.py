@@ -18,12 +18,13 @@ from packenv.content.page import Charts
 from packenv.content.showable import Showable
 from packenv.errors import InputError, nearest
 from packenv.files import write_json
-from packenv.jobs import GPU, HOW_MANY, Jobs
+from packenv.jobs import FIRST, GPU, HOW_MANY, Jobs, gang_spans
 from packenv.options.shared import INTENSITIES as INTENSITIES
 from packenv.workloads import demand as demands
 from packenv.workloads.checks import check_parts, check_rate, check_workload
 from packenv.workloads.demand import Sizes
 from packenv.workloads.devices import devices_in_words, devices_of
+from packenv.workloads.gangs import gangs_in_words
 from packenv.workloads.laws.arrivals import Arrivals, Batch, Poisson
 from packenv.workloads.laws.encoding import Builder, Laws
 from packenv.workloads.laws.joint import Conditional, Joint
@@ -164,6 +165,8 @@ class Workload(Showable):
         facts = [("servers", shown + (f" ({' : '.join(self.resources)})" if self.resources else ""))]
         if self.has_devices:
             facts.append(("devices", shortened(devices_in_words(self.servers))))
+        if self.jobs is not None and self.jobs.gang is not None:
+            facts.append(("gangs", gangs_in_words(self.jobs.gang)))
         if self.jobs is not None:
             by_seed = ", drawn for each seed" if self.draw is not None else ""
             jobs = "" if self.jobs.job is None else f" of {len(np.unique(self.jobs.job)):,} jobs"
@@ -220,6 +223,13 @@ class Workload(Showable):
     def has_devices(self) -> bool:
         """Whether tasks need devices of servers, such as GPUs, beside amounts of resources."""
         return self.jobs is not None and self.jobs.devices is not None
+
+    @property
+    def has_gangs(self) -> bool:
+        """Whether tasks are in gangs, which start in the same slot or not at all."""
+        if self.jobs is None:
+            return isinstance(self.arrivals, Batch) and self.arrivals.gang
+        return self.jobs.gang is not None
 
     @property
     def most_devices(self) -> int:
@@ -387,8 +397,10 @@ class Workload(Showable):
             raise InputError(f"workload {self.name} is a Jobs table already: use its jobs")
         source = self.source([seed], chunk=n)
         refill(source, 0)
-        job = source.job[0] if source.job.shape[1] else None
-        return Jobs(source.arrival[0], source.demand[0], source.service[0], job)
+        job, service = source.job[0] if source.job.shape[1] else None, source.service[0]
+        if not self.has_gangs or job is None:
+            return Jobs(source.arrival[0], source.demand[0], service, job)
+        return Jobs(source.arrival[0], source.demand[0], service[gang_spans(job)[:, FIRST]], job, gang=job)
 
     def played_jobs(self, seed: int, tasks: int) -> Jobs:
         """The first `tasks` tasks, at least one, that a run with this seed sees, whether they are drawn or in a table."""

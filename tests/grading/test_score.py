@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,9 @@ from packenv.grading.runs import Play, play
 from packenv.grading.scale import WORST, case_score, score_of, suite_score
 from packenv.grading.score import score, toy
 from packenv.grading.suite import load_suite, suite_names
+from packenv.jobs import Jobs
+from packenv.workloads.network import Network
+from packenv.workloads.workload import Workload
 from tests.grading.suites import QUICK
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -75,6 +79,56 @@ def test_a_candidate_in_its_process_schedules_as_in_the_simulator(
         close_all()
 
 
+NEAREST = """
+from packenv.cluster import NONE, estimate_of, fits, level_of, next_in_queue, oldest, place, row_of, server_count
+
+
+class Nearest:
+    def schedule(self, cluster, state):
+        waiting, task = [], oldest(cluster)
+        while task != NONE:
+            waiting.append(task)
+            task = next_in_queue(cluster, task)
+        for task in sorted(waiting, key=lambda task: estimate_of(cluster, task)):
+            room = [server for server in range(server_count(cluster)) if fits(cluster, task, server)]
+            if room:
+                place(cluster, task, min(room, key=lambda server: level_of(cluster, row_of(cluster, task), server)))
+"""
+
+
+def tables() -> list[Workload]:
+    """One whose tasks have homes and estimates, and one whose tasks need devices."""
+    draw = np.random.default_rng(4)
+    arrival, service = np.sort(draw.integers(0, 2000, 1500)), draw.integers(1, 30, 1500)
+    homes = [[int(server) for server in draw.choice(6, draw.integers(0, 4), replace=False)] for _ in arrival]
+    sizes = draw.choice([0.2, 0.3, 0.5], 1500)
+    near = Jobs.of(arrival, sizes, service, home=homes, estimate=draw.uniform(1, 30, 1500), remote_overhead=np.full(1500, 7))
+    whole = draw.random(1500) < 0.5
+    share = np.where(whole, 0, draw.integers(1, 9, 1500) * 100)
+    devices = np.column_stack([np.ones(1500, np.int64), share, draw.integers(0, 4, 1500)])
+    demand = np.column_stack([sizes, np.where(whole, 1, share / 1000)])
+    gpu = Jobs.of(arrival, demand, service, devices=devices, device_kinds=("A", "B"))
+    return [
+        Workload(servers=6, jobs=near, network=Network(racks=3)),
+        Workload(servers="3x1:2@2*A,3x1:2@2*B", jobs=gpu, resources=("cpu", "gpu")),
+    ]
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_candidate_sees_estimates_home_servers_and_devices(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("packenv.grading.child.FIRST_ROOM", 8)
+    workload, names = tables()[number], dict[str, Any]()
+    exec(NEAREST, names)
+    try:
+        policies = names["Nearest"](), Sandboxed(NEAREST, "Nearest")
+        here, there = (packenv.simulate(workload, each, drain=True, schedule=True) for each in policies)
+        assert here.schedule is not None and there.schedule is not None
+        for mine, its in zip(here.schedule, there.schedule, strict=True):
+            assert (mine is None) == (its is None) and (mine is None or (mine == its).all())
+    finally:
+        close_all()
+
+
 def test_best_fit_as_a_rule_scores_0(quick: str, tmp_path: Path) -> None:
     (tmp_path / "rule.py").write_text(BEST_FIT)
     result = score(tmp_path / "rule.py", suite=quick, processes=1, seed=1, stages=2)
@@ -91,8 +145,11 @@ def test_what_waits_very_long_is_no_fault_if_it_starts_when_nothing_else_is_left
 def test_the_order_is_that_of_the_mean_queues(quick: str) -> None:
     both = score(["fifo-ff", "agent:fig4b", "bf-js"], suite=quick, processes=1, seed=3, stages=2)
     assert [each.candidate for each in both.ranked] == ["agent:fig4b", "bf-js", "fifo-ff"]
+    assert [record["candidate"] for record in both.plain] == ["agent:fig4b", "bf-js", "fifo-ff"]
+    assert [(row["candidate"], row["case"]) for row in both.records][:1] == [("agent:fig4b", both.ranked[0].cases[0].case)]
     assert both.ranked[1].value == 0 and both.ranked[2].value < -10
     again = score("agent:fig4b", suite=quick, processes=1, seed=3, stages=2)
+    assert [*again.plain[0]] == [*both.plain[0]] and [*again.records[0]] == [*both.records[0]], "one form for one and for several"
     assert again.value == both.ranked[0].value, "the same seed gives the same score"
     other = score("agent:fig4b", suite=quick, processes=1, stages=2)
     assert other.value != again.value, "without a seed the jobs are drawn anew"
@@ -101,6 +158,8 @@ def test_the_order_is_that_of_the_mean_queues(quick: str) -> None:
 def test_the_first_stage_measures_nothing(quick: str) -> None:
     result = score("bf-js", suite=quick, processes=1, stages=1)
     assert (result.value, result.seeds, result.stage, result.cases) == (0, 0, 1, ())
+    (row,) = result.records
+    assert (row["candidate"], row["score"], row["case"], row["value"]) == ("bf-js", None, None, None)
 
 
 def test_the_test_side_has_other_loads_and_jobs(quick: str) -> None:
@@ -191,5 +250,10 @@ def test_a_run_of_a_table_that_never_ends_is_a_fault() -> None:
     assert run.fault is not None and run.fault.startswith("it never starts 1,000 of 1,000 tasks")
 
 
-def test_toy_clusters_have_the_resources_of_the_suite() -> None:
-    assert [toy(resources).workload.D for resources in (1, 3)] == [1, 3]
+def test_toy_clusters_are_like_those_of_the_suite() -> None:
+    for suite in map(load_suite, suite_names()):
+        for case in suite.train:
+            small, jobs = toy(case), case.workload.jobs
+            assert small.workload.D == case.workload.D and small.workload.has_devices == case.workload.has_devices
+            if jobs is not None:
+                assert small.workload.jobs is not None and (small.workload.jobs.home is None) == (jobs.home is None)

@@ -104,3 +104,24 @@ def test_objects_of_other_kinds_are_counted(tmp_path: Path) -> None:
     others = [{"kind": kind, "metadata": {"name": "a"}, "spec": {}} for kind in ("PodGroup", "Workload", "PodGroup", "Job")]
     cluster = read_cluster(listed(tmp_path / "c.json", [node("n"), *others, pod("p", container(cpu="1"))]))
     assert cluster.left_out == {"objects of kind PodGroup": 2, "objects of kind Workload": 1}
+
+
+@pytest.mark.parametrize(
+    ("least", "line"),
+    [
+        (None, "gang team/ring: room for 3 of 4 waiting pods now: it does not start now"),
+        (
+            4,
+            "gang team/ring: room for 3 of 4 waiting pods now, of which 3 have to start together: it may start now",
+        ),
+        (5, "gang team/ring: room for 3 of 4 waiting pods now, of which 4 have to start together: it does not start now"),
+    ],
+)
+def test_for_how_many_of_a_gang_there_is_room(tmp_path: Path, least: int | None, line: str) -> None:
+    """Two nodes of two cores, on one of which a pod of the gang runs; the minimum is that of its PodGroup, if the dump has it."""
+    pods = [pod(f"ring-{n}", container(cpu="1"), on="a" if n == 0 else None) for n in range(5)]
+    items = [node("a", cpu="2"), node("b", cpu="2"), *(marked(each, *MARKS[2]) for each in pods)]
+    if least is not None:
+        items.append({"kind": "PodGroup", "metadata": {"name": "ring", "namespace": "team"}, "spec": {"minMember": least}})
+    notes = read_cluster(listed(tmp_path / "c.json", items)).notes(None)
+    assert any(note.startswith(line) for note in notes), notes

@@ -61,6 +61,19 @@ def test_against_every_mix(seed: int, types: str) -> None:
     assert all(less is None or not less.trial.meets for less in plan.dropped)
 
 
+@pytest.mark.parametrize("seed", [0, 1, 4, 5])
+def test_no_kind_alone_is_cheaper(seed: int) -> None:
+    """Small machines are cheaper by the room, but one task fills half of one: with every number of each kind alone."""
+    rng = np.random.default_rng(seed)
+    jobs = Jobs.of(np.sort(rng.integers(0, 60, 120)), rng.integers(13, 20, 120) / 100, rng.integers(1, 60, 120))
+    goal = parse_goal("mean wait <= 2", None)
+    plan, kinds, workload, bound = planned(jobs, "1=1,0.25=0.24", goal.text)
+    alone = [tuple(n * int(kind == g) for g in range(2)) for kind in range(2) for n in range(1, 48)]
+    cheaper = [counts for counts in alone if kinds.total(counts) < plan.at.cost and bound.rows.admit(counts)]
+    results = [simulate(with_mix(workload, counts), "bf-js", drain=True) for counts in cheaper]
+    assert cheaper and not any(goal.met(goal.value(result)) for result in results)
+
+
 def test_by_hand() -> None:
     """Twelve tasks at once, each 0.4 of a machine: two on one of 1 for 1.00, five on one of 2 for 1.90. 5 + 5 + 2 is best."""
     jobs = Jobs.of([0] * 12, [0.4] * 12, [10] * 12)

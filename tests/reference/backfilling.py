@@ -6,8 +6,9 @@ All look at the cluster only in slots with a completion or an arrival. EASY is w
 
 from __future__ import annotations
 
+from tests.reference.gangs import alone, gang_of, leads, start_together
 from tests.reference.model import Running, Server, World
-from tests.reference.orders import FORMULAS, in_order
+from tests.reference.orders import FORMULAS, Formula, in_order
 from tests.reference.table import Task, Vector
 
 
@@ -63,8 +64,8 @@ def has_room_in(world: World, server: Server, slot: int, task: Task) -> bool:
 
 
 class Backfilling:
-    def __init__(self, *, order: str = "fcfs") -> None:
-        self.formula = FORMULAS[order]
+    def __init__(self, *, order: str = "fcfs", formula: Formula | None = None) -> None:
+        self.formula = formula or FORMULAS[order]
 
     def line(self, world: World) -> list[Task]:
         """The waiting tasks as the order has them."""
@@ -85,6 +86,9 @@ class Easy(Backfilling):
     """FIFO; the head of line has a reservation, and others start if they do not delay it."""
 
     def place(self, world: World) -> None:
+        if any(not alone(world, task) for task in world.tasks):  # the two questions are about one server
+            Conservative(depth=1, formula=self.formula).place(world)
+            return
         line = self.line(world)
         while line:
             able = [server for server in world.servers if server.takes(line[0])]
@@ -128,8 +132,8 @@ class Easy(Backfilling):
 class Conservative(Backfilling):
     """The first `depth` that do not start have reservations, in queue order; all others start if they delay none."""
 
-    def __init__(self, *, depth: int = 100, order: str = "fcfs") -> None:
-        super().__init__(order=order)
+    def __init__(self, *, depth: int = 100, order: str = "fcfs", formula: Formula | None = None) -> None:
+        super().__init__(order=order, formula=formula)
         self.depth = depth
 
     def place(self, world: World) -> None:
@@ -158,8 +162,30 @@ class Conservative(Backfilling):
             inside = all(within(task.demand, free(server, t)) for t in self.looked_at(slot, stay))
             return inside and devices_at(task, server, slot) is not None
 
+        def reserve_all(gang: list[Task], slot: int) -> bool:
+            """Reserve room for all of a gang from a slot on, in row order on the first server with room; or for none."""
+            for n, task in enumerate(gang):
+                able = [server for server in world.servers if server.could_take(task) and has_room(task, server, slot)]
+                if not able:
+                    del taken[len(taken) - n :]
+                    return False
+                end = slot + expected_stay(world, task, able[0])
+                taken.append((able[0], slot, end, task, devices_at(task, able[0], slot) or ()))
+            return True
+
         kept = 0
         for task in self.line(world):
+            gang = gang_of(world, task)
+            if len(gang) > 1:
+                if reserve_all(gang, world.slot):
+                    now = [taken.pop() for _ in gang]
+                    for server, _, _, each, devices in reversed(now):
+                        world.start(each, server, devices=devices)
+                elif kept < self.depth:
+                    ends = {expected_end(world, job) for server in world.servers for job in server.running}
+                    changes = ends | {slot for _, first, end, _, _ in taken for slot in (first, end)}
+                    kept += any(reserve_all(gang, slot) for slot in sorted(changes) if slot > world.slot)
+                continue
             could = [server for server in world.servers if server.could_take(task)]
             able = [server for server in could if has_room(task, server, world.slot)]
             if able:
@@ -183,18 +209,30 @@ class Reserve(Backfilling):
         super().__init__()
         self.age = age
         self.kept: dict[int, Task] = {}  # server -> for which task
+        self.at: dict[int, int] = {}  # row of a task of a gang -> the server kept for it
 
     def place(self, world: World) -> None:
-        from tests.reference.policies import fill_each_server, place_each_job, slack
+        from tests.reference.policies import fill_each_server, place_each_gang, place_each_job, slack
 
         def free_servers() -> list[Server]:
             return [server for server in world.servers if server.index not in self.kept]
 
         for index, task in sorted(self.kept.items()):
-            if world.servers[index].takes(task):
+            if not alone(world, task):
+                if task in world.waiting:
+                    self.start_where_kept(world, task)
+            elif world.servers[index].takes(task):
                 del self.kept[index]
                 world.start(task, world.servers[index])
         for task in list(world.waiting):
+            if not alone(world, task):
+                late = task in world.waiting and world.slot - world.outcome.eligible[task.row] > self.age
+                if late and leads(world, task) and task not in self.kept.values() and len(free_servers()):
+                    if self.keep_servers(world, task, free_servers()):
+                        self.start_where_kept(world, task)
+                    elif self.kept:
+                        break
+                continue
             if world.slot - world.outcome.eligible[task.row] <= self.age or task in self.kept.values():
                 continue
             could = [server for server in free_servers() if server.could_take(task)]
@@ -204,8 +242,39 @@ class Reserve(Backfilling):
                     world.start(task, server)
                 else:
                     self.kept[server.index] = task
+        place_each_gang(world, free_servers())
         fill_each_server(world, [server for server in world.vacated if server in free_servers()])
         place_each_job(world, [task for task in world.newcomers if task in world.waiting], free_servers())
         while elsewhere := sorted(index for index, task in self.kept.items() if task not in world.waiting):
             del self.kept[elsewhere[0]]
             fill_each_server(world, [world.servers[elsewhere[0]]])
+
+    def keep_servers(self, world: World, head: Task, free: list[Server]) -> bool:
+        """Keep servers of most room for a gang, each for as many of its tasks, in row order, as it holds when empty."""
+        from tests.reference.policies import slack
+
+        chosen: list[Server] = []
+        empty: Server | None = None
+        for task in gang_of(world, head):
+            if empty is None or not empty.takes(task):
+                could = [server for server in free if server not in chosen and server.could_take(task)]
+                if not could:
+                    return False
+                server = max(could, key=lambda s: (slack(s) if world.resources > 1 else s.residual[0], -s.index))
+                chosen.append(server)
+                empty = Server(server.index, server.capacity, devices=server.devices)
+            devices = empty.devices_for(task)
+            assert devices is not None
+            empty.running.append(Running(task.row, task.demand, 0, 0, devices, task.share))
+            self.at[task.row] = empty.index
+        self.kept |= {server.index: head for server in chosen}
+        return True
+
+    def start_where_kept(self, world: World, head: Task) -> None:
+        """Start a gang if each of its tasks has room where it would be."""
+
+        def there(task: Task) -> Server | None:
+            server = world.servers[self.at[task.row]]
+            return server if server.takes(task) else None
+
+        start_together(world, gang_of(world, head), there)

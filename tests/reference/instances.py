@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 
 import numpy as np
 
@@ -12,8 +13,9 @@ import packenv
 from packenv.jobs import Jobs, Ragged
 from packenv.units import UNIT
 from packenv.workloads.servers import Servers
-from tests.reference.model import Scale, Server
-from tests.reference.table import Devices, Initial, Network, Task, Vector
+from tests.reference.gangs import first_fit, places_for
+from tests.reference.model import Scale, Server, World
+from tests.reference.table import NO_DEVICES, Devices, Initial, Network, Task, Vector
 
 SIZES = ("ties", "boundaries", "tiny", "mixed", "equal")
 SERVERS = ("one", "equal", "powers", "odd")
@@ -66,6 +68,7 @@ def to_jobs(instance: Instance) -> Jobs:
         remote_overhead=np.array([task.overhead for task in tasks], dtype=np.int64) if any(task.home for task in tasks) else None,
         devices=np.array([(t.devices, t.share, sum(1 << kind for kind in t.kinds)) for t in tasks]) if instance.devices else None,
         device_kinds=KINDS if instance.devices else (),
+        gang=np.array([task.gang for task in tasks]) if any(task.gang >= 0 for task in tasks) else None,
     )
 
 
@@ -134,6 +137,24 @@ def with_devices(rng: random.Random, instance: Instance) -> Instance:
     capacities = [(*capacity, own.number * UNIT) for capacity, own in zip(instance.capacities, owned, strict=True)]
     initial = [replace(job, demand=(*job.demand, 0)) for job in instance.initial]
     return replace(instance, tasks=tasks, capacities=capacities, initial=initial, devices=owned)
+
+
+def with_gangs(rng: random.Random, instance: Instance) -> Instance:
+    """The same with gangs of up to six tasks, most of them alike, that all fit on empty servers."""
+    servers = [Server(n, c, devices=d) for n, (c, d) in enumerate(zip_longest(instance.capacities, instance.devices))]
+    for server in servers:
+        server.devices = server.devices or NO_DEVICES
+    tasks, row = list(instance.tasks), 0
+    while row < len(tasks):
+        size, first, alike = rng.choice([1, 1, 2, 3, 6]), tasks[row], rng.random() < 0.7
+        members = [replace(first, row=task.row) if alike else task for task in tasks[row : row + size]]
+        members = [replace(task, arrival=first.arrival, gang=row) for task in members]
+        while places_for(World(tasks, instance.capacities, []), members, first_fit(servers)) is None:
+            members.pop()
+        if len(members) > 1 or rng.random() < 0.3:
+            tasks[row : row + len(members)] = members
+        row += len(members)
+    return replace(instance, tasks=tasks)
 
 
 def random_jobs(rng: random.Random, tasks: list[Task]) -> list[Task]:

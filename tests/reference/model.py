@@ -257,6 +257,8 @@ class World:
         for row in running:
             task, start = self.tasks[row], self.outcome.start[row]
             assert task.arrival <= start <= self.slot
+            together = [other.row for other in self.tasks if other.gang == task.gang >= 0]
+            assert all(self.outcome.start.get(other) == start for other in together), f"the gang of row {row} started in part"
             assert all(self.outcome.start[p] + self.tasks[p].service <= start for p in before(task, self.tasks))
 
     def all_done(self) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from packenv.units import UNIT
+from tests.reference.gangs import gang_of, leads
 from tests.reference.model import World
 from tests.reference.table import Task
 
@@ -41,11 +42,12 @@ FORMULAS: dict[str, Formula] = {
 
 
 def in_order(world: World, tasks: list[Task], formula: Formula) -> list[Task]:
-    """The waiting tasks as an order has them now; of equal ones the one that waits longer first."""
+    """The waiting tasks, of gangs the first, as an order has them now; of equal ones the one that waits longer first."""
 
     def number(task: Task) -> float | Fraction:
-        estimate = Fraction(task.service if task.estimate is None else task.estimate)
-        processors = Fraction(task.demand[0] * PROCESSORS, UNIT)
+        gang = gang_of(world, task)
+        estimate = max(Fraction(other.service if other.estimate is None else other.estimate) for other in gang)
+        processors = sum(Fraction(other.demand[0] * PROCESSORS, UNIT) for other in gang)
         return formula(task.arrival, estimate, processors, world.slot - world.outcome.eligible[task.row])
 
-    return sorted(tasks, key=number)
+    return sorted([task for task in tasks if leads(world, task)], key=number)

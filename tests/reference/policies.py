@@ -8,6 +8,7 @@ from typing import Any
 from tests.reference.backfilling import Conservative, Easy, Reserve
 from tests.reference.delay import Delay, Dynamic, Fair
 from tests.reference.fair import DRF, SlotFair, TaskFair
+from tests.reference.gangs import alone, gang_of, leads, start_together
 from tests.reference.job_policies import JOB_POLICIES
 from tests.reference.max_weight import MaxWeight
 from tests.reference.model import SchedulingPolicy, Server, World
@@ -49,17 +50,24 @@ def best_server(world: World, task: Task, servers: Sequence[Server]) -> Server |
 
 def best_job(world: World, server: Server) -> Task | None:
     """BF-S: what a server takes next."""
-    feasible = [task for task in world.waiting if server.takes(task)]
+    feasible = [task for task in world.waiting if alone(world, task) and server.takes(task)]
     if world.resources == 1:
         return min(feasible, key=lambda t: (-t.demand[0], t.row), default=None)
     return min(feasible, key=lambda t: (-score(t.demand, server), -world.size(t), t.row), default=None)
 
 
 def place_each_job(world: World, jobs: Sequence[Task], servers: Sequence[Server]) -> None:
-    for task in list(jobs):
+    for task in [job for job in jobs if alone(world, job)]:
         server = best_server(world, task, servers)
         if server is not None:
             world.start(task, server)
+
+
+def place_each_gang(world: World, servers: Sequence[Server]) -> None:
+    """BF-J of whole gangs, in queue order, all if a server has had a completion and otherwise the new ones."""
+    for task in list(world.waiting if world.vacated else world.newcomers):
+        if task in world.waiting and leads(world, task) and not alone(world, task):
+            start_together(world, gang_of(world, task), lambda task: best_server(world, task, servers))
 
 
 def fill_each_server(world: World, servers: Sequence[Server]) -> None:
@@ -85,9 +93,10 @@ class BestFitServers(Policy):
 
 
 class BestFit(Policy):
-    """BF-J/S: BF-S over the servers with a completion in this slot, then BF-J over the new arrivals still waiting."""
+    """BF-J/S: gangs, BF-S over the servers with a completion in this slot, then BF-J over the new arrivals still waiting."""
 
     def place(self, world: World) -> None:
+        place_each_gang(world, self.open_servers(world))
         vacated = [server for server in self.open_servers(world) if server in world.vacated]
         fill_each_server(world, vacated)
         place_each_job(world, [task for task in world.newcomers if task in world.waiting], self.open_servers(world))
@@ -119,10 +128,9 @@ class FifoFirstFit(Policy):
             self.kept = None
 
     def start(self, world: World, task: Task) -> bool:
-        with_room = [server for server in self.open_servers(world) if self.has_room(server, task)]
-        if with_room:
-            world.start(task, with_room[0])
-        return bool(with_room)
+        servers = self.open_servers(world)
+        first = lambda task: next((server for server in servers if self.has_room(server, task)), None)  # noqa: E731
+        return start_together(world, gang_of(world, task), first)
 
     def has_room(self, server: Server, task: Task) -> bool:
         return server.takes(task)

@@ -27,6 +27,7 @@ class Task:
     devices: int = 0  # how many it needs
     share: int = 0  # of one device; 0: whole ones
     kinds: tuple[int, ...] = ()  # that it accepts; none: all
+    gang: int = -1  # that it is in; -1: none
 
 
 @dataclass(frozen=True)

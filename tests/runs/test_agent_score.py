@@ -49,6 +49,26 @@ def test_the_horizon_of_training_is_the_length_if_nothing_else_is() -> None:
     assert short.scores != packenv.evaluate_agent(first, "packenv/ServerFill-v1", slots=90, **how, **options).scores
 
 
+def test_the_environment_s_baseline_is_compared_with() -> None:
+    """Unless `against` names another policy: an option of training is not lost in silence."""
+    how: dict[str, Any] = {**SETTING, "slots": 300, "seeds": 2}
+    assert packenv.evaluate_agent(first, "ServerFill", baseline="fifo-ff", **how).policy == "fifo-ff"
+    assert packenv.evaluate_agent(first, "ServerFill", baseline="fifo-ff", against="bf-j", **how).policy == "bf-j"
+    assert packenv.evaluate_agent(first, "ServerFill", **how).policy == "bf-js"
+
+
+def test_next_job_is_measured_by_what_it_is_rewarded_for() -> None:
+    """One job waits at a time, so that every choice is the same."""
+    jobs = packenv.Jobs.of([0, 1, 41, 60], [0.9, 0.5, 1.0, 1.0], [40, 5, 30, 9])
+    how: dict[str, Any] = {"workload": packenv.Workload(jobs=jobs, servers=1, slot_seconds=1), "jobs": 4, "seeds": 1}
+    waits = np.array([0, 39, 4, 15])
+    score = packenv.evaluate_agent(first, "NextJob", against="fifo-ff", **how)
+    assert score.measure == "mean slowdown" and score.scores == pytest.approx(score.against)
+    assert score.scores[0] == pytest.approx(np.maximum((waits + jobs.service) / np.maximum(jobs.service, 10), 1).mean())
+    rewarded = packenv.evaluate_agent(first, "NextJob", reward="wait", against=None, **how)
+    assert rewarded.measure == "mean delay" and rewarded.scores[0] == pytest.approx(waits.mean())
+
+
 def test_models_and_functions_are_agents() -> None:
     of_function, of_model, of_masked = (
         packenv.evaluate_agent(agent, "ServerFill", seeds=[5, 6], against=None, **SETTING) for agent in (first, Model(), Masked())

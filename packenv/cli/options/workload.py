@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from packenv.content.text import OVERLOADED, counted, lasting, listed
 from packenv.errors import ArgumentError, InputError
-from packenv.options.shared import DEFAULT_POLICIES, DEVICE_POLICIES, INTENSITIES, WorkloadOptions, parse_columns
+from packenv.options.shared import DEFAULT_POLICIES, DEVICE_POLICIES, GANG_POLICIES, INTENSITIES, WorkloadOptions, parse_columns
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from packenv.workloads.workload import Workload
 
 
-OF_READING = ("time_unit", "partition", "finished_only", "estimates", "devices")
+OF_READING = ("time_unit", "partition", "finished_only", "estimates", "devices", "gangs")
 """Options that say how the rows of a trace are read."""
+
+
+GANGS_APART = "bounds let each task of a gang start by itself: with whole gangs less may be supportable"
 
 
 def chosen_policies(names: tuple[str, ...], *workloads: Workload) -> tuple[str, ...]:
@@ -27,6 +30,7 @@ def chosen_policies(names: tuple[str, ...], *workloads: Workload) -> tuple[str, 
     from packenv.policy import find_policy
 
     usual = DEVICE_POLICIES if any(workload.has_devices for workload in workloads) else DEFAULT_POLICIES
+    usual = GANG_POLICIES if any(workload.has_gangs for workload in workloads) else usual
     chosen = tuple(dict.fromkeys(names or usual))
     for name in chosen:
         find_policy(name)
@@ -71,6 +75,7 @@ def _workload(options: WorkloadOptions, servers: str | None) -> Workload:
             columns=parse_columns(options.columns),
             **{name: getattr(options, name) for name in OF_READING if getattr(options, name) is not None},
             network=network,
+            **({"any_number": True} if traced and servers else {}),
             **changes,
         )
     if idle := [f"--{name.replace('_', '-')}" for name in OF_READING if getattr(options, name) is not None]:
@@ -105,6 +110,8 @@ def workload_with_notes(options: WorkloadOptions, servers: str | None = None) ->
 def note_left_out(workload: Workload) -> None:
     """Say on standard error, once, what of a trace is left out, and what the result leaves out of it."""
     _note_remark(workload)
+    if workload.has_gangs:
+        _note(f"{workload.name}: {GANGS_APART}")
     for note in workload.notes:
         _note(f"{workload.name}: {note}")
     if left_out := dropped_rows(dict(workload.left_out)):
@@ -147,6 +154,8 @@ def print_workload(
     drawn  where a table of tasks comes from
     drain  whether its work is run to the end: then how much there is, in place of a load, which is one of ever more arrivals
     """
+    from packenv.workloads.gangs import gangs_in_words
+
     tasks = f"{len(workload.jobs)} tasks{drawn}, " if workload.jobs is not None else ""
     at_once = workload.jobs is not None and workload.jobs.arrival[-1] == 0
     if at_once:
@@ -163,6 +172,9 @@ def print_workload(
         f"(area bound {workload.area_bound:.4g} tasks in service)",
         highlight=False,
     )
+    if workload.has_gangs:
+        words = "each job is one" if workload.jobs is None or workload.jobs.gang is None else gangs_in_words(workload.jobs.gang)
+        console.print(f"gangs, whose tasks start together: {words}", highlight=False)
     if workload.rho is not None:
         console.print(f"load {workload.load:g} of ρ* >= {workload.rho[0]:.5g} (and <= {workload.rho[1]:.5g}) tasks in service")
     for note in workload.notes:

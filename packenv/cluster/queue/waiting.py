@@ -1,6 +1,7 @@
 """The waiting tasks, in the orders that the policy's needs name.
 
-A task is named by its place i in the pool; NONE (-1) means no task.
+A task is named by its place i in the pool; NONE (-1) means no task. The tasks of a gang are in the order of the queue alone,
+side by side: no other order names a task that must not start by itself.
 """
 
 from __future__ import annotations
@@ -23,13 +24,51 @@ from packenv.cluster.sorted_keys import (
 from packenv.cluster.sorting import LARGE, sort_by_high_half
 from packenv.cluster.state import NEVER, NONE, ROW_BITS, ROW_MASK, Cluster, require
 from packenv.compiled.decorators import apart, compiled
+from packenv.jobs import FIRST, TASKS
 from packenv.policy import BY_AGE, BY_DEMAND, BY_QUEUE, BY_SIZE, BY_TYPE
+
+
+@compiled
+def has_gangs(c: Cluster) -> bool:
+    """Whether the table has gangs."""
+    return c.source.gangs.shape[1] > 0
+
+
+@compiled
+def gang_size(c: Cluster, i: int) -> int:
+    """How many tasks start with waiting task i, which counts; where there are no gangs, do not ask."""
+    return c.source.gangs[c.s, c.task[c.e, i].row, TASKS]
+
+
+@compiled
+def in_gang(c: Cluster, i: int) -> bool:
+    """Whether waiting task i is in a gang, of several; where there are no gangs, do not ask."""
+    return gang_size(c, i) > 1
+
+
+@compiled
+def starts_by_itself(c: Cluster, i: int) -> bool:
+    """Whether waiting task i is in no gang."""
+    return not has_gangs(c) or not in_gang(c, i)
+
+
+@compiled
+def follows(c: Cluster, i: int) -> bool:
+    """Whether waiting task i is in a gang, and not the first of it."""
+    return has_gangs(c) and c.source.gangs[c.s, c.task[c.e, i].row, FIRST] < c.task[c.e, i].row
 
 
 @compiled
 def size_key(c: Cluster, i: int) -> int:
     """Key in the order by size: larger for a larger size, then for an earlier row. Best fit takes the largest key first."""
     return (c.task[c.e, i].size << ROW_BITS) | (ROW_MASK - c.task[c.e, i].row)
+
+
+@compiled
+def estimate_of(c: Cluster, i: int) -> int:
+    """Slots that task i is believed to take, at least 1: column `estimate` of the table; 0 where nobody says."""
+    row = c.task[c.e, i].row
+    return c.source.estimate[row] if 0 <= row < c.source.estimate.shape[0] else 0
 
 
 @compiled
@@ -42,6 +81,8 @@ def enqueue(c: Cluster, i: int) -> None:
     head.waiting_size += c.task[c.e, i].size
     if c.orders & BY_QUEUE:
         append(c.task[c.e], c.queue[c.e], i)
+    if has_gangs(c) and in_gang(c, i):
+        return
     if c.orders & BY_AGE:
         add_newest(c, i)
     if c.orders & BY_TYPE:
@@ -58,7 +99,8 @@ def order_new(c: Cluster) -> None:
             order_many_new(c)
         else:
             for n in range(c.head[c.e].fresh):
-                insert(c.sizes, c.e, size_key(c, c.fresh[c.e, n]), c.fresh[c.e, n])
+                if starts_by_itself(c, c.fresh[c.e, n]):
+                    insert(c.sizes, c.e, size_key(c, c.fresh[c.e, n]), c.fresh[c.e, n])
 
 
 @apart
@@ -66,12 +108,14 @@ def order_many_new(c: Cluster) -> None:
     """`order_new` for more than LARGE tasks: sorting them first costs less than inserting them in row order."""
     head = c.head[c.e]
     words, count = c.sorting.words, head.fresh
+    alone, chosen = head.waiting == count, 0
     for k in range(count):
         n = count - 1 - k  # of equal sizes, the later row has the smaller key
-        words[c.e, k] = (c.task[c.e, c.fresh[c.e, n]].size << ROW_BITS) | n
-    sort_by_high_half(c.sorting, c.e, count)
-    alone = head.waiting == count
-    for k in range(count):
+        if starts_by_itself(c, c.fresh[c.e, n]):
+            words[c.e, chosen] = (c.task[c.e, c.fresh[c.e, n]].size << ROW_BITS) | n
+            chosen += 1
+    sort_by_high_half(c.sorting, c.e, chosen)
+    for k in range(chosen):
         i = c.fresh[c.e, words[c.e, k] & ROW_MASK]
         if alone:
             add_last(c.sizes, c.e, size_key(c, i), i)
@@ -87,6 +131,8 @@ def dequeue(c: Cluster, i: int) -> None:
     head.waiting_size -= c.task[c.e, i].size
     if c.orders & BY_QUEUE:
         unlink(c.task[c.e], c.queue[c.e], i)
+    if has_gangs(c) and in_gang(c, i):
+        return
     if c.orders & BY_SIZE:
         find(c.sizes, c.e, size_key(c, i))
     if c.orders & BY_TYPE:
@@ -123,6 +169,15 @@ def next_in_queue(c: Cluster, i: int) -> int:
     """The waiting task behind i; NONE at the end. Ask before placing i. Needs BY_QUEUE."""
     require(c, BY_QUEUE)
     return c.task[c.e, i].next
+
+
+@compiled
+def behind(c: Cluster, i: int) -> int:
+    """As `next_in_queue`, but the next task that is not in the gang of i. Ask before anything of this gang starts."""
+    task = next_in_queue(c, i)
+    while task != NONE and follows(c, task):
+        task = next_in_queue(c, task)
+    return task
 
 
 @compiled
@@ -177,7 +232,7 @@ def largest_of_type_fitting(c: Cluster, kind: int, j: int, room: int) -> int:
 
 @compiled
 def smallest_size(c: Cluster) -> int:
-    """Size of the smallest waiting task; there must be one. Needs BY_SIZE."""
+    """Size of the smallest waiting task; there must be one. NONE if all are in gangs. Needs BY_SIZE."""
     require(c, BY_SIZE)
     return first_key(c.sizes, c.e) >> ROW_BITS
 

@@ -68,13 +68,16 @@ class WholeJobs(Frame):
     unfinished_value: Floats  # (1,) Σ value of the unfinished jobs
 
 
-def whole_jobs(jobs: Jobs, capacity: Ints, network: Network | None = None, *, by_data: bool = False) -> WholeJobs:
+def whole_jobs(
+    jobs: Jobs, capacity: Ints, network: Network | None = None, *, by_data: bool = False, by_devices: bool = False
+) -> WholeJobs:
     """The state before slot 0, with no task waiting. `capacity` (L, D) units; `network`: how the servers lie to each other.
 
-    `by_data`: tasks with different data are in different groups.
+    `by_data`, `by_devices`: tasks with different data, or that need other devices, are in different groups.
     """
     paths = path_below(jobs)
-    book = job_book(jobs, sort=numbered(paths), by_data=by_data)
+    sort = paths if jobs.devices is None or not by_devices else np.column_stack([paths, jobs.devices])
+    book = job_book(jobs, sort=numbered(sort), by_data=by_data)
     first = np.unique(book.group, return_index=True)[1]
     job = book.job[book.group]
     number, phases = len(book.owner), int(book.phase.max()) + 1

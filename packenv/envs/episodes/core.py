@@ -69,6 +69,8 @@ class Core:
         layout = definition.layout(self.sizes, units, options, **specific)
         if self.workload.has_devices and not layout.needs.devices:
             raise InputError(f"{definition.name} does not look for room on devices, which tasks of {self.workload.name} need")
+        if self.workload.has_gangs:
+            raise InputError(f"{definition.name} does not start the tasks of a gang together, which {self.workload.name} has")
         if layout.facts is not None:
             check_jobs(self.workload, definition.name, "knows its jobs", options)
         needs = layout.needs._replace(in_service=most_in_service(self.workload))

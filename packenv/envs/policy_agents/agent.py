@@ -43,10 +43,11 @@ class PlanOnCopy:
         self.policy, self.run, self.row = policy, runner_for(policy), row
         setting = core.setting.playing(core.played[row])
         nothing = Jobs(np.zeros(1, np.int64), np.ones((1, core.sizes.resources), np.int64), np.ones(1, np.int64))
-        needs, devices = needs_of(policy, setting), core.played[row].source([0]).devices
+        needs, told = needs_of(policy, setting), core.played[row].source([0])
         if core.workload.has_devices and not needs.devices:
             raise InputError(f"{name_of(policy)} does not look for room on devices, which {core.workload.name} has")
-        self.cluster = build(table_source(nothing, devices=devices), setting.capacity, needs, delays=False, bins=0, places=64)
+        source = table_source(nothing, devices=told.devices).replace(estimate=told.estimate)
+        self.cluster = build(source, setting.capacity, needs, delays=False, bins=0, places=64)
         self.fresh = [array.copy() for array in row_arrays(self.cluster)]
         self.state = initial_state_of(policy, setting, int(core.seeds[row]))
         self.targets: Targets = {}

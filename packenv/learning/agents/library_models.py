@@ -51,7 +51,8 @@ def save_model(model: Any, path: str | Path, environment: str, **options: Any) -
         raise InputError(f"observation {core.options.observation}: a library's model is saved with one of {', '.join(ONE_ARRAY)}")
     masked = "action_masks" in inspect.signature(model.predict).parameters
     if not masked and core.options.invalid != "first":
-        raise InputError(f"a model without masks is saved with invalid='first', not {core.options.invalid!r}")
+        advice = "train it with that, and give it here too; MaskablePPO needs no such option"
+        raise InputError(f"a model without masks is saved with invalid='first', not {core.options.invalid!r}: {advice}")
     weights, activation = weights_of(model)
     normalizers = normalizers_of(model, core)
     if len(normalizers) > 1:

@@ -19,6 +19,7 @@ from packenv.policy import find_policy, needs_of
 from packenv.simulation import setting_of
 from packenv.theory.capacity.max_workload import max_workload
 from packenv.theory.queue_bound.queue_bound import queue_bound
+from packenv.workloads.gangs import gangs_fitting
 from packenv.workloads.servers import MOST_SERVERS
 from packenv.workloads.workload import Workload
 
@@ -36,15 +37,29 @@ def fewest_servers(workload: Workload, goals: list[Goal], gap: float, seconds: f
     largest of what windows of time must hold, devices among it, for each goal of the wait (`table_cost`, `device_columns`).
     """
     if workload.jobs is None:
+        if workload.has_gangs:
+            raise InputError("a plan for random gangs is one for a table of them: Workload.tabulated(seed, slots)")
         single = workload.with_(servers=workload.servers.capacity[:1], rate=workload.rate)
         return math.floor(workload.rate * workload.mean_service / max_workload(single, gap, seconds).upper + 1e-9) + 1
-    least = 1
+    least = fewest_for_gangs(workload)
     jobs, capacity = with_device_columns(workload.jobs, workload.servers.only([0]))
     for limit in wait_limits(workload, goals):
         search = TableCost(jobs, capacity, (Fraction(1),), limit)
         search.run(gap, seconds)
         least = max(least, fewest(search.value))
     return least
+
+
+def fewest_for_gangs(workload: Workload) -> int:
+    """The least number of servers like the first one that hold each gang of a table when empty, by first fit."""
+    jobs = workload.jobs
+    if jobs is None or jobs.gang is None:
+        return 1
+
+    def hold(servers: int) -> bool:
+        return bool(gangs_fitting(jobs, workload.servers.only([0] * servers)).all())
+
+    return least_up(1, MOST_SERVERS, hold, lambda servers: None)
 
 
 def wait_limits(workload: Workload, goals: Sequence[Goal]) -> list[WaitLimit]:

@@ -22,9 +22,11 @@ from packenv.cluster import (
     Needs,
     demand_of,
     first_server,
-    first_server_for,
     fits,
+    gang_size,
     has_devices,
+    has_gangs,
+    in_gang,
     now,
     place,
     remote_slots,
@@ -32,9 +34,11 @@ from packenv.cluster import (
     server_count,
     size_of,
     smallest_size,
+    start_first_fit,
     waiting,
 )
 from packenv.cluster.devices import TAKEN, devices_foreseen, part_of_device
+from packenv.cluster.gangs import start_where_held
 from packenv.cluster.state import NEVER, TASK
 from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.frame import Frame
@@ -73,12 +77,17 @@ class RoomAhead(Frame):
     line: Line
 
 
-def room_ahead(setting: Setting, only_estimates: bool, order: str, policy: str) -> RoomAhead:
-    """The state before slot 0. Raises InputError if `only_estimates` and the workload has no column `estimate`."""
+def check_estimates(setting: Setting, only_estimates: bool) -> None:
+    """Raise InputError if `only_estimates` and the workload has no column `estimate`."""
+    jobs = setting.workload.jobs
+    if only_estimates and (jobs is None or jobs.estimate is None):
+        raise InputError(f"reservations need estimates: workload {setting.workload.name} has no column `estimate`")
+
+
+def room_ahead(setting: Setting, order: str, policy: str) -> RoomAhead:
+    """The state before slot 0."""
     jobs, (servers, resources) = setting.workload.jobs, setting.capacity.shape
     estimate = None if jobs is None else jobs.estimate
-    if only_estimates and estimate is None:
-        raise InputError(f"reservations need estimates: workload {setting.workload.name} has no column `estimate`")
     return RoomAhead(
         estimate=np.zeros(0, np.int64) if estimate is None else np.maximum(np.rint(estimate).astype(np.int64), 1),
         reserved=np.zeros(servers, np.int8),
@@ -158,15 +167,14 @@ def earliest(c: Cluster, ahead: RoomAhead, i: int, server: int) -> int:
 def earliest_on_devices(c: Cluster, ahead: RoomAhead, i: int, server: int, stay: int) -> int:
     """`earliest` on a server with devices: the same ones for as long as the task is expected to stay."""
     step = server
-    while step != NONE and devices_ahead(c, ahead, i, server, step, stay) == NONE:
+    while step != NONE and devices_ahead(c, ahead, i, server, step, ahead.slot[step] + stay) == NONE:
         step = ahead.next[step]
     return NEVER if step == NONE else ahead.slot[step]
 
 
 @apart
-def devices_ahead(c: Cluster, ahead: RoomAhead, i: int, server: int, step: int, stay: int) -> int:
-    """The devices, as bits, that task i would take from the slot of a step on; NONE without room for as long as it stays."""
-    until = ahead.slot[step] + stay
+def devices_ahead(c: Cluster, ahead: RoomAhead, i: int, server: int, step: int, until: int) -> int:
+    """The devices, as bits, that task i would take from within a step until a slot; NONE without room for so long."""
     for device in range(ahead.left.shape[1]):
         c.devices.least[c.e, device] = ahead.left[step, device]
     while step != NONE and ahead.slot[step] < until:
@@ -194,7 +202,7 @@ def reserve(c: Cluster, ahead: RoomAhead, i: int, server: int, start: int) -> in
     Returns the devices that it takes, as bits.
     """
     stay = expected_stay(c, ahead, i, server)
-    devices = devices_ahead(c, ahead, i, server, step_at(ahead, server, start), stay) if has_devices(c) else 0
+    devices = devices_ahead(c, ahead, i, server, step_at(ahead, server, start), start + stay) if has_devices(c) else 0
     change(c, ahead, i, server, start, start + stay, -1, devices)
     return devices
 
@@ -214,11 +222,18 @@ def change(c: Cluster, ahead: RoomAhead, i: int, server: int, start: int, until:
 
 
 @compiled
-def step_at(ahead: RoomAhead, server: int, slot: int) -> int:
-    """The step of a server that begins in `slot`, made if there is none."""
+def step_before(ahead: RoomAhead, server: int, slot: int) -> int:
+    """The step of a server in which a slot lies."""
     step = server
     while ahead.next[step] != NONE and ahead.slot[ahead.next[step]] <= slot:
         step = ahead.next[step]
+    return step
+
+
+@compiled
+def step_at(ahead: RoomAhead, server: int, slot: int) -> int:
+    """The step of a server that begins in `slot`, made if there is none."""
+    step = step_before(ahead, server, slot)
     if ahead.slot[step] == slot:
         return step
     new = ahead.used[0]
@@ -229,6 +244,75 @@ def step_at(ahead: RoomAhead, server: int, slot: int) -> int:
     for device in range(ahead.left.shape[1]):
         ahead.left[new, device] = ahead.left[step, device]
     return new
+
+
+@apart
+def hold_gang(c: Cluster, ahead: RoomAhead, i: int, start: int) -> bool:
+    """Take the room of the gang of task i from slot `start` on, each task on the first server; false, and none, if one has none.
+
+    Each task then knows its server and its devices.
+    """
+    steps, task, held = ahead.used[0], i, 0
+    while held < gang_size(c, i):
+        server = first_server_ahead(c, ahead, task, start)
+        if server == NONE:
+            break
+        c.task[c.e, task].held = server
+        devices = reserve(c, ahead, task, server, start)
+        if has_devices(c):
+            c.devices.need[c.e, task, TAKEN] = devices
+        task, held = c.task[c.e, task].next, held + 1
+    if held == gang_size(c, i):
+        return True
+    # What some of them have taken is given back, and the steps that were made for it are undone.
+    task = i
+    for _ in range(held):
+        server = c.task[c.e, task].held
+        devices = c.devices.need[c.e, task, TAKEN] if has_devices(c) else 0
+        change(c, ahead, task, server, start, start + expected_stay(c, ahead, task, server), 1, devices)
+        task = c.task[c.e, task].next
+    task = i
+    for _ in range(held):
+        step = c.task[c.e, task].held
+        while step != NONE:
+            while ahead.next[step] >= steps:
+                ahead.next[step] = ahead.next[ahead.next[step]]
+            step = ahead.next[step]
+        task = c.task[c.e, task].next
+    ahead.used[0] = steps
+    return False
+
+
+@apart
+def first_server_ahead(c: Cluster, ahead: RoomAhead, i: int, start: int) -> int:
+    """The first server with room for waiting task i from slot `start` on for as long as it is expected to stay; or NONE."""
+    for server in range(server_count(c)):
+        step, until = step_before(ahead, server, start), start + expected_stay(c, ahead, i, server)
+        if has_devices(c):
+            if devices_ahead(c, ahead, i, server, step, until) != NONE:
+                return server
+        else:
+            while step != NONE and ahead.slot[step] < until and has_room(c, ahead, i, step):
+                step = ahead.next[step]
+            if step == NONE or ahead.slot[step] >= until:
+                return server
+    return NONE
+
+
+@apart
+def reserve_gang(c: Cluster, ahead: RoomAhead, i: int) -> None:
+    """Reserve room for the gang of task i in the first slot, of those in which room changes, in which all of it has some."""
+    start = now(c)
+    while start < NEVER and not hold_gang(c, ahead, i, start):
+        following = NEVER
+        for step in range(ahead.used[0]):
+            if start < ahead.slot[step] < following:
+                following = ahead.slot[step]
+        start = following
+    task = i
+    for _ in range(gang_size(c, i) if start < NEVER else 0):
+        ahead.reserved[c.task[c.e, task].held] = 1
+        task = c.task[c.e, task].next
 
 
 class Backfilling(NamedTuple):
@@ -243,6 +327,9 @@ class Easy(NamedTuple):
     Every task goes to the first server with room. The oldest one that fits nowhere has a reservation on the server where it is
     expected to have room first, the lower index of equals. All behind it, oldest first, start on the first server with room:
     on another server, or on that one if they are expected to leave before the reservation or fit beside it.
+
+    A gang is one entry of the queue. It starts, or has a reservation for all of it, in the first slot in which each of its
+    tasks, in row order, is expected to have room beside those before it, on the first server that has.
 
     order  what stands in place of "oldest": a rule of packenv.policies.orders, asked anew in every slot
 
@@ -259,10 +346,11 @@ class Easy(NamedTuple):
         return Backfilling(1)
 
     def needs(self, setting: Setting) -> Needs:
+        check_estimates(setting, self.estimates)
         return backfilling_needs(setting, self.order, "easy")
 
     def initial_state(self, setting: Setting, seed: int) -> RoomAhead:
-        return room_ahead(setting, self.estimates, self.order, "easy")
+        return room_ahead(setting, self.order, "easy")
 
     def attach(self, cluster: Cluster, state: RoomAhead) -> RoomAhead:
         return with_places(state, cluster)
@@ -287,10 +375,11 @@ class Conservative(NamedTuple):
     def needs(self, setting: Setting) -> Needs:
         if self.depth < 1:
             raise InputError(f"conservative: depth must be at least 1, not {self.depth}")
+        check_estimates(setting, self.estimates)
         return backfilling_needs(setting, self.order, "conservative")
 
     def initial_state(self, setting: Setting, seed: int) -> RoomAhead:
-        return room_ahead(setting, self.estimates, self.order, "conservative")
+        return room_ahead(setting, self.order, "conservative")
 
     def attach(self, cluster: Cluster, state: RoomAhead) -> RoomAhead:
         return with_places(state, cluster)
@@ -300,7 +389,8 @@ def backfilling_needs(setting: Setting, order: str, policy: str) -> Needs:
     """The queue, servers by index, and durations; the smallest size says when nothing more fits. Orders know the table."""
     order_named(order, policy)
     vectors = setting.capacity.shape[1] > 1
-    return Needs(BY_QUEUE | BY_INDEX | BY_SIZE, vectors=vectors, durations=True, table=order != FCFS, devices=vectors)
+    orders = BY_QUEUE | BY_INDEX | BY_SIZE
+    return Needs(orders, vectors=vectors, durations=True, table=order != FCFS, devices=vectors, gangs=True)
 
 
 @schedules(Backfilling)
@@ -308,11 +398,7 @@ def schedule_backfilling(policy: Backfilling, cluster: Cluster, state: RoomAhead
     if not room_for_any(cluster):
         return
     task = first_in_line(cluster, state.line, policy.depth == 1)
-    while task != NONE:
-        server = first_server_for(cluster, task)
-        if server == NONE:
-            break
-        place(cluster, task, server)
+    while task != NONE and start_first_fit(cluster, task):
         task = first_in_line(cluster, state.line, policy.depth == 1)
     if waiting(cluster) > 1 and room_for_any(cluster):
         backfill(cluster, state, policy.depth, task)
@@ -320,8 +406,8 @@ def schedule_backfilling(policy: Backfilling, cluster: Cluster, state: RoomAhead
 
 @compiled
 def room_for_any(c: Cluster) -> bool:
-    """Whether a waiting task may fit on a server. Of several resources this is not known."""
-    return waiting(c) > 0 and (c.vectors != 0 or first_server(c, smallest_size(c), 0) != NONE)
+    """Whether a waiting task may fit on a server. Of several resources this is not known, nor of gangs."""
+    return waiting(c) > 0 and (c.vectors != 0 or has_gangs(c) or first_server(c, smallest_size(c), 0) != NONE)
 
 
 @apart
@@ -330,14 +416,21 @@ def backfill(c: Cluster, ahead: RoomAhead, depth: int, task: int) -> None:
     look_ahead(c, ahead)
     reservations = 0
     while task != NONE and room_for_any(c):
-        server = startable_server(c, ahead, task)
-        if server == NONE and reservations < depth:
-            reserve_first(c, ahead, task)
+        gang = has_gangs(c) and in_gang(c, task)
+        whole = gang and hold_gang(c, ahead, task, now(c))
+        server = NONE if gang else startable_server(c, ahead, task)
+        if server == NONE and not whole and reservations < depth:
+            if gang:
+                reserve_gang(c, ahead, task)
+            else:
+                reserve_first(c, ahead, task)
             reservations += 1
             if reservations == depth:
                 keep_fitting(c, ahead.line)
         following = next_in_line(c, ahead.line, task)
-        if server != NONE:
+        if whole:
+            start_where_held(c, task)
+        elif server != NONE:
             devices = reserve(c, ahead, task, server, now(c))
             place(c, task, server, 0, devices)
         task = following

@@ -15,38 +15,46 @@ from packenv.cluster import (
     NONE,
     Cluster,
     Needs,
+    behind,
     close,
     demand_of,
+    device_capacity,
     eligible_since,
     fill,
     fits,
     freed_count,
     freed_server,
+    gang_size,
     has_devices,
+    has_gangs,
+    in_gang,
     is_closed,
-    next_in_queue,
     now,
     oldest,
     place,
     room_of,
     server_count,
     size_of,
+    starts_by_itself,
 )
 from packenv.cluster.best_fit import free_share
-from packenv.cluster.devices import could_have_devices
+from packenv.cluster.devices import could_have_devices, devices_foreseen, part_of_device
+from packenv.cluster.gangs import hold_room, start_gang
 from packenv.cluster.servers import reopen
 from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.frame import Frame
 from packenv.errors import InputError
-from packenv.policies.random_requirements.best_fit import BestFit, place_new
+from packenv.policies.random_requirements.best_fit import BestFit, place_new, start_gangs
 from packenv.policy import Setting, schedules
 
 
 class Reservations(Frame):
     """State: for which task each of the L servers is kept."""
 
-    owner: NDArray[np.int64]  # (L,) place of a waiting task in the pool, NONE
+    owner: NDArray[np.int64]  # (L,) place of a waiting task in the pool, of a gang the first one; NONE
     count: NDArray[np.int64]  # (1,) servers that are kept
+    left: NDArray[np.int64]  # (D,) scratch: units of an empty server that tasks of a gang have not taken
+    at: NDArray[np.int32]  # (places,) of a task of a gang, the server kept for it
 
 
 class Reserve(NamedTuple):
@@ -56,7 +64,11 @@ class Reserve(NamedTuple):
     (2) each older task without one, oldest first, takes the server with the most room, lower index of equals, of those that
     could hold it when empty and are not kept, and starts there if it has room now; (3) BF-J/S on all servers that are not kept;
     (4) a server kept for a task that has started on another one is no longer kept, and is filled by best fit: the lowest index
-    first, until there is none. Room of several resources: Σ of the shares that are free. Raises InputError for an age below 0.
+    first, until there is none. Room of several resources: Σ of the shares that are free.
+
+    For a gang servers are kept until all its tasks would fit on them when empty, each task with the last one or on another; where
+    there are too few, no younger task has one kept. It starts when each task has room where it would be. Raises InputError for an
+    age below 0.
     """
 
     age: int = 1000
@@ -68,13 +80,23 @@ class Reserve(NamedTuple):
         return needs._replace(orders=needs.orders | BY_QUEUE, rejects=False)
 
     def initial_state(self, setting: Setting, seed: int) -> Reservations:
-        return Reservations(owner=np.full(len(setting.capacity), NONE, np.int64), count=np.zeros(1, np.int64))
+        servers, resources = setting.capacity.shape
+        owner = np.full(servers, NONE, np.int64)
+        count, left, at = np.zeros(1, np.int64), np.zeros(resources, np.int64), np.zeros(0, np.int32)
+        return Reservations(owner=owner, count=count, left=left, at=at)
+
+    def attach(self, cluster: Cluster, state: Reservations) -> Reservations:
+        at = np.zeros(cluster.task.shape[1], np.int32)
+        at[: len(state.at)] = state.at
+        return state.replace(at=at)
 
 
 @schedules(Reserve)
 def schedule_reserve(policy: Reserve, cluster: Cluster, state: Reservations) -> None:
     start_owners(cluster, state)
     reserve_for_old(cluster, state, policy.age)
+    if has_gangs(cluster):
+        start_gangs(cluster)
     for n in range(freed_count(cluster)):
         if not is_closed(cluster, freed_server(cluster, n)):
             fill(cluster, freed_server(cluster, n))
@@ -90,9 +112,11 @@ def start_owners(c: Cluster, reservations: Reservations) -> None:
         for n in range(freed_count(c)):
             server = freed_server(c, n)
             task = reservations.owner[server]
-            if task != NONE:
+            if task != NONE and starts_by_itself(c, task):
                 release(c, reservations, server)
                 start_or_reserve(c, reservations, task, server)
+            elif task != NONE and c.task[c.e, task].server == NONE:
+                start_where_kept(c, reservations, task)
 
 
 @compiled
@@ -119,12 +143,75 @@ def reserve_for_old(c: Cluster, reservations: Reservations, age: int) -> None:
     """Find a server for each task that has waited for more than `age` slots and has none."""
     task = oldest(c)
     while task != NONE and now(c) - eligible_since(c, task) > age and reservations.count[0] < server_count(c):
-        following = next_in_queue(c, task)
-        if not has_server(reservations, task):
+        following = behind(c, task)
+        if has_gangs(c) and in_gang(c, task):
+            room = has_server(reservations, task) or keep_for_gang(c, reservations, task)
+            if not room and reservations.count[0] > 0:
+                break
+        elif not has_server(reservations, task):
             server = roomiest(c, reservations, task)
             if server != NONE:
                 start_or_reserve(c, reservations, task, server)
         task = following
+
+
+@apart
+def keep_for_gang(c: Cluster, reservations: Reservations, i: int) -> bool:
+    """Keep servers that hold the gang of task i when empty, and start it if it has room there now; false if there are too few."""
+    task, server = i, NONE
+    for _ in range(gang_size(c, i)):
+        if server == NONE or not add_to_empty(c, reservations, task, server):
+            server = roomiest(c, reservations, task)
+            if server == NONE:
+                for kept in range(server_count(c)):
+                    if reservations.owner[kept] == i:
+                        release(c, reservations, kept)
+                return False
+            reservations.owner[server] = i
+            reservations.count[0] += 1
+            close(c, server)
+            for r in range(c.capacity.shape[1]):
+                reservations.left[r] = c.capacity[server, r] if c.vectors else c.server[c.e, server].capacity
+            for device in range(c.devices.least.shape[1]):
+                c.devices.least[c.e, device] = device_capacity(c, server)
+            add_to_empty(c, reservations, task, server)
+        reservations.at[task] = server
+        task = c.task[c.e, task].next
+    start_where_kept(c, reservations, i)
+    return True
+
+
+@apart
+def add_to_empty(c: Cluster, reservations: Reservations, i: int, server: int) -> bool:
+    """Take the room of a task out of what is left of a server that would be empty; false, and nothing changes, without room."""
+    for r in range(reservations.left.shape[0]):
+        if demand_of(c, i, r) > reservations.left[r]:
+            return False
+    devices = devices_foreseen(c, i, server) if has_devices(c) else 0
+    if devices == NONE:
+        return False
+    for r in range(reservations.left.shape[0]):
+        reservations.left[r] -= demand_of(c, i, r)
+    for device in range(c.devices.least.shape[1]):
+        if (devices >> device) & 1:
+            c.devices.least[c.e, device] -= part_of_device(c, i, server)
+    return True
+
+
+@apart
+def start_where_kept(c: Cluster, reservations: Reservations, i: int) -> None:
+    """Start the gang of task i on the servers kept for it, if each of its tasks has room on its own now. They stay closed."""
+    for server in range(server_count(c)):
+        if reservations.owner[server] == i:
+            reopen(c, server)
+    task, held = i, 0
+    while held < gang_size(c, i) and fits(c, task, reservations.at[task]):
+        hold_room(c, task, reservations.at[task])
+        task, held = c.task[c.e, task].next, held + 1
+    start_gang(c, i, held)
+    for server in range(server_count(c)):
+        if reservations.owner[server] == i:
+            close(c, server)
 
 
 @compiled
@@ -163,7 +250,7 @@ def could_hold(c: Cluster, i: int, server: int) -> bool:
 
 @compiled
 def fill_released(c: Cluster, reservations: Reservations) -> bool:
-    """Fill the servers kept for tasks that have started elsewhere; return whether there were any."""
+    """Fill the servers kept for tasks that have started elsewhere, or for gangs that have; return whether there were any."""
     any_filled = False
     if reservations.count[0] > 0:
         for server in range(server_count(c)):

@@ -18,12 +18,16 @@ from packenv.cluster import (
     NONE,
     Cluster,
     Needs,
+    behind,
     best_server,
     fill,
     first_server,
     fits,
+    follows,
     freed_count,
     freed_server,
+    has_gangs,
+    in_gang,
     largest_room,
     may_fit,
     new_count,
@@ -35,10 +39,12 @@ from packenv.cluster import (
     server_count,
     size_of,
     smallest_size,
+    start_best_fit,
+    starts_by_itself,
     tightest_server,
     waiting,
 )
-from packenv.compiled.decorators import compiled
+from packenv.compiled.decorators import apart, compiled
 from packenv.policies.random_requirements.guarantees import in_model, share_below
 from packenv.policies.random_requirements.stalling import stall_half_empty
 from packenv.policy import Setting, schedules, takes_over
@@ -52,12 +58,17 @@ def _needs(setting: Setting, scalar: int, stall: bool) -> Needs:
 
 
 class BestFit(NamedTuple):
-    """BF-J/S: fill the servers that had completions, then find servers for the new tasks that are left."""
+    """BF-J/S: fill the servers that had completions, then find servers for the new tasks that are left.
+
+    Gangs come first, the oldest of those whose tasks all have room: each task, in row order, goes where BF-J puts it.
+    """
 
     stall: bool = False
 
     def needs(self, setting: Setting) -> Needs:
-        return _needs(setting, BY_SIZE | BY_ROOM, self.stall)
+        needs = _needs(setting, BY_SIZE | BY_ROOM, self.stall)
+        queue = BY_QUEUE if setting.workload.has_gangs else 0
+        return needs._replace(orders=needs.orders | queue, gangs=not self.stall)
 
     def guarantee(self, setting: Setting) -> float:
         """½ of ρ* if sizes are bounded away from 0 (Theorem 2), else 0."""
@@ -67,6 +78,8 @@ class BestFit(NamedTuple):
 
 @schedules(BestFit)
 def schedule_best_fit(policy: BestFit, cluster: Cluster, state: tuple[()]) -> None:
+    if has_gangs(cluster):
+        start_gangs(cluster)
     for n in range(freed_count(cluster)):
         fill(cluster, freed_server(cluster, n))
     if cluster.orders & BY_DEMAND or smallest_fits(cluster):
@@ -82,6 +95,23 @@ def take_over_best_fit(policy: BestFit, cluster: Cluster, state: tuple[()]) -> N
         fill(cluster, server)
 
 
+@apart
+def start_gangs(cluster: Cluster) -> None:
+    """BF-J for all gangs, in queue order; where no room came free, for those that are new."""
+    if freed_count(cluster) > 0:
+        task = oldest(cluster)
+        while task != NONE:
+            following = behind(cluster, task)
+            if in_gang(cluster, task):
+                start_best_fit(cluster, task)
+            task = following
+    else:
+        for n in range(new_count(cluster)):
+            task = new_task(cluster, n)
+            if task != NONE and in_gang(cluster, task) and not follows(cluster, task):
+                start_best_fit(cluster, task)
+
+
 @compiled
 def smallest_fits(cluster: Cluster) -> bool:
     """Whether the smallest waiting task fits on the server with the most room. With a long queue it rarely does."""
@@ -93,7 +123,7 @@ def place_new(cluster: Cluster) -> None:
     """BF-J for the tasks that became eligible in this slot: each goes to the tightest server with room, if there is one."""
     for n in range(new_count(cluster)):
         task = new_task(cluster, n)
-        if task != NONE and may_fit(cluster, task):
+        if task != NONE and starts_by_itself(cluster, task) and may_fit(cluster, task):
             server = best_server(cluster, task)
             if server != NONE:
                 place(cluster, task, server)

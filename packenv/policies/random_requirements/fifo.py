@@ -16,7 +16,6 @@ from packenv.cluster import (
     Needs,
     close,
     first_server,
-    first_server_for,
     is_closed,
     jobs_in,
     largest_size,
@@ -24,6 +23,7 @@ from packenv.cluster import (
     oldest,
     place,
     server_count,
+    start_first_fit,
     waiting,
 )
 from packenv.cluster.servers import scalar_capacity
@@ -50,6 +50,8 @@ from packenv.units import UNIT
 class FifoFirstFit(NamedTuple):
     """FIFO-FF: the oldest waiting task goes to the first server with room; if there is none, all tasks wait.
 
+    A gang is one entry of the queue: its tasks, in row order, go to the first servers with room, if there is room for all.
+
     order     what stands in place of "oldest": a rule of packenv.policies.orders. The task that it puts first is
               kept until it fits, whoever comes meanwhile, and only then the rule is asked again
     blocking  False: a task that fits nowhere is passed over. The rule is asked anew in every slot
@@ -73,7 +75,8 @@ class FifoFirstFit(NamedTuple):
         groups = BY_DEMAND if vectors and self.stall else 0
         orders = BY_QUEUE | BY_INDEX | (BY_SIZE if self.stall else 0) | groups
         durations, table = self.order not in WITHOUT_DURATIONS, self.order != FCFS
-        return Needs(orders, vectors=vectors, durations=durations, table=table, rejects=self._by_age, devices=vectors)
+        rejects, gangs = self._by_age, not self.stall
+        return Needs(orders, vectors=vectors, durations=durations, table=table, rejects=rejects, devices=vectors, gangs=gangs)
 
     def initial_state(self, setting: Setting, seed: int) -> Line | tuple[()]:
         return () if self._by_age else line_of(setting, self.order, "fifo-ff")
@@ -98,11 +101,7 @@ class InLine(NamedTuple):
 @schedules(Oldest)
 def schedule_fifo(policy: Oldest, cluster: Cluster, state: tuple[()]) -> None:
     task = oldest(cluster)
-    while task != NONE:
-        server = first_server_for(cluster, task)
-        if server == NONE:
-            break
-        place(cluster, task, server)
+    while task != NONE and start_first_fit(cluster, task):
         task = oldest(cluster)
     if policy.stall:
         stall_half_empty(cluster)
@@ -115,9 +114,8 @@ def schedule_in_line(policy: InLine, cluster: Cluster, state: Line) -> None:
     else:
         task = first_in_line(cluster, state, True)
         while task != NONE:
-            server, following = first_server_for(cluster, task), next_in_line(cluster, state, task)
-            if server != NONE:
-                place(cluster, task, server)
+            following = next_in_line(cluster, state, task)
+            start_first_fit(cluster, task)
             task = following
     if policy.stall:
         stall_half_empty(cluster)
@@ -129,11 +127,7 @@ def serve_line(c: Cluster, line: Line) -> None:
     if line.estimate.shape[0] == 0:
         add_new(c, line)
     task = line.blocked[0] if line.blocked[0] != NONE else first_now(c, line)
-    while task != NONE:
-        server = first_server_for(c, task)
-        if server == NONE:
-            break
-        place(c, task, server)
+    while task != NONE and start_first_fit(c, task):
         task = first_now(c, line)
     line.blocked[0] = task
 

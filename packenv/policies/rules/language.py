@@ -21,8 +21,11 @@ from packenv.inputs.text_files import read_text, reading
 
 OBJECTS = ("task", "server", "cluster")
 ATTRIBUTES = {
-    "task": ("size", "age"),
-    "server": ("room", "capacity", "jobs", "index", "kind"),
+    "task": (
+        *("size", "age", "job_age", "job_left", "job_in_service", "job_work", "phase_left", "path", "estimate", "distance"),
+        *("devices", "device_share"),
+    ),
+    "server": (*("room", "capacity", "jobs", "index", "kind", "devices", "free_devices", "device_room", "device_left"),),
     "cluster": ("servers", "resources", "waiting", "waiting_size", "in_service", "free"),
 }
 VECTORS = {"task": ("demand",), "server": ("free", "capacities")}

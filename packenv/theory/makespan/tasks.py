@@ -164,6 +164,14 @@ class Tasks:
         return f"row {row[over[0]]} does not fit on server {server[row[over[0]]]} in slot {slot[over[0]]}"
 
 
+def check_known(workload: Workload) -> None:
+    """Raise InputError for what the offline optimum does not know."""
+    if workload.has_devices:
+        raise InputError("the offline optimum knows no devices; --one-amount (devices=False) makes a server's GPUs one amount")
+    if workload.has_gangs:
+        raise InputError("the offline optimum knows no gangs; --one-by-one (gangs=False) lets their tasks start one by one")
+
+
 def tasks_of(workload: Workload, fixed_allocation: bool = False) -> Tasks:
     """The tasks of a workload with a Jobs table; `fixed_allocation` assigns their servers beforehand.
 
@@ -174,8 +182,7 @@ def tasks_of(workload: Workload, fixed_allocation: bool = False) -> Tasks:
         raise InputError(f"workload {workload.name} has no Jobs table: an offline optimum needs all jobs (Workload.tabulated)")
     if jobs.home is not None and jobs.remote_overhead is not None and jobs.remote_overhead.any():
         raise InputError("the offline optimum knows no remote reading: leave out the column remote_overhead")
-    if workload.has_devices:
-        raise InputError("the offline optimum knows no devices; --one-amount (devices=False) makes a server's GPUs one amount")
+    check_known(workload)
     capacity = workload.servers.units
     before, after, nodes = precedence_edges(jobs)
     origin = int(jobs.arrival[0])

@@ -28,6 +28,7 @@ from packenv.workloads.devices import kind_loads
 from packenv.workloads.find import example_servers
 from packenv.workloads.fitting.laws import cells, fit_phases, group, job_sizes
 from packenv.workloads.fitting.statistics import Sample, distinct, ks_distance, offered_load, summary
+from packenv.workloads.gangs import gangs_in_words
 from packenv.workloads.servers import Servers, as_servers
 from packenv.workloads.traces.table import SECOND, Exact, exact
 from packenv.workloads.traces.user import SlotTrace
@@ -75,9 +76,15 @@ def describe(
         },
         "submitted_tasks": summary(_sample(timed, within)),
         "kept_tasks": summary(_sample(timed, kept)),
+        **({} if (gang := _gang(trace)) is None else {"gangs": gangs_in_words(gang[kept])}),
         **({} if servers is None else {"servers": busy_servers(_sample(timed, kept), servers)}),
         **({} if servers is None or timed.devices is None else {"devices": device_loads(timed, _sample(timed, kept), servers)}),
     }
+
+
+def _gang(trace: Trace | SlotTrace) -> NDArray[np.int64] | None:
+    """(n,) the column `gang`, if there is one."""
+    return trace.table.gang if isinstance(trace, SlotTrace) else trace.others.get("gang")
 
 
 def device_loads(trace: Trace, sample: Sample, servers: int | str | Servers) -> list[dict[str, Any]]:

@@ -106,20 +106,22 @@ class Batch(Arrivals):
     """Jobs of several tasks that arrive together; the jobs arrive by `process`.
 
     `size` is the law of the number of tasks in a job (rounded up, at least 1). If `alike`, the tasks of a job have the same
-    demand.
+    demand. If it is a `gang`, they last equally long, and start in the same slot or not at all.
     """
 
     size: Law
     process: Arrivals = field(default_factory=Poisson)
     alike: bool = True
+    gang: bool = field(default=False, metadata={"unsaid": False})  # files without gangs stay as they were
 
     def __post_init__(self) -> None:
         if not isinstance(self.size, Law):
             raise InputError(f"batch arrivals: size must be a law, not {self.size!r}")
         if not isinstance(self.process, Arrivals) or isinstance(self.process, Batch):
             raise InputError(f"batch arrivals: process must be another arrival process, not {self.process!r}")
-        if not isinstance(self.alike, bool):
-            raise InputError(f"batch arrivals: alike must be true or false, not {self.alike!r}")
+        for name in ("alike", "gang"):
+            if not isinstance(getattr(self, name), bool):
+                raise InputError(f"batch arrivals: {name} must be true or false, not {getattr(self, name)!r}")
         if not math.isfinite(self.tasks_per_job()):
             raise InputError("batch arrivals: the mean number of tasks is not finite")
 

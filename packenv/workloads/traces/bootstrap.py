@@ -25,7 +25,7 @@ def block_bootstrap(trace: Trace, tasks: int, seconds: float, seed: int, block: 
 
     All gaps are multiplied by the factor that gives this span. The result depends on the arguments only: the first task of
     block b is drawn by a counter-based generator from (seed, b). A job that is cut by the end of a block, or drawn again,
-    counts as another job. Phases, predecessors and home servers are not kept.
+    counts as another job. Phases, gangs, predecessors and home servers are not kept.
     Raises InputError if the trace keeps fewer than two tasks, or all of one submission time, and for arguments out of range.
     """
     if tasks < 2 or not seconds > 0 or block < 1 or not 0 <= seed < 2**63:
@@ -46,7 +46,7 @@ def block_bootstrap(trace: Trace, tasks: int, seconds: float, seed: int, block: 
         finished=np.ones(tasks, np.bool_),
         in_snapshot=np.zeros(tasks, np.bool_),
         job=None if trace.job is None else _jobs_apart(trace.job[rows], min(block, len(kept))),
-        others={name: column[rows] for name, column in trace.others.items() if name != "phase"},
+        others={name: column[rows] for name, column in trace.others.items() if name not in ("phase", "gang")},
         source=f"block bootstrap of {trace.source}",
     )
 

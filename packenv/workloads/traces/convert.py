@@ -47,6 +47,8 @@ def table_of(jobs: Jobs, resources: tuple[str, ...] | None = None) -> pa.Table:
         column = getattr(jobs, name)
         if isinstance(column, Ragged):
             columns[name] = pa.LargeListArray.from_arrays(column.offsets, column.values)
+        elif name == "gang" and column is not None:
+            columns[name] = pa.array(column, mask=column < 0)  # an empty cell is no gang
         elif column is not None:
             columns[name] = column
     return pa.table(columns)

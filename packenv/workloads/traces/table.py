@@ -274,7 +274,7 @@ def estimate_column(
     return np.where(unknown, service, durations)
 
 
-JOBS_COLUMNS = ("phase", "value", "tenant", "estimate", "remote_overhead")
+JOBS_COLUMNS = ("phase", "value", "tenant", "estimate", "remote_overhead", "gang")
 """Columns in `Trace.others` that the Jobs table takes over as they are."""
 
 
@@ -334,6 +334,14 @@ def times(columns: Columns, names: Sequence[str], unit: str | None = None) -> li
     for name, column in zip(names, instants, strict=True):
         columns.require((column >= origin) | (column == EMPTY), name, "{} is before the first submission")
     return [np.where(column == EMPTY, MISSING, column - origin) for column in instants]
+
+
+def waits_of(known: Bools) -> tuple[bool, tuple[str, ...]]:
+    """Whether the waits of all tasks that ran are known, of each of which `known` (n,) says so; a line where only some are."""
+    missing = len(known) - int(known.sum())
+    some = 0 < missing < len(known)
+    line = f"recorded waits are not shown: {missing:,} of the {len(known):,} tasks that ran have none"
+    return bool(len(known)) and not missing, (line,) if some else ()
 
 
 def origin_of(columns: Columns, name: str) -> datetime | None:

@@ -2,8 +2,8 @@
 
 In slots: `arrival`, `service`, and the demands: `size`, or `size_0, size_1, …`, or a column per resource.
 In seconds: `submit_time_s`, `duration_s`, and a column per resource. In place of `duration_s`, `start_time_s` and `end_time_s`;
-a task was submitted when it started if there is no `submit_time_s`. Beside `duration_s` an end is not read. Demands are in units
-of capacity.
+a task was submitted when it started if there is no `submit_time_s`, and waited between the two if there is. Beside `duration_s`
+an end is not read. Demands are in units of capacity.
 CSV may be separated by `,` `;` `|` or tabs, compressed by gzip, and have decimal commas. Times are dates or numbers, durations
 also 00:15:04, 1-02:03:04 or PT15M, amounts also 500m, 512Mi or 2G as in Kubernetes. Jobs and tenants may have names.
 
@@ -12,10 +12,12 @@ A table in seconds may have `estimate_s`, the time that was requested. Both may 
 `phase`         a task is eligible when all tasks of its job's earlier phases have ended; needs `job`
 `predecessors`  the tasks that must end first: numbers of rows, from 0, or values of a column `id` if there is one
 `home`          the servers that hold the task's data: their numbers, from 0
-The last two hold lists (packenv.workloads.traces.links). With `gpu_kinds`, the kinds of GPU that a task accepts (A10|V100, empty
-for all), the amounts of a resource `gpu` are GPUs: a part of one, in thousandths, or whole ones. Every other column is a
-resource; if there are columns that are not, name the resources. Columns without a name, and such as `priority` (NO_RESOURCE),
-must be left out or not be named.
+`gang`          the tasks of a gang, which come together, start in the same slot or not at all: a name or number, empty for none
+`workers`       so many tasks that are alike, in place of a row for each, are a gang
+`predecessors` and `home` hold lists (packenv.workloads.traces.links). With `gpu_kinds`, the kinds of GPU that a task accepts
+(A10|V100, empty for all), the amounts of a resource `gpu` are GPUs: a part of one, in thousandths, or whole ones. Every other
+column is a resource; if there are columns that are not, name the resources. Columns without a name, and such as `priority`
+(NO_RESOURCE), must be left out or not be named.
 
 Rows in seconds may be in any order, rows in slots must be in order of arrival. Tasks that come at the same time keep their
 order, but predecessors go before the tasks that wait for them. A predecessor that comes later than a task that waits for it
@@ -42,6 +44,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from packenv.errors import ArgumentError, InputError, nearest
+from packenv.inputs.memory import Memory
 from packenv.inputs.numbers import quantity_of
 from packenv.jobs import GPU, Jobs, first_rows, gather, passed_on
 from packenv.units import LARGEST_AMOUNT, MOST, scale_for, to_units
@@ -66,15 +69,17 @@ from packenv.workloads.traces.table import (
     one_size,
     origin_of,
     times,
+    waits_of,
 )
 
 SLOT_FORM = ("arrival", "service")
 SECONDS_FORM = ("submit_time_s", "duration_s", "start_time_s", "end_time_s")
 IN_SECONDS = (("submit_time_s", "duration_s"), ("start_time_s", "end_time_s"), ("start_time_s", "duration_s"))
 """The columns that a table in seconds has at least."""
-OPTIONAL = ("job", "phase", "value", "tenant", "predecessors", "home", "estimate", "remote_overhead")
+OPTIONAL = ("job", "phase", "value", "tenant", "predecessors", "home", "estimate", "remote_overhead", "gang")
+WORKERS = "workers"
 GPU_KINDS = "gpu_kinds"
-NAMED = (*OPTIONAL, "id", "estimate_s", GPU_KINDS)
+NAMED = (*OPTIONAL, "id", "estimate_s", GPU_KINDS, WORKERS)
 NO_RESOURCE = re.compile(
     r"|index|unnamed: \d+|__index_level_\d+__|row|priority|deadline|weight|status|event|queue|partition|"
     r"(start|end|finish|schedule)_.*|.*_id|sched(uling)?_class|user|group|server|machine|node|name|task(_index)?",
@@ -82,6 +87,7 @@ NO_RESOURCE = re.compile(
 )
 """Names of columns that say something else of a task than how much of a resource it needs."""
 MOST_GPUS = 8  # of a server
+PER_WORKER = 200  # bytes of memory
 WITH_UNIT = r"[kKMGTPE]i?B?$"  # of an amount such as 8Gi
 FAR_APART = 1000  # times: nobody has tasks of 8Gi and of 128 bytes
 MILESTONE = "milestones without demand or of 0 slots (the order through them is kept)"
@@ -303,14 +309,17 @@ def _in_seconds(columns: Columns, demands: tuple[str, ...], unit: str) -> Trace:
     amount = _amounts(columns, demands, empty=True)
     rows, extra = _in_order(columns, submit)
     devices, kinds = _devices(columns, demands, amount)
+    ran = (start != MISSING) & (end > start)
+    starts = {"submit_time_s", "start_time_s"} <= {*names} and columns.shown("submit_time_s") != columns.shown("start_time_s")
+    waits, missing = waits_of((submit <= start)[ran]) if starts else (False, ())
     return Trace(
         submit=submit[rows],
         schedule=start[rows],
         end=end[rows],
         demand=amount[rows],
         resources=demands,
-        finished=np.ones(len(submit), np.bool_),
-        in_snapshot=np.zeros(len(submit), np.bool_),
+        finished=np.ones(len(rows), np.bool_),
+        in_snapshot=np.zeros(len(rows), np.bool_),
         job=extra.pop("job", None),
         predecessors=extra.pop("predecessors", None),
         home=extra.pop("home", None),
@@ -323,7 +332,8 @@ def _in_seconds(columns: Columns, demands: tuple[str, ...], unit: str) -> Trace:
         device_kinds=kinds,
         devices_said=GPU_KINDS in columns,
         device_shares=_shares_devices(demands, amount),
-        notes=_unit_notes(columns, demands, amount),
+        waits=waits,
+        notes=(*_unit_notes(columns, demands, amount), *missing),
     )
 
 
@@ -388,10 +398,21 @@ def _shares_devices(names: tuple[str, ...], amount: NDArray[np.float64]) -> bool
 
 
 def _in_order(columns: Columns, time: NDArray[np.int64]) -> tuple[NDArray[np.int64], dict[str, Any]]:
-    """Rows in the order of the Jobs table, and the optional columns in that order, with predecessors renumbered."""
+    """Rows in the order of the Jobs table, and the optional columns in that order, with predecessors renumbered.
+
+    A row of several workers comes as often.
+    """
     links = read_links(columns) if "predecessors" in columns else None
     rows = order_of(time, links, columns)
-    extra: dict[str, Any] = {name: column[rows] for name, column in _optional(columns).items()}
+    optional = _optional(columns)
+    if WORKERS in columns:
+        rows = _workers(columns, rows, optional)
+    elif "gang" in columns:
+        waits = np.zeros(len(rows), np.bool_) if links is None else np.diff(links.offsets) > 0
+        waits |= optional["phase"] > 0 if "phase" in columns else False
+        columns.require((optional["gang"] < 0) | ~waits, "gang", "{} waits for other tasks")
+        rows = _side_by_side(columns, rows, time, optional["gang"])
+    extra: dict[str, Any] = {name: column[rows] for name, column in optional.items()}
     if "phase" in columns:
         if "job" not in columns:
             raise InputError(f"{columns.path}: column phase needs a column job")
@@ -403,6 +424,33 @@ def _in_order(columns: Columns, time: NDArray[np.int64]) -> tuple[NDArray[np.int
     if "home" in columns:
         extra["home"] = gather(read_home(columns), rows)
     return rows, extra
+
+
+def _workers(columns: Columns, rows: NDArray[np.int64], optional: dict[str, NDArray[Any]]) -> NDArray[np.int64]:
+    """The rows, each as often as it has workers, which are a gang, and a job where the table names none. Raises InputError."""
+    for other in ("gang", "predecessors"):
+        if other in columns:
+            raise InputError(f"{columns.path}: columns {WORKERS} and {other} do not go together")
+    workers = columns.whole(WORKERS)
+    columns.require(workers >= 1, WORKERS, "{} workers")
+    Memory(columns.path).reserve(PER_WORKER * int(workers.sum()))
+    optional["gang"] = np.arange(len(workers))
+    optional.setdefault("job", np.arange(len(workers)))
+    return np.repeat(rows, workers[rows])
+
+
+def _side_by_side(
+    columns: Columns, rows: NDArray[np.int64], time: NDArray[np.int64], gang: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """The rows with those of a gang behind its first one. Raises InputError for a gang that does not come together."""
+    place = np.argsort(rows)
+    number = np.where(gang >= 0, gang, gang.max(initial=0) + 1 + np.arange(len(gang)))
+    _, inverse = np.unique(number, return_inverse=True)
+    earliest = np.full(inverse.max(initial=-1) + 1, len(rows))
+    np.minimum.at(earliest, inverse, place)
+    leader = rows[earliest[inverse]]
+    columns.require(time == time[leader], "gang", "{} has tasks that come at different times")
+    return rows[np.argsort(earliest[inverse][rows], kind="stable")]
 
 
 def _optional(columns: Columns) -> dict[str, NDArray[Any]]:
@@ -418,6 +466,8 @@ def _optional(columns: Columns) -> dict[str, NDArray[Any]]:
     for name in ("value", "estimate"):
         if name in columns:
             extra[name] = columns.numbers(name)
+    if "gang" in columns:
+        extra["gang"] = columns.texts("gang")[0]
     if "value" in columns and "job" in columns:
         job, value, first = extra["job"], extra["value"], first_rows(extra["job"])
         for row in np.flatnonzero(value != value[first])[:1]:

@@ -12,31 +12,39 @@ import pytest
 
 import packenv
 from packenv.cluster import (
+    BY_QUEUE,
     NONE,
     Cluster,
+    Needs,
     demand_of,
+    device_count,
+    device_left,
     eligible_since,
     fits,
     freed_count,
     freed_server,
     jobs_in,
+    level_of,
     new_count,
     new_task,
     next_in_queue,
     now,
     oldest,
     place,
+    remote_slots,
     room_of,
     row_of,
     server_count,
     size_of,
 )
 from packenv.errors import MisuseError
+from packenv.jobs import Jobs
 from packenv.policies.rules import pairing
 from packenv.policies.rules.rule import Pairing, PriorityRule
-from packenv.policy import find_policy
+from packenv.policy import Setting, find_policy
 from packenv.workloads.laws.services import Geometric
 from packenv.workloads.laws.sizes import Uniform
+from packenv.workloads.network import Network
 from packenv.workloads.workload import Workload
 
 BEST_FIT = "def priority(task, server, cluster):\n    return task.size - server.room\n"
@@ -202,8 +210,9 @@ def test_a_file_with_parameters(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("body", "problem"),
     [
-        ("return math.log(-1.0)", "not a number"),
-        ("return 0 / (task.size - task.size)", "not a number"),
+        ("return math.log(-1.0)", "not a finite number"),
+        ("return 0 / (task.size - task.size)", "not a finite number"),
+        ("return 1 / (task.size - task.size)", "not a finite number: a division by 0"),
         ("return task.demand[1]", "a resource that the cluster does not have"),
         ("return task.demand[-1]", "a resource that the cluster does not have"),
         ("for k in range(2000):\n        x = k\n    return 1.0", "more than 1,000 rounds"),
@@ -215,6 +224,140 @@ def test_misuse_is_one_line(body: str, problem: str) -> None:
         packenv.simulate(packenv.workload("paper/fig4b"), rule, slots=1000)
 
 
-def test_infinite_priorities_are_numbers() -> None:
-    last = PriorityRule("def priority(task, server, cluster):\n    return -1 / (task.size - task.size)\n")
-    assert packenv.simulate(packenv.workload("paper/fig4b"), last, slots=1000).started > 0
+OF_A_TABLE = """
+def priority(task, server, cluster):
+    job = 0.3 * task.job_left - 0.5 * task.job_in_service + 0.01 * task.job_age - 0.02 * task.job_work + 0.1 * task.phase_left
+    return job - 0.05 * task.estimate + 0.03 * task.path - 0.7 * task.distance - server.room + 0.001 * task.age
+"""
+OF_DEVICES = """
+def priority(task, server, cluster):
+    devices = task.devices - 2 * task.device_share - 3 * server.device_left + 0.3 * server.free_devices
+    return devices - server.device_room + 0.01 * server.devices - 0.1 * server.room + 0.002 * task.age{}
+"""
+
+
+class SlowJobs(Slow):
+    """The documented loop for tables: of the tasks of a job that are alike, the nearest stands for all."""
+
+    def __init__(self, source: str, jobs: Jobs) -> None:
+        super().__init__(source)
+        self.jobs, self.began, self.done = jobs, dict[int, float](), set[int]()
+
+    def needs(self, setting: Setting) -> Needs:
+        return Needs(orders=BY_QUEUE, vectors=len(setting.capacity[0]) > 1, devices=True)
+
+    def on_completion(self, c: Cluster, state: Any, task: int) -> None:
+        self.done.add(row_of(c, task))
+
+    def schedule(self, c: Cluster, state: Any) -> None:
+        new = dict.fromkeys(self.group(row_of(c, new_task(c, n))) for n in range(new_count(c)) if new_task(c, n) != NONE)
+        for n in range(freed_count(c)):
+            server = freed_server(c, n)
+            while able := [i for i in self.nearest(c, server).values() if fits(c, i, server)]:
+                self.start(c, max(able, key=lambda i: (self.value(c, i, server), size_of(c, i), -row_of(c, i))), server)
+        for group in new:
+            while True:
+                near = [(self.nearest(c, server).get(group, NONE), server) for server in range(server_count(c))]
+                able = [(i, server) for i, server in near if i != NONE and fits(c, i, server)]
+                if not able:
+                    break
+                self.start(c, *max(able, key=lambda pair: (self.value(c, *pair), -self.free_share(c, pair[1]), -pair[1])))
+
+    def start(self, c: Cluster, i: int, server: int) -> None:
+        self.began[row_of(c, i)] = now(c) + self.estimate(row_of(c, i)) + remote_slots(c, row_of(c, i), server)
+        place(c, i, server)
+
+    def estimate(self, row: int) -> int:
+        return 1 if self.jobs.estimate is None else max(round(float(self.jobs.estimate[row])), 1)
+
+    def group(self, row: int) -> Any:
+        columns = (self.jobs.job, self.jobs.phase, self.jobs.demand, self.jobs.devices)
+        alike = [[] if column is None else np.atleast_1d(column[row]).tolist() for column in columns]
+        return str((alike, self.estimate(row)))
+
+    def nearest(self, c: Cluster, server: int) -> dict[Any, int]:
+        """By group, the waiting task whose data are nearest to the server; of those equally near the earliest row."""
+        found: dict[Any, int] = {}
+        for i in sorted(self.waiting(c), key=lambda i: (level_of(c, row_of(c, i), server), row_of(c, i))):
+            found.setdefault(self.group(row_of(c, i)), i)
+        return found
+
+    def value(self, c: Cluster, i: int, server: int) -> float:
+        jobs, row, whole = self.jobs, row_of(c, i), c.scale.astype(float)
+        mine = np.flatnonzero(jobs.job == jobs.job[row]).tolist() if jobs.job is not None else [row]
+        left = [other for other in mine if other not in self.done]
+        rate = {other: float((jobs.demand[other] / whole).sum()) for other in left}
+        ends = {other: now(c) + self.estimate(other) for other in left} | {o: self.began[o] for o in left if o in self.began}
+        phase = [0] * len(jobs) if jobs.phase is None else jobs.phase.tolist()
+        later = [max(self.estimate(o) for o in mine if phase[o] == k) for k in {phase[o] for o in mine} if k > phase[row]]
+        about = {
+            "job_left": len(left), "job_in_service": len([other for other in left if other in self.began]),
+            "job_age": now(c) - int(jobs.arrival[mine].min()), "phase_left": sum(phase[o] == phase[row] for o in left),
+            "job_work": sum(rate[o] * max(ends[o] - now(c), 0) for o in left), "estimate": self.estimate(row),
+            "path": self.estimate(row) + sum(later), "distance": level_of(c, row, server), "age": now(c) - eligible_since(c, i),
+        }  # fmt: skip
+        near = self.server(c, server)
+        if jobs.devices is not None:
+            left_of = [device_left(c, server, device) / 1000 for device in range(device_count(c, server))]
+            share = int(jobs.devices[row, 1]) / 1000
+            able = [amount for amount in left_of if amount >= share]
+            about |= {"devices": int(jobs.devices[row, 0]), "device_share": share}
+            near.devices, near.device_room, near.free_devices = len(left_of), max(left_of), sum(amount == 1 for amount in left_of)
+            near.device_left = min(able) - share if share > 0 else 0.0
+        return float(self.priority(SimpleNamespace(**about), near, None))
+
+
+class SlowDevices(SlowJobs):
+    """The loop of rules that see tasks alone, where servers have devices."""
+
+    schedule = Slow.schedule
+
+    def fill(self, c: Cluster, server: int) -> bool:
+        first: dict[Any, int] = {}
+        for i in sorted((i for i in self.waiting(c) if fits(c, i, server)), key=lambda i: row_of(c, i)):
+            first.setdefault(str((self.jobs.demand[row_of(c, i)].tolist(), self.jobs.devices[row_of(c, i)].tolist())), i)
+        if first:
+            place(c, max(first.values(), key=lambda i: (self.value(c, i, server), size_of(c, i), -row_of(c, i))), server)
+        return bool(first)
+
+
+def table(kind: str) -> Workload:
+    """Jobs of a few tasks in two phases, with estimates and home servers; or tasks that need devices."""
+    draw = np.random.default_rng(1)
+    arrival, service = np.sort(draw.integers(0, 150, 120)), draw.integers(1, 25, 120)
+    if kind == "jobs":
+        job, phase = np.arange(120) // 4, np.arange(120) % 4 // 2
+        home = [[int(server) for server in draw.choice(4, draw.integers(0, 3), replace=False)] for _ in range(120)]
+        about = {"home": home, "estimate": draw.integers(1, 30, 120).astype(float), "remote_overhead": np.full(120, 3)}
+        jobs = Jobs.of(arrival[job * 4], draw.choice([0.3, 0.5], 120), service, job=job, phase=phase, **about)
+        return Workload(servers=[1.0, 1.0, 0.7, 0.6], jobs=jobs, network=Network(racks=2))
+    share = draw.choice([0, 200, 500], 120)
+    devices = np.column_stack([np.ones(120, np.int64), share, draw.integers(0, 4, 120)])
+    demand = np.column_stack([draw.choice([0.2, 0.4], 120), np.where(share == 0, 1, share / 1000)])
+    jobs = Jobs.of(arrival, demand, service, devices=devices, device_kinds=("A", "B"))
+    return Workload(servers="2x1:2@2*A,1x1:2@2*B", jobs=jobs, resources=("cpu", "gpu"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "source"),
+    [("jobs", OF_A_TABLE), ("devices", OF_DEVICES.format(" - 0.1 * task.job_left")), ("devices", OF_DEVICES.format(""))],
+    ids=["jobs and homes", "devices, in jobs", "devices"],
+)
+def test_tables_against_python(kind: str, source: str) -> None:
+    workload = table(kind)
+    assert workload.jobs is not None
+    reference = SlowJobs(source, workload.jobs) if "job_" in source else SlowDevices(source, workload.jobs)
+    schedules = [
+        packenv.simulate(workload, policy, drain=True, schedule=True).schedule for policy in (PriorityRule(source), reference)
+    ]
+    assert schedules[0] is not None and schedules[1] is not None and (schedules[0].start >= 0).all()
+    assert (schedules[0].start == schedules[1].start).all() and (schedules[0].server == schedules[1].server).all()
+
+
+def test_a_rule_is_refused_where_nobody_knows_what_it_asks_for() -> None:
+    of_jobs = PriorityRule("def priority(task, server, cluster):\n    return -task.job_left\n", "mine.py")
+    with pytest.raises(packenv.InputError, match=r"mine\.py: task\.job_left is of tables, and paper/fig4b is a stream"):
+        packenv.simulate("paper/fig4b", of_jobs, slots=100)
+    estimates = PriorityRule("def priority(task, server, cluster):\n    return -task.estimate\n", "mine.py")
+    with pytest.raises(packenv.InputError, match=r"mine\.py: nobody estimates how long tasks of hpc/lublin take"):
+        packenv.simulate("hpc/lublin", estimates, drain=True)

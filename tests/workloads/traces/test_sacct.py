@@ -179,10 +179,11 @@ def test_recorded_waits_stand_beside_simulated_ones(tmp_path: Path) -> None:
         ["as recorded", "2", "1", "5", "5"],
         ["fifo-ff", "4", "2", "10", "10"],  # the job of 8 cores waits for the first one, and the last one for it
     ]
+    assert comparison.rows[0]["recorded"] == {"mean_delay": 2.0, "delay_p50": 1.0, "delay_p95": 5.0, "delay_p99": 5.0}
     assert not comparison.remarks
     empty = packenv.evaluate(str(log), ["fifo-ff"], servers="1x1000", drain=True)
     assert empty.remarks == [  # 4 · 10 + 8 · 60 + 2 · 600 core seconds of 660 · 1,000
         "nothing waits, and at most 0.26% of the servers is busy: too many, or too large (1x1000 is 1 server)"
     ]
     faster = packenv.workload(str(log), servers="1x8", speedup=2)
-    assert faster.recorded_waits is None
+    assert faster.recorded_waits is None and faster.notes[-1] == "recorded waits are not shown: tasks come faster than they did"

@@ -236,3 +236,17 @@ def test_jobs_of_lists() -> None:
     ):
         with pytest.raises(InputError, match=problem):
             Jobs.of([0, 0, 1], [0.5, 0.5, 0.2], [1, 2, 3], **column)
+
+
+def test_waits_of_a_table_of_ones_own(tmp_path: Path) -> None:
+    """A submission, a start and an end say how long tasks waited: in slots, and not at all where one is not known."""
+    head, rows = "submit_time_s,start_time_s,end_time_s,cpu", ("0,5,10,1", "1,1,4,1", "2,12,20,1")
+    whole = packenv.workload(str(text(tmp_path / "a.csv", head, *rows)), servers="1x1", slot_seconds=0.5)
+    assert whole.recorded_waits is not None and whole.recorded_waits.tolist() == [10, 0, 20]
+    odd = packenv.workload(str(text(tmp_path / "b.csv", head, *rows, "9,8,30,1")), servers="1x1")
+    assert odd.recorded_waits is None
+    assert odd.notes == ("recorded waits are not shown: 1 of the 4 tasks that ran have none",)
+    two = packenv.workload(
+        str(tmp_path / "a.csv"), servers="1x1", columns={"submit_time_s": "start_time_s", "start_time_s": "start_time_s"}
+    )
+    assert two.recorded_waits is None and not two.notes

@@ -1,10 +1,9 @@
 """Microsoft's trace of training jobs on the Philly clusters: `cluster_job_log`, a list of jobs in JSON.
 
 A job has attempts, and an attempt the servers that it ran on with the GPUs that it had there. Of several attempts the last one
-counts, as in Google's trace, whether it
-passed, failed or was killed. It becomes a task for each of its servers, all of one job: they are not held to run at the same
-time. A virtual cluster is the tenant. Times are as written, local time of the clusters, whose hour of 5 November 2017 that came
-twice is not told apart; time 0 is the first submission.
+counts, as in Google's trace, whether it passed, failed or was killed. It becomes a task for each of its servers, all of one job
+and of one gang: they start together, on any servers. A virtual cluster is the tenant. Times are as written, local time of the
+clusters, whose hour of 5 November 2017 that came twice is not told apart; time 0 is the first submission.
 Source: Jeon et al., "Analysis of large-scale multi-tenant GPU clusters for DNN training workloads", USENIX ATC 2019;
 github.com/msr-fiddle/philly-traces.
 """
@@ -28,7 +27,7 @@ from packenv.workloads.traces.table import MISSING, SECOND, Trace, Wanted, resou
 
 RESOURCES = ("gpu",)
 LARGEST_SERVER = 8  # GPUs
-ABOUT = "capacity 1: a server of 8 GPUs; a job on several servers is a task on each, not held to run at the same time"
+ABOUT = "capacity 1: a server of 8 GPUs; a job on several servers is a task on each, and they start together"
 NEVER_STARTED, NO_GPU = "never started", "no GPU recorded"
 PASSED, STATUSES = "Pass", ("Pass", "Killed", "Failed")
 FORM, LENGTH = "%Y-%m-%d %H:%M:%S", len("2017-10-07 01:12:09")
@@ -78,6 +77,7 @@ def read_job_log(path: Path, choice: Wanted = None) -> Trace:
 
     gpus = np.array([amount for _, amount in tasks], np.float64)
     start = column([job.start for job, _ in tasks])
+    numbers = np.array([number_of[job.row] for job, _ in tasks], np.int64)
     return Trace(
         submit=column([job.submitted for job, _ in tasks]),
         schedule=start,
@@ -86,8 +86,8 @@ def read_job_log(path: Path, choice: Wanted = None) -> Trace:
         resources=resources,
         finished=np.array([job.passed and job.end is not None for job, _ in tasks]),
         in_snapshot=np.zeros(len(tasks), np.bool_),
-        job=np.array([number_of[job.row] for job, _ in tasks], np.int64),
-        others={"tenant": np.array([clusters[job.cluster] for job, _ in tasks], np.int64)},
+        job=numbers,
+        others={"tenant": np.array([clusters[job.cluster] for job, _ in tasks], np.int64), "gang": numbers},
         source=str(path),
         rows=np.array([job.row for job, _ in tasks], np.int64),
         about=ABOUT + (f"; {earlier:,} attempts before the last one of a job are left out" if earlier else ""),

@@ -119,7 +119,7 @@ def read_accounting(path: Path, choice: Wanted = None) -> Trace:
         notes=(NO_ZONE,) if (dates := columns.instants(instants[0])) and not dates[1] else (),
         processors=1.0 if resources[0] == "cpu" else None,
         origin=origin_of(columns, instants[0]),
-        waits="Start" in has and bool({*ARRIVALS} & {*has}),
+        waits="Start" in has and bool({*ARRIVALS} & {*has}),  # what did not start is no load
     )
 
 

@@ -1,8 +1,8 @@
 """Alibaba's trace of 2026 of jobs on GPUs, some of them on spot capacity: jobs and the nodes, as published (CSV) or in Parquet.
 
 A job has `worker_num` workers that each ask for `cpu_request` cores and `gpu_request` GPUs, or a part of one, of kind
-`gpu_model`. A worker is a task, and its organisation the tenant. Times are in seconds; a job is there at `submit_time` and runs
-for `duration`: how long it waited is not known. Amounts are cores and GPUs.
+`gpu_model`. A worker is a task, the workers of a job a gang, and its organisation the tenant. Times are in seconds; a job is
+there at `submit_time` and runs for `duration`: how long it waited is not known. Amounts are cores and GPUs.
 Source: github.com/alibaba/clusterdata, cluster-trace-v2026-spot-gpu.
 """
 
@@ -25,7 +25,7 @@ MODEL, WORKERS, SUBMIT, DURATION, OWNER = "gpu_model", "worker_num", "submit_tim
 CAPACITIES = {"cpu": "cpu_num", "gpu": "gpu_capacity_num"}
 NODE_COLUMNS = frozenset({MODEL, *CAPACITIES.values()})
 PER_TASK = 200  # bytes of memory
-ABOUT = "amounts are cores and GPUs; a job's workers are its tasks, and may start one by one"
+ABOUT = "amounts are cores and GPUs; a job's workers are its tasks, and start together"
 
 
 def is_nodes(names: list[str]) -> bool:
@@ -54,7 +54,7 @@ def read_jobs(path: Path, choice: Wanted = None) -> Trace:
         finished=np.ones(len(job), np.bool_),
         in_snapshot=np.zeros(len(job), np.bool_),
         job=job,
-        others={"tenant": table.names_numbered(OWNER)[job]} if OWNER in table else {},
+        others={"gang": job} | ({"tenant": table.names_numbered(OWNER)[job]} if OWNER in table else {}),
         source=str(path),
         rows=job + 1,
         about=ABOUT,

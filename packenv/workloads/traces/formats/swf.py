@@ -28,7 +28,7 @@ from packenv.inputs.memory import Memory
 from packenv.inputs.numbers import LARGEST_WHOLE, excerpt, read_number, read_whole
 from packenv.inputs.text_files import lines_of
 from packenv.workloads.traces.format import TraceFormat
-from packenv.workloads.traces.table import MISSING, SECOND, Trace, Wanted, resource_names
+from packenv.workloads.traces.table import MISSING, SECOND, Trace, Wanted, resource_names, waits_of
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -95,6 +95,7 @@ def read_swf(path: Path, choice: Wanted = None) -> Trace:
 
     rows = np.argsort(submit, kind="stable")
     start = submit + np.maximum(wait, 0)  # an unknown wait counts as 0: only run times matter
+    waits_known, missing = waits_of(wait[run > 0] != MISSING)
     status = field["status"]
     user = field["user"]
     requested = _microseconds(field["requested time"])
@@ -118,8 +119,8 @@ def read_swf(path: Path, choice: Wanted = None) -> Trace:
         about=f"capacity 1: {', '.join(capacity[name] for name in resources)} ({machine_from}){not_followed}",
         slot_seconds="1",
         servers="1",
-        waits=bool((wait != MISSING).all()),
-        notes=(f"a server of capacity 1 is the machine: {machine:,.0f} processors, {machine_from}",),
+        waits=waits_known,
+        notes=(f"a server of capacity 1 is the machine: {machine:,.0f} processors, {machine_from}", *missing),
     )
 
 

@@ -1,0 +1,115 @@
+"""Gangs: tasks that start in the same slot or not at all, on one server or several.
+
+A gang waits in the order of the queue, where its tasks stand side by side; a policy looks at its first task, and starts all. The
+tasks find their servers one after another, in row order, each beside those before it: first fit or best fit. For tasks that are
+alike this finds room whenever there is any.
+"""
+
+from __future__ import annotations
+
+from packenv.cluster.best_fit import best_server
+from packenv.cluster.devices import TAKEN, give_devices_back, has_devices, take_devices
+from packenv.cluster.in_service import place
+from packenv.cluster.queue.waiting import gang_size, has_gangs, in_gang
+from packenv.cluster.servers import first_server_for, touch
+from packenv.cluster.state import NONE, TASK, Cluster
+from packenv.compiled.decorators import apart, compiled
+from packenv.jobs import FIRST, TASKS
+
+
+@compiled
+def start_first_fit(c: Cluster, i: int) -> bool:
+    """Start waiting task i on the first server with room, with its whole gang; nothing if there is no room. Needs BY_INDEX."""
+    if has_gangs(c) and in_gang(c, i):
+        return start_gang(c, i, hold_first_fit(c, i))
+    server = first_server_for(c, i)
+    if server == NONE:
+        return False
+    place(c, i, server)
+    return True
+
+
+@apart
+def start_best_fit(c: Cluster, i: int) -> bool:
+    """Start the gang whose first task is i, each task on the server that BF-J chooses; nothing if there is no room for all."""
+    task, held = i, 0
+    while held < gang_size(c, i):
+        server = best_server(c, task)
+        if server == NONE:
+            break
+        hold_room(c, task, server)
+        task, held = c.task[c.e, task].next, held + 1
+    return start_gang(c, i, held)
+
+
+@apart
+def hold_first_fit(c: Cluster, i: int) -> int:
+    """Hold room for the tasks of a gang, from i, the first, on; returns for how many of them there is room."""
+    task, held = i, 0
+    while held < gang_size(c, i):
+        server = first_server_for(c, task)
+        if server == NONE:
+            break
+        hold_room(c, task, server)
+        task, held = c.task[c.e, task].next, held + 1
+    return held
+
+
+@apart
+def start_gang(c: Cluster, i: int, held: int) -> bool:
+    """Give back the room that is held for the first `held` tasks of a gang; if these are all, start them where it was held."""
+    task = i
+    for _ in range(held):
+        change_room(c, task, 1)
+        task = c.task[c.e, task].next
+    if held < gang_size(c, i):
+        return False
+    start_where_held(c, i)
+    return True
+
+
+@apart
+def start_where_held(c: Cluster, i: int) -> None:
+    """Start all of a gang, from task i, the first, on: each where room was held for it, on the devices that it had there."""
+    task = i
+    for _ in range(gang_size(c, i)):
+        following = c.task[c.e, task].next
+        place(c, task, c.task[c.e, task].held, 0, c.devices.need[c.e, task, TAKEN] if has_devices(c) else 0)
+        task = following
+
+
+@apart
+def hold_room(c: Cluster, i: int, server: int) -> None:
+    """Take the room of a waiting task of a gang on a server, where it fits, until the others have found theirs."""
+    c.task[c.e, i].held = server
+    if has_devices(c):
+        take_devices(c, i, server, 0)
+    change_room(c, i, -1)
+
+
+@apart
+def change_room(c: Cluster, i: int, sign: int) -> None:
+    """Take (sign = -1) or give back (1) the room that is held for a waiting task; its devices are taken already."""
+    task = c.task[c.e, i]
+    record = c.server[c.e, task.held]
+    if not c.vectors:
+        record.room += sign * max(task.size, record.least)
+    if c.demand.shape[1] > 0:
+        for r in range(c.demand.shape[2]):
+            c.free[c.e, task.held, r] += sign * c.demand[c.e, i, r]
+    if sign > 0 and has_devices(c):
+        give_devices_back(c, i, task.held)
+    touch(c, task.held)
+
+
+@apart
+def gang_in_part(c: Cluster) -> int:
+    """The row of a waiting task of a gang of which another has started; NONE if there is none. Needs a recorded schedule."""
+    for i in range(c.task.shape[1]):
+        task = c.task[c.e, i]
+        if task.kind == TASK and task.server == NONE and in_gang(c, i):
+            span = c.source.gangs[c.s, task.row]
+            for row in range(span[FIRST], min(span[FIRST] + span[TASKS], c.measures.start.shape[1])):
+                if c.measures.start[c.e, row] != NONE:
+                    return task.row
+    return NONE

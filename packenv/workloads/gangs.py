@@ -1,0 +1,117 @@
+"""Gangs of a table: which servers can hold them, and how many there are.
+
+The tasks of a gang start in the same slot, on one server or several, or not at all (`Jobs.gang`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.errors import ArgumentError, RowError
+from packenv.jobs import FIRST, HOW_MANY, MODEL, TASKS, WHOLE, Jobs, gang_spans
+from packenv.workloads.servers import Servers
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+def gangs_of(gang: Ints) -> Ints:
+    """(g, 2) of each gang of several tasks of a column `gang` the FIRST row and the number of TASKS."""
+    spans = np.unique(gang_spans(gang), axis=0)
+    return spans[spans[:, TASKS] > 1]
+
+
+def gangs_fitting(jobs: Jobs, servers: Servers) -> Bools:
+    """(n,) whether all servers together, when empty, hold the gang of each task; true of tasks without one.
+
+    The tasks of a gang come in row order, each where it first fits.
+    """
+    fits = np.ones(len(jobs), np.bool_)
+    needs = jobs.demand if jobs.devices is None else np.column_stack([jobs.demand, jobs.devices])
+    known: dict[bytes, bool] = {}
+    for first, tasks in [] if jobs.gang is None else gangs_of(jobs.gang).tolist():
+        rows = slice(first, first + tasks)
+        shape = needs[rows].tobytes()
+        if shape not in known:
+            alike = (needs[rows] == needs[first]).all()
+            known[shape] = _most_alike(jobs, servers, first) >= tasks if alike else _fits_one_by_one(jobs, servers, rows)
+        fits[rows] = known[shape]
+    return fits
+
+
+def _most_alike(jobs: Jobs, servers: Servers, row: int) -> int:
+    """How many tasks such as this row the servers hold when empty."""
+    demand = jobs.demand[row]
+    most = (servers.units[:, demand > 0] // demand[demand > 0]).min(axis=1)
+    if jobs.devices is not None and servers.devices is not None:
+        number, share, kinds = jobs.devices[row].tolist()
+        there, whole, model = servers.devices.T
+        if share:
+            most = np.minimum(most, there * (whole // share))
+        elif number:
+            most = np.minimum(most, there // number)
+        most = np.where(_accepts(kinds, model), most, 0)
+    return int(most.sum())
+
+
+def _fits_one_by_one(jobs: Jobs, servers: Servers, rows: slice) -> bool:
+    free = servers.units.copy()
+    needs = np.zeros((len(jobs), 3), np.int64) if jobs.devices is None else jobs.devices
+    owned = np.zeros((len(servers), 3), np.int64) if servers.devices is None else servers.devices
+    left = np.where(np.arange(owned[:, HOW_MANY].max(initial=0)) < owned[:, HOW_MANY, None], owned[:, WHOLE, None], -1)
+    for demand, (number, share, kinds) in zip(jobs.demand[rows], needs[rows].tolist(), strict=True):
+        part = np.full(len(servers), share) if share else owned[:, WHOLE]
+        holds = left >= part[:, None]
+        able = (free >= demand).all(axis=1) & (holds.sum(axis=1) >= number)
+        able &= _accepts(kinds, owned[:, MODEL])
+        if not able.any():
+            return False
+        server = int(np.argmax(able))
+        free[server] -= demand
+        tightest = np.argsort(np.where(holds[server], left[server] if share else 0, np.iinfo(np.int64).max), kind="stable")
+        left[server, tightest[:number]] -= part[server]
+    return True
+
+
+def _accepts(kinds: int, model: Ints) -> Bools:
+    return np.asarray((kinds == 0) | ((model >= 0) & (kinds >> np.maximum(model, 0) & 1 == 1)))
+
+
+def check_gangs(jobs: Jobs, servers: Servers) -> None:
+    """Raise RowError, naming its first task, for a gang that no set of the servers can hold."""
+    if jobs.gang is None or (fits := gangs_fitting(jobs, servers)).all():
+        return
+    row = int(np.argmin(fits))
+    raise RowError(row, too_large_gang(jobs, servers, row))
+
+
+def too_large_gang(jobs: Jobs, servers: Servers, row: int) -> str:
+    """What is wrong with the gang of a row that no set of the servers can hold."""
+    assert jobs.gang is not None
+    tasks = int(gang_spans(jobs.gang)[row, TASKS])
+    return f"its gang of {tasks:,} tasks has no room on all {len(servers):,} servers together, even if they are empty"
+
+
+def in_whole_gangs(jobs: Jobs, kept: Bools) -> Bools:
+    """(n,) which tasks are kept if a gang is left out as soon as one of its tasks is."""
+    assert jobs.gang is not None
+    first = gang_spans(jobs.gang)[:, FIRST]
+    return np.asarray(~np.isin(first, first[~kept]))
+
+
+def jobs_that_come_together(jobs: Jobs, source: str) -> Ints:
+    """(n,) gangs of the tasks of a job in rows that follow each other and arrive in the same slot. Raises ArgumentError."""
+    if jobs.job is None:
+        raise ArgumentError(f"`gangs` does not go with {source}: its tasks belong to no jobs")
+    return np.cumsum((np.diff(jobs.job, prepend=-1) != 0) | (np.diff(jobs.arrival, prepend=-1) != 0)).astype(np.int64) - 1
+
+
+def gangs_in_words(gang: Ints) -> str:
+    """How many gangs a column has and of how many tasks, "12 of 2 to 16 tasks, 5 on average: 60 of 100 tasks"."""
+    sizes = gangs_of(gang)[:, TASKS]
+    if not len(sizes):
+        return "none of several tasks"
+    span = f"{sizes.min():,}" if sizes.min() == sizes.max() else f"{sizes.min():,} to {sizes.max():,}"
+    mean = "" if sizes.min() == sizes.max() else f", {sizes.mean():.3g} on average"
+    return f"{len(sizes):,} of {span} tasks{mean}: {sizes.sum():,} of {len(gang):,} tasks"
