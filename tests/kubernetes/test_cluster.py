@@ -71,9 +71,10 @@ def test_memory_of_one_gpu(tmp_path: Path) -> None:
     pods = [pod(f"p{n}", memory(str(n)), nodeSelector={"of": "16"}) for n in (9, 10, 17)]
     pods += [pod("third", memory("9"), nodeSelector={"of": "16"}, created="2024-05-01T11:30:00Z")]
     pods += [pod(f"twelve{n}", memory("12"), nodeSelector={"of": "24"}) for n in range(2)]
-    cluster = read_cluster(listed(tmp_path / "cluster.json", [few, one], pods))
+    cluster = read_cluster(listed(tmp_path / "cluster.json", [few, one, *pods]))
     assert [each.name for each in cluster.unfit] == ["team/p17"]
-    assert cluster.ignored == {"pods whose aliyun.com/gpu-mem is to be of one GPU and at most half of it: a node's is one amount": 5}
+    small = "pods whose aliyun.com/gpu-mem is to be of one GPU and at most half of it: a node's is one amount"
+    assert cluster.ignored == {small: 5}
     result = packenv.simulate(cluster.workload(Fixed(100)), "fifo-ff", drain=True, schedule=True)
     assert result.schedule is not None and result.schedule.start.tolist() == [0, 0, 0, 0, 100]
 
