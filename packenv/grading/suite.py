@@ -12,7 +12,7 @@ for each run. `estimate_error`: schedulers are told of a table's durations with 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ KEYS, CASE_KEYS = (
     ("workload", "servers", *INTENSITIES, "slots", "window", "estimate_error"),
 )
 SLOTS = 100_000
+MOST_LETTERS = 20  # of servers, in a title
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,8 @@ def _case(plain: Any, where: str, folder: Path) -> Case:
     changes = {key: plain[key] for key in ("servers", *INTENSITIES) if key in plain}
     try:
         workload = _workload(plain["workload"], changes, folder, where)
+        if workload.jobs is not None and workload.jobs.gang is not None:  # candidates start tasks one by one
+            workload = workload.with_(jobs=replace(workload.jobs, gang=None))
         for key in ("slots", "window"):
             if key in plain and (type(plain[key]) is not int or plain[key] < 1):
                 raise InputError(f"{key} is a whole number of at least 1, not {plain[key]!r}")
@@ -112,6 +115,8 @@ def _case(plain: Any, where: str, folder: Path) -> Case:
             raise InputError("slots go with random tasks: a table runs until all work is done")
     except ValueError as problem:
         raise problem if str(problem).startswith(where) else InputError(f"{where}: {problem}") from None
+    if len(str(changes.get("servers", ""))) > MOST_LETTERS:
+        changes["servers"] = f"{len(workload.servers)}"
     given = "".join(f", {key} {value}" for key, value in changes.items())
     title = f"{workload.name}{given}" + (f", {window} tasks" if window else "")
     return Case(title, workload, plain.get("slots", SLOTS) if workload.jobs is None else None)
