@@ -7,12 +7,13 @@ RLScheduler (SC 2020). With `backfill=True` it is EASY: a chosen job that does n
 room for it by the estimates of what runs, and the next choices of this slot are among the jobs that fit now and do not delay
 it; at the next arrival or completion all is asked anew, if any job fits. A choice of one job is carried out without asking.
 
-Offered are `window` jobs, those that `order` puts first, the first of them as action 0: always 0 is the policy
-`fifo-ff:order=saf`, or `easy:order=saf` with `backfill`. The agent knows estimates, never how long a job will run, unless the
-log has no estimates.
+Offered is, for each order of `order`, the job that it puts first: always n is the policy `fifo-ff:order=…` of the n-th one, or
+`easy:order=…` with `backfill`. Several orders may put the same job first; where all do, it is taken without asking. With a single
+order, as where only `window` is given, the `window` jobs are offered that it puts first, the first of them as action 0. The agent
+knows estimates, never how long a job will run, unless the log has no estimates.
 
 ## Action Space
-`Discrete(K)`: a = n takes the n-th of the jobs that are offered.
+`Discrete(K)`: a = n takes the n-th of the jobs that are offered: K is 10, `len(order)`, or `window` with a single order.
 
 `info["action_mask"]` (int8) and `action_masks()` (bool) say which actions are valid. In place of one
 that is not, the first job is taken.
@@ -36,14 +37,15 @@ with an empty machine, without a guard, and takes no `J` or `types`.
 
 ## Own Arguments
 | `backfill` | False | or True: EASY |
-| `order` | `"saf"` | by which jobs are offered: a rule of packenv.policies.orders that does not change as jobs wait |
+| `order` | ten of packenv.policies.orders; `"saf"` if `window` is given | one or several; one alone must not vary as jobs wait |
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +61,7 @@ from packenv.envs.core.state import DECIDING, WAITING, Batch
 from packenv.envs.core.step import acts, begins, observes
 from packenv.envs.options import Options
 from packenv.errors import InputError
-from packenv.policies.orders import growing, order_named, queued_jobs
+from packenv.policies.orders import Rule, growing, order_named, queued_jobs
 from packenv.policy import BY_QUEUE, Needs, Setting
 from packenv.results.response import SLOWDOWN_BOUND
 
@@ -91,33 +93,37 @@ OF_JOBS = Features(
         Feature("reserved", FLAG, "1: a job has a reservation"),
         Feature("log_until", LOG_RATIO, "time until then over 10 s"),
         Feature("beside", SHARE, "share of the machine that may be taken beside it"),
+        Feature("growth", COUNT, "waiting jobs, each 10 s over its estimate: what their slowdowns grow by in 10 s"),
     ),
     "of an action that takes a job",
 )
 VALID, WAITS, LOG_ESTIMATE, LOG_SIZE, LOG_WAIT, LOG_EXPANSION, SIZE, SIZE_FITTING, OF_FREE, LOG_DELAY, LEFT = range(11)
 LONG_AND_SMALL, LONG, SMALL, LARGE = range(11, 15)
-WAITING_JOBS, HIDDEN, RUNNING, FREE, RESERVED, LOG_UNTIL, BESIDE = range(7)
+WAITING_JOBS, HIDDEN, RUNNING, FREE, RESERVED, LOG_UNTIL, BESIDE, GROWTH = range(8)
 
-TURN, ESTIMATE, LENGTH, SHARE_OF, BOUND = range(5)
-"""Columns of `Batch.facts`: by which jobs are offered, estimate in slots, the features `log_estimate` and `log_size`, and 10 s in
-slots."""
+ESTIMATE, LENGTH, SHARE_OF, BOUND, TURN = range(5)
+"""Columns of `Batch.facts`: estimate in slots, the features `log_estimate` and `log_size`, 10 s in slots; from the last one
+on the numbers of the orders."""
 MACHINE = 0  # the only server
 
 
-def facts_of(setting: Setting, order: str) -> NDArray[np.float64]:
-    """(n, 5) what is known of each job of the setting's table."""
+def facts_of(setting: Setting, orders: Sequence[Rule]) -> NDArray[np.float64]:
+    """(n, 4 + orders) what is known of each job of the setting's table."""
     jobs = queued_jobs(setting)
     bound = SLOWDOWN_BOUND / jobs.slot_seconds
     estimate = np.maximum(jobs.estimate / jobs.slot_seconds, 1.0)
     share = setting.table.demand[:, 0] / setting.capacity[MACHINE, 0]
-    turn = np.asarray(order_named(order, "NextJob")(jobs), np.float64)
-    return np.column_stack((turn, estimate, np.log1p(estimate / bound) / 10, np.log(share) / 10, np.full(len(share), bound)))
+    if len(orders) > 1 and not jobs.counted:  # only shares of the machine are known: the smallest job counts as one processor
+        jobs = jobs._replace(size=jobs.size / jobs.size.min(initial=np.inf), counted=True)
+    known = estimate, np.log1p(estimate / bound) / 10, np.log(share) / 10, np.full(len(share), bound)
+    return np.column_stack((*known, *(np.asarray(rule(jobs), np.float64) for rule in orders)))
 
 
 class NextJobRules(NamedTuple):
     """The options that compiled code reads."""
 
     backfill: int  # 1: EASY
+    growing: int  # bit n: the numbers of the n-th order are weights of w / e
 
 
 @begins(NextJobRules)
@@ -185,7 +191,7 @@ def next_decision(rules: NextJobRules, b: Batch) -> None:
     turn = b.turn[b.c.e]
     turn.server, turn.phase = NONE, WAITING
     while waiting(b.c) > 0 and (rules.backfill or turn.kept == NONE):
-        offered = offer(b, rules.backfill)
+        offered = offer(b, rules.backfill, rules.growing)
         if offered > 1:
             turn.server, turn.phase = MACHINE, DECIDING
         if offered != 1:
@@ -194,36 +200,49 @@ def next_decision(rules: NextJobRules, b: Batch) -> None:
 
 
 @apart
-def offer(b: Batch, backfill: int) -> int:
-    """Write the jobs to choose from, in their order. Returns their number."""
+def offer(b: Batch, backfill: int, growing: int) -> int:
+    """Write the jobs to choose from. Returns how many different ones there are, 2 for more; none with EASY if nothing fits."""
     c, turn, offered, key = b.c, b.turn[b.c.e], b.offered[b.c.e], b.score[b.c.e]
+    orders, places = b.facts.shape[1] - TURN, offered.shape[0]
     room, count, fitting = room_of(c, MACHINE), 0, 0
-    for n in range(offered.shape[0]):
-        offered[n] = NONE
+    offered[:] = NONE
     i = oldest(c)
     while i != NONE:
         has_room = size_of(c, i) <= room
         fitting += has_room
         # With a reservation: only what starts now, and is over in time or fits beside it.
         if turn.kept == NONE or (has_room and (size_of(c, i) <= turn.beside or now(c) + estimate(b, i) <= turn.reserved)):
-            value, n = b.facts[row_of(c, i), TURN], count
-            if count < offered.shape[0]:
-                count += 1
-            elif value < key[count - 1]:
-                n -= 1
+            count += 1
+            if orders == 1:
+                insert(offered, key, min(count - 1, places), i, b.facts[row_of(c, i), TURN])
             else:
-                n = NONE
-            while n > 0 and value < key[n - 1]:
-                offered[n], key[n] = offered[n - 1], key[n - 1]
-                n -= 1
-            if n != NONE:
-                offered[n], key[n] = i, value
+                for n in range(orders):
+                    value = b.facts[row_of(c, i), TURN + n]
+                    if growing >> n & 1:
+                        value *= (eligible_since(c, i) - now(c)) / estimate(b, i)
+                    if offered[n] == NONE or value < key[n]:
+                        offered[n], key[n] = i, value
         i = next_in_queue(c, i)
     if backfill and fitting == 0:  # whichever job has the reservation, nothing starts
-        for n in range(count):
-            offered[n] = NONE
+        offered[:] = NONE
         return 0
+    if orders > 1 and count > 1:
+        count = 1
+        for n in range(1, places):
+            count += offered[n] != offered[0]
     return count
+
+
+@compiled
+def insert(offered: NDArray[np.int32], key: NDArray[np.float64], count: int, i: int, value: float) -> None:
+    """Put job i among the first `count` ones, in the order of their numbers; what is behind the last place is left out."""
+    n = count if count < offered.shape[0] else count - 1
+    if n < count and value >= key[n]:
+        return
+    while n > 0 and value < key[n - 1]:
+        offered[n], key[n] = offered[n - 1], key[n - 1]
+        n -= 1
+    offered[n], key[n] = i, value
 
 
 @apart
@@ -273,13 +292,18 @@ def observe(rules: NextJobRules, b: Batch) -> None:
                 b.actions[e, n, k] = 0.0
     capacity, context = float(b.total[0]), b.context[e]
     context[WAITING_JOBS] = math.log1p(waiting(c)) / 5
-    context[HIDDEN] = math.log1p(waiting(c) - count) / 5 if turn.kept == NONE else 0.0
+    context[HIDDEN] = math.log1p(max(waiting(c) - count, 0)) / 5 if turn.kept == NONE else 0.0
     context[RUNNING] = math.log1p(c.head[e].in_service) / 5
     context[FREE] = room_of(c, MACHINE) / capacity
     reserved = rules.backfill and turn.kept != NONE
     context[RESERVED] = 1.0 if reserved else 0.0
     context[LOG_UNTIL] = math.log1p((turn.reserved - now(c)) / b.facts[0, BOUND]) / 10 if reserved else 0.0
     context[BESIDE] = turn.beside / capacity if reserved else 0.0
+    growth, i = 0.0, oldest(c)
+    while i != NONE:
+        growth += b.facts[row_of(c, i), BOUND] / max(estimate(b, i), b.facts[row_of(c, i), BOUND])
+        i = next_in_queue(c, i)
+    context[GROWTH] = math.log1p(growth) / 5
 
 
 @apart
@@ -302,28 +326,47 @@ def describe_job(b: Batch, n: int, releases: int) -> None:
     row[LONG], row[SMALL], row[LARGE] = facts[LENGTH] ** 2, facts[SHARE_OF] ** 2, (size / capacity) ** 2
 
 
+OFFERED = ("saf", "sjf", "smallest", "f1", "f2", "f3", "f4", "wfp3", "unicef", "expansion")
 DEFAULTS = {"workload": "hpc/lublin-70", "jobs": 1024, "window": 8, "types": 16, "baseline": "easy"} | {
     "observation": "normalized",
     "reward": "slowdown",
     "invalid": "first",
+    "order": OFFERED,
 }
 
 
-def layout(sizes: Sizes, capacity: NDArray[np.int64], options: Options, *, backfill: bool = False, order: str = "saf") -> Layout:
+def instead(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """With a window and no orders, the first jobs by one order."""
+    return {"order": "saf"} if "window" in arguments else {}
+
+
+def layout(
+    sizes: Sizes,
+    capacity: NDArray[np.int64],
+    options: Options,
+    *,
+    backfill: bool = False,
+    order: str | Sequence[str] = "saf",
+) -> Layout:
     """NextJob on a machine of capacity (1, 1) units."""
     if sizes.servers != 1 or sizes.resources != 1:
         raise InputError(f"NextJob is about one machine and one resource, not {sizes.servers} and {sizes.resources}")
     if not options.describes_actions:
         raise InputError(f"NextJob has the observations 'actions' and 'normalized', not {options.observation!r}")
-    if order_named(order, "NextJob") in growing:
+    orders = [order_named(name, "NextJob") for name in ((order,) if isinstance(order, str) else order)]
+    if not orders:
+        raise InputError("NextJob: order needs at least one order")
+    if len(orders) == 1 and orders[0] in growing:
         raise InputError(f"NextJob: jobs are offered by an order that does not change as they wait, not {order!r}")
+    weights = sum(1 << n for n, rule in enumerate(orders) if rule in growing)
+    actions = sizes.window if len(orders) == 1 else len(orders)
     return Layout(
-        rules=NextJobRules(one_of("backfill", backfill, (False, True))),
+        rules=NextJobRules(one_of("backfill", backfill, (False, True)), weights),
         needs=Needs(BY_QUEUE, table=True, durations=True),
-        actions=sizes.window,
-        observed={"actions": (sizes.window, len(OF_JOBS.of_action)), "context": (len(OF_JOBS.of_context),)},
-        groups=sizes.window,
-        facts=partial(facts_of, order=order),
+        actions=actions,
+        observed={"actions": (actions, len(OF_JOBS.of_action)), "context": (len(OF_JOBS.of_context),)},
+        groups=actions,
+        facts=partial(facts_of, orders=orders),
         features=OF_JOBS,
     )
 
@@ -334,5 +377,6 @@ DEFINITION = Definition(
     description=__doc__,
     features=OF_JOBS,
     defaults=DEFAULTS,
+    instead=instead,
     measures=("mean_slowdown",),
 )

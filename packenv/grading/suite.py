@@ -12,7 +12,7 @@ for each run. `estimate_error`: schedulers are told of a table's durations with 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +99,8 @@ def _case(plain: Any, where: str, folder: Path) -> Case:
     changes = {key: plain[key] for key in ("servers", *INTENSITIES) if key in plain}
     try:
         workload = _workload(plain["workload"], changes, folder, where)
+        if workload.jobs is not None and workload.jobs.gang is not None:  # candidates start tasks one by one
+            workload = workload.with_(jobs=replace(workload.jobs, gang=None))
         for key in ("slots", "window"):
             if key in plain and (type(plain[key]) is not int or plain[key] < 1):
                 raise InputError(f"{key} is a whole number of at least 1, not {plain[key]!r}")

@@ -61,7 +61,10 @@ def goals_for(workload: Workload, texts: Sequence[str], mixed: bool = False) -> 
     """
     name, kinds = workload.name, len(workload.servers.examples)
     if kinds > 1 and not mixed:
-        raise InputError(f"{name} has servers of {kinds} kinds: say which, such as --servers 1x1")
+        first, second = (workload.servers.capacity[server] for server in workload.servers.examples[:2])
+        one, other = (":".join(f"{amount:g}" for amount in kind) for kind in (first, second))
+        way = f"plan with one, such as `servers` 1x{one}, or with all and their costs, --types {one}=COST,{other}=COST"
+        raise ArgumentError(f"{name} has servers of {kinds} kinds: {way}{',…' if kinds > 2 else ''}")
     if workload.draw is not None:
         raise InputError(f"{name} draws its tables of jobs for its own servers: plans are for laws, and for traces")
     if workload.jobs is not None and workload.jobs.home is not None:

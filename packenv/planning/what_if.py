@@ -11,10 +11,12 @@ import numpy as np
 
 from packenv.errors import InputError
 from packenv.inputs.numbers import read_whole
-from packenv.jobs import COLUMNS, Ints, Jobs
+from packenv.jobs import COLUMNS, NO_GANG, Ints, Jobs
+from packenv.planning.lower_bounds.fewest_servers import fewest_for_gangs
 from packenv.planning.search import Plan, Search
 from packenv.planning.trials import AskRuns, Trial
 from packenv.units import to_units
+from packenv.workloads.gangs import in_whole_gangs
 from packenv.workloads.workload import Workload
 
 DAY = 86_400.0
@@ -47,7 +49,7 @@ def certainty(
             numbers.append(search.least_near(servers, 1, [2 * search.seeds + draw], ask))
         else:
             drawn = search.of(search.workload.with_(jobs=redraw_blocks(jobs, block, draw)))
-            numbers.append(drawn.least_near(servers, 1, [0], ask))
+            numbers.append(drawn.least_near(servers, fewest_for_gangs(drawn.workload), [0], ask))
     return Certainty(tuple(sorted(numbers)), block)
 
 
@@ -91,6 +93,8 @@ def redraw_blocks(jobs: Jobs, block: int, seed: int) -> Jobs:
     if jobs.job is not None:
         apart = position * (int(jobs.job.max()) + 1) + jobs.job[rows]
         kept["job"] = np.unique(apart, return_inverse=True)[1].ravel().astype(np.int64)
+    if jobs.gang is not None:
+        kept["gang"] = np.where(kept["gang"] < 0, NO_GANG, position * (int(jobs.gang.max()) + 1) + kept["gang"])
     return Jobs(arrival=arrival, **kept, device_kinds=jobs.device_kinds, scale=jobs.scale)
 
 
@@ -111,10 +115,12 @@ def without_largest(search: Search, servers: int, limit: float, ask: AskRuns) ->
     if jobs is None:
         raise InputError("a limit on demands is for traces: the laws of a workload say what tasks there are")
     kept = np.asarray((jobs.demand <= to_units(np.full(jobs.resources, limit), jobs.scale or 0)).all(axis=1), np.bool_)
+    kept = kept if jobs.gang is None else in_whole_gangs(jobs, kept)
     if not kept.any():
         raise InputError("no task is as small as the limit on demands")
     smaller = search.of(search.workload.with_(jobs=jobs.only(kept)))
-    least = smaller.least_near(servers, 1, smaller.seeds_of(range(search.seeds)), ask)
+    bound = fewest_for_gangs(smaller.workload)
+    least = smaller.least_near(max(servers, bound), bound, smaller.seeds_of(range(search.seeds)), ask)
     work = jobs.demand * jobs.service[:, None].astype(np.float64)
     every = work.sum(axis=0)
     share = float((work[~kept].sum(axis=0)[every > 0] / every[every > 0]).max())

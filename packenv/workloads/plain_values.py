@@ -31,10 +31,15 @@ TYPES: dict[str, Any] = {
 
 
 def to_plain(value: Any) -> Any:
-    """A law, process, list or number in plain values; an infinite number becomes "inf"."""
+    """A law, process, list or number in plain values; an infinite number becomes "inf".
+
+    A field whose metadata name an `unsaid` value is left out where it has that.
+    """
     if dataclasses.is_dataclass(value):
-        parameters = {field.name: to_plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-        return {"type": type(value).__name__, **parameters}
+        parameters = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        unsaid = {field.name: field.metadata["unsaid"] for field in dataclasses.fields(value) if "unsaid" in field.metadata}
+        said = {name: to_plain(part) for name, part in parameters.items() if name not in unsaid or part != unsaid[name]}
+        return {"type": type(value).__name__, **said}
     if isinstance(value, (tuple, list)):
         return [to_plain(item) for item in value]
     if isinstance(value, float) and math.isinf(value):

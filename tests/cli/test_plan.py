@@ -185,13 +185,16 @@ def test_growth_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         (("-g", "p50 wait <= 1", "--types", "1=1,0.2=0.1"), "--types 0.2: no task of"),
         (
             ("-g", "p50 wait <= 1", "--types", "1=1", "--draws", 3),
-            "--draws does not go with --types, the cheapest mix",
+            "--draws does not go with --types, the cheapest mix, but with a number of equal servers",
         ),
         (("-g", "p50 wait <= 1", "--growth", "0"), "--growth must be above 0"),
         (("-g", "p50 wait <= 1", "--add", "1"), "--add does not go with a number of equal servers"),
         ((), "a trace is served by any number of servers in the end: give a --goal, such as p95 wait <= 60s"),
         (("-g", "p50 wait <= 1", "--slots", 9), "--slots is for workloads"),
-        (("-g", "p50 wait <= 1", "--servers", "1x1,1x0.5"), "has servers of 2 kinds: say which, such as --servers 1x1"),
+        (
+            ("-g", "p50 wait <= 1", "--servers", "1x1,1x0.5"),
+            "has servers of 2 kinds: plan with one, such as --servers 1x0.5, or with all and their costs, --types 0.5=COST",
+        ),
         (("-g", "max queue <= 3", "-g", "utilisation >= 100%"), "none of the policies meets the goals"),
         (("-g", "makespan <= 5"), "make no jobs"),
         (("-g", "p99 wait <= 5"), "too few for a p99: of 8 tasks it is the largest; trace.csv would have to have at least 100"),

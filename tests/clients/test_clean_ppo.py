@@ -65,12 +65,16 @@ def example(name: str) -> Any:
 
 @pytest.mark.slow  # it trains, and compares with seven orders
 def test_an_agent_for_batch_jobs_trains_and_is_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The whole of examples/batch_ppo.py, with one iteration of MaskablePPO on windows of the model."""
+    """The whole of examples/batch_ppo.py, with four iterations of MaskablePPO on windows of the model."""
     pytest.importorskip("sb3_contrib")
     monkeypatch.chdir(tmp_path)
-    comparison = example("batch_ppo").main("hpc/lublin-90", steps=2048, windows=2, jobs=128)
-    assert comparison.ratio("agent:batch_ppo", "easy:order=fcfs", "mean_slowdown").mean < 5
-    assert packenv.simulate(packenv.workload("hpc/lublin-90"), "agent:batch_ppo", drain=True).started > 0
+    comparison = example("batch_ppo").main("hpc/lublin-90", steps=4, windows=2, jobs=128)
+    agent = comparison.to_dict()["policies"][0]["policy"]
+    assert agent.startswith("agent:batch_ppo_")
+    assert comparison.ratio(agent, "easy:order=wfp3", "mean_slowdown").mean < 5
+    assert packenv.simulate(packenv.workload("hpc/lublin-90"), agent, drain=True).started > 0
+    offered = example("batch_ppo").main("hpc/lublin-90", steps=4, windows=2, jobs=128, backfill=False)
+    assert len(offered.to_dict()["policies"]) == 11
 
 
 def test_the_first_agent_trains_and_is_compared(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import packenv
 from packenv import InputError, Jobs
-from packenv.envs.next_job import BESIDE, LEFT, LOG_DELAY, OF_JOBS, RESERVED, SIZE, VALID, WAITS
+from packenv.envs.next_job import BESIDE, GROWTH, LEFT, LOG_DELAY, OF_JOBS, OFFERED, RESERVED, SIZE, VALID, WAITS
 from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.metadata import agent_metadata
 from packenv.learning.objective import SLOWDOWN, Objective, measure
@@ -48,14 +48,28 @@ def play(env: Any, seed: int, choose: Any) -> tuple[list[float], dict[str, Any]]
     return rewards, info
 
 
-@pytest.mark.parametrize(("backfill", "policy"), [(False, "fifo-ff:order=saf"), (True, "easy:order=saf")])
-def test_always_the_first_is_the_policy_of_that_order(backfill: bool, policy: str) -> None:
-    env = make(backfill=backfill, record_schedule=True)
-    for seed in range(5):
-        _, info = play(env, seed, lambda valid: valid[0])
-        run = packenv.simulate(BUSY, policy, None, info["seed"], drain=True, schedule=True)
+@pytest.mark.parametrize(("backfill", "policy"), [(False, "fifo-ff:order={}"), (True, "easy:order={}")])
+@pytest.mark.parametrize("options", [{}, {"window": 8}])
+def test_always_the_same_action_is_the_policy_of_that_order(backfill: bool, policy: str, options: dict[str, Any]) -> None:
+    env = make(backfill=backfill, record_schedule=True, **options)
+    for seed, (n, order) in enumerate(enumerate(("saf",) if options else OFFERED)):
+        _, info = play(env, seed, lambda valid, n=n: valid[n])
+        run = packenv.simulate(BUSY, policy.format(order), None, info["seed"], drain=True, schedule=True)
         assert run.schedule is not None
         np.testing.assert_array_equal(env.unwrapped.schedule()[0], run.schedule.start)
+
+
+def test_orders_that_all_put_the_same_job_first_are_not_asked() -> None:
+    """The first of three is the shortest and smallest, and has room; of the others the shorter one is the larger.
+
+    Only shares are known: f1 sees 1 to 3 processors.
+    """
+    table = Jobs.of([0, 1, 1, 1], [0.75, 0.25, 0.5, 0.75], [100, 10, 30, 20])
+    workload = packenv.Workload(jobs=table, servers=1, slot_seconds=1.0)
+    seen, info = make(workload, order=("sjf", "smallest", "f1"), observation="actions").reset(seed=0)
+    assert info["slot"] == 1 and info["action_mask"].all()
+    np.testing.assert_allclose(seen["actions"][:, SIZE], [0.75, 0.5, 0.5])
+    assert seen["context"][GROWTH] == pytest.approx(np.log1p(10 / 30 + 10 / 20) / 5)
 
 
 @pytest.mark.parametrize("backfill", [False, True])
@@ -80,7 +94,9 @@ def test_rewards_add_up_to_the_mean_bounded_slowdown_and_wait(backfill: bool) ->
 def test_a_reservation_by_hand() -> None:
     """Four processors, of which three run until slot 100; long (1 of 4), wide (all), short (1 of 4) and wide wait."""
     table = Jobs.of([0, 1, 1, 1], [0.75, 1.0, 0.25, 0.25], [100, 50, 120, 90])
-    env = make(packenv.Workload(jobs=table, servers=1, slot_seconds=1.0, processors=4), backfill=True, observation="actions")
+    env = make(
+        packenv.Workload(jobs=table, servers=1, slot_seconds=1.0, processors=4), backfill=True, window=8, observation="actions"
+    )
     seen, info = env.reset(seed=0)
     assert info["slot"] == 1
     rows = seen["actions"]  # by area: 22.5, 30, 50
@@ -102,7 +118,9 @@ def test_a_reservation_by_hand() -> None:
 def test_beside_a_reservation_by_hand() -> None:
     """As above, with a wide one that leaves a quarter: the long one may start beside it."""
     table = Jobs.of([0, 1, 1, 1], [0.75, 0.75, 0.25, 0.25], [100, 50, 120, 90])
-    env = make(packenv.Workload(jobs=table, servers=1, slot_seconds=1.0, processors=4), backfill=True, observation="actions")
+    env = make(
+        packenv.Workload(jobs=table, servers=1, slot_seconds=1.0, processors=4), backfill=True, window=8, observation="actions"
+    )
     env.reset(seed=0)
     seen, _, _, _, info = env.step(2)
     assert info["slot"] == 1 and info["action_mask"].sum() == 2
@@ -114,7 +132,10 @@ def test_an_agent_plays_the_same_in_the_compiled_loop() -> None:
         BUSY, environment="NextJob", network="sum", reward="slowdown", guard=None, types=16, options={"backfill": True}
     )
     draw = np.random.default_rng(0)
-    weights = {"actor.of_action": draw.normal(size=len(OF_JOBS.of_action)), "actor.of_context": draw.normal(size=7)}
+    weights = {
+        "actor.of_action": draw.normal(size=len(OF_JOBS.of_action)),
+        "actor.of_context": draw.normal(size=len(OF_JOBS.of_context)),
+    }
     weights = {name: array.astype(np.float32) for name, array in weights.items()}
     agent = SavedAgent("drawn", agent_metadata(settings, "", 0, "last", {}), weights)
     env = make(backfill=True, window=16, observation="actions")
@@ -155,6 +176,8 @@ def test_windows_are_jobs_in_a_row_by_the_clock_of_the_log() -> None:
         ({"workload": BUSY.with_(servers=2)}, "one machine and one resource, not 2 and 1"),
         ({"order": "wfp3"}, "an order that does not change as they wait, not 'wfp3'"),
         ({"order": "safe"}, "did you mean saf"),
+        ({"order": ["saf", "f5"]}, "unknown order 'f5'"),
+        ({"order": []}, "order needs at least one order"),
         ({"backfill": "easy"}, "unknown backfill 'easy'"),
         ({"observation": "full"}, "'actions' and 'normalized', not 'full'"),
         ({"guard": "bf-js"}, "guard must be None"),

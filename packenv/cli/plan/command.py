@@ -32,6 +32,11 @@ class Question(NamedTuple):
     title: str
     options: tuple[str, ...]  # parameters of the command that go with it, of those that do not go with every question
 
+    @property
+    def flag(self) -> str:
+        """`--when`, or what it is where no option asks it."""
+        return self.title.partition(",")[0]
+
 
 PLANNED = ("goals", "growth", "slots", "seeds", "log", "report")
 NUMBER = Question("a number of equal servers", (*PLANNED, "draws", "max_demand", "plot"))
@@ -44,7 +49,8 @@ OF_CLUSTER = ("goals", "durations", "no_preemption", "seeds", "report")
 NODES = Question("a plan of a cluster as it is", (*OF_CLUSTER, "add"))
 FAILED_NODES = Question("--without, nodes of a cluster that fail", (*OF_CLUSTER, "without"))
 FLAGS = {"goals": "goal"}
-OF_SOME = {name for question in (NUMBER, MIX, FAILURE, WHEN, SUBMIT, NODES, FAILED_NODES) for name in question.options}
+OF_SERVERS, OF_CLUSTERS = (NUMBER, MIX, FAILURE), (NODES, WHEN, SUBMIT, FAILED_NODES)
+OF_SOME = {name for question in (*OF_SERVERS, *OF_CLUSTERS) for name in question.options}
 
 
 def question_of(parameters: Mapping[str, Any], is_cluster: bool) -> Question:
@@ -67,9 +73,11 @@ def question_of(parameters: Mapping[str, Any], is_cluster: bool) -> Question:
     else:
         question = FAILURE if parameters["without"] is not None else NUMBER
     there = [name for name, value in parameters.items() if not (value is None or value is False or value == ())]
-    idle = [f"--{FLAGS.get(name, name.replace('_', '-'))}" for name in there if name in OF_SOME and name not in question.options]
+    idle = [name for name in there if name in OF_SOME and name not in question.options]
     if idle:
-        raise InputError(do_not_go(idle, question.title))
+        others = [other.flag for other in (OF_CLUSTERS if is_cluster else OF_SERVERS) if {*idle} <= {*other.options}]
+        flags = [f"--{FLAGS.get(name, name.replace('_', '-'))}" for name in idle]
+        raise InputError(do_not_go(flags, question.title) + (f", but with {' or '.join(others)}" if others else ""))
     return question
 
 

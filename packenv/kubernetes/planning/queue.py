@@ -89,7 +89,8 @@ def parse_queue_goals(texts: Sequence[str], slot_seconds: float) -> list[QueueGo
     """Read goals. Raises InputError for one that cannot be read, for none, and for two of one measure."""
     goals = [_parse(text, slot_seconds) for text in texts]
     if not goals:
-        raise InputError(f"a queue is served by any cluster in the end: give a --goal, such as {EXAMPLES}")
+        hint = f"give a --goal, such as {EXAMPLES}, or --when, which says when pods start"
+        raise InputError(f"a queue is served by any cluster in the end: {hint}")
     for n, goal in enumerate(goals):
         if goal.title in [other.title for other in goals[:n]]:
             raise InputError(f"goal {goal.text!r}: there is a goal for the {goal.title} already")

@@ -77,12 +77,17 @@ class RoomAhead(Frame):
     line: Line
 
 
-def room_ahead(setting: Setting, only_estimates: bool, order: str, policy: str) -> RoomAhead:
-    """The state before slot 0. Raises InputError if `only_estimates` and the workload has no column `estimate`."""
+def check_estimates(setting: Setting, only_estimates: bool) -> None:
+    """Raise InputError if `only_estimates` and the workload has no column `estimate`."""
+    jobs = setting.workload.jobs
+    if only_estimates and (jobs is None or jobs.estimate is None):
+        raise InputError(f"reservations need estimates: workload {setting.workload.name} has no column `estimate`")
+
+
+def room_ahead(setting: Setting, order: str, policy: str) -> RoomAhead:
+    """The state before slot 0."""
     jobs, (servers, resources) = setting.workload.jobs, setting.capacity.shape
     estimate = None if jobs is None else jobs.estimate
-    if only_estimates and estimate is None:
-        raise InputError(f"reservations need estimates: workload {setting.workload.name} has no column `estimate`")
     return RoomAhead(
         estimate=np.zeros(0, np.int64) if estimate is None else np.maximum(np.rint(estimate).astype(np.int64), 1),
         reserved=np.zeros(servers, np.int8),
@@ -341,10 +346,11 @@ class Easy(NamedTuple):
         return Backfilling(1)
 
     def needs(self, setting: Setting) -> Needs:
+        check_estimates(setting, self.estimates)
         return backfilling_needs(setting, self.order, "easy")
 
     def initial_state(self, setting: Setting, seed: int) -> RoomAhead:
-        return room_ahead(setting, self.estimates, self.order, "easy")
+        return room_ahead(setting, self.order, "easy")
 
     def attach(self, cluster: Cluster, state: RoomAhead) -> RoomAhead:
         return with_places(state, cluster)
@@ -369,10 +375,11 @@ class Conservative(NamedTuple):
     def needs(self, setting: Setting) -> Needs:
         if self.depth < 1:
             raise InputError(f"conservative: depth must be at least 1, not {self.depth}")
+        check_estimates(setting, self.estimates)
         return backfilling_needs(setting, self.order, "conservative")
 
     def initial_state(self, setting: Setting, seed: int) -> RoomAhead:
-        return room_ahead(setting, self.estimates, self.order, "conservative")
+        return room_ahead(setting, self.order, "conservative")
 
     def attach(self, cluster: Cluster, state: RoomAhead) -> RoomAhead:
         return with_places(state, cluster)

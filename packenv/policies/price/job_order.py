@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from packenv.cluster import NONE, Cluster, Needs
 from packenv.cluster.whole_jobs.book import JobBook, job_book, note_new
 from packenv.compiled.frame import Frame
-from packenv.errors import InputError
+from packenv.errors import ArgumentError, InputError
 from packenv.policies.price.merit_ranking import Floats, Ranking, best_group, best_kind, look_for_room, ranking, start_first
 from packenv.policy import Setting, schedules
 
@@ -72,9 +72,17 @@ class JobFifo(InOrder):
 class Priority(InOrder):
     """The ready phase of the job with the largest value first; needs column `value`."""
 
+    def needs(self, setting: Setting) -> Needs:
+        jobs = setting.workload.jobs
+        if jobs is None:
+            raise InputError(f"policy priority: {setting.workload.name} is a stream of tasks, which have no values")
+        if jobs.value is None:
+            where = "a table's own may have another name: `columns` value=THEIRS"
+            raise ArgumentError(f"policy priority: {setting.workload.name} has no column value; {where}")
+        return super().needs(setting)
+
     def merits(self, setting: Setting, book: JobBook) -> Floats:
-        if setting.table.value is None:
-            raise InputError(f"policy priority: workload {setting.workload.name} has no column `value`")
+        assert setting.table.value is not None
         return setting.table.value[np.unique(book.group, return_index=True)[1]]
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from packenv.errors import InputError
+from packenv.errors import ArgumentError, InputError
 from packenv.options.fields import takes
 from packenv.options.verbs import JudgeOptions
 from packenv.policy import find_policy, guarantee_of, name_of
@@ -77,8 +77,8 @@ def judge(
     """
     seeds, width, tasks = options.seeds, options.width, options.tasks
     if not 0 < width < 1 or seeds < 1:
-        needs = "a width between 0 and 1 (of its interval, not of a picture) and at least 1 seed"
-        raise InputError(f"a judgment needs {needs}, not {width} and {seeds}")
+        needs = "a width between 0 and 1 (of its interval; that of a picture is `plot_width`) and at least 1 seed"
+        raise ArgumentError(f"a judgment needs {needs}, not {width} and {seeds}")
     if tasks < MOST_TASKS:
         raise InputError(f"the longest runs of a judgment have at least {MOST_TASKS:,} tasks, not {tasks:,}")
     named = find_policy(policy) if isinstance(policy, str) else policy

@@ -112,7 +112,7 @@ class Batch(Arrivals):
     size: Law
     process: Arrivals = field(default_factory=Poisson)
     alike: bool = True
-    gang: bool = False
+    gang: bool = field(default=False, metadata={"unsaid": False})  # files without gangs stay as they were
 
     def __post_init__(self) -> None:
         if not isinstance(self.size, Law):

@@ -165,6 +165,11 @@ def test_no_pod_waits_today(tmp_path: Path) -> None:
     ("words", "problem"),
     [
         ((), "give a --goal, such as mean wait <= 60s"),
+        ((), "or --when, which says when pods start"),
+        (
+            ("-g", "max wait <= 1", "--slots", "9"),
+            "--slots does not go with a plan of a cluster as it is, but with --when or --submit",
+        ),
         (("-g", "p95 wait <= 1"), "of 2 pods it is the largest; at least 20 would have to wait"),
         (("-g", "max wait <= 1", "--add", "n7"), "--add n7: neither a node of"),
         (("-g", "max wait <= 1", "--without", "n7"), "has no node n7 that is ready; did you mean n0"),

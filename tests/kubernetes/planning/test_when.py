@@ -96,7 +96,7 @@ def test_durations_of_a_trace(tmp_path: Path) -> None:
     ("words", "problem"),
     [
         (("paper/fig4b",), "--when is for a cluster as kubectl prints it"),
-        (("CLUSTER", "-g", "max queue <= 5"), "--goal does not go with --when, which says when pods start"),
+        (("CLUSTER", "-g", "max queue <= 5"), "--goal does not go with --when, which says when pods start, but with"),
         (("CLUSTER", "--draws", 5), "5 draws are too few for 80% intervals"),
         (("CLUSTER", "--servers", 5), "--servers does not go with a cluster as it is"),
         (("CLUSTER", "--speedup", 2), "--speedup does not go with a cluster as it is"),

@@ -87,6 +87,17 @@ def test_gangs_that_servers_cannot_hold(tmp_path: Path) -> None:
     assert plan.bound.servers == plan.plans["fifo-ff"].servers == 5
 
 
+def test_what_if_of_gangs(tmp_path: Path) -> None:
+    """Days drawn anew keep gangs whole; without the largest tasks their whole gangs are gone."""
+    rows = [f"{60 * n},20,{0.9 if n % 4 == 0 else 0.4},{1 + n % 3}" for n in range(40)]
+    file = text(tmp_path / "a.csv", "submit_time_s,duration_s,cpu,workers", *rows)
+    plan = packenv.plan(file, "max wait <= 0s", policies=["fifo-ff"], slot_seconds=1, draws=3, max_demand=0.5)
+    assert plan.draws["fifo-ff"].least == (3, 3, 3) and plan.plans["fifo-ff"].servers == 3
+    assert plan.without_largest["fifo-ff"].servers == 2 and plan.without_largest["fifo-ff"].tasks == sum(
+        1 + n % 3 for n in range(0, 40, 4)
+    )
+
+
 @pytest.mark.parametrize(
     "lines, problem",
     [
