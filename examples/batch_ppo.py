@@ -32,8 +32,8 @@ def main(
     table = packenv.workload(log)
     first, second = table.windows(jobs, between=(0, 0.5)), table.windows(jobs, between=(0.5, 1))
     policies = [f"easy:order={order}" if backfill else f"fifo-ff:order={order}" for order in ORDERS]
-    offered = ORDERS  # an action is an order; one bad choice blocks a machine without backfilling: there the three best ones
-    if not backfill:
+    offered: tuple[str, ...] = ORDERS  # an action is an order
+    if not backfill:  # one bad choice blocks the machine: only the three best ones
         means = dict(zip(ORDERS, slowdowns(first, policies, windows), strict=True))
         offered = tuple(sorted(ORDERS, key=means.__getitem__)[:3])
 

@@ -35,8 +35,11 @@ from packenv.workloads.workload import Workload
 Floats = NDArray[np.float64]
 
 USUAL = ("cpu", "memory")
-OF_ONE_GPU = ("aliyun.com/gpu-mem", "nvidia.com/gpumem", "volcano.sh/vgpu-memory")
+GPU_MEM, GPU_COUNT = "aliyun.com/gpu-mem", "aliyun.com/gpu-count"
+OF_ONE_GPU = (GPU_MEM, "nvidia.com/gpumem", "volcano.sh/vgpu-memory")
 """Resources of which a pod has its amount on a single GPU of the node, by gpushare, HAMi and Volcano."""
+ABOVE_HALF = f"{GPU_MEM} above half of a GPU of"
+"""Begins the names of resources by which pods that cannot share a GPU do not."""
 
 
 def read_cluster(path: str | Path, choice: Wanted = None, submitted: Submitted | None = None) -> Cluster:
@@ -56,7 +59,7 @@ def read_cluster(path: str | Path, choice: Wanted = None, submitted: Submitted |
     left_out.update({f"objects of kind {kind}": count for kind, count in others.items()})
     if all(UNSCHEDULABLE in [taint.key for taint in node.traits.taints] for node in ready):
         raise InputError(f"{where}: all of its {len(nodes)} nodes are unschedulable or not ready")
-    alive = [pod for pod in pods if not pod.done]
+    ready, alive = with_whole_gpus(ready, [pod for pod in pods if not pod.done])
     resources = _resources(where, ready, alive, choice)
     largest = [max(node.offers.get(name, Fraction(0)) for node in ready) for name in resources]
     number = {node.name: n for n, node in enumerate(ready)}
@@ -100,7 +103,7 @@ def read_cluster(path: str | Path, choice: Wanted = None, submitted: Submitted |
         demand=np.zeros((0, len(resources))),
         row=np.arange(0),
         left_out={**left_out, FITS_NOWHERE: 0, OF_GANGS: len(gangs), COMPLETED: len(pods) - len(alive)},
-        ignored=_ignored(running, waiting),
+        ignored=_ignored(ready, running, waiting),
         now=now,
         amounts=tuple(largest),
         gangs=tuple(gangs),
@@ -125,11 +128,42 @@ def workload_of(
     return cluster.workload(law, slot_seconds).recorded(cluster.left_out, False)
 
 
-def _ignored(running: Sequence[tuple[Pod, Floats]], waiting: Sequence[tuple[Pod, Floats]]) -> dict[str, int]:
+def with_whole_gpus(nodes: list[Node], pods: list[Pod]) -> tuple[list[Node], list[Pod]]:
+    """Nodes and pods with a resource more for each size of GPU: no two pods that have more than a half share one.
+
+    A node has as many of it as GPUs of that size, or enough, if its GPUs have another. A pod takes one if it has more than half
+    a GPU, more than a node has if it needs more than a whole one, otherwise none.
+    """
+    for size in sorted({gpu_size(node) for node in nodes} - {0}):
+        need = [0 if GPU_COUNT in pod.asks else pod.asks.get(GPU_MEM, Fraction(0)) / size for pod in pods]
+        if sum(share > Fraction(1, 2) for share in need) < 2 and max(need, default=0) <= 1:
+            continue
+        counts = [node.offers[GPU_COUNT] if gpu_size(node) == size else None for node in nodes]
+        over = max(count for count in counts if count is not None) + 1
+        takes = [over if share > 1 else Fraction(share > Fraction(1, 2)) for share in need]
+        name, enough = f"{ABOVE_HALF} {float(size):g}", sum(takes, Fraction(0))
+        offers = [{name: enough if count is None else count} for count in counts]
+        nodes = [node._replace(offers=node.offers | offer) for node, offer in zip(nodes, offers, strict=True)]
+        pods = [pod._replace(asks=pod.asks | {name: take}) if take else pod for pod, take in zip(pods, takes, strict=True)]
+    return nodes, pods
+
+
+def gpu_size(node: Node) -> Fraction:
+    """The memory of a GPU of a node, as gpushare says it: that of all over their number; 0 if it says nothing."""
+    count = node.offers.get(GPU_COUNT, Fraction(0))
+    return node.offers.get(GPU_MEM, Fraction(0)) / count if count else Fraction(0)
+
+
+def _ignored(
+    nodes: Sequence[Node], running: Sequence[tuple[Pod, Floats]], waiting: Sequence[tuple[Pod, Floats]]
+) -> dict[str, int]:
     counts = {"podAntiAffinity of running pods": sum("podAntiAffinity" in pod.unmodelled for pod, _ in running)}
+    largest = max(gpu_size(node) for node in nodes)
     for name in OF_ONE_GPU:
-        what = f"pods whose {name} is to be of one GPU: a node's is one amount"
-        counts[what] = sum(pod.asks.get(name, 0) > 0 for pod, _ in (*running, *waiting))
+        needs = [pod.asks[name] for pod, _ in (*running, *waiting) if pod.asks.get(name)]
+        most = " and at most half of it" if name == GPU_MEM and largest else ""
+        what = f"pods whose {name} is to be of one GPU{most}: a node's is one amount"
+        counts[what] = sum(not most or need <= largest / 2 for need in needs)
     return {what: count for what, count in counts.items() if count}
 
 

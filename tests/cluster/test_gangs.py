@@ -43,7 +43,7 @@ OPTIONS: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize("name, options", OPTIONS, ids=str)
 @pytest.mark.parametrize("resources", [1, 2])
 @pytest.mark.parametrize("devices", [False, True], ids=["", "devices"])
-@pytest.mark.parametrize("seed", seeds(2, 20))
+@pytest.mark.parametrize("seed", seeds(1, 20))
 def test_against_reference(name: str, options: dict[str, Any], resources: int, devices: bool, seed: int) -> None:
     """In the reference no gang starts in part, and no server and no device is above its capacity, in any slot."""
     rng = random.Random(f"{name}{options}{resources}{seed}")

@@ -56,6 +56,29 @@ def test_resources_can_be_chosen(tmp_path: Path) -> None:
         read_cluster(file, ("amd.com/gpu",))
 
 
+def test_memory_of_one_gpu(tmp_path: Path) -> None:
+    """gpushare, two GPUs of 16 on one node, one of 24 on another: what has more than half of a GPU has it for itself.
+
+    On the first node 9 and 10 take both GPUs, beside which it has 13 left in all: the third, of 9, is on none of them. 17 is more
+    than one has. On the other node 12 and 12 share the GPU.
+    """
+
+    def memory(amount: str) -> dict[str, Any]:
+        return {"name": "c", "resources": {"limits": {"cpu": "1", "aliyun.com/gpu-mem": amount}}}
+
+    few = node("few", "8", **{"aliyun.com/gpu-mem": "32", "aliyun.com/gpu-count": "2"}, labels={"of": "16"})
+    one = node("one", "8", **{"aliyun.com/gpu-mem": "24", "aliyun.com/gpu-count": "1"}, labels={"of": "24"})
+    pods = [pod(f"p{n}", memory(str(n)), nodeSelector={"of": "16"}) for n in (9, 10, 17)]
+    pods += [pod("third", memory("9"), nodeSelector={"of": "16"}, created="2024-05-01T11:30:00Z")]
+    pods += [pod(f"twelve{n}", memory("12"), nodeSelector={"of": "24"}) for n in range(2)]
+    cluster = read_cluster(listed(tmp_path / "cluster.json", [few, one, *pods]))
+    assert [each.name for each in cluster.unfit] == ["team/p17"]
+    small = "pods whose aliyun.com/gpu-mem is to be of one GPU and at most half of it: a node's is one amount"
+    assert cluster.ignored == {small: 5}
+    result = packenv.simulate(cluster.workload(Fixed(100)), "fifo-ff", drain=True, schedule=True)
+    assert result.schedule is not None and result.schedule.start.tolist() == [0, 0, 0, 0, 100]
+
+
 def test_runs_begin_there(tmp_path: Path) -> None:
     """The big node's pod has run for 60 of its 100 slots; `early` waits for its GPUs, `late` starts beside `web` at once."""
     workload = read_cluster(listed(tmp_path / "cluster.json")).workload(Fixed(100))
