@@ -50,7 +50,10 @@ BAD_WORDS: list[tuple[tuple[object, ...], str]] = [
     (("paper/fig4b", "--no-such-option"), "No such option"),
     (("price/fig5", "--resources", "io"), "price/fig5 is a table of tasks: --resources does not go with it"),
     (("price/fig5", "-p", "price:c=0"), "price: needs welfare >= 0, c > 0 and gamma > -1"),
-    (("paper/fig4b", "-p", "priority"), "policy priority: paper/fig4b is a stream of tasks, which have no values"),
+    (
+        ("paper/fig4b", "-p", "priority"),
+        "policy priority: paper/fig4b has no column value; a table's own may have another name: --columns value=",
+    ),
 ]
 
 BAD_ROWS: list[tuple[tuple[str, ...], str]] = [

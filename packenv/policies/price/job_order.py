@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from packenv.cluster import NONE, Cluster, Needs
 from packenv.cluster.whole_jobs.book import JobBook, job_book, note_new
 from packenv.compiled.frame import Frame
-from packenv.errors import ArgumentError, InputError
+from packenv.errors import ArgumentError
 from packenv.policies.price.merit_ranking import Floats, Ranking, best_group, best_kind, look_for_room, ranking, start_first
 from packenv.policy import Setting, schedules
 
@@ -73,17 +73,21 @@ class Priority(InOrder):
     """The ready phase of the job with the largest value first; needs column `value`."""
 
     def needs(self, setting: Setting) -> Needs:
-        jobs = setting.workload.jobs
-        if jobs is None:
-            raise InputError(f"policy priority: {setting.workload.name} is a stream of tasks, which have no values")
-        if jobs.value is None:
-            where = "a table's own may have another name: `columns` value=THEIRS"
-            raise ArgumentError(f"policy priority: {setting.workload.name} has no column value; {where}")
+        if setting.workload.jobs is not None:
+            values_of(setting)  # said before anything runs
         return super().needs(setting)
 
     def merits(self, setting: Setting, book: JobBook) -> Floats:
-        assert setting.table.value is not None
-        return setting.table.value[np.unique(book.group, return_index=True)[1]]
+        return values_of(setting)[np.unique(book.group, return_index=True)[1]]
+
+
+def values_of(setting: Setting) -> Floats:
+    """(n,) the value of each task's job. Raises InputError where there are none."""
+    value = setting.table.value
+    if value is None:
+        where = "a table's own may have another name: `columns` value=THEIRS"
+        raise ArgumentError(f"policy priority: {setting.workload.name} has no column value; {where}")
+    return value
 
 
 class SmallestDemand(InOrder):
