@@ -171,6 +171,10 @@ def _construct(factory: Any, text: str, whole: str) -> Any:
     except InputError:
         raise
     except Exception as error:  # a user's class may raise anything
+        if isinstance(error, TypeError) and inspect.isfunction(factory) and not text:
+            what = f"{factory.__name__} is to return a policy when it is called without arguments"
+            rule = "a rule is def priority(task, server, cluster), named as FILE.py:priority"
+            raise InputError(f"policy {whole!r}: {what} ({error}); {rule}") from None
         raise InputError(f"policy {whole!r}: {error if isinstance(error, (TypeError, ValueError)) else line_on(error)}") from None
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import click
 
 from packenv.cli.evaluate import notices
-from packenv.cli.options.names import SIDE, WORKLOAD
+from packenv.cli.options.names import SIDE, THIRD
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import process_options, runs_in, workload_options
 from packenv.cli.options.workload import begin_lines, print_workload, workload_from
@@ -22,7 +22,7 @@ from packenv.options.verbs import CompareOptions
 @click.command("compare")
 @click.argument("first", metavar="A", type=SIDE)
 @click.argument("second", metavar="B", type=SIDE)
-@click.argument("source", metavar="[WORKLOAD|TRACE]", required=False, type=WORKLOAD)
+@click.argument("source", metavar="[WORKLOAD|TRACE]", required=False, type=THIRD)
 @workload_options(
     "servers", "sizes", "service", "load", "intensity", "rate", "resources", *OF_TRACES, "estimates", "speedup",
     load="Arrivals as a share of ρ*; of B's servers, where servers are compared.",

@@ -73,8 +73,8 @@ class JudgeOptions:
     """How long it is looked for the fraction of ρ* that a policy supports."""
 
     seeds: Count = option(8, "Runs at each load. With fewer, each load is decided later, by longer runs: that costs more.")
-    width: float = option(0.01, "Stop when the interval is at most this wide.")
-    tasks: Count = option(2_560_000, "Arrivals in the longest runs; the first ones have a 64th of them.")
+    width: float = option(0.01, "Stop when the interval is at most this wide; 0 to 1.")
+    tasks: Count = option(2_560_000, "Arrivals in the longest runs, at least as many; the first ones have a 64th of them.")
 
 
 @dataclass(frozen=True)

@@ -288,8 +288,12 @@ def compare(
 
 
 def is_servers(side: Any) -> bool:
-    """Whether one of the two names servers, not a policy: no policy begins with a digit, or is the name of a file alone."""
-    return isinstance(side, (int, Servers)) or (isinstance(side, str) and (side[:1].isdigit() or Path(side).is_file()))
+    """Whether one of the two names servers, not a policy: no policy begins with a digit, or is the name of a file
+    alone, but for that of a rule, FILE.py.
+    """
+    if not isinstance(side, str):
+        return isinstance(side, (int, Servers))
+    return side[:1].isdigit() or (Path(side).is_file() and not side.endswith(".py"))
 
 
 def _text(servers: Any) -> str:

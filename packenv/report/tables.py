@@ -65,10 +65,13 @@ def html_of(table: Table) -> str:
 def write_csv(rows: Sequence[Mapping[str, Any]], stream: TextIO) -> None:
     """A line for each record, a column for each field; `utilisation.0`, `interval.mean_queue` for what is inside of fields.
 
-    Lists of records have no column; None is an empty cell.
+    Lists of records have no column; None is an empty cell, and of what has fields in another row as many as there.
     """
     plain = [dict(flat(row)) for row in rows]
-    writer = csv.DictWriter(stream, [*dict.fromkeys(name for row in plain for name in row)], lineterminator="\n")
+    names = [*dict.fromkeys(name for row in plain for name in row)]
+    inside = {name: [other for other in names if other.startswith(f"{name}.")] for name in names}
+    columns = dict.fromkeys(column for name in names for column in inside[name] or [name])
+    writer = csv.DictWriter(stream, [*columns], extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     writer.writerows(plain)
 

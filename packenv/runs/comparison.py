@@ -213,8 +213,8 @@ class Comparison(Showable):
 
     @property
     def plain(self) -> list[Record]:
-        """The measures of each run, and after them the means of each policy."""
-        return [*self.records, *self.summaries]
+        """The measures of each run, and after them the means of each policy; `kind` tells them apart."""
+        return [{"kind": kind, **record} for kind, of in (("run", self.records), ("mean", self.summaries)) for record in of]
 
     @property
     def remarks(self) -> list[str]:
@@ -226,7 +226,8 @@ class Comparison(Showable):
                 kinds, size = str(self.workload.servers), counted(len(self.workload.servers), "server")
                 size = f"{kinds} is {size}" if len(kinds) <= MOST_LETTERS else size
                 idle = [f"nothing waits, and at most {busy:.2%} of the servers is busy: too many, or too large ({size})"]
-        return idle + [
+        lost = [f"{runs[0].policy}: started no task" for runs in self.by_policy if not any(run.started for run in runs)]
+        return [*idle, *lost] + [
             f"{run.policy}: {run.remark} (seed {run.seed})" for run in (runs[0] for runs in self.by_policy) if run.remark
         ]
 

@@ -67,7 +67,8 @@ def test_json(tmp_path: Path) -> None:
     records = json.loads(path.read_text())
     runs, summaries = records[:6], records[6:]
     assert [(r["policy"], r["seed"]) for r in runs] == [(p, s) for p in ("bf-js", "vqs:J=3") for s in (4, 5, 6)]
-    assert all(set(r) == {*FIELDS, *MORE_FIELDS} for r in runs)
+    assert all(set(r) == {"kind", *FIELDS, *MORE_FIELDS} for r in runs)
+    assert [r["kind"] for r in records] == ["run"] * 6 + ["mean"] * 2
     assert [(r["policy"], r["seed"], r["seeds"]) for r in summaries] == [("bf-js", None, 3), ("vqs:J=3", None, 3)]
     for n, summary in enumerate(summaries):
         group = runs[3 * n : 3 * n + 3]

@@ -44,6 +44,23 @@ def test_records_table_and_plot(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert best_fit["proved"] is None and vqs["proved"] == pytest.approx(2 / 3)
 
 
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("--width", "89mm"), "'89mm' is not a number; a picture's width is --plot-width"),
+        (("--width", "3.5"), "that of a picture is --plot-width"),
+        (
+            ("--tasks", "200000"),
+            "--tasks is at least 2,560,000, of the longest runs of a judgment, not 200,000; for a quick",
+        ),
+    ],
+)
+def test_refused(words: tuple[str, ...], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["judge", "paper/fig3a", "-p", "bf-js", "--processes", "1", *words])
+    assert problem in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_goes_on_after_a_kill(tmp_path: Path) -> None:
     """Killed in the middle, with its last line cut short: started again, it says the same and runs nothing twice."""

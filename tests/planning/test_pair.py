@@ -9,7 +9,7 @@ import pytest
 
 import packenv
 from packenv.cli.main import main
-from packenv.planning.pair import OPEN, WORSE, default_measure
+from packenv.planning.pair import OPEN, WORSE, default_measure, is_servers
 from packenv.policies import BestFit
 from packenv.runs.statistics import DOUBT, doubt_at
 from tests.cli.evaluating import trace
@@ -116,3 +116,16 @@ def test_a_cluster_as_it_is(tmp_path: Path) -> None:
 def test_bad_input(words: tuple[str, ...], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert status(*words[:2], "paper/fig4b", *words[2:]) == 2
     assert problem in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_a_rule_is_named_by_its_file_alone(tmp_path: Path) -> None:
+    """As after -p; the file of a cluster's servers is no rule."""
+    for name in ("mine.py", "servers.json"):
+        (tmp_path / name).write_text("")
+    assert [is_servers(str(tmp_path / name)) for name in ("mine.py", "servers.json")] == [False, True]
+
+
+def test_a_wrong_order_is_answered_with_the_right_one(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["compare", "paper/fig4b", "bf-js", "fifo-ff:stall"])
+    assert "fifo-ff:stall is a policy, not a workload: the order is A B WORKLOAD" in capsys.readouterr().err

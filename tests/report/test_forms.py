@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import packenv
 from packenv.content.showable import Showable
 from packenv.errors import InputError
 from packenv.report import forms
+from packenv.report.tables import write_csv
 
 
 @pytest.fixture(scope="module")
@@ -75,3 +77,9 @@ def test_what_a_result_does_not_have(comparison: packenv.Comparison, tmp_path: P
         with pytest.raises(InputError, match=problem):
             packenv.max_workload("paper/fig3a").save(tmp_path / name)
     assert not [*tmp_path.iterdir()]
+
+
+def test_an_interval_that_is_missing_at_first_has_its_columns() -> None:
+    stream = io.StringIO()
+    write_csv([{"a": 1, "interval": None, "z": 5}, {"a": 2, "interval": [3, 4], "z": 6}], stream)
+    assert stream.getvalue().splitlines() == ["a,interval.0,interval.1,z", "1,,,5", "2,3,4,6"]

@@ -185,3 +185,13 @@ def test_an_answer_about_a_trace() -> None:
 def test_what_cannot_be_compared(arguments: dict[str, object], problem: str) -> None:
     with pytest.raises(packenv.InputError, match=problem):
         packenv.evaluate("paper/fig4b", **arguments)  # type: ignore[arg-type]
+
+
+class Nothing:
+    """A mistake of a policy's author."""
+
+    def schedule(self, cluster: object, state: object) -> None: ...
+
+
+def test_a_policy_that_starts_nothing_is_said() -> None:
+    assert packenv.evaluate("paper/fig4b", [Nothing()], slots=300).remarks == ["Nothing: started no task"]

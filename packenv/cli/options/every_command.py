@@ -50,7 +50,9 @@ class Decimal(click.ParamType):  # type: ignore[type-arg]
         try:
             return read_number(value)
         except InputError as problem:
-            self.fail(f"{problem}.", param, ctx)
+            pictures = param is not None and ctx is not None and any("--plot-width" in each.opts for each in ctx.command.params)
+            hint = "; a picture's width is --plot-width" if pictures and param is not None and param.name == "width" else ""
+            self.fail(f"{problem}{hint}.", param, ctx)
 
 
 UNBROKEN = "\u2011"

@@ -76,9 +76,17 @@ def check_file(text: str) -> None:
         raise InputError(f"{Path(text)}: no such file")
 
 
+def check_third(text: str) -> None:
+    """`check_source` of what is compared last: a policy there is in another one's place. Raises InputError."""
+    if text.partition(":")[0] in registered():
+        raise InputError(f"{text} is a policy, not a workload: the order is A B WORKLOAD, as in compare vqs-bf bf-js paper/fig4b")
+    check_source(text)
+
+
 POLICY = Named(policy_completions, check=check_text, others=("none", "best"))  # no guard; the best of each measure
 SIDE = Named(policy_completions)  # a policy, or servers
 WORKLOAD = Named(lambda incomplete: names(), check=check_source)
+THIRD = Named(lambda incomplete: names(), check=check_third)  # the workload, behind two sides
 CONTEST = Named(lambda incomplete: names())  # a workload, and how much arrives
 PATH = Named(lambda incomplete: ())
 INPUT = Named(lambda incomplete: (), check=check_file)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from packenv.errors import ArgumentError, InputError
+from packenv.errors import ArgumentError
 from packenv.options.fields import takes
 from packenv.options.verbs import JudgeOptions
 from packenv.policy import find_policy, guarantee_of, name_of
@@ -80,7 +80,8 @@ def judge(
         needs = "a width between 0 and 1 (of its interval; that of a picture is `plot_width`) and at least 1 seed"
         raise ArgumentError(f"a judgment needs {needs}, not {width} and {seeds}")
     if tasks < MOST_TASKS:
-        raise InputError(f"the longest runs of a judgment have at least {MOST_TASKS:,} tasks, not {tasks:,}")
+        quicker = "for a quick look take a larger `width`, such as 0.1"
+        raise ArgumentError(f"`tasks` is at least {MOST_TASKS:,}, of the longest runs of a judgment, not {tasks:,}; {quicker}")
     named = find_policy(policy) if isinstance(policy, str) else policy
     bracket = max_workload(workload, LOAD_GAP) if workload.jobs is not None else supportable(workload)
     rho = bracket.lower, bracket.upper
