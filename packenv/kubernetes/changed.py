@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -56,8 +55,7 @@ class NodeKind(NamedTuple):
 def kind_of(cluster: Cluster, text: str | None = None) -> NodeKind:
     """The kind of a node that is named, or of a capacity such as 1:0.5; by default the commonest. Raises InputError."""
     rows = [tuple(row) for row in cluster.capacity.tolist()]
-    kinds = [(row, traits.lasting()) for row, traits in zip(rows, cluster.traits, strict=True)]
-    common = kinds.index(Counter(kinds).most_common(1)[0][0])
+    common = cluster.commonest
     if text is None:
         return NodeKind(cluster.nodes[common], rows[common], cluster.nodes[common])
     if text in cluster.nodes:
@@ -84,10 +82,10 @@ def changed(cluster: Cluster, kind: NodeKind, count: int) -> Cluster:
         if -count > len(names):
             raise InputError(f"{cluster.source}: {len(names)} nodes are like {kind.name}, not {-count}")
         return without_nodes(joined, names[:-count])
-    return _grown(joined, kind, count) if count else _without_stranded(joined)
+    return grown(joined, kind, count) if count else _without_stranded(joined)
 
 
-def _grown(cluster: Cluster, kind: NodeKind, count: int) -> Cluster:
+def grown(cluster: Cluster, kind: NodeKind, count: int) -> Cluster:
     """The cluster with `count` more nodes."""
     traits, staying = kind.nodes(cluster, count), kind.pods(cluster)
     pods = [cluster.running[n]._replace(name=f"{node.name}: {cluster.running[n].name}") for node in traits for n in staying]
@@ -170,7 +168,7 @@ def with_changed_pods(cluster: Cluster, change: Callable[[Pod], Pod]) -> Cluster
 
 def with_unfit(cluster: Cluster, kind: NodeKind) -> Cluster:
     """The pods that fit on this kind alone wait with the others."""
-    if not cluster.unfit or not (one_more := _grown(cluster, kind, 1)).fitting(cluster.unfit, cluster.unfit_demand).any():
+    if not cluster.unfit or not (one_more := grown(cluster, kind, 1)).fitting(cluster.unfit, cluster.unfit_demand).any():
         return cluster
     demand = np.concatenate([cluster.demand, cluster.unfit_demand])
     return cluster.with_queue([*cluster.waiting, *cluster.unfit], demand, one_more)

@@ -341,24 +341,55 @@ class Cluster:
         verb = "fit" if len(names) > 1 else "fits"
         asks = ", ".join(amount_text(name, float(amount)) for name, amount in sorted(pod.asks.items()) if amount) or "nothing"
         what = f"{some(names)} {verb} on no node: {'each asks' if len(names) > 1 else 'it asks'} for {asks}"
-        allowed = admitted([pod.rules], traits)[0]
-        if not allowed.any():
-            why = Counter(pod.rules.against(node) for node in traits)
-            reasons = ", ".join(f"{reason} ({counted(count, 'node')})" for reason, count in why.most_common())
-            return f"{what}; kept off every node by {reasons}; --add with a node like one of these does not help"
         demand = self.unfit_demand[n]
         if np.isinf(demand).any():
             missing = [name for name, amount in pod.asks.items() if amount and "/" in name and name not in self.resources]
             return f"{what}; no node has {some(missing)}; a node that has it would help, of which the file has none"
-        nodes = np.flatnonzero(allowed)
-        short = np.maximum(demand - room[nodes], 0.0)
-        nearest = int(nodes[np.argmin((short / np.maximum(demand, 1e-12)).sum(axis=1))])
-        used = self.capacity[nearest] - room[nearest]
-        least = np.maximum(self.capacity[nearest], np.ceil((demand + used) * 1000 - 1e-6) / 1000) + 0.0  # no -0
-        would = ":".join(f"{share:.4g}" for share in least)
-        beside = " beside the pods that belong to it" if used.any() else ""
-        has = f"the nearest, {self.nodes[nearest]}, has {self.amounts_text(room[nearest])}{beside}"
-        return f"{what}; {has}; --add {would} would help, such a node"
+        allowed = admitted([pod.rules], traits)[0]
+        has_room = ((to_units(demand) <= to_units(room)) | (to_units(demand) == 0)).all(axis=1)
+        barred = np.flatnonzero(has_room & ~allowed)
+        whys = {
+            int(node): str(pod.rules.against(traits[node]))
+            for node in (np.flatnonzero(~allowed) if not allowed.any() else barred)
+        }
+        reasons = ", ".join(f"{why} ({counted(count, 'node')})" for why, count in Counter(whys.values()).most_common())
+        # A new node has neither the state nor the name of the one that it is like: one like a barred node may help.
+        examples = {why: self.nodes[node] for node, why in whys.items() if has_room[node]}
+        would = [*examples.values()][:MOST_NAMED]
+        if allowed.any():
+            nodes = np.flatnonzero(allowed)
+            short = np.maximum(demand - room[nodes], 0.0)
+            nearest = int(nodes[np.argmin((short / np.maximum(demand, 1e-12)).sum(axis=1))])
+            used = self.capacity[nearest] - room[nearest]
+            beside = " beside the pods that belong to it" if used.any() else ""
+            has = f"the nearest, {self.nodes[nearest]}, has {self.amounts_text(room[nearest])}{beside}"
+            most_used = np.maximum(
+                used, self.capacity[self.commonest] - room[self.commonest]
+            )  # a new node has the pods of that one
+            least = np.maximum(self.capacity[nearest], np.ceil((demand + most_used) * 1000 - 1e-6) / 1000) + 0.0  # no -0
+            would.append(":".join(f"{share:.4g}" for share in least))
+        if len(barred):
+            verb = "have" if len(barred) > 1 else "has"
+            has = f"{some([self.nodes[node] for node in barred])} {verb} room; kept off by {reasons}"
+        elif not allowed.any():
+            has = f"kept off every node by {reasons}"
+        helps = next((text for text in would if self._would_fit(pod, demand, text)), None)
+        if helps is not None:
+            return f"{what}; {has}; --add {helps} would help, such a node"
+        like = "a node like one of these" if not allowed.any() or len(barred) else f"a node like {self.nodes[self.commonest]}"
+        return f"{what}; {has}; --add with {like} does not help"
+
+    @property
+    def commonest(self) -> int:
+        """A node of the commonest capacity and taints, by number: nodes of a capacity that is given are like it in all else."""
+        kinds = [(tuple(row), traits.lasting()) for row, traits in zip(self.capacity.tolist(), self.traits, strict=True)]
+        return kinds.index(Counter(kinds).most_common(1)[0][0])
+
+    def _would_fit(self, pod: Pod, demand: Floats, add: str) -> bool:
+        """Whether a pod, of demand (D,), would fit on a node more as `--add` makes it."""
+        from packenv.kubernetes.changed import grown, kind_of  # which needs this module
+
+        return bool(grown(self, kind_of(self, add), 1).fitting([pod], demand[None])[0])
 
     def _queued_again(self, begun: Sequence[Begun]) -> list[int]:
         """The preempted pods, by number, that fit on some node again."""

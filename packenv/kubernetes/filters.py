@@ -103,7 +103,7 @@ class Rules(NamedTuple):
             return "its required nodeAffinity"
         for taint in node.taints:
             if not any(toleration.tolerates(taint) for toleration in self.tolerations):
-                return "that they are unschedulable" if taint.key == UNSCHEDULABLE else f"their taint {taint.key}"
+                return "that they are unschedulable" if taint.key == UNSCHEDULABLE else f"their taint {taint.key}, not tolerated"
         if any(port.conflicts(used) for port in self.ports for used in node.ports):
             return "a host port that pods of the node take"
         return None

@@ -62,7 +62,11 @@ def parse_kinds(text: str) -> Kinds:
 
 
 def check_kinds(kinds: Kinds, workload: Workload) -> None:
-    """Raise InputError for a kind on which no task fits. The workload's servers are one of each kind."""
+    """Raise InputError for gangs, and for a kind on which no task fits. The workload's servers are one of each kind."""
+    if workload.has_gangs:
+        raise InputError(
+            "mixes of kinds of machines are not planned for gangs; --one-by-one (gangs=False) lets their tasks start alone"
+        )
     for text, fit in zip(kinds.texts, fits_somewhere(workload), strict=True):
         if not fit:
             raise InputError(f"--types {text}: no task of {workload.name} fits such a machine")
@@ -99,10 +103,6 @@ def one_for_each_task(kinds: Kinds, workload: Workload) -> tuple[int, ...] | Non
 
 def with_mix(workload: Workload, counts: tuple[int, ...]) -> Workload:
     """The same work on `counts` machines of each kind; the workload's servers are one of each kind."""
-    if workload.has_gangs:
-        raise InputError(
-            "mixes of kinds of machines are not planned for gangs; --one-by-one (gangs=False) lets their tasks start alone"
-        )
     if sum(counts) > MOST_SERVERS:
         raise InputError(f"{sum(counts):,} machines are too many; a cluster has at most {MOST_SERVERS:,}")
     servers = workload.servers.only(np.repeat(np.arange(len(counts)), counts))

@@ -210,7 +210,8 @@ def _trace(
 ) -> Workload:
     """`reading` and `converting`: arguments of `read_trace` and of `Trace.jobs`. `any_number`: of servers, as gangs need them."""
     from packenv.workloads.traces import SlotTrace, Trace, read_trace
-    from packenv.workloads.traces.philly_machines import beside, machines_left_out
+    from packenv.workloads.traces.machines import machines_left_out
+    from packenv.workloads.traces.philly_machines import beside
     from packenv.workloads.traces.table import SECOND
 
     is_path = isinstance(source, (str, Path))
@@ -252,7 +253,7 @@ def _trace(
     elif gangs and every.gang is None:
         every = replace(every, gang=jobs_that_come_together(every, str(source)))
     if every.gang is not None and any_number:
-        servers = servers.only([0] * MOST_OF_A_GANG)
+        servers = servers.only(np.arange(MOST_OF_A_GANG) % len(servers))
     each = fits = fitting(every, servers)
     if 2 * int(fits.sum()) < len(fits):
         raise _too_small(recorded, every, servers, fits, sizes, converting["finished_only"])

@@ -25,6 +25,7 @@ from packenv.units import LARGEST_AMOUNT, scale_for, to_units
 KIND = re.compile(r"(?:([0-9]+)x|(?=[^x,@]*:))([^x,@]+)(?:@(?:([0-9]+)\*)?([^,@*/]*)(?:/([0-9]+))?)?")
 """Of servers, such as 3x32:128, 3x96:384:8@A10, or 32:128, which is one."""
 MOST_SERVERS = 1_000_000
+GI = 2**30
 PER_SERVER = 500  # bytes of memory for a capacity in a file
 
 
@@ -76,7 +77,7 @@ class Servers:
 
     def __str__(self) -> str:
         """The text that `parse_servers` reads, such as "3x1:0.5,2x2:1" or, with devices, "2x96:384:8@8*A10"."""
-        rows = (":".join(str(amount).removesuffix(".0") for amount in row) for row in self.capacity.tolist())
+        rows = (":".join(map(_as_text, row)) for row in self.capacity.tolist())
         kinds = [row + devices for row, devices in zip(rows, self._devices_as_text(), strict=True)]
         return ",".join(f"{sum(1 for _ in run)}x{kind}" for kind, run in groupby(kinds))
 
@@ -86,7 +87,8 @@ class Servers:
             return [""] * len(self)
         names = [*self.device_kinds, ""]  # NO_MODEL is the last
         return [
-            f"@{number}*{names[model]}{'' if whole == MILLI else f'/{whole}'}" for number, whole, model in self.devices.tolist()
+            f"@{'' if number == UNKNOWN else f'{number}*'}{names[model]}{'' if whole == MILLI else f'/{whole}'}"
+            for number, whole, model in self.devices.tolist()
         ]
 
     def __repr__(self) -> str:
@@ -219,6 +221,11 @@ def _of_kinds(kinds: list[re.Match[str]], counts: list[int]) -> Servers:
 
 def _amounts(kind: re.Match[str]) -> list[float]:
     return [_amount(part) for part in kind[2].split(":")]
+
+
+def _as_text(amount: float) -> str:
+    """A capacity as `_amount` reads it: whole GiB of bytes with their unit."""
+    return f"{amount / GI:.0f}Gi" if amount >= GI and amount % GI == 0 else str(amount).removesuffix(".0")
 
 
 def _checked(devices: NDArray[np.int64], servers: int, kinds: int) -> NDArray[np.int64]:

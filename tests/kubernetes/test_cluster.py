@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import packenv
 from packenv.cli.main import main
 from packenv.errors import InputError
 from packenv.kubernetes import is_cluster, read_cluster
+from packenv.kubernetes.changed import kind_of, with_unfit
 from packenv.kubernetes.started import ENDLESS, remaining, stretches
 from packenv.units import UNIT
 from packenv.workloads.estimates import misjudged
@@ -224,3 +226,34 @@ def test_other_json(tmp_path: Path) -> None:
         read_cluster(tmp_path / "a.json")
     with pytest.raises(InputError, match="no pod waits for a node"):
         read_cluster(listed(tmp_path / "b.json", NODES)).workload()
+
+
+TAINTED: dict[str, Any] = {"taints": [{"key": "gpu", "effect": "NoSchedule"}]}
+
+
+@pytest.mark.parametrize(
+    "specs, cpu, says, add",
+    [
+        # a taint keeps it off the nodes with room, and off a new node like the commonest
+        ((TAINTED, TAINTED, None), "6", "a and b have room; kept off by their taint gpu, not tolerated (2 nodes)", None),
+        ((TAINTED, TAINTED, TAINTED), "3", "a, b and c have room; kept off by their taint gpu, not tolerated (3 nodes)", None),
+        # too large for all: a new node of that size would have the taint too
+        ((TAINTED, TAINTED, None), "9", "the nearest, c, has 4 cores", None),
+        ((None, None, TAINTED), "9", "the nearest, a, has 8 cores", "1.125:1"),
+        # a node that is cordoned: a new one like it is not
+        (({"unschedulable": True}, TAINTED, None), "6", "a and b have room", "a"),
+    ],
+)
+def test_why_a_pod_fits_nowhere(tmp_path: Path, specs: tuple[Any, ...], cpu: str, says: str, add: str | None) -> None:
+    """The true reason, and an --add only where a plan with it has the pod in its queue."""
+    nodes = [node(name, size, "8Gi", spec=spec) for name, size, spec in zip("abc", ("8", "8", "4"), specs, strict=True)]
+    cluster = read_cluster(listed(tmp_path / "cluster.json", [*nodes, pod("p", container(cpu=cpu))]))
+    (line,) = cluster.unfit_lines()
+    assert says in line
+    suggested = re.search(r"--add (\S+) would help", line)
+    assert (suggested and suggested[1]) == add
+    if add is not None:
+        assert not with_unfit(cluster, kind_of(cluster, add)).unfit
+    else:
+        assert "does not help" in line
+        assert all(with_unfit(cluster, kind_of(cluster, text)).unfit for text in ("a", "b", "c"))

@@ -6,11 +6,13 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from packenv import Jobs, Workload
+from packenv.cli.main import main
 from packenv.errors import InputError
 from packenv.planning.goals import parse_goal
 from packenv.planning.kinds import Kinds, check_kinds, one_for_each_task, parse_kinds, with_mix
@@ -181,3 +183,28 @@ def test_a_goal_that_no_mix_meets() -> None:
     jobs = Jobs.of([0, 0], [0.5, 0.5], [50, 60], job=np.arange(2))
     with pytest.raises(NoneMeets, match="no number of servers meets 'max completion <= 20'"):
         planned(jobs, "1=1,2=1.5", "max completion <= 20")
+
+
+@pytest.mark.parametrize("columns, cells", [("gang", "x"), ("gpu,gpu_kinds,gang", "1,A10,x")])
+def test_gangs_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], columns: str, cells: str) -> None:
+    """In one line, also where one machine of each kind is too small for a gang, or only the second kind has its GPUs."""
+    rows = [f"submit_time_s,duration_s,cpu,{columns}", *[f"0,100,4,{cells}"] * 3]
+    (tmp_path / "jobs.csv").write_text("\n".join(rows))
+    types = "8=1" if columns == "gang" else "8:0@V100=1,8:1@A10=2"
+    with pytest.raises(SystemExit) as exit_:
+        main(
+            [
+                "plan",
+                str(tmp_path / "jobs.csv"),
+                "--slot-seconds",
+                "1",
+                "-g",
+                "max wait <= 5min",
+                "-p",
+                "fifo-ff",
+                "--types",
+                types,
+            ]
+        )
+    assert exit_.value.code == 2
+    assert "not planned for gangs; --one-by-one" in capsys.readouterr().err

@@ -79,3 +79,9 @@ def test_bad_files_are_named(name, text, tmp_path):
     (tmp_path / name).write_text(text)
     with pytest.raises(InputError, match=name):
         parse_servers(str(tmp_path / name))
+
+
+@pytest.mark.parametrize("text", ["3x64:8@A10,2x64:8@V100", "1x64:512Gi:8@8*A10", "2x4:1@2*/500,1x4:2@", "1x0.5:1536Gi:2@T4/16"])
+def test_text_is_read_as_the_same_servers(text: str) -> None:
+    """Also where nobody says how many GPUs a server has, and amounts of memory in bytes."""
+    assert str(parse_servers(text)) == text and parse_servers(str(parse_servers(text))) == parse_servers(text)

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import InputError
+from packenv.inputs.numbers import quantity_of
 from packenv.jobs import MILLI, MOST_DEVICES, NO_MODEL
-from packenv.workloads.traces.columns import Columns
+from packenv.workloads.traces.columns import Columns, decimals
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -25,7 +26,7 @@ def gpu_needs(columns: Columns, amounts: str, kinds: str) -> tuple[Ints, tuple[s
 
     Empty amounts are 0, empty kinds any. Raises InputError.
     """
-    gpus = columns.numbers(amounts, 0.0)
+    gpus = np.nan_to_num(decimals(columns, amounts, quantity_of))
     columns.require(gpus >= 0, amounts, "{} is negative")
     columns.require(can_be_devices(gpus), amounts, "{} GPUs: a part is of one GPU, in thousandths; several are whole ones")
     accepted, names = columns.kinds(kinds) if kinds in columns else (np.zeros(len(gpus), np.int64), ())

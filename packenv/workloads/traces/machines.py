@@ -68,6 +68,17 @@ def initial_capacities(path: str | os.PathLike[str], resources: tuple[str, ...] 
     return np.asarray(capacity[(capacity > 0).any(axis=1)], np.float64)
 
 
+def machines_left_out(servers: str) -> dict[str, int]:
+    """How many machines of a text of `--servers` were left out for which reason, if it names Philly's or Slurm's."""
+    where = Path(servers)
+    if is_machine_list(where):
+        return read_machine_list(where).left_out
+    if not os.path.isfile(servers) or not sacct.is_nodes(where):  # noqa: PTH113  # as in parse_servers: a text may be long
+        return {}
+    out = sacct.node_capacities(where)[1]
+    return {f"nodes that take no jobs: {sacct.shown_states(out)}": len(out)} if out else {}
+
+
 def _known(where: Path, names: tuple[str, ...], resources: tuple[str, ...] | None) -> tuple[str, ...]:
     """The resources to read, of those with `names`. Raises InputError for an unknown one."""
     for name in resources or ():
@@ -83,7 +94,7 @@ def _capacities(where: Path) -> tuple[tuple[str, ...], NDArray[np.float64]]:
     if is_machine_list(where):
         return philly.RESOURCES, read_machine_list(where).capacity
     if where.is_file() and sacct.is_nodes(where):
-        return sacct.RESOURCES, sacct.node_capacities(where)
+        return sacct.RESOURCES, sacct.node_capacities(where)[0]
     names = names_of(where) if is_parquet(where) or is_csv(where) else []
     for form in OF_GPUS:
         if form.is_nodes(names):

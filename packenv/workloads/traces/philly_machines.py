@@ -79,8 +79,3 @@ def _whole(text: str, where: str) -> int:
     if not (text.isascii() and text.isdigit()):
         raise InputError(f"{where}: {excerpt(text)} is not a whole number")
     return read_whole(text)
-
-
-def machines_left_out(servers: str) -> dict[str, int]:
-    """How many machines of a text of `--servers` were left out for which reason, if it names such a list."""
-    return read_machine_list(Path(servers)).left_out if is_machine_list(Path(servers)) else {}

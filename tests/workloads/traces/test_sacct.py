@@ -187,3 +187,20 @@ def test_recorded_waits_stand_beside_simulated_ones(tmp_path: Path) -> None:
     ]
     faster = packenv.workload(str(log), servers="1x8", speedup=2)
     assert faster.recorded_waits is None and faster.notes[-1] == "recorded waits are not shown: tasks come faster than they did"
+
+
+@pytest.mark.parametrize("printed", NODES)
+def test_nodes_that_take_no_jobs_are_no_servers(tmp_path: Path, printed: str) -> None:
+    """Those in maintenance come back by themselves; the others are named."""
+    states = {"n3": "MAINT", "n4": "IDLE+DRAIN", "n5": "down*", "n6": "IDLE*", "n7": "PLANNED"}
+    if printed == "sinfo":
+        lines = ["NODELIST CPUS MEMORY GRES STATE", *(f"{name} 32 2048 (null) {state}" for name, state in states.items())]
+    else:
+        lines = [f"NodeName={name} CPUTot=32 RealMemory=2048\n   State={state} Reason=x" for name, state in states.items()]
+    nodes, log = text(tmp_path / "nodes.txt", *lines), text(tmp_path / "jobs.txt", *LOG)
+    workload = packenv.workload(str(log), servers=str(nodes), resources="cpu")
+    assert workload.servers.capacity.tolist() == [[32], [32]]
+    assert workload.left_out["nodes that take no jobs: n4 (IDLE+DRAIN), n5 (down*), n6 (IDLE*)"] == 3
+    text(nodes, *(line for line in lines if "MAINT" not in line and "PLANNED" not in line))
+    with pytest.raises(InputError, match="no node takes jobs: n4"):
+        packenv.workload(str(log), servers=str(nodes), resources="cpu")

@@ -250,3 +250,13 @@ def test_waits_of_a_table_of_ones_own(tmp_path: Path) -> None:
         str(tmp_path / "a.csv"), servers="1x1", columns={"submit_time_s": "start_time_s", "start_time_s": "start_time_s"}
     )
     assert two.recorded_waits is None and not two.notes
+
+
+def test_amounts_of_gpus_beside_their_kinds(tmp_path: Path) -> None:
+    """500m is half a GPU with kinds, as without."""
+    (table := tmp_path / "jobs.csv").write_text(
+        "submit_time_s,duration_s,cpu,gpu,gpu_kinds\n0,100,500m,500m,A10\n5,100,1,0.5,\n9,1,1,2,\n"
+    )
+    workload = packenv.workload(str(table), servers="1x8:2@A10", slot_seconds=1)
+    assert workload.jobs is not None and workload.jobs.devices is not None
+    assert workload.jobs.devices[:, :2].tolist() == [[1, 500], [1, 500], [2, 0]]

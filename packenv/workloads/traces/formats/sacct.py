@@ -8,7 +8,7 @@ it asked for: cpu (cores), and if named, or with `all`, memory (GiB), gpu and no
 machine is one server, `--servers 1x9216`, as for Standard Workload Format; with nodes as servers such jobs are left out. A task
 of an array is a job. Steps (123.batch) are none. What failed, was cancelled or ran into its limit after its start is load; what
 was cancelled before it, or waits or runs still, is left out and counted. Times are as written, without a zone.
-Nodes: `scontrol show node` or `sinfo -N -o "%N %c %m %G"`.
+Nodes: `scontrol show node` or `sinfo -N -o "%N %c %m %G %T"`, without those that are down, drained, failed or do not respond.
 Source: slurm.schedmd.com/sacct.html, /tres.html, /scontrol.html, /sinfo.html.
 """
 
@@ -246,6 +246,7 @@ def memory_of(text: str) -> float | None:
 
 NODE = re.compile(r"\bNodeName=(\S+)")
 VALUE = re.compile(r"(\w+)=(\S*)")
+MOST_SHOWN = 5
 GRES = re.compile(r"gpu(?::[^:,(]+)?:([0-9]+)")
 
 
@@ -255,24 +256,56 @@ def is_nodes(path: Path) -> bool:
     return first.startswith("NodeName=") or {"NODELIST", "CPUS"} <= {*first.splitlines()[0].split()} if first else False
 
 
-def node_capacities(path: Path) -> Floats:
-    """(L, 4) cores, GiB, GPUs and 1 node of each node, in the order of the file. Raises InputError."""
+OUT = {"DOWN", "DRAIN", "DRAINED", "DRAINING", "DRNG", "FAIL", "FAILING", "FAILG", "ERROR", "UNKNOWN", "UNK", "FUTURE", "FUTR"}
+OUT |= {"NOT_RESPONDING", "NO_RESPOND", "INVAL", "INVALID_REG"}
+FLAGS = "*~#!%$@^-"  # behind a state; * is of a node that does not respond
+
+
+def takes_jobs(state: str) -> bool:
+    """Whether a node in a state such as `IDLE+DRAIN` or `down*` takes jobs, now or, as with MAINT or PLANNED, again by itself.
+
+    Source: slurm.schedmd.com/sinfo.html, NODE STATE CODES.
+    """
+    words = {word.rstrip(FLAGS) for word in state.upper().split("+")}
+    return "*" not in state and not words & OUT
+
+
+def node_capacities(path: Path) -> tuple[Floats, dict[str, str]]:
+    """(L, 4) cores, GiB, GPUs and 1 node of each node that takes jobs, in the order of the file; the state of each other.
+
+    Raises InputError where none takes any.
+    """
     with reading_table(path):
         lines = [*lines_of(path)]
     nodes: dict[str, tuple[float, float, float, float]] = {}
+    out: dict[str, str] = {}
     if any(NODE.search(line) for line in lines):
         blocks = re.split(r"(?=\bNodeName=)", "".join(lines))[1:]
         for block in blocks:
             values = dict(VALUE.findall(block))
             name, cpus, memory = values["NodeName"], values.get("CPUTot", ""), values.get("RealMemory", "")
+            if not takes_jobs(state := values.get("State", "")):
+                out[name] = state
+                continue
             nodes[name] = _node(path, name, cpus, memory, values.get("Gres", ""))
     else:
         header = next(line for line in lines if line.strip()).split()
         for line in (line for line in lines[1:] if line.strip() and line.split() != header):
             cells = dict(zip(header, line.split(), strict=False))
-            name = cells.get("NODELIST", "")
+            name, state = cells.get("NODELIST", ""), cells.get("STATE", "")
+            if not takes_jobs(state):
+                out[name] = state
+                continue
             nodes.setdefault(name, _node(path, name, cells.get("CPUS", ""), cells.get("MEMORY", ""), cells.get("GRES", "")))
-    return np.array([*nodes.values()])
+    if not nodes:
+        raise InputError(f"{path}: no node takes jobs: {shown_states(out)}")
+    return np.array([*nodes.values()]), out
+
+
+def shown_states(out: dict[str, str]) -> str:
+    """The nodes that take no jobs, each with its state, "n4 (DOWN+DRAIN), n5 (down*)"; of many the first."""
+    shown = ", ".join(f"{name} ({state})" for name, state in [*out.items()][:MOST_SHOWN])
+    return shown + (f" and {len(out) - MOST_SHOWN:,} more" if len(out) > MOST_SHOWN else "")
 
 
 def _node(path: Path, name: str, cpus: str, memory: str, gres: str) -> tuple[float, float, float, float]:
