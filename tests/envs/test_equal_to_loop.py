@@ -95,8 +95,9 @@ def test_the_comparison_can_fail() -> None:
 
 
 SETTING = setting_of(packenv.workload("paper/fig4a"))
-OF_FILES_OR_DEVICES = {"agent", "optimal", "replay", *(name for name, at in registered().items() if at.startswith(gpus.__name__))}
-STREAMED = [name for name in sorted({*registered()} - OF_FILES_OR_DEVICES) if not needs_of(find_policy(name), SETTING).table]
+FOR_DEVICES = {name for name, at in registered().items() if at.startswith(gpus.__name__)}
+NOT_OF_STREAMS = {"agent", "optimal", "priority", "replay", *FOR_DEVICES}
+STREAMED = [name for name in sorted({*registered()} - NOT_OF_STREAMS) if not needs_of(find_policy(name), SETTING).table]
 
 
 DRIVERS = [*STREAMED, "agent:fig4b", "vqs:adaptive", "vqs-bf:stall"]

@@ -111,9 +111,13 @@ def test_cells() -> None:
 def test_the_study(tmp_path: Path) -> None:
     finding = figure.reproduce(Settings(quick=True, folder=str(FOLDER)))
     shown = {claim.claim: claim.shown for claim in finding.claims}
-    assert not shown.pop("all windows decide more of them")  # the nine of a quick look do not
-    del shown["a search that knows all jobs beforehand is below the best order, kept and with EASY"]  # not by five windows
-    assert all(shown.values()) and len(shown) == 7, shown
+    few = {
+        "all windows decide more of them",
+        "a search that knows all jobs beforehand is below the best order, kept and with EASY",
+        "Lublin-2: agent:batch, trained on no log, has at most the mean slowdown of the best order with EASY",
+    }
+    assert not any(shown.pop(claim) for claim in few)  # a quick look has too few windows for these
+    assert all(shown.values()) and len(shown) == 8, shown
     assert all(row["search"] < row["best"] for row in finding.tables["_search"])
     rows = {(row["log"], row["backfilling"], row["measure"], row["order"]): row for row in finding.tables[""]}
     assert rows["Lublin-1", "yes", "bounded_slowdown", "saf"]["as_defined"] == 54.0

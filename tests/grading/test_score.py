@@ -19,6 +19,7 @@ from packenv.grading.scale import WORST, case_score, score_of, suite_score
 from packenv.grading.score import score, toy
 from packenv.grading.suite import load_suite, suite_names
 from packenv.jobs import Jobs
+from packenv.testing.replay import problem_of_places
 from packenv.workloads.network import Network
 from packenv.workloads.workload import Workload
 from tests.grading.suites import QUICK
@@ -127,6 +128,23 @@ def test_a_candidate_sees_estimates_home_servers_and_devices(number: int, monkey
             assert (mine is None) == (its is None) and (mine is None or (mine == its).all())
     finally:
         close_all()
+
+
+def test_the_replay_finds_a_stay_and_devices_that_cannot_be() -> None:
+    near, gpu = tables()
+    for workload in (near, gpu):
+        schedule = packenv.simulate(workload, "bf-js", drain=True, schedule=True).schedule
+        assert schedule is not None and workload.jobs is not None
+        assert problem_of_places(workload, workload.jobs, schedule) is None
+        end, devices = schedule.end.copy(), schedule.devices
+        end[7] += 7
+        longer = problem_of_places(workload, workload.jobs, schedule._replace(end=end))
+        assert longer is not None and longer.startswith("row 7 stays" if workload is near else "a device of server 1 is above")
+        if devices is not None:
+            other = problem_of_places(workload, workload.jobs, schedule._replace(devices=devices * 2))
+            assert other is not None and "devices that it may not have" in other
+            first = problem_of_places(workload, workload.jobs, schedule._replace(devices=np.ones_like(devices)))
+            assert first is not None and first.startswith("a device of server")
 
 
 def test_best_fit_as_a_rule_scores_0(quick: str, tmp_path: Path) -> None:
