@@ -38,9 +38,11 @@ def _of_case(title: str, mine: Sequence[Any], its: Sequence[Any]) -> list[str]:
     for k, word in ((int(np.argmax(change)), "longer"), (int(np.argmin(change)), "shorter")):
         if (change[k] > 0) == (word == "longer") and abs(change[k]) > NOTABLE * whole:
             sizes = pairs[0][0].classes[k]
+            low, high = f"{sizes.low:.2g}", f"{sizes.high:.2g}"
+            who = f"size {low} waits" if low == high else f"sizes {low} to {high} wait"
             lines.append(
-                f"{title}: sizes {sizes.low:.2g} to {sizes.high:.2g} wait {word}, {number(waits[0][k])} slots, not "
-                f"{number(waits[1][k])}: {change[k]:+.2g} tasks in the queue"
+                f"{title}: {who} {word}, {number(waits[0][k])} slots, not {number(waits[1][k])}: "
+                f"{change[k]:+.2g} tasks in the queue"
             )
     idle = 1 - float(np.mean([run.utilisation for run in mine]))
     share = [float(np.mean([run.classes[-1].queue for run in mine]))]

@@ -258,8 +258,9 @@ class Sandboxed:
         child.waited += time.perf_counter() - began
         child.slots += 1
         if child.waited > self.seconds:
-            pace = f"{1e3 * child.waited / child.slots:.3g} ms a slot"
-            raise CandidateFault(f"it is too slow: {pace}, and in slot {head['now']:,} it has taken {self.seconds:g} s")
+            pace = f"{1e3 * child.waited / child.slots:.3g} ms for each slot in which something happens"
+            after = f"after {self.seconds:g} s it is in slot {head['now']:,}, where {head['waiting']:,} tasks wait"
+            raise CandidateFault(f"it is too slow: {pace}; {after}")
         if len(reply) % (8 * START) != 8:
             raise CandidateFault("its process writes what is no answer")
         fault = carry_out(cluster, state.number, state.places, state.tasks, np.array(np.frombuffer(reply, np.int64)))

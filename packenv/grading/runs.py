@@ -160,8 +160,9 @@ def _fault(case: Case, result: Result, jobs: Jobs) -> str | None:
     problem = problem or problem_of_places(case.workload, jobs, schedule)
     if problem is not None:
         return f"its schedule does not hold: {problem}"
-    if case.slots is None and result.stopped is None and (result.waiting or result.started < result.arrived):
-        never = np.flatnonzero(schedule.start < 0)
+    never = np.flatnonzero(schedule.start < 0)
+    drained = case.slots is None and result.stopped is None
+    if (drained and (result.waiting or result.started < result.arrived)) or 0 < len(schedule.start) == len(never):
         size = jobs.demand[never].max() / UNIT
         return f"it never starts {len(never):,} of {len(schedule.start):,} tasks, the largest of size {size:.3g}"
     return None

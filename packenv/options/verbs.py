@@ -137,7 +137,7 @@ class ScoreOptions:
     suite: InFile = option("one-resource", "Suite of workloads: a name, or a .json file.")
     against: PolicyName | None = option(None, "Policy that is 0 on the scale  [default: the suite's].")
     test: bool = option(False, "On the suite's workloads for the end, other laws and loads, which a search should see once.")
-    time: float = option(60.0, "While so many seconds last.")
+    time: float = option(60.0, "Begin no further runs after so many seconds.")
     width: float = option(2.0, "Stop when the score is known to ± this.")
     stages: Annotated[int, Range(1, 3)] = option(3, "Stop after: 1, legal on toy clusters; 2, a few runs; 3, the interval.")
     seed: Annotated[int, Range(0)] | None = option(None, "Of the jobs, to repeat a score  [default: drawn, and told nobody].")

@@ -256,7 +256,7 @@ def _trace(
         servers = servers.only(np.arange(MOST_OF_A_GANG) % len(servers))
     each = fits = fitting(every, servers)
     if 2 * int(fits.sum()) < len(fits):
-        raise _too_small(recorded, every, servers, fits, sizes, converting["finished_only"])
+        raise _too_small(recorded, every, servers.only([0]) if any_number else servers, fits, sizes, converting["finished_only"])
     if every.gang is not None:
         fits = in_whole_gangs(every, each) & gangs_fitting(every, servers)
         if 2 * int(fits.sum()) < len(fits):

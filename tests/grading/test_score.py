@@ -197,6 +197,7 @@ def test_the_test_side_has_other_loads_and_jobs(quick: str) -> None:
         ),
         ("import os\ndef priority(task, server, cluster):\n    return os.getpid()\n", "line 1"),
         ("def priority(task, server, cluster):\n    while True:\n        pass\n", "line 2"),
+        ("class A:\n    def schedule(self, c, s): pass\n", "it never starts"),
     ],
 )
 def test_a_file_that_is_no_candidate_has_a_fault(program: str, fault: str, quick: str, tmp_path: Path) -> None:

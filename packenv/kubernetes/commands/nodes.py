@@ -112,9 +112,10 @@ def _added_answer(request: ClusterRequest, nodes: AddedNodes, plans: Sequence[Ad
     if bound <= nodes.fewest:
         sentence += "; no bound."
     elif bound <= 0:  # other nodes could be taken away: the bound is for these
-        sentence += f"; without {some(removed_nodes(nodes, bound - 1))} {policy} will do."
+        sentence += f"; without {some(removed_nodes(nodes, bound - 1))} {policy} meets the goals."
     else:
-        sentence += f"; with fewer nodes {policy} will do." if best == bound else f"; {policy} can do with fewer than {bound:+,}."
+        fewer = "with fewer nodes {} meets the goals" if best == bound else "{} can do with fewer than {:+,}"
+        sentence += f"; {fewer.format(policy, bound)}."
     for plan in plans:
         trials = [(f"{number:+,}", trial) for number, trial in ((plan.number - 1, plan.below), (plan.number, plan.at)) if trial]
         if left_open := open_goals(goals, trials, request.slot_seconds):

@@ -33,6 +33,7 @@ lines do not count. In seconds an empty duration or demand is unknown; any other
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -91,6 +92,13 @@ PER_WORKER = 200  # bytes of memory
 WITH_UNIT = r"[kKMGTPE]i?B?$"  # of an amount such as 8Gi
 FAR_APART = 1000  # times: nobody has tasks of 8Gi and of 128 bytes
 MILESTONE = "milestones without demand or of 0 slots (the order through them is kept)"
+OFTEN = {
+    "submit_time_s": r"submit|submission|arriv|creat|queued",
+    "duration_s": r"duration|run.?time|elapsed|wall.?time",
+    "start_time_s": r"start|begin|began",
+    "end_time_s": r"\b(end|finish|complet)",
+}
+"""What other people's names of our columns have in them."""
 FORMS = (
     "needs arrival, size, service (in slots), or submit_time_s, duration_s (or start_time_s, end_time_s) and a column per "
     "resource (in seconds)"
@@ -200,7 +208,14 @@ def read_user(
     }  # fmt: skip
     absent = "start_time_s" if {"submit_time_s", "end_time_s"} <= set(names) else missing[present[0]] if present else ""
     what = f"column {absent} is missing" if present else f"columns {', '.join(names) or 'none'}"
-    raise ArgumentError(f"{path}: {what}; {FORMS}, under names of their own with `columns` submit_time_s=THEIRS")
+    raise ArgumentError(f"{path}: {what}; {FORMS}, under names of their own with `columns` {likely_columns(names)}")
+
+
+def likely_columns(names: list[str]) -> str:
+    """What `columns` may be for times under names of their own: by words that people use, THEIRS where none is there."""
+    theirs = {ours: name for ours, words in OFTEN.items() for name in names if re.search(words, name, re.IGNORECASE)}
+    form = next((form for form in IN_SECONDS if {*form} <= {*theirs}), ("submit_time_s",))
+    return shlex.quote(",".join(f"{ours}={theirs.get(ours, 'THEIRS')}" for ours in form))
 
 
 def _by_our_names(path: Path, names: list[str], choice: Wanted, theirs: Mapping[str, str]) -> tuple[list[str], Wanted]:
@@ -238,7 +253,7 @@ def _demand_columns(path: Path, names: list[str], form: tuple[str, ...], choice:
             if NO_RESOURCE.fullmatch(name):
                 which = f"column {name!r} is no resource" if name else f"column {names.index(name) + 1} has no name, as an index"
                 known = ",".join(other for other in others if not NO_RESOURCE.fullmatch(other)) or "cpu,memory"
-                raise ArgumentError(f"{path}: {which}: leave it out, or name the resources (`resources` {known})")
+                raise ArgumentError(f"{path}: {which}: leave it out, or name the resources (`resources` {shlex.quote(known)})")
         choice = tuple(sorted(sizes, key=_place) if sizes else others)
     absent = [name for name in choice if name not in names]
     if absent or not choice:

@@ -61,7 +61,7 @@ def test_nodes_to_take_away(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert (found["added"], found["taken_away"], found["bound"]) == (-1, ["n1"], -1)
     assert found["goals"][0]["one_less"][0] == 540
     assert (
-        "1 node like n0 can be taken away with bf-js for max wait <= 10s; without n1 and n2 no policy will do."
+        "1 node like n0 can be taken away with bf-js for max wait <= 10s; without n1 and n2 no policy meets the goals."
         in capsys.readouterr().out
     )
     (found,) = plan(file, "-g", "max wait <= 10min")

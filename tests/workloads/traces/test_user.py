@@ -180,6 +180,20 @@ def test_missing_columns(tmp_path: Path, header: str, problem: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("header", "columns"),
+    [
+        ("Job,Submitted,Run Time,Cores", "'submit_time_s=Submitted,duration_s=Run Time'"),
+        ("Job,Started,End,Cores", "start_time_s=Started,end_time_s=End"),
+    ],
+)
+def test_names_of_others_are_recognised(tmp_path: Path, header: str, columns: str) -> None:
+    """In the line that says what to write, not in silence."""
+    with pytest.raises(InputError) as error:
+        read_trace(text(tmp_path / "a.csv", header, "1,2,3,4"))
+    assert str(error.value).endswith(f"with `columns` {columns}")
+
+
+@pytest.mark.parametrize(
     ("column", "value", "problem"),
     [
         ("job", "-1", "-1 is negative"),
