@@ -82,10 +82,10 @@ def changed(cluster: Cluster, kind: NodeKind, count: int) -> Cluster:
         if -count > len(names):
             raise InputError(f"{cluster.source}: {len(names)} nodes are like {kind.name}, not {-count}")
         return without_nodes(joined, names[:-count])
-    return grown(joined, kind, count) if count else _without_stranded(joined)
+    return _grown(joined, kind, count) if count else _without_stranded(joined)
 
 
-def grown(cluster: Cluster, kind: NodeKind, count: int) -> Cluster:
+def _grown(cluster: Cluster, kind: NodeKind, count: int) -> Cluster:
     """The cluster with `count` more nodes."""
     traits, staying = kind.nodes(cluster, count), kind.pods(cluster)
     pods = [cluster.running[n]._replace(name=f"{node.name}: {cluster.running[n].name}") for node in traits for n in staying]
@@ -168,7 +168,7 @@ def with_changed_pods(cluster: Cluster, change: Callable[[Pod], Pod]) -> Cluster
 
 def with_unfit(cluster: Cluster, kind: NodeKind) -> Cluster:
     """The pods that fit on this kind alone wait with the others."""
-    if not cluster.unfit or not (one_more := grown(cluster, kind, 1)).fitting(cluster.unfit, cluster.unfit_demand).any():
+    if not cluster.unfit or not (one_more := _grown(cluster, kind, 1)).fitting(cluster.unfit, cluster.unfit_demand).any():
         return cluster
     demand = np.concatenate([cluster.demand, cluster.unfit_demand])
     return cluster.with_queue([*cluster.waiting, *cluster.unfit], demand, one_more)

@@ -373,7 +373,16 @@ class Cluster:
             has = f"{some([self.nodes[node] for node in barred])} {verb} room; kept off by {reasons}"
         elif not allowed.any():
             has = f"kept off every node by {reasons}"
-        helps = next((text for text in would if self._would_fit(pod, demand, text)), None)
+
+        def fits_on_new(add: str) -> bool:
+            """As on a node that `--add` makes: with the labels, lasting taints and own pods of the one that it is like."""
+            like = self.nodes.index(add) if add in self.nodes else self.commonest
+            capacity = self.capacity[like] if add in self.nodes else np.array([float(share) for share in add.split(":")])
+            left = np.maximum(capacity - (self.capacity[like] - room[like]), 0.0)
+            enough = (to_units(demand) <= to_units(left)) | (to_units(demand) == 0)
+            return bool(enough.all()) and pod.rules.against(traits[like].renamed("added 1")) is None
+
+        helps = next((text for text in would if fits_on_new(text)), None)
         if helps is not None:
             return f"{what}; {has}; --add {helps} would help, such a node"
         like = "a node like one of these" if not allowed.any() or len(barred) else f"a node like {self.nodes[self.commonest]}"
@@ -384,12 +393,6 @@ class Cluster:
         """A node of the commonest capacity and taints, by number: nodes of a capacity that is given are like it in all else."""
         kinds = [(tuple(row), traits.lasting()) for row, traits in zip(self.capacity.tolist(), self.traits, strict=True)]
         return kinds.index(Counter(kinds).most_common(1)[0][0])
-
-    def _would_fit(self, pod: Pod, demand: Floats, add: str) -> bool:
-        """Whether a pod, of demand (D,), would fit on a node more as `--add` makes it."""
-        from packenv.kubernetes.changed import grown, kind_of  # which needs this module
-
-        return bool(grown(self, kind_of(self, add), 1).fitting([pod], demand[None])[0])
 
     def _queued_again(self, begun: Sequence[Begun]) -> list[int]:
         """The preempted pods, by number, that fit on some node again."""
