@@ -105,8 +105,8 @@ def test_judge() -> None:
         "broken",
         "broken",
         "0.667",
-        "0.667",
     ]
+    assert judgments.footnotes()[0] == "vqs: at least 0.667 on paper/fig3a is proved"
     assert judgments.notices == ["vqs on paper/fig3a: proved stable up to 0.667, where runs of this length still grow"]
     assert judgments.to_dict()["judgments"][0] == held.to_dict() and held.to_dict()["evidence"][0]["verdict"]["kind"] == "stable"
     assert judgments.to_frame("pandas")[["policy", "load"]].values.tolist() == [["bf-js", 0.75], ["vqs", 0.75]]

@@ -72,6 +72,7 @@ def test_evaluate_as_csv_is_its_json(tmp_path: Path, capsys: pytest.CaptureFixtu
     rows, summaries = [*csv.DictReader(io.StringIO(shown.out))], json.loads(path.read_text())[6:]
     assert [row["policy"] for row in rows] == ["bf-js", "fifo-ff"]
     for row, summary in zip(rows, summaries, strict=True):
+        assert summary.pop("kind") == "mean", "a file with rows for runs and means says which is which"
         assert {key: "" if value is None else str(value) for key, value in flat(summary)} == row
         assert float(row["interval.mean_queue"]) == summary["interval"]["mean_queue"] > 0
     assert "paper/fig4b: 5 servers" in shown.err
