@@ -68,7 +68,8 @@ class TrainedAgent(Showable):
     def facts(self) -> list[tuple[str, str]]:
         """What was measured of the agent, and how fast it was trained."""
         measured = [(name, f"{value:.4g}") for name, value in self.measured.items()]
-        return [*measured, ("speed", f"{self.samples_per_second:,.0f} samples per second")]
+        speed = [("speed", f"{self.samples_per_second:,.0f} samples per second")] if self.samples_per_second else []
+        return [*measured, *speed]  # a run that only had to be evaluated still has no speed
 
     def tables(self) -> list[Table]:
         """A line for each evaluation, a column for each load: the agent's measure, and its ratio to the policy's."""

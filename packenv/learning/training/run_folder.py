@@ -19,7 +19,8 @@ from packenv.errors import ArgumentError, InputError
 from packenv.files import atomic_path
 from packenv.inputs.json_files import parse_json, read_json
 from packenv.learning.agents.inference.weights import Weights
-from packenv.learning.agents.saved import IN_RUN, SETTINGS
+from packenv.learning.agents.saved import IN_RUN
+from packenv.learning.agents.saved import SETTINGS as SETTINGS
 from packenv.learning.settings import Settings
 
 if TYPE_CHECKING:  # brings PyTorch with it
