@@ -18,6 +18,7 @@ import os
 import site
 import sys
 import sysconfig
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from importlib import metadata
@@ -50,6 +51,7 @@ _when_imported: dict[str, tuple[Any, list[int]]] = {}  # by file: the module's s
 _sources: dict[str, Source] = {}
 _specs: dict[str, Any] = {}  # of modules that are not loaded
 _installed: set[str] = set()  # first names that were found to be installed
+_parsing = threading.Lock()  # Python 3.11 counts the depth of the trees of all threads together: SystemError
 
 
 def stamp_of(file: str) -> list[int]:
@@ -219,7 +221,8 @@ def read_source(file: str, stamp: list[int], package: str) -> Source:
     code = Path(file).read_bytes()
     if file.endswith(".py"):
         with suppress(SyntaxError, ValueError):
-            tree = ast.parse(code)
+            with _parsing:
+                tree = ast.parse(code)
             imports = set(imported(tree, package))
             later = set(imported(tree, package, later=True, lazy_names=Path(file).name == "__init__.py")) - imports
             return Source(stamp, digest_of(tree), sorted(imports), sorted(later))
