@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,8 +78,7 @@ def convert(path: str, out: str, reading: ReadOptions, options: ConvertOptions, 
 
     with progress(f"reading {path}"):
         recorded, sizes = read(path, reading)
-        how = reading.slot_seconds, options.speedup, sizes, options.finished_only, options.estimates
-        jobs, dropped, t0 = recorded.jobs(*how)
+        jobs, dropped, t0 = recorded.jobs(reading.slot_seconds, options.speedup, sizes, estimates=options.estimates)
     with progress(f"writing {out}"):
         write_jobs(jobs, out, recorded.resources if sizes == "all" else None)
     last = int(jobs.arrival[-1])
@@ -153,11 +153,16 @@ def read(path: str, reading: ReadOptions) -> tuple[Trace | SlotTrace, Sizes]:
     columns = parse_columns(reading.columns)
     from packenv.workloads.find import usual_sizes
     from packenv.workloads.resources import chosen_resources
-    from packenv.workloads.traces import read_trace
+    from packenv.workloads.traces import Trace, read_trace
+    from packenv.workloads.traces.table import ends_unknown
 
     names, sizes = chosen_resources(reading.resources)
     try:
         recorded = read_trace(path, names, columns, reading.time_unit, reading.partition)
+        if isinstance(recorded, Trace) and recorded.finished is not None and reading.finished_only is not None:
+            recorded = replace(recorded, finished_only=reading.finished_only)
+        elif reading.finished_only:
+            raise ends_unknown(recorded.source)
     except ArgumentError as error:
         raise InputError(error.of_options()) from None
     note_devices(recorded)
@@ -179,7 +184,7 @@ def print_description(name: str, statistics: dict[str, Any]) -> None:
     if statistics["in_snapshot"]:
         counts += [f"{statistics['in_snapshot']:,} in the initial snapshot", f"{statistics['submitted']:,} submitted"]
     whole = statistics["kept"] == statistics["rows"]
-    counts.append(f"all {statistics['kept']:,} kept" if whole else f"{statistics['kept']:,} kept, which can be run again")
+    counts.append(f"all {statistics['kept']:,} kept" if whole else f"{statistics['kept']:,} kept, which can be simulated")
     console.print(f"{name}: {', '.join(counts)}{dropped_part(statistics['dropped'])}", highlight=False)
     if statistics["about"]:
         console.print(statistics["about"], highlight=False)

@@ -58,7 +58,6 @@ from packenv.cluster.queue.waiting import (
     smallest_size,
     smallest_waiting,
     started_in,
-    starts_by_itself,
     waiting,
 )
 from packenv.cluster.servers import (
@@ -171,7 +170,6 @@ __all__ = [
     "start_best_fit",
     "start_first_fit",
     "started_in",
-    "starts_by_itself",
     "tightest_server",
     "type_of_task",
     "waiting",

@@ -13,7 +13,7 @@ from packenv.cluster.measures import DELAY_BINS
 from packenv.cluster.queue.by_age import build_tree
 from packenv.cluster.queue.by_demand import add_to_group
 from packenv.cluster.queue.by_type import find_box, set_boxes, set_levels, set_types
-from packenv.cluster.queue.waiting import starts_by_itself
+from packenv.cluster.queue.waiting import in_gang
 from packenv.cluster.rejecting import OTHER_REASONS
 from packenv.cluster.servers import kind_levels, refresh, scalar_capacity, server_kinds, touch
 from packenv.cluster.slots import scalar_size
@@ -76,7 +76,7 @@ def _rebuild(c: Cluster) -> None:
         build_tree(c)
     if c.orders & BY_DEMAND:
         for i in range(c.task.shape[1]):
-            if waits(c, i) and starts_by_itself(c, i):
+            if waits(c, i) and not in_gang(c, i):
                 add_to_group(c, i)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from packenv.cluster.best_fit import best_server
 from packenv.cluster.devices import TAKEN, give_devices_back, has_devices, take_devices
 from packenv.cluster.in_service import place
-from packenv.cluster.queue.waiting import gang_size, has_gangs, in_gang
+from packenv.cluster.queue.waiting import gang_size, in_gang
 from packenv.cluster.servers import first_server_for, touch
 from packenv.cluster.state import NONE, TASK, Cluster
 from packenv.compiled.decorators import apart, compiled
@@ -20,7 +20,7 @@ from packenv.jobs import FIRST, TASKS
 @compiled
 def start_first_fit(c: Cluster, i: int) -> bool:
     """Start waiting task i on the first server with room, with its whole gang; nothing if there is no room. Needs BY_INDEX."""
-    if has_gangs(c) and in_gang(c, i):
+    if in_gang(c, i):
         return start_gang(c, i, hold_first_fit(c, i))
     server = first_server_for(c, i)
     if server == NONE:
@@ -29,17 +29,16 @@ def start_first_fit(c: Cluster, i: int) -> bool:
     return True
 
 
-@apart
+@compiled
 def start_best_fit(c: Cluster, i: int) -> bool:
-    """Start the gang whose first task is i, each task on the server that BF-J chooses; nothing if there is no room for all."""
-    task, held = i, 0
-    while held < gang_size(c, i):
-        server = best_server(c, task)
-        if server == NONE:
-            break
-        hold_room(c, task, server)
-        task, held = c.task[c.e, task].next, held + 1
-    return start_gang(c, i, held)
+    """As `start_first_fit`, on the server that BF-J chooses, those of a gang one after another. Needs what `best_server` does."""
+    if in_gang(c, i):
+        return start_gang(c, i, hold_best_fit(c, i))
+    server = best_server(c, i)
+    if server == NONE:
+        return False
+    place(c, i, server)
+    return True
 
 
 @apart
@@ -48,6 +47,19 @@ def hold_first_fit(c: Cluster, i: int) -> int:
     task, held = i, 0
     while held < gang_size(c, i):
         server = first_server_for(c, task)
+        if server == NONE:
+            break
+        hold_room(c, task, server)
+        task, held = c.task[c.e, task].next, held + 1
+    return held
+
+
+@apart
+def hold_best_fit(c: Cluster, i: int) -> int:
+    """As `hold_first_fit`, on the servers that BF-J chooses."""
+    task, held = i, 0
+    while held < gang_size(c, i):
+        server = best_server(c, task)
         if server == NONE:
             break
         hold_room(c, task, server)

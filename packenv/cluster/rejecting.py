@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from packenv.cluster.devices import accepts, device_room, has_devices
 from packenv.cluster.events import free_place
-from packenv.cluster.queue.waiting import demand_of, dequeue, new_count, new_task, starts_by_itself
+from packenv.cluster.queue.waiting import demand_of, dequeue, in_gang, new_count, new_task
 from packenv.cluster.state import NONE, Cluster
 from packenv.compiled.decorators import apart, compiled
 
@@ -19,7 +19,7 @@ def turn_away(c: Cluster) -> None:
     for n in range(new_count(c)):
         i = new_task(c, n)
         if i != NONE:
-            reason = missing(c, i) if starts_by_itself(c, i) else c.used.shape[1] + 3
+            reason = c.used.shape[1] + 3 if in_gang(c, i) else missing(c, i)
             c.measures.rejected[c.e, reason] += 1
             dequeue(c, i)
             free_place(c, i)

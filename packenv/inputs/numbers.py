@@ -36,8 +36,9 @@ _QUANTITY = re.compile(
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BYTES = re.compile(r"(.*[0-9]) ?([kKMGTPE]i?)B?", re.ASCII)  # 8GiB, 8 GB, 8KB
 _BINARY = {f"{letter}i": 10 * (n + 1) for n, letter in enumerate("KMGTPE")}
-_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
-_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+")
+_UNIT = " ?[a-zA-Zµ]{0,7}"
+_DECIMAL_COMMA = re.compile(rf"[+-]?[0-9]+,[0-9]+{_UNIT}")
+_THOUSANDS = re.compile(rf"[+-]?[1-9][0-9]{{0,2}}(,[0-9]{{3}})+{_UNIT}")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _INFINITE = {"inf": math.inf, "+inf": math.inf}
@@ -117,7 +118,7 @@ def read_seconds(text: str) -> Fraction | None:
 
 
 def with_points(texts: Iterable[str]) -> dict[str, str]:
-    """Numbers with a point by those with a decimal comma, of the numbers of one column.
+    """Numbers with a point by those with a decimal comma, of the numbers of one column; units may follow.
 
     Raises InputError where it cannot be told whether commas separate decimals or thousands.
     """

@@ -313,6 +313,7 @@ class ReadOptions:
     columns: str | None = of_traces("columns")
     time_unit: TimeUnit | None = of_traces("time_unit")
     partition: str | None = of_traces("partition")
+    finished_only: bool | None = of_traces("finished_only")
 
     def __post_init__(self) -> None:
         parse_columns(self.columns)
@@ -323,7 +324,6 @@ class ConvertOptions:
     """How a trace is converted to slots."""
 
     speedup: str = option("1", "Divide submission times by BETA, an exact decimal.", metavar="BETA")
-    finished_only: bool | None = of_traces("finished_only")
     estimates: Estimates | None = of_traces("estimates")
 
 

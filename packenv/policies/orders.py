@@ -240,7 +240,7 @@ def line_up(c: Cluster, line: Line, fitting: bool) -> int:
         value = score(c, line, i)
         if first == NONE or value < least:
             first, least = i, value
-        if not fitting or may_start(c, i):
+        if not fitting or first_server_for(c, i) != NONE:  # of a gang the first task
             line.score[n], line.turn[n], line.task[n] = value, n, i
             n += 1
         i = behind(c, i)
@@ -252,18 +252,12 @@ def line_up(c: Cluster, line: Line, fitting: bool) -> int:
     return first
 
 
-@compiled
-def may_start(c: Cluster, i: int) -> bool:
-    """Whether waiting task i fits on a server now; of a gang, the first task."""
-    return first_server_for(c, i) != NONE
-
-
 @apart
 def keep_fitting(c: Cluster, line: Line) -> None:
     """Take the tasks that fit nowhere now out of the heap: no room is freed in this slot any more."""
     n = 0
     for k in range(line.count[0]):
-        if may_start(c, line.task[k]):
+        if first_server_for(c, line.task[k]) != NONE:
             line.score[n], line.turn[n], line.task[n] = line.score[k], line.turn[k], line.task[k]
             n += 1
     line.count[0] = n

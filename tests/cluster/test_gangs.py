@@ -11,7 +11,20 @@ import pytest
 
 import packenv
 from packenv import Workload
-from packenv.cluster import BY_INDEX, BY_QUEUE, NONE, Cluster, Needs, first_server_for, oldest, place
+from packenv.cluster import (
+    BY_INDEX,
+    BY_QUEUE,
+    BY_ROOM,
+    NONE,
+    Cluster,
+    Needs,
+    behind,
+    first_server_for,
+    oldest,
+    place,
+    start_best_fit,
+    start_first_fit,
+)
 from packenv.errors import InputError, MisuseError
 from packenv.jobs import Jobs
 from packenv.policy import Setting
@@ -120,6 +133,33 @@ def test_a_policy_cannot_start_a_gang_in_part() -> None:
     where = "policy one-by-one started a task without all of its gang, as row 2, in slot 0"
     with pytest.raises(MisuseError, match=where):
         starts(OneByOne(), [0.8] * 3, [-1, 0, 0], [5] * 3)
+
+
+class Passing:
+    """A user's policy: the tasks and gangs in order of the queue, those without room passed over."""
+
+    def __init__(self, start: Any, order: int) -> None:
+        self.start, self.order = start, order
+
+    def needs(self, setting: Setting) -> Needs:
+        return Needs(orders=BY_QUEUE | self.order, gangs=True)
+
+    def schedule(self, cluster: Cluster, state: object) -> None:
+        task = oldest(cluster)
+        while task != NONE:
+            following = behind(cluster, task)
+            self.start(cluster, task)
+            task = following
+
+
+@pytest.mark.parametrize("gang", [[0, 0, 0, -1, 1, 1], None], ids=["gangs", "none"])
+def test_what_policies_start_gangs_with_starts_single_tasks(gang: list[int] | None) -> None:
+    """On one server first fit and best fit are the same, with gangs and in a table that has none."""
+    jobs = Jobs.of([0, 0, 0, 0, 1, 1], [0.3, 0.3, 0.3, 0.2, 0.5, 0.4], [4, 2, 3, 6, 1, 2], gang=gang)
+    setting = Workload(jobs=jobs, servers=1)
+    ways = [Passing(start_first_fit, BY_INDEX), Passing(start_best_fit, BY_ROOM), "fifo-ff:blocking=false"]
+    found = [packenv.simulate(setting, way, drain=True, schedule=True).schedule for way in ways]
+    assert found[0].start.tolist() == found[1].start.tolist() == found[2].start.tolist()
 
 
 def test_a_gang_is_lost_as_a_whole() -> None:

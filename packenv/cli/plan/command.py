@@ -94,6 +94,8 @@ def grown(options: WorkloadOptions, growth: str | None) -> Workload:
 
     from packenv.workloads.traces.table import exact
 
+    if growth.strip().endswith("%"):
+        raise InputError(f"--growth is a factor, 1.2 for a fifth more arrivals, not {growth!r}")
     factor = exact(growth, "--growth")
     if workload.jobs is None:
         return workload.with_(rate=float(factor * Fraction(workload.rate)))

@@ -36,20 +36,14 @@ def has_gangs(c: Cluster) -> bool:
 
 @compiled
 def gang_size(c: Cluster, i: int) -> int:
-    """How many tasks start with waiting task i, which counts; where there are no gangs, do not ask."""
-    return c.source.gangs[c.s, c.task[c.e, i].row, TASKS]
+    """How many tasks the gang of waiting task i has, which counts; 1 without a gang."""
+    return c.source.gangs[c.s, c.task[c.e, i].row, TASKS] if has_gangs(c) else 1
 
 
 @compiled
 def in_gang(c: Cluster, i: int) -> bool:
-    """Whether waiting task i is in a gang, of several; where there are no gangs, do not ask."""
+    """Whether waiting task i starts with others or not at all."""
     return gang_size(c, i) > 1
-
-
-@compiled
-def starts_by_itself(c: Cluster, i: int) -> bool:
-    """Whether waiting task i is in no gang."""
-    return not has_gangs(c) or not in_gang(c, i)
 
 
 @compiled
@@ -81,7 +75,7 @@ def enqueue(c: Cluster, i: int) -> None:
     head.waiting_size += c.task[c.e, i].size
     if c.orders & BY_QUEUE:
         append(c.task[c.e], c.queue[c.e], i)
-    if has_gangs(c) and in_gang(c, i):
+    if in_gang(c, i):
         return
     if c.orders & BY_AGE:
         add_newest(c, i)
@@ -99,7 +93,7 @@ def order_new(c: Cluster) -> None:
             order_many_new(c)
         else:
             for n in range(c.head[c.e].fresh):
-                if starts_by_itself(c, c.fresh[c.e, n]):
+                if not in_gang(c, c.fresh[c.e, n]):
                     insert(c.sizes, c.e, size_key(c, c.fresh[c.e, n]), c.fresh[c.e, n])
 
 
@@ -111,7 +105,7 @@ def order_many_new(c: Cluster) -> None:
     alone, chosen = head.waiting == count, 0
     for k in range(count):
         n = count - 1 - k  # of equal sizes, the later row has the smaller key
-        if starts_by_itself(c, c.fresh[c.e, n]):
+        if not in_gang(c, c.fresh[c.e, n]):
             words[c.e, chosen] = (c.task[c.e, c.fresh[c.e, n]].size << ROW_BITS) | n
             chosen += 1
     sort_by_high_half(c.sorting, c.e, chosen)
@@ -131,7 +125,7 @@ def dequeue(c: Cluster, i: int) -> None:
     head.waiting_size -= c.task[c.e, i].size
     if c.orders & BY_QUEUE:
         unlink(c.task[c.e], c.queue[c.e], i)
-    if has_gangs(c) and in_gang(c, i):
+    if in_gang(c, i):
         return
     if c.orders & BY_SIZE:
         find(c.sizes, c.e, size_key(c, i))

@@ -416,7 +416,7 @@ def backfill(c: Cluster, ahead: RoomAhead, depth: int, task: int) -> None:
     look_ahead(c, ahead)
     reservations = 0
     while task != NONE and room_for_any(c):
-        gang = has_gangs(c) and in_gang(c, task)
+        gang = in_gang(c, task)
         whole = gang and hold_gang(c, ahead, task, now(c))
         server = NONE if gang else startable_server(c, ahead, task)
         if server == NONE and not whole and reservations < depth:

@@ -35,7 +35,6 @@ from packenv.cluster import (
     room_of,
     server_count,
     size_of,
-    starts_by_itself,
 )
 from packenv.cluster.best_fit import free_share
 from packenv.cluster.devices import could_have_devices, devices_foreseen, part_of_device
@@ -112,7 +111,7 @@ def start_owners(c: Cluster, reservations: Reservations) -> None:
         for n in range(freed_count(c)):
             server = freed_server(c, n)
             task = reservations.owner[server]
-            if task != NONE and starts_by_itself(c, task):
+            if task != NONE and not in_gang(c, task):
                 release(c, reservations, server)
                 start_or_reserve(c, reservations, task, server)
             elif task != NONE and c.task[c.e, task].server == NONE:
@@ -144,7 +143,7 @@ def reserve_for_old(c: Cluster, reservations: Reservations, age: int) -> None:
     task = oldest(c)
     while task != NONE and now(c) - eligible_since(c, task) > age and reservations.count[0] < server_count(c):
         following = behind(c, task)
-        if has_gangs(c) and in_gang(c, task):
+        if in_gang(c, task):
             room = has_server(reservations, task) or keep_for_gang(c, reservations, task)
             if not room and reservations.count[0] > 0:
                 break
@@ -163,9 +162,9 @@ def keep_for_gang(c: Cluster, reservations: Reservations, i: int) -> bool:
         if server == NONE or not add_to_empty(c, reservations, task, server):
             server = roomiest(c, reservations, task)
             if server == NONE:
-                for kept in range(server_count(c)):
-                    if reservations.owner[kept] == i:
-                        release(c, reservations, kept)
+                for other in range(server_count(c)):
+                    if reservations.owner[other] == i:
+                        release(c, reservations, other)
                 return False
             reservations.owner[server] = i
             reservations.count[0] += 1

@@ -40,7 +40,6 @@ from packenv.cluster import (
     size_of,
     smallest_size,
     start_best_fit,
-    starts_by_itself,
     tightest_server,
     waiting,
 )
@@ -123,7 +122,7 @@ def place_new(cluster: Cluster) -> None:
     """BF-J for the tasks that became eligible in this slot: each goes to the tightest server with room, if there is one."""
     for n in range(new_count(cluster)):
         task = new_task(cluster, n)
-        if task != NONE and starts_by_itself(cluster, task) and may_fit(cluster, task):
+        if task != NONE and not in_gang(cluster, task) and may_fit(cluster, task):
             server = best_server(cluster, task)
             if server != NONE:
                 place(cluster, task, server)

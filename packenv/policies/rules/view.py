@@ -41,11 +41,9 @@ server_type = np.dtype(
 cluster_type = np.dtype(
     [
         *(("servers", "i8"), ("resources", "i8"), ("waiting", "i8"), ("waiting_size", "f8"), ("in_service", "i8")),
-        *(
-            ("free", "f8"),
-            ("share", "f8"),
-            ("device", "f8"),
-        ),  # share: of the largest server, per unit; device: its largest capacity
+        ("free", "f8"),
+        ("share", "f8"),  # of the largest server, per unit
+        ("device", "f8"),  # the largest capacity of a device
     ]
 )
 WAITING, RANK, SHIFT = 0, 1, 2
@@ -63,9 +61,7 @@ class View(Frame):
     server_capacities: NDArray[np.float64]  # (D,)
     totals: NDArray[np.float64]  # (D,) units: capacity of the whole cluster
     sizes: NDArray[np.int32]  # (places + WIDTH,) units, ascending: of the waiting tasks
-    counts: NDArray[
-        np.int64
-    ]  # (3,) how many sizes there are; the place in them of the task at hand; a size >> SHIFT is its bucket
+    counts: NDArray[np.int64]  # (3,) sizes that there are; place in them of the task at hand; bits of a size below its bucket
     below: NDArray[np.int32]  # (BUCKETS + 1,) how many sizes lie in lower buckets, where the rule reads sizes
     parameters: NDArray[np.float64]  # (K,) of the rule
 
@@ -115,8 +111,8 @@ def fill_buckets(c: Cluster, v: View) -> None:
     v.counts[SHIFT] = shift
     bucket = 0
     for k in range(v.counts[WAITING]):
-        own = v.sizes[natural(k)] >> shift
-        while bucket <= own:
+        highest = v.sizes[natural(k)] >> shift
+        while bucket <= highest:
             v.below[natural(bucket)] = k
             bucket += 1
     while bucket <= BUCKETS:

@@ -85,9 +85,12 @@ def judge(
     named = find_policy(policy) if isinstance(policy, str) else policy
     bracket = max_workload(workload, LOAD_GAP) if workload.jobs is not None else supportable(workload)
     rho = bracket.lower, bracket.upper
-    plan = random_plan(workload, policy, rho, seeds, tasks) if workload.jobs is None else table_plan(workload, policy, rho)
-    if is_lasting(workload):
+    if workload.jobs is None:
+        plan = random_plan(workload, policy, rho, seeds, tasks)
+    elif is_lasting(workload):
         plan = drawn_plan(workload, policy, rho, seeds)
+    else:
+        plan = table_plan(workload, policy, rho)
     search = LoadSearch(plan, run or run_here, progress or (lambda low, high, load, slots: None))
     low, high = search.interval(max(1, round(width * GRID)))
     supported = low / GRID * bracket.lower / bracket.upper, high / GRID

@@ -43,7 +43,7 @@ def block_bootstrap(trace: Trace, tasks: int, seconds: float, seed: int, block: 
         end=submit + duration,
         demand=trace.demand[rows],
         resources=trace.resources,
-        finished=np.ones(tasks, np.bool_),
+        finished=None,
         in_snapshot=np.zeros(tasks, np.bool_),
         job=None if trace.job is None else _jobs_apart(trace.job[rows], min(block, len(kept))),
         others={name: column[rows] for name, column in trace.others.items() if name not in ("phase", "gang")},

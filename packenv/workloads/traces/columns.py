@@ -219,7 +219,7 @@ class Columns:
         for place, text in zip(others.tolist(), texts, strict=True):
             point = points.get(text, text)
             finite = is_number(point) or point.lower() in NOT_FINITE
-            value = float(point) if finite else None if written is None else written(text)
+            value = float(point) if finite else None if written is None else written(point)
             if value is None:
                 row = int(np.argmax(np.asarray(pc.equal(column, text).fill_null(False))))
                 raise self.error(row, name, f"{text!r} is not {form}")

@@ -83,7 +83,7 @@ class Trace:
     end: Ints  # (n,) µs or MISSING
     demand: Floats  # (n, D) in units of capacity; NaN where missing
     resources: tuple[str, ...]  # D names
-    finished: Bools  # (n,) whether the task ran to its end within the trace
+    finished: Bools | None  # (n,) whether the task ran to its end within the trace; None: the trace does not say
     in_snapshot: Bools  # (n,) whether it was there when the trace began, so that its submission is unknown
     job: Ints | None = None  # (n,) job that the task belongs to
     others: dict[str, NDArray[Any]] = field(default_factory=dict)  # further columns (n,), by name
@@ -127,12 +127,18 @@ class Trace:
         return np.asarray(np.nan_to_num(self.demand).max(axis=1, initial=0.0), np.float64)
 
     def kept(self, finished_only: bool | None = None) -> tuple[Bools, dict[str, int]]:
-        """Which tasks (n,) a conversion keeps, and how many it drops for each reason (the first one that applies)."""
+        """Which tasks (n,) a conversion keeps, and how many it drops for each reason (the first one that applies).
+
+        Raises ArgumentError for `finished_only` of a trace that does not say how tasks ended.
+        """
         only_finished = self.finished_only if finished_only is None else finished_only
+        if only_finished and self.finished is None:
+            raise ends_unknown(self.source)
+        unfinished = np.zeros(len(self), np.bool_) if self.finished is None else ~self.finished
         reasons = {
             **self.unfit,
             IN_SNAPSHOT: self.in_snapshot,
-            NOT_FINISHED: ~self.finished & (only_finished | (self.duration == MISSING)),
+            NOT_FINISHED: unfinished & (only_finished | (self.duration == MISSING)),
             NO_DURATION: self.duration <= 0,
             NO_DEMAND: self.size <= 0,
         }
@@ -371,6 +377,11 @@ def one_size(sizes: Sizes) -> bool:
     if sizes not in ("max", "all"):
         raise InputError(f"sizes is max or all, not {sizes!r}")
     return sizes == "max"
+
+
+def ends_unknown(source: str) -> ArgumentError:
+    """Why `finished_only` does not go with a trace."""
+    return ArgumentError(f"`finished_only` does not go with {source}, which does not say how tasks ended: leave their rows out")
 
 
 def exact(number: Exact, name: str) -> Fraction:

@@ -63,6 +63,7 @@ from packenv.workloads.traces.table import (
     Sizes,
     Trace,
     Wanted,
+    ends_unknown,
     estimate_column,
     exact,
     floor_divide,
@@ -145,7 +146,9 @@ class SlotTrace:
         finished_only: bool | None = None,
         estimates: Estimates | None = None,
     ) -> Conversion:
-        """Convert as `Trace.jobs` does: arrivals are divided by `speedup`; `slot_seconds` and `finished_only` change nothing."""
+        """Convert as `Trace.jobs` does: arrivals are divided by `speedup`; `slot_seconds` changes nothing."""
+        if finished_only:
+            raise ends_unknown(self.source)
         whole, beta = self.table, exact(speedup, "speedup")
         demand, scale = (
             (whole.demand.max(axis=1, keepdims=True), whole.scale[:1]) if one_size(sizes) else (whole.demand, whole.scale)
@@ -168,7 +171,7 @@ class SlotTrace:
             end=submit + duration,
             demand=self.table.amounts,
             resources=self.resources,
-            finished=np.ones(n, np.bool_),
+            finished=None,
             in_snapshot=np.zeros(n, np.bool_),
             job=self.table.job,
             source=self.source,
@@ -225,6 +228,9 @@ def _by_our_names(path: Path, names: list[str], choice: Wanted, theirs: Mapping[
         raise InputError(f"{path}: there is no column {absent[0]!r}{nearest(absent[0], names)}")
     called = [ours for name in names for ours in ([*_ours(theirs, name)] or ([name] if name not in theirs else []))]
     resources = tuple(name for name in theirs if name not in (*SLOT_FORM, *SECONDS_FORM, *NAMED))
+    if isinstance(choice, tuple) and (idle := [name for name in resources if name not in choice]):
+        what = f"{idle[0]!r} is neither a column of ours nor among `resources` {shlex.quote(','.join(choice))}"
+        raise ArgumentError(f"{path}: `columns`: {what}; ours: {', '.join((*SLOT_FORM, *SECONDS_FORM, *NAMED))}")
     return called, resources if choice is None and resources else choice
 
 
@@ -333,7 +339,7 @@ def _in_seconds(columns: Columns, demands: tuple[str, ...], unit: str) -> Trace:
         end=end[rows],
         demand=amount[rows],
         resources=demands,
-        finished=np.ones(len(rows), np.bool_),
+        finished=None,
         in_snapshot=np.zeros(len(rows), np.bool_),
         job=extra.pop("job", None),
         predecessors=extra.pop("predecessors", None),

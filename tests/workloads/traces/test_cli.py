@@ -50,10 +50,10 @@ def test_convert(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "name", "resources", "first"),
     [
-        (PODS, "pods.csv", "all", "4 tasks, 3 kept, which can be run again; left out: 1 never scheduled"),
+        (PODS, "pods.csv", "all", "4 tasks, 3 kept, which can be simulated; left out: 1 never scheduled"),
         (INSTANCES, "dlrm.csv", "cpu,disk", "6 tasks, 2 in the initial snapshot, 4 submitted, 2 kept"),
-        (SWF, "log.swf", "max", "8 tasks, 5 kept, which can be run again; left out: "),
-        (JOB_LINES, "jobs.tr", "max", "8 tasks, 7 kept, which can be run again; left out: "),
+        (SWF, "log.swf", "max", "8 tasks, 5 kept, which can be simulated; left out: "),
+        (JOB_LINES, "jobs.tr", "max", "8 tasks, 7 kept, which can be simulated; left out: "),
         (WORKFLOW, "flow.csv", "max:cpu", "4 tasks, all 4 kept"),
     ],
 )

@@ -274,3 +274,27 @@ def test_damaged_and_empty_files(tmp_path: Path) -> None:
     assert not is_trace(other)
     assert not is_trace(tmp_path / "none.csv")
     assert is_trace(tmp_path / "empty.csv")
+
+
+def test_how_tasks_ended_is_not_guessed(tmp_path: Path) -> None:
+    """Neither form of a user's table says it, so that `finished_only` would change nothing; False asks for nothing."""
+    for name, lines in (("s.csv", ("submit_time_s,duration_s,cpu", "0,5,1")), ("a.csv", ("arrival,size,service", "0,0.5,3"))):
+        trace = read_trace(text(tmp_path / name, *lines))
+        assert len(trace.jobs(slot_seconds=1, finished_only=False).jobs) == 1
+        with pytest.raises(InputError, match=rf"`finished_only` does not go with \S*{name}, which does not say how tasks ended"):
+            trace.jobs(slot_seconds=1, finished_only=True)
+
+
+def test_a_column_that_is_named_in_vain(tmp_path: Path) -> None:
+    file = text(tmp_path / "s.csv", "submit_time_s,duration_s,cpu,State", "0,5,1,OK")
+    with pytest.raises(InputError, match=r"'state' is neither a column of ours nor among `resources` cpu; ours: arrival"):
+        read_trace(file, ("cpu",), {"state": "State"})
+
+
+def test_a_decimal_comma_before_a_unit(tmp_path: Path) -> None:
+    file = text(tmp_path / "s.csv", "submit_time_s;duration_s;memory", "0;5;1,5 GB", "1;2,5 h;4 GB")
+    trace = read_trace(file)
+    assert isinstance(trace, Trace)
+    assert trace.demand[:, 0].tolist() == [1.5e9, 4e9] and trace.duration.tolist() == [5_000_000, 9_000_000_000]
+    with pytest.raises(InputError, match="'1,500 MB' may have thousands or decimals behind the comma"):
+        read_trace(text(tmp_path / "t.csv", "submit_time_s;duration_s;memory", "0;5;1,500 MB"))

@@ -98,7 +98,7 @@ def _trace(path: Path, arrival: Floats, count: Ints, mean: Floats, durations: Fl
         end=submit + _microseconds(durations[row]),
         demand=np.ones((n, 1)),
         resources=resources,
-        finished=np.ones(n, np.bool_),
+        finished=None,
         in_snapshot=np.zeros(n, np.bool_),
         job=job,
         requested=believed,

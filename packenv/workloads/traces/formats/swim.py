@@ -137,7 +137,7 @@ def _trace(lines: Lines, path: Path, choice: Wanted) -> Trace:
         end=submit + np.rint((START + (reads + writes) / SPEED) * SECOND).astype(np.int64),
         demand=np.full((total, 1), 1 / TASKS_AT_ONCE),
         resources=resources,
-        finished=np.ones(total, np.bool_),
+        finished=None,
         in_snapshot=np.zeros(total, np.bool_),
         job=job,
         others={"phase": phase},
