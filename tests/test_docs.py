@@ -172,6 +172,19 @@ def test_python(folder: Path, page: str) -> None:
         assert printed == expected, f"{page}: it prints something else than what the page shows"
 
 
+def test_python_stands_alone(tmp_path: Path) -> None:
+    """Every block of Python defines its names, so that it can be copied alone; or the line above says that it goes on."""
+    for page, written in PAGES.items():
+        for block in re.finditer(r"^```python\n(.*?)^```", written, re.MULTILINE | re.DOTALL):
+            before = written[: block.start()]
+            if "goes on from" not in before.rstrip().rpartition("\n")[2]:
+                (tmp_path / f"{page.replace('/', '-')}-{before.count(chr(10)) + 2}.py").write_text(block[1])
+    assert len([*tmp_path.iterdir()]) > 30
+    check = [sys.executable, "-m", "ruff", "check", "--isolated", "--no-cache", "--select=F821"]
+    unknown = subprocess.run([*check, "--output-format=concise", tmp_path], capture_output=True, text=True)
+    assert unknown.returncode == 0, unknown.stdout + unknown.stderr
+
+
 def outputs_of_python(page: str) -> list[str]:
     """The blocks of text that directly follow blocks of Python."""
     return re.findall(r"^```python\n(?:(?!```).*\n)*```\n\n```text\n((?:(?!```).*\n)*)```", PAGES[page], re.MULTILINE)

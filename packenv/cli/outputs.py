@@ -137,15 +137,19 @@ class Outputs:
             check_page(self.report)
 
     def show(self, result: Showable) -> None:
-        """Print the tables and their notes, or what `--format` asks for instead."""
+        """Print the tables and their notes, or what `--format` asks for instead.
+
+        A note `HEADING: …` that explains a column is left out with it.
+        """
         from packenv.cli.tables import print_notes, print_table
 
+        omitted: set[str] = set()
         if self.form != TABLE:
             standard_output().write(forms.FORMATS[self.form](result))
         else:
             for table in result.tables():
-                print_table(table)
-        print_notes(result.footnotes())
+                omitted.update(print_table(table))
+        print_notes(note for note in result.footnotes() if note.partition(": ")[0] not in omitted)
 
     def write(
         self,

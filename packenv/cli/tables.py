@@ -30,11 +30,12 @@ def print_notes(notes: Iterable[str]) -> None:
         console.print(coloured(note), highlight=False)
 
 
-def print_table(table: Table) -> None:
+def print_table(table: Table) -> list[str]:
     """Print a table that fits the terminal, or COLUMNS; 80 columns to a pipe or a file. No cell is cut or folded.
 
     Columns of `table.spare` are left out, the first ones first, until the rest fits; a line says which. Without them the
-    columns are divided into several tables. A table that is too wide even so is printed as wide as it is.
+    columns are divided into several tables. A table that is too wide even so is printed as wide as it is. Returns the headings
+    that were left out.
     """
     from rich.console import Console
 
@@ -52,6 +53,7 @@ def print_table(table: Table) -> None:
         _print_whole(part, console)
     if omitted:
         lines.print(f"not shown: {', '.join(omitted)} ({HOW_TO_SEE}, --format csv and --json have them)", highlight=False)
+    return omitted
 
 
 def parts_of(table: Table, width: int) -> Iterator[Table]:

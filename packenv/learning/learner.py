@@ -55,6 +55,10 @@ class Learner(ABC):
     def learn(self, samples: int, between: Callable[[], None]) -> None:
         """Make at least `samples` more samples and learn from them; `between` is called before each iteration."""
 
+    def whole(self, samples: int) -> int:
+        """The samples of a run that is to make at least `samples`, as far as that is known before it."""
+        return samples
+
     @abstractmethod
     def measured(self) -> dict[str, float]:
         """The measures since the last call, by name (`group/name`)."""

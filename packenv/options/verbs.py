@@ -262,7 +262,7 @@ class LearningOptions:
     start: str | None = option(None, "Start from the weights of this saved agent (a name or a path).", "--from", metavar="AGENT")
     imitate: PolicyName | None = option(None, "Begin with weights that imitate this policy.", metavar="POLICY")
     imitation_steps: int = option(0, "Steps of imitation  [default: 400; JobFill 10,000].")
-    samples: int = option(16_000_000, "Train for so many decisions; cma-es: tasks.")
+    samples: int = option(16_000_000, "Train for so many decisions, up to a whole number of --envs × --steps; cma-es: tasks.")
     envs: int = option(512, "Environments that run side by side.")
     horizon: int = option(100_000, "Slots of an episode.")
     seed: int = option(0, "Seed of the jobs and of the training.")

@@ -6,16 +6,18 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from packenv.content.text import counted
 from packenv.errors import InputError
 from packenv.files import write_json
 from packenv.inputs.json_files import finite_number, read_json, whole_number
 from packenv.theory.capacity.bracket import AttainedProof, BoundedProof, Bracket
-from packenv.theory.capacity.one_resource.certificate import Attained, Bounded, ServerConfiguration
+from packenv.theory.capacity.one_resource.certificate import Attained, Bounded, Refuted, ServerConfiguration
 from packenv.theory.capacity.several_resources.certificate import Boxes, Priced, Scalarised
 from packenv.theory.queue_bound.bound import Proved, QueueBound, QueueProof
 from packenv.theory.queue_bound.counted import Counted
 from packenv.theory.queue_bound.pooled import Pooled
 from packenv.theory.queue_bound.prices import Prices
+from packenv.workloads.workload import Workload
 
 MOST_DIGITS = 100  # of the whole numbers in a proof
 
@@ -38,13 +40,49 @@ def load_certificate(path: str | Path) -> Bracket:
     Raises InputError for any other file.
     """
     try:
-        plain: dict[str, Any] = read_json(path, digits=MOST_DIGITS)
+        plain = _with_key("attained", read_json(path, digits=MOST_DIGITS))
         low, high = _attained(plain.pop("attained")), _bounded(plain.pop("bounded"))
         history = tuple((finite_number(a), finite_number(b)) for a, b in plain.pop("history"))
         ends: dict[str, Any] = {key: finite_number(plain[key]) for key in ("lower", "upper", "area_bound", "seconds")}
         return Bracket(attained=low, bounded=high, reached=_boolean(plain["reached"]), history=history, **ends)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as problem:
-        raise InputError(f"{path}: not a certificate: {str(problem).removeprefix(f'{path}: ')}") from None
+        raise InputError(f"{path}: not a certificate: {_what(problem, path)}") from None
+
+
+def check_certificate(path: str | Path, proof: Bracket | QueueBound, workload: Workload) -> None:
+    """Check what was loaded from `path` against the workload. Raises InputError that says for what it does not hold."""
+    try:
+        proof.verify(workload)
+    except Refuted as refuted:
+        where = f"{workload.name} on {counted(len(workload.servers), 'server')}"
+        may_be = "for another workload or other servers"
+        if isinstance(proof, QueueBound):
+            where, may_be = f"{where} at intensity {workload.intensity:.4g}", "for another workload, intensity or other servers"
+        raise InputError(f"{path}: not proved for {where}; it may be {may_be} ({refuted})") from None
+
+
+WRITTEN_BY = {
+    "attained": "of bounds on ρ*, which `packenv capacity --check` reads",
+    "proved": "of a bound on the queue, which `packenv bound --check` reads",
+}
+"""The proofs in files, by a key that only they have."""
+
+
+def _with_key(key: str, plain: Any) -> dict[str, Any]:
+    """The object, if it has the key of a kind of proof. Raises InputError that says which kind of file it is."""
+    if not isinstance(plain, dict):
+        raise InputError("no object with names")
+    if "workload" in plain:
+        raise InputError("it has the numbers that --json writes; --certificate writes their proof")
+    for other, words in WRITTEN_BY.items():
+        if key not in plain and other in plain:
+            raise InputError(f"it has the proof {words}")
+    return plain
+
+
+def _what(problem: Exception, path: str | Path) -> str:
+    """What is wrong in a file, in words."""
+    return f"no {problem}" if isinstance(problem, KeyError) else str(problem).removeprefix(f"{path}: ")
 
 
 def _attained(plain: dict[str, Any]) -> AttainedProof:
@@ -101,11 +139,11 @@ def load_queue_bound(path: str | Path) -> QueueBound:
     Raises InputError for any other file.
     """
     try:
-        plain: dict[str, Any] = read_json(path, digits=QUEUE_DIGITS)
+        plain = _with_key("proved", read_json(path, digits=QUEUE_DIGITS))
         proved = tuple(Proved(finite_number(proof["value"]), _proof(proof["proof"])) for proof in plain["proved"])
         return QueueBound(proved, finite_number(plain["seconds"]))
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as problem:
-        raise InputError(f"{path}: not a bound on the queue: {str(problem).removeprefix(f'{path}: ')}") from None
+        raise InputError(f"{path}: not a bound on the queue: {_what(problem, path)}") from None
 
 
 def _proof(plain: dict[str, Any]) -> QueueProof:

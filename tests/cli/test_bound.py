@@ -46,6 +46,12 @@ def test_nothing_is_known(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         (("paper/fig4b", "--intensity", "1.2"), "the queue grows under every policy"),
         ((*TIGHT, "--check", "other.json"), "other.json: not a bound on the queue: "),
         ((*TIGHT, "--check", "wrong.json"), "certificate: the counted proof does not bound the mean queue by 100.0"),
+        (
+            ("paper/fig3a", "--intensity", "0.8", "--check", "proof.json"),
+            "proof.json: not proved for paper/fig3a on 1 server at intensity 0.8; it may be for another workload, intensity or ",
+        ),
+        ((*TIGHT, "--check", "numbers.json"), "numbers.json: not a bound on the queue: it has the numbers that --json writes"),
+        ((*TIGHT, "--check", "ρ.json"), "not a bound on the queue: it has the proof of bounds on ρ*, which `packenv capacity"),
     ],
 )
 def test_bad_input(
@@ -53,8 +59,9 @@ def test_bad_input(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("other.json").write_text("{}")
-    main(["bound", *TIGHT, "--certificate", "wrong.json"])
-    plain = json.loads(Path("wrong.json").read_text())
+    main(["bound", *TIGHT, "--certificate", "proof.json", "--json", "numbers.json"])
+    main(["capacity", "paper/fig3a", "--certificate", "ρ.json"])
+    plain = json.loads(Path("proof.json").read_text())
     plain["proved"][0]["value"] = 100.0
     Path("wrong.json").write_text(json.dumps(plain))
     capsys.readouterr()

@@ -12,7 +12,9 @@ import click
 import pytest
 
 from packenv.cli.main import COMMANDS, cli, main
+from packenv.cli.outputs import Outputs
 from packenv.cli.tables import print_table
+from packenv.content.showable import Answer
 from packenv.content.tables import Column, Styled, Table, Tables, flat, numbers
 from tests.cli.evaluating import evaluate, trace
 from tests.workloads.traces import samples
@@ -32,6 +34,14 @@ def test_columns_are_left_out_in_their_order(capsys: pytest.CaptureFixture[str])
     assert title == "a title" and "column 7" in lines[1] and "column 2" in lines[1]
     assert lines[-1].startswith("not shown: column 3, column 5, column 0, column 1 (")
     assert all(len(line) <= 80 and line == line.rstrip() for line in lines[:-1])
+
+
+def test_a_legend_goes_with_its_column(capsys: pytest.CaptureFixture[str]) -> None:
+    notes = ["column 1: of what", "column 7: of whom", "all: seen"]
+    Outputs().show(Answer([replace(wide(), spare=("column 1",))], notes, {}))
+    assert "column 1: of what" not in capsys.readouterr().out
+    Outputs().show(Answer([wide()], notes, {}))
+    assert capsys.readouterr().out.splitlines()[-3:] == notes
 
 
 def test_a_table_without_spare_columns_is_divided(capsys: pytest.CaptureFixture[str]) -> None:

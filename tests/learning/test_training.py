@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from packenv.learning.training.run import TrainingRun
 from packenv.learning.training.run_folder import read_checkpoint
 from packenv.options.shared import WorkloadOptions
 from packenv.options.verbs import ArrivalOptions, LearningOptions, TrainingOptions
+from packenv.simulation import setting_of
 
 SMALL = [
     *("--envs", "8", "--steps", "16", "--epochs", "2", "--batch", "64", "--horizon", "2000", "--hidden", "8", "--threads", "1"),
@@ -143,6 +145,35 @@ def test_an_evolved_agent_does_not_depend_on_processes_or_interruptions(tmp_path
     assert not same(whole, load_file(tmp_path / "c" / "agent.safetensors"))
     assert same(whole, train(tmp_path, *arguments, "--checkpoint-every", "3000", "--resume", name="c"))
     assert not same(whole, train(tmp_path, *arguments, "--seed", "1", name="d"))
+
+
+def test_interrupted_in_the_closing_evaluation(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All that was learned is kept: the run goes on with the evaluation, and its agent says that it is not the last word."""
+    arguments = ["--samples", "200", "--keep", "last"]
+
+    def interrupt(self: TrainingRun) -> None:
+        if self.learner.samples > 200:
+            raise KeyboardInterrupt
+        evaluate(self)
+
+    evaluate = TrainingRun.evaluate
+    with monkeypatch.context() as patch, pytest.raises(SystemExit):
+        patch.setattr(TrainingRun, "evaluate", interrupt)
+        train(tmp_path, *arguments)
+    said = capsys.readouterr().err
+    assert "256 samples, not 200: whole iterations of 8 environments × 16 steps\n" in said
+    assert re.search(r"\n256 of 256 samples, [\d,]+ per second\n256 samples: evaluating\n", said)
+    assert "run: the same command with --resume goes on after 256 samples\n" in said
+    learned, agent = load_file(tmp_path / "run" / "agent.safetensors"), load_agent(tmp_path / "run")
+    setting = setting_of(packenv.workload("paper/fig4b"))
+    assert "has not ended" in str(agent.notice(setting)) and "--resume goes on after 256 samples" in str(agent.notice(setting))
+    assert same(learned, train(tmp_path, *arguments, "--resume"))
+    assert load_agent(tmp_path / "run").notice(setting) is None
+    (tmp_path / "run" / "agent.json").unlink()
+    with pytest.raises(packenv.InputError, match="has not ended; its command with --resume goes on"):
+        load_agent(tmp_path / "run" / "agent")
 
 
 @pytest.mark.slow

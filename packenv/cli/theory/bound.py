@@ -43,14 +43,14 @@ def bound_command(of_workload: WorkloadOptions, outputs: Outputs, certificate: s
     """
     outputs.check(certificate)
     from packenv.content.showable import Answer
-    from packenv.theory.certificate_files import load_queue_bound, save_queue_bound
+    from packenv.theory.certificate_files import check_certificate, load_queue_bound, save_queue_bound
     from packenv.theory.queue_bound.queue_bound import queue_bound
 
     workload = workload_with_notes(of_workload)
     console = text_console()
     if check is not None:
         bound = load_queue_bound(check)
-        bound.verify(workload)
+        check_certificate(check, bound, workload)
         console.print(f"{check}: proved for {workload.name} at intensity {workload.intensity:.4g}", highlight=False)
     else:
         with console.status(f"{workload.name}: bounding the mean queue") as status:

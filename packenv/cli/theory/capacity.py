@@ -44,7 +44,7 @@ def capacity(
     from packenv.theory.capacity.bracket import Bracket
     from packenv.theory.capacity.devices import DeviceBracket
     from packenv.theory.capacity.max_workload import max_workload
-    from packenv.theory.certificate_files import load_certificate, save_certificate
+    from packenv.theory.certificate_files import check_certificate, load_certificate, save_certificate
 
     workload = workload_with_notes(of_workload)
     if workload.has_devices and (certificate or check):
@@ -53,7 +53,7 @@ def capacity(
     bracket: Bracket | DeviceBracket
     if check is not None:
         proved = bracket = load_certificate(check).of(workload)
-        proved.verify(workload)
+        check_certificate(check, proved, workload)
         console.print(f"{check}: proved for {workload.name}", highlight=False)
     else:
         with console.status(f"{workload.name}: bracketing ρ*") as status:

@@ -28,6 +28,7 @@ from packenv.learning.agents.learned import Learned, LearnedState, remark_on
 from packenv.policy import Setting, find_registered, guarantee_of, initial_state_of, needs_of
 from packenv.units import UNIT
 
+UNFINISHED = "unfinished"  # in `about`, of an agent that was saved before its training ended
 NAMES = {"baseline", "guard"}  # options of an environment that name policies
 
 
@@ -134,14 +135,23 @@ class SavedAgent:
         return state._replace(batch=batch)
 
     def notice(self, setting: Setting) -> str | None:
-        """The columns that it learned with and this table lacks, and what is assumed; None without any."""
+        """That its training has not ended; the columns that it learned with and this table lacks, and what is assumed."""
+        lines = [self._unfinished(), self._assumed(setting)]
+        return "; ".join(f"{self.name}: {line}" for line in lines if line is not None) or None
+
+    def _unfinished(self) -> str | None:
+        if not self.about.get(UNFINISHED):
+            return None
+        return f"its training has not ended; its command with --resume goes on after {self.about['samples']:,} samples"
+
+    def _assumed(self, setting: Setting) -> str | None:
         jobs, learned_on = setting.workload.jobs, self.about.get("workload")
         if not self.definition.follows_jobs or jobs is None:
             return None
         name = learned_on.get("name") if isinstance(learned_on, dict) else learned_on
         columns = self.about["environment"].get("columns", () if name == setting.workload.name else ASSUMED)
         assumed = assumptions(jobs, columns)
-        return None if assumed is None else f"{self.name}: {setting.workload.name} has {assumed}"
+        return None if assumed is None else f"{setting.workload.name} has {assumed}"
 
     def remark(self, state: Any) -> str | None:
         """A remark after a run, from the policy's state: whether groups of tasks were hidden from the agent."""

@@ -23,7 +23,7 @@ from packenv.learning.agents.shipped import PRETRAINED as PRETRAINED
 from packenv.learning.agents.shipped import pretrained_agents as pretrained_agents
 
 FORMAT = 1
-IN_RUN = "agent"  # its name in the folder of the run that trained it
+IN_RUN, SETTINGS = "agent", "settings.json"  # in the folder of the run that trained it
 
 
 def save_agent(path: str | Path, about: dict[str, Any], weights: Weights) -> None:
@@ -45,6 +45,9 @@ def load_agent(name: str | Path) -> SavedAgent:
     base = inside if stem == Path(stem).name and inside.with_name(f"{stem}.json").exists() else Path(stem)
     if not base.with_name(f"{base.name}.json").is_file() and (base / f"{IN_RUN}.json").is_file():
         base = base / IN_RUN
+    run = base.parent if base.name == IN_RUN else base
+    if not base.with_name(f"{base.name}.json").is_file() and (run / SETTINGS).is_file():
+        raise InputError(f"no agent {text!r} yet: the run {run} has not ended; its command with --resume goes on with it")
     json_file, weights_file = base.with_name(f"{base.name}.json"), base.with_name(f"{base.name}.safetensors")
     for file in (json_file, weights_file):
         if not file.is_file():

@@ -112,6 +112,11 @@ class Sb3Learner(Learner):
         callback = BetweenIterations(self, between)
         self.model.learn(samples, callback=callback, reset_num_timesteps=False, log_interval=None, **options)
 
+    def whole(self, samples: int) -> int:
+        """The algorithms make whole iterations: a number of steps in every environment."""
+        iteration = self.settings.envs * self.settings.steps
+        return self.samples + -(-max(samples - self.samples, 0) // iteration) * iteration
+
     def measured(self) -> dict[str, float]:
         values: dict[str, Any] = self.logger.name_to_value
         measures = self.clusters.pop_means() | {name: float(value) for name, value in values.items()}

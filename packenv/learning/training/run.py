@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from packenv.errors import InputError
-from packenv.learning.agents.agent import SavedAgent
+from packenv.learning.agents.agent import UNFINISHED, SavedAgent
 from packenv.learning.agents.inference.weights import Weights
 from packenv.learning.agents.metadata import agent_metadata
 from packenv.learning.agents.saved import save_agent
@@ -35,12 +35,13 @@ class TrainingRun:
         self.best_measured: dict[str, float] = {}
         self.curve: list[Compared] = []
         self.references: dict[str, float] = {}  # lines beside the supported fraction
+        self.saved = 0  # samples of the last checkpoint
 
     def resume(self, path: Path) -> None:
         """Continue from a checkpoint, with fresh episodes."""
         checkpoint = restore_checkpoint(path, self.learner)
         counters = checkpoint.counters
-        self.best = checkpoint.best
+        self.best, self.saved = checkpoint.best, self.learner.samples
         self.best_score = counters["best_score"] if counters["best_score"] is not None else float("inf")
         self.best_at, self.measured, self.best_measured = counters["best_at"], counters["measured"], counters["best_measured"]
         self.curve = [Compared(*row) for row in counters.get("curve", ())]  # checkpoints before version 0.10 have none
@@ -79,10 +80,13 @@ class TrainingRun:
                 self.next[act] = (samples // every + 1) * every
 
     def finish(self) -> TrainedAgent:
-        """Evaluate and write a checkpoint once more; save the agent that is kept."""
+        """Write a checkpoint, so that what follows may be interrupted; evaluate; save the agent that is kept."""
         done = self.learner.samples
         self.progress.reach(done)
         speed = self.progress.speed()
+        if self.saved < done:
+            self.checkpoint()
+        self.progress.end(f"{done:,} samples: evaluating" + (" and judging" if self.plan.judge_every else ""))
         self.evaluate()
         if self.plan.judge_every:
             self.judge()
@@ -157,8 +161,9 @@ class TrainingRun:
         }
         about = self.about(self.learner.samples, "last", self.measured)
         try:
-            save_agent(self.plan.folder / AGENT, about, self.learner.network.exported())
+            save_agent(self.plan.folder / AGENT, about | {UNFINISHED: True}, self.learner.network.exported())
             write_checkpoint(self.plan.folder / CHECKPOINT, self.learner, counters, self.best)
+            self.saved = self.learner.samples
         except InputError as error:  # a full disk may have room again at the next one
             self.progress.say(f"no checkpoint: {error}")
         self.log.flush()

@@ -19,7 +19,7 @@ from packenv.errors import ArgumentError, InputError
 from packenv.files import atomic_path
 from packenv.inputs.json_files import parse_json, read_json
 from packenv.learning.agents.inference.weights import Weights
-from packenv.learning.agents.saved import IN_RUN
+from packenv.learning.agents.saved import IN_RUN, SETTINGS
 from packenv.learning.settings import Settings
 
 if TYPE_CHECKING:  # brings PyTorch with it
@@ -78,7 +78,7 @@ def restore_checkpoint(path: Path, learner: Learner) -> Checkpoint:
     return checkpoint
 
 
-CHECKPOINT, SETTINGS, AGENT = "checkpoint.safetensors", "settings.json", IN_RUN
+CHECKPOINT, AGENT = "checkpoint.safetensors", IN_RUN
 
 
 def check_folder(folder: Path, settings: Settings, resume: bool) -> None:

@@ -67,14 +67,23 @@ class Training:
         run = TrainingRun(settings, plan, learner)
         if resumes:
             run.resume(checkpoint)
-        with TrainingProgress(plan.folder.name, settings.samples, learner.samples) as progress:
+        whole = learner.whole(settings.samples)
+        with TrainingProgress(plan.folder.name, whole, learner.samples) as progress:
             after = f"goes on after {learner.samples:,} samples, with fresh episodes"
             line = after if resumes else learner.initialise(progress.say)
             make_folder(plan.folder)
             write_json(plan.folder / SETTINGS, settings.record())
             if line is not None:
                 progress.say(line)
-            return run.run(progress)
+            if whole > max(settings.samples, learner.samples):
+                iteration = f"{settings.envs} environments × {settings.steps} steps"
+                progress.say(f"{whole:,} samples, not {settings.samples:,}: whole iterations of {iteration}")
+            try:
+                return run.run(progress)
+            except KeyboardInterrupt:
+                if run.saved:
+                    progress.say(f"{plan.folder}: the same command with --resume goes on after {run.saved:,} samples")
+                raise
 
 
 def training(

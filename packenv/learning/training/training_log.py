@@ -21,7 +21,7 @@ LINES = 20  # in a whole run, where there is no terminal
 
 
 class TrainingProgress:
-    """`samples` in all, of which `done` were made before the run was resumed."""
+    """`samples` in all, as far as that is known, of which `done` were made before the run was resumed."""
 
     def __init__(self, name: str, samples: int, done: int) -> None:
         self.console = Console(stderr=True)
@@ -57,7 +57,13 @@ class TrainingProgress:
         if not self.console.is_terminal and done - self.reported >= self.samples / LINES:
             self.reported = done
             remaining = max(self.samples - done, 0) / max(self.speed(), 1e-9)
-            self.say(f"{done:,} of {self.samples:,} samples, {self.speed():,.0f} per second, {remaining:,.0f} s to go")
+            to_go = f", {remaining:,.0f} s to go" if done < self.samples else ""
+            self.say(f"{done:,} of {max(self.samples, done):,} samples, {self.speed():,.0f} per second{to_go}")
+
+    def end(self, line: str) -> None:
+        """Training has ended: a line on what follows in place of the bar."""
+        self.bar.stop()
+        self.say(line)
 
     def say(self, line: str) -> None:
         """Print a line that stays."""

@@ -470,7 +470,8 @@ def _side_by_side(
     earliest = np.full(inverse.max(initial=-1) + 1, len(rows))
     np.minimum.at(earliest, inverse, place)
     leader = rows[earliest[inverse]]
-    columns.require(time == time[leader], "gang", "{} has tasks that come at different times")
+    no_flag = "the column has the name of each task's gang, empty for none, and option gangs makes one of each job's tasks"
+    columns.require(time == time[leader], "gang", "gang {} has tasks that come at different times; " + no_flag)
     return rows[np.argsort(earliest[inverse][rows], kind="stable")]
 
 

@@ -60,12 +60,16 @@ def test_certificate_and_check(tmp_path: Path, capsys: pytest.CaptureFixture[str
     load_certificate(proof).verify(packenv.Workload(sizes=Uniform(0.1, 0.9), service=Fixed(1), servers=2, rate=0.1))
     capacity("--sizes", "uniform:0.1:0.9", "--servers", 2, "--check", proof)
     assert "proved for uniform:0.1:0.9" in capsys.readouterr().out
-    assert "certificate: " in refused(capsys, "--sizes", "uniform:0.1:0.9", "--servers", 1, "--check", proof)
+    on_one = refused(capsys, "--sizes", "uniform:0.1:0.9", "--servers", 1, "--check", proof)
+    assert "not proved for uniform:0.1:0.9 on 1 server; it may be for another workload or other servers (certificate: " in on_one
     plain = json.loads(proof.read_text())
     proof.write_text(json.dumps(plain | {"lower": 3.9999}))
     assert "do not attain" in refused(capsys, "--sizes", "uniform:0.1:0.9", "--servers", 2, "--check", proof)
     proof.write_text("no")
     assert "not a certificate" in refused(capsys, "paper/fig3a", "--check", proof)
+    proof.write_text('{"proved": [], "seconds": 1.0}')
+    said = refused(capsys, "paper/fig3a", "--check", proof)
+    assert "not a certificate: it has the proof of a bound on the queue, which `packenv bound --check` reads" in said
 
 
 def test_a_gap_out_of_reach(capsys: pytest.CaptureFixture[str]) -> None:

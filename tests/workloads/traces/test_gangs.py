@@ -101,7 +101,10 @@ def test_what_if_of_gangs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "lines, problem",
     [
-        (["arrival,service,size,gang", "0,1,.5,a", "1,1,.5,a"], "row 2, column gang: a has tasks that come at different times"),
+        (
+            ["arrival,service,size,gang", "0,1,.5,1", "1,1,.5,1"],
+            "row 2, column gang: gang 1 has tasks that come at different times; the column has the name of each task's gang",
+        ),
         (["arrival,service,size,workers", "0,1,.5,0"], "row 1, column workers: 0 workers"),
         (["arrival,service,size,workers,gang", "0,1,.5,2,a"], "columns workers and gang do not go together"),
         (["arrival,service,size,gang,predecessors", "0,1,.5,,", "0,1,.5,a,0"], "row 2, column gang: a waits for other tasks"),
