@@ -13,11 +13,11 @@ import click
 from packenv.cli.options.names import INPUT, PATH
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import JSON
-from packenv.cli.options.workload import dropped_rows, note_devices
+from packenv.cli.options.workload import note_devices
 from packenv.cli.outputs import Outputs, check_files, output_options, write_all
 from packenv.cli.tables import print_table, text_console
 from packenv.content.tables import Column, Table, numbers
-from packenv.content.text import NONE, number
+from packenv.content.text import NONE, counted_by_reason, number
 from packenv.errors import ArgumentError, InputError
 from packenv.files import write_json
 from packenv.options.shared import parse_columns
@@ -266,5 +266,5 @@ def _pair(pair: list[Any]) -> str:
 
 def dropped_part(dropped: dict[str, int]) -> str:
     """A clause on the rows that were dropped; nothing for none."""
-    parts = dropped_rows(dropped)
+    parts = counted_by_reason(dropped)
     return f"; left out: {parts}" if parts else ""

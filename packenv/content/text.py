@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 NONE = "–"
@@ -13,6 +14,11 @@ WIDE = "± as large as the mean, or larger: its 95 % interval reaches 0"
 OVERLOADED = "intensity is 1 or more: no policy is stable in the long run"
 
 MOST_DECIMALS = 6
+
+PLURAL = re.compile(r"((?:[a-z]+ )*)(event|instance|link|machine|milestone|node|object|pod|step|task)s( that [a-z]+)?")
+"""How a reason begins that counts things: the noun, and a verb that it may take along."""
+SINGULAR = {"are": "is", "have": "has", "were": "was"}
+"""Verbs for one thing; others take an s."""
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -64,6 +70,21 @@ def do_not_go(names: Sequence[str], what: str) -> str:
 def counted(n: int, noun: str) -> str:
     """`1 server`, `2 servers`."""
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def counted_by_reason(by_reason: Mapping[str, int]) -> str:
+    """`3 tasks that fit no server, 1 node that takes no jobs`, of reasons in the plural; those of 0 are left out."""
+    parts = [f"{n:,} {_of_one(reason) if n == 1 else reason}" for reason, n in by_reason.items() if n]
+    return ", ".join(parts)
+
+
+def _of_one(reason: str) -> str:
+    """A reason as it is of one thing: `pods that fit on no node` as `pod that fits on no node`."""
+    if (match := PLURAL.match(reason)) is None:
+        return reason
+    verb = (match[3] or "").removeprefix(" that ")
+    clause = f" that {SINGULAR.get(verb, verb + 's')}" if verb else ""
+    return f"{match[1]}{match[2]}{clause}{reason[match.end() :]}"
 
 
 class Clock(NamedTuple):

@@ -116,7 +116,7 @@ def without_nodes(cluster: Cluster, names: Sequence[str]) -> Cluster:
         raise InputError(f"{cluster.source}: no node is left")
     number = np.where(gone, -1, np.cumsum(~gone) - 1)
     node = np.where(cluster.node < 0, -1, number[cluster.node])
-    queued = [n for n in np.flatnonzero((node < 0) & (cluster.node >= 0)).tolist() if _returns(cluster, n)]
+    queued = [n for n in np.flatnonzero((node < 0) & (cluster.node >= 0)).tolist() if returns(cluster.running[n])]
     gangs = (*cluster.gangs, *(cluster.running[n] for n in queued if cluster.running[n].gang))
     smaller = replace(
         cluster,
@@ -134,7 +134,7 @@ def without_nodes(cluster: Cluster, names: Sequence[str]) -> Cluster:
 def emptiest_first(cluster: Cluster, kind: NodeKind) -> list[str]:
     """Names of the nodes of a kind: those first whose pods ask for the least of the resource of which they ask for most."""
     used = np.zeros_like(cluster.capacity)
-    returning = [n for n in np.flatnonzero(cluster.node >= 0).tolist() if _returns(cluster, n)]
+    returning = [n for n in np.flatnonzero(cluster.node >= 0).tolist() if returns(cluster.running[n])]
     np.add.at(used, cluster.node[returning], cluster.running_demand[returning])
     largest = used.max(axis=1)
     return [cluster.nodes[n] for n in sorted(np.flatnonzero(kind.is_on(cluster)), key=lambda n: (largest[n], n))]
@@ -191,6 +191,6 @@ def _without_stranded(cluster: Cluster) -> Cluster:
     )
 
 
-def _returns(cluster: Cluster, n: int) -> bool:
+def returns(pod: Pod) -> bool:
     """Whether a running pod is queued again when its node is gone."""
-    return not cluster.running[n].stays and cluster.running[n].deleted is None
+    return not pod.stays and pod.deleted is None

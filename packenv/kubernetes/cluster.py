@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from packenv.content.text import counted_by_reason
 from packenv.errors import InputError
-from packenv.kubernetes.durations import Durations
+from packenv.kubernetes.durations import Durations, are_drawn
 from packenv.kubernetes.filters import (
     NAME,
     Expression,
@@ -43,7 +44,7 @@ COMPLETED, HELD = "pods that have ended", "pods held by a scheduling gate"
 NO_NODE, LOST = "pods on a node that is left out", "pods on a node that is not in the file"
 ASKS_NOTHING, FITS_NOWHERE = "pods that ask for none of the resources", "waiting pods that fit on no node"
 OF_GANGS = "waiting pods of gangs"
-DELETED, PINNED = "waiting pods that are being deleted", "pods of DaemonSets that wait for their own node"
+DELETED, PINNED = "waiting pods that are being deleted", "waiting pods bound to one node by a DaemonSet"
 
 
 @dataclass(frozen=True)
@@ -273,7 +274,11 @@ class Cluster:
         ends = service not in (None, ())
         begun = [pod for pod, node in zip(self.running, self.node, strict=True) if node >= 0]
         ending = sum(not pod.endless for pod in begun) if ends else 0
-        times = f"{len(begun)} pods run at the start" + (f", {ending} of them for a time that is drawn" if ending else "")
+        how_long = (
+            "a time that is drawn" if are_drawn(service) else f"what is left of {'its' if ending == 1 else 'their'} service"
+        )
+        times = f"{counted(len(begun), 'pod')} {'runs' if len(begun) == 1 else 'run'} at the start"
+        times += f", {ending:,} of them for {how_long}" if ending else ""
         law = "; others do not end" if ends else "; no pod ends (--service says how long those that can end last)"
         past = service.notes([*begun, *self.waiting]) if isinstance(service, Durations) else ()
         lines = [self.about, times + law, *past]
@@ -293,7 +298,7 @@ class Cluster:
             what = f"{kind} of {counted(len(names), 'waiting pod')} ({some(names)})"
             lines.append(f"not modelled: {what}: they may start later than this says, and no bound counts on them")
         if self.ignored:
-            lines.append("ignored: " + ", ".join(f"{count} {what}" for what, count in self.ignored.items()))
+            lines.append(f"ignored: {counted_by_reason(self.ignored)}")
         return (*lines, *self.gang_lines(), *self.unfit_lines())
 
     def gang_lines(self) -> list[str]:
@@ -422,10 +427,9 @@ class Cluster:
             lines = "; ".join(self.unfit_lines())
             return f"{self.source}: {counted(len(self.unfit), 'pod')} waiting, and none can be placed: {lines}"
         reasons = (OF_GANGS, HELD, PINNED, DELETED, ASKS_NOTHING)
-        counts = [f"{self.left_out[what]} {what}" for what in reasons if what in self.left_out]
-        if counts:
+        if left_out := counted_by_reason({what: self.left_out.get(what, 0) for what in reasons}):
             lines = "".join(f"; {line}" for line in self.gang_lines())
-            return f"{self.source}: no pod is there to place but for {', '.join(counts)}, which are left out{lines}"
+            return f"{self.source}: no pod is there to place but for {left_out}, left out{lines}"
         return f"{self.source}: no pod waits for a node, so there is nothing to place"
 
 

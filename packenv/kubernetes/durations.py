@@ -14,6 +14,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from packenv.content.text import counted
 from packenv.errors import InputError
 from packenv.inputs.json_files import read_json
 from packenv.inputs.memory import Memory
@@ -21,6 +22,7 @@ from packenv.inputs.numbers import excerpt, read_number
 from packenv.inputs.text_files import lines_of, reading
 from packenv.kubernetes.objects import Pod
 from packenv.kubernetes.owners import OwnerTimes, central
+from packenv.workloads.laws import Law
 from packenv.workloads.traces.format import first_bytes
 
 Floats = NDArray[np.float64]
@@ -74,7 +76,9 @@ class Durations:
         owned = sum(self.owner_of(pod) is not None for pod in pods if not pod.endless)
         strange = sum(not pod.endless for pod in pods) - owned
         name = Path(self.source).name
-        line = f"{name}: {len(self.seconds):,} durations of {len(self.owners):,} owners; {owned} pods have those of their owner, "
+        line = f"{name}: {counted(len(self.seconds), 'duration')} of {counted(len(self.owners), 'owner')}; "
+        have = "has" if owned == 1 else "have"
+        line += f"{counted(owned, 'pod')} {have} those of {'its' if owned == 1 else 'their'} owner, "
         return line + f"{strange} those of an owner that is drawn", self.trust()
 
     def trust(self) -> str:
@@ -90,6 +94,14 @@ class Durations:
             held += bool(low <= self.seconds[row] <= high)
         share = held / len(checked)
         return f"of {len(checked)} held-back durations {share:.0%} fell in the 80% interval that earlier ones give"
+
+
+def are_drawn(service: Law | Sequence[Law] | Durations | None) -> bool:
+    """Whether times in service differ between seeds: not where all are of one length, nor where no pod ends."""
+    if isinstance(service, Durations):
+        return True
+    laws = () if service is None else (service,) if isinstance(service, Law) else service
+    return len({end for law in laws for end in law.support()}) > 1
 
 
 def is_durations(path: str) -> bool:

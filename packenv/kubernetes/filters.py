@@ -120,6 +120,10 @@ class Traits(NamedTuple):
     def label(self, key: str) -> str | None:
         return self.name if key == NAME else dict(self.labels).get(key)
 
+    @property
+    def cordoned(self) -> bool:
+        return any(taint.key == UNSCHEDULABLE for taint in self.taints)
+
     def lasting(self) -> tuple[Taint, ...]:
         """The taints that a new node of this kind has too."""
         return tuple(taint for taint in self.taints if not taint.key.startswith(OF_CONDITIONS))

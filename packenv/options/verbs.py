@@ -158,7 +158,7 @@ class PlanOptions:
         None, "What if these fail? Servers such as 3,7,10-12, from 0; nodes of a cluster by name.", metavar="SERVERS"
     )
     add: str | None = option(
-        None, "Nodes to add to a cluster: like this one, or a capacity  [default: the commonest].", metavar="NODE"
+        None, "Nodes to add to a cluster, of --when one: like this one, or a capacity  [default: the commonest].", metavar="NODE"
     )
     max_demand: float | None = option(None, "Also without the tasks of a trace that need more: what do they cost?")
     asks_when: bool = option(False, "When waiting pods would start, on a cluster as kubectl prints it (JSON).", "--when")

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from packenv.content.forms import form
 from packenv.content.page import Charts
 from packenv.content.showable import Showable
+from packenv.content.text import counted_by_reason
 from packenv.errors import InputError, nearest
 from packenv.files import write_json
 from packenv.jobs import FIRST, GPU, HOW_MANY, Jobs, gang_spans
@@ -139,7 +140,7 @@ class Workload(Showable):
             network=network,
             processors=None if processors is None else positive("processors", processors),
             began=began,
-            left_out={},
+            left_out=_machines_left_out(servers),
             slot_assumed=False,
             remark=None,
             notes=(),
@@ -183,8 +184,8 @@ class Workload(Showable):
         if self.shown_slot is not None:
             facts.append(("slot", f"{self.shown_slot:g} s"))
         facts += [("note", note) for note in self.notes]
-        if any(self.left_out.values()):
-            facts.append(("left out", ", ".join(f"{count:,} {reason}" for reason, count in self.left_out.items() if count)))
+        if left_out := counted_by_reason(self.left_out):
+            facts.append(("left out", left_out))
         return facts
 
     @property
@@ -344,7 +345,7 @@ class Workload(Showable):
         slot_assumed = self.slot_assumed and "slot_seconds" not in changes
         notes = () if "servers" in changes else self.notes
         believed, waits = (None, None) if "jobs" in changes else (self.believed, self.recorded_waits)
-        return changed.recorded(self.left_out, slot_assumed, self.remark, notes, believed, waits)
+        return changed.recorded(self.left_out | changed.left_out, slot_assumed, self.remark, notes, believed, waits)
 
     def _with_devices(self, servers: Servers) -> Servers:
         """Servers with as many devices, to what they have of GPUs, as those of the workload, if they do not say how many."""
@@ -476,3 +477,12 @@ class Workload(Showable):
 def shortened(text: str) -> str:
     """The text, or as much of it as a line of a `repr` takes."""
     return text if len(text) <= FACT_LETTERS else f"{text[: FACT_LETTERS - 2]} …"
+
+
+def _machines_left_out(servers: Any) -> dict[str, int]:
+    """How many machines of a file of servers are none, by reason; of a trace, whose reader says it, they come as `Servers`."""
+    if not isinstance(servers, str) or not os.path.isfile(servers):  # noqa: PTH113  # as in parse_servers: a text may be long
+        return {}
+    from packenv.workloads.traces.machines import machines_left_out  # loads pyarrow
+
+    return machines_left_out(servers)

@@ -132,6 +132,6 @@ def test_it_says_whose_durations_pods_have(tmp_path: Path) -> None:
     pods = [owned("a", "known"), owned("b", None), owned("web", "known", job=False)]
     cluster = read_cluster(listed(tmp_path / "c.json", [node("n"), *pods]))
     notes = cluster.notes(past([("known", 5.0)] * 3))
-    assert "past.csv: 3 durations of 1 owners; 1 pods have those of their owner, 1 those of an owner that is drawn" in notes
+    assert "past.csv: 3 durations of 1 owner; 1 pod has those of its owner, 1 those of an owner that is drawn" in notes
     times = past([("known", 5.0)]).times(cluster.waiting, (), np.zeros(0), 1.0)
     assert isinstance(times, OwnerTimes) and times.owner == (0, None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from packenv.content.text import about, estimate, lasting, number
+from packenv.content.text import about, counted_by_reason, estimate, lasting, number
 from packenv.inputs.numbers import read_seconds
 
 
@@ -58,3 +58,21 @@ def test_about_two_digits() -> None:
 def test_how_long(seconds: float | None, shown: str) -> None:
     assert lasting(seconds) == shown
     assert seconds is None or abs(float(read_seconds(shown) or 0) - seconds) <= max(0.5, seconds / 48)  # as it is read again
+
+
+def test_reasons_of_one_thing() -> None:
+    """The noun and its verb; what counts nothing, and nouns further on, stay."""
+    reasons = {
+        "waiting pods that fit on no node": 1,
+        "nodes that take no jobs: n2 (down*)": 1,
+        "not finished": 1,
+        "pods that have ended": 0,
+    }
+    assert (
+        counted_by_reason(reasons) == "1 waiting pod that fits on no node, 1 node that takes no jobs: n2 (down*), 1 not finished"
+    )
+    assert (
+        counted_by_reason({"pods that have ended": 1, "links to a dropped task": 1})
+        == "1 pod that has ended, 1 link to a dropped task"
+    )
+    assert counted_by_reason({"machines without a GPU": 1200}) == "1,200 machines without a GPU"

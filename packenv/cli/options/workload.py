@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from packenv.content.text import OVERLOADED, counted, lasting, listed
+from packenv.content.text import OVERLOADED, counted, counted_by_reason, lasting, listed
 from packenv.errors import ArgumentError, InputError
 from packenv.options.shared import DEFAULT_POLICIES, DEVICE_POLICIES, GANG_POLICIES, INTENSITIES, WorkloadOptions, parse_columns
 
@@ -114,18 +114,13 @@ def note_left_out(workload: Workload) -> None:
         _note(f"{workload.name}: {GANGS_APART}")
     for note in workload.notes:
         _note(f"{workload.name}: {note}")
-    if left_out := dropped_rows(dict(workload.left_out)):
-        _note(f"{workload.name}: dropped rows: {left_out}")
+    if left_out := counted_by_reason(workload.left_out):
+        _note(f"{workload.name}: left out: {left_out}")
 
 
 def _note_remark(workload: Workload) -> None:
     if workload.remark is not None:
         _note(f"{workload.name}: {workload.remark}")
-
-
-def dropped_rows(dropped: dict[str, int]) -> str:
-    """How many rows were dropped for which reason; empty for none."""
-    return ", ".join(f"{count:,} {reason}" for reason, count in dropped.items() if count)
 
 
 def note_devices(recorded: Trace | SlotTrace) -> None:
@@ -179,8 +174,8 @@ def print_workload(
         console.print(f"load {workload.load:g} of ρ* >= {workload.rho[0]:.5g} (and <= {workload.rho[1]:.5g}) tasks in service")
     for note in workload.notes:
         console.print(note, highlight=False)
-    if left_out := dropped_rows(dropped):
-        console.print(f"dropped rows: {left_out}", highlight=False)
+    if left_out := counted_by_reason(dropped):
+        console.print(f"left out: {left_out}", highlight=False)
     if workload.overloaded and backlog is None and not (drain and workload.jobs is not None):
         console.print(OVERLOADED, style="yellow")
 

@@ -43,7 +43,7 @@ NUMBER = Question("a number of equal servers", (*PLANNED, "draws", "max_demand",
 MIX = Question("--types, the cheapest mix", (*PLANNED, "types", "plot"))
 FAILURE = Question("--without, a cluster whose servers fail", (*PLANNED, "without"))
 OF_PODS = ("durations", "no_preemption", "draws", "slots")
-WHEN = Question("--when, which says when pods start", OF_PODS)
+WHEN = Question("--when, which says when pods start", (*OF_PODS, "add", "without"))
 SUBMIT = Question("--submit, pods that are submitted to a cluster", (*OF_PODS, "submit", "report"))
 OF_CLUSTER = ("goals", "durations", "no_preemption", "seeds", "report")
 NODES = Question("a plan of a cluster as it is", (*OF_CLUSTER, "add"))
@@ -139,6 +139,7 @@ def plan(
     packenv plan trace.parquet -g "mean wait <= 9s" --types 1=0.50,2=0.95
     packenv plan trace.parquet -g "p95 wait <= 60s" --servers 40 --without 0-9
     packenv plan cluster.json --when --service exponential:3600
+    packenv plan cluster.json --when --service exponential:3600 --add node-3
     packenv plan cluster.json --submit job.yaml --service exponential:3600
     packenv plan cluster.json -g "max wait <= 1h" --service exponential:3600
     packenv plan cluster.json -g "max wait <= 1h" --without node-3,node-7

@@ -32,9 +32,9 @@ POLICIES = ("bf-js",)
 
 
 def plan_starts(options: WorkloadOptions, run_options: RunOptions, parameters: Mapping[str, Any], outputs: Outputs) -> None:
-    """Print when the pods of a cluster would start. Raises InputError."""
+    """Print when the pods of a cluster would start, with a node more or without some if options say so. Raises InputError."""
     request, slots, draws = _request(options, parameters)
-    plan_when(request, slots, draws, run_options, outputs)
+    plan_when(request, parameters["add"], parameters["without"], slots, draws, run_options, outputs)
 
 
 def plan_cluster(options: WorkloadOptions, run_options: RunOptions, parameters: Mapping[str, Any]) -> Answer:

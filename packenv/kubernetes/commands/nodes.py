@@ -11,9 +11,9 @@ from packenv.cli.tables import text_console
 from packenv.content.page import Page, Section
 from packenv.content.showable import Answer
 from packenv.content.tables import Column, Table, numbers
-from packenv.content.text import NONE, counted, estimate, listed
-from packenv.kubernetes.changed import changed, emptiest_first, kind_of, with_unfit, without_nodes
-from packenv.kubernetes.cluster import Cluster
+from packenv.content.text import NONE, counted, counted_by_reason, estimate, listed
+from packenv.kubernetes.changed import changed, emptiest_first, kind_of, returns, with_unfit, without_nodes
+from packenv.kubernetes.cluster import FITS_NOWHERE, Cluster
 from packenv.kubernetes.durations import Durations
 from packenv.kubernetes.planning.nodes import Added, AddedNodes, FailedNodes, compare_nodes
 from packenv.kubernetes.planning.queue import QueueGoal, QueueRuns, check_pods
@@ -81,7 +81,7 @@ def plan_added(request: ClusterRequest, add: str | None, run_options: RunOptions
 
 
 def _added_table(request: ClusterRequest, nodes: AddedNodes, plans: Sequence[Added], bound: int) -> Table:
-    least = f"; at least {bound:+,} for any policy" if bound > nodes.fewest else ""
+    least = f"; at least {bound:+,} for any policy" if bound > 0 else ""
     title = (
         f"{request.cluster.name}: nodes like {nodes.kind.name} to add to {len(request.cluster.nodes):,}{least}; times in seconds"
     )
@@ -108,14 +108,10 @@ def _added_answer(request: ClusterRequest, nodes: AddedNodes, plans: Sequence[Ad
     unfit = len(with_unfit(request.cluster, nodes.kind).unfit)
     sentence += but_for_gangs(request.cluster)
     sentence += f", not counting {counted(unfit, 'pod')} for which there is no node" if unfit else ""
-    policy = "no policy" if request.preemption else "without preemption no policy"
-    if bound <= nodes.fewest:
-        sentence += "; no bound."
-    elif bound <= 0:  # other nodes could be taken away: the bound is for these
-        sentence += f"; without {some(removed_nodes(nodes, bound - 1))} {policy} meets the goals."
-    else:
-        fewer = "with fewer nodes {} meets the goals" if best == bound else "{} can do with fewer than {:+,}"
-        sentence += f"; {fewer.format(policy, bound)}."
+    if bound > nodes.fewest and (bound > 0 or best <= 0):  # below today's number it says nothing of nodes to add
+        too_few = "fewer nodes" if best == bound > 0 else _number_of_nodes(nodes, bound - 1)
+        sentence += f"; with {too_few} {'' if request.preemption else 'without preemption '}no policy meets the goals"
+    sentence += "."
     for plan in plans:
         trials = [(f"{number:+,}", trial) for number, trial in ((plan.number - 1, plan.below), (plan.number, plan.at)) if trial]
         if left_open := open_goals(goals, trials, request.slot_seconds):
@@ -123,8 +119,29 @@ def _added_answer(request: ClusterRequest, nodes: AddedNodes, plans: Sequence[Ad
     changed_cluster = changed(request.cluster, nodes.kind, best)
     lines = changed_cluster.begun_notes(first_cycle(changed_cluster)) if request.preemption else []
     if best < 0:
-        lines.insert(0, f"Pods of {some(removed_nodes(nodes, best))} then start again, behind those that wait.")
+        names = removed_nodes(nodes, best)
+        with_pods = [_node_taken_away(request.cluster, name) for name in names[:MOST_NAMED]]
+        lines.insert(0, f"Taken away: {some([*with_pods, *names[MOST_NAMED:]])}.")
     return "\n".join([sentence, *lines])
+
+
+def _number_of_nodes(nodes: AddedNodes, number: int) -> str:
+    """So many nodes more than there are. Below 0 they are named: others might be done without."""
+    if number == 0:
+        return "the nodes of today"
+    if number > 0:
+        return f"{counted(number, 'node')} more than today"
+    return f"{counted(-number, 'node')} fewer than today ({some(removed_nodes(nodes, number))})"
+
+
+def _node_taken_away(cluster: Cluster, name: str) -> str:
+    """A node, and what becomes of its pods: `n3 (cordoned, empty)`, `n1 (2 pods start again, behind those that wait)`."""
+    node = cluster.nodes.index(name)
+    there = [pod for pod, on in zip(cluster.running, cluster.node, strict=True) if on == node]
+    again = sum(returns(pod) for pod in there)
+    starts = f"{counted(again, 'pod')} {'starts' if again == 1 else 'start'} again, behind those that wait"
+    what = starts if again else "no pod starts again" if there else "empty"
+    return f"{name} ({'cordoned, ' if cluster.traits[node].cordoned else ''}{what})"
 
 
 def but_for_gangs(cluster: Cluster) -> str:
@@ -163,7 +180,7 @@ def _added_record(request: ClusterRequest, nodes: AddedNodes, plan: Added, bound
 
 def plan_failed_nodes(request: ClusterRequest, without: str, run_options: RunOptions) -> Answer:
     """Each policy on the cluster with and without these nodes. Raises InputError."""
-    names = [*dict.fromkeys(name.strip() for name in without.split(","))]
+    names = node_names(without)
     remaining = without_nodes(request.cluster, names)
     check_pods(request.goals, remaining, bool(request.service))
     print_cluster(request.cluster, request.service, len(request.cluster.nodes))
@@ -175,7 +192,10 @@ def plan_failed_nodes(request: ClusterRequest, without: str, run_options: RunOpt
     comparisons, _ = plan_all(request.policies, compare, run_options, None)
     table = _failed_table(request, names, comparisons)
     sentences = "\n".join(
-        [_queued(request.cluster, remaining), *(_failed_answer(request, remaining, comparison) for comparison in comparisons)]
+        [
+            queued_again(request.cluster, remaining),
+            *(_failed_answer(request, remaining, comparison) for comparison in comparisons),
+        ]
     )
 
     def page() -> Page:
@@ -194,6 +214,11 @@ def plan_failed_nodes(request: ClusterRequest, without: str, run_options: RunOpt
     return Answer([table], sentences.splitlines(), records, write=page)
 
 
+def node_names(text: str) -> list[str]:
+    """The names of a list with commas."""
+    return [*dict.fromkeys(name.strip() for name in text.split(","))]
+
+
 def _failed_table(request: ClusterRequest, names: Sequence[str], comparisons: Sequence[FailedNodes]) -> Table:
     nodes = len(request.cluster.nodes)
     without = some(names) if len(names) <= MOST_NAMED else counted(len(names), "node")
@@ -209,7 +234,7 @@ def _failed_table(request: ClusterRequest, names: Sequence[str], comparisons: Se
     return table
 
 
-def _queued(cluster: Cluster, left: Cluster) -> str:
+def queued_again(cluster: Cluster, left: Cluster) -> str:
     """A sentence on the pods that start again, and on those that cannot."""
     again = [left.running[n].name for n in left.again]
     if not again and not left.waiting and not left.stranded and not left.unfit and not left.gangs:
@@ -293,12 +318,11 @@ def print_cluster(cluster: Cluster, service: tuple[Law, ...] | Durations, nodes:
     """Print what the cluster is, what is assumed, and what is left out. `nodes`: those of today."""
     console = text_console()
     waiting = counted(len(cluster.waiting), "pod")
-    unfit = f", {counted(len(cluster.unfit), 'pod')} waiting that fit on no node" if cluster.unfit else ""
+    unfit = f", {counted_by_reason({FITS_NOWHERE: len(cluster.unfit)})}" if cluster.unfit else ""
     console.print(f"[bold]{cluster.name}[/bold]: {counted(nodes, 'node')}, {waiting} in the queue{unfit}", highlight=False)
     for line in cluster.notes(service):
         console.print(line, highlight=False, markup=False)
-    if cluster.left_out:
-        left_out = ", ".join(f"{count} {reason}" for reason, count in cluster.left_out.items())
+    if left_out := counted_by_reason(cluster.left_out):
         console.print(f"left out: {left_out}", highlight=False, markup=False)
 
 

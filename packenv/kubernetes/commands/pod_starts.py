@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from packenv.cli.options.workload import begin_lines, print_workload
@@ -10,25 +11,41 @@ from packenv.cli.tables import text_console
 from packenv.content.showable import Answer
 from packenv.content.tables import Column, Styled, Table, numbers
 from packenv.content.text import lasting
-from packenv.kubernetes.commands.nodes import ClusterRequest, print_cluster
+from packenv.kubernetes.changed import changed, kind_of, without_nodes
+from packenv.kubernetes.cluster import Cluster
+from packenv.kubernetes.commands.nodes import ClusterRequest, node_names, print_cluster, queued_again
 from packenv.kubernetes.planning.queue import LEVEL, NEVER, StartInterval, covered, trust_lines, when
+from packenv.kubernetes.texts import some
 from packenv.runs.runner import RunOptions
 
 MOST_SHOWN = 40
 UNMODELLED = "not modelled"
 
 
-def plan_when(request: ClusterRequest, slots: int, draws: int, run_options: RunOptions, outputs: Outputs) -> None:
-    """Print when each waiting pod would start with each policy, and write it as JSON. Raises InputError."""
-    console, cluster, policies, seconds = text_console(), request.cluster, request.policies, request.slot_seconds
-    names = [pod.name for pod in cluster.waiting]
+def plan_when(
+    request: ClusterRequest,
+    add: str | None,
+    without: str | None,
+    slots: int,
+    draws: int,
+    run_options: RunOptions,
+    outputs: Outputs,
+) -> None:
+    """Print when each waiting pod would start with each policy, and write it as JSON. Raises InputError.
+
+    add      a node to be there too, by what it is like, or by its capacity
+    without  names of nodes that are not there: their pods are queued again
+    """
+    console, policies, seconds = text_console(), request.policies, request.slot_seconds
+    cluster, change, change_notes = _with_other_nodes(request.cluster, add, without)
+    names = [pod.name for pod in cluster.waiting] + [cluster.running[n].name for n in cluster.again]
     by_policy: list[list[StartInterval]] = [[] for _ in policies]
     if not names and cluster.gangs:
         print_cluster(cluster, request.service, len(cluster.nodes))
     else:
         workload = cluster.workload(request.service or None, seconds, request.preemption)
         print_workload(console, workload, cluster.left_out)
-        for line in (*begin_lines(workload), *trust_lines(request.service)):
+        for line in (*begin_lines(workload), *change_notes, *trust_lines(request.service)):
             console.print(line, highlight=False)
         with run_options.runner() as runner:
 
@@ -43,12 +60,12 @@ def plan_when(request: ClusterRequest, slots: int, draws: int, run_options: RunO
     ]
     unknown = {"low_s": None, "median_s": None, "high_s": None, "started": None, "level": LEVEL}
     for policy in policies:
-        records += [{"pod": pod.name, "policy": policy} | unknown | {"started": 0.0, "fits": False} for pod in cluster.unfit]
+        unfit = [*(pod.name for pod in cluster.unfit), *cluster.stranded]
+        records += [{"pod": name, "policy": policy} | unknown | {"started": 0.0, "fits": False} for name in unfit]
         records += [{"pod": pod.name, "policy": policy} | unknown | {"modelled": False} for pod in cluster.gangs]
     shares = covered(request.service)
     records = [record | {"covered": None if shares is None else [*shares]} for record in records]
-    title = f"start of waiting pods, from now: median, and {LEVEL:.0%} intervals; a run has {time_text(slots, seconds)}"
-    table = Table(title, [Column("pod"), *numbers(*policies)])
+    table = Table(start_title(f"waiting pods{change}", by_policy, slots, seconds), [Column("pod"), *numbers(*policies)])
     for n, name in enumerate(names[:MOST_SHOWN]):
         table.add(name, *(start_cell(intervals[n], seconds) for intervals in by_policy))
     for pod in cluster.gangs[: max(MOST_SHOWN - len(names), 0)]:
@@ -60,9 +77,35 @@ def plan_when(request: ClusterRequest, slots: int, draws: int, run_options: RunO
     outputs.write(answer)
 
 
+def _with_other_nodes(cluster: Cluster, add: str | None, without: str | None) -> tuple[Cluster, str, list[str]]:
+    """The cluster with one node more, or without some; how it differs in a few words, and in lines. Raises InputError."""
+    changes, notes = [], []
+    if add is not None:
+        kind = kind_of(cluster, add)
+        changes.append(f"with 1 node like {kind.name} more")
+        notes.append(kind.note(cluster))
+        cluster = changed(cluster, kind, 1)
+    if without is not None:
+        names = node_names(without)
+        remaining = without_nodes(cluster, names)
+        changes.append(f"without {some(names)}")
+        notes += queued_again(cluster, remaining).splitlines()
+        cluster = remaining
+    return cluster, "".join(f" {change}" for change in changes), notes
+
+
+def start_title(pods: str, starts: Sequence[Sequence[StartInterval]], slots: int, seconds: float) -> str:
+    """The title of a table of `starts`, one row a policy; of intervals where some start is not the same in all draws."""
+    spread = any(interval.low != interval.high for of_policy in starts for interval in of_policy)
+    intervals = f": median, and {LEVEL:.0%} intervals" if spread else ""
+    return f"start of {pods}, from now{intervals}; a run has {time_text(slots, seconds)}"
+
+
 def start_cell(interval: StartInterval, seconds: float) -> Styled:
-    """Median and interval."""
+    """Median and interval; one time where all three read alike."""
     low, median, high = (time_text(slot, seconds) for slot in interval[:3])
+    if low == high:
+        return Styled(median, "")
     return Styled.of((f"{median} ", ""), (f"[{low}, {high}]", "dim"))
 
 

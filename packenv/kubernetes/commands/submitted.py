@@ -12,8 +12,8 @@ from packenv.content.tables import Column, Table, numbers
 from packenv.content.text import counted, estimate
 from packenv.kubernetes.changed import without_submitted
 from packenv.kubernetes.commands.nodes import ClusterRequest, print_cluster
-from packenv.kubernetes.commands.pod_starts import MOST_SHOWN, UNMODELLED, start_cell, start_record, time_text
-from packenv.kubernetes.planning.queue import LEVEL, covered, trust_lines
+from packenv.kubernetes.commands.pod_starts import MOST_SHOWN, UNMODELLED, start_cell, start_record, start_title
+from packenv.kubernetes.planning.queue import covered, trust_lines
 from packenv.kubernetes.planning.submitted import Later, Submission, SubmittedPods
 from packenv.kubernetes.texts import MOST_NAMED, some
 from packenv.planning.server_plans import Say, plan_all
@@ -53,7 +53,7 @@ def plan_submitted(request: ClusterRequest, notes: Sequence[str], slots: int, dr
 
 
 def _table(answers: Sequence[Submission], slots: int, seconds: float) -> Table:
-    title = f"start of the submitted pods, from now: median, and {LEVEL:.0%} intervals; a run has {time_text(slots, seconds)}"
+    title = start_title("the submitted pods", [answer.starts for answer in answers], slots, seconds)
     table = Table(title, [Column("pod"), *numbers(*(answer.policy for answer in answers))])
     pods = answers[0].pods
     for n, name in enumerate(pods[:MOST_SHOWN]):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from packenv.errors import InputError
 from packenv.kubernetes.cluster import Cluster
-from packenv.kubernetes.durations import Durations
+from packenv.kubernetes.durations import Durations, are_drawn
 from packenv.kubernetes.started import ENDLESS, Started
 from packenv.planning.goals import GOAL, Goal, fewest_of, parse_goal, share_of
 from packenv.planning.trials import AskRuns, Trial, is_met, mean_of
@@ -193,8 +193,10 @@ def queue_times(workload: Workload, result: Result) -> Times:
 
 def covered(services: Any) -> tuple[float, float] | None:
     """The shares (low, high) that intervals cover (COVERED) with these laws or durations; None where no times are drawn."""
+    if not are_drawn(services):
+        return None
     if isinstance(services, tuple):
-        return COVERED["law" if len(services) == 1 else "stretches"] if services else None
+        return COVERED["law" if len(services) == 1 else "stretches"]
     return COVERED["owners"]
 
 

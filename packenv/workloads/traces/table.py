@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from packenv.content.text import counted_by_reason
 from packenv.errors import ArgumentError, InputError
 from packenv.inputs.numbers import excerpt, is_number, read_duration
 from packenv.jobs import GPU, Jobs, Ragged, gather, passed_on
@@ -224,8 +225,7 @@ class Trace:
         beta = exact(speedup, "speedup")
         kept, dropped = self.kept(finished_only)
         if not kept.any():
-            reasons = ", ".join(f"{count} {reason}" for reason, count in dropped.items() if count)
-            raise InputError(f"{self.source}: no task is left ({reasons or 'the trace is empty'})")
+            raise InputError(f"{self.source}: no task is left ({counted_by_reason(dropped) or 'the trace is empty'})")
         submit = self.submit[kept]
         demand = np.nan_to_num(self.demand[kept])
         demand = demand.max(axis=1, keepdims=True) if one_size(sizes) else demand

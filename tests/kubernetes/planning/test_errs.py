@@ -119,10 +119,10 @@ def test_waiting_pods_that_are_left_out(tmp_path: Path) -> None:
     cluster = read(tmp_path, *pods)
     assert cluster.left_out == {
         "pods held by a scheduling gate": 1,
-        "pods of DaemonSets that wait for their own node": 1,
+        "waiting pods bound to one node by a DaemonSet": 1,
         "waiting pods that are being deleted": 1,
     }
-    with pytest.raises(InputError, match="no pod is there to place but for 1 pods held by a scheduling gate, 1 pods of Daemon"):
+    with pytest.raises(InputError, match="no pod is there to place but for 1 pod held by a scheduling gate, 1 waiting pod bound"):
         cluster.workload()
 
 

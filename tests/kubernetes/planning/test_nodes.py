@@ -60,13 +60,32 @@ def test_nodes_to_take_away(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     (found,) = plan(file, "-g", "max wait <= 10s")
     assert (found["added"], found["taken_away"], found["bound"]) == (-1, ["n1"], -1)
     assert found["goals"][0]["one_less"][0] == 540
-    assert (
-        "1 node like n0 can be taken away with bf-js for max wait <= 10s; without n1 and n2 no policy meets the goals."
-        in capsys.readouterr().out
-    )
+    first, second = capsys.readouterr().out.splitlines()[-2:]
+    assert first.startswith("1 node like n0 can be taken away with bf-js for max wait <= 10s; with 2 nodes fewer than today")
+    assert first.endswith("(n1 and n2) no policy meets the goals.") and second == "Taken away: n1 (empty)."
     (found,) = plan(file, "-g", "max wait <= 10min")
     assert (found["added"], found["taken_away"], found["goals"][0]["one_less"]) == (-2, ["n1", "n2"], None)
-    assert found["bound"] is None and "no bound" in capsys.readouterr().out
+    assert found["bound"] is None and "any policy" not in (printed := capsys.readouterr().out) and "no policy" not in printed
+
+
+def test_the_nodes_taken_away_are_told_with_their_pods(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The emptiest first: one that is cordoned, and one whose pod runs 600 s anew, from 0 s, on the node that is left."""
+    items = [node(name) for name in ("a", "b", "c")]
+    items[1]["spec"]["unschedulable"] = True
+    runs = pod("runs", container(cpu="1"), on="c", started="2024-05-01T11:59:00Z")
+    file = listed(tmp_path / "c.json", [*items, runs, pod("p", container(cpu="1")), pod("large", container(cpu="4"), on="a")])
+    (record,) = plan(file, "-g", "max wait <= 1h")
+    assert record["taken_away"] == ["b", "c"]
+    assert "Taken away: b (cordoned, empty) and c (1 pod starts again, behind those that wait).\n" in capsys.readouterr().out
+
+
+def test_a_bound_that_says_nothing_of_nodes_to_add(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each of two nodes has two of four cores left: by area there is room for a pod of three, and with one node there is none."""
+    items = [*(node(name) for name in "ab"), *(pod(f"on-{name}", container(cpu="2"), on=name, job=False) for name in "ab")]
+    (record,) = plan(listed(tmp_path / "c.json", [*items, pod("p", container(cpu="3"))]), "-g", "max wait <= 0")
+    assert (record["added"], record["bound"]) == (1, 0)
+    printed = capsys.readouterr().out
+    assert "1 node like a more with bf-js for max wait <= 0.\n" in printed and "any policy" not in printed
 
 
 def test_a_node_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

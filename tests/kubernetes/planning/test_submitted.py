@@ -51,7 +51,7 @@ def test_a_pod_behind_others(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert (change["kind"], change["amount"], change["nodes"]) == ("node", 2, ["added 2"])  # the pod before it takes one
     printed = capsys.readouterr().out
     assert "bf-js: 0 of 1 submitted pods start now." in printed and "bf-js: no pod that waits starts later for them." in printed
-    assert "of what two real traces recorded, in order, they held 5% and 54%" in printed and found["covered"] == [0.05, 0.54]
+    assert "the submitted pods, from now; a run has" in printed and "they held" not in printed and found["covered"] is None
 
 
 def test_a_pod_of_higher_priority(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

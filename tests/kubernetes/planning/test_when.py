@@ -54,7 +54,7 @@ def test_starts_against_closed_forms(tmp_path: Path, capsys: pytest.CaptureFixtu
     out = tmp_path / "when.json"
     when(cluster(tmp_path), "--service", "exponential:600", "--slots", 100_000, "--draws", 99, "--json", out)
     shown = capsys.readouterr().out
-    assert "team/waits-1" in shown and "1 pods run at the start, 1 of them for a time that is drawn" in shown
+    assert "team/waits-1" in shown and "1 pod runs at the start, 1 of them for a time that is drawn" in shown
     first, second = json.loads(out.read_text())
     assert (first["pod"], second["pod"], first["policy"], first["level"]) == ("team/waits-1", "team/waits-2", "bf-js", 0.8)
     gamma = {"low_s": (63.2, 319.1), "median_s": (415.9, 1007.0), "high_s": (1381.6, 2333.8)}  # quantiles of 10, 50 and 90 %
@@ -70,11 +70,37 @@ def test_without_a_law_nothing_starts(tmp_path: Path, capsys: pytest.CaptureFixt
     out = tmp_path / "when.json"
     when(cluster(tmp_path), "--slots", 1000, "--draws", 9, "--json", out)
     shown = capsys.readouterr().out
-    assert "later" in shown and "the intervals hold" not in shown
+    assert "team/waits-1   later\n" in shown and "intervals" not in shown
     assert [(own["low_s"], own["started"]) for own in json.loads(out.read_text())] == [(None, 0.0)] * 2
 
 
-@pytest.mark.parametrize(("rows", "share"), [(("0,300,0.5", "1,300,0.5"), "5% and 54%"), (("0,300,0.5",) * 160, "21% and 7%")])
+def test_nothing_is_drawn_of_a_fixed_service(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The pod that runs has 540 s left: one time, no interval, and nothing on how many of them hold."""
+    out = tmp_path / "when.json"
+    when(cluster(tmp_path), "--service", "fixed:600", "--slots", 10_000, "--draws", 9, "--json", out)
+    shown = capsys.readouterr().out
+    assert "1 pod runs at the start, 1 of them for what is left of its service" in shown and "drawn" not in shown
+    assert "start of waiting pods, from now; a run" in shown and "[" not in shown and "intervals" not in shown
+    assert [(record["median_s"], record["covered"]) for record in json.loads(out.read_text())] == [(540, None), (1140, None)]
+
+
+def test_with_a_node_more_and_without_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """On a second node the first pod starts at once. Without the first the pod that ran is last, and runs 600 s anew."""
+    file, out = cluster(tmp_path), tmp_path / "when.json"
+    fixed = "--service", "fixed:600", "--slots", 10_000, "--draws", 9, "--json", out
+    when(file, *fixed, "--add", "only")
+    assert "waiting pods with 1 node like only more, from now" in capsys.readouterr().out
+    assert [record["median_s"] for record in json.loads(out.read_text())] == [0, 540]
+    when(file, *fixed, "--add", "only", "--without", "only")
+    assert "1 pod of these nodes would start again, behind those that wait: team/runs.\n" in capsys.readouterr().out
+    times = {record["pod"]: record["median_s"] for record in json.loads(out.read_text())}
+    assert times == {"team/waits-1": 0, "team/waits-2": 600, "team/runs": 1200}
+
+
+@pytest.mark.parametrize(
+    ("rows", "share"),
+    [(("0,300,0.5", "1,400,0.5"), "5% and 54%"), (("0,300,0.5", "1,400,0.5") * 80, "21% and 7%")],
+)
 def test_the_intervals_say_what_they_held(tmp_path: Path, capsys: pytest.CaptureFixture[str], rows: Any, share: str) -> None:
     """By what is known of durations: one law (few of a trace are one stretch), or stretches of a trace."""
     trace, out = tmp_path / "trace.csv", tmp_path / "when.json"
@@ -95,6 +121,8 @@ def test_durations_of_a_trace(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
+        (("CLUSTER", "--add", "onyl"), "--add onyl: neither a node of"),
+        (("CLUSTER", "--without", "only"), "no node is left"),
         (("paper/fig4b",), "--when is for a cluster as kubectl prints it"),
         (("CLUSTER", "-g", "max queue <= 5"), "--goal does not go with --when, which says when pods start, but with"),
         (("CLUSTER", "--draws", 5), "5 draws are too few for 80% intervals"),

@@ -123,11 +123,12 @@ def test_machines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert left_out == {NO_GPU: 1, UNKNOWN: 1, TWICE: 1}
     assert parse_servers(str(list_)).capacity.tolist() == initial_capacities(list_).tolist() == capacity.tolist()
     out = tmp_path / "out.json"
-    for words in ([], ["--servers", str(list_)]):
-        main(["evaluate", str(jobs), "-p", "fifo-ff", "--slot-seconds", "10", "--json", str(out), *words])
+    stream = ["--sizes", "uniform:0.1:0.2", "--slots", "100", "--servers", str(list_)]
+    for words in ([str(jobs)], [str(jobs), "--servers", str(list_)], stream):
+        main(["evaluate", "-p", "fifo-ff", "--slot-seconds", "10", "--json", str(out), *words])
         assert json.loads(out.read_text())[0]["servers"] == 3
         said = " ".join(capsys.readouterr().out.split())
-        assert "1 machines without a GPU, 1 machines with an unknown number of GPUs, 1 machines listed before" in said
+        assert "1 machine without a GPU, 1 machine with an unknown number of GPUs, 1 machine listed before" in said
     main(["evaluate", str(jobs), "-p", "fifo-ff", "--slot-seconds", "10", "--json", str(out), "--servers", "5"])
     assert json.loads(out.read_text())[0]["servers"] == 5 and "machines" not in capsys.readouterr().out
     with pytest.raises(InputError, match="machines, not tasks: they go with --servers"):

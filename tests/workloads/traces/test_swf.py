@@ -109,7 +109,7 @@ def test_jobs_that_fit_no_server_are_left_out_and_counted(tmp_path: Path, capsys
         "tasks that fit no server": 1,
     }
     workload_with_notes(options)
-    assert "fit no server: dropped rows: 1 not finished, 1 duration missing or <= 0, " in capsys.readouterr().err
+    assert "fit no server: left out: 1 not finished, 1 duration missing or <= 0, " in capsys.readouterr().err
     with pytest.raises(InputError, match=r"row 1: a demand of 1.1719 fits in no server; the largest has 0.01, .* 4 of 4 tasks: "):
         workload_from(WorkloadOptions(str(file), servers="1x0.01", slot_seconds="1"))
     # the order through such a task stays
