@@ -316,6 +316,8 @@ class Comparison(Showable):
         workload, longest = self.workload, max(run.slots for run in self.all_runs)
         clock = clock_for(longest, workload.shown_slot)
         arrivals = f"{number(workload.rate)} tasks per slot, intensity {workload.intensity:.3f}"
+        if self.drained and workload.jobs is not None:
+            arrivals = f"{len(workload.jobs):,} tasks"
         return [
             ("Workload", workload.name),
             ("Arrivals", arrivals if self.backlog is None else f"{self.backlog:,} tasks are kept waiting"),

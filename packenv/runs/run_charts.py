@@ -16,9 +16,9 @@ from packenv.results import schedule_chart
 from packenv.results.job_times import cut
 from packenv.results.occupancy import Occupancy, occupancy
 from packenv.results.result import Result
-from packenv.results.stability import UNSTABLE
+from packenv.results.stability import UNDECIDED, UNSTABLE
 from packenv.runs.measures import Record
-from packenv.runs.story import story_of, verdict_of
+from packenv.runs.story import all_done, story_of, verdict_of
 from packenv.theory.queue_bound.queue_bound import SHOWN_AS, bound_or_zero
 from packenv.workloads.workload import Workload
 
@@ -40,6 +40,8 @@ def runs_charts(by_policy: Sequence[Sequence[Result]], workload: Workload, backl
     clock = _clock(by_policy, workload)
     length = max(run.slots for runs in by_policy for run in runs) / clock.slots
     arrivals = f"intensity {workload.intensity:.2f}" if backlog is None else f"{backlog:,} kept waiting"
+    if workload.jobs is not None and all(map(all_done, by_policy)):
+        arrivals = f"{len(workload.jobs):,} tasks"
     setting = (
         f"{workload.name}: {counted(len(workload.servers), 'server')}, {arrivals}, "
         f"{length:,.{0 if length >= 100 else 1}f} {clock.unit}" + (f", {seeds} seeds" if seeds > 1 else "")
@@ -87,8 +89,12 @@ def queue_over_time(by_policy: Sequence[Sequence[Result]], workload: Workload, b
         mean, name = paths.mean(axis=0), runs[0].policy
         leaving = f"{name}: {kind}, {mean[-1]:,.0f} waiting at the end"
         path = when.tolist(), mean.tolist()
-        lines.append(Line(f"{name}: {kind}", colour, *path, kind == UNSTABLE, below, above, leaving=leaving))
-        text.append(f"{name} is {kind}, with {number(float(mean[-1]))} waiting at the end")
+        if kind == UNDECIDED and all_done(runs):
+            label, words = name, f"{name} did all the work"
+        else:
+            label, words = f"{name}: {kind}", f"{name} is {kind}, with {number(float(mean[-1]))} waiting at the end"
+        lines.append(Line(label, colour, *path, kind == UNSTABLE, below, above, leaving=leaving))
+        text.append(words)
     if not lines:
         return []
     top = max(_highest(lines), 1.2 * bound)

@@ -15,6 +15,11 @@ def verdict_of(runs: Sequence[Result]) -> str:
     return combine(run.verdict for run in runs).kind
 
 
+def all_done(runs: Sequence[Result]) -> bool:
+    """Whether the policy has done all work that came, so that an open verdict is no lack."""
+    return all(run.completed == run.arrived for run in runs)
+
+
 def story_of(by_policy: Sequence[Sequence[Result]]) -> str:
     """A sentence on all runs: `vqs falls behind; bf-js and agent:fig4b keep up, agent:fig4b with 36 % fewer waiting`.
 
@@ -27,8 +32,9 @@ def story_of(by_policy: Sequence[Sequence[Result]]) -> str:
             parts.append(f"{_listed(named[kind])} {singular if len(named[kind]) == 1 else plural}")
     if len(named[STABLE]) > 1:
         parts[-1] += _best(named[STABLE])
-    if named[UNDECIDED]:
-        parts.append(f"{_listed(named[UNDECIDED])} not decided")
+    for done, words in ((True, "did all the work"), (False, "not decided")):
+        if undecided := [runs for runs in named[UNDECIDED] if all_done(runs) == done]:
+            parts.append(f"{_listed(undecided)} {words}")
     return "; ".join(parts)
 
 

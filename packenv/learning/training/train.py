@@ -12,10 +12,11 @@ from packenv.envs.registration import find_definition
 from packenv.errors import ArgumentError, InputError, install_command
 from packenv.executors.choose import PROCESSES
 from packenv.files import check_folder_writable, make_folder, write_json
+from packenv.learning.agents.saved import SETTINGS
 from packenv.learning.objective import QUEUE, objective
 from packenv.learning.settings import EVOLUTION, Arrivals, Settings
 from packenv.learning.training.plan import RunPlan, TrainedAgent
-from packenv.learning.training.run_folder import CHECKPOINT, SETTINGS, check_folder
+from packenv.learning.training.run_folder import CHECKPOINT, check_folder
 from packenv.options.fields import takes
 from packenv.options.verbs import LearningOptions, TrainingOptions
 from packenv.policy import find_policy, guarantee_of
