@@ -25,13 +25,13 @@ from packenv.errors import ArgumentError, InputError
 from packenv.jobs import GPU
 from packenv.units import UNIT, to_units
 from packenv.workloads.devices import kind_loads
-from packenv.workloads.find import example_servers
 from packenv.workloads.fitting.laws import cells, fit_phases, group, job_sizes
 from packenv.workloads.fitting.statistics import Sample, distinct, ks_distance, offered_load, summary
 from packenv.workloads.gangs import gangs_in_words
 from packenv.workloads.servers import Servers, as_servers
 from packenv.workloads.traces.table import SECOND, Exact, exact
 from packenv.workloads.traces.user import SlotTrace
+from packenv.workloads.workload_of_trace import example_servers
 
 if TYPE_CHECKING:
     from packenv.jobs import Jobs
