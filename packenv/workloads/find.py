@@ -273,9 +273,6 @@ def _trace(
         racks = network.racks if network is not None and isinstance(network.racks, int) else 0
         jobs = Placed(table, blocks[fits], len(servers), racks)
     name = Path(source).name if is_path else "table"
-    if 20 * (len(fits) - int(fits.sum())) >= len(fits):
-        where = "no server" if (fits == each).all() else "nowhere"
-        name += f" without {1 - fits.mean():.0%} of its tasks, which fit {where}"
     arguments: dict[str, Any] = {"name": name, "resources": labels, "slot_seconds": float(slot)}
     alone = len(recorded.resources) == 1 or sizes == "all"  # else a size may be that of another resource
     if isinstance(recorded, Trace) and recorded.processors is not None and alone:
@@ -299,7 +296,8 @@ def _trace(
     remark = ONE_AMOUNT if recorded.device_shares and table.devices is None else None
     origin = recorded.origin if isinstance(recorded, Trace) and converting["speedup"] in (1, "1") else None
     origin = None if origin is None else origin + timedelta(microseconds=t0)
-    return setting.recorded(dict(converted.dropped) | too_large | machines, assumed, remark, notes, believed, waits, origin)
+    left_out, share = dict(converted.dropped) | too_large | machines, 1 - float(fits.mean())
+    return setting.recorded(left_out, assumed, remark, notes, believed, waits, origin, share)
 
 
 def _left_out(jobs: Jobs, servers: Servers, fits: Bools, each: Bools) -> dict[str, int]:

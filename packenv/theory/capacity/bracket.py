@@ -52,7 +52,7 @@ class Bracket(Showable):
 
     @property
     def title(self) -> str:
-        where = "" if self.workload is None else f" of {self.workload.name}"
+        where = "" if self.workload is None else f" of {self.workload.label}"
         reached = "" if self.reached else ", the best found in the time"
         return f"{self.lower:.6g} <= ρ*{where} <= {self.upper:.6g} tasks in service, a gap of {self.gap:.2%}{reached}"
 
@@ -62,7 +62,7 @@ class Bracket(Showable):
             return []
         workload = self.workload
         servers = f"{len(workload.servers):,} server{'' if len(workload.servers) == 1 else 's'}"
-        title = f"{workload.name} on {servers}: ρ* with a gap of {self.gap:.2%}"
+        title = f"{workload.label} on {servers}: ρ* with a gap of {self.gap:.2%}"
         table = Table(title, [Column(""), *numbers("tasks in service", "share of ρ*", "tasks per slot")])
         for name, value in self._bounds(workload).items():
             share = "" if name.startswith("ρ*") else f"{value / self.upper:.3f}"
@@ -91,7 +91,7 @@ class Bracket(Showable):
         """The bounds in plain values, ready for JSON: all in tasks in service on the whole cluster, except the rates."""
         workload = self._required_workload()
         return {
-            "workload": workload.name,
+            **workload.record,
             "servers": str(workload.servers),
             "lower": self.lower,
             "upper": self.upper,
