@@ -140,24 +140,7 @@ def simulate(
     slowdown_bound: float | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Result:
-    """Run `policy` (an object, or a name such as "vqs:J=5") on `workload`.
-
-    slots          length of the run; a Jobs table runs through its last arrival by default
-    seed           of the workload's random tasks, and of a policy that needs chance
-    drain          no task arrives after `slots`, and the run goes on until all work is done; the default for a Jobs table
-                   whose jobs all arrive in slot 0
-    warmup         slots that are not measured (default: 0 for a Jobs table, slots / 10 otherwise)
-    initial        tasks in service at the start, as (size or demand vector, server, remaining slots); by default those of the
-                   workload, if it begins with any
-    schedule       whether `Result.schedule` holds start, server and end of every task
-    backlog        random tasks arrive whenever others start, so that this many always wait. The utilisation is then the most
-                   that the policy can sustain with so long a queue (saturation rule: Baccelli and Foss, J. Appl. Prob. 1995)
-    reject         what does not start in the slot in which it arrives is lost, and counted in `Result.rejected` by what it lacked
-    waiting_limit  the run ends early if more tasks than this wait
-    until_started  the run may end before `slots` once all tasks of a Jobs table have started
-    slowdown_bound  seconds (slots, where a slot has no length) that a job counts as if it ran at least, in `Result.response`:
-                   10 by default. Of random tasks, whose schedule it takes, `response` is measured if this is given
-    progress       called now and then with the slot that the run has reached
+    """Run `policy` (an object, or a name such as "vqs:J=5") on a workload with a known rate. Arguments as of `packenv.simulate`.
 
     Raises InputError for arguments that do not go together, and for a policy that misuses the cluster.
     """

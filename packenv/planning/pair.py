@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from packenv.api import at_a_rate
 from packenv.content.showable import Showable
 from packenv.content.tables import Column, Table
 from packenv.content.text import counted, estimate, listed, number
@@ -246,8 +247,6 @@ def pairing(workload: Any, first: Any, second: Any, options: CompareOptions, **c
         workloads = [*_with_servers(workload, first, second, changes)]
         policies, names = [options.policy, options.policy], [_text(first), _text(second)]
     else:
-        from packenv.api import at_a_rate
-
         workloads, policies = [at_a_rate(workload, **changes)] * 2, [first, second]
         names = [side if isinstance(side, str) else name_of(side) for side in policies]
     for side_policy in policies:
@@ -302,8 +301,6 @@ def _text(servers: Any) -> str:
 
 def _with_servers(workload: Any, first: Any, second: Any, changes: dict[str, Any]) -> list[Workload]:
     """The same work on both: the workload with the second's servers, and that with the first's."""
-    from packenv.api import at_a_rate
-
     if changes.get("servers") is not None:
         raise ArgumentError("`servers` does not go with two sets of servers to compare")
     changes = {key: value for key, value in changes.items() if key != "servers"}

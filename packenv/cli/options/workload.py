@@ -125,7 +125,7 @@ def _note_remark(workload: Workload) -> None:
 
 def note_devices(recorded: Trace | SlotTrace) -> None:
     """Say on standard error where the result leaves out that a share of a GPU is one of a single device."""
-    from packenv.workloads.find import ONE_AMOUNT
+    from packenv.workloads.workload_of_trace import ONE_AMOUNT
 
     if recorded.device_shares:
         _note(f"{Path(recorded.source).name}: {ONE_AMOUNT}")

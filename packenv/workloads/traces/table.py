@@ -126,19 +126,13 @@ class Trace:
         """(n,) the largest demand of each task over the resources, 0 if all are missing."""
         return np.asarray(np.nan_to_num(self.demand).max(axis=1, initial=0.0), np.float64)
 
-    def kept(self, finished_only: bool | None = None) -> tuple[Bools, dict[str, int]]:
-        """Which tasks (n,) a conversion keeps, and how many it drops for each reason (the first one that applies).
-
-        Raises ArgumentError for `finished_only` of a trace that does not say how tasks ended.
-        """
-        only_finished = self.finished_only if finished_only is None else finished_only
-        if only_finished and self.finished is None:
-            raise ends_unknown(self.source)
+    def kept(self) -> tuple[Bools, dict[str, int]]:
+        """Which tasks (n,) a conversion keeps, and how many it drops for each reason (the first one that applies)."""
         unfinished = np.zeros(len(self), np.bool_) if self.finished is None else ~self.finished
         reasons = {
             **self.unfit,
             IN_SNAPSHOT: self.in_snapshot,
-            NOT_FINISHED: unfinished & (only_finished | (self.duration == MISSING)),
+            NOT_FINISHED: unfinished & (self.finished_only | (self.duration == MISSING)),
             NO_DURATION: self.duration <= 0,
             NO_DEMAND: self.size <= 0,
         }
@@ -151,17 +145,17 @@ class Trace:
             kept &= ~holds
         return kept, dropped
 
-    def waits_in_slots(self, slot_seconds: Exact, finished_only: bool | None = None) -> Ints | None:
+    def waits_in_slots(self, slot_seconds: Exact) -> Ints | None:
         """(n,) whole slots between the submission and the start of each converted task; None if the log does not say."""
         if not self.waits:
             return None
-        kept = self.kept(finished_only)[0]
+        kept = self.kept()[0]
         waits = np.maximum(self.schedule[kept] - self.submit[kept], 0)
         return floor_divide(waits, exact(slot_seconds, "slot_seconds") * SECOND)
 
-    def most_at_once(self, finished_only: bool | None = None) -> float:
+    def most_at_once(self) -> float:
         """The most that converted tasks had of the first resource at the same time, by when they started and ended."""
-        kept = self.kept(finished_only)[0]
+        kept = self.kept()[0]
         amount, start, end = self.demand[kept, 0], self.schedule[kept], self.end[kept]
         order = np.argsort(np.concatenate([end, start]), kind="stable")  # what ends gives back before what starts takes
         return float(np.cumsum(np.concatenate([-amount, amount])[order]).max(initial=0.0))
@@ -176,27 +170,36 @@ class Trace:
                 raise InputError(f"{self.source}: there is no partition {name!r}; known: {', '.join(known)}")
         return replace(self, unfit={**self.unfit, OTHER_PARTITIONS: ~np.isin(self.partition, [*names])})
 
-    def without_estimate(self, finished_only: bool | None = None) -> int | None:
+    def only_finished(self, only: bool = True) -> Trace:
+        """The trace without tasks that were evicted, killed or failed; if not `only`, with those that ran, up to that moment.
+
+        Raises ArgumentError for a trace that does not say how tasks ended.
+        """
+        if only and self.finished is None:
+            raise ends_unknown(self.source)
+        return replace(self, finished_only=only)
+
+    def without_estimate(self) -> int | None:
         """How many converted tasks have no estimate of their own; None if none has one."""
         if self.requested is None or (self.requested <= 0).all():
             return 0 if "estimate" in self.others else None
-        return int((self.requested[self.kept(finished_only)[0]] <= 0).sum())
+        return int((self.requested[self.kept()[0]] <= 0).sum())
 
-    def largest_demand(self, finished_only: bool | None = None) -> Floats:
+    def largest_demand(self) -> Floats:
         """(D,) the largest demand of a converted task in each resource, in units of capacity."""
-        return np.asarray(np.nan_to_num(self.demand[self.kept(finished_only)[0]]).max(axis=0, initial=0.0), np.float64)
+        return np.asarray(np.nan_to_num(self.demand[self.kept()[0]]).max(axis=0, initial=0.0), np.float64)
 
     def models_devices(self, sizes: Sizes) -> bool:
         """Whether a conversion with these sizes keeps GPUs apart: there is their sum, and another resource beside it."""
         return self.devices is not None and sizes == "all" and GPU in self.resources and len(self.resources) > 1
 
-    def kept_blocks(self, finished_only: bool | None = None) -> Ints | None:
+    def kept_blocks(self) -> Ints | None:
         """The column `blocks` of the tasks that a conversion keeps, if there is one."""
-        return None if self.blocks is None else self.blocks[self.kept(finished_only)[0]]
+        return None if self.blocks is None else self.blocks[self.kept()[0]]
 
-    def where(self, row: int, finished_only: bool | None = None) -> str:
+    def where(self, row: int) -> str:
         """Source, and row or job there, of row `row` of the converted Jobs table, for messages."""
-        i = int(np.flatnonzero(self.kept(finished_only)[0])[row])
+        i = int(np.flatnonzero(self.kept()[0])[row])
         if self.rows is not None:
             return f"{self.source}: row {self.rows[i]}"
         return self.source if self.job is None else f"{self.source}: job {self.job[i]}"
@@ -206,24 +209,21 @@ class Trace:
         slot_seconds: Exact | None = None,
         speedup: Exact = 1,
         sizes: Sizes = "max",
-        finished_only: bool | None = None,
         estimates: Estimates | None = None,
     ) -> Conversion:
         """Convert the tasks to a Jobs table.
 
-        slot_seconds   length of a slot, by default the usual one of the format
-        speedup        β: submissions are so many times as fast, durations stay
-        sizes          "max": one resource, the largest demand of the task; "all": all D resources
-        finished_only  True leaves out tasks that were evicted, killed or failed; False keeps those that ran, up to that moment.
-                       By default they are load, but not in Google's traces, as their papers have it
-        estimates      what policies are told of durations, see ESTIMATES; by default "recorded", if any is
+        slot_seconds  length of a slot, by default the usual one of the format
+        speedup       β: submissions are so many times as fast, durations stay
+        sizes         "max": one resource, the largest demand of the task; "all": all D resources
+        estimates     what policies are told of durations, see ESTIMATES; by default "recorded", if any is
 
         The first two are exact decimals; a float counts as the decimal that it prints as. Raises InputError if no task is
         left, or a number is out of range.
         """
         slot = exact(self.slot_seconds if slot_seconds is None else slot_seconds, "slot_seconds") * SECOND
         beta = exact(speedup, "speedup")
-        kept, dropped = self.kept(finished_only)
+        kept, dropped = self.kept()
         if not kept.any():
             raise InputError(f"{self.source}: no task is left ({counted_by_reason(dropped) or 'the trace is empty'})")
         submit = self.submit[kept]

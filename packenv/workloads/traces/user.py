@@ -126,15 +126,21 @@ class SlotTrace:
     notes: tuple[str, ...] = ()  # as of Trace
     servers: str | None = None
 
-    def without_estimate(self, finished_only: bool | None = None) -> int | None:
+    def only_finished(self, only: bool = True) -> SlotTrace:
+        """As of Trace, but it never says how tasks ended."""
+        if only:
+            raise ends_unknown(self.source)
+        return self
+
+    def without_estimate(self) -> int | None:
         """How many tasks have no estimate of their own; None if none has one."""
         return None if self.table.estimate is None else 0
 
-    def largest_demand(self, finished_only: bool | None = None) -> NDArray[np.float64]:
+    def largest_demand(self) -> NDArray[np.float64]:
         """(D,) the largest demand in each resource, in units of capacity."""
         return np.asarray(self.table.amounts.max(axis=0), np.float64)
 
-    def where(self, row: int, finished_only: bool | None = None) -> str:
+    def where(self, row: int) -> str:
         """Source, and row there, of row `row` of the converted Jobs table, for messages."""
         return self.source if self.rows is None else f"{self.source}: row {self.rows[row]}"
 
@@ -143,12 +149,9 @@ class SlotTrace:
         slot_seconds: Exact | None = None,
         speedup: Exact = 1,
         sizes: Sizes = "max",
-        finished_only: bool | None = None,
         estimates: Estimates | None = None,
     ) -> Conversion:
         """Convert as `Trace.jobs` does: arrivals are divided by `speedup`; `slot_seconds` changes nothing."""
-        if finished_only:
-            raise ends_unknown(self.source)
         whole, beta = self.table, exact(speedup, "speedup")
         demand, scale = (
             (whole.demand.max(axis=1, keepdims=True), whole.scale[:1]) if one_size(sizes) else (whole.demand, whole.scale)

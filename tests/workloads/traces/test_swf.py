@@ -46,7 +46,7 @@ def test_jobs(tmp_path: Path, name: str) -> None:
         "all demands missing or 0": 1,
     }
     assert trace.about == "capacity 1: 64 processors (header MaxProcs); preceding jobs, named 1 times, are not followed"
-    finished = trace.jobs(finished_only=True)
+    finished = trace.only_finished().jobs()
     assert (len(finished.jobs), finished.dropped["not finished"]) == (3, 2)
     assert (trace.servers, trace.slot_seconds) == ("1", "1")
 
