@@ -56,7 +56,7 @@ def result_of(cluster: Cluster, policy: str, workload: Workload, seed: int, seco
     delays = _delays(cluster)
     return Result(
         policy=policy,
-        workload=workload.name,
+        **workload.record,
         servers=len(cluster.capacity),
         seed=seed,
         slots=int(head["now"]),

@@ -151,7 +151,7 @@ class Pair(Showable):
     @property
     def title(self) -> str:
         seeds = counted(max(len(self.first.runs), len(self.second.runs)), "seed") if self.by_chance else "one run"
-        return f"{self.first.name} beside {self.second.name} on {self.first.workload.name}, {seeds}"
+        return f"{self.first.name} beside {self.second.name} on {self.first.workload.label}, {seeds}"
 
     def tables(self) -> list[Table]:
         """A row for each side: its measure over the seeds, and whether it is stable."""
@@ -180,7 +180,7 @@ class Pair(Showable):
             for side in (self.first, self.second)
         ]
         return {
-            "workload": self.first.workload.name,
+            **self.first.workload.record,
             "slot_seconds": self.first.workload.slot_seconds,
             "measure": self.measure.title,
             "margin": self.margin,

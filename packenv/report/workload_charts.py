@@ -30,7 +30,7 @@ def workload_charts(workload: Workload, seed: int, tasks: int) -> Charts:
     table = workload.at(seed).jobs
     jobs = workload.jobs_table(seed, tasks) if table is None else table
     what = f"{len(jobs):,} tasks" + (f" of seed {seed}" if table is None or workload.draw is not None else "")
-    return Charts(f"{workload.name}: {what}", _figures(_sample(jobs, workload), _unit(workload)))
+    return Charts(f"{workload.label}: {what}", _figures(_sample(jobs, workload), _unit(workload)))
 
 
 def profile_section(workload: Workload) -> Section | None:

@@ -101,9 +101,6 @@ def workload_of_trace(
         table = replace(table, arrival=table.arrival - first)
         t0 += round(first * float(slot) * SECOND)
     name = Path(source).name if is_path else "table"
-    if 20 * (len(fits) - int(fits.sum())) >= len(fits):
-        where = "no server" if (fits == alone).all() else "nowhere"
-        name += f" without {1 - fits.mean():.0%} of its tasks, which fit {where}"
 
     # The Workload.
     labels = recorded.resources if sizes == "all" else None
@@ -140,6 +137,7 @@ def workload_of_trace(
         believed=_believed(estimates, recorded.without_estimate(), jobs),
         recorded_waits=None if waits is None else waits[fits],
         origin=origin,
+        left_out_share=1 - float(fits.mean()),
     )
 
 

@@ -162,7 +162,7 @@ def print_workload(
     else:
         rate = f"{workload.rate:.4g} tasks per slot, intensity {workload.intensity:.3f}"
     console.print(
-        f"[bold]{workload.name}[/bold]: {tasks}{counted(len(workload.servers), 'server')}, {rate} "
+        f"[bold]{workload.label}[/bold]: {tasks}{counted(len(workload.servers), 'server')}, {rate} "
         f"(area bound {workload.area_bound:.4g} tasks in service)",
         highlight=False,
     )
