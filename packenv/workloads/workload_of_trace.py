@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from packenv.errors import ArgumentError, InputError, RowError
+from packenv.inputs.numbers import Exact
 from packenv.jobs import GPU, Bools, Jobs
 from packenv.workloads.demand import fitting
 from packenv.workloads.devices import needed_devices, needed_kinds, unknown_kinds
@@ -24,8 +25,10 @@ from packenv.workloads.servers import Servers, as_servers
 from packenv.workloads.traces.machines import machines_left_out
 from packenv.workloads.traces.philly_machines import beside
 from packenv.workloads.traces.read import read_trace
-from packenv.workloads.traces.table import SECOND, Estimates, Exact, Sizes, Trace
-from packenv.workloads.traces.user import MOST_GPUS, SlotTrace
+from packenv.workloads.traces.slot_trace import SlotTrace
+from packenv.workloads.traces.table import Estimates, Sizes, Trace
+from packenv.workloads.traces.times import SECOND
+from packenv.workloads.traces.user import MOST_GPUS
 from packenv.workloads.workload import Workload
 
 FITS_NO_SERVER = "tasks that fit no server"
