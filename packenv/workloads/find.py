@@ -104,7 +104,8 @@ def workload(
             return begins
         return _named(source, changes, slot_seconds, resources)
     if idle := [f"`{argument}`" for argument in OF_STREAMS if changes.get(argument) is not None]:
-        raise ArgumentError(do_not_go(idle, f"a trace, which says {'it' if len(idle) == 1 else 'them'} itself"))
+        faster = "; `speedup` makes its tasks come faster" if any(changes.get(key) is not None for key in INTENSITIES) else ""
+        raise ArgumentError(do_not_go(idle, f"a trace, which says {'it' if len(idle) == 1 else 'them'} itself") + faster)
     from packenv.workloads.workload_of_trace import workload_of_trace  # loads pyarrow
 
     return workload_of_trace(
