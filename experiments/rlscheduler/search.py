@@ -78,41 +78,49 @@ def search(problem: Problem, width: int = 1) -> Found:
         return States(head, np.zeros((count, n), np.int64), np.zeros((count, n)), np.zeros((count, n)))
 
     totals = [play(problem, states(1), 0, order, math.inf) for order in range(len(problem.key))]
-    order, value = int(np.argmin(totals)), np.zeros(width)
-    best = beam(problem, states(width), states(width + 2), value, order, min(totals))
+    best = beam(problem, states(width), states(width + 2), np.zeros(width), int(np.argmin(totals)), min(totals))
     return Found({name: total / n for name, total in zip(ORDERS, totals, strict=True)}, best / n)
 
 
 @compiled
-def beam(p: Problem, s: States, found: States, value: Floats, order: int, best: float) -> float:
-    """The least sum of bounded slowdowns that is found. `found` has room for the next states, and for two more."""
+def beam(p: Problem, s: States, ahead: States, totals: Floats, order: int, best: float) -> float:
+    """The least sum of bounded slowdowns that is found, at most `best`.
+
+    s       room for the states to go on from; the first one is that before the first decision
+    ahead   room for those one decision further on, best first, and for two more: the one at hand, and that played to its end
+    totals  (width,) what the order makes of each of `ahead`
+    """
     width = s.head.shape[0]
     count, trial, played = 1, width, width + 1
     while count > 0:
-        following = 0
+        further = 0
         for k in range(count):
             for c in range(to_try(p, s, k, settle(p, s, k))):
-                copy(s, k, found, trial)
-                take(p, found, trial, p.tried[c])
-                copy(found, trial, found, played)
-                limit = math.inf if following < width else value[width - 1]
-                total = play(p, found, played, order, limit)
+                copy(s, k, ahead, trial)
+                take(p, ahead, trial, p.tried[c])
+                copy(ahead, trial, ahead, played)
+                limit = math.inf if further < width else totals[width - 1]
+                total = play(p, ahead, played, order, limit)
                 best = min(best, total)
-                if total >= limit or known(found, trial, following):
-                    continue
-                # Move the worse ones down, and put it in its place.
-                following = min(following + 1, width)
-                m = following - 1
-                while m > 0 and total < value[m - 1]:
-                    copy(found, m - 1, found, m)
-                    value[m] = value[m - 1]
-                    m -= 1
-                copy(found, trial, found, m)
-                value[m] = total
-        for m in range(following):
-            copy(found, m, s, m)
-        count = following
+                if total < limit and not known(ahead, trial, further):
+                    further = min(further + 1, width)
+                    insert(ahead, totals, further, trial, total)
+        for m in range(further):
+            copy(ahead, m, s, m)
+        count = further
     return best
+
+
+@compiled
+def insert(s: States, totals: Floats, count: int, k: int, total: float) -> None:
+    """Make state k one of the first `count`, which are in the order of their totals; the last of these gives way."""
+    m = count - 1
+    while m > 0 and total < totals[m - 1]:
+        copy(s, m - 1, s, m)
+        totals[m] = totals[m - 1]
+        m -= 1
+    copy(s, k, s, m)
+    totals[m] = total
 
 
 @compiled
