@@ -54,6 +54,7 @@ def result_of(cluster: Cluster, policy: str, workload: Workload, seed: int, seco
     capacity = cluster.capacity.sum(axis=0).astype(np.float64)
     used = cluster.measures.used[0] / max(measured, 1)
     trajectory = _trajectory(cluster, workload.servers.size_unit)
+    in_servers = trajectory.waiting_size / workload.servers.capacity.max()  # whatever the user's unit is
     delays = _delays(cluster)
     return Result(
         policy=policy,
@@ -78,7 +79,7 @@ def result_of(cluster: Cluster, policy: str, workload: Workload, seed: int, seco
         delay_p999=delays.quantile(0.999),
         max_delay=int(head["delay_max"]) if head["delay_count"] else None,
         utilisation=tuple(used[r] / capacity[r] if measured and capacity[r] else None for r in range(len(used))),
-        verdict=judge_run(trajectory.waiting_size, trajectory.bin_slots, workload.mean_service, workload.intensity),
+        verdict=judge_run(in_servers, trajectory.bin_slots, workload.mean_service, workload.intensity),
         load=workload.load,
         rho=workload.rho,
         stopped=stopped,
