@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MOST_TASKS_PER_SLOT = 5_000_000  # as many tasks as a run lets wait by default
 
+MOST_SHARE = 10  # of a load or an intensity
+
 
 def check_parts(sizes: Any, service: Any, jobs: Jobs | None, rates: list[str]) -> None:
     """Raise InputError unless there is either a Jobs table, or sizes, service and exactly one name in `rates`.
@@ -31,7 +33,8 @@ def check_parts(sizes: Any, service: Any, jobs: Jobs | None, rates: list[str]) -
     if jobs is not None:
         extra = [key for key, value in (("sizes", sizes), ("service", service)) if value is not None] + rates
         if extra:
-            raise InputError(f"a Jobs table leaves no place for {', '.join(extra)}")
+            hint = "; speedup=2 has the tasks of a trace arrive twice as fast" if rates else ""
+            raise InputError(f"a Jobs table leaves no place for {', '.join(extra)}{hint}")
         if len(jobs) == 0:
             raise InputError("the Jobs table has no rows")
         return
@@ -83,7 +86,10 @@ def check_workload(workload: Workload) -> None:
             raise InputError(f"arrivals must be an arrival process such as Poisson(), not {workload.arrivals!r}")
         if not math.isfinite(workload.mean_service):
             raise InputError("service has no finite mean")
-        if workload.given and workload.given[0] != "load":
+        key, value = workload.given or ("", 0.0)
+        if key in ("load", "intensity") and value > MOST_SHARE:
+            raise InputError(f"{key} {value:g}: it is a share, such as 0.9, not per cent")
+        if workload.given and key != "load":
             check_rate(workload)
 
 

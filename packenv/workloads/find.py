@@ -124,7 +124,8 @@ def workload(
             return begins
         return _named(source, changes, slot_seconds, resources)
     if idle := [f"`{argument}`" for argument in OF_STREAMS if changes.get(argument) is not None]:
-        raise ArgumentError(do_not_go(idle, f"a trace, which says {'it' if len(idle) == 1 else 'them'} itself"))
+        hint = "" if {"`sizes`", "`service`"}.issuperset(idle) else "; `speedup` 2 has its tasks arrive twice as fast"
+        raise ArgumentError(do_not_go(idle, f"a trace, which says {'it' if len(idle) == 1 else 'them'} itself{hint}"))
     any_number = bool(changes.pop("any_number", False))
     reading = {"columns": columns, "time_unit": time_unit, "partition": partition}
     converting = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import gymnasium as gym
@@ -115,8 +117,46 @@ def test_states_of_others_are_refused() -> None:
     env.reset(seed=0)
     with pytest.raises(InputError, match="another environment"):
         make("ServerFill").unwrapped.set_state(env.unwrapped.get_state())
+    with pytest.raises(InputError, match="of another environment, or none of get_state"):
+        env.unwrapped.set_state(None)
     with pytest.raises(InputError, match="not recorded"):
         env.unwrapped.schedule()
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"servers": 3}, "servers '5x1', not '3x1'"),
+        ({"workload": "paper/fig4a"}, "workload 'paper/fig4b', not 'paper/fig4a'"),
+        ({"intensity": 0.5}, "load, intensity or rate .0.09, 0.09., not .0.05, 0.05."),
+        ({"horizon": 400}, "horizon 500, not 400"),
+        ({"order": "index"}, "order 0, not 1"),
+        ({"start": "warm"}, "start"),
+        ({"start": [(0.5, 0, 3)]}, "start"),
+        ({"guard": "bf-js"}, "guard None, not 'bf-js'"),
+        ({"reward": "advantage"}, "baseline None, not 'bf-js'"),
+    ],
+)
+def test_a_state_of_an_environment_with_other_arguments_is_refused(options: dict[str, Any], problem: str) -> None:
+    """Its cluster, rates and ends of episodes would stay beyond the next reset."""
+    given = {"intensity": 0.9, "horizon": 500}
+    env, other = (gym.make("packenv/ServerFill-v1", **given | changed).unwrapped for changed in ({}, options))
+    env.reset(seed=1)
+    with pytest.raises(InputError, match=f"other arguments: {problem}$"):
+        other.set_state(env.get_state())  # type: ignore[attr-defined]
+
+
+def test_a_state_goes_to_a_twin_and_survives_pickling() -> None:
+    """A twin has the same arguments, and a table of the same rows; how it rewards is its own affair."""
+    for table in ("paper/fig4b", PAIR):
+        given: dict[str, Any] = {"workload": table, "horizon": 300}
+        env, twin = (gym.make("packenv/ServerFill-v1", **given, reward=reward).unwrapped for reward in ("work", "queue"))
+        if table is PAIR:
+            twin = gym.make("packenv/ServerFill-v1", **given | {"workload": copy.deepcopy(PAIR)}).unwrapped
+        env.reset(seed=1)
+        _, told = twin.reset(options={"state": pickle.loads(pickle.dumps(env.get_state()))})  # type: ignore[attr-defined]
+        later = twin.reset(seed=4)[1]
+        assert told["seed"] == 1 and later["slot"] == env.reset(seed=4)[1]["slot"]
 
 
 def test_reset_to_a_state() -> None:
