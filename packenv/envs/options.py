@@ -142,6 +142,8 @@ class Options:
             raise InputError(f"give at most one of load, intensity and rate, not {' and '.join(rates)}")
         ends = [plain, plain]
         for key, value in rates.items():
+            if plain.jobs is not None and isinstance(value, Sequence) and value[0] != value[-1]:
+                raise InputError(f"{key}: a table of jobs comes at one {key}, not at another in each episode: {value!r}")
             ends = [plain.with_(**{key: end}) for end in _ends(key, value)]
         if plain.load is not None or "load" in rates:
             from packenv.theory.capacity.max_workload import resolved  # brings the solver with it

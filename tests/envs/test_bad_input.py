@@ -24,6 +24,7 @@ from tests.envs.playing import make, plain_vec, play
         ({"observation": "ful"}, "did you mean full"),
         ({"reward": "queu"}, "unknown reward 'queu'; did you mean queue"),
         ({"workload": "paper/fig4c"}, "unknown workload"),
+        ({"workload": PAIR, "rate": (0.5, 0.9)}, "rate: a table of jobs comes at one rate, not at another in each episode"),
         ({"baseline": "bf-x"}, "unknown policy"),
         ({"start": "cold"}, "unknown start 'cold'"),
         ({"start": [(0.5, 9, 3)]}, "there is no server 9"),
