@@ -10,10 +10,13 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
+import packenv
 from packenv import InputError
 from packenv.envs.options import Warm
 from tests.envs.grid import PAIR
 from tests.envs.playing import make, plain_vec, play
+
+TABLE = packenv.Workload(jobs=packenv.Jobs.of([*range(0, 60, 2)], [0.5, 0.3, 0.6] * 10, [5, 3, 9] * 10), servers=2)
 
 
 @pytest.mark.parametrize(
@@ -24,7 +27,7 @@ from tests.envs.playing import make, plain_vec, play
         ({"observation": "ful"}, "did you mean full"),
         ({"reward": "queu"}, "unknown reward 'queu'; did you mean queue"),
         ({"workload": "paper/fig4c"}, "unknown workload"),
-        ({"workload": PAIR, "rate": (0.5, 0.9)}, "rate: a table of jobs comes at one rate, not at another in each episode"),
+        ({"workload": TABLE, "rate": (0.5, 0.9)}, "rate: a table of jobs comes at one rate, not at another in each episode"),
         ({"baseline": "bf-x"}, "unknown policy"),
         ({"start": "cold"}, "unknown start 'cold'"),
         ({"start": [(0.5, 9, 3)]}, "there is no server 9"),
@@ -149,11 +152,11 @@ def test_a_state_of_an_environment_with_other_arguments_is_refused(options: dict
 
 def test_a_state_goes_to_a_twin_and_survives_pickling() -> None:
     """A twin has the same arguments, and a table of the same rows; how it rewards is its own affair."""
-    for table in ("paper/fig4b", PAIR):
-        given: dict[str, Any] = {"workload": table, "horizon": 300}
-        env, twin = (gym.make("packenv/ServerFill-v1", **given, reward=reward).unwrapped for reward in ("work", "queue"))
-        if table is PAIR:
-            twin = gym.make("packenv/ServerFill-v1", **given | {"workload": copy.deepcopy(PAIR)}).unwrapped
+    for workload in ("paper/fig4b", PAIR, TABLE):
+        env, twin = (
+            gym.make("packenv/ServerFill-v1", workload=copy.deepcopy(workload), horizon=300, reward=reward).unwrapped
+            for reward in ("work", "queue")
+        )
         env.reset(seed=1)
         _, told = twin.reset(options={"state": pickle.loads(pickle.dumps(env.get_state()))})  # type: ignore[attr-defined]
         later = twin.reset(seed=4)[1]
