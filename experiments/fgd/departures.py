@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import product
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -130,8 +129,8 @@ def reproduce(settings: Settings) -> Finding:
     table = [row_of(found, name, load, policy, seeds) for name, load, policy in product(names, LOADS, POLICIES)]
     title = f"FGD with departures and waiting: {pods:,} pods a run, 122 nodes, {seeds} seeds{settings.remark}"
 
-    def draw(path: Path) -> None:
-        draw_loads(table, names, title, path)
+    def draw() -> Figure:
+        return draw_loads(table, names, title)
 
     return Finding(NAME, title, claims_on_departures(table, found, names, seeds), {"": table}, draw)
 
@@ -176,7 +175,7 @@ def claims_on_departures(table: list[Row], found: Found, names: list[str], seeds
     return claims
 
 
-def draw_loads(table: list[Row], names: list[str], title: str, path: Path) -> None:
+def draw_loads(table: list[Row], names: list[str], title: str) -> Figure:
     figure = Figure(figsize=(11, 4 * len(names)), layout="constrained")
     axes: Any = figure.subplots(len(names), 3, squeeze=False)
     for at, name in enumerate(names):
@@ -203,4 +202,4 @@ def draw_loads(table: list[Row], names: list[str], title: str, path: Path) -> No
         axes[at, 0].set_yscale("log")
     axes[0, 0].legend(fontsize=7, frameon=False)
     figure.suptitle(title, fontsize=11)
-    figure.savefig(path, dpi=110)
+    return figure

@@ -52,6 +52,7 @@ class Result(Showable):
 
     policy: str
     workload: str
+    left_out_share: float  # of a trace's tasks, which fit nowhere
     servers: int
     seed: int
     slots: int

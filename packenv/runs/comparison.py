@@ -273,7 +273,7 @@ class Comparison(Showable):
     @property
     def title(self) -> str:
         seeds = max(map(len, self.by_policy))
-        return f"Comparison on {self.workload.name}, {seeds} seed{'' if seeds == 1 else 's'}: {story_of(self.by_policy)}"
+        return f"Comparison on {self.workload.label}, {seeds} seed{'' if seeds == 1 else 's'}: {story_of(self.by_policy)}"
 
     def facts(self) -> list[tuple[str, str]]:
         """The verdict and the mean queue of each policy."""
@@ -316,7 +316,7 @@ class Comparison(Showable):
         if first:
             sections.insert(2, Section("The cluster", run_charts.of_cluster(workload, first)))
         policies = [*self.results]
-        title = f"{listed(policies) if len(policies) < 4 else f'{len(policies)} policies'} on {workload.name}"
+        title = f"{listed(policies) if len(policies) < 4 else f'{len(policies)} policies'} on {workload.label}"
         tabled = [workload.at(by_policy[0][0].seed)]
         answer, *_ = [*comparison_tables.answer_of(self), f"{story_of(by_policy)}."]
         overloaded = [OVERLOADED] if workload.overloaded and backlog is None and not self.drained else []
@@ -329,7 +329,7 @@ class Comparison(Showable):
         if self.drained and workload.jobs is not None:
             arrivals = f"{len(workload.jobs):,} tasks"
         return [
-            ("Workload", workload.name),
+            ("Workload", workload.label),
             ("Arrivals", arrivals if self.backlog is None else f"{self.backlog:,} tasks are kept waiting"),
             ("Servers", f"{len(workload.servers):,}"),
             ("Length", f"{number(longest / clock.slots)} {clock.unit}"),
@@ -339,4 +339,4 @@ class Comparison(Showable):
 
     def to_dict(self) -> dict[str, Any]:
         """All records in plain values, ready for JSON: `policies`, the means of each, and `runs`."""
-        return {"workload": self.workload.name, "policies": self.summaries, "runs": self.records}
+        return {**self.workload.record, "policies": self.summaries, "runs": self.records}

@@ -40,7 +40,7 @@ class Bounds(Showable):
 
     def bounds_of(self, workload: Workload) -> dict[str, Any]:
         """The bounds, of this workload, in plain values."""
-        of = {"workload": workload.name, "servers": str(workload.servers)}
+        of = workload.record | {"servers": str(workload.servers)}
         return of | {"lower": self.lower, "upper": self.upper, "gap": self.gap, "reached": self.reached}
 
 
@@ -69,7 +69,7 @@ class Bracket(Bounds):
 
     @property
     def title(self) -> str:
-        where = "" if self.workload is None else f" of {self.workload.name}"
+        where = "" if self.workload is None else f" of {self.workload.label}"
         reached = "" if self.reached else ", the best found in the time"
         return f"{self.lower:.6g} <= ρ*{where} <= {self.upper:.6g} tasks in service, a gap of {self.gap:.2%}{reached}"
 
@@ -79,7 +79,7 @@ class Bracket(Bounds):
             return []
         workload = self.workload
         servers = f"{len(workload.servers):,} server{'' if len(workload.servers) == 1 else 's'}"
-        title = f"{workload.name} on {servers}: ρ* with a gap of {self.gap:.2%}"
+        title = f"{workload.label} on {servers}: ρ* with a gap of {self.gap:.2%}"
         table = Table(title, [Column(""), *numbers("tasks in service", "share of ρ*", "tasks per slot")])
         for name, value in self._bounds(workload).items():
             share = "" if name.startswith("ρ*") else f"{value / self.upper:.3f}"

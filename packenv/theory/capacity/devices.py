@@ -73,7 +73,7 @@ class DeviceBracket(Bounds):
     def tables(self) -> list[Table]:
         """The bounds in tasks in service and as rates, and the demand for each set of kinds of devices."""
         workload = self.workload
-        title = f"{workload.name} on {counted(len(workload.servers), 'server')}: ρ* with a gap of {self.gap:.2%}"
+        title = f"{workload.label} on {counted(len(workload.servers), 'server')}: ρ* with a gap of {self.gap:.2%}"
         bounds = Table(title, [Column(""), *numbers("tasks in service", "tasks per slot")])
         for name, value in (("ρ* at least", self.lower), ("ρ* at most", self.upper)):
             bounds.add(name, f"{value:.6g}", f"{workload.rate_for(value):.6g}")
