@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from packenv.content.text import listed
 from packenv.errors import ArgumentError, InputError, RowError
 from packenv.jobs import GPU, Bools, Jobs
 from packenv.workloads.demand import fitting
@@ -21,9 +22,9 @@ from packenv.workloads.named.blocks import Placed
 from packenv.workloads.network import Network
 from packenv.workloads.resources import chosen_resources, servers_for
 from packenv.workloads.servers import Servers, as_servers
-from packenv.workloads.traces.machines import machines_left_out
+from packenv.workloads.traces.machines import is_slurm, machines_left_out, nodes_of
 from packenv.workloads.traces.philly_machines import beside
-from packenv.workloads.traces.read import read_trace
+from packenv.workloads.traces.read import named_partitions, read_trace
 from packenv.workloads.traces.table import SECOND, Estimates, Exact, Sizes, Trace
 from packenv.workloads.traces.user import MOST_GPUS, SlotTrace
 from packenv.workloads.workload import Workload
@@ -63,6 +64,7 @@ def workload_of_trace(
     choice, sizes = chosen_resources(resources)
     recorded = read_trace(source, choice, **reading)
     log = recorded if isinstance(recorded, Trace) else None  # with times by a clock
+    one_resource = len(recorded.resources) == 1
 
     # Its tasks in slots, and the servers, in the same units.
     spec = changes.pop("servers", None)
@@ -70,7 +72,12 @@ def workload_of_trace(
         spec = (beside(str(source)) if is_path else None) or recorded.servers
     if spec is None:
         raise ArgumentError(f"a trace needs `servers`, for example `servers` {_fitting_example(recorded, sizes)}")
+    partitions = named_partitions(reading.get("partition"))
+    of_slurm = isinstance(spec, str) and is_slurm(spec)
     sizes = usual_sizes(recorded, sizes, spec)
+    machines = machines_left_out(spec, partitions) if isinstance(spec, str) else {}
+    if of_slurm and partitions is not None:
+        spec = Servers(*nodes_of(spec, partitions, recorded.resources if sizes == "all" or one_resource else None))
     slot = recorded.slot_seconds if slot_seconds is None else slot_seconds
     jobs, dropped, t0 = recorded.jobs(slot, speedup, sizes, estimates)
     servers = servers_for(spec, jobs.resources, recorded.resources, sizes, partial(example_servers, recorded, sizes))
@@ -102,8 +109,7 @@ def workload_of_trace(
     # The Workload.
     labels = recorded.resources if sizes == "all" else None
     arguments: dict[str, Any] = {"name": name, "resources": labels, "slot_seconds": float(slot)}
-    one_resource = len(recorded.resources) == 1 or sizes == "all"  # else a size may be that of another resource
-    if log is not None and log.processors is not None and one_resource:
+    if log is not None and log.processors is not None and (one_resource or sizes == "all"):  # else a size may be another's
         arguments |= {"processors": log.processors, "began": t0 / SECOND}
     arguments |= changes
     placed: Jobs | Placed = table
@@ -118,9 +124,11 @@ def workload_of_trace(
         raise InputError(f"{recorded.where(row)}: {error.problem}") from None
 
     # What is said of it: what is left out, what policies are told, and how long tasks waited, if they come as fast as they did.
-    machines = machines_left_out(spec) if isinstance(spec, str) else {}
     too_large = {} if fits.all() else _left_out(jobs, servers, fits, alone)
     waits, origin, notes = None, None, recorded.notes
+    if of_slurm and log is not None and log.uncounted:
+        every = ",".join((*recorded.resources, *log.uncounted))
+        notes = (*notes, f"{listed(log.uncounted)} of jobs and nodes are not counted: resources {every} counts them")
     if log is not None and speedup in (1, "1"):
         waits = log.waits_in_slots(slot)
         origin = None if log.origin is None else log.origin + timedelta(microseconds=t0)
