@@ -72,11 +72,17 @@ class Evaluation:
 
 
 def evaluation(
-    workload: Workload, policies: Iterable[Any], options: EvaluateOptions, *, schedule: bool = False, jobs_schedule: bool = False
+    workload: Workload,
+    policies: Iterable[Any],
+    options: EvaluateOptions,
+    *,
+    schedule: bool = False,
+    jobs_schedule: bool = False,
+    devices_schedule: bool = False,
 ) -> Evaluation:
-    """The checked runs that `evaluate` compares, from its arguments. `jobs_schedule`: runs of tables keep their schedules.
+    """The checked runs that `evaluate` compares, from its arguments.
 
-    Raises InputError.
+    Runs keep their schedules: all, those of tables, or those on servers with devices. Raises InputError.
     """
     chosen = [*policies]
     shown = distinct_names(chosen)
@@ -96,7 +102,11 @@ def evaluation(
         "drain": options.drain or None,
         "warmup": options.warmup,
         "waiting_limit": options.waiting_limit,
-        "schedule": schedule or has_jobs or options.by_size or (jobs_schedule and workload.jobs is not None),
+        "schedule": schedule
+        or has_jobs
+        or options.by_size
+        or (jobs_schedule and workload.jobs is not None)
+        or (devices_schedule and workload.has_devices),
         "backlog": options.backlog,
         **({"reject": True} if options.reject else {}),
         "slowdown_bound": options.slowdown_bound,
@@ -284,12 +294,12 @@ class Comparison(Showable):
         return [*comparison_tables.legend(self), *remarks]
 
     def charts(self, kind: str = "queue", **options: Any) -> Charts:
-        """What `plot` draws: "queue", waiting tasks over time, and quantiles of the delay; or "schedule", who ran where and when
-        in the first run of each policy (options: `first`, `last`, `colour`). Raises InputError as `Result.charts` does.
+        """What `plot` draws: "queue", waiting tasks over time, and quantiles of the delay; "schedule", who ran where and when
+        in the first run of each policy (options: `first`, `last`, `colour`); "fragmentation", how much of all devices was
+        idle and of no use, which "queue" shows too where schedules were kept. Raises InputError as `Result.charts` does.
         """
-        if check_kind(kind, KINDS, "kind of picture") == "schedule":
-            return run_charts.schedule_charts(self.by_policy, self.workload, **options)
-        return run_charts.runs_charts(self.by_policy, self.workload, self.backlog, **options)
+        check_kind(kind, KINDS, "kind of picture")
+        return run_charts.charts_of_runs(self.by_policy, self.workload, kind, backlog=self.backlog, **options)
 
     def page(self) -> Page:
         """Queues over time, delays, how full the cluster was, and the tables."""

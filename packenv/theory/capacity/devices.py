@@ -22,10 +22,10 @@ from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
 from packenv.compiled.decorators import compiled
-from packenv.content.showable import Showable
 from packenv.content.tables import Column, Table, numbers
 from packenv.content.text import counted
 from packenv.jobs import HOW_MANY, NUMBER, SHARE, WHOLE, Jobs
+from packenv.theory.capacity.bracket import Bounds
 from packenv.theory.capacity.linear_program import ConfigurationColumns, ConfigurationProgram, Floats, Ints, ServerKinds, generate
 from packenv.workloads.demand import fits_on
 from packenv.workloads.devices import KindLoad, kind_loads, kinds_table
@@ -52,7 +52,7 @@ class Shapes(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class DeviceBracket(Showable):
+class DeviceBracket(Bounds):
     """lower <= ρ* <= upper, in tasks in service on the whole cluster, for servers with devices.
 
     reached  whether (upper - lower) / upper came down to the requested gap
@@ -65,11 +65,6 @@ class DeviceBracket(Showable):
     seconds: float
     kinds: tuple[KindLoad, ...]
     workload: Workload = field(compare=False)
-
-    @property
-    def gap(self) -> float:
-        """(upper - lower) / upper."""
-        return (self.upper - self.lower) / self.upper
 
     @property
     def title(self) -> str:
@@ -95,24 +90,10 @@ class DeviceBracket(Showable):
     def rows(self) -> list[dict[str, Any]]:
         return self.records
 
-    @property
-    def plain(self) -> dict[str, Any]:
-        return self.to_dict()
-
     def to_dict(self) -> dict[str, Any]:
         """In plain values, ready for JSON."""
-        workload = self.workload
-        return {
-            **workload.record,
-            "servers": str(workload.servers),
-            "lower": self.lower,
-            "upper": self.upper,
-            "gap": self.gap,
-            "reached": self.reached,
-            "offered": workload.rate * workload.mean_service,
-            "seconds": self.seconds,
-            "kinds": self.records,
-        }
+        offered = self.workload.rate * self.workload.mean_service
+        return self.bounds_of(self.workload) | {"offered": offered, "seconds": self.seconds, "kinds": self.records}
 
 
 def device_bracket(workload: Workload, gap: float, seconds: float) -> DeviceBracket:
