@@ -20,8 +20,8 @@ from packenv.workloads.devices import needed_devices, needed_kinds, unknown_kind
 from packenv.workloads.gangs import gangs_fitting, in_whole_gangs, jobs_that_come_together, too_large_gang
 from packenv.workloads.named.blocks import Placed
 from packenv.workloads.network import Network
-from packenv.workloads.resources import chosen_resources, servers_for
-from packenv.workloads.servers import Servers, as_servers
+from packenv.workloads.resources import chosen_resources, servers_for, unlike_units
+from packenv.workloads.servers import GI, Servers, amount_text, as_servers, in_gib
 from packenv.workloads.traces.machines import is_slurm, machines_left_out, nodes_of
 from packenv.workloads.traces.philly_machines import beside
 from packenv.workloads.traces.read import named_partitions, read_trace
@@ -134,6 +134,8 @@ def workload_of_trace(
         origin = None if log.origin is None else log.origin + timedelta(microseconds=t0)
     elif log is not None and log.waits:
         notes = (*notes, "recorded waits are not shown: tasks come faster than they did")
+    if sizes == "all" and (foreign := unlike_units(recorded.resources, recorded.largest_demand(), servers)):
+        notes = (*notes, foreign.replace("`", ""))
     return setting.recorded(
         dict(dropped) | too_large | machines,
         slot_assumed=slot_seconds is None and log is None,
@@ -227,7 +229,7 @@ def example_servers(recorded: Trace | SlotTrace, sizes: Sizes, servers: Servers 
         span = max(int(submit[-1] - submit[0]), int(duration.max()), 1) if len(submit) else 1
         busy = (demand * (duration / span)[:, None]).sum(axis=0) / capacity
         count = max(1, math.ceil(busy.max(initial=0.0) / 0.8))
-    return f"{count}" if servers is None and (capacity == 1).all() else f"{count}x{':'.join(f'{c:.17g}' for c in capacity)}"
+    return f"{count}" if servers is None and (capacity == 1).all() else f"{count}x{':'.join(map(amount_text, capacity.tolist()))}"
 
 
 def _too_small(recorded: Trace | SlotTrace, jobs: Jobs, servers: Servers, fits: Bools, sizes: Sizes) -> ArgumentError:
@@ -238,13 +240,14 @@ def _too_small(recorded: Trace | SlotTrace, jobs: Jobs, servers: Servers, fits: 
         problem = f"{needed_devices(jobs, row)}: no server has these beside a demand of its size; servers have GPUs of {kinds}"
         return ArgumentError(f"{recorded.where(row)}: {problem}")
     both = (jobs.amounts[row], servers.capacity.max(axis=0))
-    demand, largest = (", ".join(f"{amount:.5g}" for amount in amounts) for amounts in both)
+    demand, largest = (", ".join(f"{amount:.5g}" if amount < GI else in_gib(amount) for amount in amounts) for amounts in both)
     others = f", and so it is with {int((~fits).sum()):,} of {len(fits):,} tasks" if len(fits) > 1 else ""
     names = f" `resources` {','.join(recorded.resources)}" if sizes == "all" else ""
+    advice = "say what a server has in each resource, such as `servers` " + example_servers(recorded, sizes, servers) + names
+    if sizes == "all" and (foreign := unlike_units(recorded.resources, recorded.largest_demand(), servers)):
+        advice = foreign
     return ArgumentError(
-        f"{recorded.where(row)}: a demand of {demand} fits in no server; the largest has {largest}{others}: "
-        "say what a server has in each resource, such as `servers` "
-        f"{example_servers(recorded, sizes, servers)}{names}"
+        f"{recorded.where(row)}: a demand of {demand} fits in no server; the largest has {largest}{others}: {advice}"
     )
 
 
