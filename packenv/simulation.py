@@ -20,6 +20,7 @@ from packenv.cluster.state import NEVER, Cluster
 from packenv.compiled.apart import Apart
 from packenv.compiled.helpers import expect
 from packenv.errors import ArgumentError, InputError, MisuseError
+from packenv.jobs import Jobs
 from packenv.options.verbs import WAITING_LIMIT as WAITING_LIMIT
 from packenv.policy import WITH_GANGS, Needs, Setting, attached, find_policy, initial_state_of, misuse, name_of, needs_of
 from packenv.results.delays import Delays
@@ -160,21 +161,10 @@ def simulate(
 
     # Arguments that do not go together.
     if backlog is not None:
-        _check_backlog(backlog, offered, waiting_limit)
-        if offered.has_gangs:
-            raise ArgumentError("`backlog` lets single tasks arrive: no gangs go with it")
-        if table is not None:
-            raise InputError(f"{name_of(policy)} knows all tasks beforehand: no backlog goes with it")
-    if workload.network is not None and workload.network.takes_resources and not needs.reads:
-        raise InputError(f"{name_of(policy)} does not look for room for remote reads, which take resources in {workload.name}")
+        _check_backlog(policy, backlog, offered, table, waiting_limit)
     if reject:
         _check_reject(policy, needs, workload, backlog)
-    if workload.has_devices and not needs.devices:
-        why = "does not look for room on devices; --one-amount (devices=False) counts a server's GPUs as one amount"
-        raise InputError(f"{name_of(policy)} {why}")
-    if workload.has_gangs and not needs.gangs:
-        alone = "--one-by-one (gangs=False) lets each start by itself"
-        raise InputError(f"{name_of(policy)} does not start the tasks of a gang together: {WITH_GANGS}; {alone}")
+    _check_able(policy, needs, workload)
     if warmup < 0 or (warmup >= horizon and not drain):
         raise InputError(f"warmup must lie between 0 and the number of slots, not {warmup}")
     if slowdown_bound is not None and not 0 < slowdown_bound < np.inf:
@@ -259,6 +249,18 @@ def _run_slots(
     return cluster, state, seconds, reason
 
 
+def _check_able(policy: Any, needs: Needs, workload: Workload) -> None:
+    """Raise InputError where the workload has what the policy does not look at: remote reads, devices, gangs."""
+    if workload.network is not None and workload.network.takes_resources and not needs.reads:
+        raise InputError(f"{name_of(policy)} does not look for room for remote reads, which take resources in {workload.name}")
+    if workload.has_devices and not needs.devices:
+        why = "does not look for room on devices; --one-amount (devices=False) counts a server's GPUs as one amount"
+        raise InputError(f"{name_of(policy)} {why}")
+    if workload.has_gangs and not needs.gangs:
+        alone = "--one-by-one (gangs=False) lets each start by itself"
+        raise InputError(f"{name_of(policy)} does not start the tasks of a gang together: {WITH_GANGS}; {alone}")
+
+
 def _check_reject(policy: Any, needs: Needs, workload: Workload, backlog: int | None) -> None:
     """Raise ArgumentError where tasks cannot be turned away."""
     if backlog is not None:
@@ -270,11 +272,16 @@ def _check_reject(policy: Any, needs: Needs, workload: Workload, backlog: int | 
         raise ArgumentError(f"`reject`: in {workload.name} tasks wait for others, which might be lost")
 
 
-def _check_backlog(backlog: int, workload: Workload, waiting_limit: int) -> None:
+def _check_backlog(policy: Any, backlog: int, workload: Workload, table: Jobs | None, waiting_limit: int) -> None:
+    """Raise InputError where tasks do not arrive as others start; `table`: made of random tasks for a policy that knows all."""
     if workload.jobs is not None:
         raise InputError(f"a backlog goes with random workloads: the tasks of {workload.name} come when its table says")
     if not 1 <= backlog <= waiting_limit:
         raise InputError(f"backlog must lie between 1 and {waiting_limit}, the most that may wait, not {backlog}")
+    if workload.has_gangs:
+        raise ArgumentError("`backlog` lets single tasks arrive: no gangs go with it")
+    if table is not None:
+        raise InputError(f"{name_of(policy)} knows all tasks beforehand: no backlog goes with it")
 
 
 def _horizon(workload: Workload, slots: int | None, drain: bool) -> int:

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from numpy.typing import ArrayLike
 
 from packenv.content.text import do_not_go, listed
 from packenv.errors import ArgumentError, InputError
+from packenv.inputs.numbers import Exact, exact
 from packenv.inputs.text_files import reading
 from packenv.lazy_names import load
+from packenv.options.shared import INTENSITIES, Estimates
 from packenv.workloads.files import load_workload
 from packenv.workloads.laws import parse_law
 from packenv.workloads.named.registry import ENDINGS, WORKLOADS, named_workload, unknown_workload
 from packenv.workloads.network import Network
 from packenv.workloads.resources import chosen_resources, servers_for, with_resources
 from packenv.workloads.servers import Servers
-from packenv.workloads.workload import INTENSITIES, Workload
-
-if TYPE_CHECKING:
-    from packenv.workloads.traces.table import Estimates, Exact
+from packenv.workloads.workload import Workload
 
 ROOMS = ("packenv.kubernetes",)
 """Modules with `is_cluster`, `workload_of`, `plan_cluster` and `plan_starts`, as `packenv.kubernetes` has them."""
@@ -100,13 +99,13 @@ def workload(
             if sizes == "max" and choice is not None:
                 why = "the nodes of a cluster have several capacities: name the resources alone"
                 raise ArgumentError(f"`resources` {resources}: {why}")
-            begins: Workload = room.workload_of(
-                str(source), choice, 1.0 if slot_seconds is None else _seconds(slot_seconds), changes
-            )
+            seconds = 1.0 if slot_seconds is None else float(exact(slot_seconds, "`slot_seconds`"))
+            begins: Workload = room.workload_of(str(source), choice, seconds, changes)
             return begins
         return _named(source, changes, slot_seconds, resources)
     if idle := [f"`{argument}`" for argument in OF_STREAMS if changes.get(argument) is not None]:
-        raise ArgumentError(do_not_go(idle, f"a trace, which says {'it' if len(idle) == 1 else 'them'} itself"))
+        faster = "; `speedup` makes its tasks come faster" if any(changes.get(key) is not None for key in INTENSITIES) else ""
+        raise ArgumentError(do_not_go(idle, f"a trace, which says {'it' if len(idle) == 1 else 'them'} itself") + faster)
     from packenv.workloads.workload_of_trace import workload_of_trace  # loads pyarrow
 
     return workload_of_trace(
@@ -179,16 +178,10 @@ def _named(source: Any, changes: dict[str, Any], slot_seconds: Exact | None, res
     elif resources is not None:
         changes["resources"] = resources
     if slot_seconds is not None:
-        changes["slot_seconds"] = _seconds(slot_seconds)
+        changes["slot_seconds"] = float(exact(slot_seconds, "`slot_seconds`"))
     if isinstance(changes.get("servers"), str):
         changes["servers"] = servers_for(changes["servers"], original.D, original.resources)
     for law in ("sizes", "service"):
         if isinstance(changes.get(law), str):
             changes[law] = parse_law(changes[law], law)
     return original.with_(**changes) if changes else original
-
-
-def _seconds(slot_seconds: Exact) -> float:
-    from packenv.workloads.traces.table import exact
-
-    return float(exact(slot_seconds, "`slot_seconds`"))

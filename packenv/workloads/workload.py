@@ -31,6 +31,7 @@ from packenv.workloads.laws.encoding import Builder, Laws
 from packenv.workloads.laws.joint import Conditional, Joint
 from packenv.workloads.laws.law import Law, positive, set_fields
 from packenv.workloads.network import Network, locality
+from packenv.workloads.pace import spread, spread_draw
 from packenv.workloads.plain_values import to_plain, workload_arguments
 from packenv.workloads.servers import Servers, as_servers
 from packenv.workloads.windows import Windows
@@ -347,11 +348,16 @@ class Workload(Showable):
         return value if key == "rate" else self.rate_for(value * self.area_bound)
 
     def with_(self, **changes: Any) -> Workload:
-        """The same workload with some arguments changed; one of load, intensity and rate replaces the one given before."""
+        """The same workload with some arguments changed; one of load, intensity and rate replaces the one given before.
+
+        Of a table, `intensity` or `rate` lets the same tasks come faster or slower.
+        """
         parameters = [*inspect.signature(Workload.__init__).parameters][1:]
         for key in changes:
             if key not in parameters:
                 raise InputError(f"a workload has no {key!r}{nearest(key, parameters)}")
+        if self.jobs is not None and changes.get("jobs") is None:
+            changes = self._spread(**changes)
         arguments = {key: value for key, value in vars(self).items() if key in self._fields() and key != "given"}
         if self.given and not any(changes.get(key) is not None for key in INTENSITIES):
             arguments[self.given[0]] = self.given[1]
@@ -364,6 +370,22 @@ class Workload(Showable):
         believed, waits = (None, None) if "jobs" in changes else (self.believed, self.recorded_waits)
         left_out, share = self.left_out | changed.left_out, self.left_out_share
         return changed.recorded(left_out, slot_assumed, self.remark, notes, believed, waits, left_out_share=share)
+
+    def _spread(self, intensity: float | None = None, rate: float | None = None, **changes: Any) -> dict[str, Any]:
+        """Changes of a table's workload, with a table of this intensity, or rate, in place of these; ratios are of seed 0."""
+        if changes.get("load") is not None:
+            raise InputError(f"{self.name} is a table: give its intensity or rate in place of a load")
+        if intensity is None and rate is None:
+            return changes
+        if intensity is not None and rate is not None:
+            raise InputError("give one of intensity and rate, not both")
+        wanted = positive("intensity", intensity) if rate is None else positive("rate", rate)
+        assert self.jobs is not None
+        if self.jobs.arrival[-1] == 0:
+            raise InputError(f"{self.name}: all tasks are there in slot 0, so that they can come neither faster nor slower")
+        servers = self.with_(servers=changes["servers"]) if changes.get("servers") is not None else self
+        times = (servers.intensity if rate is None else self.rate) / wanted
+        return changes | {"jobs": spread(self.jobs, times) if self.draw is None else spread_draw(self.draw, times)}
 
     def _with_devices(self, servers: Servers) -> Servers:
         """Servers with as many devices, to what they have of GPUs, as those of the workload, if they do not say how many."""

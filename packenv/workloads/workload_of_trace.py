@@ -14,6 +14,7 @@ import numpy as np
 
 from packenv.content.text import listed
 from packenv.errors import ArgumentError, InputError, RowError
+from packenv.inputs.numbers import Exact
 from packenv.jobs import GPU, Bools, Jobs
 from packenv.workloads.demand import fitting
 from packenv.workloads.devices import needed_devices, needed_kinds, unknown_kinds
@@ -25,8 +26,10 @@ from packenv.workloads.servers import GI, Servers, amount_text, as_servers, in_g
 from packenv.workloads.traces.machines import is_slurm, machines_left_out, nodes_of
 from packenv.workloads.traces.philly_machines import beside
 from packenv.workloads.traces.read import named_partitions, read_trace
-from packenv.workloads.traces.table import SECOND, Estimates, Exact, Sizes, Trace
-from packenv.workloads.traces.user import MOST_GPUS, SlotTrace
+from packenv.workloads.traces.slot_trace import SlotTrace
+from packenv.workloads.traces.table import Estimates, Sizes, Trace
+from packenv.workloads.traces.times import SECOND
+from packenv.workloads.traces.user import MOST_GPUS
 from packenv.workloads.workload import Workload
 
 FITS_NO_SERVER = "tasks that fit no server"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from packenv.content.text import OVERLOADED, counted, counted_by_reason, lasting, listed
 from packenv.errors import ArgumentError, InputError
+from packenv.inputs.numbers import exact
 from packenv.options.shared import DEFAULT_POLICIES, DEVICE_POLICIES, GANG_POLICIES, INTENSITIES, WorkloadOptions, parse_columns
 
 if TYPE_CHECKING:
@@ -95,8 +96,6 @@ def seconds_of(options: WorkloadOptions) -> float | None:
     """The length of a slot, if it is given. Raises InputError."""
     if options.slot_seconds is None:
         return None
-    from packenv.workloads.traces.table import exact
-
     return float(exact(options.slot_seconds, "--slot-seconds"))
 
 

@@ -18,18 +18,16 @@ from packenv.cluster import (
     Cluster,
     Needs,
     first_server,
-    fits,
     has_gangs,
     in_gang,
     now,
     place,
-    server_count,
-    size_of,
     smallest_size,
     start_first_fit,
     waiting,
 )
 from packenv.cluster.gangs import start_where_held
+from packenv.cluster.servers import next_server_for
 from packenv.compiled.decorators import apart, compiled
 from packenv.errors import InputError
 from packenv.policies.backfilling.room_ahead import (
@@ -182,14 +180,3 @@ def startable_server(c: Cluster, ahead: RoomAhead, i: int) -> int:
     while server != NONE and ahead.reserved[server] and earliest(c, ahead, i, server) > now(c):
         server = next_server_for(c, i, server + 1)
     return server
-
-
-@compiled
-def next_server_for(c: Cluster, i: int, start: int) -> int:
-    """The first server from index `start` on with room for task i now; NONE if there is none."""
-    if not c.vectors:
-        return first_server(c, size_of(c, i), start)
-    for server in range(start, server_count(c)):
-        if fits(c, i, server):
-            return server
-    return NONE

@@ -7,11 +7,8 @@ assumed to be monotone: all loads below a stable one are stable, and all above a
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from packenv.errors import ArgumentError
 from packenv.options.fields import takes
@@ -21,6 +18,7 @@ from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, Verdict, comb
 from packenv.simulation import setting_of, simulate
 from packenv.theory.capacity.max_workload import LOAD_GAP, max_workload, supportable
 from packenv.theory.stability.judgment import BROKEN, HELD, NOT_CLAIMED, Evidence, Judgment, Lasting
+from packenv.workloads.pace import spread
 from packenv.workloads.workload import Workload
 
 GRID = 200  # loads are multiples of 1 / GRID
@@ -140,8 +138,8 @@ def spread_out(workload: Workload, policy: str | Any, times: float, seed: int) -
     """A run of a table whose tasks come in so many times the time."""
     jobs = workload.jobs
     assert jobs is not None
-    arrival = np.floor(jobs.arrival * times).astype(np.int64)
-    return PlannedRun(workload.with_(jobs=dataclasses.replace(jobs, arrival=arrival)), policy, int(arrival[-1]) + 1, seed)
+    table = workload.with_(jobs=spread(jobs, times))
+    return PlannedRun(table, policy, int(jobs.arrival[-1] * times) + 1, seed)
 
 
 def status(share: float, low: float, high: float, claimed: float) -> str:

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import ArgumentError, InputError
+from packenv.inputs.numbers import Exact, exact
 from packenv.jobs import GPU, Jobs
 from packenv.units import UNIT, to_units
 from packenv.workloads.devices import kind_loads
@@ -32,8 +33,9 @@ from packenv.workloads.laws import Conditional, Discrete, Histogram, Joint
 from packenv.workloads.laws.arrivals import Batch, Modulated
 from packenv.workloads.resources import unlike_units
 from packenv.workloads.servers import Servers, as_servers
-from packenv.workloads.traces.table import SECOND, Exact, Trace, exact
-from packenv.workloads.traces.user import SlotTrace
+from packenv.workloads.traces.slot_trace import SlotTrace
+from packenv.workloads.traces.table import Trace
+from packenv.workloads.traces.times import SECOND
 from packenv.workloads.workload import Workload
 from packenv.workloads.workload_of_trace import example_servers
 

@@ -15,8 +15,10 @@ from packenv.workloads.traces.columns import is_csv, is_parquet, names_of, readi
 from packenv.workloads.traces.format import TraceFormat
 from packenv.workloads.traces.formats import trace_formats
 from packenv.workloads.traces.machines import is_machines
-from packenv.workloads.traces.table import TIME_UNITS, Trace, Wanted
-from packenv.workloads.traces.user import SlotTrace, read_user
+from packenv.workloads.traces.slot_trace import SlotTrace
+from packenv.workloads.traces.table import Trace, Wanted
+from packenv.workloads.traces.times import TIME_UNITS
+from packenv.workloads.traces.user import read_user
 
 TABLE = Path("table")
 """Stands in messages for the file of a table that is none."""

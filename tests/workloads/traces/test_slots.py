@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from packenv.errors import InputError
+from packenv.inputs.numbers import exact
 from packenv.units import UNIT
 from packenv.workloads.traces import Trace
-from packenv.workloads.traces.table import exact, floor_divide
+from packenv.workloads.traces.times import floor_divide
 
 
 def trace(submit: list[int], duration: list[int], demand: list[list[float]], **columns: object) -> Trace:
