@@ -104,6 +104,7 @@ class OptimalPolicyOptions:
 
     most: Count | None = option(None, "Waiting jobs of a size that are told apart  [default: as many as matter].")
     within: float = option(1e-4, "Relative error of the mean queue.")
+    seconds: Seconds = option(600.0, "End without a policy after this time: seconds, or 1h.")
     slots: Count = option(1_000_000, "Length of each run that checks the policy.")
     seeds: Count = option(8, "Number of these runs.")
 

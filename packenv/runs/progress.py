@@ -17,7 +17,7 @@ from packenv.compiled.cache import base
 PATIENCE = 1.5  # seconds of silence before the first word
 AGAIN = 8.0  # seconds from one line to the next, where there is no terminal for a bar
 NEWS = 30.0  # the same for searches that take minutes
-PREPARING = "preparing the runs"
+PREPARING = "loading the policies' machine code"
 
 
 @contextlib.contextmanager

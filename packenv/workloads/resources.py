@@ -114,9 +114,9 @@ def servers_for(
         several = "all" if sizes == "all" or names is None else ",".join(names)
         raise ArgumentError(f"`servers` {text}: tasks have one size; use `resources` {several} for several capacities")
     if names is not None and resources != servers.D:
-        such = "" if example is None else f", such as `servers` {example(servers)}"
-        raise ArgumentError(
-            f"`servers` {text}: {'one capacity' if servers.D == 1 else f'{servers.D} capacities'}, and tasks ask for "
-            f"{listed(names)}: say what a server has of each{such}"
-        )
+        number = "one capacity" if servers.D == 1 else f"{servers.D} capacities"
+        problem, advice = f"`servers` {text}: {number}, and tasks ask for {listed(names)}", ": say what a server has of each"
+        if example is None:
+            raise ArgumentError(problem, advice)
+        raise ArgumentError(problem, f"{advice}, such as `servers` {example(servers)}", {"servers": example(servers)})
     return servers

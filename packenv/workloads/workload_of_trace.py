@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -74,7 +75,8 @@ def workload_of_trace(
     if spec is None:
         spec = (beside(str(source)) if is_path else None) or recorded.servers
     if spec is None:
-        raise ArgumentError(f"a trace needs `servers`, for example `servers` {_fitting_example(recorded, sizes)}")
+        example, of = _fitting_example(recorded, sizes)
+        raise ArgumentError("a trace needs `servers`", f", for example `servers` {example}{of}", {"servers": example})
     partitions = named_partitions(reading.get("partition"))
     of_slurm = isinstance(spec, str) and is_slurm(spec)
     sizes = usual_sizes(recorded, sizes, spec)
@@ -164,12 +166,12 @@ def _with_devices(
     return jobs.with_kinds(servers.device_kinds), servers
 
 
-def _fitting_example(recorded: Trace | SlotTrace, sizes: Sizes | None) -> str:
-    """Servers for a trace of which none are known: of a parallel machine's log, as much as its jobs had at once."""
+def _fitting_example(recorded: Trace | SlotTrace, sizes: Sizes | None) -> tuple[str, str]:
+    """Servers for a trace of which none are known, and a remark: of a parallel machine's log, as much as its jobs had at once."""
     if isinstance(recorded, Trace) and recorded.waits and recorded.processors:
         most = recorded.most_at_once()
-        return f"1x{most:g}, one machine of the {recorded.resources[0]} that its jobs had at once"
-    return example_servers(recorded, usual_sizes(recorded, sizes))
+        return f"1x{most:g}", f", one machine of the {recorded.resources[0]} that its jobs had at once"
+    return example_servers(recorded, usual_sizes(recorded, sizes)), ""
 
 
 def _left_out(jobs: Jobs, servers: Servers, fits: Bools, each: Bools) -> dict[str, int]:
@@ -245,13 +247,13 @@ def _too_small(recorded: Trace | SlotTrace, jobs: Jobs, servers: Servers, fits: 
     both = (jobs.amounts[row], servers.capacity.max(axis=0))
     demand, largest = (", ".join(f"{amount:.5g}" if amount < GI else in_gib(amount) for amount in amounts) for amounts in both)
     others = f", and so it is with {int((~fits).sum()):,} of {len(fits):,} tasks" if len(fits) > 1 else ""
-    names = f" `resources` {','.join(recorded.resources)}" if sizes == "all" else ""
-    advice = "say what a server has in each resource, such as `servers` " + example_servers(recorded, sizes, servers) + names
+    remedy = {"servers": example_servers(recorded, sizes, servers)}
+    remedy |= {"resources": ",".join(recorded.resources)} if sizes == "all" else {}
+    such = " ".join(f"`{name}` {shlex.quote(value)}" for name, value in remedy.items())
+    problem = f"{recorded.where(row)}: a demand of {demand} fits in no server; the largest has {largest}{others}"
     if sizes == "all" and (foreign := unlike_units(recorded.resources, recorded.largest_demand(), servers)):
-        advice = foreign
-    return ArgumentError(
-        f"{recorded.where(row)}: a demand of {demand} fits in no server; the largest has {largest}{others}: {advice}"
-    )
+        return ArgumentError(f"{problem}: {foreign}")
+    return ArgumentError(problem, f": say what a server has in each resource, such as {such}", remedy)
 
 
 def _round_up(amount: float) -> float:

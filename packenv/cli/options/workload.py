@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import functools
+import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import click
 
 from packenv.content.text import OVERLOADED, counted, counted_by_reason, lasting, listed
 from packenv.errors import ArgumentError, InputError
@@ -23,6 +27,8 @@ OF_READING = ("time_unit", "partition", "finished_only", "estimates", "devices",
 """Options that say how the rows of a trace are read."""
 
 
+MOST_REFUSALS = 4
+"""Of a command in a row, for which one is looked for that works."""
 GANGS_APART = "bounds let each task of a gang start by itself: with whole gangs less may be supportable"
 
 
@@ -46,9 +52,39 @@ def workload_from(options: WorkloadOptions, servers: str | None = None) -> tuple
     try:
         workload = _workload(options, servers)
     except ArgumentError as error:
-        raise InputError(error.of_options()) from None
+        command = _working_command(options, servers, error)
+        such = "" if command is None else f"; this works: {command}"
+        raise InputError(error.of_options(advised=command is None) + such) from None
     _note_remark(workload)
     return workload, workload.left_out
+
+
+def _working_command(options: WorkloadOptions, servers: str | None, error: ArgumentError) -> str | None:
+    """What was typed, with options that mend `error` and those behind it, once a workload comes of it; None if none does."""
+    context = click.get_current_context(silent=True)
+    if context is None or not context.find_root().obj:
+        return None
+    mended: dict[str, str] = {}
+    for _ in range(MOST_REFUSALS):
+        if not error.remedy:
+            return None
+        mended |= error.remedy
+        try:
+            _workload(replace(options, **mended), servers)
+        except ArgumentError as another:
+            error = another
+        except InputError:
+            return None
+        else:
+            words = [*context.find_root().obj]
+            for name, value in mended.items():
+                flag = f"--{name.replace('_', '-')}"
+                while flag in words:
+                    at = words.index(flag)
+                    del words[at : at + 2]
+                words = [word for word in words if not word.startswith(f"{flag}=")] + [flag, value]
+            return shlex.join(["packenv", *words])
+    return None
 
 
 def _workload(options: WorkloadOptions, servers: str | None) -> Workload:

@@ -126,14 +126,19 @@ def read_user(
     }  # fmt: skip
     absent = "start_time_s" if {"submit_time_s", "end_time_s"} <= set(names) else missing[present[0]] if present else ""
     what = f"column {absent} is missing" if present else f"columns {', '.join(names) or 'none'}"
-    raise ArgumentError(f"{path}: {what}; {FORMS}, under names of their own with `columns` {likely_columns(names)}")
+    likely, known = likely_columns(names)
+    advice = f", under names of their own with `columns` {shlex.quote(likely)}"
+    raise ArgumentError(f"{path}: {what}; {FORMS}", advice, {"columns": likely} if known else None)
 
 
-def likely_columns(names: list[str]) -> str:
-    """What `columns` may be for times under names of their own: by words that people use, THEIRS where none is there."""
+def likely_columns(names: list[str]) -> tuple[str, bool]:
+    """What `columns` may be for times under names of their own: by words that people use, THEIRS where none is there.
+
+    And whether all are there.
+    """
     theirs = {ours: name for ours, words in OFTEN.items() for name in names if re.search(words, name, re.IGNORECASE)}
     form = next((form for form in IN_SECONDS if {*form} <= {*theirs}), ("submit_time_s",))
-    return shlex.quote(",".join(f"{ours}={theirs.get(ours, 'THEIRS')}" for ours in form))
+    return ",".join(f"{ours}={theirs.get(ours, 'THEIRS')}" for ours in form), form in IN_SECONDS
 
 
 def _check_lengths(columns: Columns, in_slots: bool) -> None:
@@ -183,8 +188,9 @@ def _demand_columns(path: Path, names: list[str], form: tuple[str, ...], choice:
         for name in others:
             if NO_RESOURCE.fullmatch(name):
                 which = f"column {name!r} is no resource" if name else f"column {names.index(name) + 1} has no name, as an index"
-                known = ",".join(other for other in others if not NO_RESOURCE.fullmatch(other)) or "cpu,memory"
-                raise ArgumentError(f"{path}: {which}: leave it out, or name the resources (`resources` {shlex.quote(known)})")
+                known = ",".join(other for other in others if not NO_RESOURCE.fullmatch(other))
+                advice = f": leave it out, or name the resources (`resources` {shlex.quote(known or 'cpu,memory')})"
+                raise ArgumentError(f"{path}: {which}", advice, {"resources": known} if known else None)
         choice = tuple(sorted(sizes, key=_place) if sizes else others)
     absent = [name for name in choice if name not in names]
     if absent or not choice:
