@@ -379,8 +379,9 @@ class Workload(Showable):
             return changes
         if intensity is not None and rate is not None:
             raise InputError("give one of intensity and rate, not both")
-        wanted = positive("intensity", intensity) if rate is None else positive("rate", rate)
-        assert self.jobs is not None
+        given = intensity if rate is None else rate
+        assert self.jobs is not None and given is not None
+        wanted = positive("intensity" if rate is None else "rate", given)
         if self.jobs.arrival[-1] == 0:
             raise InputError(f"{self.name}: all tasks are there in slot 0, so that they can come neither faster nor slower")
         servers = self.with_(servers=changes["servers"]) if changes.get("servers") is not None else self

@@ -13,7 +13,7 @@ import click
 
 from packenv.content.text import OVERLOADED, counted, counted_by_reason, lasting, listed
 from packenv.errors import ArgumentError, InputError
-from packenv.inputs.numbers import exact
+from packenv.inputs.numbers import exact, excerpt
 from packenv.options.shared import DEFAULT_POLICIES, DEVICE_POLICIES, GANG_POLICIES, INTENSITIES, WorkloadOptions, parse_columns
 
 if TYPE_CHECKING:
@@ -140,6 +140,18 @@ def workload_with_notes(options: WorkloadOptions, servers: str | None = None) ->
     workload, _ = workload_from(options, servers)
     note_left_out(workload)
     return workload
+
+
+def check_named(options: WorkloadOptions, proof: str | None) -> None:
+    """Raise InputError where a proof is to be checked and no workload is named for which it holds."""
+    if proof is not None and options.source is None and options.sizes is None:
+        from packenv.inputs.json_files import read_json
+        from packenv.theory.certificate_files import PROVED_FOR
+
+        plain = read_json(proof)
+        whose = plain.get(PROVED_FOR) if isinstance(plain, dict) else None
+        of = f", of {excerpt(whose, quoted=False)}" if isinstance(whose, str) else ""
+        raise InputError(f"{proof}{of}: name the workload for which --check adds its proof up, or give --sizes and --servers")
 
 
 def note_left_out(workload: Workload) -> None:
