@@ -92,5 +92,7 @@ def progress_lines() -> Iterator[Progress]:
             for task in lines.tasks:
                 print(f"packenv: {task.description}, {task.elapsed or 0:.0f} s so far", file=sys.stderr, flush=True)
 
-    with Progress(*columns, console=Console(stderr=True), transient=True) as lines, meanwhile(news):
+    console = Console(stderr=True)
+    bars = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)  # else it prints an empty line
+    with bars as lines, meanwhile(news):
         yield lines

@@ -31,7 +31,7 @@ BAD_WORDS: list[tuple[tuple[object, ...], str]] = [
     (("",), "unknown workload ''"),
     ((".",), "the folder has neither"),
     (("paper/fig4bb",), "unknown workload 'paper/fig4bb'; did you mean paper/fig4b"),
-    (("paper/fig4b", "--slots", 0), "slots must be at least 1"),
+    (("paper/fig4b", "--slots", 0), "0 is not in the range x>=1"),
     (("paper/fig4b", "--slots", 100, "--warmup", 100), "warmup must lie"),
     (("paper/fig4b", "--backlog", 0), "0 is not in the range x>=1"),
     (("paper/fig4b", "--backlog", 5, "--intensity", 0.9), "leave out --load, --intensity and --rate"),
