@@ -96,15 +96,7 @@ def workload_of_trace(
         servers = servers.only(np.arange(MOST_OF_A_GANG) % len(servers))
 
     # The table of those that fit, from the first of them on, and its name.
-    alone = fits = fitting(jobs, servers)
-    if 2 * int(fits.sum()) < len(fits):
-        raise _too_small(recorded, jobs, servers.only([0]) if any_number else servers, fits, sizes)
-    if jobs.gang is not None:
-        fits = in_whole_gangs(jobs, alone) & gangs_fitting(jobs, servers)
-        if 2 * int(fits.sum()) < len(fits):
-            row = int(np.argmin(fits))
-            problem = f"{too_large_gang(jobs, servers, row)}; `gangs` False lets its tasks start one by one"
-            raise ArgumentError(f"{recorded.where(row)}: {problem}")
+    alone, fits = _which_fit(recorded, jobs, servers, sizes, any_number)
     table = jobs if fits.all() else jobs.only(fits)
     if log is not None and len(table) and (first := int(table.arrival[0])) > 0:  # a trace in slots says which is slot 0
         table = replace(table, arrival=table.arrival - first)
@@ -164,6 +156,20 @@ def _with_devices(
         return replace(jobs, devices=None, device_kinds=()), servers
     servers = servers.with_devices_of(recorded.resources.index(GPU), recorded.devices_per_unit)
     return jobs.with_kinds(servers.device_kinds), servers
+
+
+def _which_fit(recorded: Trace | SlotTrace, jobs: Jobs, servers: Servers, sizes: Sizes, any_number: bool) -> tuple[Bools, Bools]:
+    """(n,) which tasks fit on a server by themselves, and which with all of their gang. Raises ArgumentError if most do not."""
+    alone = fits = fitting(jobs, servers)
+    if 2 * int(alone.sum()) < len(alone):
+        raise _too_small(recorded, jobs, servers.only([0]) if any_number else servers, alone, sizes)
+    if jobs.gang is not None:
+        fits = in_whole_gangs(jobs, alone) & gangs_fitting(jobs, servers)
+        if 2 * int(fits.sum()) < len(fits):
+            row = int(np.argmin(fits))
+            problem = f"{too_large_gang(jobs, servers, row)}; `gangs` False lets its tasks start one by one"
+            raise ArgumentError(f"{recorded.where(row)}: {problem}")
+    return alone, fits
 
 
 def _fitting_example(recorded: Trace | SlotTrace, sizes: Sizes | None) -> tuple[str, str]:
