@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -311,8 +312,13 @@ def check_initial(initial: InService | Sequence[tuple[ArrayLike, int, int]], ser
 
 def _in_units(initial: Sequence[tuple[ArrayLike, int, int]], servers: Servers) -> Iterator[tuple[Sequence[int], int, int]]:
     """The same tasks with demands in units. Raises InputError for one that cannot be in service on these servers."""
-    for n, (size, server, remaining) in enumerate(initial):
-        amount = np.atleast_1d(np.asarray(size, dtype=np.float64))
+    for n, row in enumerate(initial):
+        try:
+            size, server, remaining = row
+            amount = np.atleast_1d(np.asarray(size, dtype=np.float64))
+            server, remaining = operator.index(server), operator.index(remaining)
+        except (TypeError, ValueError):
+            raise InputError(f"initial job {n}: must be (size, server, slots that remain), not {row!r}") from None
         demand = to_units(np.where(np.isfinite(amount), amount, -1), servers.scale or 0)
         if demand.shape != (servers.D,) or demand.min() < 0 or demand.max() == 0:
             raise InputError(f"initial job {n}: needs {servers.D} demands >= 0, at least one of them positive")

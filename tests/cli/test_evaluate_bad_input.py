@@ -20,6 +20,8 @@ BAD_WORDS: list[tuple[tuple[object, ...], str]] = [
     (("paper/fig4b", "--intensity", "inf"), "'inf' is not a number"),
     (("paper/fig4b", "--intensity", 0.9, "--rate", 1), "one of --load, --intensity and --rate"),
     (("paper/fig4b", "-p", "bf-jss"), "unknown policy 'bf-jss'; did you mean bf-js"),
+    (("paper/fig4b", "-p", "m.zip"), "unknown policy 'm.zip': packenv.save_model makes a model of Stable-Baselines3"),
+    (("paper/fig4b", "-p", "agent:m.zip"), "no agent 'm.zip': packenv.save_model makes a model of Stable-Baselines3"),
     (("paper/fig4b", "-p", "vqs:JJ=3"), "unknown parameter 'JJ'; did you mean J"),
     (("paper/fig4b", "-p", "vqs:J=3.5"), "J must be int, not '3.5'"),
     (("paper/fig4b", "-p", "vqs:J=1"), "J must lie between 2 and 16, not 1"),
