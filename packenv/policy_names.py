@@ -95,11 +95,16 @@ class RuleFile(NamedTuple):
 
 
 def rule_file(text: str) -> RuleFile | None:
-    """The file of a rule that a policy's text names; None if it names something else. The function is `priority` by default."""
+    """The file of a rule that a policy's text names; None if it names something else. The function is `priority` by default.
+
+    So `rules/mine.py:a=1` is `rules/mine.py:priority:a=1`.
+    """
     file, dot, rest = text.partition(".py:")
     if not dot and not text.endswith(".py"):
         return None
     function, _, parameters = rest.partition(":")
+    if "=" in function:  # of the function that is there by default
+        function, parameters = "", rest
     return RuleFile(f"{file.removesuffix('.py')}.py", function or "priority", parameters)
 
 
