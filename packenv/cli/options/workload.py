@@ -64,7 +64,7 @@ def _working_command(options: WorkloadOptions, servers: str | None, error: Argum
     context = click.get_current_context(silent=True)
     if context is None or not context.find_root().obj:
         return None
-    mended: dict[str, str] = {}
+    mended: dict[str, Any] = {}
     for _ in range(MOST_REFUSALS):
         if not error.remedy:
             return None
