@@ -152,10 +152,10 @@ def _draw_to_width(figure: Figure, width: float) -> None:
         for legend in [*part.legends]:
             labels = [text.get_text() for text in legend.get_texts()]
             entry = (max(map(len, labels)) * WIDE_LETTER + 4) * LETTERS / POINTS  # inches; the mark and gaps take four letters
-            handles = [handle for handle in legend.legend_handles if handle is not None]
             legend.remove()
             part.legend(
-                handles, labels, loc="outside lower center", ncols=max(1, min(len(labels), int(width / entry))),
+                [*filter(None, legend.legend_handles)], labels,
+                loc="outside lower center", ncols=max(1, min(len(labels), int(width / entry))),
                 fontsize=LETTERS, frameon=False, columnspacing=1.2, handletextpad=0.5, handlelength=1.6,
             )  # fmt: skip
 

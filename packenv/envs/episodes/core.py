@@ -133,8 +133,7 @@ class Core:
             initial=self.initial,
             record_rows=recorded,
             waiting_limit=self.options.waiting_limit,
-            delays=False,
-            bins=0,
+            measured=False,
         )
 
     def _batch(self) -> Batch:
@@ -224,7 +223,7 @@ class Core:
         workload = self.workload.at(seed)
         self.played[row] = workload
         self.tables[row] = build(
-            workload.source([seed]), self.setting.capacity, self.layout.needs, places=1, jobs=workload.jobs, delays=False, bins=0
+            workload.source([seed]), self.setting.capacity, self.layout.needs, places=1, jobs=workload.jobs, measured=False
         )
         if self.definition.follows_jobs:
             assert workload.jobs is not None
