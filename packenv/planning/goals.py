@@ -93,7 +93,9 @@ def parse_goal(text: str, slot_seconds: float | None) -> Goal:
     """Read a goal. `slot_seconds`: the length of a slot, without which times can be given in slots only. Raises InputError."""
     match = GOAL.fullmatch(text)
     if match is None:
-        raise InputError(f"goal {text!r}: cannot be read; goals are such as {GOAL_EXAMPLES}")
+        strict = next((sign for sign in "<>" if sign in text and f"{sign}=" not in text), None)
+        hint = "" if strict is None else f"; write {strict}= in place of {strict}"
+        raise InputError(f"goal {text!r}: cannot be read; goals are such as {GOAL_EXAMPLES}{hint}")
     statistic, measure, sign, written = (part or "" for part in match.groups())
     if measure not in STATISTICS:
         raise InputError(f"goal {text!r}: {measure!r} is not measured{nearest(measure, [*STATISTICS])}")

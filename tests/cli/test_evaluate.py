@@ -36,6 +36,7 @@ WHOLE = ("fragmentation", "over_allocation", "unfairness", "efficiency", "progre
 BY_CLASS = tuple(f"{length}_p{percent}" for length in ("short", "long") for percent in (50, 90, 99))
 OF_RESPONSE = ("mean_slowdown", "slowdown_p95", "max_slowdown", "mean_response", "response_p95", "max_response")
 MORE_FIELDS = (
+    "left_out_share",
     "slot_seconds",
     "warmup",
     "mean_waiting_size",
