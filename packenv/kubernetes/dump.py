@@ -19,8 +19,8 @@ from packenv.kubernetes.cluster import (
     FITS_NOWHERE,
     HELD,
     LOST,
+    NEVER_WHOLE,
     NO_NODE,
-    OF_GANGS,
     PINNED,
     Cluster,
     shares_of,
@@ -49,11 +49,11 @@ def read_cluster(path: str | Path, choice: Wanted = None, submitted: Submitted |
     "all" takes all that pods ask for, and `pods`, the number that a node takes. Raises InputError, naming file and object.
     """
     where = Path(path)
-    nodes, pods, others = read_objects(where)
+    nodes, pods, others, minimums = read_objects(where)
     times = [time for pod in pods for time in (pod.created, pod.started) if time is not None]
     now = max([node.latest for node in nodes] + times)
     if submitted is not None:
-        pods = [*pods, *submitted.pods(str(where), pods, now)]
+        pods = [*pods, *submitted.pods(str(where), pods, now, minimums)]
     ready = [node for node in nodes if node.problem is None]
     left_out = Counter(f"{node.problem} nodes" for node in nodes if node.problem is not None)
     left_out.update({f"objects of kind {kind}": count for kind, count in others.items()})
@@ -65,29 +65,31 @@ def read_cluster(path: str | Path, choice: Wanted = None, submitted: Submitted |
     number = {node.name: n for n, node in enumerate(ready)}
     all_nodes = {node.name for node in nodes}
     capacity = shares_of([node.offers for node in ready], resources, largest)
-    running, waiting, gangs = [], [], []
+    running, waiting = [], []
+    elsewhere: Counter[str] = Counter()  # by gang, pods that count as running, and are left out
     for pod, demand in zip(alive, shares_of([pod.asks for pod in alive], resources, largest), strict=True):
         if pod.node is not None and pod.node not in number:
             left_out[NO_NODE if pod.node in all_nodes else LOST] += 1
+            elsewhere[pod.gang_name] += 1
         elif pod.node is not None:
             if demand.any() or pod.rules.ports:
                 running.append((pod, demand))
             else:
                 left_out[ASKS_NOTHING] += 1
+                elsewhere[pod.gang_name] += 1
         elif pod.held:
             left_out[HELD] += 1
         elif pod.stays:
             left_out[PINNED] += 1
         elif pod.deleted is not None:
             left_out[DELETED] += 1
-        elif pod.gang:
-            gangs.append(pod)
         elif choice is None and _asks_for_more(pod, ready):
             waiting.append((pod, np.full(len(resources), np.inf)))
         elif not demand.any() and pod.submitted:
             raise InputError(f"{pod.name}, which is submitted, asks for none of {', '.join(resources)}")
         elif not demand.any():
             left_out[ASKS_NOTHING] += 1
+            elsewhere[pod.gang_name] += 1
         else:
             waiting.append((pod, demand))
     cluster = Cluster(
@@ -102,14 +104,13 @@ def read_cluster(path: str | Path, choice: Wanted = None, submitted: Submitted |
         waiting=(),
         demand=np.zeros((0, len(resources))),
         row=np.arange(0),
-        left_out={**left_out, FITS_NOWHERE: 0, OF_GANGS: len(gangs), COMPLETED: len(pods) - len(alive)},
+        left_out={**left_out, FITS_NOWHERE: 0, NEVER_WHOLE: 0, COMPLETED: len(pods) - len(alive)},
         ignored=_ignored(ready, running, waiting),
         now=now,
         amounts=tuple(largest),
-        gangs=tuple(gangs),
     )
     demands = np.array([demand for _, demand in waiting]).reshape(-1, len(resources))
-    return cluster.with_queue([pod for pod, _ in waiting], demands)
+    return cluster.with_queue([pod.with_others(elsewhere[pod.gang_name]) for pod, _ in waiting], demands)
 
 
 def workload_of(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,18 +102,34 @@ class Started:
         default_factory=no_pods
     )  # (m,) whether its end is up to others: it may be preempted, or is being deleted
     running_server: Ints = field(default_factory=no_slots)  # (m,) before any was preempted
+    order: Ints = field(default_factory=no_slots)  # (queue,) which entry of the queue each row of the table is
+    gang: Ints = field(default_factory=no_slots)  # (queue,) of each row, the gang with which it starts
+    behind: tuple[tuple[int, int], ...] = ()  # pairs of pods of a gang: the first starts with the second at the earliest
 
     def __call__(self, seed: int) -> Jobs:
         """The table: waiting pods that do not start now, those that start again, and those that are preempted.
 
-        A pod that starts again is in service for what it has been already, and for what remained.
+        A pod that starts again is in service for what it has been already, and for what remained. Pods that start together
+        stand side by side.
         """
         again = np.array([*self.again, *self.evicted], np.int64)
         whole = np.minimum(np.ceil(self.age[again]).astype(np.int64) + self.remaining(seed, limited=False)[again], ENDLESS)
         whole = np.minimum(whole, self.again_latest) if len(self.again_latest) else whole
         waits = self.queued
         demand = np.concatenate([self.demand[waits], self.again_demand]) if len(again) else self.demand[waits]
-        return Jobs(np.zeros(len(demand), np.int64), to_units(demand), np.concatenate([self.slots(seed)[waits], whole]))
+        units, service = to_units(demand), np.concatenate([self.slots(seed)[waits], whole])
+        arrival = np.zeros(len(demand), np.int64)
+        if not len(self.order):
+            return Jobs(arrival, units, service)
+        return Jobs(arrival, units[self.order], service[self.order], gang=self.gang)
+
+    def in_queue_order(self, column: NDArray[Any]) -> NDArray[Any]:
+        """A column of the table, of the queue: waiting pods that do not start now, those that start again, the preempted."""
+        if not len(self.order):
+            return column
+        of_queue = np.empty_like(column)
+        of_queue[self.order] = column
+        return of_queue
 
     @cached_property
     def queued(self) -> Ints:
@@ -165,12 +182,20 @@ class Started:
         times = []
         slots = self.slots(seed)
         for column, longer in ((start, 0), (end, 1)):
+            column = self.in_queue_order(column)
             whole = np.full(len(self.demand), -1)
             whole[self.queued] = column[: len(self.queued)]
             for pod, _, wait in self.begun:
                 whole[pod] = min(wait + longer * slots[pod], ENDLESS)
             times.append(np.concatenate([whole, column[len(self.queued) : len(self.queued) + len(self.again)]]))
-        return times[0], times[1]
+        first, last = times
+        for pod, leader in self.behind:
+            if first[leader] < 0:
+                first[pod] = last[pod] = -1
+            elif 0 <= first[pod] < first[leader]:
+                last[pod] += first[leader] - first[pod]
+                first[pod] = first[leader]
+        return first, last
 
     @cached_property
     def drawn(self) -> dict[tuple[int, int], Ints]:
