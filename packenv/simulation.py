@@ -252,13 +252,13 @@ def _run_slots(
 def _check_able(policy: Any, needs: Needs, workload: Workload, as_it_is: bool) -> None:
     """Raise InputError where the workload has what the policy does not look at: remote reads, devices, gangs.
 
-    as_it_is  whether it begins with tasks in service: then no option lets those of a gang start one by one
+    as_it_is  whether it begins with tasks in service: then no option lets those of a gang start one by one, or devices be amounts
     """
     if workload.network is not None and workload.network.takes_resources and not needs.reads:
         raise InputError(f"{name_of(policy)} does not look for room for remote reads, which take resources in {workload.name}")
     if workload.has_devices and not needs.devices:
-        why = "does not look for room on devices; --one-amount (devices=False) counts a server's GPUs as one amount"
-        raise InputError(f"{name_of(policy)} {why}")
+        amount = "" if as_it_is else "; --one-amount (devices=False) counts a server's GPUs as one amount"
+        raise InputError(f"{name_of(policy)} does not look for room on devices{amount}")
     if workload.has_gangs and not needs.gangs:
         alone = "" if as_it_is else "; --one-by-one (gangs=False) lets each start by itself"
         raise InputError(f"{name_of(policy)} does not start the tasks of a gang together: {WITH_GANGS}{alone}")

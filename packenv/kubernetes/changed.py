@@ -14,6 +14,7 @@ from packenv.kubernetes.cluster import Cluster
 from packenv.kubernetes.filters import Traits
 from packenv.kubernetes.objects import Pod
 from packenv.kubernetes.pod_groups import pod_groups, whole_gangs
+from packenv.kubernetes.shared_gpus import GPU_MEM
 from packenv.kubernetes.texts import counted, some
 from packenv.units import to_units
 from packenv.workloads.servers import as_servers
@@ -92,11 +93,17 @@ def _grown(cluster: Cluster, kind: NodeKind, count: int) -> Cluster:
     """The cluster with `count` more nodes."""
     traits, staying = kind.nodes(cluster, count), kind.pods(cluster)
     pods = [cluster.running[n]._replace(name=f"{node.name}: {cluster.running[n].name}") for node in traits for n in staying]
+    gpus = cluster.gpus
+    if gpus is not None:
+        memory = cluster.resources.index(GPU_MEM)
+        offered = kind.capacity[memory] * float(cluster.amounts[memory])
+        gpus = gpus.grown(cluster.nodes.index(kind.template), offered, count, staying)
     return replace(
         cluster,
         nodes=(*cluster.nodes, *(node.name for node in traits)),
         capacity=np.concatenate([cluster.capacity, np.tile(np.array(kind.capacity), (count, 1))]),
         traits=(*cluster.traits, *traits),
+        gpus=gpus,
         running=(*cluster.running, *pods),
         node=np.concatenate([cluster.node, np.repeat(len(cluster.nodes) + np.arange(count), len(staying))]),
         running_demand=np.concatenate([cluster.running_demand, np.tile(cluster.running_demand[staying], (count, 1))]),
@@ -125,6 +132,7 @@ def without_nodes(cluster: Cluster, names: Sequence[str]) -> Cluster:
         cluster,
         nodes=tuple(name for name, out in zip(cluster.nodes, gone, strict=True) if not out),
         capacity=cluster.capacity[~gone],
+        gpus=None if cluster.gpus is None else cluster.gpus.only(~gone),
         traits=tuple(traits for traits, out in zip(cluster.traits, gone, strict=True) if not out),
         node=node,
         again=(*cluster.again, *queued),

@@ -31,10 +31,12 @@ from packenv.kubernetes.owners import OwnerTimes
 from packenv.kubernetes.pod_groups import gang_lines, side_by_side, whole_gangs
 from packenv.kubernetes.preemption import Begun, first_cycle
 from packenv.kubernetes.rules_as_resources import as_resources
-from packenv.kubernetes.started import ENDLESS, Started
+from packenv.kubernetes.shared_gpus import SharedGpus
+from packenv.kubernetes.started import ENDLESS, OfGpus, Started
 from packenv.kubernetes.texts import MOST_NAMED, amount_text, counted, some
 from packenv.units import to_units
 from packenv.workloads.laws import Law
+from packenv.workloads.servers import Servers
 from packenv.workloads.workload import Workload
 
 Floats = NDArray[np.float64]
@@ -72,6 +74,7 @@ class Cluster:
     amounts: tuple[Fraction, ...]  # (D,) what capacity 1 is
     unfit: tuple[Pod, ...] = ()  # waiting pods that fit on no node, or whose gang cannot start as a whole
     unfit_demand: Floats = field(default_factory=lambda: np.zeros((0, 1)))  # (unfit, D)
+    gpus: SharedGpus | None = None  # that pods share; None: no pod has a part of one
     again: tuple[int, ...] = ()  # of the running pods, by number: queued behind those that wait, to start again
     stranded: tuple[str, ...] = ()  # pods for which no node is left, or not enough for their gang
     undecided: bool = False  # whether there may be room, which was not found, for the gang of some of those
@@ -195,8 +198,11 @@ class Cluster:
 
         # Which pods start now, in place of which others, and which of these are queued again.
         begun = first_cycle(self, lowest) if preemption else []
+        on_gpu, refused = dict[int, int](), list[str]()
+        if self.gpus is not None:
+            begun, on_gpu, refused = self.gpus.begin(self, begun)
         evicted = self._queued_again(begun)
-        notes = (*self.notes(service), *self.begun_notes(begun))
+        notes = (*self.notes(service), *self.begun_notes(begun), *refused)
         grace = {v: math.ceil(self.running[v].grace / slot_seconds) for placement in begun for v in placement.victims}
         server = np.where(np.isin(np.arange(len(self.running)), [v for v in grace if not grace[v]]), -1, self.node)
         if len(begun) == len(self.waiting) and not self.again and not evicted:  # a table has a row: this pod finds the room free
@@ -245,6 +251,17 @@ class Cluster:
         running_latest = self._latest_ends(self.running, started.tolist(), slot_seconds)
         running_latest[[*grace]] = np.minimum(running_latest[[*grace]], [*grace.values()])
 
+        shares = None
+        if self.gpus is not None:
+            needs, bits = self.gpus.needs, np.array([on_gpu.get(n, 0) for n in first], np.int64)
+            shares = OfGpus(
+                nodes=self.gpus.devices,
+                need=needs(self.waiting),
+                again=needs(requeued),
+                held=self.gpus.held(self.running),
+                begun=np.column_stack([needs([self.waiting[n] for n in first]), bits]),
+            )
+
         draw = Started(
             demand=demand,
             row=self.row,
@@ -271,9 +288,11 @@ class Cluster:
             running_server=self.node,
             order=order,
             gang=gang,
+            gpus=shares,
             behind=tuple((n, group.members[0]) for group in groups for n in group.others),
         )
-        return Workload(jobs=draw, servers=capacity, name=self.name, resources=resources, slot_seconds=slot_seconds)
+        servers = Servers(capacity, None if self.gpus is None else self.gpus.devices)
+        return Workload(jobs=draw, servers=servers, name=self.name, resources=resources, slot_seconds=slot_seconds)
 
     def _latest_ends(self, pods: Sequence[Pod], started: Sequence[float], slot_seconds: float) -> Ints:
         """(n,) slots from now until each pod has ended at the latest, if it `started` (n,) then."""
@@ -308,6 +327,7 @@ class Cluster:
             singular, plural = "node holds more than it has, and takes", "nodes hold more than they have, and take"
             what = singular if len(overfull) == 1 else plural
             lines.append(f"{len(overfull):,} {what} nothing until there is room again: {some(overfull)}")
+        lines += self.gpus.lines() if self.gpus is not None else []
         for kind, names in self.unmodelled(self.waiting).items():
             what = f"{kind} of {counted(len(names), 'waiting pod')} ({some(names)})"
             lines.append(f"not modelled: {what}: they may start later than this says, and no bound counts on them")

@@ -44,6 +44,9 @@ OWN_MINIMUM = (
 )
 
 
+GPU_ANNOTATIONS = ("scheduler.framework.gpushare.allocation", "ALIYUN_COM_GPU_MEM_IDX")
+
+
 class Node(NamedTuple):
     """The properties of a node that are read."""
 
@@ -80,6 +83,7 @@ class Pod(NamedTuple):
     grace: float = 30.0  # how long it takes to end when it is told to, at the most
     priority_class: str = ""
     anew: Amounts | None = None  # what a new pod in its place asks, if that is something else: this one is being resized
+    gpu: str = ""  # which GPU it has a share of, as gpushare writes it
     submitted: bool = False  # not in the dump: it is asked what would become of it
     gang: str = ""  # the field, label or annotation that makes it part of a gang; empty without one
     group: str = ""  # namespace/name of this gang, if that is known
@@ -202,6 +206,7 @@ def pod_of(item: dict[str, Any], name: str, created: float | None = None) -> Pod
     asks, held = requests_of(spec, status), held_of(status)
     owner, gang = _owner(metadata, namespace), gang_of(item)
     group = group_of(item, namespace) if gang else ""
+    annotations = object_of(metadata, "annotations")
     return Pod(
         name=f"{namespace}/{name}",
         owner=owner,
@@ -212,6 +217,7 @@ def pod_of(item: dict[str, Any], name: str, created: float | None = None) -> Pod
         done=status.get("phase") in DONE,
         held=bool(objects(spec, "schedulingGates")),
         endless=spec.get("restartPolicy", "Always") == "Always",
+        gpu=next((str(annotations[key]) for key in GPU_ANNOTATIONS if key in annotations), ""),
         rules=rules,
         unmodelled=(*unknown, *_unmodelled(spec), *((gang,) if gang and not (group or owner) else ())),
         stays=any(reference.get("kind") in OF_NODES for reference in objects(metadata, "ownerReferences")),
