@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         finding = finding_of(figure, Settings(quick=options.quick, runs=RunOptions(options.processes)))
         picture = options.folder / f"{figure}.png"
         with atomic_path(picture) as temporary:
-            finding.draw(temporary)
+            finding.save_picture(temporary)
         print(finding.title)
         for line in (*finding.notes, *map(str, finding.claims)):
             print(line)

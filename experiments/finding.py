@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import textwrap
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -15,9 +16,16 @@ from packenv.runs.runner import RunOptions
 from packenv.runs.statistics import Interval, certainly_above, certainly_below
 
 if TYPE_CHECKING:  # they bring the readers of all formats with them
+    from matplotlib.figure import Figure
+    from matplotlib.text import Text
+
     from packenv.workloads.traces import SlotTrace, Trace
 
 Row = dict[str, Any]
+DPI = 120
+POINTS = 72  # in an inch
+WIDE_LETTER = 0.6  # of its size is the width of a letter, about
+LETTERS = 6.0  # points, of the smallest letters in a picture whose width is given
 
 
 class Claim(NamedTuple):
@@ -82,15 +90,15 @@ class Settings:
 class Finding:
     """A reproduced figure.
 
-    `tables`: rows by what is added to the figure's name for their file ("" for the figure's own). `draw` writes the
-    picture to a path. `compare` adds the claims that take other figures too.
+    `tables`: rows by what is added to the figure's name for their file ("" for the figure's own). `draw` makes the
+    picture. `compare` adds the claims that take other figures too.
     """
 
     figure: str
     title: str
     claims: list[Claim]
     tables: dict[str, list[Row]]
-    draw: Callable[[Path], None]
+    draw: Callable[[], Figure]
     notes: list[str] = field(default_factory=list)
     values: Any = None  # numbers that another figure compares itself with
     compare: Callable[[Finding, Mapping[str, Finding]], Finding] | None = None
@@ -99,9 +107,56 @@ class Finding:
         """With the claims that compare it with figures reproduced before it, if it has any."""
         return self if self.compare is None else self.compare(self, earlier)
 
+    def save_picture(self, path: Path, width: float | None = None, titled: bool = True) -> None:
+        """Write the picture as its ending says: PNG, PDF or SVG.
+
+        width   inches, to which all is drawn to scale, letters no smaller than LETTERS; None: as `draw` has it
+        titled  whether the title stands above it
+        """
+        from matplotlib import rc_context
+
+        figure = self.draw()
+        if not titled:
+            for title in _titles(figure):
+                title.set_text("")
+                title.set_in_layout(False)
+        if width is not None:
+            _draw_to_width(figure, width)
+        with rc_context(IN_A_FILE):
+            figure.savefig(path, dpi=DPI)
+
     def files(self, form: str = "png") -> list[str]:
         """Names of the picture, the tables and the claims."""
         return [f"{self.figure}.{form}", *(f"{self.figure}{part}.csv" for part in self.tables), f"{self.figure}_claims.csv"]
+
+
+def _titles(figure: Figure) -> list[Text]:
+    """The title above all, and those of a single chart."""
+    above = [figure.suptitle(figure.get_suptitle())] if figure.get_suptitle() else []
+    alone = figure.axes if len(figure.axes) == 1 else []
+    return above + [title for axes in alone for title in (axes.title, axes._left_title, axes._right_title)]  # type: ignore[attr-defined]
+
+
+def _draw_to_width(figure: Figure, width: float) -> None:
+    """All to scale, but letters no smaller than LETTERS: titles get more lines, and legends below the picture more rows."""
+    from matplotlib.text import Text
+
+    scale = width / figure.get_figwidth()
+    figure.set_size_inches(width, scale * figure.get_figheight())
+    for text in figure.findobj(Text):
+        text.set_fontsize(max(scale * text.get_fontsize(), LETTERS))
+    for title in _titles(figure):
+        fitting = int(width * POINTS / (WIDE_LETTER * title.get_fontsize()))
+        title.set_text("\n".join(textwrap.fill(line, fitting) for line in title.get_text().split("\n")))
+    for part in (figure, *figure.subfigs):
+        for legend in [*part.legends]:
+            labels = [text.get_text() for text in legend.get_texts()]
+            entry = (max(map(len, labels)) * WIDE_LETTER + 4) * LETTERS / POINTS  # inches; the mark and gaps take four letters
+            legend.remove()
+            part.legend(
+                legend.legend_handles, labels, loc="outside lower center", ncols=max(1, min(len(labels), int(width / entry))),
+                fontsize=LETTERS, frameon=False, columnspacing=1.2, handletextpad=0.5, handlelength=1.6,
+            )  # fmt: skip
 
 
 def columns(name: str, measured: Interval) -> Row:
@@ -109,14 +164,11 @@ def columns(name: str, measured: Interval) -> Row:
     return {name: measured.mean, f"{name}_low": measured.low, f"{name}_high": measured.high}
 
 
-def write_finding(finding: Finding, folder: Path, form: str = "png") -> None:
-    """The picture, the tables and the claims of a figure: all of them appear, or none."""
-    from matplotlib import rc_context
-
+def write_finding(finding: Finding, folder: Path, form: str = "png", width: float | None = None, titled: bool = True) -> None:
+    """The picture (`save_picture`), the tables and the claims of a figure: all of them appear, or none."""
     with ExitStack() as whole:
         picture, *tables, claims = [whole.enter_context(atomic_path(folder / name)) for name in finding.files(form)]
-        with rc_context(IN_A_FILE):
-            finding.draw(picture)
+        finding.save_picture(picture, width, titled)
         for path, rows in zip(tables, finding.tables.values(), strict=True):
             write_csv(path, rows)
         write_csv(claims, [claim.record() for claim in finding.claims])

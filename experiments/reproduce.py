@@ -19,7 +19,7 @@ from experiments.finding import Claim, Finding, Settings, write_finding
 from packenv.cli.options import shared
 from packenv.cli.options.names import COUNT, Named
 from packenv.cli.options.shared import option
-from packenv.cli.outputs import Outputs, output_options
+from packenv.cli.outputs import Outputs, output_options, picture_options
 from packenv.content.page import Image, Page, Section
 from packenv.content.showable import Answer
 from packenv.content.tables import Table, table_of
@@ -93,6 +93,7 @@ def finding_of(figure: str, settings: Settings) -> Finding:
 @click.option("--servers", type=COUNT, help="Servers of fig5  [default: the load offered at β = 1.6].")
 @shared.process_options
 @option("--format", "form", type=click.Choice(["png", "pdf", "svg"]), default="png", help="Form of the pictures.")
+@picture_options()
 @output_options("Also write all claims", form=False, report=True)
 def reproduce(
     figures: tuple[str, ...],
@@ -100,6 +101,8 @@ def reproduce(
     trace: str | None,
     quick: bool,
     form: str,
+    picture_width: float | None,
+    titled: bool,
     outputs: Outputs,
     where: ProcessOptions,
     **numbers: int | None,
@@ -144,7 +147,7 @@ def reproduce(
     for figure in chosen:
         findings[figure] = run(figure, settings).beside(findings)
         try:
-            publish(findings[figure], folder, form)
+            publish(findings[figure], folder, form, picture_width, titled)
         except InputError as error:
             failures.append(error)
     claims = [claim for finding in findings.values() for claim in finding.claims]
@@ -186,11 +189,11 @@ def run(figure: str, settings: Settings) -> Finding:
     return finding
 
 
-def publish(finding: Finding, folder: Path, form: str) -> None:
+def publish(finding: Finding, folder: Path, form: str, width: float | None, titled: bool) -> None:
     """Print the claims, write the files."""
     for line in (*finding.notes, *map(str, finding.claims)):
         click.echo(line)
-    write_finding(finding, folder, form)
+    write_finding(finding, folder, form, width, titled)
     click.echo(f"  → {', '.join(str(folder / name) for name in finding.files(form))}")
 
 
@@ -234,5 +237,5 @@ def _picture(finding: Finding) -> bytes:
     """The PNG file of the figure."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "picture.png"
-        finding.draw(path)
+        finding.save_picture(path)
         return path.read_bytes()

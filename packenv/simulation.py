@@ -20,6 +20,7 @@ from packenv.cluster.state import NEVER, Cluster
 from packenv.compiled.apart import Apart
 from packenv.compiled.helpers import expect
 from packenv.errors import ArgumentError, InputError, MisuseError
+from packenv.jobs import Jobs
 from packenv.options.verbs import WAITING_LIMIT as WAITING_LIMIT
 from packenv.policy import WITH_GANGS, Needs, Setting, attached, find_policy, initial_state_of, misuse, name_of, needs_of
 from packenv.results.delays import Delays
@@ -56,7 +57,7 @@ def result_of(cluster: Cluster, policy: str, workload: Workload, seed: int, seco
     delays = _delays(cluster)
     return Result(
         policy=policy,
-        workload=workload.name,
+        **workload.record,
         servers=len(cluster.capacity),
         seed=seed,
         slots=int(head["now"]),
@@ -140,24 +141,7 @@ def simulate(
     slowdown_bound: float | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Result:
-    """Run `policy` (an object, or a name such as "vqs:J=5") on `workload`.
-
-    slots          length of the run; a Jobs table runs through its last arrival by default
-    seed           of the workload's random tasks, and of a policy that needs chance
-    drain          no task arrives after `slots`, and the run goes on until all work is done; the default for a Jobs table
-                   whose jobs all arrive in slot 0
-    warmup         slots that are not measured (default: 0 for a Jobs table, slots / 10 otherwise)
-    initial        tasks in service at the start, as (size or demand vector, server, remaining slots); by default those of the
-                   workload, if it begins with any
-    schedule       whether `Result.schedule` holds start, server and end of every task
-    backlog        random tasks arrive whenever others start, so that this many always wait. The utilisation is then the most
-                   that the policy can sustain with so long a queue (saturation rule: Baccelli and Foss, J. Appl. Prob. 1995)
-    reject         what does not start in the slot in which it arrives is lost, and counted in `Result.rejected` by what it lacked
-    waiting_limit  the run ends early if more tasks than this wait
-    until_started  the run may end before `slots` once all tasks of a Jobs table have started
-    slowdown_bound  seconds (slots, where a slot has no length) that a job counts as if it ran at least, in `Result.response`:
-                   10 by default. Of random tasks, whose schedule it takes, `response` is measured if this is given
-    progress       called now and then with the slot that the run has reached
+    """Run `policy` (an object, or a name such as "vqs:J=5") on a workload with a known rate. Arguments as of `packenv.simulate`.
 
     Raises InputError for arguments that do not go together, and for a policy that misuses the cluster.
     """
@@ -177,21 +161,10 @@ def simulate(
 
     # Arguments that do not go together.
     if backlog is not None:
-        _check_backlog(backlog, offered, waiting_limit)
-        if offered.has_gangs:
-            raise ArgumentError("`backlog` lets single tasks arrive: no gangs go with it")
-        if table is not None:
-            raise InputError(f"{name_of(policy)} knows all tasks beforehand: no backlog goes with it")
-    if workload.network is not None and workload.network.takes_resources and not needs.reads:
-        raise InputError(f"{name_of(policy)} does not look for room for remote reads, which take resources in {workload.name}")
+        _check_backlog(policy, backlog, offered, table, waiting_limit)
     if reject:
         _check_reject(policy, needs, workload, backlog)
-    if workload.has_devices and not needs.devices:
-        why = "does not look for room on devices; --one-amount (devices=False) counts a server's GPUs as one amount"
-        raise InputError(f"{name_of(policy)} {why}")
-    if workload.has_gangs and not needs.gangs:
-        alone = "" if as_it_is else "; --one-by-one (gangs=False) lets each start by itself"
-        raise InputError(f"{name_of(policy)} does not start the tasks of a gang together: {WITH_GANGS}{alone}")
+    _check_able(policy, needs, workload, as_it_is)
     if warmup < 0 or (warmup >= horizon and not drain):
         raise InputError(f"warmup must lie between 0 and the number of slots, not {warmup}")
     if slowdown_bound is not None and not 0 < slowdown_bound < np.inf:
@@ -276,6 +249,21 @@ def _run_slots(
     return cluster, state, seconds, reason
 
 
+def _check_able(policy: Any, needs: Needs, workload: Workload, as_it_is: bool) -> None:
+    """Raise InputError where the workload has what the policy does not look at: remote reads, devices, gangs.
+
+    as_it_is  whether it begins with tasks in service: then no option lets those of a gang start one by one
+    """
+    if workload.network is not None and workload.network.takes_resources and not needs.reads:
+        raise InputError(f"{name_of(policy)} does not look for room for remote reads, which take resources in {workload.name}")
+    if workload.has_devices and not needs.devices:
+        why = "does not look for room on devices; --one-amount (devices=False) counts a server's GPUs as one amount"
+        raise InputError(f"{name_of(policy)} {why}")
+    if workload.has_gangs and not needs.gangs:
+        alone = "" if as_it_is else "; --one-by-one (gangs=False) lets each start by itself"
+        raise InputError(f"{name_of(policy)} does not start the tasks of a gang together: {WITH_GANGS}{alone}")
+
+
 def _check_reject(policy: Any, needs: Needs, workload: Workload, backlog: int | None) -> None:
     """Raise ArgumentError where tasks cannot be turned away."""
     if backlog is not None:
@@ -287,11 +275,16 @@ def _check_reject(policy: Any, needs: Needs, workload: Workload, backlog: int | 
         raise ArgumentError(f"`reject`: in {workload.name} tasks wait for others, which might be lost")
 
 
-def _check_backlog(backlog: int, workload: Workload, waiting_limit: int) -> None:
+def _check_backlog(policy: Any, backlog: int, workload: Workload, table: Jobs | None, waiting_limit: int) -> None:
+    """Raise InputError where tasks do not arrive as others start; `table`: made of random tasks for a policy that knows all."""
     if workload.jobs is not None:
         raise InputError(f"a backlog goes with random workloads: the tasks of {workload.name} come when its table says")
     if not 1 <= backlog <= waiting_limit:
         raise InputError(f"backlog must lie between 1 and {waiting_limit}, the most that may wait, not {backlog}")
+    if workload.has_gangs:
+        raise ArgumentError("`backlog` lets single tasks arrive: no gangs go with it")
+    if table is not None:
+        raise InputError(f"{name_of(policy)} knows all tasks beforehand: no backlog goes with it")
 
 
 def _horizon(workload: Workload, slots: int | None, drain: bool) -> int:

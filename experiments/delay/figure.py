@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -41,8 +40,8 @@ def reproduce(settings: Settings) -> Finding:
     sticky = [row for jobs in runs.STICKY_JOBS for row in runs.sticky_rows(jobs, seeds, settings)]
     title = f"Delay scheduling: locality, intervals, sticky slots; {counted(seeds, 'seed')}{settings.remark}"
 
-    def draw(path: Path) -> None:
-        draw_delay(small, compared, sticky, title, path)
+    def draw() -> Figure:
+        return draw_delay(small, compared, sticky, title)
 
     claims = [
         *claims_on_locality(small),
@@ -53,7 +52,7 @@ def reproduce(settings: Settings) -> Finding:
     return Finding("delay", title, claims, {"": small, "_network": compared, "_sticky": sticky}, draw, notes)
 
 
-def draw_delay(small: list[Row], compared: list[Row], sticky: list[Row], title: str, path: Path) -> None:
+def draw_delay(small: list[Row], compared: list[Row], sticky: list[Row], title: str) -> Figure:
     """Rows as experiments.delay.figure writes them into its tables."""
     figure = Figure(figsize=(13, 10), layout="constrained")
     (locality, slots), (apart, shared) = figure.subplots(2, 2)
@@ -64,7 +63,7 @@ def draw_delay(small: list[Row], compared: list[Row], sticky: list[Row], title: 
     draw_intervals(apart, [row for row in compared if row not in hot], "each task reads a block of its own")
     draw_intervals(shared, hot, "many tasks read the same few blocks")
     figure.suptitle(f"{title}; {LEGEND}", fontsize=11)
-    figure.savefig(path, dpi=110)
+    return figure
 
 
 def draw_locality(axes: Any, rows: list[Row]) -> None:

@@ -3,7 +3,6 @@ Sparrow by load and burst."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -32,14 +31,14 @@ def reproduce(settings: Settings) -> Finding:
     what = f"{counted(seeds, 'seed')} of workloads in the traces' proportions, the smallest clusters 0.9 utilised"
     title = f"Eagle over Hawk, {what}{settings.remark}"
 
-    def draw(path: Path) -> None:
-        draw_eagle(panels, compared, parts, sweep, title, path)
+    def draw() -> Figure:
+        return draw_eagle(panels, compared, parts, sweep, title)
 
     tables = {"": panels, "_policies": compared, "_mechanisms": parts, "_sweep": sweep}
     return Finding("eagle", title, claims_on(panels, sweep, parts), tables, draw)
 
 
-def draw_eagle(panels: list[Row], compared: list[Row], parts: list[Row], sweep: list[Row], title: str, path: Path) -> None:
+def draw_eagle(panels: list[Row], compared: list[Row], parts: list[Row], sweep: list[Row], title: str) -> Figure:
     """Rows as experiments.eagle.figure writes them into its tables."""
     figure = Figure(figsize=(12.5, 16), layout="constrained")
     rows_of_figure: Any = figure.subfigures(3, 1, height_ratios=[1.6, 0.8, 1.1])
@@ -61,7 +60,7 @@ def draw_eagle(panels: list[Row], compared: list[Row], parts: list[Row], sweep: 
     draw_policies(left, [row for row in compared if (row["trace"], row["jobs"]) == (SWEPT, "short")])
     draw_sweep(right, sweep)
     figure.suptitle(title, fontsize=11)
-    figure.savefig(path, dpi=110)
+    return figure
 
 
 def draw_panel(axes: Any, rows: list[Row], name: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import product
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,25 +11,20 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import packenv
-from experiments.fgd.engine import Nodes, fragments, start
+from experiments.fgd.engine import Nodes
 from experiments.fgd.figure import folder_of
 from experiments.fgd.runs import Pods, Study, read_study
 from experiments.finding import Claim, Finding, Row, Settings, columns
-from packenv.compiled.decorators import compiled
-from packenv.compiled.frame import Frame
 from packenv.content.colours import COLOURS, GREY
 from packenv.errors import InputError
 from packenv.jobs import Jobs
-from packenv.policies.gpus.fragmentation import REASONS, WHOLE, Ints
-from packenv.policies.gpus.policies import placing
-from packenv.policies.gpus.ranking import Ranking, note_change, score_of
-from packenv.policies.gpus.scores import BEST_FIT, FGD
+from packenv.policies.gpus.fragmentation import WHOLE, Ints, fragmentation_over_time
 from packenv.report.plot_style import light_grid
 from packenv.results.result import Result
 from packenv.runs.run import Run
+from packenv.runs.run_charts import means_between
 from packenv.runs.runner import extract_all
 from packenv.runs.statistics import certainly_below, interval, ratio
-from packenv.simulation import setting_of
 from packenv.workloads.servers import Servers
 
 Floats = NDArray[np.float64]
@@ -103,84 +97,10 @@ class Outcome(NamedTuple):
     stable: bool
 
 
-class Replay(Frame):
-    """A schedule of n pods, to be gone through again: what was stranded."""
-
-    free: Ints  # (1, L, D)
-    left: Ints  # (1, L, M)
-    slot: Ints  # (events,) in order: of starts and ends
-    row: Ints  # (events,)
-    begins: Ints  # (events,) 1: a start
-    requests: Ints  # (n,)
-    server: Ints  # (n,)
-    taken: Ints  # (n,) devices, as bits
-    now: Ints  # (7,) F of all nodes by reason
-    sums: Floats  # (7,) over the slots from `first` until `end`
-    first: int
-    end: int
-
-
-@compiled
-def go_through(r: Ranking, run: Replay) -> None:
-    for s in range(len(r.order)):
-        fragments(r, run, s, 1)
-    last = run.first
-    for n in range(len(run.slot)):
-        slot, row = run.slot[n], run.row[n]
-        if slot > last:
-            add_up(run, slot - last)
-            last = slot
-        request, s = run.requests[row], run.server[row]
-        fragments(r, run, s, -1)
-        if run.begins[n]:
-            score_of(r, request, s, run.free, run.left, 0)  # which device
-            run.taken[row] = start(r, run, request, s)
-        else:
-            for d in range(run.free.shape[2]):
-                run.free[0, s, d] += r.requests.demand[request, d]
-            for d in range(r.devices[s]):
-                if (run.taken[row] >> d) & 1:
-                    run.left[0, s, d] += r.requests.share[request]
-            note_change(r, request, s, -1)
-        fragments(r, run, s, 1)
-    add_up(run, run.end - last)
-
-
-@compiled
-def add_up(run: Replay, slots: int) -> None:
-    for k in range(len(run.now)):
-        run.sums[k] += run.now[k] * slots
-
-
 def fragmentation_of(workload: packenv.Workload, result: Result, first: int) -> float:
-    """The mean F over time from slot `first` on, as a share of all devices. All policies but `fgd` take the tightest device."""
-    schedule, servers = result.schedule, workload.servers.devices
-    assert schedule is not None and servers is not None
-    state = placing(setting_of(workload), FGD if result.policy.startswith("fgd") else BEST_FIT, "order", 0)
-    rows = np.flatnonzero(schedule.start >= 0)
-    slot = np.concatenate([schedule.end[rows], schedule.start[rows]])
-    begins = np.repeat([0, 1], len(rows))
-    order = np.lexsort((np.tile(rows, 2), begins, slot))
-    order = order[slot[order] < result.slots]
-    number = servers[:, 0]
-    left = np.where(np.arange(number.max()) < number[:, None], WHOLE, 0)
-    run = Replay(
-        free=setting_of(workload).capacity[None].copy(),
-        left=left[None].astype(np.int64),
-        slot=slot[order],
-        row=np.tile(rows, 2)[order],
-        begins=begins[order],
-        requests=state.requests,
-        server=schedule.server.astype(np.int64),
-        taken=np.zeros(len(state.requests), np.int64),
-        now=np.zeros(len(REASONS), np.int64),
-        sums=np.zeros(len(REASONS)),
-        first=first,
-        end=int(result.slots),
-    )
-    go_through(state.ranking, run)
-    slots = state.ranking.shapes.total * (result.slots - first)
-    return float(run.sums.sum()) / (slots * WHOLE * int(number.sum()))
+    """The mean F over time from slot `first` on, as a share of all devices."""
+    slot, shares = fragmentation_over_time(result, workload)
+    return float(means_between(slot, shares.sum(axis=1), np.array([first, result.slots], np.float64))[0])
 
 
 def outcome_of(workload: packenv.Workload, result: Result) -> Outcome:
@@ -209,8 +129,8 @@ def reproduce(settings: Settings) -> Finding:
     table = [row_of(found, name, load, policy, seeds) for name, load, policy in product(names, LOADS, POLICIES)]
     title = f"FGD with departures and waiting: {pods:,} pods a run, 122 nodes, {seeds} seeds{settings.remark}"
 
-    def draw(path: Path) -> None:
-        draw_loads(table, names, title, path)
+    def draw() -> Figure:
+        return draw_loads(table, names, title)
 
     return Finding(NAME, title, claims_on_departures(table, found, names, seeds), {"": table}, draw)
 
@@ -255,7 +175,7 @@ def claims_on_departures(table: list[Row], found: Found, names: list[str], seeds
     return claims
 
 
-def draw_loads(table: list[Row], names: list[str], title: str, path: Path) -> None:
+def draw_loads(table: list[Row], names: list[str], title: str) -> Figure:
     figure = Figure(figsize=(11, 4 * len(names)), layout="constrained")
     axes: Any = figure.subplots(len(names), 3, squeeze=False)
     for at, name in enumerate(names):
@@ -282,4 +202,4 @@ def draw_loads(table: list[Row], names: list[str], title: str, path: Path) -> No
         axes[at, 0].set_yscale("log")
     axes[0, 0].legend(fontsize=7, frameon=False)
     figure.suptitle(title, fontsize=11)
-    figure.savefig(path, dpi=110)
+    return figure

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,23 +90,20 @@ def go(r: Ranking, run: Play) -> None:
 
 
 @compiled
-def start(r: Ranking, run: Any, request: int, s: int) -> int:
-    """Let a pod join node `s`; the devices that it takes, as bits."""
+def start(r: Ranking, run: Play, request: int, s: int) -> None:
+    """Let a pod join node `s`."""
     share, count, device = r.requests.share[request], r.requests.count[request], device_for(r, request, s, run.left, 0)
     for d in range(run.free.shape[2]):
         run.free[0, s, d] -= r.requests.demand[request, d]
-    taken = 0
     for d in range(r.devices[s]):
         if d == device or (device < 0 and share > 0 and count > 0 and run.left[0, s, d] == WHOLE):
             run.left[0, s, d] -= share
-            taken |= 1 << d
             count -= 1
     note_change(r, request, s, 1)
-    return taken
 
 
 @compiled
-def fragments(r: Ranking, run: Any, s: int, sign: int) -> None:
+def fragments(r: Ranking, run: Play, s: int, sign: int) -> None:
     """Add F of node `s`, times `sign`, to what is known of all."""
     load(r, s, run.left, 0)
     add_by_reason(r.shapes, run.free[0, s, r.cpu], r.left, r.devices[s], r.kind[s], sign, run.now)

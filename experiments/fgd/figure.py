@@ -48,8 +48,8 @@ def reproduce(settings: Settings) -> Finding:
     claims = [*claims_on_means(table), *claims_on_order(study, table), *claims_on_ties(ties)]
     claims += [*claims_on_bound(bound), claim_on_weight(learnt)]
 
-    def draw(path: Path) -> None:
-        draw_study(table, ties, most, title, path)
+    def draw() -> Figure:
+        return draw_study(table, ties, most, title)
 
     notes = [] if study.published else [f"{NAME}: no published means beside the lists (allocation.csv, fragmentation.csv)"]
     return Finding(NAME, title, claims, {"": table, "_ties": ties, "_bound": bound, "_learnt": learnt}, draw, notes)
@@ -226,7 +226,7 @@ def claims_on_bound(bound: list[Row]) -> list[Claim]:
     return [Claim(NAME, "no policy allocates more than the linear program says is possible", below, figures)]
 
 
-def draw_study(table: list[Row], ties: list[Row], most: dict[tuple[str, int], float], title: str, path: Path) -> None:
+def draw_study(table: list[Row], ties: list[Row], most: dict[tuple[str, int], float], title: str) -> Figure:
     """Above, allocation and fragmentation against demand on one list; below, all lists, and what ties do to FGD."""
     lists = list(dict.fromkeys(row["workload"] for row in table))
     example = EXAMPLE if EXAMPLE in lists else lists[0]
@@ -237,7 +237,7 @@ def draw_study(table: list[Row], ties: list[Row], most: dict[tuple[str, int], fl
     draw_lists(axes[1, 0], table, most, lists)
     draw_ties(axes[1, 1], ties, lists)
     figure.suptitle(title, fontsize=11)
-    figure.savefig(path, dpi=110)
+    return figure
 
 
 def draw_curves(axes: Any, table: list[Row], workload: str, measure: str) -> None:

@@ -7,7 +7,6 @@ that is over (PAPERS §3). As single numbers, their means over the slots until t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -100,8 +99,8 @@ def reproduce(figure: str, settings: Settings) -> Finding:
     notes = notes_of(figure, by_policy["makespan"], by_policy["completion"], bounds, "price", "slots")
     paths, gains = path_rows(curves), gain_rows(every)
 
-    def draw(path: Path) -> None:
-        draw_curves(paths, rows, gains, title, path)
+    def draw() -> Figure:
+        return draw_curves(paths, rows, gains, title)
 
     return Finding(figure, title, claims, {"": paths, "_measures": rows, "_gain": gains}, draw, notes)
 
@@ -177,7 +176,7 @@ def path_rows(curves: dict[str, list[Curves]]) -> list[Row]:
     return rows
 
 
-def draw_curves(rows: list[Row], measures: list[Row], gains: list[Row], title: str, path: Path) -> None:
+def draw_curves(rows: list[Row], measures: list[Row], gains: list[Row], title: str) -> Figure:
     """Measures over time, means over the seeds with their intervals: above beside the paper's comparators, below beside others.
 
     On the right the makespans of all, and the slots that price saves over FIFO.
@@ -194,7 +193,7 @@ def draw_curves(rows: list[Row], measures: list[Row], gains: list[Row], title: s
     draw_means(grid[0, -1], [row for row in measures if row["measure"] == "makespan"])
     draw_gains(grid[1, -1], [row for row in gains if row["difference"] in PARTS])
     figure.suptitle(f"{title}; bands and bars: 95 % intervals; {LEGEND}", fontsize=10, x=0.01, ha="left")
-    figure.savefig(path, dpi=110)
+    return figure
 
 
 def draw_measure(axes: Axes, rows: list[Row], policies: tuple[str, ...], measure: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -69,8 +68,8 @@ def reproduce_1(settings: Settings) -> Finding:
     bars = [bar for name, (setting, result) in runs.items() for bar in bars_of(name, setting, result)]
     title = "Figure 1: jobs 1 (5 slots of A, 2 of B) and 2 (1 of A, 3 of B)"
 
-    def draw(path: Path) -> None:
-        draw_flow_shop(bars, title, path)
+    def draw() -> Figure:
+        return draw_flow_shop(bars, title)
 
     return Finding("price-fig1", title, claims, {"": bars}, draw)
 
@@ -172,15 +171,15 @@ def spread(
     ]
     title = f"{what}; {counted(len(bounds), 'seed')}{settings.remark}"
 
-    def draw(path: Path) -> None:
-        draw_makespans({label(policy): values for policy, values in table.items()}, bounds, [*table], title, path)
+    def draw() -> Figure:
+        return draw_makespans({label(policy): values for policy, values in table.items()}, bounds, [*table], title)
 
     notes = [f"{figure}: makespan {', '.join(f'{NAMES[p]} {interval(values)}' for p, values in table.items())}"]
     notes += notes_of(figure, table, ends, least, "price", "slots")
     return Finding(figure, title, claims, {"": rows, "_seeds": by_seed, "_gain": gain_rows(runs)}, draw, notes)
 
 
-def draw_flow_shop(bars: list[Row], title: str, path: Path) -> None:
+def draw_flow_shop(bars: list[Row], title: str) -> Figure:
     """Which job has each resource when, one panel per order."""
     orders = list(dict.fromkeys(bar["order"] for bar in bars))
     resources = sorted({bar["resource"] for bar in bars}, reverse=True)
@@ -204,7 +203,7 @@ def draw_flow_shop(bars: list[Row], title: str, path: Path) -> None:
     all_axes[-1].set_xlim(0, max(bar["end"] for bar in bars) + 0.5)
     all_axes[-1].xaxis.set_major_locator(MaxNLocator(integer=True))
     figure.suptitle(title, fontsize=10, x=0.01, ha="left")
-    figure.savefig(path, dpi=130)
+    return figure
 
 
 def draw_makespans(
@@ -212,8 +211,7 @@ def draw_makespans(
     bounds: Sequence[float],
     policies: list[str],
     title: str,
-    path: Path,
-) -> None:
+) -> Figure:
     """A line of points for each policy, one per instance, with their mean; the lower bounds below. `policies`: whose colours."""
     lines = [*((name, values, LOOKS[policy]) for (name, values), policy in zip(makespans.items(), policies, strict=True))]
     lines.append(("lower bound", list(bounds), (GREY, "-")))
@@ -237,4 +235,4 @@ def draw_makespans(
     axes.grid(axis="x", alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_title(f"{title}; {LEGEND}".replace("; ", "\n"), fontsize=10, loc="left")
-    figure.savefig(path, dpi=130)
+    return figure

@@ -6,7 +6,6 @@ import itertools
 import math
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -51,8 +50,8 @@ def reproduce(settings: Settings) -> Finding:
     what = "Figure 4: CP-SAT alone on one core, instances like those of figure 3"
     title = f"{what}; {counted(seeds, 'seed')}, stopped after {LIMIT:g} s{settings.remark}"
 
-    def draw(path: Path) -> None:
-        draw_times(rows, SERVERS, title, path)
+    def draw() -> Figure:
+        return draw_times(rows, SERVERS, title)
 
     return Finding(
         "price-fig4", title, [claim_of(rows, servers) for servers in SERVERS], {"": rows or [dict.fromkeys(COLUMNS)]}, draw
@@ -170,7 +169,7 @@ def fitted(x: Floats, seconds: Floats, proven: Bools) -> Growth:
     return Growth(math.exp(log_base), last - b * float(x.max()), b, math.exp(log_spread), log_likelihood(best))
 
 
-def draw_times(rows: list[Row], names: dict[str, str], title: str, path: Path) -> None:
+def draw_times(rows: list[Row], names: dict[str, str], title: str) -> Figure:
     """Seconds on a logarithmic scale: exponential growth is a straight line. Runs that were stopped point upwards."""
     figure = Figure(figsize=(9.6, 4.2), layout="constrained")
     all_axes = figure.subplots(1, len(names), sharey=True)
@@ -191,4 +190,4 @@ def draw_times(rows: list[Row], names: dict[str, str], title: str, path: Path) -
     all_axes[0].set_ylabel("seconds of one core")
     all_axes[0].legend(fontsize=9, frameon=False)
     figure.suptitle(title.replace("; ", "\n"), fontsize=10, x=0.01, ha="left")
-    figure.savefig(path, dpi=130)
+    return figure

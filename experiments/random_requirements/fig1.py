@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
+from matplotlib.figure import Figure
 
 from experiments.finding import Claim, Finding, Settings
 from packenv.jobs import Jobs
@@ -64,8 +63,8 @@ def found_in(data: Trace | SlotTrace, name: str) -> Finding:
         for resource, (spoken, least) in CLAIMED.items()
     ]
 
-    def draw(path: Path) -> None:
-        picture_of(requests_charts(timed, f"Distinct requests in {name}")).save(path)
+    def draw() -> Figure:
+        return picture_of(requests_charts(timed, f"Distinct requests in {name}"))
 
     notes = [] if full else [f"fig1: {hours:.3g} hours are not a full day"]
     return Finding("fig1", f"Figure 1: distinct requests in {name}", claims, {"": rows}, draw, notes)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
-from pathlib import Path
 from typing import NamedTuple
 
 from matplotlib.figure import Figure
@@ -48,8 +47,8 @@ def reproduce(settings: Settings, levels: int = LEVELS) -> Finding:
         ),
     ]
 
-    def draw(path: Path) -> None:
-        draw_partition(cells, [in_words(k) for k in configurations], path)
+    def draw() -> Figure:
+        return draw_partition(cells, [in_words(k) for k in configurations])
 
     return Finding("fig2", f"Figure 2: the partition I for J = {levels}", claims, {"": rows, "_configurations": listed}, draw)
 
@@ -87,8 +86,8 @@ def in_words(configuration: dict[int, int]) -> str:
     return " + ".join(f"e{kind}" if count == 1 else f"{count} e{kind}" for kind, count in configuration.items())
 
 
-def draw_partition(cells: Sequence[Cell], configurations: Sequence[str], path: Path) -> None:
-    """Sizes from 0 to 1 on a line; even types in one colour, odd ones in another. Written to `path`."""
+def draw_partition(cells: Sequence[Cell], configurations: Sequence[str]) -> Figure:
+    """Sizes from 0 to 1 on a line; even types in one colour, odd ones in another."""
     figure = Figure(figsize=(10, 3.3), layout="constrained")
     axes = figure.add_subplot()
     for cell in cells:
@@ -116,4 +115,4 @@ def draw_partition(cells: Sequence[Cell], configurations: Sequence[str], path: P
     half = (len(configurations) + 1) // 2
     listed = "\n".join(",   ".join(part) for part in (configurations[:half], configurations[half:]))
     axes.set_xlabel(f"size (share of a server)\n\nReduced configurations, jobs of each type:\n{listed}", fontsize=10)
-    figure.savefig(path, dpi=130)
+    return figure

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -58,8 +57,8 @@ def _finding(figure: str, settings: Settings, setting: Workload, curves: Sequenc
     title = f"{figure[:4].replace('fig', 'Figure ')}({figure[4]}): {WHAT[figure]}; {length}"
     verdicts = {curve: joint_verdict(group) for curve, group in by_curve.items()}
 
-    def draw(path: Path) -> None:
-        draw_queues(paths, names, verdicts, title, path)
+    def draw() -> Figure:
+        return draw_queues(paths, names, verdicts, title)
 
     tables = {"": _path_rows(paths, verdicts), "_runs": [_summary(group, curve) for curve, group in by_curve.items()]}
     return Finding(figure, title, claims(by_curve, setting.rate), tables, draw)
@@ -166,7 +165,7 @@ def _stability(figure: str, claim: str, results: Sequence[Result], kind: str) ->
     return Claim(figure, claim, joint_verdict(results) == kind, figures)
 
 
-def draw_queues(paths: dict[str, list[Row]], names: dict[str, str], verdicts: dict[str, str], title: str, path: Path) -> None:
+def draw_queues(paths: dict[str, list[Row]], names: dict[str, str], verdicts: dict[str, str], title: str) -> Figure:
     """`paths`: by curve, rows with slot, mean_queue and its ends. Unstable curves are dashed."""
     figure = Figure(figsize=(8, 4.6), layout="constrained")
     axes = figure.add_subplot()
@@ -189,7 +188,7 @@ def draw_queues(paths: dict[str, list[Row]], names: dict[str, str], verdicts: di
     light_grid(axes)
     axes.legend(loc="upper left", fontsize=9, framealpha=0.9, title="band: 95 % interval of the mean", title_fontsize=8)
     axes.set_title(title.replace("; ", "\n"), fontsize=10, loc="left")
-    figure.savefig(path, dpi=130)
+    return figure
 
 
 def _on_average(rows: list[Row]) -> str:

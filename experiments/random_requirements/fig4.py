@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from matplotlib.figure import Figure
 
@@ -44,8 +43,8 @@ def reproduce(figure: str, settings: Settings) -> Finding:
     title = f"Figure 4({figure[4]}): sizes {SIZES[figure]}, 5 servers; {slots:,} slots, {counted(seeds, 'seed')}{settings.remark}"
     claims = claims_a(queues) if figure == "fig4a" else claims_b(queues)
 
-    def draw(path: Path) -> None:
-        draw_means(rows, title, path)
+    def draw() -> Figure:
+        return draw_means(rows, title)
 
     compare = beside_small_jobs if figure == "fig4b" else None
     rates = {alpha: workload(f"paper/{figure}", intensity=alpha).rate for alpha in INTENSITIES}
@@ -184,7 +183,7 @@ def _range(alphas: Sequence[float]) -> str:
     return ", ".join(f"{alpha:g}" for alpha in alphas)
 
 
-def draw_means(rows: list[Row], title: str, path: Path) -> None:
+def draw_means(rows: list[Row], title: str) -> Figure:
     """Mean queue, on a logarithmic scale, against the traffic intensity."""
     figure = Figure(figsize=(7.2, 5), layout="constrained")
     axes = figure.add_subplot()
@@ -193,4 +192,4 @@ def draw_means(rows: list[Row], title: str, path: Path) -> None:
     axes.set_ylabel("mean queue (waiting jobs)")
     axes.set_title(title.replace("; ", "\n"), fontsize=10, loc="left")
     legends(figure, axes)
-    figure.savefig(path, dpi=110)
+    return figure

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -172,8 +171,8 @@ def reproduce(settings: Settings) -> Finding:
         panels.append((f"{data.about}; {data.servers} servers", part))
     title = f"Figure 5: traffic scaling{settings.remark}"
 
-    def draw(path: Path) -> None:
-        draw_scaling(panels, [NAMES[policy] for policy in POLICIES], float(SLOT_SECONDS), title, path)
+    def draw() -> Figure:
+        return draw_scaling(panels, [NAMES[policy] for policy in POLICIES], float(SLOT_SECONDS), title)
 
     notes = [f"fig5: {data.about}; {data.servers} servers, offered {data.load:.1f} at β = 1" for data in groups]
     return Finding("fig5", title, claims, {"": rows}, draw, notes)
@@ -229,7 +228,7 @@ def _listed(ratios: dict[str, Interval]) -> str:
     return ", ".join(f"{over} at β = {beta}" for beta, over in ratios.items()) + single
 
 
-def draw_scaling(panels: list[tuple[str, list[Row]]], names: list[str], slot_seconds: float, title: str, path: Path) -> None:
+def draw_scaling(panels: list[tuple[str, list[Row]]], names: list[str], slot_seconds: float, title: str) -> Figure:
     """`panels`: what the data is, and its rows with speedup, policy, mean_queue, mean_delay (slots) and verdict."""
     figure = Figure(figsize=(10.5, 1 + 3.6 * len(panels)), layout="constrained")
     parts: Any = figure.subfigures(len(panels), 1, squeeze=False)[:, 0]
@@ -242,6 +241,7 @@ def draw_scaling(panels: list[tuple[str, list[Row]]], names: list[str], slot_sec
         right.set_ylabel("mean delay of started tasks (s)")
         for axes in (left, right):
             axes.set_xlabel("traffic scaling β")
-        part.suptitle(f"{title}\n{about}" if part is parts[0] else about, fontsize=10)
+        part.suptitle(about, fontsize=10)
+    figure.suptitle(title, fontsize=10)
     legends(parts[-1], left)
-    figure.savefig(path, dpi=110)
+    return figure

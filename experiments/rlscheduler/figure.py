@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -74,8 +73,8 @@ def reproduce(settings: Settings) -> Finding:
     count = ", ".join(f"{len(first[log]) - 10} of {log}" for log in study.logs)
     title = f"RLScheduler's table: ten windows of {JOBS:,} jobs, then {count}{settings.remark}"
 
-    def draw(path: Path) -> None:
-        draw_table(list(study.logs), windows, pairs, title, path)
+    def draw() -> Figure:
+        return draw_table(list(study.logs), windows, pairs, title)
 
     notes = notes_on(study, of_ten, pairs)
     return Finding(NAME, title, claims, {"": table, "_windows": windows, "_decided": decided, "_search": searched}, draw, notes)
@@ -298,7 +297,7 @@ def notes_on(
     return notes
 
 
-def draw_table(logs: list[str], windows: list[Row], pairs: Gaps, title: str, path: Path) -> None:
+def draw_table(logs: list[str], windows: list[Row], pairs: Gaps, title: str) -> Figure:
     """Above, mean slowdowns over the ten and over all windows; below, who is decided to be better than whom."""
     figure = Figure(figsize=(6.2 * max(len(logs), 2), 9.6), layout="constrained")
     axes: Any = figure.subplots(2, len(logs), squeeze=False)
@@ -306,7 +305,7 @@ def draw_table(logs: list[str], windows: list[Row], pairs: Gaps, title: str, pat
         draw_means(axes[0, place], log, windows)
         draw_matrix(axes[1, place], log, "easy", pairs)
     figure.suptitle(title, fontsize=11)
-    figure.savefig(path, dpi=110)
+    return figure
 
 
 def draw_means(axes: Any, log: str, windows: list[Row]) -> None:

@@ -38,6 +38,8 @@ class Problem(NamedTuple):
     growing: NDArray[np.int64]  # (orders,) 1: times minus the wait over the request
     processors: float
     backfill: int  # 1: EASY
+    offered: NDArray[np.int64]  # (n,) scratch: the jobs of the choice at hand,
+    tried: NDArray[np.int64]  # and those of them that are tried
 
 
 class States(NamedTuple):
@@ -55,7 +57,8 @@ def problem_of(workload: Workload, backfill: bool) -> Problem:
     jobs = QueuedJobs(log.submitted, log.run, log.needs, True, 1.0)
     key = np.array([rule(jobs) for rule in ORDERS.values()], np.float64)
     grows = np.array([rule in growing for rule in ORDERS.values()], np.int64)
-    return Problem(log.submitted, log.run, log.needs, key, grows, float(log.processors), int(backfill))
+    scratch = np.zeros(len(log.run), np.int64), np.zeros(max(EVERY, len(key)), np.int64)
+    return Problem(log.submitted, log.run, log.needs, key, grows, float(log.processors), int(backfill), *scratch)
 
 
 class Found(NamedTuple):
@@ -74,27 +77,26 @@ def search(problem: Problem, width: int = 1) -> Found:
         head["now"], head["free"], head["kept"] = problem.submitted[0], problem.processors, NONE
         return States(head, np.zeros((count, n), np.int64), np.zeros((count, n)), np.zeros((count, n)))
 
-    offered, tried = np.zeros(n, np.int64), np.zeros(max(EVERY, len(problem.key)), np.int64)
-    totals = [play(problem, states(1), 0, order, offered, math.inf) for order in range(len(problem.key))]
+    totals = [play(problem, states(1), 0, order, math.inf) for order in range(len(problem.key))]
     order, value = int(np.argmin(totals)), np.zeros(width)
-    best = beam(problem, states(width), states(width + 2), value, order, min(totals), offered, tried)
+    best = beam(problem, states(width), states(width + 2), value, order, min(totals))
     return Found({name: total / n for name, total in zip(ORDERS, totals, strict=True)}, best / n)
 
 
 @compiled
-def beam(p: Problem, s: States, found: States, value: Floats, order: int, best: float, offered: Any, tried: Any) -> float:
+def beam(p: Problem, s: States, found: States, value: Floats, order: int, best: float) -> float:
     """The least sum of bounded slowdowns that is found. `found` has room for the next states, and for two more."""
     width = s.head.shape[0]
     count, trial, played = 1, width, width + 1
     while count > 0:
         following = 0
         for k in range(count):
-            for c in range(to_try(p, s, k, settle(p, s, k, offered), offered, tried)):
+            for c in range(to_try(p, s, k, settle(p, s, k))):
                 copy(s, k, found, trial)
-                take(p, found, trial, tried[c])
+                take(p, found, trial, p.tried[c])
                 copy(found, trial, found, played)
                 limit = math.inf if following < width else value[width - 1]
-                total = play(p, found, played, order, offered, limit)
+                total = play(p, found, played, order, limit)
                 best = min(best, total)
                 if total >= limit or known(found, trial, following):
                     continue
@@ -114,19 +116,19 @@ def beam(p: Problem, s: States, found: States, value: Floats, order: int, best: 
 
 
 @compiled
-def to_try(p: Problem, s: States, k: int, count: int, offered: Any, tried: Any) -> int:
+def to_try(p: Problem, s: States, k: int, count: int) -> int:
     """Write the jobs to try of `count` offered ones. Returns how many they are."""
     if count <= EVERY:
         for c in range(count):
-            tried[c] = offered[c]
+            p.tried[c] = p.offered[c]
         return count
     n = 0
     for order in range(p.key.shape[0]):
-        i, new = first(p, s, k, order, offered, count), True
+        i, new = first(p, s, k, order, count), True
         for c in range(n):
-            new = new and tried[c] != i
+            new = new and p.tried[c] != i
         if new:
-            tried[n] = i
+            p.tried[n] = i
             n += 1
     return n
 
@@ -157,23 +159,23 @@ def copy(s: States, k: int, to: States, m: int) -> None:
 
 
 @compiled
-def play(p: Problem, s: States, k: int, order: int, offered: Any, limit: float) -> float:
+def play(p: Problem, s: States, k: int, order: int, limit: float) -> float:
     """The sum of bounded slowdowns at the end, if an order decides from now on; infinite once it is known to reach the limit."""
-    count = settle(p, s, k, offered)
+    count = settle(p, s, k)
     while count > 0:
-        take(p, s, k, first(p, s, k, order, offered, count))
+        take(p, s, k, first(p, s, k, order, count))
         if s.head[k].cost >= limit:
             return math.inf
-        count = settle(p, s, k, offered)
+        count = settle(p, s, k)
     return s.head[k].cost
 
 
 @compiled
-def first(p: Problem, s: States, k: int, order: int, offered: Any, count: int) -> int:
+def first(p: Problem, s: States, k: int, order: int, count: int) -> int:
     """The first of the offered jobs by an order; of equal ones the oldest."""
     best, least = NONE, 0.0
     for n in range(count):
-        i = offered[n]
+        i = p.offered[n]
         value = p.key[order, i]
         if p.growing[order]:
             value *= (p.submitted[i] - s.head[k].now) / p.run[i]
@@ -183,7 +185,7 @@ def first(p: Problem, s: States, k: int, order: int, offered: Any, count: int) -
 
 
 @compiled
-def settle(p: Problem, s: States, k: int, offered: Any) -> int:
+def settle(p: Problem, s: States, k: int) -> int:
     """Go on to the next choice among several jobs. Returns how many are offered; 0 at the end."""
     h = s.head[k]
     while True:
@@ -197,14 +199,14 @@ def settle(p: Problem, s: States, k: int, offered: Any) -> int:
                 fits = p.needs[i] <= h.free
                 fitting += fits
                 if h.kept == NONE or (fits and (p.needs[i] <= h.beside or h.now + p.run[i] <= h.reserved)):
-                    offered[count] = i
+                    p.offered[count] = i
                     count += 1
         if p.backfill and fitting == 0:
             count = 0
         if count > 1:
             return count
         if count == 1:
-            take(p, s, k, offered[0])
+            take(p, s, k, p.offered[0])
         elif h.waiting == 0 and h.arrived == len(p.run):
             return 0
         else:

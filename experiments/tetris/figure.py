@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -53,8 +52,8 @@ def reproduce(settings: Settings) -> Finding:
     servers = len(small[1].servers)
     title = f"Tetris: {jobs} jobs of many tasks on {servers} servers, {counted(seeds, 'seed')}{settings.remark}"
 
-    def draw(path: Path) -> None:
-        draw_tetris(compared, curve, sweep, pieces, title, path)
+    def draw() -> Figure:
+        return draw_tetris(compared, curve, sweep, pieces, title)
 
     claims = [
         *claims_on_times(by_policy),
@@ -66,7 +65,7 @@ def reproduce(settings: Settings) -> Finding:
     return Finding("tetris", title, claims, tables, draw, notes)
 
 
-def draw_tetris(compared: list[Row], curve: list[Row], sweep: list[Row], pieces: list[Row], title: str, path: Path) -> None:
+def draw_tetris(compared: list[Row], curve: list[Row], sweep: list[Row], pieces: list[Row], title: str) -> Figure:
     """Rows as experiments.tetris.figure writes them into its tables."""
     figure = Figure(figsize=(12.5, 8.4), layout="constrained")
     parts: Any = figure.subfigures(2, 1)
@@ -79,7 +78,7 @@ def draw_tetris(compared: list[Row], curve: list[Row], sweep: list[Row], pieces:
     draw_sweep(middle, sweep)
     draw_pieces(right, pieces)
     figure.suptitle(f"{title}; {LEGEND}", fontsize=11)
-    figure.savefig(path, dpi=110)
+    return figure
 
 
 def colour_of(policy: str) -> str:

@@ -59,8 +59,12 @@ def evaluate(
     from packenv.runs.tensorboard import check_tensorboard, write_tensorboard
 
     check_tensorboard(tensorboard)
-    scheduled, reported = bool(schedule or outputs.gantt), outputs.report is not None
-    prepared, dropped = evaluation_from(policies, of_workload, options, scheduled, reported)
+    scheduled = {
+        "schedule": bool(schedule or outputs.gantt),
+        "jobs_schedule": outputs.report is not None,
+        "devices_schedule": outputs.plot is not None,
+    }
+    prepared, dropped = evaluation_from(policies, of_workload, options, **scheduled)
     workload, backlog = prepared.workload, options.backlog
     console = text_console()
 
@@ -100,11 +104,11 @@ def evaluate(
 
 
 def evaluation_from(
-    policies: tuple[str, ...], of_workload: WorkloadOptions, options: EvaluateOptions, scheduled: bool, reported: bool
+    policies: tuple[str, ...], of_workload: WorkloadOptions, options: EvaluateOptions, **scheduled: bool
 ) -> tuple[Evaluation, dict[str, int]]:
     """What the options ask for, and the rows of a trace that were dropped, by reason.
 
-    Runs keep their schedules if `scheduled`, and of tables if `reported`. Raises InputError.
+    `scheduled`: which runs keep their schedules, as of `evaluation`. Raises InputError.
     """
     from packenv.runs.comparison import evaluation
 
@@ -113,7 +117,7 @@ def evaluation_from(
     chosen = named or chosen_policies((), workload)
     if options.backlog is not None and any(getattr(of_workload, key) is not None for key in INTENSITIES):
         raise InputError("--backlog says how much waits, whatever arrives: leave out --load, --intensity and --rate")
-    return evaluation(workload, chosen, options, schedule=scheduled, jobs_schedule=reported), dropped
+    return evaluation(workload, chosen, options, **scheduled), dropped
 
 
 def notices(workload: Workload, policies: tuple[str, ...]) -> list[str]:

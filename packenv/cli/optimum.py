@@ -140,13 +140,13 @@ def show_shortest(
 
     # What is shown and written.
     size = f"{len(best.schedule.start)} tasks on {counted(len(workload.servers), 'server')}"
-    console.print(f"[bold]{workload.name}[/bold]: {size}; no schedule is shorter than {best.bound} slots", highlight=False)
+    console.print(f"[bold]{workload.label}[/bold]: {size}; no schedule is shorter than {best.bound} slots", highlight=False)
     drawn = [replace(replayed, policy="optimum" if best.proven else "best found"), *([first] if first else [])]
 
     def draw(kind: str = "use") -> Charts:
         if kind == "schedule":
             return schedule_charts([[run] for run in drawn], workload)
-        return use_charts(workload, drawn, best.bound, f"{workload.name}: {size}")
+        return use_charts(workload, drawn, best.bound, f"{workload.label}: {size}")
 
     record = optimum_record(workload, best, results, seed, options.fixed_allocation)
     answer = Answer([optimum_table(workload, best, results)], [], record, draw=draw)
@@ -169,7 +169,7 @@ def show_completion(
     )
     bound = best_bound(least, solved)
     size = f"{counted(least.jobs, 'job')} on {counted(len(workload.servers), 'server')}"
-    line = f"[bold]{workload.name}[/bold]: {size}; no mean completion time is below {bound:.2f} slots"
+    line = f"[bold]{workload.label}[/bold]: {size}; no mean completion time is below {bound:.2f} slots"
     console.print(line, highlight=False, soft_wrap=True)
     record = completion_record(workload, least, solved, results, seed)
     answer = Answer([completion_table(workload, bound, solved, least.jobs, results)], [], record)
@@ -240,7 +240,7 @@ def optimum_record(workload: Workload, best: Optimum, results: list[Result], see
     assert workload.jobs is not None
     spans = {result.policy: makespan_of(workload, result) for result in results}
     return {
-        "workload": workload.name,
+        **workload.record,
         "servers": str(workload.servers),
         "tasks": len(workload.jobs),
         "seed": seed,
@@ -284,7 +284,7 @@ def completion_record(
     bound = best_bound(least, solved)
     means = {result.policy: mean_completion(workload, result) for result in results}
     return {
-        "workload": workload.name,
+        **workload.record,
         "servers": str(workload.servers),
         "tasks": len(workload.jobs),
         "jobs": least.jobs,

@@ -194,10 +194,7 @@ def output_options(
     options += [click.option("--gantt", type=FILE, help=GANTT_HELP)] * gantt
     options += [click.option("--report", metavar="FILE.html", type=FILE, help=REPORT_HELP)] * report
     names = ["form"] * form + ["json_path"] + ["plot"] * bool(plot) + ["gantt"] * gantt + ["report"] * report
-    if plot:
-        options += [click.option(width, "picture_width", type=Width(), help=WIDTH_HELP)]
-        options += [click.option("--no-title", "titled", flag_value=False, default=True, help="Pictures have no title.")]
-        names += ["picture_width", "titled"]
+    names += ["picture_width", "titled"] * bool(plot)
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
@@ -205,10 +202,23 @@ def output_options(
             outputs = Outputs(**{name: arguments.pop(name) for name in names})
             return command(*args, outputs=outputs, **arguments)
 
-        with_options: Callable[..., Any] = run
+        with_options: Callable[..., Any] = picture_options(width)(run) if plot else run
         for option in reversed(options):
             with_options = option(with_options)
         return with_options
+
+    return add
+
+
+def picture_options(width: str = "--width") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """How pictures look; the command gets `picture_width: float | None`, in inches, and `titled: bool`.
+
+    width  the option for the width
+    """
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        untitled = click.option("--no-title", "titled", flag_value=False, default=True, help="Pictures have no title.")
+        return click.option(width, "picture_width", type=Width(), help=WIDTH_HELP)(untitled(command))
 
     return add
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -151,18 +150,13 @@ def profile(path: str, reading: ReadOptions, options: ProfileOptions, json_path:
 def read(path: str, reading: ReadOptions) -> tuple[Trace | SlotTrace, Sizes]:
     """The trace at `path`, and whether its tasks have one size."""
     columns = parse_columns(reading.columns)
-    from packenv.workloads.find import usual_sizes
     from packenv.workloads.resources import chosen_resources
-    from packenv.workloads.traces import Trace, read_trace
-    from packenv.workloads.traces.table import ends_unknown
+    from packenv.workloads.traces import read_trace
+    from packenv.workloads.workload_of_trace import usual_sizes
 
     names, sizes = chosen_resources(reading.resources)
     try:
-        recorded = read_trace(path, names, columns, reading.time_unit, reading.partition)
-        if isinstance(recorded, Trace) and recorded.finished is not None and reading.finished_only is not None:
-            recorded = replace(recorded, finished_only=reading.finished_only)
-        elif reading.finished_only:
-            raise ends_unknown(recorded.source)
+        recorded = read_trace(path, names, columns, reading.time_unit, reading.partition, reading.finished_only)
     except ArgumentError as error:
         raise InputError(error.of_options()) from None
     note_devices(recorded)

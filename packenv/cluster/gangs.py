@@ -21,7 +21,7 @@ from packenv.jobs import FIRST, TASKS
 def start_first_fit(c: Cluster, i: int) -> bool:
     """Start waiting task i on the first server with room, with its whole gang; nothing if there is no room. Needs BY_INDEX."""
     if in_gang(c, i):
-        return start_gang(c, i, hold_first_fit(c, i))
+        return start_gang(c, i, hold_for_gang(c, i, False))
     server = first_server_for(c, i)
     if server == NONE:
         return False
@@ -33,7 +33,7 @@ def start_first_fit(c: Cluster, i: int) -> bool:
 def start_best_fit(c: Cluster, i: int) -> bool:
     """As `start_first_fit`, on the server that BF-J chooses, those of a gang one after another. Needs what `best_server` does."""
     if in_gang(c, i):
-        return start_gang(c, i, hold_best_fit(c, i))
+        return start_gang(c, i, hold_for_gang(c, i, True))
     server = best_server(c, i)
     if server == NONE:
         return False
@@ -42,24 +42,11 @@ def start_best_fit(c: Cluster, i: int) -> bool:
 
 
 @apart
-def hold_first_fit(c: Cluster, i: int) -> int:
+def hold_for_gang(c: Cluster, i: int, best_fit: bool) -> int:
     """Hold room for the tasks of a gang, from i, the first, on; returns for how many of them there is room."""
     task, held = i, 0
     while held < gang_size(c, i):
-        server = first_server_for(c, task)
-        if server == NONE:
-            break
-        hold_room(c, task, server)
-        task, held = c.task[c.e, task].next, held + 1
-    return held
-
-
-@apart
-def hold_best_fit(c: Cluster, i: int) -> int:
-    """As `hold_first_fit`, on the servers that BF-J chooses."""
-    task, held = i, 0
-    while held < gang_size(c, i):
-        server = best_server(c, task)
+        server = best_server(c, task) if best_fit else first_server_for(c, task)
         if server == NONE:
             break
         hold_room(c, task, server)

@@ -237,6 +237,17 @@ def fits(c: Cluster, i: int, server: int) -> bool:
 
 
 @compiled
+def next_server_for(c: Cluster, i: int, start: int) -> int:
+    """The first server of index >= start on which task i fits; NONE if there is none. Needs BY_INDEX for scalar sizes."""
+    if not c.vectors:
+        return first_server(c, c.task[c.e, i].size, start)
+    for server in range(start, server_count(c)):
+        if fits(c, i, server):
+            return server
+    return NONE
+
+
+@compiled
 def close(c: Cluster, server: int) -> None:
     """Stall a server that has jobs: it takes nothing until it is empty."""
     c.server[c.e, server].closed = 1

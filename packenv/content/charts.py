@@ -83,6 +83,7 @@ class LineChart:
     """Curves over one axis. Above `top`, the end of the other axis, they leave the chart.
 
     across, up  rules at values of the vertical and of the horizontal axis
+    layers      curves are the edges of layers: what lies between `low` and `high` is filled
     steps       each value holds until the next one
     whole       the horizontal axis counts
     percent     the vertical axis has shares
@@ -97,6 +98,7 @@ class LineChart:
     top: float
     across: Sequence[Rule] = ()
     up: Sequence[Rule] = ()
+    layers: bool = False
     steps: bool = False
     whole: bool = False
     percent: bool = False

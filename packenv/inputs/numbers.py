@@ -5,13 +5,18 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
+from decimal import Decimal
 from fractions import Fraction
 
 from packenv.errors import InputError
 
+Exact = str | int | float | Decimal | Fraction
+"""A number that counts as the decimal that it prints as."""
+
 LARGEST_WHOLE = 2**53
 """Up to here a float holds every whole number; no count, slot or seed is larger."""
 MOST_DIGITS = 400
+EXACT_DIGITS = 18  # of a number that is taken exactly
 SHOWN = 40  # characters of a bad value in a message
 
 _CLOCK = re.compile(
@@ -67,6 +72,22 @@ def read_number(text: str, infinite: bool = False) -> float:
     if math.isinf(value):
         raise InputError(f"{excerpt(text, quoted=False)} is too large")
     return value
+
+
+def exact(number: Exact, name: str) -> Fraction:
+    """A positive decimal, exactly; a float is the decimal that it prints as. Raises InputError."""
+    if isinstance(number, Fraction):
+        fraction = number
+    else:
+        if not is_number(str(number)):
+            raise InputError(f"{name} {excerpt(str(number))} is not a decimal number")
+        decimal = Decimal(str(number))
+        if abs(decimal.adjusted()) > EXACT_DIGITS or len(decimal.as_tuple().digits) > EXACT_DIGITS:
+            raise InputError(f"{name} {excerpt(str(number), quoted=False)} is too large, too small or too long")
+        fraction = Fraction(decimal)
+    if fraction <= 0:
+        raise InputError(f"{name} must be above 0, not {number}")
+    return fraction
 
 
 def read_quantity(text: str) -> Fraction:

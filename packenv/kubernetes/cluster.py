@@ -197,8 +197,8 @@ class Cluster:
         begun = first_cycle(self, lowest) if preemption else []
         evicted = self._queued_again(begun)
         notes = (*self.notes(service), *self.begun_notes(begun))
-        gone = [v for placement in begun for v in placement.victims]
-        server = np.where(np.isin(np.arange(len(self.running)), gone), -1, self.node)
+        grace = {v: math.ceil(self.running[v].grace / slot_seconds) for placement in begun for v in placement.victims}
+        server = np.where(np.isin(np.arange(len(self.running)), [v for v in grace if not grace[v]]), -1, self.node)
         if len(begun) == len(self.waiting) and not self.again and not evicted:  # a table has a row: this pod finds the room free
             begun = begun[:-1]
 
@@ -241,6 +241,10 @@ class Cluster:
         preempting = [pod.priority for pod in (*self.waiting, *requeued) if pod.preempts and preemption]
         highest = max(preempting, default=-math.inf)
 
+        # No pod is in service after its latest end; preempted ones hold their room until their grace has ended.
+        running_latest = self._latest_ends(self.running, started.tolist(), slot_seconds)
+        running_latest[[*grace]] = np.minimum(running_latest[[*grace]], [*grace.values()])
+
         draw = Started(
             demand=demand,
             row=self.row,
@@ -256,7 +260,7 @@ class Cluster:
             notes=notes,
             capacity=capacity,
             latest=self._latest_ends(self.waiting, [self.now] * len(self.waiting), slot_seconds),
-            running_latest=self._latest_ends(self.running, started.tolist(), slot_seconds),
+            running_latest=running_latest,
             again_latest=self._latest_ends(requeued, [self.now] * len(requeued), slot_seconds),
             begun=tuple((placement.pod, placement.node, math.ceil(placement.delay / slot_seconds)) for placement in begun),
             evicted=tuple(evicted),

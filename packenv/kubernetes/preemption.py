@@ -40,7 +40,7 @@ class Begun(NamedTuple):
     pod: int  # number among the waiting
     node: int
     victims: tuple[int, ...]  # numbers among the running
-    delay: float  # s until the last of them is gone
+    delay: float  # s until there is room: victims hold theirs until their grace has ended
 
 
 def first_cycle(cluster: Cluster, lowest: int | None = None) -> list[Begun]:
@@ -76,6 +76,7 @@ class _Nodes:
         self.cache: dict[tuple[Alike, int], tuple[int, Victims | None]] = {}
         self.changes = [0] * len(cluster.nodes)
         self.lower: dict[int, Ints] = {}  # of each priority, (L, D) what pods below it hold
+        self.leaving: list[list[tuple[float, Ints]]] = [[] for _ in cluster.nodes]  # grace in s and amount of each victim
         placed = cluster.node >= 0
         np.subtract.at(self.free, cluster.node[placed], self.held[placed])
         rules, self.rule = groups_of(pod.rules for pod in cluster.waiting)
@@ -122,8 +123,9 @@ class _Nodes:
         alike = (self.rule[n], self.demand[n].tobytes(), pod.priority)
         node = self._where_it_fits(n)
         if node is not None:
+            start = Begun(n, node, (), self._delay(n, node))
             self._put(n, node)
-            return Begun(n, node, (), 0.0)
+            return start
         if not pod.preempts or alike in hopeless:
             return None
         choices = (self._cached_victims(n, node, alike) for node in self._candidates(n))
@@ -133,8 +135,20 @@ class _Nodes:
             return None
         node, victims = best[-2], best[-1]
         self._evict(node, victims)
+        start = Begun(n, node, victims, self._delay(n, node))
         self._put(n, node)
-        return Begun(n, node, victims, max(self.cluster.running[v].grace for v in victims))
+        return start
+
+    def _delay(self, n: int, node: int) -> float:
+        """Seconds until the pod, which fits where the victims have gone, has room beside those that are still there."""
+        if not self.leaving[node]:
+            return 0.0
+        delay, free, demand = 0.0, self.free[node] - sum(amount for _, amount in self.leaving[node]), self.demand[n]
+        for grace, amount in sorted(self.leaving[node], key=lambda leaving: leaving[0]):
+            if ((demand <= free) | (demand == 0)).all():
+                break
+            delay, free = grace, free + amount
+        return delay
 
     def _where_it_fits(self, n: int) -> int | None:
         """The node that is left with the least of its capacity."""
@@ -204,6 +218,7 @@ class _Nodes:
         for v in victims:
             self.on_node[node].remove(v)
             self.free[node] += self.held[v]
+            self.leaving[node].append((self.cluster.running[v].grace, self.held[v]))
             self.node[v] = -1
             for priority, amount in self.lower.items():
                 amount[node] -= self.held[v] * (self.cluster.running[v].priority < priority)
@@ -220,6 +235,7 @@ class _Nodes:
         self.changes[node] += 1
         self.free[node] += self.demand[start.pod]
         self.ports[node] -= {*self.cluster.waiting[start.pod].rules.ports}
+        del self.leaving[node][len(self.leaving[node]) - len(start.victims) :]
         for v in start.victims:
             self.on_node[node].append(v)
             self.free[node] -= self.held[v]

@@ -8,12 +8,12 @@ from fractions import Fraction
 import numpy as np
 
 from packenv.errors import InputError
+from packenv.inputs.numbers import exact
 from packenv.jobs import Ints, Jobs
 from packenv.units import to_units
 from packenv.workloads.demand import Sizes, fits_on, largest_demands, per_resource
 from packenv.workloads.laws.joint import Joint
 from packenv.workloads.servers import MOST_SERVERS
-from packenv.workloads.traces.table import exact
 from packenv.workloads.workload import Workload
 
 MOST_KINDS = 64

@@ -31,7 +31,7 @@ class MixPlans(Showable):
 
     @property
     def title(self) -> str:
-        return f"{self.request.workload.name}: which machines"
+        return f"{self.request.workload.label}: which machines"
 
     def tables(self) -> list[Table]:
         request = self.request
@@ -70,14 +70,14 @@ class MixPlans(Showable):
             Section("The cheapest machines that were found", self.charts().figures, tables=self.tables()),
             *occupied(where, with_mix(workload, best.at.counts), best.policy),
         ]
-        answer, title = self.footnotes()[0], f"Which machines for {workload.name}"
+        answer, title = self.footnotes()[0], f"Which machines for {workload.label}"
         return Page(title, answer, facts, sections, self.refusals, [workload])
 
 
 def mix_table(workload: Workload, goals: Sequence[Goal], kinds: Kinds, plans: Sequence[MixPlan], seconds: float | None) -> Table:
     """For each policy its mix, and a line for each kind with one machine less: cost, and each goal's measure."""
     unit = "slots" if seconds is None else "seconds"
-    title = f"{workload.name}: the cheapest machines that were found" + (f"; times in {unit}" if goals else "")
+    title = f"{workload.label}: the cheapest machines that were found" + (f"; times in {unit}" if goals else "")
     stable = [Column("stable")] if workload.jobs is None else []
     heads = numbers("cost", *(goal.title for goal in goals))
     table = Table(title, [Column("policy"), Column("machines"), *heads, *stable])
@@ -120,7 +120,7 @@ def mix_record(workload: Workload, goals: Sequence[Goal], kinds: Kinds, plan: Mi
         return _mix(kinds, mix) | {"values": values, "stable": mix.trial.stable, "meets": mix.trial.meets}
 
     return {
-        "workload": workload.name,
+        **workload.record,
         "policy": plan.policy,
         "types": [{"server": text, "cost": float(cost)} for text, cost in zip(kinds.texts, kinds.cost, strict=True)],
         **_mix(kinds, plan.at),

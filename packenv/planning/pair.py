@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from packenv.api import at_a_rate
 from packenv.content.showable import Showable
 from packenv.content.tables import Column, Table
 from packenv.content.text import counted, estimate, listed, number
@@ -150,7 +151,7 @@ class Pair(Showable):
     @property
     def title(self) -> str:
         seeds = counted(max(len(self.first.runs), len(self.second.runs)), "seed") if self.by_chance else "one run"
-        return f"{self.first.name} beside {self.second.name} on {self.first.workload.name}, {seeds}"
+        return f"{self.first.name} beside {self.second.name} on {self.first.workload.label}, {seeds}"
 
     def tables(self) -> list[Table]:
         """A row for each side: its measure over the seeds, and whether it is stable."""
@@ -179,7 +180,7 @@ class Pair(Showable):
             for side in (self.first, self.second)
         ]
         return {
-            "workload": self.first.workload.name,
+            **self.first.workload.record,
             "slot_seconds": self.first.workload.slot_seconds,
             "measure": self.measure.title,
             "margin": self.margin,
@@ -246,8 +247,6 @@ def pairing(workload: Any, first: Any, second: Any, options: CompareOptions, **c
         workloads = [*_with_servers(workload, first, second, changes)]
         policies, names = [options.policy, options.policy], [_text(first), _text(second)]
     else:
-        from packenv.api import at_a_rate
-
         workloads, policies = [at_a_rate(workload, **changes)] * 2, [first, second]
         names = [side if isinstance(side, str) else name_of(side) for side in policies]
     for side_policy in policies:
@@ -302,8 +301,6 @@ def _text(servers: Any) -> str:
 
 def _with_servers(workload: Any, first: Any, second: Any, changes: dict[str, Any]) -> list[Workload]:
     """The same work on both: the workload with the second's servers, and that with the first's."""
-    from packenv.api import at_a_rate
-
     if changes.get("servers") is not None:
         raise ArgumentError("`servers` does not go with two sets of servers to compare")
     changes = {key: value for key, value in changes.items() if key != "servers"}

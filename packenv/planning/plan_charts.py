@@ -35,7 +35,7 @@ def server_figures(plans: Sequence[Plan], goals: Sequence[Goal], bound: Fewest, 
 
 def work_of(workload: Workload) -> str:
     tasks = f"{counted(len(workload.jobs), 'task')}, " if workload.jobs is not None else ""
-    return f"{workload.name}: {tasks}{number(workload.rate)} tasks per slot"
+    return f"{workload.label}: {tasks}{number(workload.rate)} tasks per slot"
 
 
 def runs_of_plan(workload: Workload, seeds: int, slots: int | None) -> str:

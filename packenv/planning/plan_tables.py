@@ -118,7 +118,7 @@ class ServerPlans(Showable):
 
     def _record(self, plan: Plan) -> dict[str, Any]:
         record = {
-            "workload": self.workload.name,
+            **self.workload.record,
             "server": self.workload.servers.capacity[0].tolist(),
             "policy": plan.policy,
             "servers": plan.servers,
@@ -175,7 +175,7 @@ class ServerPlans(Showable):
     def _table_of_plans(self) -> Table:
         """For each policy the number of servers, and each goal's measure with that number and with one less."""
         timed = f"; times in {self._unit}" if self.goals else ""
-        title = f"{self.workload.name}: servers, at least {self.bound.servers:,} for any {self.bound.scope}{timed}"
+        title = f"{self.workload.label}: servers, at least {self.bound.servers:,} for any {self.bound.scope}{timed}"
         heads = [heading for goal in self.goals for heading in (goal.title, "with one less")]
         heads += ["stable with one less"] if self.workload.jobs is None else []
         table = Table(title, [Column("policy"), *numbers("servers", *heads)], spare=LEFT_OUT)
@@ -188,7 +188,7 @@ class ServerPlans(Showable):
     def _table_of_comparisons(self) -> Table:
         """For each policy each goal's measure, and that less the first policy's, with a 95 % interval over the seeds."""
         first = self.comparisons[0]
-        title = f"{self.workload.name}: all policies with {counted(first.servers, 'server')}; times in {self._unit}"
+        title = f"{self.workload.label}: all policies with {counted(first.servers, 'server')}; times in {self._unit}"
         heads = [heading for goal in self.goals for heading in (goal.title, f"less {first.policy}'s")]
         table = Table(title, [Column("policy"), *numbers(*heads)], spare=LEFT_OUT)
         for comparison in self.comparisons:
@@ -255,7 +255,7 @@ class ServerPlans(Showable):
 
     def charts(self) -> Charts:
         """Each goal's measure against the number of servers; without a goal which numbers of servers are stable."""
-        return Charts(f"{self.workload.name}: how many servers", self._figures())
+        return Charts(f"{self.workload.label}: how many servers", self._figures())
 
     def _figures(self) -> list[Figure]:
         return server_figures([*self.plans.values()], self.goals, self.bound, self.request.shown_slot)
@@ -279,7 +279,7 @@ class ServerPlans(Showable):
             (f"No {bound.scope} needs fewer than", counted(bound.servers, "server")),
         ]
         first, *rest = self.sentences
-        return Page(f"How many servers for {workload.name}", first, facts, sections, [*rest, *self.refusals], [workload])
+        return Page(f"How many servers for {workload.label}", first, facts, sections, [*rest, *self.refusals], [workload])
 
     def to_frame(self, library: str = "arrow") -> Any:
         """A row for each policy, as an Arrow table or a frame of "pandas" or "polars": its servers, and each goal's measure with
@@ -299,7 +299,7 @@ class ServerPlans(Showable):
     def to_dict(self) -> dict[str, Any]:
         """All in plain values, ready for JSON: `plans` as of `packenv plan --json`."""
         return {
-            "workload": self.workload.name,
+            **self.workload.record,
             "goals": [goal.text for goal in self.goals],
             "servers": self.servers,
             "bound": self.bound.servers,
@@ -310,7 +310,7 @@ class ServerPlans(Showable):
 
     @property
     def title(self) -> str:
-        return f"Servers for {self.workload.name}: {' and '.join(goal.text for goal in self.goals) or 'a stable queue'}"
+        return f"Servers for {self.workload.label}: {' and '.join(goal.text for goal in self.goals) or 'a stable queue'}"
 
     def facts(self) -> list[tuple[str, str]]:
         """The servers of each policy with the measures of the goals, and the bound on those of any."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from packenv.api import at_a_rate
 from packenv.content.text import counted
 from packenv.errors import ArgumentError, InputError
 from packenv.executors.local import ThisProcess
@@ -179,8 +180,6 @@ def plan(
     `ServerPlans.plans` are as of `packenv.plan_servers`, which plans for one policy. Raises InputError for goals that cannot be
     read or that no policy meets with any number of servers, servers of several kinds, and data that lie on servers.
     """
-    from packenv.api import at_a_rate
-
     chosen = [*policies]
     names = [policy if isinstance(policy, str) else name_of(policy) for policy in chosen]
     if len(set(names)) < len(names):

@@ -31,9 +31,10 @@ def _lines(chart: LineChart, axes: Any, narrow: bool) -> None:
     for line in chart.lines:
         style = {"color": line.colour, "linestyle": "--" if line.dashed else "-"}
         if line.low is not None and line.high is not None:
-            step = "post" if chart.steps else None
-            axes.fill_between(line.x, line.low, line.high, step=step, color=line.colour, alpha=0.16, linewidth=0)
-        axes.plot(line.x, line.y, drawstyle="steps-post" if chart.steps else "default", label=line.label, **style)
+            step, alpha = "post" if chart.steps else None, 0.7 if chart.layers else 0.16
+            axes.fill_between(line.x, line.low, line.high, step=step, color=line.colour, alpha=alpha, linewidth=0)
+        width = {"linewidth": 0.5} if chart.layers else {}
+        axes.plot(line.x, line.y, drawstyle="steps-post" if chart.steps else "default", label=line.label, **style, **width)
         for point in line.points:
             if point.y <= chart.top:
                 _mark(axes, point.x, point.y, line.marker, line.colour, point.filled)

@@ -85,10 +85,17 @@ def picture(result: Showable, *args: Any, **options: Any) -> Picture:
 
 def charts_of_run(run: Result, kind: str, workload: Workload, **options: Any) -> Charts:
     """Charts of a single run, which lies too low to know the bounds of the theory: as of a comparison of one policy."""
-    from packenv.runs.run_charts import runs_charts, schedule_charts
+    from packenv.runs.run_charts import charts_of_runs
 
-    draw: Callable[..., Charts] = runs_charts if kind == "queue" else schedule_charts
-    return draw([[run]], workload, **options)
+    return charts_of_runs([[run]], workload, kind, **options)
+
+
+def fragmentation_of_run(run: Result, workload: Workload) -> dict[str, Any]:
+    """The columns of `Result.to_frame("fragmentation")`."""
+    from packenv.policies.gpus.fragmentation import REASONS, fragmentation_over_time
+
+    slot, shares = fragmentation_over_time(run, workload)
+    return {"slot": slot[:-1], **dict(zip(REASONS, shares.T, strict=True))}
 
 
 def charts_of_workload(workload: Workload, seed: int, tasks: int) -> Charts:

@@ -26,7 +26,7 @@ DPI = 120
 INCH = 96  # pixels of a page
 SCHEDULE_WIDE = 1056  # pixels
 BESIDE = 3  # small charts in a row
-HALF = 18  # letters that fit half of a narrow picture
+KEY_LETTERS, BESIDE_KEY = 14, 4  # letters of a legend in an inch; of its mark and the space behind
 COLUMN = 5.0  # inches: narrower pictures are drawn as for a phone, with legends below
 LETTERS = 13  # of a title in an inch
 STYLE = {"text.parse_math": False, "font.size": 9.0, "lines.linewidth": 1.5}
@@ -88,36 +88,41 @@ def _stacked(figures: Sequence[Figure], width: float, narrow: bool) -> Picture:
             rows[-1].append(figure)
         else:
             rows.append([figure])
-    legends = [18 * math.ceil(len(keys) / _columns(keys)) if narrow else 0 for keys in (row[0].chart.keys() for row in rows)]
+    keyed = [row[0].chart.keys() if narrow or row[0].small else [] for row in rows]  # in a legend below
+    for n in range(len(rows) - 1):
+        if keyed[n] == keyed[n + 1]:
+            keyed[n] = []
+    legends = [18 * math.ceil(len(keys) / _columns(keys, width)) for keys in keyed]
     heights = [
         max(figure.chart.height(figure.small or narrow) for figure in row) + 30 + legend
         for row, legend in zip(rows, legends, strict=True)
     ]
     picture = Picture(figsize=(width, (40 + sum(heights)) / INCH), layout="constrained")
     parts: Any = picture.subfigures(len(rows), 1, height_ratios=heights, squeeze=False)[:, 0] if rows else []
-    for part, row in zip(parts, rows, strict=True):
-        for axes, figure in zip(part.subplots(1, len(row), squeeze=False)[0], row, strict=True):
+    for part, row, keys in zip(parts, rows, keyed, strict=True):
+        panels = part.subplots(1, len(row), squeeze=False)[0]
+        for axes, figure in zip(panels, row, strict=True):
             draw(figure.chart, axes, figure.small or narrow)
             axes.set_title(figure.heading, loc="left", pad=20)
-            _draw_keys(axes, figure.chart.keys() if narrow or not figure.chart.direct else [], narrow)
+        if keys:
+            _draw_keys(part, keys, loc="outside lower left", ncols=_columns(keys, width))
+        elif not row[0].chart.direct and (above := row[0].chart.keys()):
+            place = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.03), "borderaxespad": 0}
+            _draw_keys(panels[0], above, ncols=len(above), **place)
     return picture
 
 
-def _columns(keys: Sequence[Key]) -> int:
-    """Columns of a legend below a narrow chart: one, where two would be too wide."""
-    return 2 if max((len(key.label) for key in keys), default=0) <= HALF else 1
+def _columns(keys: Sequence[Key], width: float) -> int:
+    """Columns of a legend below charts of so many inches."""
+    return max(1, int(KEY_LETTERS * width) // (max((len(key.label) for key in keys), default=0) + BESIDE_KEY))
 
 
-def _draw_keys(axes: Any, keys: Sequence[Key], below: bool) -> None:
-    """A legend at the right above the chart, or in columns below it."""
-    if keys:
-        handles = [
-            Line2D([], [], **mark_style(key.colour, key.filled), linestyle="", marker=key.mark, label=key.label) for key in keys
-        ]
-        place = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.03), "ncols": len(keys), "borderaxespad": 0}
-        if below:
-            place = {"loc": "outside lower left", "ncols": _columns(keys)}
-        (axes.get_figure() if below else axes).legend(handles=handles, frameon=False, handletextpad=0.1, **place)
+def _draw_keys(where: Any, keys: Sequence[Key], **place: Any) -> None:
+    """A legend of axes, or of the charts of a row."""
+    handles = [
+        Line2D([], [], **mark_style(key.colour, key.filled), linestyle="", marker=key.mark, label=key.label) for key in keys
+    ]
+    where.legend(handles=handles, frameon=False, handletextpad=0.1, **place)
 
 
 def svg_of(chart: Chart, narrow: bool, name: str) -> str:

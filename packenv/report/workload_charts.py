@@ -13,13 +13,13 @@ from packenv.content.charts import BinChart, Key, counts_over_time, shares_in_bi
 from packenv.content.page import Charts, Figure, Section
 from packenv.content.tables import Column, Table, numbers
 from packenv.content.text import counted, number
+from packenv.inputs.numbers import exact
 from packenv.jobs import Jobs
 from packenv.report.drawing import draw
 from packenv.report.plot_style import light_grid
 from packenv.workloads.fitting.profile import jobs_sample
 from packenv.workloads.fitting.statistics import Sample, spread
 from packenv.workloads.traces import SlotTrace, Trace
-from packenv.workloads.traces.table import exact
 from packenv.workloads.workload import Workload
 
 SHOWN = ("mean", "min", "p50", "p95", "p99", "max")
@@ -30,7 +30,7 @@ def workload_charts(workload: Workload, seed: int, tasks: int) -> Charts:
     table = workload.at(seed).jobs
     jobs = workload.jobs_table(seed, tasks) if table is None else table
     what = f"{len(jobs):,} tasks" + (f" of seed {seed}" if table is None or workload.draw is not None else "")
-    return Charts(f"{workload.name}: {what}", _figures(_sample(jobs, workload), _unit(workload)))
+    return Charts(f"{workload.label}: {what}", _figures(_sample(jobs, workload), _unit(workload)))
 
 
 def profile_section(workload: Workload) -> Section | None:

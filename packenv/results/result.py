@@ -24,7 +24,7 @@ from packenv.results.stability import Verdict
 if TYPE_CHECKING:
     from packenv.workloads.workload import Workload
 
-KINDS = ("queue", "schedule")
+KINDS = ("queue", "schedule", "fragmentation")
 """What `plot` draws and `to_frame` holds."""
 
 
@@ -52,6 +52,7 @@ class Result(Showable):
 
     policy: str
     workload: str
+    left_out_share: float  # of a trace's tasks, which fit nowhere
     servers: int
     seed: int
     slots: int
@@ -153,7 +154,8 @@ class Result(Showable):
         """An Arrow table, or a frame of "pandas" or "polars".
 
         kind      "queue": slot (in which a bin begins), queue and waiting_size, means over bins; "schedule": task, job, start,
-                  server and end of each task, null where it did not start, or end, of a run with `schedule=True`
+                  server and end of each task, null where it did not start, or end; "fragmentation": slot, and from there to
+                  the next the shares of all devices that are idle and of no use, by reason. Both of a run with `schedule=True`
         workload  what was run, where the result is from another process
 
         Raises InputError for another kind, a run without a schedule, and a library that is not installed.
@@ -161,6 +163,8 @@ class Result(Showable):
         if check_kind(kind, KINDS, "kind of frame") == "schedule":
             self._need_schedule()
             return form("frame")(schedule_table(self._workload(workload), [self]), library)
+        if kind == "fragmentation":
+            return form("frame")(form("fragmentation_of_run")(self, self._workload(workload)), library)
         width, queue, size = self.trajectory
         return form("frame")({"slot": width * np.arange(len(queue)), "queue": queue, "waiting_size": size}, library)
 
@@ -168,7 +172,8 @@ class Result(Showable):
         """What `plot` draws.
 
         kind      "queue": waiting tasks over time, and quantiles of the delay; "schedule": who ran where and when, and how many
-                  waited, of a run with `schedule=True` (options: `first` and `last` slot, `colour` "job" or "size")
+                  waited (options: `first` and `last` slot, `colour` "job" or "size"); "fragmentation": how much of all devices
+                  was idle and of no use. Both of a run with `schedule=True`, of which "queue" shows the fragmentation too
         workload  what was run, where the result is from another process
 
         Raises InputError for another kind, and a run without a schedule.

@@ -72,11 +72,17 @@ class Evaluation:
 
 
 def evaluation(
-    workload: Workload, policies: Iterable[Any], options: EvaluateOptions, *, schedule: bool = False, jobs_schedule: bool = False
+    workload: Workload,
+    policies: Iterable[Any],
+    options: EvaluateOptions,
+    *,
+    schedule: bool = False,
+    jobs_schedule: bool = False,
+    devices_schedule: bool = False,
 ) -> Evaluation:
-    """The checked runs that `evaluate` compares, from its arguments. `jobs_schedule`: runs of tables keep their schedules.
+    """The checked runs that `evaluate` compares, from its arguments.
 
-    Raises InputError.
+    Runs keep their schedules: all, those of tables, or those on servers with devices. Raises InputError.
     """
     chosen = [*policies]
     shown = distinct_names(chosen)
@@ -96,7 +102,11 @@ def evaluation(
         "drain": options.drain or None,
         "warmup": options.warmup,
         "waiting_limit": options.waiting_limit,
-        "schedule": schedule or has_jobs or options.by_size or (jobs_schedule and workload.jobs is not None),
+        "schedule": schedule
+        or has_jobs
+        or options.by_size
+        or (jobs_schedule and workload.jobs is not None)
+        or (devices_schedule and workload.has_devices),
         "backlog": options.backlog,
         **({"reject": True} if options.reject else {}),
         "slowdown_bound": options.slowdown_bound,
@@ -263,7 +273,7 @@ class Comparison(Showable):
     @property
     def title(self) -> str:
         seeds = max(map(len, self.by_policy))
-        return f"Comparison on {self.workload.name}, {seeds} seed{'' if seeds == 1 else 's'}: {story_of(self.by_policy)}"
+        return f"Comparison on {self.workload.label}, {seeds} seed{'' if seeds == 1 else 's'}: {story_of(self.by_policy)}"
 
     def facts(self) -> list[tuple[str, str]]:
         """The verdict and the mean queue of each policy."""
@@ -284,12 +294,12 @@ class Comparison(Showable):
         return [*comparison_tables.legend(self), *remarks]
 
     def charts(self, kind: str = "queue", **options: Any) -> Charts:
-        """What `plot` draws: "queue", waiting tasks over time, and quantiles of the delay; or "schedule", who ran where and when
-        in the first run of each policy (options: `first`, `last`, `colour`). Raises InputError as `Result.charts` does.
+        """What `plot` draws: "queue", waiting tasks over time, and quantiles of the delay; "schedule", who ran where and when
+        in the first run of each policy (options: `first`, `last`, `colour`); "fragmentation", how much of all devices was
+        idle and of no use, which "queue" shows too where schedules were kept. Raises InputError as `Result.charts` does.
         """
-        if check_kind(kind, KINDS, "kind of picture") == "schedule":
-            return run_charts.schedule_charts(self.by_policy, self.workload, **options)
-        return run_charts.runs_charts(self.by_policy, self.workload, self.backlog, **options)
+        check_kind(kind, KINDS, "kind of picture")
+        return run_charts.charts_of_runs(self.by_policy, self.workload, kind, backlog=self.backlog, **options)
 
     def page(self) -> Page:
         """Queues over time, delays, how full the cluster was, and the tables."""
@@ -306,7 +316,7 @@ class Comparison(Showable):
         if first:
             sections.insert(2, Section("The cluster", run_charts.of_cluster(workload, first)))
         policies = [*self.results]
-        title = f"{listed(policies) if len(policies) < 4 else f'{len(policies)} policies'} on {workload.name}"
+        title = f"{listed(policies) if len(policies) < 4 else f'{len(policies)} policies'} on {workload.label}"
         tabled = [workload.at(by_policy[0][0].seed)]
         answer, *_ = [*comparison_tables.answer_of(self), f"{story_of(by_policy)}."]
         overloaded = [OVERLOADED] if workload.overloaded and backlog is None and not self.drained else []
@@ -319,7 +329,7 @@ class Comparison(Showable):
         if self.drained and workload.jobs is not None:
             arrivals = f"{len(workload.jobs):,} tasks"
         return [
-            ("Workload", workload.name),
+            ("Workload", workload.label),
             ("Arrivals", arrivals if self.backlog is None else f"{self.backlog:,} tasks are kept waiting"),
             ("Servers", f"{len(workload.servers):,}"),
             ("Length", f"{number(longest / clock.slots)} {clock.unit}"),
@@ -329,4 +339,4 @@ class Comparison(Showable):
 
     def to_dict(self) -> dict[str, Any]:
         """All records in plain values, ready for JSON: `policies`, the means of each, and `runs`."""
-        return {"workload": self.workload.name, "policies": self.summaries, "runs": self.records}
+        return {**self.workload.record, "policies": self.summaries, "runs": self.records}

@@ -347,7 +347,7 @@ def record_of(standing: Standing, reference: str | None) -> dict[str, Any]:
     """The JSON of a standing; intervals are [low, high]."""
     contest = standing.contest
     record: dict[str, Any] = {
-        "workload": contest.workload.name,
+        **contest.workload.record,
         "servers": len(contest.workload.servers),
         "group": contest.group,
         "at": contest.at,

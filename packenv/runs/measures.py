@@ -334,9 +334,12 @@ def measured_values(run: Result, same: SameJobs) -> dict[str, Value]:
     return {measure.key: measure.value_of(run, same) for measure in MEASURES}
 
 
+ASKED = ("policy", "workload", "left_out_share", "servers")
+
+
 def record_of(run: Result, values: Mapping[str, Value], slot_seconds: float | None) -> Record:
     """The JSON record of one run. `slot_seconds`: the length of a slot, if known; all times are in slots."""
-    record = {key: getattr(run, key) for key in ("policy", "workload", "servers", "seed", "slots", "warmup")}
+    record = {key: getattr(run, key) for key in (*ASKED, "seed", "slots", "warmup")}
     record |= {"slot_seconds": slot_seconds, **values, "verdict": str(run.verdict), "confidence": run.verdict.confidence}
     record["rejected_by_reason"] = run.rejected
     record["node_local_by_job_size"] = None if run.data is None else run.data.by_size(NODE)
@@ -348,7 +351,7 @@ def summary_of(runs: Sequence[Result], values: Sequence[Mapping[str, Value]], sl
 
     The verdict is that of all seeds together.
     """
-    record: Record = {"policy": runs[0].policy, "workload": runs[0].workload, "servers": runs[0].servers, "seed": None}
+    record: Record = {key: getattr(runs[0], key) for key in ASKED} | {"seed": None}
     record |= {"seeds": len(runs), "slots": float(np.mean([run.slots for run in runs])), "slot_seconds": slot_seconds}
     interval: Record = {}
     for measure in MEASURES:

@@ -12,6 +12,7 @@ from packenv.content.charts import Entry, Key, Line, LineChart, Mark, RowChart, 
 from packenv.content.colours import COLOURS, GREY, colours_for
 from packenv.content.page import Charts, Figure, Image
 from packenv.content.text import Clock, clock_for, counted, estimate, listed, number
+from packenv.policies.gpus.fragmentation import REASONS, fragmentation_over_time, has_fragmentation
 from packenv.results import schedule_chart
 from packenv.results.job_times import cut
 from packenv.results.occupancy import Occupancy, occupancy
@@ -34,8 +35,21 @@ MOST_SCHEDULES = 4
 BEYOND = 1.5  # room beyond the largest and the least delay
 
 
+def charts_of_runs(
+    by_policy: Sequence[Sequence[Result]], workload: Workload, kind: str, backlog: int | None = None, **options: Any
+) -> Charts:
+    """The picture of a kind, one of `results.result.KINDS`."""
+    if kind == "queue":
+        return runs_charts(by_policy, workload, backlog, **options)
+    draw = schedule_charts if kind == "schedule" else fragmentation_charts
+    return draw(by_policy, workload, **options)
+
+
 def runs_charts(by_policy: Sequence[Sequence[Result]], workload: Workload, backlog: int | None = None) -> Charts:
-    """Waiting tasks over time, and below them quantiles of the delay. The title says in a sentence what is to be seen."""
+    """Waiting tasks over time, below them quantiles of the delay and, of servers with devices, their fragmentation.
+
+    The title says in a sentence what is to be seen.
+    """
     seeds = max(map(len, by_policy))
     clock = _clock(by_policy, workload)
     length = max(run.slots for runs in by_policy for run in runs) / clock.slots
@@ -46,9 +60,15 @@ def runs_charts(by_policy: Sequence[Sequence[Result]], workload: Workload, backl
         f"{workload.name}: {counted(len(workload.servers), 'server')}, {arrivals}, "
         f"{length:,.{0 if length >= 100 else 1}f} {clock.unit}" + (f", {seeds} seeds" if seeds > 1 else "")
     )
-    return Charts(
-        f"{story_of(by_policy)}\n{setting}", [*queue_over_time(by_policy, workload, backlog), *delays(by_policy, workload)]
-    )
+    figures = [*queue_over_time(by_policy, workload, backlog), *delays(by_policy, workload), *fragmentation(by_policy, workload)]
+    return Charts(f"{story_of(by_policy)}\n{setting}", figures)
+
+
+def fragmentation_charts(by_policy: Sequence[Sequence[Result]], workload: Workload) -> Charts:
+    """`fragmentation` alone. Raises InputError where there is none to show."""
+    fragmentation_over_time(by_policy[0][0], workload)
+    title = f"{workload.name}: GPUs that are idle and of no use to the tasks that usually come"
+    return Charts(title, fragmentation(by_policy, workload))
 
 
 def schedule_charts(by_policy: Sequence[Sequence[Result]], workload: Workload, **options: Any) -> Charts:
@@ -57,12 +77,13 @@ def schedule_charts(by_policy: Sequence[Sequence[Result]], workload: Workload, *
 
 
 def of_cluster(workload: Workload, runs: Sequence[Result]) -> list[Figure | Image]:
-    """How full the cluster was over time, and the schedules of a few of these runs: which task ran where and when."""
+    """How full the cluster was over time, what of its devices was of no use, and the schedules of a few of these runs."""
     few = runs[:MOST_SCHEDULES]
     names = listed([run.policy for run in few])
     finding = f"Each server's tasks over time under {names}, as high as what they need; above them the number of waiting tasks."
     schedules = schedule_chart.schedule_charts(few, workload)
-    return [fullness(workload, runs), Image("Who ran where and when", finding, schedules)]
+    fragments = fragmentation([[run] for run in runs], workload)
+    return [fullness(workload, runs), *fragments, Image("Who ran where and when", finding, schedules)]
 
 
 def queue_over_time(by_policy: Sequence[Sequence[Result]], workload: Workload, backlog: int | None = None) -> list[Figure]:
@@ -154,6 +175,41 @@ def delays(by_policy: Sequence[Sequence[Result]], workload: Workload) -> list[Fi
     text = "; ".join(f"{entry.label} {entry.text}" for entry in entries)
     chart = RowChart(entries, f"delay ({clock.unit})", ends, log=True, marks=keys)
     return [Figure("Delay of tasks", f"Median, 95 % and 99 % in {clock.unit}: {text}.", chart)]
+
+
+def fragmentation(by_policy: Sequence[Sequence[Result]], workload: Workload) -> list[Figure]:
+    """The share of all GPUs that is idle and of no use, by reason (PAPERS §7), mean over the seeds: a chart for each policy.
+
+    None without devices, nor of runs without their schedules.
+    """
+    kept = [runs for runs in by_policy if all(run.schedule is not None for run in runs)]
+    if not kept or not has_fragmentation(workload):
+        return []
+    clock = _clock(kept, workload)
+    edges = [np.linspace(0, length, min(BINS, length) + 1) for runs in kept for length in [min(run.slots for run in runs)]]
+    shares = [np.mean([_fragmented(run, workload, ends) for run in runs], axis=0) for runs, ends in zip(kept, edges, strict=True)]
+    reasons = np.flatnonzero(np.max([share.max(axis=0) for share in shares], axis=0))
+    top = 1.08 * max(float(share.sum(axis=1).max()) for share in shares) or 1.0
+    figures = []
+    for runs, ends, share in zip(kept, edges, shares, strict=True):
+        when, below, lines, policy = (ends / clock.slots).tolist(), np.zeros(len(share)), [], runs[0].policy
+        for k in reasons.tolist():
+            above = below + share[:, k]
+            low, high = ([*layer.tolist(), layer[-1]] for layer in (below, above))
+            lines.append(Line(REASONS[k], (*COLOURS[:6], GREY)[k], when, high, low=low, high=high))
+            below = above
+        unit = "slot" if clock.unit == "slots" else clock.unit
+        chart = LineChart(lines, unit, "of all GPUs", top, layers=True, steps=True, percent=True, tall=260)
+        parts = ", ".join(f"{REASONS[k]} {mean:.1%}" for k, mean in enumerate(share.mean(axis=0)) if k in reasons)
+        finding = f"Of all GPUs {share.sum(axis=1).mean():.1%} are idle and of no use, on average: {parts}."
+        figures.append(Figure(f"Fragmentation: {policy}", finding, chart, small=len(kept) > 1))
+    return figures
+
+
+def _fragmented(run: Result, workload: Workload, edges: Floats) -> Floats:
+    """(bins, 7) means of the shares of all GPUs that are of no use, by reason."""
+    over_time = fragmentation_over_time(run, workload)
+    return np.stack([means_between(over_time.slot, share, edges) for share in over_time.shares.T], axis=1)
 
 
 def fullness(workload: Workload, runs: Sequence[Result]) -> Figure:

@@ -31,7 +31,8 @@ def check_parts(sizes: Any, service: Any, jobs: Jobs | None, rates: list[str]) -
     if jobs is not None:
         extra = [key for key, value in (("sizes", sizes), ("service", service)) if value is not None] + rates
         if extra:
-            raise InputError(f"a Jobs table leaves no place for {', '.join(extra)}")
+            faster = "; `with_(intensity=…)` lets its tasks come faster or slower" if rates else ""
+            raise InputError(f"a Jobs table leaves no place for {', '.join(extra)}{faster}")
         if len(jobs) == 0:
             raise InputError("the Jobs table has no rows")
         return

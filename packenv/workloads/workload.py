@@ -31,6 +31,7 @@ from packenv.workloads.laws.encoding import Builder, Laws
 from packenv.workloads.laws.joint import Conditional, Joint
 from packenv.workloads.laws.law import Law, positive, set_fields
 from packenv.workloads.network import Network, locality
+from packenv.workloads.pace import spread, spread_draw
 from packenv.workloads.plain_values import to_plain, workload_arguments
 from packenv.workloads.servers import Servers, as_servers
 from packenv.workloads.windows import Windows
@@ -43,6 +44,7 @@ MOST_ROWS = 50_000_000
 MOST_KINDS = 4  # of servers, and FACT_LETTERS of a text, in a `repr`
 FACT_LETTERS = 100
 PLOTTED_TASKS = 10_000
+SAID_IN_TITLES = 0.05  # share of a trace's tasks that are left out, from which on titles say it
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -83,6 +85,8 @@ class Workload(Showable):
     """The number of rows of a trace that are no tasks of the workload, by reason."""
     slot_assumed: bool = field(compare=False)
     """Whether `slot_seconds` is a usual length that nobody has given: people are then shown slots."""
+    left_out_share: float = field(compare=False)
+    """The share of a trace's tasks that fit nowhere, from 0 to 1; the workload has the others."""
     remark: str | None = field(compare=False)
     """What the workload leaves out of the trace that it comes from, in a line, if anything."""
     notes: tuple[str, ...] = field(compare=False)
@@ -142,6 +146,7 @@ class Workload(Showable):
             began=began,
             left_out=_machines_left_out(servers),
             slot_assumed=False,
+            left_out_share=0.0,
             remark=None,
             notes=(),
             recorded_waits=None,
@@ -190,7 +195,19 @@ class Workload(Showable):
 
     @property
     def title(self) -> str:
-        return f"Workload {self.name}"
+        return f"Workload {self.label}"
+
+    @property
+    def label(self) -> str:
+        """The name, for titles: with the share of its tasks that are left out, from a twentieth on."""
+        if self.left_out_share < SAID_IN_TITLES:
+            return self.name
+        return f"{self.name} without {self.left_out_share:.0%} of its tasks, which fit nowhere"
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What records say of it: its name, and the share of its tasks that are left out."""
+        return {"workload": self.name, "left_out_share": self.left_out_share}
 
     def charts(self, seed: int = 0, tasks: int = PLOTTED_TASKS) -> Charts:
         """Sizes, services, and arrivals over time: of its table, or of the first `tasks` tasks of a seed."""
@@ -288,10 +305,11 @@ class Workload(Showable):
         believed: str | None = None,
         recorded_waits: NDArray[np.int64] | None = None,
         origin: datetime | None = None,
+        left_out_share: float = 0.0,
     ) -> Workload:
         """The same workload, with what its reader says of the trace that it comes from."""
         set_fields(self, left_out=left_out, slot_assumed=slot_assumed, remark=remark, notes=notes, believed=believed)
-        set_fields(self, recorded_waits=recorded_waits, origin=origin)
+        set_fields(self, recorded_waits=recorded_waits, origin=origin, left_out_share=left_out_share)
         return self
 
     @property
@@ -330,11 +348,16 @@ class Workload(Showable):
         return value if key == "rate" else self.rate_for(value * self.area_bound)
 
     def with_(self, **changes: Any) -> Workload:
-        """The same workload with some arguments changed; one of load, intensity and rate replaces the one given before."""
+        """The same workload with some arguments changed; one of load, intensity and rate replaces the one given before.
+
+        Of a table, `intensity` or `rate` lets the same tasks come faster or slower.
+        """
         parameters = [*inspect.signature(Workload.__init__).parameters][1:]
         for key in changes:
             if key not in parameters:
                 raise InputError(f"a workload has no {key!r}{nearest(key, parameters)}")
+        if self.jobs is not None and changes.get("jobs") is None:
+            changes = self._spread(**changes)
         arguments = {key: value for key, value in vars(self).items() if key in self._fields() and key != "given"}
         if self.given and not any(changes.get(key) is not None for key in INTENSITIES):
             arguments[self.given[0]] = self.given[1]
@@ -345,7 +368,24 @@ class Workload(Showable):
         slot_assumed = self.slot_assumed and "slot_seconds" not in changes
         notes = () if "servers" in changes else self.notes
         believed, waits = (None, None) if "jobs" in changes else (self.believed, self.recorded_waits)
-        return changed.recorded(self.left_out | changed.left_out, slot_assumed, self.remark, notes, believed, waits)
+        left_out, share = self.left_out | changed.left_out, self.left_out_share
+        return changed.recorded(left_out, slot_assumed, self.remark, notes, believed, waits, left_out_share=share)
+
+    def _spread(self, intensity: float | None = None, rate: float | None = None, **changes: Any) -> dict[str, Any]:
+        """Changes of a table's workload, with a table of this intensity, or rate, in place of these; ratios are of seed 0."""
+        if changes.get("load") is not None:
+            raise InputError(f"{self.name} is a table: give its intensity or rate in place of a load")
+        if intensity is None and rate is None:
+            return changes
+        if intensity is not None and rate is not None:
+            raise InputError("give one of intensity and rate, not both")
+        wanted = positive("intensity", intensity) if rate is None else positive("rate", rate)
+        assert self.jobs is not None
+        if self.jobs.arrival[-1] == 0:
+            raise InputError(f"{self.name}: all tasks are there in slot 0, so that they can come neither faster nor slower")
+        servers = self.with_(servers=changes["servers"]) if changes.get("servers") is not None else self
+        times = (servers.intensity if rate is None else self.rate) / wanted
+        return changes | {"jobs": spread(self.jobs, times) if self.draw is None else spread_draw(self.draw, times)}
 
     def _with_devices(self, servers: Servers) -> Servers:
         """Servers with as many devices, to what they have of GPUs, as those of the workload, if they do not say how many."""

@@ -14,9 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import packenv
+from packenv.options.verbs import EvaluateOptions
 from packenv.policy import find_policy
 from packenv.results.fairness import unfairness
 from packenv.results.job_times import efficiency
+from packenv.runs.comparison import evaluation
 from tests.cli.evaluating import PAPER, evaluate, files, trace
 
 ROOT = Path(packenv.__file__).parents[1]
@@ -217,6 +219,15 @@ def test_schedule(tmp_path: Path) -> None:
     assert table["start"].to_pylist() == [0, 3, 1, 5, 0, 4, 1, 3]
     assert table["policy"].to_pylist() == ["bf-j"] * 4 + ["bf-js"] * 4
     assert set(table["seed"].to_pylist()) == {0}
+
+
+def test_a_plot_shows_the_fragmentation_of_devices(tmp_path: Path) -> None:
+    """Of plain workloads no schedule is kept for a picture."""
+    evaluate("gpu/openb-like", "-p", "bf-js", "--slots", 3000, "--plot", tmp_path / "queues.svg")
+    assert "Fragmentation: bf-js" in (tmp_path / "queues.svg").read_text()
+    workloads = [packenv.workload(name) for name in ("paper/fig4b", "gpu/openb-like")]
+    kept = [evaluation(workload, ["bf-js"], EvaluateOptions(), devices_schedule=True).runs[0] for workload in workloads]
+    assert [run.options["schedule"] for run in kept] == [False, True]
 
 
 def test_plot(tmp_path: Path) -> None:

@@ -165,5 +165,5 @@ def test_the_study(tmp_path: Path) -> None:
     shown = {claim.claim: claim.shown for claim in finding.claims}
     assert shown["FGD allocates most at 130 %, Random least"]
     assert shown["no policy allocates more than the linear program says is possible"]
-    finding.draw(tmp_path / "picture.png")
+    finding.save_picture(tmp_path / "picture.png")
     assert (tmp_path / "picture.png").stat().st_size > 10_000

@@ -7,9 +7,12 @@ import json
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
+from PIL import Image
 
 import packenv
 from experiments.finding import Claim, Finding, write_finding
@@ -192,14 +195,39 @@ def test_folder_that_cannot_be_written(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_files_appear_together_or_not_at_all(tmp_path: Path) -> None:
-    def draw(path: Path) -> None:
-        path.write_text("half a picture")
-        raise KeyboardInterrupt
+    class HalfDrawn(Figure):
+        def savefig(self, fname: Any, **options: Any) -> None:
+            fname.write_text("half a picture")
+            raise KeyboardInterrupt
 
     claims = [Claim("fig2", "it works", True, "1 of 1")]
-    finding = Finding("fig2", "", claims, {"": [{"a": 1.0}]}, draw)
+    finding = Finding("fig2", "", claims, {"": [{"a": 1.0}]}, HalfDrawn)
     with pytest.raises(KeyboardInterrupt):
         write_finding(finding, tmp_path)
     assert not list(tmp_path.iterdir())
-    write_finding(replace(finding, draw=lambda path: path.touch()), tmp_path)
+    write_finding(replace(finding, draw=Figure), tmp_path)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["fig2.csv", "fig2.png", "fig2_claims.csv"]
+
+
+def test_a_picture_for_a_column_of_a_journal(tmp_path: Path) -> None:
+    """As wide as asked, its legend within it, with or without its title; without a width as it was drawn."""
+    title = "A title that is far too long for the column of a journal, as those of figures with many facts are"
+
+    def draw() -> Figure:
+        figure = Figure(figsize=(8, 4), layout="constrained")
+        axes = figure.add_subplot(title=title)
+        for n in range(8):
+            axes.plot([0, n], label=f"policy {n}")
+        figure.legend(loc="outside lower center", ncols=8)
+        return figure
+
+    finding, png = Finding("fig", "", [], {}, draw), tmp_path / "a.png"
+    finding.save_picture(png)
+    assert Image.open(png).size == (960, 480)
+    for n, arguments in enumerate([{}, {"titled": False}]):
+        finding.save_picture(png, 3.5, **arguments)
+        assert Image.open(png).size == (420, 210)
+        picture = np.asarray(Image.open(png).convert("L"))
+        assert (picture[:, [0, 1, -2, -1]] == 255).all()  # nothing runs over the edge
+        finding.save_picture(tmp_path / "a.svg", 3.5, **arguments)
+        assert ("A title that" in (tmp_path / "a.svg").read_text()) == (n == 0)

@@ -121,5 +121,5 @@ def test_the_study(tmp_path: Path) -> None:
     assert all(row["search"] < row["best"] for row in finding.tables["_search"])
     rows = {(row["log"], row["backfilling"], row["measure"], row["order"]): row for row in finding.tables[""]}
     assert rows["Lublin-1", "yes", "bounded_slowdown", "saf"]["as_defined"] == 54.0
-    finding.draw(tmp_path / "picture.png")
+    finding.save_picture(tmp_path / "picture.png")
     assert (tmp_path / "picture.png").stat().st_size > 10_000

@@ -14,7 +14,6 @@ import torch
 import packenv
 from agents.random_jobs import random_jobs
 from packenv import InputError
-from packenv.envs.core.features import waiting_feature
 from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.inference.shared import shared_network
 from packenv.learning.agents.saved import load_agent, save_agent
@@ -49,7 +48,7 @@ def random_agent(
     """A network with random weights, as PyTorch has it and as a policy."""
     env: Any = plain_env(kind, observation=observation, J=4, **own)
     torch.manual_seed(seed)
-    waiting = waiting_feature(env.unwrapped.core.layout)
+    waiting = env.unwrapped.core.layout.features.waiting
     made = Network(env.observation_space, int(env.action_space.n), network, 16, waiting=waiting)
     for layer in made.actor.parameters():
         torch.nn.init.normal_(layer, std=0.4)

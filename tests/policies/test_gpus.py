@@ -1,4 +1,4 @@
-"""Fragmentation by hand for each of the seven reasons; all scores and rules for ties against the slow reference."""
+"""Fragmentation by hand for each of seven reasons; over time, and all scores and rules for ties, against the slow reference."""
 
 from __future__ import annotations
 
@@ -9,7 +9,17 @@ import packenv
 from experiments.fgd.departures import workload_of
 from experiments.fgd.engine import Nodes, play
 from experiments.fgd.runs import Pods
-from packenv.policies.gpus.fragmentation import REASONS, Ints, Shapes, add_by_reason, fragmentation, frequent_shapes
+from packenv.content.charts import LineChart
+from packenv.errors import InputError
+from packenv.policies.gpus.fragmentation import (
+    REASONS,
+    Ints,
+    Shapes,
+    add_by_reason,
+    fragmentation,
+    fragmentation_over_time,
+    frequent_shapes,
+)
 from packenv.policies.gpus.policies import DotProduct, Fgd, GpuBestFit, GpuClustering, GpuPacking
 from packenv.policies.gpus.ranking import Requests, ranking
 from packenv.policies.gpus.scores import SCORES, TIES
@@ -104,6 +114,14 @@ def in_arrays(nodes: list[Node], pods: list[Pod]) -> tuple[Nodes, Requests, Ints
     return cluster, Requests(demand=demand, share=share, count=count, kinds=kinds), of.ravel(), shapes
 
 
+def weighed_pods(shapes: Shapes) -> slow.Shapes:
+    columns = shapes.cpu, shapes.share, shapes.count, shapes.kinds, shapes.weight
+    return [
+        (Pod(cpu, 0, share, count, frozenset(k for k in "AB" if bits(frozenset(k)) & kinds)), weight)
+        for cpu, share, count, kinds, weight in zip(*(column.tolist() for column in columns), strict=True)
+    ]
+
+
 BOTH = [(policy, ties, 1.0) for policy in SCORES[:-1] for ties in TIES if ties != "random"]
 
 
@@ -116,12 +134,7 @@ def test_placements_are_those_of_the_slow_reference(policy: str, ties: str, besi
         order = ranking(*rule, requests, shapes, cluster.free, 0, cluster.devices, cluster.kind, seed).order.tolist()
         assert ties == "file" or order != sorted(order)
         run = play(cluster, requests, shapes, of, *rule, seed, beside)
-        weighed = [
-            (Pod(int(cpu), 0, int(share), int(count), frozenset(k for k in "AB" if bits(frozenset(k)) & kinds)), int(weight))
-            for cpu, share, count, kinds, weight in zip(
-                shapes.cpu, shapes.share, shapes.count, shapes.kinds, shapes.weight, strict=True
-            )
-        ]
+        weighed = weighed_pods(shapes)
         assert run.node.tolist() == slow.run(nodes, pods, weighed, policy, ties, order, beside)
         assert -1 in run.node.tolist()
         assert run.fragmented[-1].sum() * shapes.total == pytest.approx(sum(slow.fragmentation(n, weighed) for n in nodes))
@@ -159,3 +172,65 @@ def test_a_new_choice_each_time_takes_any_of_the_best(policy: str, ties: str) ->
     cluster, requests, of, shapes = in_arrays([Node(8, 8, [1000, 1000], "A") for _ in range(4)], [share])
     nodes = [int(play(cluster, requests, shapes, of, SCORES.index(policy), TIES.index(ties), seed).node[0]) for seed in range(60)]
     assert set(nodes) == {0, 1, 2, 3}
+
+
+def leaving_pods(seed: int) -> tuple[list[Node], list[Pod], packenv.Workload, Shapes]:
+    """A random case whose pods come within 60 slots and leave after up to 40."""
+    nodes, pods = random_case(seed)
+    cluster, requests, of, shapes = in_arrays(nodes, pods)
+    rng = np.random.default_rng(seed)
+    arrival, service = np.sort(rng.integers(0, 60, len(of))), rng.integers(1, 40, len(of))
+    return nodes, pods, workload_of(cluster, Pods(requests, of, shapes), of, arrival, service), shapes
+
+
+@pytest.mark.parametrize("policy", ["fgd", "bf-js"])
+def test_fragmentation_over_time_is_that_of_the_slow_reference_in_every_slot(policy: str) -> None:
+    for seed in range(2):
+        nodes, pods, workload, shapes = leaving_pods(seed)
+        result = packenv.simulate(workload, policy, slots=80, seed=seed, schedule=True)  # some are still in service then
+        schedule = result.schedule
+        assert schedule is not None and schedule.devices is not None
+        over_time = fragmentation_over_time(result, workload)
+        assert over_time.slot[0] == 0 and over_time.slot[-1] == 80 and (np.diff(over_time.slot) > 0).all()
+        weighed, total = weighed_pods(shapes), 1000 * shapes.total * sum(len(node.left) for node in nodes)
+        for slot in range(80):
+            found = dict.fromkeys(REASONS, 0.0)
+            for s, node in enumerate(nodes):
+                here = np.flatnonzero((schedule.server == s) & (schedule.start <= slot) & (slot < schedule.end)).tolist()
+                left = [
+                    1000 - sum(pods[row].milli for row in here if schedule.devices[row] >> d & 1) for d in range(len(node.left))
+                ]
+                now = Node(node.cpu - sum(pods[row].cpu for row in here), 0, left, node.kind)
+                for shape, number in weighed:
+                    found[slow.reason(now, shape)] += number * slow.stranded(now, shape) / total
+            at = np.searchsorted(over_time.slot, slot, "right") - 1
+            assert over_time.shares[at].tolist() == pytest.approx([*found.values()], abs=1e-12)
+        assert (over_time.shares.max(axis=0) > 0).sum() >= 6
+
+
+def test_fragmentation_is_shown_and_framed() -> None:
+    _, _, workload, _ = leaving_pods(0)
+    result = packenv.simulate(workload, "fgd", schedule=True)
+    over_time = fragmentation_over_time(result, workload)
+    frame = result.to_frame("fragmentation")
+    assert frame.column_names == ["slot", *REASONS] and frame["lacks cpu"].to_pylist() == over_time.shares[:, 2].tolist()
+    comparison = packenv.evaluate(workload, ["fgd", "bf-js"], seeds=1, schedule=True)
+    headings = [figure.heading for figure in comparison.charts().figures]
+    assert headings[-2:] == ["Fragmentation: fgd", "Fragmentation: bf-js"]
+    chart = comparison.charts("fragmentation").figures[0].chart
+    assert isinstance(chart, LineChart) and [line.label for line in chart.lines] == [
+        name for name, share in zip(REASONS, over_time.shares.T, strict=True) if share.any()
+    ]
+    area = np.diff(over_time.slot) @ over_time.shares.sum(axis=1) / result.slots
+    assert np.mean(chart.lines[-1].y[:-1]) == pytest.approx(area)  # the top of all layers
+    legends = [part.legends for part in comparison.plot().subfigs]
+    assert [len(legend) for legend in legends] == [0, 0, 1]  # one for both charts, which stand side by side
+    assert any(figure.heading == "Fragmentation: fgd" for section in comparison.page().sections for figure in section.figures)
+
+    without = packenv.simulate(workload, "fgd")
+    assert not any("Fragmentation" in figure.heading for figure in without.charts().figures)
+    with pytest.raises(InputError, match="the run of fgd has no schedule: simulate with schedule=True"):
+        without.plot("fragmentation")
+    plain = packenv.simulate("paper/fig4b", "bf-js", slots=100, schedule=True)
+    with pytest.raises(InputError, match=r"paper/fig4b: fragmentation is of servers with devices, such as GPUs"):
+        plain.to_frame("fragmentation")

@@ -10,6 +10,7 @@ import pytest
 
 from packenv.errors import InputError
 from packenv.jobs import Jobs
+from packenv.theory.stability.judgment import Lasting
 from packenv.units import UNIT
 from packenv.workloads.files import load_workload
 from packenv.workloads.find import workload
@@ -103,6 +104,28 @@ def test_a_table_is_a_workload():
         table.jobs_table(0, 5)
     with pytest.raises(InputError, match="keep it as a trace"):
         table.to_dict()
+
+
+def test_tasks_of_a_table_come_faster_or_slower():
+    jobs = Jobs.of([0, 5, 9], [0.5, 0.5, 0.5], [3, 3, 3])
+    table = Workload(jobs=jobs, servers=1)
+    slower, faster = table.with_(intensity=0.15), table.with_(rate=0.5)
+    assert slower.jobs.arrival.tolist() == [0, 15, 27] and slower.intensity == pytest.approx(0.15, rel=0.1)
+    assert faster.jobs.arrival.tolist() == [0, 3, 5] and faster.rate == 0.5
+    assert table.with_(servers=2, intensity=0.15).jobs.arrival.tolist() == [0, 7, 13]
+    for changes, problem in (
+        ({"load": 0.5}, "custom is a table: give its intensity or rate in place of a load"),
+        ({"intensity": 0.5, "rate": 1}, "give one of intensity and rate"),
+        ({"intensity": 0}, "intensity must be positive"),
+    ):
+        with pytest.raises(InputError, match=problem):
+            table.with_(**changes)
+    with pytest.raises(InputError, match="all tasks are there in slot 0"):
+        Workload(jobs=Jobs.of([0, 0], [0.5, 0.5], [3, 3]), servers=1).with_(intensity=0.5)
+
+    drawn = workload("gpu/openb-like", intensity=0.5)
+    assert [drawn.intensity, drawn.at(3).intensity] == pytest.approx([0.5, 0.5], rel=1e-4)
+    assert isinstance(drawn.draw, Lasting) and len(drawn.draw.longer(2)(0)) == 80_000
 
 
 @pytest.mark.parametrize(

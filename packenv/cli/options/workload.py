@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from packenv.content.text import OVERLOADED, counted, counted_by_reason, lasting, listed
 from packenv.errors import ArgumentError, InputError
+from packenv.inputs.numbers import exact
 from packenv.options.shared import DEFAULT_POLICIES, DEVICE_POLICIES, GANG_POLICIES, INTENSITIES, WorkloadOptions, parse_columns
 
 if TYPE_CHECKING:
@@ -95,8 +96,6 @@ def seconds_of(options: WorkloadOptions) -> float | None:
     """The length of a slot, if it is given. Raises InputError."""
     if options.slot_seconds is None:
         return None
-    from packenv.workloads.traces.table import exact
-
     return float(exact(options.slot_seconds, "--slot-seconds"))
 
 
@@ -125,7 +124,7 @@ def _note_remark(workload: Workload) -> None:
 
 def note_devices(recorded: Trace | SlotTrace) -> None:
     """Say on standard error where the result leaves out that a share of a GPU is one of a single device."""
-    from packenv.workloads.find import ONE_AMOUNT
+    from packenv.workloads.workload_of_trace import ONE_AMOUNT
 
     if recorded.device_shares:
         _note(f"{Path(recorded.source).name}: {ONE_AMOUNT}")
@@ -164,7 +163,7 @@ def print_workload(
     else:
         rate = f"{workload.rate:.4g} tasks per slot, intensity {workload.intensity:.3f}"
     console.print(
-        f"[bold]{workload.name}[/bold]: {tasks}{counted(len(workload.servers), 'server')}, {rate} "
+        f"[bold]{workload.label}[/bold]: {tasks}{counted(len(workload.servers), 'server')}, {rate} "
         f"(area bound {workload.area_bound:.4g} tasks in service)",
         highlight=False,
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -16,6 +18,7 @@ from packenv.cli.outputs import Outputs, output_options
 from packenv.cli.tables import text_console
 from packenv.content.text import do_not_go
 from packenv.errors import InputError
+from packenv.inputs.numbers import exact
 from packenv.options.shared import OF_TRACES, ProcessOptions, WorkloadOptions
 from packenv.options.verbs import GOAL_EXAMPLES, PlanOptions
 
@@ -89,11 +92,6 @@ def grown(options: WorkloadOptions, growth: str | None) -> Workload:
     workload = workload_with_notes(options, servers="1")  # a plan says how many
     if growth is None:
         return workload
-    from decimal import Decimal
-    from fractions import Fraction
-
-    from packenv.workloads.traces.table import exact
-
     if growth.strip().endswith("%"):
         raise InputError(f"--growth is a factor, 1.2 for a fifth more arrivals, not {growth!r}")
     factor = exact(growth, "--growth")

@@ -41,7 +41,7 @@ def plan_failure(request: PlanRequest, failing: tuple[int, ...], run_options: Ru
         ]
         section = Section("With and without these servers", notes=["All runs saw the same tasks."], tables=[table])
         first, *others = sentences.splitlines()
-        return Page(f"What if servers of {request.workload.name} fail", first, about, [section], others)
+        return Page(f"What if servers of {request.workload.label} fail", first, about, [section], others)
 
     return Answer([table], sentences.splitlines(), records, write=page)
 
@@ -50,7 +50,7 @@ def _table(request: PlanRequest, failing: Sequence[int], comparisons: Sequence[F
     workload, seconds = request.workload, request.shown_slot
     servers = len(workload.servers)
     unit = "; times in " + ("slots" if seconds is None else "seconds") if request.goals else ""
-    title = f"{workload.name}: {counted(servers, 'server')}, and {servers - len(failing):,} without {_ranges(failing)}{unit}"
+    title = f"{workload.label}: {counted(servers, 'server')}, and {servers - len(failing):,} without {_ranges(failing)}{unit}"
     heads = [heading for goal in request.goals for heading in (goal.title, "without", "difference")]
     stable_heads = [Column("stable"), Column("without")] if workload.jobs is None else []
     table = Table(title, [Column("policy"), *numbers(*heads), *stable_heads])
@@ -89,7 +89,7 @@ def _broken(goals: Sequence[Goal], trial: Trial) -> list[str]:
 def _record(workload: Workload, goals: Sequence[Goal], failing: Sequence[int], comparison: Failure) -> dict[str, Any]:
     """The JSON of one policy; times are in slots."""
     return {
-        "workload": workload.name,
+        **workload.record,
         "policy": comparison.policy,
         "servers": len(workload.servers),
         "without": [*failing],

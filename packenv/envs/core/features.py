@@ -11,17 +11,13 @@ The order is part of the format of saved agents: new features are added at the e
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from packenv.compiled.decorators import fused
 from packenv.compiled.intrinsics import natural
-
-if TYPE_CHECKING:
-    from packenv.envs.core.definition import Layout
-
 
 SHARE, FLAG, COUNT, PER_ROOT, AGE = "share", "0 or 1", "log count", "log count per root", "log age"
 """Scales of features."""
@@ -80,6 +76,11 @@ class Features(NamedTuple):
     of_context: tuple[Feature, ...]
     subject: str = "of an action that starts a task"
 
+    @property
+    def waiting(self) -> int | None:
+        """The position in `context` of the logarithm of the waiting tasks: the first one named `waiting…`, if there is one."""
+        return next((k for k, feature in enumerate(self.of_context) if feature.name.startswith("waiting")), None)
+
 
 OF_TASKS = Features(ACTION_FEATURES, CONTEXT_FEATURES)
 OF_CONFIGURATIONS = Features(
@@ -87,12 +88,6 @@ OF_CONFIGURATIONS = Features(
     CONTEXT_FEATURES,
     "of an action that takes configuration k",
 )
-
-
-def waiting_feature(layout: Layout) -> int | None:
-    """The position in `context` of the logarithm of the waiting tasks: the first feature named `waiting…`, if there is one."""
-    names = [feature.name for feature in layout.features.of_context]
-    return next((k for k, name in enumerate(names) if name.startswith("waiting")), None)
 
 
 FEATURES, CONTEXT = len(ACTION_FEATURES), len(CONTEXT_FEATURES)

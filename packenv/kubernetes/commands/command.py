@@ -10,6 +10,7 @@ from packenv.cli.outputs import Outputs
 from packenv.content.showable import Answer
 from packenv.content.text import do_not_go
 from packenv.errors import InputError
+from packenv.inputs.numbers import exact
 from packenv.kubernetes.commands.nodes import ClusterRequest, plan_added, plan_failed_nodes
 from packenv.kubernetes.commands.pod_starts import plan_when
 from packenv.kubernetes.commands.submitted import plan_submitted
@@ -24,7 +25,6 @@ from packenv.runs.runner import RunOptions
 from packenv.workloads.laws import Law, parse_law
 from packenv.workloads.resources import chosen_resources
 from packenv.workloads.traces import read_trace
-from packenv.workloads.traces.table import exact
 from packenv.workloads.workload import INTENSITIES
 
 POLICIES = ("bf-js",)

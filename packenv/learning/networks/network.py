@@ -13,7 +13,7 @@ from gymnasium import spaces
 from torch import Tensor, nn
 
 from packenv.envs.core.definition import Layout
-from packenv.envs.core.features import FEATURES, VALID, waiting_feature
+from packenv.envs.core.features import FEATURES, VALID
 from packenv.errors import ArgumentError, InputError, nearest
 from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.inference.weights import Weights, with_later_features
@@ -35,7 +35,7 @@ class Network(nn.Module):
     """An actor of one of five kinds ("shared", "linear", "sum", "varying", "mlp"), and a critic unless `critic` is False.
 
     `seen` is the space of observations, `hidden` the width of hidden layers, `waiting` the position of the waiting tasks in
-    the context (packenv.envs.core.features.waiting_feature). Raises InputError for an unknown kind, or an observation
+    the context (`packenv.envs.core.features.Features.waiting`). Raises InputError for an unknown kind, or an observation
     that the kind cannot read.
     """
 
@@ -114,7 +114,7 @@ class Network(nn.Module):
 
 def form_of(settings: Settings, layout: Layout) -> dict[str, Any]:
     """The keyword arguments of the settings' network in an environment of this layout."""
-    return {"kind": settings.network, "hidden": settings.hidden, "waiting": waiting_feature(layout)}
+    return {"kind": settings.network, "hidden": settings.hidden, "waiting": layout.features.waiting}
 
 
 def actor_of(kind: str, features: int, context: int, hidden: int, waiting: int | None) -> nn.Module:

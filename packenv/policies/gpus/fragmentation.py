@@ -6,17 +6,25 @@ shape is what tasks with the same needs have in common. Devices count in thousan
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
+from packenv.errors import InputError
+from packenv.jobs import HOW_MANY, KINDS, MODEL, NUMBER, SHARE, Jobs
+from packenv.jobs import WHOLE as CAPACITY
+from packenv.results.result import Result
+from packenv.workloads.workload import Workload
 
 Ints = NDArray[np.int64]
 
 WHOLE = 1000  # milli of a device
 MOST_DEVICES = 64  # of a server
 COVERED = 0.95  # of all tasks, by the most frequent shapes
+ANY_KIND, NO_NAME = 2**63 - 1, 62  # bits: all kinds; the place of devices whose kind has no name
 
 REASONS = (
     "lacks cpu and GPU",
@@ -56,6 +64,24 @@ def frequent_shapes(cpu: Ints, share: Ints, count: Ints, kinds: Ints, covered: f
     parts = [np.ascontiguousarray(column) for column in shapes[order].T]
     weight = weight[order].astype(np.int64)
     return Shapes(cpu=parts[0], share=parts[1], count=parts[2], kinds=parts[3], weight=weight, total=int(weight.sum()))
+
+
+def needs_of_devices(jobs: Jobs, whole: int = WHOLE) -> tuple[Ints, Ints, Ints]:
+    """Of each row of a table (n,) the share of each device that it needs, `whole` of whole ones; how many; the kinds, as bits."""
+    assert jobs.devices is not None
+    number, share, kinds = jobs.devices[:, NUMBER], jobs.devices[:, SHARE], jobs.devices[:, KINDS]
+    return np.where(number == 0, 0, np.where(share == 0, whole, share)), number, np.where(kinds == 0, ANY_KIND, kinds)
+
+
+def kind_bits(devices: Ints) -> Ints:
+    """(L,) the kind of each server's devices as a bit, from `Servers.devices` (L, 3)."""
+    return np.asarray(np.int64(1) << np.where(devices[:, MODEL] >= 0, devices[:, MODEL], NO_NAME))
+
+
+def cpu_of(workload: Workload) -> int:
+    """Which resource is cpu: the first, unless one has that name."""
+    names = workload.resources or ()
+    return names.index("cpu") if "cpu" in names else 0
 
 
 @compiled
@@ -120,3 +146,64 @@ def add_by_reason(shapes: Shapes, cpu: int, left: Ints, devices: int, kind: int,
         for t in range(len(shapes.weight)):
             reason = reason_of(shapes, t, cpu, left, devices, kind)
             amounts[reason] += sign * shapes.weight[t] * stranded(shapes, t, reason, left, devices, idle)
+
+
+class FragmentationOverTime(NamedTuple):
+    """What is of no use on all servers over time: entry k holds from slot[k] up to slot[k + 1]."""
+
+    slot: Ints  # (k + 1,)
+    shares: NDArray[np.float64]  # (k, 7) of all devices, by REASONS
+
+
+def has_fragmentation(workload: Workload) -> bool:
+    """Whether F can be taken on a workload's servers: they have devices, all of one capacity."""
+    devices = workload.servers.devices
+    return workload.has_devices and devices is not None and len(set(devices[devices[:, HOW_MANY] > 0, CAPACITY].tolist())) == 1
+
+
+def fragmentation_over_time(result: Result, workload: Workload) -> FragmentationOverTime:
+    """How much of all devices was idle and of no use to the most frequent shapes of the table, by reason, over a whole run.
+
+    Raises InputError for a run without its schedule, and unless servers have devices, all of one capacity.
+    """
+    jobs, schedule, devices, until = workload.at(result.seed).jobs, result.schedule, workload.servers.devices, result.slots
+    if not has_fragmentation(workload) or jobs is None or devices is None:
+        raise InputError(f"{workload.name}: fragmentation is of servers with devices, such as GPUs, all of one capacity")
+    if schedule is None or schedule.devices is None:
+        raise InputError(f"the run of {result.policy} has no schedule: simulate with schedule=True")
+    number, cpu = devices[:, HOW_MANY], cpu_of(workload)
+    whole = int(devices[number > 0, CAPACITY][0])
+    share, count, kinds = needs_of_devices(jobs, whole)
+    shapes = frequent_shapes(jobs.demand[:, cpu], share, count, kinds)
+
+    rows = np.flatnonzero(schedule.start >= 0)
+    when, tasks, sign = np.append(schedule.end[rows], schedule.start[rows]), np.tile(rows, 2), np.repeat([1, -1], len(rows))
+    order = np.argsort(when, kind="stable")  # what ends in a slot leaves before others start
+    order = order[when[order] < until]
+    slot, entry = np.unique(np.append(0, when[order]), return_inverse=True)
+    tasks = tasks[order]
+    columns = entry[1:], sign[order], schedule.server[tasks], jobs.demand[tasks, cpu], share[tasks], schedule.devices[tasks]
+    amounts = np.zeros((len(slot), len(REASONS)), np.int64)
+    left = np.where(np.arange(number.max()) < number[:, None], whole, 0)
+    free, numbers = np.ascontiguousarray(workload.servers.units[:, cpu]), np.ascontiguousarray(number)
+    add_changes(shapes, free, left, numbers, kind_bits(devices), np.stack(columns, axis=1).astype(np.int64), amounts)
+    return FragmentationOverTime(np.append(slot, until), np.cumsum(amounts, axis=0) / (shapes.total * whole * number.sum()))
+
+
+@compiled
+def add_changes(shapes: Shapes, free: Ints, left: Ints, number: Ints, kind: Ints, changes: Ints, amounts: Ints) -> None:
+    """Add what F is at first, and how it changes, to the amounts (k, 7), in units of devices times `shapes.total`.
+
+    `free` (L,) cpu and `left` (L, M) of empty servers; changes (c, 6): which of the k, whether a task leaves (1) or starts (−1),
+    on which server, its cpu, what it has of each device, and which devices, as bits.
+    """
+    for s in range(len(free)):
+        add_by_reason(shapes, free[s], left[s], number[s], kind[s], 1, amounts[0])
+    for n in range(len(changes)):
+        at, sign, s = changes[n, 0], changes[n, 1], changes[n, 2]
+        add_by_reason(shapes, free[s], left[s], number[s], kind[s], -1, amounts[at])
+        free[s] += sign * changes[n, 3]
+        for d in range(number[s]):
+            if (changes[n, 5] >> d) & 1:
+                left[s, d] += sign * changes[n, 4]
+        add_by_reason(shapes, free[s], left[s], number[s], kind[s], 1, amounts[at])

@@ -26,14 +26,12 @@ from packenv.cluster import (
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.errors import InputError, nearest
-from packenv.jobs import HOW_MANY, KINDS, MODEL, NUMBER, SHARE, WHOLE
+from packenv.jobs import HOW_MANY, WHOLE
 from packenv.policies.gpus.fragmentation import WHOLE as MILLI
-from packenv.policies.gpus.fragmentation import Ints, frequent_shapes
+from packenv.policies.gpus.fragmentation import Ints, cpu_of, frequent_shapes, kind_bits, needs_of_devices
 from packenv.policies.gpus.ranking import NOT_HERE, Ranking, Requests, choose, device_for, note_change, ranking, score_now
 from packenv.policies.gpus.scores import BEST_FIT, CLUSTERING, DOT_PRODUCT, FGD, PACKING, RANDOM, TIES
 from packenv.policy import Setting, completes, schedules
-
-ANY_KIND, NO_NAME = 2**63 - 1, 62  # bits: all kinds; the place of devices whose kind has no name
 
 
 class ByScore(NamedTuple):
@@ -124,19 +122,13 @@ def placing(setting: Setting, score: int, ties: str, seed: int, beside: float = 
     """The state before slot 0."""
     jobs, servers = setting.table, setting.workload.servers
     assert jobs.devices is not None and servers.devices is not None
-    names = setting.workload.resources or ()
-    cpu = names.index("cpu") if "cpu" in names else 0
-    number, share, kinds = jobs.devices[:, NUMBER], jobs.devices[:, SHARE], jobs.devices[:, KINDS]
-    milli = np.where(number == 0, 0, np.where(share == 0, MILLI, share))
-    kinds = np.where(kinds == 0, ANY_KIND, kinds)
+    cpu, (milli, number, kinds) = cpu_of(setting.workload), needs_of_devices(jobs)
     distinct, of = np.unique(np.column_stack([jobs.demand, milli, number, kinds]), axis=0, return_inverse=True)
     demand, rest = np.ascontiguousarray(distinct[:, :-3]), [np.ascontiguousarray(column) for column in distinct[:, -3:].T]
     requests = Requests(demand=demand, share=rest[0], count=rest[1], kinds=rest[2])
-    model = servers.devices[:, MODEL]
-    kind = np.int64(1) << np.where(model >= 0, model, NO_NAME)
-    shapes = frequent_shapes(jobs.demand[:, cpu], milli, number, kinds)
+    shapes, devices = frequent_shapes(jobs.demand[:, cpu], milli, number, kinds), servers.devices
     of_servers = ranking(
-        score, TIES.index(ties), requests, shapes, setting.capacity, cpu, servers.devices[:, HOW_MANY], kind, seed, beside
+        score, TIES.index(ties), requests, shapes, setting.capacity, cpu, devices[:, HOW_MANY], kind_bits(devices), seed, beside
     )
     return Placing(ranking=of_servers, requests=of.ravel().astype(np.int64), stuck=np.zeros(len(distinct), np.int64))
 

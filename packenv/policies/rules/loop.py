@@ -13,7 +13,6 @@ from packenv.cluster import (
     NONE,
     Cluster,
     first_of_group,
-    first_server,
     fits,
     free_share,
     freed_count,
@@ -27,10 +26,10 @@ from packenv.cluster import (
     place,
     room_of,
     server_count,
-    size_of,
     waiting,
 )
 from packenv.cluster.best_fit import precedes
+from packenv.cluster.servers import next_server_for
 from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.intrinsics import natural
 from packenv.policies.rules.machine_code import ByAddress, called
@@ -142,7 +141,7 @@ def server_by_priority(c: Cluster, v: View, i: int, address: int, reads_age: int
     """The server with the highest priority for task i of those that it fits on; NONE if it fits nowhere."""
     best, highest, server = NONE, 0.0, -1
     while True:
-        server = next_that_fits(c, i, server + 1)
+        server = next_server_for(c, i, server + 1)
         if server == NONE:
             return best
         if best == NONE:
@@ -154,18 +153,6 @@ def server_by_priority(c: Cluster, v: View, i: int, address: int, reads_age: int
         value = called(v, address)
         if best == NONE or value > highest or (value == highest and tighter(c, server, best)):
             best, highest = server, value
-
-
-@compiled
-def next_that_fits(c: Cluster, i: int, server: int) -> int:
-    """The first server of this index or a higher one on which task i fits; NONE if there is none."""
-    if not c.orders & BY_DEMAND:
-        return first_server(c, size_of(c, i), server)
-    while server < server_count(c):
-        if fits(c, i, server):
-            return server
-        server += 1
-    return NONE
 
 
 @compiled

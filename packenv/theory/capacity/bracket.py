@@ -22,8 +22,30 @@ AttainedProof: TypeAlias = Attained | Boxes
 BoundedProof: TypeAlias = Bounded | Scalarised | Priced
 
 
+class Bounds(Showable):
+    """lower <= ρ* <= upper, in tasks in service on the whole cluster. `reached`: whether the gap came down to what was asked."""
+
+    lower: float
+    upper: float
+    reached: bool
+
+    @property
+    def gap(self) -> float:
+        """(upper - lower) / upper."""
+        return (self.upper - self.lower) / self.upper
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        return self.to_dict()
+
+    def bounds_of(self, workload: Workload) -> dict[str, Any]:
+        """The bounds, of this workload, in plain values."""
+        of = workload.record | {"servers": str(workload.servers)}
+        return of | {"lower": self.lower, "upper": self.upper, "gap": self.gap, "reached": self.reached}
+
+
 @dataclass(frozen=True, repr=False)
-class Bracket(Showable):
+class Bracket(Bounds):
     """lower <= ρ* <= upper, in tasks in service on the whole cluster, with the proof of each bound.
 
     `reached`: whether (upper - lower) / upper came down to the requested gap within the time allowed.
@@ -41,18 +63,13 @@ class Bracket(Showable):
     history: tuple[tuple[float, float], ...]
     workload: Workload | None = field(default=None, compare=False)
 
-    @property
-    def gap(self) -> float:
-        """(upper - lower) / upper."""
-        return (self.upper - self.lower) / self.upper
-
     def of(self, workload: Workload) -> Bracket:
         """The same bounds, of this workload: whether they are is for `verify` to say."""
         return replace(self, workload=workload)
 
     @property
     def title(self) -> str:
-        where = "" if self.workload is None else f" of {self.workload.name}"
+        where = "" if self.workload is None else f" of {self.workload.label}"
         reached = "" if self.reached else ", the best found in the time"
         return f"{self.lower:.6g} <= ρ*{where} <= {self.upper:.6g} tasks in service, a gap of {self.gap:.2%}{reached}"
 
@@ -62,7 +79,7 @@ class Bracket(Showable):
             return []
         workload = self.workload
         servers = f"{len(workload.servers):,} server{'' if len(workload.servers) == 1 else 's'}"
-        title = f"{workload.name} on {servers}: ρ* with a gap of {self.gap:.2%}"
+        title = f"{workload.label} on {servers}: ρ* with a gap of {self.gap:.2%}"
         table = Table(title, [Column(""), *numbers("tasks in service", "share of ρ*", "tasks per slot")])
         for name, value in self._bounds(workload).items():
             share = "" if name.startswith("ρ*") else f"{value / self.upper:.3f}"
@@ -83,26 +100,12 @@ class Bracket(Showable):
         """All in one record."""
         return [self.to_dict()]
 
-    @property
-    def plain(self) -> dict[str, Any]:
-        return self.to_dict()
-
     def to_dict(self) -> dict[str, Any]:
         """The bounds in plain values, ready for JSON: all in tasks in service on the whole cluster, except the rates."""
         workload = self._required_workload()
-        return {
-            "workload": workload.name,
-            "servers": str(workload.servers),
-            "lower": self.lower,
-            "upper": self.upper,
-            "gap": self.gap,
-            "reached": self.reached,
-            "area_bound": self.area_bound,
-            "lower_rate": workload.rate_for(self.lower),
-            "upper_rate": workload.rate_for(self.upper),
-            "seconds": self.seconds,
-            **guaranteed(workload),
-        }
+        rates = {"lower_rate": workload.rate_for(self.lower), "upper_rate": workload.rate_for(self.upper)}
+        both = self.bounds_of(workload) | {"area_bound": self.area_bound} | rates
+        return both | {"seconds": self.seconds} | guaranteed(workload)
 
     def _required_workload(self) -> Workload:
         if self.workload is None:

@@ -22,10 +22,10 @@ from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
 from packenv.compiled.decorators import compiled
-from packenv.content.showable import Showable
 from packenv.content.tables import Column, Table, numbers
 from packenv.content.text import counted
 from packenv.jobs import HOW_MANY, NUMBER, SHARE, WHOLE, Jobs
+from packenv.theory.capacity.bracket import Bounds
 from packenv.theory.capacity.linear_program import ConfigurationColumns, ConfigurationProgram, Floats, Ints, ServerKinds, generate
 from packenv.workloads.demand import fits_on
 from packenv.workloads.devices import KindLoad, kind_loads, kinds_table
@@ -52,7 +52,7 @@ class Shapes(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class DeviceBracket(Showable):
+class DeviceBracket(Bounds):
     """lower <= ρ* <= upper, in tasks in service on the whole cluster, for servers with devices.
 
     reached  whether (upper - lower) / upper came down to the requested gap
@@ -67,18 +67,13 @@ class DeviceBracket(Showable):
     workload: Workload = field(compare=False)
 
     @property
-    def gap(self) -> float:
-        """(upper - lower) / upper."""
-        return (self.upper - self.lower) / self.upper
-
-    @property
     def title(self) -> str:
         return f"{self.lower:.6g} <= ρ* of {self.workload.name} <= {self.upper:.6g} tasks in service, a gap of {self.gap:.2%}"
 
     def tables(self) -> list[Table]:
         """The bounds in tasks in service and as rates, and the demand for each set of kinds of devices."""
         workload = self.workload
-        title = f"{workload.name} on {counted(len(workload.servers), 'server')}: ρ* with a gap of {self.gap:.2%}"
+        title = f"{workload.label} on {counted(len(workload.servers), 'server')}: ρ* with a gap of {self.gap:.2%}"
         bounds = Table(title, [Column(""), *numbers("tasks in service", "tasks per slot")])
         for name, value in (("ρ* at least", self.lower), ("ρ* at most", self.upper)):
             bounds.add(name, f"{value:.6g}", f"{workload.rate_for(value):.6g}")
@@ -95,24 +90,10 @@ class DeviceBracket(Showable):
     def rows(self) -> list[dict[str, Any]]:
         return self.records
 
-    @property
-    def plain(self) -> dict[str, Any]:
-        return self.to_dict()
-
     def to_dict(self) -> dict[str, Any]:
         """In plain values, ready for JSON."""
-        workload = self.workload
-        return {
-            "workload": workload.name,
-            "servers": str(workload.servers),
-            "lower": self.lower,
-            "upper": self.upper,
-            "gap": self.gap,
-            "reached": self.reached,
-            "offered": workload.rate * workload.mean_service,
-            "seconds": self.seconds,
-            "kinds": self.records,
-        }
+        offered = self.workload.rate * self.workload.mean_service
+        return self.bounds_of(self.workload) | {"offered": offered, "seconds": self.seconds, "kinds": self.records}
 
 
 def device_bracket(workload: Workload, gap: float, seconds: float) -> DeviceBracket:

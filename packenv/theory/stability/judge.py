@@ -7,11 +7,8 @@ assumed to be monotone: all loads below a stable one are stable, and all above a
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from packenv.errors import ArgumentError
 from packenv.options.fields import takes
@@ -20,7 +17,8 @@ from packenv.policy import find_policy, guarantee_of, name_of
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, Verdict, combine
 from packenv.simulation import setting_of, simulate
 from packenv.theory.capacity.max_workload import LOAD_GAP, max_workload, supportable
-from packenv.theory.stability.judgment import BROKEN, HELD, NOT_CLAIMED, Evidence, Judgment
+from packenv.theory.stability.judgment import BROKEN, HELD, NOT_CLAIMED, Evidence, Judgment, Lasting
+from packenv.workloads.pace import spread
 from packenv.workloads.workload import Workload
 
 GRID = 200  # loads are multiples of 1 / GRID
@@ -87,8 +85,8 @@ def judge(
     rho = bracket.lower, bracket.upper
     if workload.jobs is None:
         plan = random_plan(workload, policy, rho, seeds, tasks)
-    elif is_lasting(workload):
-        plan = drawn_plan(workload, policy, rho, seeds)
+    elif isinstance(workload.draw, Lasting):
+        plan = drawn_plan(workload, workload.draw, policy, rho, seeds)
     else:
         plan = table_plan(workload, policy, rho)
     search = LoadSearch(plan, run or run_here, progress or (lambda low, high, load, slots: None))
@@ -120,7 +118,7 @@ def table_plan(workload: Workload, policy: str | Any, rho: tuple[float, float]) 
     return plan
 
 
-def drawn_plan(workload: Workload, policy: str | Any, rho: tuple[float, float], seeds: int) -> Plan:
+def drawn_plan(workload: Workload, draw: Lasting, policy: str | Any, rho: tuple[float, float], seeds: int) -> Plan:
     """At each load, the tables of `seeds` seeds, repeated with tables GROWTH times as long.
 
     `rho` is of the table of seed 0; the other tables have other tasks, and support as much of their area bounds.
@@ -129,24 +127,19 @@ def drawn_plan(workload: Workload, policy: str | Any, rho: tuple[float, float], 
 
     def plan(load: float) -> Iterator[list[PlannedRun]]:
         for length in range(DRAWN_LENGTHS):
-            law = workload.with_(jobs=workload.draw.longer(GROWTH**length)) if length else workload  # type: ignore[union-attr]
+            law = workload.with_(jobs=draw.longer(GROWTH**length)) if length else workload
             tables = [law.at(seed) for seed in range(seeds)]
             yield [spread_out(table, policy, table.intensity * area / load, seed) for seed, table in enumerate(tables)]
 
     return plan
 
 
-def is_lasting(workload: Workload) -> bool:
-    """Whether the tables that the workload draws are parts of a stream that goes on: there are longer ones."""
-    return hasattr(workload.draw, "longer")
-
-
 def spread_out(workload: Workload, policy: str | Any, times: float, seed: int) -> PlannedRun:
     """A run of a table whose tasks come in so many times the time."""
     jobs = workload.jobs
     assert jobs is not None
-    arrival = np.floor(jobs.arrival * times).astype(np.int64)
-    return PlannedRun(workload.with_(jobs=dataclasses.replace(jobs, arrival=arrival)), policy, int(arrival[-1]) + 1, seed)
+    table = workload.with_(jobs=spread(jobs, times))
+    return PlannedRun(table, policy, int(jobs.arrival[-1] * times) + 1, seed)
 
 
 def status(share: float, low: float, high: float, claimed: float) -> str:

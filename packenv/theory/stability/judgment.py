@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from packenv.content.charts import Entry, RowChart, Rule
 from packenv.content.colours import colours_for
@@ -13,6 +13,7 @@ from packenv.content.page import Charts, Figure, Page, Section
 from packenv.content.showable import Showable
 from packenv.content.tables import Column, Styled, Table, numbers, table_of
 from packenv.content.text import about, listed, number
+from packenv.jobs import Jobs
 from packenv.options.verbs import JudgeOptions
 from packenv.policy import find_policy
 from packenv.results.stability import UNDECIDED, Verdict, longer
@@ -28,6 +29,15 @@ MEASURED = "slots", "seeds", "mean_queue"
 """Of the runs at a load."""
 
 STATUS_COLOURS = {HELD: "green", BROKEN: "red", UNDECIDED: "yellow", NOT_CLAIMED: "dim"}
+
+
+@runtime_checkable
+class Lasting(Protocol):
+    """What a workload's function from a seed to a table offers besides, if its tables are parts of a stream that goes on."""
+
+    def longer(self, times: int) -> Callable[[int], Jobs]:
+        """The function whose tables are so many times as long."""
+        ...
 
 
 class Evidence(NamedTuple):
@@ -166,7 +176,7 @@ class Judgment(Judged):
         if self.needed is not None:
             remarks.append(f"{where}: some loads stay undecided, runs of about {self.needed:.2g} slots would decide")
             jobs = None if self.played is None else self.played.jobs
-            if self.played is not None and hasattr(self.played.draw, "longer"):
+            if self.played is not None and isinstance(self.played.draw, Lasting):
                 remarks[-1] += "; more --seeds may do it too"
             elif jobs is not None:
                 remarks[-1] += f"; too short for that, the table has {int(jobs.arrival[-1]) + 1:.2g} at its own rate"

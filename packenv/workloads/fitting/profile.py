@@ -16,27 +16,27 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import ArgumentError, InputError
-from packenv.jobs import GPU
+from packenv.inputs.numbers import Exact, exact
+from packenv.jobs import GPU, Jobs
 from packenv.units import UNIT, to_units
 from packenv.workloads.devices import kind_loads
-from packenv.workloads.find import example_servers
 from packenv.workloads.fitting.laws import cells, fit_phases, group, job_sizes
 from packenv.workloads.fitting.statistics import Sample, distinct, ks_distance, offered_load, summary
 from packenv.workloads.gangs import gangs_in_words
+from packenv.workloads.laws import Conditional, Discrete, Histogram, Joint
+from packenv.workloads.laws.arrivals import Batch, Modulated
 from packenv.workloads.servers import Servers, as_servers
-from packenv.workloads.traces.table import SECOND, Exact, exact
-from packenv.workloads.traces.user import SlotTrace
-
-if TYPE_CHECKING:
-    from packenv.jobs import Jobs
-    from packenv.workloads.traces.table import Trace
-    from packenv.workloads.workload import Workload
+from packenv.workloads.traces.slot_trace import SlotTrace
+from packenv.workloads.traces.table import Trace
+from packenv.workloads.traces.times import SECOND
+from packenv.workloads.workload import Workload
+from packenv.workloads.workload_of_trace import example_servers
 
 USUAL_LOAD = 0.82  # of the servers' capacity, where the number of servers is not given
 COMPARED_TASKS = 2_000_000  # rows of the workload that are compared with the trace
@@ -175,10 +175,6 @@ def in_larger_units(trace: Trace, servers: int | str | Servers | None) -> tuple[
 
 def fit(sample: Sample, name: str, slot_seconds: float, servers: int | str | Servers | None) -> Workload:
     """A random workload with the sample's demands, durations, tasks per job and bursts."""
-    from packenv.workloads.laws import Conditional, Discrete, Histogram, Joint
-    from packenv.workloads.laws.arrivals import Batch, Modulated
-    from packenv.workloads.workload import Workload
-
     groups = group(sample)
     service = [cells(sample.duration[groups.member == g] / slot_seconds) for g in range(len(groups.weights))]
     tasks, shares = job_sizes(sample.tasks_per_job)
@@ -234,8 +230,6 @@ def expected_load(workload: Workload) -> dict[str, float]:
 
 def kept_sample(data: Trace | SlotTrace | Jobs, slot_seconds: Exact = "0.1") -> Sample:
     """The tasks that a conversion keeps, in seconds. Raises InputError if they are fewer than two, or submitted at one time."""
-    from packenv.jobs import Jobs
-
     if isinstance(data, Jobs):
         names = tuple(f"size_{r}" for r in range(data.resources))
         return jobs_sample(data, exact(slot_seconds, "slot_seconds"), names)

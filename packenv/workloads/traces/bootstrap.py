@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import InputError
-from packenv.workloads.traces.table import SECOND, Trace
+from packenv.workloads.traces.table import Trace
+from packenv.workloads.traces.times import SECOND
 
 Ints = NDArray[np.int64]
 

@@ -15,8 +15,10 @@ from packenv.workloads.traces.columns import is_csv, is_parquet, names_of, readi
 from packenv.workloads.traces.format import TraceFormat
 from packenv.workloads.traces.formats import trace_formats
 from packenv.workloads.traces.machines import is_machines
-from packenv.workloads.traces.table import TIME_UNITS, Trace, Wanted
-from packenv.workloads.traces.user import SlotTrace, read_user
+from packenv.workloads.traces.slot_trace import SlotTrace
+from packenv.workloads.traces.table import Trace, Wanted
+from packenv.workloads.traces.times import TIME_UNITS
+from packenv.workloads.traces.user import read_user
 
 TABLE = Path("table")
 """Stands in messages for the file of a table that is none."""
@@ -36,6 +38,7 @@ def read_trace(
     columns: Mapping[str, str] | None = None,
     time_unit: str | None = None,
     partition: str | Sequence[str] | None = None,
+    finished_only: bool | None = None,
 ) -> Trace | SlotTrace:
     """Read the trace at a path. Its format is recognised by the name of the file, its columns or its content.
 
@@ -49,6 +52,8 @@ def read_trace(
 
     partition  names of the partitions (queues) of a log of Slurm or in Standard Workload Format whose jobs count: a list, or with
                commas
+    finished_only  whether tasks that were evicted, killed or failed are left out, in place of kept up to that moment; by default
+               they are load, but not in Google's traces, as their papers have it
 
     Formats: those of `packenv.workloads.traces.formats` (Google 2011 and 2019, Alibaba 2018, 2023, 2025 and 2026, Azure 2020,
     Philly, SWIM, Standard Workload Format, Slurm's sacct, job lines of Hawk and Eagle), and Parquet or CSV files of the user's
@@ -56,11 +61,11 @@ def read_trace(
     Raises InputError, naming file, row and column, if the format is unknown or a value is malformed.
     """
     recorded = _read(source, resources, columns, time_unit)
-    if partition is None:
-        return recorded
-    if isinstance(recorded, SlotTrace):
-        raise ArgumentError(f"{recorded.source}: `partition` does not go with it: it names none")
-    return recorded.of_partitions(partition.split(",") if isinstance(partition, str) else partition)
+    if partition is not None:
+        if isinstance(recorded, SlotTrace):
+            raise ArgumentError(f"{recorded.source}: `partition` does not go with it: it names none")
+        recorded = recorded.of_partitions(partition.split(",") if isinstance(partition, str) else partition)
+    return recorded if finished_only is None else recorded.only_finished(finished_only)
 
 
 def _read(source: Any, resources: Wanted, columns: Mapping[str, str] | None, time_unit: str | None) -> Trace | SlotTrace:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from decimal import Decimal
+from datetime import datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
@@ -15,17 +14,16 @@ from numpy.typing import NDArray
 
 from packenv.content.text import counted_by_reason
 from packenv.errors import ArgumentError, InputError
-from packenv.inputs.numbers import excerpt, is_number, read_duration
+from packenv.inputs.numbers import Exact, exact
 from packenv.jobs import GPU, Jobs, Ragged, gather, passed_on
 from packenv.options.shared import Estimates as Estimates
 from packenv.units import LARGEST_AMOUNT, MOST, scale_for, to_units
-from packenv.workloads.traces.columns import Columns
 from packenv.workloads.traces.links import LOST_LINKS
+from packenv.workloads.traces.times import MISSING, SECOND, floor_divide
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-Exact = str | int | float | Decimal | Fraction
 Sizes = Literal["max", "all"]
 ESTIMATES = get_args(Estimates)
 """What policies are told of a task's duration: the request in the log, or the duration where it has none; the duration itself;
@@ -33,22 +31,8 @@ or the request, and the longest one where it has none."""
 Wanted = tuple[str, ...] | Literal["all"] | None
 """The resources to read: their names, all that the trace has, or (None) those that are usual for its format."""
 
-MISSING = -1
-SECOND = 1_000_000
-"""Traces count time in microseconds."""
 SLOT_SECONDS = "0.1"
 """The papers' slot of 100 ms."""
-
-TIME_UNITS = {
-    "s": Fraction(SECOND), "ms": Fraction(1000), "us": Fraction(1), "ns": Fraction(1, 1000),
-    "min": Fraction(60 * SECOND), "h": Fraction(3600 * SECOND),
-}  # fmt: skip
-"""Microseconds of each unit that times in a table may have."""
-THIS_CENTURY = (946_684_800, 4_102_444_800)  # seconds since 1970
-EMPTY, LAST_DATE = -(2**63), 2**62  # µs since 1970
-
-MOST_DIGITS = 18  # of the length of a slot and of a speedup
-LATEST = 2.0**53  # slots or microseconds: the largest number up to which floats hold every integer
 
 OTHER_PARTITIONS = "of other partitions"
 NOT_FINISHED = "not finished"
@@ -126,19 +110,13 @@ class Trace:
         """(n,) the largest demand of each task over the resources, 0 if all are missing."""
         return np.asarray(np.nan_to_num(self.demand).max(axis=1, initial=0.0), np.float64)
 
-    def kept(self, finished_only: bool | None = None) -> tuple[Bools, dict[str, int]]:
-        """Which tasks (n,) a conversion keeps, and how many it drops for each reason (the first one that applies).
-
-        Raises ArgumentError for `finished_only` of a trace that does not say how tasks ended.
-        """
-        only_finished = self.finished_only if finished_only is None else finished_only
-        if only_finished and self.finished is None:
-            raise ends_unknown(self.source)
+    def kept(self) -> tuple[Bools, dict[str, int]]:
+        """Which tasks (n,) a conversion keeps, and how many it drops for each reason (the first one that applies)."""
         unfinished = np.zeros(len(self), np.bool_) if self.finished is None else ~self.finished
         reasons = {
             **self.unfit,
             IN_SNAPSHOT: self.in_snapshot,
-            NOT_FINISHED: unfinished & (only_finished | (self.duration == MISSING)),
+            NOT_FINISHED: unfinished & (self.finished_only | (self.duration == MISSING)),
             NO_DURATION: self.duration <= 0,
             NO_DEMAND: self.size <= 0,
         }
@@ -151,17 +129,17 @@ class Trace:
             kept &= ~holds
         return kept, dropped
 
-    def waits_in_slots(self, slot_seconds: Exact, finished_only: bool | None = None) -> Ints | None:
+    def waits_in_slots(self, slot_seconds: Exact) -> Ints | None:
         """(n,) whole slots between the submission and the start of each converted task; None if the log does not say."""
         if not self.waits:
             return None
-        kept = self.kept(finished_only)[0]
+        kept = self.kept()[0]
         waits = np.maximum(self.schedule[kept] - self.submit[kept], 0)
         return floor_divide(waits, exact(slot_seconds, "slot_seconds") * SECOND)
 
-    def most_at_once(self, finished_only: bool | None = None) -> float:
+    def most_at_once(self) -> float:
         """The most that converted tasks had of the first resource at the same time, by when they started and ended."""
-        kept = self.kept(finished_only)[0]
+        kept = self.kept()[0]
         amount, start, end = self.demand[kept, 0], self.schedule[kept], self.end[kept]
         order = np.argsort(np.concatenate([end, start]), kind="stable")  # what ends gives back before what starts takes
         return float(np.cumsum(np.concatenate([-amount, amount])[order]).max(initial=0.0))
@@ -176,27 +154,36 @@ class Trace:
                 raise InputError(f"{self.source}: there is no partition {name!r}; known: {', '.join(known)}")
         return replace(self, unfit={**self.unfit, OTHER_PARTITIONS: ~np.isin(self.partition, [*names])})
 
-    def without_estimate(self, finished_only: bool | None = None) -> int | None:
+    def only_finished(self, only: bool = True) -> Trace:
+        """The trace without tasks that were evicted, killed or failed; if not `only`, with those that ran, up to that moment.
+
+        Raises ArgumentError for a trace that does not say how tasks ended.
+        """
+        if only and self.finished is None:
+            raise ends_unknown(self.source)
+        return replace(self, finished_only=only)
+
+    def without_estimate(self) -> int | None:
         """How many converted tasks have no estimate of their own; None if none has one."""
         if self.requested is None or (self.requested <= 0).all():
             return 0 if "estimate" in self.others else None
-        return int((self.requested[self.kept(finished_only)[0]] <= 0).sum())
+        return int((self.requested[self.kept()[0]] <= 0).sum())
 
-    def largest_demand(self, finished_only: bool | None = None) -> Floats:
+    def largest_demand(self) -> Floats:
         """(D,) the largest demand of a converted task in each resource, in units of capacity."""
-        return np.asarray(np.nan_to_num(self.demand[self.kept(finished_only)[0]]).max(axis=0, initial=0.0), np.float64)
+        return np.asarray(np.nan_to_num(self.demand[self.kept()[0]]).max(axis=0, initial=0.0), np.float64)
 
     def models_devices(self, sizes: Sizes) -> bool:
         """Whether a conversion with these sizes keeps GPUs apart: there is their sum, and another resource beside it."""
         return self.devices is not None and sizes == "all" and GPU in self.resources and len(self.resources) > 1
 
-    def kept_blocks(self, finished_only: bool | None = None) -> Ints | None:
+    def kept_blocks(self) -> Ints | None:
         """The column `blocks` of the tasks that a conversion keeps, if there is one."""
-        return None if self.blocks is None else self.blocks[self.kept(finished_only)[0]]
+        return None if self.blocks is None else self.blocks[self.kept()[0]]
 
-    def where(self, row: int, finished_only: bool | None = None) -> str:
+    def where(self, row: int) -> str:
         """Source, and row or job there, of row `row` of the converted Jobs table, for messages."""
-        i = int(np.flatnonzero(self.kept(finished_only)[0])[row])
+        i = int(np.flatnonzero(self.kept()[0])[row])
         if self.rows is not None:
             return f"{self.source}: row {self.rows[i]}"
         return self.source if self.job is None else f"{self.source}: job {self.job[i]}"
@@ -206,24 +193,21 @@ class Trace:
         slot_seconds: Exact | None = None,
         speedup: Exact = 1,
         sizes: Sizes = "max",
-        finished_only: bool | None = None,
         estimates: Estimates | None = None,
     ) -> Conversion:
         """Convert the tasks to a Jobs table.
 
-        slot_seconds   length of a slot, by default the usual one of the format
-        speedup        β: submissions are so many times as fast, durations stay
-        sizes          "max": one resource, the largest demand of the task; "all": all D resources
-        finished_only  True leaves out tasks that were evicted, killed or failed; False keeps those that ran, up to that moment.
-                       By default they are load, but not in Google's traces, as their papers have it
-        estimates      what policies are told of durations, see ESTIMATES; by default "recorded", if any is
+        slot_seconds  length of a slot, by default the usual one of the format
+        speedup       β: submissions are so many times as fast, durations stay
+        sizes         "max": one resource, the largest demand of the task; "all": all D resources
+        estimates     what policies are told of durations, see ESTIMATES; by default "recorded", if any is
 
         The first two are exact decimals; a float counts as the decimal that it prints as. Raises InputError if no task is
         left, or a number is out of range.
         """
         slot = exact(self.slot_seconds if slot_seconds is None else slot_seconds, "slot_seconds") * SECOND
         beta = exact(speedup, "speedup")
-        kept, dropped = self.kept(finished_only)
+        kept, dropped = self.kept()
         if not kept.any():
             raise InputError(f"{self.source}: no task is left ({counted_by_reason(dropped) or 'the trace is empty'})")
         submit = self.submit[kept]
@@ -293,85 +277,6 @@ def resource_names(choice: Wanted, available: tuple[str, ...], usual: tuple[str,
     return names
 
 
-def microseconds(columns: Columns, name: str, missing: int | None, unit: str | None = None, form: str = "a number") -> Ints:
-    """A column of durations, or of times as numbers (n,), in µs; `unit`: of numbers, one of TIME_UNITS, where a user says it.
-
-    Texts may be 00:15:04, 1-02:03:04, PT15M or 2h. Empty cells become `missing`, or are an error if that is None. Raises
-    InputError; `form` is what a text may be beside a duration.
-    """
-    lengths = columns.lengths(name, missing)
-    if lengths is not None:
-        columns.require((lengths >= 0) | (lengths == missing), name, "{} is negative")
-        return lengths
-    per_second = Fraction(SECOND) / TIME_UNITS[unit or "s"]
-
-    def written(text: str) -> Fraction | None:
-        seconds = read_duration(text)
-        return None if seconds is None else seconds * per_second
-
-    counts = columns.numbers(
-        name, None if missing is None else np.nan, written, f"{form}, nor a duration such as 00:15:04 or PT15M"
-    )
-    columns.require(~(counts < 0), name, "{} is negative")
-    times = counts * float(TIME_UNITS[unit or "s"])
-    if (late := times >= LATEST).any():
-        row = int(np.argmax(late))
-        hint = "" if unit is None else _looks_like(counts, unit)
-        raise ArgumentError(f"{columns.error(row, name, f'{columns.table[name][row]} is too large')}{hint}")
-    return np.where(np.isnan(times), missing or 0, np.rint(np.nan_to_num(times))).astype(np.int64)
-
-
-def times(columns: Columns, names: Sequence[str], unit: str | None = None) -> list[Ints]:
-    """Columns of times (n,) in µs, dates since the earliest of the first column, whose cells must not be empty.
-
-    Empty cells of the others become MISSING. Raises InputError, also where some are dates and others are not.
-    """
-    dates = [columns.instants(name, EMPTY if n else None) for n, name in enumerate(names)]
-    if not any(dates):
-        form = "a number, a date such as 2026-04-03 or 2026-04-03 12:00:00"
-        return [microseconds(columns, name, MISSING if n else None, unit, form) for n, name in enumerate(names)]
-    kinds = ["no dates" if column is None else f"dates {'with' if column[1] else 'without'} an offset" for column in dates]
-    for name, kind in zip(names, kinds, strict=True):
-        if kind != kinds[0]:
-            others = f"column {columns.shown(names[0])} holds {kinds[0]}, column {columns.shown(name)} {kind}"
-            raise InputError(f"{columns.path}: {others}")
-    instants = [column[0] for column in dates if column is not None]
-    origin = int(instants[0].min(initial=LAST_DATE))
-    for name, column in zip(names, instants, strict=True):
-        columns.require((column >= origin) | (column == EMPTY), name, "{} is before the first submission")
-    return [np.where(column == EMPTY, MISSING, column - origin) for column in instants]
-
-
-def waits_of(known: Bools) -> tuple[bool, tuple[str, ...]]:
-    """Whether the waits of all tasks that ran are known, of each of which `known` (n,) says so; a line where only some are."""
-    missing = len(known) - int(known.sum())
-    some = 0 < missing < len(known)
-    line = f"recorded waits are not shown: {missing:,} of the {len(known):,} tasks that ran have none"
-    return bool(len(known)) and not missing, (line,) if some else ()
-
-
-def origin_of(columns: Columns, name: str) -> datetime | None:
-    """The date that is time 0 of `times`, whose first column is `name`; None where it holds no dates."""
-    dates = columns.instants(name)
-    if dates is None or not len(dates[0]):
-        return None
-    return datetime.fromtimestamp(int(dates[0].min()) / SECOND, UTC).replace(tzinfo=UTC if dates[1] else None)
-
-
-def _looks_like(counts: Floats, unit: str) -> str:
-    """The end of a message on times that are too large: the unit in which they are times of this century, if there is one."""
-    largest = float(np.nanmax(counts))
-    for other in ("ms", "us", "ns"):
-        if THIS_CENTURY[0] <= largest * float(TIME_UNITS[other]) / SECOND < THIS_CENTURY[1] and other != unit:
-            return f" for a time in {unit}; as one in {other}: `time_unit` {other}"
-    return ""
-
-
-def _slots(lasts: Ints, slot: Fraction) -> Ints:
-    """(n,) µs as whole slots, rounded up, at least 1."""
-    return np.maximum(-floor_divide(-lasts, slot), 1)
-
-
 def one_size(sizes: Sizes) -> bool:
     """Whether `sizes` is "max". Raises InputError unless it is "max" or "all"."""
     if sizes not in ("max", "all"):
@@ -384,31 +289,14 @@ def ends_unknown(source: str) -> ArgumentError:
     return ArgumentError(f"`finished_only` does not go with {source}, which does not say how tasks ended: leave their rows out")
 
 
-def exact(number: Exact, name: str) -> Fraction:
-    """A positive decimal, exactly; a float is the decimal that it prints as. Raises InputError."""
-    if isinstance(number, Fraction):
-        fraction = number
-    else:
-        if not is_number(str(number)):
-            raise InputError(f"{name} {excerpt(str(number))} is not a decimal number")
-        decimal = Decimal(str(number))
-        if abs(decimal.adjusted()) > MOST_DIGITS or len(decimal.as_tuple().digits) > MOST_DIGITS:
-            raise InputError(f"{name} {excerpt(str(number), quoted=False)} is too large, too small or too long")
-        fraction = Fraction(decimal)
-    if fraction <= 0:
-        raise InputError(f"{name} must be above 0, not {number}")
-    return fraction
+def waits_of(known: Bools) -> tuple[bool, tuple[str, ...]]:
+    """Whether the waits of all tasks that ran are known, of each of which `known` (n,) says so; a line where only some are."""
+    missing = len(known) - int(known.sum())
+    some = 0 < missing < len(known)
+    line = f"recorded waits are not shown: {missing:,} of the {len(known):,} tasks that ran have none"
+    return bool(len(known)) and not missing, (line,) if some else ()
 
 
-def floor_divide(numbers: Ints, by: Fraction) -> Ints:
-    """(n,) ⌊number / by⌋, exactly: in 64-bit integers if they are large enough, otherwise in Python's integers.
-
-    Raises InputError if a result is too large.
-    """
-    p, q = by.numerator, by.denominator
-    largest = int(np.abs(numbers).max(initial=0))
-    if max(largest * q, p) < 2**63:
-        return np.asarray(numbers * q // p, np.int64)
-    if largest * q // p >= 2**62:
-        raise InputError("a time is too many slots away; use longer slots")
-    return np.array([int(number) * q // p for number in numbers], np.int64)
+def _slots(lasts: Ints, slot: Fraction) -> Ints:
+    """(n,) µs as whole slots, rounded up, at least 1."""
+    return np.maximum(-floor_divide(-lasts, slot), 1)

@@ -35,7 +35,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -52,33 +51,18 @@ from packenv.units import LARGEST_AMOUNT, MOST, scale_for, to_units
 from packenv.workloads.traces.columns import Columns, decimals
 from packenv.workloads.traces.gpus import can_be_devices, gpu_needs, of_gpus
 from packenv.workloads.traces.links import falls, order_of, read_home, read_links, reordered
+from packenv.workloads.traces.slot_trace import OPTIONAL, SlotTrace
 from packenv.workloads.traces.table import (
-    LATEST,
-    MISSING,
-    SECOND,
-    SLOT_SECONDS,
-    Conversion,
-    Estimates,
-    Exact,
-    Sizes,
     Trace,
     Wanted,
-    ends_unknown,
-    estimate_column,
-    exact,
-    floor_divide,
-    microseconds,
-    one_size,
-    origin_of,
-    times,
     waits_of,
 )
+from packenv.workloads.traces.times import LATEST, MISSING, microseconds, origin_of, times
 
 SLOT_FORM = ("arrival", "service")
 SECONDS_FORM = ("submit_time_s", "duration_s", "start_time_s", "end_time_s")
 IN_SECONDS = (("submit_time_s", "duration_s"), ("start_time_s", "end_time_s"), ("start_time_s", "duration_s"))
 """The columns that a table in seconds has at least."""
-OPTIONAL = ("job", "phase", "value", "tenant", "predecessors", "home", "estimate", "remote_overhead", "gang")
 WORKERS = "workers"
 GPU_KINDS = "gpu_kinds"
 NAMED = (*OPTIONAL, "id", "estimate_s", GPU_KINDS, WORKERS)
@@ -104,78 +88,6 @@ FORMS = (
     "needs arrival, size, service (in slots), or submit_time_s, duration_s (or start_time_s, end_time_s) and a column per "
     "resource (in seconds)"
 )
-
-
-@dataclass(frozen=True)
-class SlotTrace:
-    """A trace that is given in slots. It converts like a Trace, but the length of a slot cannot be chosen."""
-
-    table: Jobs
-    resources: tuple[str, ...]  # D names
-    source: str = ""
-    dropped: dict[str, int] = field(default_factory=dict)  # milestones; any other row that cannot be a task is an error
-    slot_seconds: str = SLOT_SECONDS
-    rows: NDArray[np.int64] | None = None  # (n,) the row of data in the source, from 1
-    device_shares: bool = False  # as of Trace
-    devices_said: bool = False  # as of Trace
-    devices_per_unit: float = 1.0  # as of Trace
-
-    def __len__(self) -> int:
-        return len(self.table)
-
-    notes: tuple[str, ...] = ()  # as of Trace
-    servers: str | None = None
-
-    def without_estimate(self, finished_only: bool | None = None) -> int | None:
-        """How many tasks have no estimate of their own; None if none has one."""
-        return None if self.table.estimate is None else 0
-
-    def largest_demand(self, finished_only: bool | None = None) -> NDArray[np.float64]:
-        """(D,) the largest demand in each resource, in units of capacity."""
-        return np.asarray(self.table.amounts.max(axis=0), np.float64)
-
-    def where(self, row: int, finished_only: bool | None = None) -> str:
-        """Source, and row there, of row `row` of the converted Jobs table, for messages."""
-        return self.source if self.rows is None else f"{self.source}: row {self.rows[row]}"
-
-    def jobs(
-        self,
-        slot_seconds: Exact | None = None,
-        speedup: Exact = 1,
-        sizes: Sizes = "max",
-        finished_only: bool | None = None,
-        estimates: Estimates | None = None,
-    ) -> Conversion:
-        """Convert as `Trace.jobs` does: arrivals are divided by `speedup`; `slot_seconds` changes nothing."""
-        if finished_only:
-            raise ends_unknown(self.source)
-        whole, beta = self.table, exact(speedup, "speedup")
-        demand, scale = (
-            (whole.demand.max(axis=1, keepdims=True), whole.scale[:1]) if one_size(sizes) else (whole.demand, whole.scale)
-        )
-        extra = {name: getattr(whole, name) for name in OPTIONAL}
-        if sizes == "all" and whole.resources > 1:
-            extra |= {"devices": whole.devices, "device_kinds": whole.device_kinds}
-        extra["estimate"] = estimate_column(whole.estimate, whole.service, estimates, self.source)
-        jobs = Jobs(floor_divide(whole.arrival, beta), demand, whole.service, **extra, scale=scale)
-        return Conversion(jobs, dict(self.dropped), 0)
-
-    def timed(self, slot_seconds: Exact | None = None) -> Trace:
-        """The same tasks in seconds, for statistics: each starts on arrival, and slots last `slot_seconds`."""
-        slot = SECOND * exact(self.slot_seconds if slot_seconds is None else slot_seconds, "slot_seconds")
-        submit, duration = (floor_divide(slots, 1 / slot) for slots in (self.table.arrival, self.table.service))
-        n = len(self)
-        return Trace(
-            submit=submit,
-            schedule=submit,
-            end=submit + duration,
-            demand=self.table.amounts,
-            resources=self.resources,
-            finished=None,
-            in_snapshot=np.zeros(n, np.bool_),
-            job=self.table.job,
-            source=self.source,
-        )
 
 
 def read_user(

@@ -39,9 +39,9 @@ def test_tasks(tmp_path: Path, header: bool) -> None:
     trace = read_trace(text(tmp_path / "batch_task.csv", *[HEADER] * header, *TASKS))
     assert isinstance(trace, Trace)
     assert len(trace.jobs().jobs) == 10 and trace.jobs().dropped["not finished"] == 1  # what failed has run
-    jobs, dropped, t0 = trace.jobs(slot_seconds=10, sizes="all", finished_only=True)
+    jobs, dropped, t0 = trace.only_finished().jobs(slot_seconds=10, sizes="all")
     assert t0 == 100_000_000
-    assert trace.rows is not None and [int(trace.rows[row]) for row in np.flatnonzero(trace.kept(True)[0])] == [
+    assert trace.rows is not None and [int(trace.rows[row]) for row in np.flatnonzero(trace.only_finished().kept()[0])] == [
         2,
         3,
         1,

@@ -10,7 +10,8 @@ import pytest
 from packenv.errors import InputError
 from packenv.workloads.fitting.statistics import dispersion
 from packenv.workloads.traces.bootstrap import block_bootstrap
-from packenv.workloads.traces.table import SECOND, Trace
+from packenv.workloads.traces.table import Trace
+from packenv.workloads.traces.times import SECOND
 
 
 def bursty(n: int = 2000) -> Trace:

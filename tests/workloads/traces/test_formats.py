@@ -15,7 +15,8 @@ NEW = '''
 import numpy as np
 
 from packenv.workloads.traces.format import TraceFormat
-from packenv.workloads.traces.table import SECOND, Trace
+from packenv.workloads.traces.table import Trace
+from packenv.workloads.traces.times import SECOND
 
 
 def read(path, wanted=None):

@@ -59,7 +59,7 @@ def test_jobs(tmp_path: Path, name: str) -> None:
     trace = read_trace(file)
     assert isinstance(trace, Trace)
     assert trace.resources == ("gpu",) and "1 attempts before the last one" in trace.about
-    jobs, dropped, t0 = trace.jobs(slot_seconds=10, finished_only=True)
+    jobs, dropped, t0 = trace.only_finished().jobs(slot_seconds=10)
     assert t0 == 0
     assert jobs.arrival.tolist() == [0, 9, 9]
     assert jobs.service.tolist() == [3, 10, 10]

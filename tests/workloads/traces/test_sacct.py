@@ -60,7 +60,7 @@ def test_jobs(tmp_path: Path) -> None:
     left_out = {"steps of jobs": 1, "cancelled before the start": 1, "waiting": 1, "still running": 1}
     assert {reason: count for reason, count in dropped.items() if count} == left_out
     assert trace.where(1) == f"{file}: row 7" and trace.waits
-    assert len(trace.jobs(finished_only=True).jobs) == 1
+    assert len(trace.only_finished().jobs().jobs) == 1
     with pytest.raises(InputError, match="`servers` 1x12, one machine of the cpu that its jobs had at once"):
         packenv.workload(str(file))
     of_gpus = packenv.workload(str(file), servers="1x8", partition="gpu")

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from packenv.errors import InputError
+from packenv.inputs.numbers import exact
 from packenv.units import UNIT
 from packenv.workloads.traces import Trace
-from packenv.workloads.traces.table import exact, floor_divide
+from packenv.workloads.traces.times import floor_divide
 
 
 def trace(submit: list[int], duration: list[int], demand: list[list[float]], **columns: object) -> Trace:
@@ -69,7 +70,7 @@ def test_every_reason_is_counted_once() -> None:
         finished=np.array([False, False, True, True, True, True]),
         in_snapshot=np.array([True, False, False, False, False, False]),
     )
-    kept, dropped = made.kept(finished_only=True)
+    kept, dropped = made.only_finished().kept()
     assert not kept.any()
     assert dropped == {
         "in the initial snapshot": 1,
@@ -78,7 +79,7 @@ def test_every_reason_is_counted_once() -> None:
         "all demands missing or 0": 2,
     }
     with pytest.raises(InputError, match=r"hand-made: no task is left \(1 in the initial snapshot, 1 not finished, 2 duration"):
-        made.jobs(finished_only=True)
+        made.only_finished().jobs()
     jobs, dropped, t0 = made.jobs()
     assert (len(jobs), t0, dropped["not finished"]) == (1, 1, 0)
 

@@ -46,7 +46,7 @@ def test_jobs(tmp_path: Path, name: str) -> None:
         "all demands missing or 0": 1,
     }
     assert trace.about == "capacity 1: 64 processors (header MaxProcs); preceding jobs, named 1 times, are not followed"
-    finished = trace.jobs(finished_only=True)
+    finished = trace.only_finished().jobs()
     assert (len(finished.jobs), finished.dropped["not finished"]) == (3, 2)
     assert (trace.servers, trace.slot_seconds) == ("1", "1")
 
@@ -100,7 +100,7 @@ def test_jobs_that_fit_no_server_are_left_out_and_counted(tmp_path: Path, capsys
     workload, dropped = workload_from(options)
     assert workload.jobs is not None
     assert (workload.jobs.arrival.tolist(), workload.jobs.service.tolist()) == ([0, 5, 30], [101, 50, 50])
-    assert workload.name == "odd.swf without 25% of its tasks, which fit no server"
+    assert (workload.name, workload.left_out_share) == ("odd.swf", 0.25)
     assert workload.believed == "estimated durations (the true one for 1 of 4 tasks, which have none)"
     assert {reason: count for reason, count in dropped.items() if count} == {
         "not finished": 1,
@@ -109,7 +109,7 @@ def test_jobs_that_fit_no_server_are_left_out_and_counted(tmp_path: Path, capsys
         "tasks that fit no server": 1,
     }
     workload_with_notes(options)
-    assert "fit no server: left out: 1 not finished, 1 duration missing or <= 0, " in capsys.readouterr().err
+    assert "odd.swf: left out: 1 not finished, 1 duration missing or <= 0, " in capsys.readouterr().err
     with pytest.raises(InputError, match=r"row 1: a demand of 1.1719 fits in no server; the largest has 0.01, .* 4 of 4 tasks: "):
         workload_from(WorkloadOptions(str(file), servers="1x0.01", slot_seconds="1"))
     # the order through such a task stays

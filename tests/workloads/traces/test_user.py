@@ -280,9 +280,9 @@ def test_how_tasks_ended_is_not_guessed(tmp_path: Path) -> None:
     """Neither form of a user's table says it, so that `finished_only` would change nothing; False asks for nothing."""
     for name, lines in (("s.csv", ("submit_time_s,duration_s,cpu", "0,5,1")), ("a.csv", ("arrival,size,service", "0,0.5,3"))):
         trace = read_trace(text(tmp_path / name, *lines))
-        assert len(trace.jobs(slot_seconds=1, finished_only=False).jobs) == 1
+        assert len(trace.only_finished(False).jobs(slot_seconds=1).jobs) == 1
         with pytest.raises(InputError, match=rf"`finished_only` does not go with \S*{name}, which does not say how tasks ended"):
-            trace.jobs(slot_seconds=1, finished_only=True)
+            trace.only_finished()
 
 
 def test_a_column_that_is_named_in_vain(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from packenv.cluster import NONE
 from packenv.envs.core.definition import Layout
-from packenv.envs.core.features import WAITS, waiting_feature
+from packenv.envs.core.features import WAITS
 from packenv.envs.core.state import Batch
 from packenv.errors import InputError
 from packenv.learning.agents.inference.vectors import Floats, add_scaled, copy_to
@@ -38,7 +38,7 @@ class WeightedSum(NamedTuple):
 
 def varying_network(agent: str, weights: Weights, layout: Layout) -> WeightedSum:
     """The varying network from its saved weights. Raises InputError where they do not fit the environment's layout."""
-    waiting = waiting_feature(layout)
+    waiting = layout.features.waiting
     if "actions" not in layout.observed or waiting is None:
         raise InputError(f"{agent}: a varying network sees observation='actions', and how many tasks wait in its context")
     features, context = layout.observed["actions"][1], layout.observed["context"][0]

@@ -154,9 +154,9 @@ def count_places(
 
 
 def area_proof(law: SizeLaw) -> Bounded:
-    """The proof of the area bound: prices in proportion to size."""
+    """The proof of the area bound: prices in proportion to size, which may be a weighted sum of several resources."""
     largest = int(law.high[-1])
-    return Bounded((largest,), (largest,), (True,))
+    return Bounded((largest,), (min(largest, LARGEST_PRICE),), (True,))
 
 
 def _increase(values: tuple[int, ...]) -> bool:

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from packenv.errors import InputError
 from packenv.workloads.traces.columns import Columns, decimals, headless
 from packenv.workloads.traces.format import TraceFormat
-from packenv.workloads.traces.table import MISSING, Trace, Wanted, microseconds, resource_names
+from packenv.workloads.traces.table import Trace, Wanted, resource_names
+from packenv.workloads.traces.times import MISSING, microseconds
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -1,0 +1,99 @@
+"""`SlotTrace`: a table of the user's own whose times are slots (packenv.workloads.traces.user), with the methods of `Trace`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.inputs.numbers import Exact, exact
+from packenv.jobs import Jobs
+from packenv.workloads.traces.table import (
+    SLOT_SECONDS,
+    Conversion,
+    Estimates,
+    Sizes,
+    Trace,
+    ends_unknown,
+    estimate_column,
+    one_size,
+)
+from packenv.workloads.traces.times import SECOND, floor_divide
+
+OPTIONAL = ("job", "phase", "value", "tenant", "predecessors", "home", "estimate", "remote_overhead", "gang")
+"""Columns of a Jobs table that such a table may have besides."""
+
+
+@dataclass(frozen=True)
+class SlotTrace:
+    """A trace that is given in slots. It converts like a Trace, but the length of a slot cannot be chosen."""
+
+    table: Jobs
+    resources: tuple[str, ...]  # D names
+    source: str = ""
+    dropped: dict[str, int] = field(default_factory=dict)  # milestones; any other row that cannot be a task is an error
+    slot_seconds: str = SLOT_SECONDS
+    rows: NDArray[np.int64] | None = None  # (n,) the row of data in the source, from 1
+    device_shares: bool = False  # as of Trace
+    devices_said: bool = False  # as of Trace
+    devices_per_unit: float = 1.0  # as of Trace
+    notes: tuple[str, ...] = ()  # as of Trace
+    servers: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def only_finished(self, only: bool = True) -> SlotTrace:
+        """As of Trace, but it never says how tasks ended."""
+        if only:
+            raise ends_unknown(self.source)
+        return self
+
+    def without_estimate(self) -> int | None:
+        """How many tasks have no estimate of their own; None if none has one."""
+        return None if self.table.estimate is None else 0
+
+    def largest_demand(self) -> NDArray[np.float64]:
+        """(D,) the largest demand in each resource, in units of capacity."""
+        return np.asarray(self.table.amounts.max(axis=0), np.float64)
+
+    def where(self, row: int) -> str:
+        """Source, and row there, of row `row` of the converted Jobs table, for messages."""
+        return self.source if self.rows is None else f"{self.source}: row {self.rows[row]}"
+
+    def jobs(
+        self,
+        slot_seconds: Exact | None = None,
+        speedup: Exact = 1,
+        sizes: Sizes = "max",
+        estimates: Estimates | None = None,
+    ) -> Conversion:
+        """Convert as `Trace.jobs` does: arrivals are divided by `speedup`; `slot_seconds` changes nothing."""
+        whole, beta = self.table, exact(speedup, "speedup")
+        demand, scale = (
+            (whole.demand.max(axis=1, keepdims=True), whole.scale[:1]) if one_size(sizes) else (whole.demand, whole.scale)
+        )
+        extra = {name: getattr(whole, name) for name in OPTIONAL}
+        if sizes == "all" and whole.resources > 1:
+            extra |= {"devices": whole.devices, "device_kinds": whole.device_kinds}
+        extra["estimate"] = estimate_column(whole.estimate, whole.service, estimates, self.source)
+        jobs = Jobs(floor_divide(whole.arrival, beta), demand, whole.service, **extra, scale=scale)
+        return Conversion(jobs, dict(self.dropped), 0)
+
+    def timed(self, slot_seconds: Exact | None = None) -> Trace:
+        """The same tasks in seconds, for statistics: each starts on arrival, and slots last `slot_seconds`."""
+        slot = SECOND * exact(self.slot_seconds if slot_seconds is None else slot_seconds, "slot_seconds")
+        submit, duration = (floor_divide(slots, 1 / slot) for slots in (self.table.arrival, self.table.service))
+        n = len(self)
+        return Trace(
+            submit=submit,
+            schedule=submit,
+            end=submit + duration,
+            demand=self.table.amounts,
+            resources=self.resources,
+            finished=None,
+            in_snapshot=np.zeros(n, np.bool_),
+            job=self.table.job,
+            source=self.source,
+        )

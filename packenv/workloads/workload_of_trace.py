@@ -1,0 +1,249 @@
+"""A trace as a Workload: its tasks in slots, on servers that hold them, with what is left out and what its reader says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from packenv.errors import ArgumentError, InputError, RowError
+from packenv.inputs.numbers import Exact
+from packenv.jobs import GPU, Bools, Jobs
+from packenv.workloads.demand import fitting
+from packenv.workloads.devices import needed_devices, needed_kinds, unknown_kinds
+from packenv.workloads.gangs import gangs_fitting, in_whole_gangs, jobs_that_come_together, too_large_gang
+from packenv.workloads.named.blocks import Placed
+from packenv.workloads.network import Network
+from packenv.workloads.resources import chosen_resources, servers_for
+from packenv.workloads.servers import Servers, as_servers
+from packenv.workloads.traces.machines import machines_left_out
+from packenv.workloads.traces.philly_machines import beside
+from packenv.workloads.traces.read import read_trace
+from packenv.workloads.traces.slot_trace import SlotTrace
+from packenv.workloads.traces.table import Estimates, Sizes, Trace
+from packenv.workloads.traces.times import SECOND
+from packenv.workloads.traces.user import MOST_GPUS
+from packenv.workloads.workload import Workload
+
+FITS_NO_SERVER = "tasks that fit no server"
+GANG_TOO_LARGE = "tasks in gangs that all servers together cannot hold"
+NO_SUCH_KIND = "tasks for kinds of GPU that no server has"
+ONE_AMOUNT = "tasks ask for parts of a GPU, and a node's GPUs count as one amount: more may run at once than on real devices"
+MOST_OF_A_GANG = 1024
+"""Servers on which a gang has to fit where it is asked how many there should be."""
+TASKS_OF_A_SERVER = 8
+"""For how many tasks of mean demand an example of a server has room."""
+
+
+def workload_of_trace(
+    source: Any,
+    changes: dict[str, Any],
+    *,
+    resources: str | Sequence[str] | None,
+    reading: Mapping[str, Any],
+    slot_seconds: Exact | None,
+    speedup: Exact,
+    estimates: Estimates | None,
+    devices: bool | None,
+    gangs: bool | None,
+    any_number: bool,
+) -> Workload:
+    """The Workload of a trace, by the arguments of `packenv.workload`.
+
+    changes     arguments of Workload, `servers` among them unless they lie beside the trace or it names them
+    reading     arguments of `read_trace`
+    any_number  of servers is asked for: gangs must fit on many
+
+    Raises InputError.
+    """
+    is_path = isinstance(source, (str, Path))
+    choice, sizes = chosen_resources(resources)
+    recorded = read_trace(source, choice, **reading)
+    log = recorded if isinstance(recorded, Trace) else None  # with times by a clock
+
+    # Its tasks in slots, and the servers, in the same units.
+    spec = changes.pop("servers", None)
+    if spec is None:
+        spec = (beside(str(source)) if is_path else None) or recorded.servers
+    if spec is None:
+        raise ArgumentError(f"a trace needs `servers`, for example `servers` {_fitting_example(recorded, sizes)}")
+    sizes = usual_sizes(recorded, sizes, spec)
+    slot = recorded.slot_seconds if slot_seconds is None else slot_seconds
+    jobs, dropped, t0 = recorded.jobs(slot, speedup, sizes, estimates)
+    servers = servers_for(spec, jobs.resources, recorded.resources, sizes, partial(example_servers, recorded, sizes))
+    jobs = jobs.scaled(servers.scale) if jobs.resources == servers.D else jobs
+    jobs, servers = _with_devices(recorded, jobs, servers, devices, source)
+    if gangs is False:
+        jobs = replace(jobs, gang=None)
+    elif gangs and jobs.gang is None:
+        jobs = replace(jobs, gang=jobs_that_come_together(jobs, str(source)))
+    if jobs.gang is not None and any_number:
+        servers = servers.only(np.arange(MOST_OF_A_GANG) % len(servers))
+
+    # The table of those that fit, from the first of them on, and its name.
+    alone = fits = fitting(jobs, servers)
+    if 2 * int(fits.sum()) < len(fits):
+        raise _too_small(recorded, jobs, servers.only([0]) if any_number else servers, fits, sizes)
+    if jobs.gang is not None:
+        fits = in_whole_gangs(jobs, alone) & gangs_fitting(jobs, servers)
+        if 2 * int(fits.sum()) < len(fits):
+            row = int(np.argmin(fits))
+            problem = f"{too_large_gang(jobs, servers, row)}; `gangs` False lets its tasks start one by one"
+            raise ArgumentError(f"{recorded.where(row)}: {problem}")
+    table = jobs if fits.all() else jobs.only(fits)
+    if log is not None and len(table) and (first := int(table.arrival[0])) > 0:  # a trace in slots says which is slot 0
+        table = replace(table, arrival=table.arrival - first)
+        t0 += round(first * float(slot) * SECOND)
+    name = Path(source).name if is_path else "table"
+
+    # The Workload.
+    labels = recorded.resources if sizes == "all" else None
+    arguments: dict[str, Any] = {"name": name, "resources": labels, "slot_seconds": float(slot)}
+    one_resource = len(recorded.resources) == 1 or sizes == "all"  # else a size may be that of another resource
+    if log is not None and log.processors is not None and one_resource:
+        arguments |= {"processors": log.processors, "began": t0 / SECOND}
+    arguments |= changes
+    placed: Jobs | Placed = table
+    if log is not None and (blocks := log.kept_blocks()) is not None:
+        network: Network | None = changes.get("network")
+        racks = network.racks if network is not None and isinstance(network.racks, int) else 0
+        placed = Placed(table, blocks[fits], len(servers), racks)
+    try:
+        setting = Workload(jobs=placed, servers=servers, **arguments)
+    except RowError as error:
+        row = int(np.flatnonzero(fits)[error.row])
+        raise InputError(f"{recorded.where(row)}: {error.problem}") from None
+
+    # What is said of it: what is left out, what policies are told, and how long tasks waited, if they come as fast as they did.
+    machines = machines_left_out(spec) if isinstance(spec, str) else {}
+    too_large = {} if fits.all() else _left_out(jobs, servers, fits, alone)
+    waits, origin, notes = None, None, recorded.notes
+    if log is not None and speedup in (1, "1"):
+        waits = log.waits_in_slots(slot)
+        origin = None if log.origin is None else log.origin + timedelta(microseconds=t0)
+    elif log is not None and log.waits:
+        notes = (*notes, "recorded waits are not shown: tasks come faster than they did")
+    return setting.recorded(
+        dict(dropped) | too_large | machines,
+        slot_assumed=slot_seconds is None and log is None,
+        remark=ONE_AMOUNT if recorded.device_shares and table.devices is None else None,
+        notes=notes,
+        believed=_believed(estimates, recorded.without_estimate(), jobs),
+        recorded_waits=None if waits is None else waits[fits],
+        origin=origin,
+        left_out_share=1 - float(fits.mean()),
+    )
+
+
+def _with_devices(
+    recorded: Trace | SlotTrace, jobs: Jobs, servers: Servers, devices: bool | None, source: Any
+) -> tuple[Jobs, Servers]:
+    """Tasks and servers with devices if `devices`, or by default if the trace says so; without any otherwise."""
+    if devices and jobs.devices is None:
+        why = "its tasks need no GPUs" if GPU not in recorded.resources else "`resources` must be all, or gpu and others"
+        raise ArgumentError(f"`devices` does not go with {source}: {why}, or amounts are neither parts of a GPU nor whole ones")
+    if jobs.devices is None or not (recorded.devices_said if devices is None else devices):
+        return replace(jobs, devices=None, device_kinds=()), servers
+    servers = servers.with_devices_of(recorded.resources.index(GPU), recorded.devices_per_unit)
+    return jobs.with_kinds(servers.device_kinds), servers
+
+
+def _fitting_example(recorded: Trace | SlotTrace, sizes: Sizes | None) -> str:
+    """Servers for a trace of which none are known: of a parallel machine's log, as much as its jobs had at once."""
+    if isinstance(recorded, Trace) and recorded.waits and recorded.processors:
+        most = recorded.most_at_once()
+        return f"1x{most:g}, one machine of the {recorded.resources[0]} that its jobs had at once"
+    return example_servers(recorded, usual_sizes(recorded, sizes))
+
+
+def _left_out(jobs: Jobs, servers: Servers, fits: Bools, each: Bools) -> dict[str, int]:
+    """How many tasks no server could hold, by reason; kinds of GPU that no server has are named. `each`: by itself."""
+    unknown = unknown_kinds(jobs, servers)
+    names = sorted({needed_kinds(jobs, row) for row in np.flatnonzero(unknown).tolist()})
+    reasons = {f"{NO_SUCH_KIND} ({', '.join(names)})": int(unknown.sum()), FITS_NO_SERVER: int((~each & ~unknown).sum())}
+    reasons[GANG_TOO_LARGE] = int((each & ~fits).sum())
+    return {reason: count for reason, count in reasons.items() if count}
+
+
+def _believed(estimates: Estimates | None, without: int | None, jobs: Jobs) -> str | None:
+    """What policies are told of durations, in a few words, where `without` of the tasks have no estimate of their own."""
+    tasks = len(jobs)
+    if estimates == "exact":
+        return "true durations"
+    if without is None and estimates is None:
+        return None
+    instead = "the longest" if estimates == "longest" else "the true one"
+    missing = tasks if without is None else without
+    short = 0 if jobs.estimate is None else int((jobs.estimate < jobs.service).sum())  # in life these are killed at their limit
+    remarks = [f"{instead} for {missing:,} of {tasks:,} tasks, which have none"] if missing else []
+    remarks += [f"below the true one for {short:,}"] if short else []
+    return "estimated durations" + (f" ({'; '.join(remarks)})" if remarks else "")
+
+
+def usual_sizes(recorded: Trace | SlotTrace, sizes: Sizes | None, servers: Any = None) -> Sizes:
+    """`sizes`; where nobody says them, all resources if servers have several capacities, or if tasks ask for more than 1 of one:
+    the larger of so many cores and so many GiB is no size.
+    """
+    if sizes is not None or len(recorded.resources) == 1:
+        return sizes or "max"
+    several = servers is not None and as_servers(servers, 1, recorded.resources).D > 1
+    return "all" if several or (recorded.largest_demand() > 1).any() else "max"
+
+
+def example_servers(recorded: Trace | SlotTrace, sizes: Sizes, servers: Servers | None = None) -> str:
+    """Servers on which all tasks fit, such as 4x32:192. With `servers`, as many, and those of their capacities that are enough.
+
+    Otherwise a server has room for the largest task and for eight of mean demand, with at most eight GPUs if that will do; if
+    no task asks for more than 1, it has the capacity 1. There are as many as make the load 0.8.
+    """
+    timed = recorded.timed() if isinstance(recorded, SlotTrace) else recorded
+    kept = timed.kept()[0]
+    demand, duration, submit = np.nan_to_num(timed.demand[kept]), timed.duration[kept], timed.submit[kept]
+    demand = demand.max(axis=1, keepdims=True) if sizes == "max" else demand
+    names = timed.resources if sizes == "all" else ("size",)
+    most = demand.max(axis=0, initial=0.0)
+    if servers is None and (most <= 1).all():
+        capacity = np.ones(len(most))
+    else:
+        enough = np.maximum(most, TASKS_OF_A_SERVER * demand.mean(axis=0))
+        gpus = ["gpu" in name.lower() for name in names]
+        enough = np.where(gpus, np.maximum(most, np.minimum(enough, MOST_GPUS)), enough)
+        capacity = np.array([_round_up(amount) for amount in enough.tolist()])
+    if servers is not None:
+        count, kinds = len(servers), servers.capacity.max(axis=0)[: len(most)]
+        capacity[: len(kinds)] = np.where(kinds >= most[: len(kinds)], kinds, capacity[: len(kinds)])
+    else:
+        span = max(int(submit[-1] - submit[0]), int(duration.max()), 1) if len(submit) else 1
+        busy = (demand * (duration / span)[:, None]).sum(axis=0) / capacity
+        count = max(1, math.ceil(busy.max(initial=0.0) / 0.8))
+    return f"{count}" if servers is None and (capacity == 1).all() else f"{count}x{':'.join(f'{c:.17g}' for c in capacity)}"
+
+
+def _too_small(recorded: Trace | SlotTrace, jobs: Jobs, servers: Servers, fits: Bools, sizes: Sizes) -> ArgumentError:
+    """The error to raise where most tasks fit no server: it names the first, and servers with which all would fit."""
+    row = int(np.argmin(fits))
+    if jobs.devices is not None and (jobs.demand[row] <= servers.units).all(axis=1).any():
+        kinds = ", ".join(servers.device_kinds) or "no kinds"
+        problem = f"{needed_devices(jobs, row)}: no server has these beside a demand of its size; servers have GPUs of {kinds}"
+        return ArgumentError(f"{recorded.where(row)}: {problem}")
+    both = (jobs.amounts[row], servers.capacity.max(axis=0))
+    demand, largest = (", ".join(f"{amount:.5g}" for amount in amounts) for amounts in both)
+    others = f", and so it is with {int((~fits).sum()):,} of {len(fits):,} tasks" if len(fits) > 1 else ""
+    names = f" `resources` {','.join(recorded.resources)}" if sizes == "all" else ""
+    return ArgumentError(
+        f"{recorded.where(row)}: a demand of {demand} fits in no server; the largest has {largest}{others}: "
+        "say what a server has in each resource, such as `servers` "
+        f"{example_servers(recorded, sizes, servers)}{names}"
+    )
+
+
+def _round_up(amount: float) -> float:
+    """The power of two, or half as much again, from an amount on."""
+    power = 2.0 ** math.ceil(math.log2(amount)) if amount > 0 else 1.0
+    return 0.75 * power if 0.75 * power >= amount and power > 2 else power
