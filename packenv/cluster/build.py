@@ -101,15 +101,15 @@ def build(
     record_rows: int = 0,
     waiting_limit: int = NEVER,
     warmup: int = 0,
-    delays: bool = True,
-    bins: int = TRAJECTORY_BINS,
+    measured: bool = True,
     kind: type[Cluster] = Cluster,
 ) -> Cluster:
     """A batch of clusters before slot 0, empty but for the `initial` jobs, each with room for `places` tasks at first.
 
     `capacity` is (L, D) units. `jobs` is the table behind `source` if it has predecessors or phases; the schedule records
-    the first `record_rows` rows; `kind` may be a subclass of Cluster with more fields. Raises InputError if tasks and
-    servers have different numbers of resources, or if `needs` names BY_LINE or BY_MIX without BY_TYPE.
+    the first `record_rows` rows. `measured`: whether the queue over time and the distribution of delays are. `kind` may be a
+    subclass of Cluster with more fields. Raises InputError if tasks and servers have different numbers of resources, or if
+    `needs` names BY_LINE or BY_MIX without BY_TYPE.
     """
     servers, resources = capacity.shape
     if source.demand.shape[2] != resources:
@@ -135,8 +135,8 @@ def build(
         "boxes": len(boxes),
         "tree nodes": 2 * 4 ** -(-max(servers - 1, 1).bit_length() // 2),
         "words of an event": 2,
-        "bins": bins,
-        "delay bins": DELAY_BINS if delays else 0,
+        "bins": TRAJECTORY_BINS if measured else 0,
+        "delay bins": DELAY_BINS if measured else 0,
         "devices": int(source.devices.server[:, HOW_MANY].max(initial=0)),
         "recorded": record_rows,
         "reasons": resources + len(OTHER_REASONS),
