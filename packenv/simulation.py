@@ -32,7 +32,7 @@ from packenv.results.result import Result, Trajectory
 from packenv.results.schedule import Schedule
 from packenv.results.stability import NOTHING, judge_run
 from packenv.units import UNIT, to_units
-from packenv.workloads.in_service import InService, in_service_of
+from packenv.workloads.in_service import InService, begins_busy, in_service_of
 from packenv.workloads.servers import Servers
 from packenv.workloads.workload import Workload
 
@@ -150,7 +150,7 @@ def simulate(
     policy = find_policy(policy) if isinstance(policy, str) else policy
 
     # The tasks of this seed; of a random workload as a table if the policy must know all of them beforehand, or of gangs.
-    begun = initial or in_service_of(workload, seed)
+    begun, as_it_is = initial or in_service_of(workload, seed), begins_busy(workload)
     offered = workload = workload.at(seed)
     drain = (slots is None and workload.jobs is not None and workload.jobs.arrival[-1] == 0) if drain is None else drain
     horizon = _horizon(workload, slots, drain)
@@ -166,7 +166,7 @@ def simulate(
         _check_backlog(policy, backlog, offered, table, waiting_limit)
     if reject:
         _check_reject(policy, needs, workload, backlog)
-    _check_able(policy, needs, workload)
+    _check_able(policy, needs, workload, as_it_is)
     if warmup < 0 or (warmup >= horizon and not drain):
         raise InputError(f"warmup must lie between 0 and the number of slots, not {warmup}")
     if slowdown_bound is not None and not 0 < slowdown_bound < np.inf:
@@ -251,16 +251,19 @@ def _run_slots(
     return cluster, state, seconds, reason
 
 
-def _check_able(policy: Any, needs: Needs, workload: Workload) -> None:
-    """Raise InputError where the workload has what the policy does not look at: remote reads, devices, gangs."""
+def _check_able(policy: Any, needs: Needs, workload: Workload, as_it_is: bool) -> None:
+    """Raise InputError where the workload has what the policy does not look at: remote reads, devices, gangs.
+
+    as_it_is  whether it begins with tasks in service: then no option lets those of a gang start one by one, or devices be amounts
+    """
     if workload.network is not None and workload.network.takes_resources and not needs.reads:
         raise InputError(f"{name_of(policy)} does not look for room for remote reads, which take resources in {workload.name}")
     if workload.has_devices and not needs.devices:
-        why = "does not look for room on devices; --one-amount (devices=False) counts a server's GPUs as one amount"
-        raise InputError(f"{name_of(policy)} {why}")
+        amount = "" if as_it_is else "; --one-amount (devices=False) counts a server's GPUs as one amount"
+        raise InputError(f"{name_of(policy)} does not look for room on devices{amount}")
     if workload.has_gangs and not needs.gangs:
-        alone = "--one-by-one (gangs=False) lets each start by itself"
-        raise InputError(f"{name_of(policy)} does not start the tasks of a gang together: {WITH_GANGS}; {alone}")
+        alone = "" if as_it_is else "; --one-by-one (gangs=False) lets each start by itself"
+        raise InputError(f"{name_of(policy)} does not start the tasks of a gang together: {WITH_GANGS}{alone}")
 
 
 def _check_reject(policy: Any, needs: Needs, workload: Workload, backlog: int | None) -> None:

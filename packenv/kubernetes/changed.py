@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from packenv.errors import InputError, nearest
 from packenv.inputs.numbers import read_whole
-from packenv.kubernetes.cluster import FITS_NOWHERE, OF_GANGS, Cluster, with_counts
+from packenv.kubernetes.cluster import Cluster
 from packenv.kubernetes.filters import Traits
 from packenv.kubernetes.objects import Pod
+from packenv.kubernetes.pod_groups import pod_groups, whole_gangs
+from packenv.kubernetes.shared_gpus import GPU_MEM
 from packenv.kubernetes.texts import counted, some
 from packenv.units import to_units
 from packenv.workloads.servers import as_servers
@@ -87,7 +89,7 @@ def nodes_to_add(cluster: Cluster, text: str) -> tuple[int, NodeKind]:
 def changed(cluster: Cluster, kind: NodeKind, count: int) -> Cluster:
     """The cluster with `count` more nodes of a kind; below 0 without so many of them, those with the least in service first.
 
-    Waiting pods that fit on no node of today, but on one of this kind, wait too; while there is none, they are `stranded`.
+    Waiting pods that fit on no node of today, but on this kind, wait too; while there are too few of these, they are `stranded`.
     Raises InputError if there are not so many nodes.
     """
     joined = with_unfit(cluster, kind)
@@ -96,18 +98,26 @@ def changed(cluster: Cluster, kind: NodeKind, count: int) -> Cluster:
         if -count > len(names):
             raise InputError(f"{cluster.source}: {len(names)} nodes are like {kind.name}, not {-count}")
         return without_nodes(joined, names[:-count])
-    return _grown(joined, kind, count) if count else _without_stranded(joined)
+    if count and not any(pod.gang for pod in joined.waiting):  # of pods by themselves all fit on one that is new
+        return _grown(joined, kind, count)
+    return _without_stranded(_grown(joined, kind, count) if count else joined)
 
 
 def _grown(cluster: Cluster, kind: NodeKind, count: int) -> Cluster:
     """The cluster with `count` more nodes."""
     traits, staying = kind.nodes(cluster, count), kind.pods(cluster)
     pods = [cluster.running[n]._replace(name=f"{node.name}: {cluster.running[n].name}") for node in traits for n in staying]
+    gpus = cluster.gpus
+    if gpus is not None:
+        memory = cluster.resources.index(GPU_MEM)
+        offered = kind.capacity[memory] * float(cluster.amounts[memory])
+        gpus = gpus.grown(cluster.nodes.index(kind.template), offered, count, staying)
     return replace(
         cluster,
         nodes=(*cluster.nodes, *(node.name for node in traits)),
         capacity=np.concatenate([cluster.capacity, np.tile(np.array(kind.capacity), (count, 1))]),
         traits=(*cluster.traits, *traits),
+        gpus=gpus,
         running=(*cluster.running, *pods),
         node=np.concatenate([cluster.node, np.repeat(len(cluster.nodes) + np.arange(count), len(staying))]),
         running_demand=np.concatenate([cluster.running_demand, np.tile(cluster.running_demand[staying], (count, 1))]),
@@ -117,8 +127,9 @@ def _grown(cluster: Cluster, kind: NodeKind, count: int) -> Cluster:
 def without_nodes(cluster: Cluster, names: Sequence[str]) -> Cluster:
     """The cluster without these nodes. Their pods are queued behind those that wait, and start again; their own pods are gone.
 
-    Pods of gangs wait with the others of gangs. Pods that fit on none of the others are `stranded`, and do not wait. Raises
-    InputError for a node that is not there, and if none is left.
+    Pods of a gang start again together, with those that wait; others of it run on. Pods that fit on none of the other nodes, or
+    whose gang cannot start as a whole, are `stranded`, and do not wait. Raises InputError for a node that is not there, and if
+    none is left.
     """
     present = {*cluster.nodes}
     for name in names:
@@ -131,16 +142,14 @@ def without_nodes(cluster: Cluster, names: Sequence[str]) -> Cluster:
     number = np.where(gone, -1, np.cumsum(~gone) - 1)
     node = np.where(cluster.node < 0, -1, number[cluster.node])
     queued = [n for n in np.flatnonzero((node < 0) & (cluster.node >= 0)).tolist() if returns(cluster.running[n])]
-    gangs = (*cluster.gangs, *(cluster.running[n] for n in queued if cluster.running[n].gang))
     smaller = replace(
         cluster,
         nodes=tuple(name for name, out in zip(cluster.nodes, gone, strict=True) if not out),
         capacity=cluster.capacity[~gone],
+        gpus=None if cluster.gpus is None else cluster.gpus.only(~gone),
         traits=tuple(traits for traits, out in zip(cluster.traits, gone, strict=True) if not out),
         node=node,
-        again=(*cluster.again, *(n for n in queued if not cluster.running[n].gang)),
-        gangs=gangs,
-        left_out=with_counts(cluster.left_out, {OF_GANGS: len(gangs)}),
+        again=(*cluster.again, *queued),
     )
     return _without_stranded(smaller)
 
@@ -156,19 +165,11 @@ def emptiest_first(cluster: Cluster, kind: NodeKind) -> list[str]:
 
 def without_submitted(cluster: Cluster) -> Cluster:
     """The same cluster without the pods that are submitted to it; each other pod keeps its random numbers."""
-    waits = np.array([not pod.submitted for pod in cluster.waiting], np.bool_)
-    unfit = np.array([not pod.submitted for pod in cluster.unfit], np.bool_)
-    gangs = tuple(pod for pod in cluster.gangs if not pod.submitted)
-    return replace(
-        cluster,
-        waiting=tuple(pod for pod in cluster.waiting if not pod.submitted),
-        demand=cluster.demand[waits],
-        row=cluster.row[waits],
-        unfit=tuple(pod for pod in cluster.unfit if not pod.submitted),
-        unfit_demand=cluster.unfit_demand[unfit],
-        gangs=gangs,
-        left_out=with_counts(cluster.left_out, {FITS_NOWHERE: int(unfit.sum()), OF_GANGS: len(gangs)}),
-    )
+    pods, demand = [*cluster.waiting, *cluster.unfit], np.concatenate([cluster.demand, cluster.unfit_demand])
+    there = np.flatnonzero([not pod.submitted for pod in pods])
+    pods, demand = [pods[n] for n in there], demand[there]
+    more = cluster.row.max(initial=-1) + 1 + np.arange(len(cluster.unfit))  # of one that fits only without those
+    return cluster.with_queue(pods, demand, row=np.concatenate([cluster.row, more])[there])
 
 
 def with_changed_pods(cluster: Cluster, change: Callable[[Pod], Pod]) -> Cluster:
@@ -181,27 +182,33 @@ def with_changed_pods(cluster: Cluster, change: Callable[[Pod], Pod]) -> Cluster
 
 
 def with_unfit(cluster: Cluster, kind: NodeKind) -> Cluster:
-    """The pods that fit on this kind alone wait with the others."""
-    if not cluster.unfit or not (one_more := _grown(cluster, kind, 1)).fitting(cluster.unfit, cluster.unfit_demand).any():
+    """The pods that fit on this kind alone wait with the others, and so do those whose gang starts with enough of these nodes."""
+    if not cluster.unfit:
+        return cluster
+    gangs = pod_groups(cluster.unfit, cluster.running)
+    larger = _grown(cluster, kind, max((len(group.members) for group in gangs), default=1))  # one for each pod
+    if not larger.fitting_alone(cluster.unfit, cluster.unfit_demand).any():
         return cluster
     demand = np.concatenate([cluster.demand, cluster.unfit_demand])
-    return cluster.with_queue([*cluster.waiting, *cluster.unfit], demand, one_more)
+    joined = cluster.with_queue([*cluster.waiting, *cluster.unfit], demand, larger)
+    return joined if len(joined.waiting) > len(cluster.waiting) else cluster
 
 
 def _without_stranded(cluster: Cluster) -> Cluster:
-    """Pods that fit on none of the nodes do not wait."""
-    waiting = cluster.fitting(cluster.waiting, cluster.demand)
-    queued = [cluster.running[n] for n in cluster.again]
-    again = cluster.fitting(queued, cluster.anew(cluster.again))
-    lost = [pod.name for pod, fit in zip(cluster.waiting, waiting, strict=True) if not fit]
-    lost += [cluster.running[n].name for n, fit in zip(cluster.again, again, strict=True) if not fit]
+    """Pods that fit on none of the nodes do not wait, nor those whose gang cannot start as a whole."""
+    pods = [*cluster.waiting, *(cluster.running[n] for n in cluster.again)]
+    demand = np.concatenate([cluster.demand, cluster.anew(cluster.again)])
+    fit, undecided = whole_gangs(cluster, pods, demand, cluster.fitting_alone(pods, demand))
+    waiting, again = fit[: len(cluster.waiting)], fit[len(cluster.waiting) :]
+    lost = [pod.name for pod, fits in zip(pods, fit, strict=True) if not fits]
     return replace(
         cluster,
         waiting=tuple(pod for pod, fit in zip(cluster.waiting, waiting, strict=True) if fit),
         demand=cluster.demand[waiting],
         row=cluster.row[waiting],
-        again=tuple(n for n, fit in zip(cluster.again, again, strict=True) if fit),
+        again=tuple(n for n, fits in zip(cluster.again, again, strict=True) if fits),
         stranded=(*cluster.stranded, *lost),
+        undecided=cluster.undecided or undecided,
     )
 
 

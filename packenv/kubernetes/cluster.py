@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,14 +25,18 @@ from packenv.kubernetes.filters import (
     admitted,
     groups_of,
 )
+from packenv.kubernetes.fits_nowhere import unfit_lines
 from packenv.kubernetes.objects import Pod
 from packenv.kubernetes.owners import OwnerTimes
-from packenv.kubernetes.preemption import Begun, first_cycle, room_for
+from packenv.kubernetes.pod_groups import gang_lines, side_by_side, whole_gangs
+from packenv.kubernetes.preemption import Begun, first_cycle
 from packenv.kubernetes.rules_as_resources import as_resources
-from packenv.kubernetes.started import ENDLESS, Started
+from packenv.kubernetes.shared_gpus import SharedGpus
+from packenv.kubernetes.started import ENDLESS, OfGpus, Started
 from packenv.kubernetes.texts import MOST_NAMED, amount_text, counted, some
 from packenv.units import to_units
 from packenv.workloads.laws import Law
+from packenv.workloads.servers import Servers
 from packenv.workloads.workload import Workload
 
 Floats = NDArray[np.float64]
@@ -43,7 +46,7 @@ Bools = NDArray[np.bool_]
 COMPLETED, HELD = "pods that have ended", "pods held by a scheduling gate"
 NO_NODE, LOST = "pods on a node that is left out", "pods on a node that is not in the file"
 ASKS_NOTHING, FITS_NOWHERE = "pods that ask for none of the resources", "waiting pods that fit on no node"
-OF_GANGS = "waiting pods of gangs"
+NEVER_WHOLE = "waiting pods of gangs that cannot start as a whole"
 DELETED, PINNED = "waiting pods that are being deleted", "waiting pods bound to one node by a DaemonSet"
 
 
@@ -69,11 +72,12 @@ class Cluster:
     ignored: dict[str, int]
     now: float  # s since 1970: the latest time in the file
     amounts: tuple[Fraction, ...]  # (D,) what capacity 1 is
-    unfit: tuple[Pod, ...] = ()  # waiting pods that fit on no node
+    unfit: tuple[Pod, ...] = ()  # waiting pods that fit on no node, or whose gang cannot start as a whole
     unfit_demand: Floats = field(default_factory=lambda: np.zeros((0, 1)))  # (unfit, D)
+    gpus: SharedGpus | None = None  # that pods share; None: no pod has a part of one
     again: tuple[int, ...] = ()  # of the running pods, by number: queued behind those that wait, to start again
-    stranded: tuple[str, ...] = ()  # pods for which no node is left
-    gangs: tuple[Pod, ...] = ()  # waiting pods that start with others or not at all: not modelled, no tasks
+    stranded: tuple[str, ...] = ()  # pods for which no node is left, or not enough for their gang
+    undecided: bool = False  # whether there may be room, which was not found, for the gang of some of those
 
     @property
     def name(self) -> str:
@@ -113,26 +117,31 @@ class Cluster:
         traits = tuple(node._replace(ports=ports.get(n, ())) for n, node in enumerate(self.traits))
         return np.maximum(room, 0.0), traits
 
-    def with_queue(self, pods: Sequence[Pod], demand: Floats, places: Cluster | None = None) -> Cluster:
-        """The cluster with these pods in the queue, of demand (n, D): those that fit a node wait, in order; others are `unfit`.
+    def with_queue(self, pods: Sequence[Pod], demand: Floats, places: Cluster | None = None, row: Ints | None = None) -> Cluster:
+        """The cluster with these pods in the queue, of demand (n, D): those that can start wait, in order; others are `unfit`.
 
         places  a cluster on whose nodes they may fit instead
+        row     (n,) the place of each in the queue as it was read; without it this is that
         """
         order = sorted(range(len(pods)), key=lambda n: queue_order(pods[n]))
         queue, demand = [pods[n] for n in order], demand[order]
-        fit = (self if places is None else places).fitting(queue, demand)
+        alone = (self if places is None else places).fitting_alone(queue, demand)
+        fit, _ = whole_gangs(self if places is None else places, queue, demand, alone)
         return replace(
             self,
             waiting=tuple(pod for pod, fits in zip(queue, fit, strict=True) if fits),
             demand=demand[fit],
-            row=np.arange(int(fit.sum())),
+            row=np.arange(int(fit.sum())) if row is None else row[order][fit],
             unfit=tuple(pod for pod, fits in zip(queue, fit, strict=True) if not fits),
             unfit_demand=demand[~fit],
-            left_out=with_counts(self.left_out, {FITS_NOWHERE: int((~fit).sum())}),
+            left_out=with_counts(self.left_out, {FITS_NOWHERE: int((~alone).sum()), NEVER_WHOLE: int((alone & ~fit).sum())}),
         )
 
-    def fitting(self, pods: Sequence[Pod], demand: Floats) -> Bools:
-        """(n,) whether each pod, of demand (n, D), fits on some node that it may go on, once others have ended or made room."""
+    def fitting_alone(self, pods: Sequence[Pod], demand: Floats) -> Bools:
+        """(n,) whether each pod, of demand (n, D), fits on some node that it may go on, once others have ended or made room.
+
+        Whatever its gang needs: `whole_gangs` says that.
+        """
         fit = np.zeros(len(pods), np.bool_)
         priorities = sorted({pod.priority for pod in self.running if pod.stays})
         below = [max((n for n in priorities if n < pod.priority), default=None) if pod.preempts else None for pod in pods]
@@ -156,10 +165,10 @@ class Cluster:
         return [self.nodes[n] for n in np.flatnonzero((left < 0).any(axis=1))]
 
     def unmodelled(self, pods: Iterable[Pod]) -> dict[str, list[str]]:
-        """The names of these pods by constraints that play no part, or by what makes them part of a gang."""
+        """The names of these pods by constraints that play no part."""
         names: dict[str, list[str]] = {}
         for pod in pods:
-            for kind in dict.fromkeys((*pod.unmodelled, *filter(None, [pod.gang]))):
+            for kind in dict.fromkeys(pod.unmodelled):
                 names.setdefault(kind, []).append(pod.name)
         return names
 
@@ -189,8 +198,11 @@ class Cluster:
 
         # Which pods start now, in place of which others, and which of these are queued again.
         begun = first_cycle(self, lowest) if preemption else []
+        on_gpu, refused = dict[int, int](), list[str]()
+        if self.gpus is not None:
+            begun, on_gpu, refused = self.gpus.begin(self, begun)
         evicted = self._queued_again(begun)
-        notes = (*self.notes(service), *self.begun_notes(begun))
+        notes = (*self.notes(service), *self.begun_notes(begun), *refused)
         grace = {v: math.ceil(self.running[v].grace / slot_seconds) for placement in begun for v in placement.victims}
         server = np.where(np.isin(np.arange(len(self.running)), [v for v in grace if not grace[v]]), -1, self.node)
         if len(begun) == len(self.waiting) and not self.again and not evicted:  # a table has a row: this pod finds the room free
@@ -202,6 +214,7 @@ class Cluster:
         again = [self.running[n] for n in self.again]
         requeued = [*again, *(_again_on(self.running[v], self.nodes[self.node[v]]) for v in evicted)]
         queue = [*(self.waiting[n] for n in np.flatnonzero(waits)), *requeued]
+        groups, order, gang = side_by_side(self, first, evicted)
         in_service = [pod if node >= 0 else None for pod, node in zip(self.running, server, strict=True)]
         pods = [*self.waiting, *again]
 
@@ -238,6 +251,17 @@ class Cluster:
         running_latest = self._latest_ends(self.running, started.tolist(), slot_seconds)
         running_latest[[*grace]] = np.minimum(running_latest[[*grace]], [*grace.values()])
 
+        shares = None
+        if self.gpus is not None:
+            needs, bits = self.gpus.needs, np.array([on_gpu.get(n, 0) for n in first], np.int64)
+            shares = OfGpus(
+                nodes=self.gpus.devices,
+                need=needs(self.waiting),
+                again=needs(requeued),
+                held=self.gpus.held(self.running),
+                begun=np.column_stack([needs([self.waiting[n] for n in first]), bits]),
+            )
+
         draw = Started(
             demand=demand,
             row=self.row,
@@ -262,8 +286,13 @@ class Cluster:
             lower=np.array([pod.priority < highest for pod in pods], np.bool_),
             running_lower=np.array([pod.priority < highest or pod.deleted is not None for pod in self.running], np.bool_),
             running_server=self.node,
+            order=order,
+            gang=gang,
+            gpus=shares,
+            behind=tuple((n, group.members[0]) for group in groups for n in group.others),
         )
-        return Workload(jobs=draw, servers=capacity, name=self.name, resources=resources, slot_seconds=slot_seconds)
+        servers = Servers(capacity, None if self.gpus is None else self.gpus.devices)
+        return Workload(jobs=draw, servers=servers, name=self.name, resources=resources, slot_seconds=slot_seconds)
 
     def _latest_ends(self, pods: Sequence[Pod], started: Sequence[float], slot_seconds: float) -> Ints:
         """(n,) slots from now until each pod has ended at the latest, if it `started` (n,) then."""
@@ -298,116 +327,30 @@ class Cluster:
             singular, plural = "node holds more than it has, and takes", "nodes hold more than they have, and take"
             what = singular if len(overfull) == 1 else plural
             lines.append(f"{len(overfull):,} {what} nothing until there is room again: {some(overfull)}")
+        lines += self.gpus.lines() if self.gpus is not None else []
         for kind, names in self.unmodelled(self.waiting).items():
             what = f"{kind} of {counted(len(names), 'waiting pod')} ({some(names)})"
             lines.append(f"not modelled: {what}: they may start later than this says, and no bound counts on them")
         if self.ignored:
             lines.append(f"ignored: {counted_by_reason(self.ignored)}")
-        return (*lines, *self.gang_lines(), *self.unfit_lines())
-
-    def gang_lines(self) -> list[str]:
-        """Which waiting pods are of gangs, by what says so, and what is not said of them."""
-        names: dict[str, list[str]] = {}
-        for pod in self.gangs:
-            names.setdefault(" and ".join((pod.gang, *pod.unmodelled)), []).append(pod.name)
-        unsaid = (
-            "a gang starts as a whole or not at all: no start is said of them, and no number of nodes and no bound counts on them"
-        )
-        lines = [
-            f"not modelled: {what} of {counted(len(pods), 'waiting pod')} ({some(pods)}): {unsaid}"
-            for what, pods in names.items()
-        ]
-        return lines + self._gang_room_lines()
-
-    def _gang_room_lines(self) -> list[str]:
-        """Of the first gangs, for how many of their pods there is room beside what runs, and whether it is too little."""
-        gangs: dict[str, list[Pod]] = {}
-        for pod in sorted(self.gangs, key=queue_order):
-            gangs.setdefault(pod.gang_name, []).append(pod)
-        lines = []
-        for name, pods in [*gangs.items()][:MOST_NAMED]:
-            there = sum(bool(pod.gang) and pod.gang_name == name for pod in self.running)
-            needed = len(pods) if pods[0].least is None else max(pods[0].least - there, 1)
-            room = room_for(replace(self, waiting=tuple(pods), demand=self.shares(pods), row=np.arange(len(pods))))
-            start = "it does not start now" if room < needed else "it may start now, unless others that wait take that"
-            least = "" if pods[0].least is None else f", of which {needed:,} have to start together"
-            lines.append(f"gang {name}: room for {room:,} of {counted(len(pods), 'waiting pod')} now{least}: {start}")
-        return lines
-
-    def unfit_lines(self) -> list[str]:
-        """Lines on waiting pods that fit on no node: what they ask, what the nearest node has, and what would help."""
-        groups: dict[Any, list[int]] = {}
-        for n, pod in enumerate(self.unfit):
-            groups.setdefault((pod.rules, tuple(sorted(pod.asks.items()))), []).append(n)
-        alike = list(groups.values())
-        lines = [self._unfit_line([self.unfit[n].name for n in group], group[0]) for group in alike[:MOST_NAMED]]
-        more = sum(map(len, alike[MOST_NAMED:]))
-        return [*lines, *([f"{counted(more, 'more waiting pod')} fit on no node"] if more else [])]
-
-    def _unfit_line(self, names: list[str], n: int) -> str:
-        pod = self.unfit[n]
-        room, traits = self.emptied(pod.priority if pod.preempts else -math.inf)
-        verb = "fit" if len(names) > 1 else "fits"
-        asks = ", ".join(amount_text(name, float(amount)) for name, amount in sorted(pod.asks.items()) if amount) or "nothing"
-        what = f"{some(names)} {verb} on no node: {'each asks' if len(names) > 1 else 'it asks'} for {asks}"
-        demand = self.unfit_demand[n]
-        if np.isinf(demand).any():
-            missing = [name for name, amount in pod.asks.items() if amount and "/" in name and name not in self.resources]
-            return f"{what}; no node has {some(missing)}; a node that has it would help, of which the file has none"
-        allowed = admitted([pod.rules], traits)[0]
-        has_room = ((to_units(demand) <= to_units(room)) | (to_units(demand) == 0)).all(axis=1)
-        barred = np.flatnonzero(has_room & ~allowed)
-        whys = {
-            int(node): str(pod.rules.against(traits[node]))
-            for node in (np.flatnonzero(~allowed) if not allowed.any() else barred)
-        }
-        reasons = ", ".join(f"{why} ({counted(count, 'node')})" for why, count in Counter(whys.values()).most_common())
-        # A new node has neither the state nor the name of the one that it is like: one like a barred node may help.
-        examples = {why: self.nodes[node] for node, why in whys.items() if has_room[node]}
-        would = [*examples.values()][:MOST_NAMED]
-        if allowed.any():
-            nodes = np.flatnonzero(allowed)
-            short = np.maximum(demand - room[nodes], 0.0)
-            nearest = int(nodes[np.argmin((short / np.maximum(demand, 1e-12)).sum(axis=1))])
-            used = self.capacity[nearest] - room[nearest]
-            beside = " beside the pods that belong to it" if used.any() else ""
-            has = f"the nearest, {self.nodes[nearest]}, has {self.amounts_text(room[nearest])}{beside}"
-            most_used = np.maximum(
-                used, self.capacity[self.commonest] - room[self.commonest]
-            )  # a new node has the pods of that one
-            least = np.maximum(self.capacity[nearest], np.ceil((demand + most_used) * 1000 - 1e-6) / 1000) + 0.0  # no -0
-            would.append(":".join(f"{share:.4g}" for share in least))
-        if len(barred):
-            verb = "have" if len(barred) > 1 else "has"
-            has = f"{some([self.nodes[node] for node in barred])} {verb} room; kept off by {reasons}"
-        elif not allowed.any():
-            has = f"kept off every node by {reasons}"
-
-        def fits_on_new(add: str) -> bool:
-            """As on a node that `--add` makes: with the labels, lasting taints and own pods of the one that it is like."""
-            like = self.nodes.index(add) if add in self.nodes else self.commonest
-            capacity = self.capacity[like] if add in self.nodes else np.array([float(share) for share in add.split(":")])
-            left = np.maximum(capacity - (self.capacity[like] - room[like]), 0.0)
-            enough = (to_units(demand) <= to_units(left)) | (to_units(demand) == 0)
-            return bool(enough.all()) and pod.rules.against(traits[like].renamed("added 1")) is None
-
-        helps = next((text for text in would if fits_on_new(text)), None)
-        if helps is not None:
-            return f"{what}; {has}; --add {helps} would help, such a node"
-        like = "a node like one of these" if not allowed.any() or len(barred) else f"a node like {self.nodes[self.commonest]}"
-        return f"{what}; {has}; --add with {like} does not help"
+        return (*lines, *gang_lines(self), *unfit_lines(self))
 
     @property
     def commonest(self) -> int:
         """A node of the commonest capacity and taints, by number: nodes of a capacity that is given are like it in all else."""
+        return self.kinds[0]
+
+    @property
+    def kinds(self) -> list[int]:
+        """A node of each capacity and taints, by number, the commonest first."""
         kinds = [(tuple(row), traits.lasting()) for row, traits in zip(self.capacity.tolist(), self.traits, strict=True)]
-        return kinds.index(Counter(kinds).most_common(1)[0][0])
+        return [kinds.index(kind) for kind, _ in Counter(kinds).most_common()]
 
     def _queued_again(self, begun: Sequence[Begun]) -> list[int]:
         """The preempted pods, by number, that fit on some node again."""
         victims = [v for placement in begun for v in placement.victims if self.running[v].deleted is None]
         pods = [_again_on(self.running[v], self.nodes[self.node[v]]) for v in victims]
-        fits = self.fitting(pods, self.anew(victims))
+        fits = self.fitting_alone(pods, self.anew(victims))
         return [v for v, fit in zip(victims, fits, strict=True) if fit]
 
     def begun_notes(self, begun: Sequence[Begun]) -> list[str]:
@@ -428,12 +371,11 @@ class Cluster:
     def nothing(self) -> str:
         """Why there is no pod to place."""
         if self.unfit:
-            lines = "; ".join(self.unfit_lines())
+            lines = "; ".join(unfit_lines(self))
             return f"{self.source}: {counted(len(self.unfit), 'pod')} waiting, and none can be placed: {lines}"
-        reasons = (OF_GANGS, HELD, PINNED, DELETED, ASKS_NOTHING)
+        reasons = (HELD, PINNED, DELETED, ASKS_NOTHING)
         if left_out := counted_by_reason({what: self.left_out.get(what, 0) for what in reasons}):
-            lines = "".join(f"; {line}" for line in self.gang_lines())
-            return f"{self.source}: no pod is there to place but for {left_out}, left out{lines}"
+            return f"{self.source}: no pod is there to place but for {left_out}, left out"
         return f"{self.source}: no pod waits for a node, so there is nothing to place"
 
 

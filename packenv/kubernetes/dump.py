@@ -19,8 +19,8 @@ from packenv.kubernetes.cluster import (
     FITS_NOWHERE,
     HELD,
     LOST,
+    NEVER_WHOLE,
     NO_NODE,
-    OF_GANGS,
     PINNED,
     Cluster,
     shares_of,
@@ -28,6 +28,7 @@ from packenv.kubernetes.cluster import (
 from packenv.kubernetes.filters import UNSCHEDULABLE
 from packenv.kubernetes.manifests import Submitted
 from packenv.kubernetes.objects import Node, Pod, read_objects
+from packenv.kubernetes.shared_gpus import GPU_COUNT, GPU_MEM, OF_ONE_GPU, SharedGpus, shared_gpus, with_whole_gpus
 from packenv.workloads.laws import parse_law
 from packenv.workloads.traces.table import Wanted, resource_names
 from packenv.workloads.workload import Workload
@@ -35,11 +36,6 @@ from packenv.workloads.workload import Workload
 Floats = NDArray[np.float64]
 
 USUAL = ("cpu", "memory")
-GPU_MEM, GPU_COUNT = "aliyun.com/gpu-mem", "aliyun.com/gpu-count"
-OF_ONE_GPU = (GPU_MEM, "nvidia.com/gpumem", "volcano.sh/vgpu-memory")
-"""Resources of which a pod has its amount on a single GPU of the node, by gpushare, HAMi and Volcano."""
-ABOVE_HALF = f"{GPU_MEM} above half of a GPU of"
-"""Begins the names of resources by which pods that cannot share a GPU do not."""
 
 
 def read_cluster(path: str | Path, choice: Wanted = None, submitted: Submitted | None = None) -> Cluster:
@@ -49,11 +45,11 @@ def read_cluster(path: str | Path, choice: Wanted = None, submitted: Submitted |
     "all" takes all that pods ask for, and `pods`, the number that a node takes. Raises InputError, naming file and object.
     """
     where = Path(path)
-    nodes, pods, others = read_objects(where)
+    nodes, pods, others, minimums = read_objects(where)
     times = [time for pod in pods for time in (pod.created, pod.started) if time is not None]
     now = max([node.latest for node in nodes] + times)
     if submitted is not None:
-        pods = [*pods, *submitted.pods(str(where), pods, now)]
+        pods = [*pods, *submitted.pods(str(where), pods, now, minimums)]
     ready = [node for node in nodes if node.problem is None]
     left_out = Counter(f"{node.problem} nodes" for node in nodes if node.problem is not None)
     left_out.update({f"objects of kind {kind}": count for kind, count in others.items()})
@@ -65,31 +61,36 @@ def read_cluster(path: str | Path, choice: Wanted = None, submitted: Submitted |
     number = {node.name: n for n, node in enumerate(ready)}
     all_nodes = {node.name for node in nodes}
     capacity = shares_of([node.offers for node in ready], resources, largest)
-    running, waiting, gangs = [], [], []
+    running, waiting = [], []
+    elsewhere: Counter[str] = Counter()  # by gang, pods that count as running, and are left out
     for pod, demand in zip(alive, shares_of([pod.asks for pod in alive], resources, largest), strict=True):
         if pod.node is not None and pod.node not in number:
             left_out[NO_NODE if pod.node in all_nodes else LOST] += 1
+            elsewhere[pod.gang_name] += 1
         elif pod.node is not None:
             if demand.any() or pod.rules.ports:
                 running.append((pod, demand))
             else:
                 left_out[ASKS_NOTHING] += 1
+                elsewhere[pod.gang_name] += 1
         elif pod.held:
             left_out[HELD] += 1
         elif pod.stays:
             left_out[PINNED] += 1
         elif pod.deleted is not None:
             left_out[DELETED] += 1
-        elif pod.gang:
-            gangs.append(pod)
         elif choice is None and _asks_for_more(pod, ready):
             waiting.append((pod, np.full(len(resources), np.inf)))
         elif not demand.any() and pod.submitted:
             raise InputError(f"{pod.name}, which is submitted, asks for none of {', '.join(resources)}")
         elif not demand.any():
             left_out[ASKS_NOTHING] += 1
+            elsewhere[pod.gang_name] += 1
         else:
             waiting.append((pod, demand))
+    node = np.array([number[str(pod.node)] for pod, _ in running], np.int64)
+    shares_count = GPU_MEM in resources and len(resources) > 1
+    gpus = shared_gpus(ready, [pod for pod, _ in running], node, [pod for pod, _ in waiting]) if shares_count else None
     cluster = Cluster(
         source=str(where),
         resources=resources,
@@ -97,19 +98,19 @@ def read_cluster(path: str | Path, choice: Wanted = None, submitted: Submitted |
         capacity=capacity,
         traits=tuple(node.traits for node in ready),
         running=tuple(pod for pod, _ in running),
-        node=np.array([number[str(pod.node)] for pod, _ in running], np.int64),
+        node=node,
         running_demand=np.array([demand for _, demand in running]).reshape(-1, len(resources)),
         waiting=(),
         demand=np.zeros((0, len(resources))),
         row=np.arange(0),
-        left_out={**left_out, FITS_NOWHERE: 0, OF_GANGS: len(gangs), COMPLETED: len(pods) - len(alive)},
-        ignored=_ignored(ready, running, waiting),
+        left_out={**left_out, FITS_NOWHERE: 0, NEVER_WHOLE: 0, COMPLETED: len(pods) - len(alive)},
+        ignored=_ignored(gpus, ready, [pod for pod, _ in (*running, *waiting)]),
         now=now,
         amounts=tuple(largest),
-        gangs=tuple(gangs),
+        gpus=gpus,
     )
     demands = np.array([demand for _, demand in waiting]).reshape(-1, len(resources))
-    return cluster.with_queue([pod for pod, _ in waiting], demands)
+    return cluster.with_queue([pod.with_others(elsewhere[pod.gang_name]) for pod, _ in waiting], demands)
 
 
 def workload_of(
@@ -128,42 +129,19 @@ def workload_of(
     return cluster.workload(law, slot_seconds).recorded(cluster.left_out, False)
 
 
-def with_whole_gpus(nodes: list[Node], pods: list[Pod]) -> tuple[list[Node], list[Pod]]:
-    """Nodes and pods with a resource more for each size of GPU: no two pods that have more than a half share one.
-
-    A node has as many of it as GPUs of that size, or enough, if its GPUs have another. A pod takes one if it has more than half
-    a GPU, more than a node has if it needs more than a whole one, otherwise none.
-    """
-    for size in sorted({gpu_size(node) for node in nodes} - {0}):
-        need = [0 if GPU_COUNT in pod.asks else pod.asks.get(GPU_MEM, Fraction(0)) / size for pod in pods]
-        if sum(share > Fraction(1, 2) for share in need) < 2 and max(need, default=0) <= 1:
-            continue
-        counts = [node.offers[GPU_COUNT] if gpu_size(node) == size else None for node in nodes]
-        over = max(count for count in counts if count is not None) + 1
-        takes = [over if share > 1 else Fraction(share > Fraction(1, 2)) for share in need]
-        name, enough = f"{ABOVE_HALF} {float(size):g}", sum(takes, Fraction(0))
-        offers = [{name: enough if count is None else count} for count in counts]
-        nodes = [node._replace(offers=node.offers | offer) for node, offer in zip(nodes, offers, strict=True)]
-        pods = [pod._replace(asks=pod.asks | {name: take}) if take else pod for pod, take in zip(pods, takes, strict=True)]
-    return nodes, pods
-
-
-def gpu_size(node: Node) -> Fraction:
-    """The memory of a GPU of a node, as gpushare says it: that of all over their number; 0 if it says nothing."""
-    count = node.offers.get(GPU_COUNT, Fraction(0))
-    return node.offers.get(GPU_MEM, Fraction(0)) / count if count else Fraction(0)
-
-
-def _ignored(
-    nodes: Sequence[Node], running: Sequence[tuple[Pod, Floats]], waiting: Sequence[tuple[Pod, Floats]]
-) -> dict[str, int]:
-    counts = {"podAntiAffinity of running pods": sum("podAntiAffinity" in pod.unmodelled for pod, _ in running)}
-    largest = max(gpu_size(node) for node in nodes)
-    for name in OF_ONE_GPU:
-        needs = [pod.asks[name] for pod, _ in (*running, *waiting) if pod.asks.get(name)]
-        most = " and at most half of it" if name == GPU_MEM and largest else ""
-        what = f"pods whose {name} is to be of one GPU{most}: a node's is one amount"
-        counts[what] = sum(not most or need <= largest / 2 for need in needs)
+def _ignored(gpus: SharedGpus | None, nodes: Sequence[Node], pods: Sequence[Pod]) -> dict[str, int]:
+    counts = {"podAntiAffinity of running pods": sum("podAntiAffinity" in pod.unmodelled for pod in pods if pod.node)}
+    of_one_gpu = OF_ONE_GPU if gpus is not None else (GPU_MEM, *OF_ONE_GPU)
+    for name in of_one_gpu:
+        counts[f"pods whose {name} is to be of one GPU: a node's is one amount"] = sum(bool(pod.asks.get(name)) for pod in pods)
+    if gpus is not None:
+        shares = [pod for pod in pods if pod.asks.get(GPU_MEM)]
+        several = f"pods whose {GPU_MEM} is to be of several GPUs: a node's is one amount"
+        counts[several] = sum(GPU_COUNT in pod.asks for pod in shares)
+        silent = any(node.offers.get(GPU_MEM) and GPU_COUNT not in node.offers for node in nodes)
+        counts[f"pods with {GPU_MEM}, where nodes do not say how many GPUs they have: taken to be one each"] = (
+            len(shares) * silent
+        )
     return {what: count for what, count in counts.items() if count}
 
 

@@ -16,7 +16,7 @@ from packenv.inputs.json_files import MOST_BYTES, PER_BYTE, parse_json
 from packenv.inputs.memory import Memory
 from packenv.inputs.numbers import excerpt
 from packenv.inputs.text_files import read_text, reading
-from packenv.kubernetes.objects import Pod, gang_of_owner, object_of, pod_of, whole_of
+from packenv.kubernetes.objects import Pod, gang_of_owner, minimums_of, object_of, pod_of, whole_of
 
 TEMPLATES = ("Pod", "Job", "CronJob", "Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
 MOST_PODS = 100_000
@@ -62,9 +62,13 @@ class Submitted(NamedTuple):
     classes: dict[str, PriorityClass]
     usual: PriorityClass  # of pods without a class
     notes: tuple[str, ...]
+    minimums: dict[str, int]  # of gangs, by namespace/name
 
-    def pods(self, source: str, present: Sequence[Pod], now: float) -> list[Pod]:
-        """The pods as they would join those of a dump. Raises InputError for a name that is taken, and an unknown class."""
+    def pods(self, source: str, present: Sequence[Pod], now: float, minimums: dict[str, int]) -> list[Pod]:
+        """The pods as they would join those of a dump, which has these minimums of gangs.
+
+        Raises InputError for a name that is taken, and an unknown class.
+        """
         used_names = {pod.name for pod in present}
         classes = {pod.priority_class: PriorityClass(pod.priority, pod.preempts) for pod in present if pod.priority_class}
         classes |= {name: PriorityClass(value, True) for name, value in SYSTEM.items()} | self.classes
@@ -86,13 +90,14 @@ class Submitted(NamedTuple):
                 used_names.add(name)
                 order = now + len(pods) / 1000  # s: one after the other
                 pods.append(pod._replace(name=name, created=order, deadline=deadline, submitted=True))
-        return pods
+        return [pod.with_minimum(minimums | self.minimums) for pod in pods]
 
 
 def read_manifests(paths: Sequence[str | Path]) -> Submitted:
     """The pods and priority classes in the manifests of these files. Raises InputError, naming file, object and field."""
     templates: list[Template] = []
     classes: dict[str, PriorityClass] = {}
+    minimums: dict[str, int] = {}
     usual, notes = PriorityClass(0, True), []
     for path in paths:
         skipped: list[str] = []
@@ -117,6 +122,8 @@ def read_manifests(paths: Sequence[str | Path]) -> Submitted:
                     )  # of gangs, as Volcano has them
                 elif kind in TEMPLATES:
                     templates.append(_template(item, kind, name, where))
+                elif own := minimums_of(item, kind, f"{metadata.get('namespace') or 'default'}/{name}"):
+                    minimums |= own
                 else:
                     skipped.append(kind)
             except InputError as problem:
@@ -130,7 +137,7 @@ def read_manifests(paths: Sequence[str | Path]) -> Submitted:
         raise InputError(f"{', '.join(map(str, paths))}: names nothing that is scheduled; that is {', '.join(TEMPLATES)}")
     if (count := sum(template.size for template in templates)) > MOST_PODS:
         raise InputError(f"{count:,} pods, more than {MOST_PODS:,}, are too many to submit")
-    return Submitted(tuple(templates), classes, usual, tuple(notes))
+    return Submitted(tuple(templates), classes, usual, tuple(notes), minimums)
 
 
 def _template(item: dict[str, Any], kind: str, name: str, where: str) -> Template:
@@ -151,7 +158,7 @@ def _template(item: dict[str, Any], kind: str, name: str, where: str) -> Templat
             longest = whole_of(spec, "activeDeadlineSeconds")
         owner = [{"kind": kind, "name": name, "controller": True}]
         pod = pod_of({"metadata": {"namespace": namespace, "ownerReferences": owner}, "spec": template["spec"]}, name, 0.0)
-        pod = pod._replace(gang=gang_of_owner(item))
+        pod = pod.of_gang(*gang_of_owner(item, namespace))
         spec = template["spec"]
     if not spec.get("containers"):
         raise InputError("spec: has no containers")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -28,11 +29,22 @@ BOUND_VOLUMES = {
 }
 """Kinds of volumes that are on some nodes alone, or of which a node takes so many."""
 GANG_FIELDS = {"workloadRef", "schedulingGroup"}
+WITH_MINIMUM = ("PodGroup", "Workload")  # kinds of objects that say how many pods of a gang have to run at once
 GANG = re.compile(r"(?i:(pod|task)[-_]?group)|(?<![a-z])(?i:pod)?[gG]ang(?![a-z])|(?i:schedul|volcano)[^/]*/group-name")
 """Fields of specs, and how the fields, labels and annotations look by which schedulers know a gang: pods that start as a whole.
 
 Kubernetes' own workloads; coscheduling, Volcano, Kueue, YuniKorn, Koordinator, KAI, Armada, Grove and others after them.
 """
+HAS_NAME = re.compile(r"(?i:name|id|pod-?group|gang)$")  # of those labels and annotations, the ones that name the gang
+APPLICATIONS = ("applicationId", "yunikorn.apache.org/app-id")  # of YuniKorn, where all of an application is one
+OWN_MINIMUM = (
+    "pod-group.scheduling.sigs.k8s.io/min-available",
+    "gang.scheduling.koordinator.sh/min-available",
+    "armadaproject.io/gangMinimumCardinality",
+)
+
+
+GPU_ANNOTATIONS = ("scheduler.framework.gpushare.allocation", "ALIYUN_COM_GPU_MEM_IDX")
 
 
 class Node(NamedTuple):
@@ -71,19 +83,34 @@ class Pod(NamedTuple):
     grace: float = 30.0  # how long it takes to end when it is told to, at the most
     priority_class: str = ""
     anew: Amounts | None = None  # what a new pod in its place asks, if that is something else: this one is being resized
+    gpu: str = ""  # which GPU it has a share of, as gpushare writes it
     submitted: bool = False  # not in the dump: it is asked what would become of it
     gang: str = ""  # the field, label or annotation that makes it part of a gang; empty without one
     group: str = ""  # namespace/name of this gang, if that is known
-    least: int | None = None  # of its pods that have to start together; None: that is not known
+    least: int | None = None  # of its pods that have to run at once; None: all of them
 
     @property
     def gang_name(self) -> str:
-        """Of its gang: the name or, where none is known, that of its controller, or its own."""
-        return self.group or self.owner or self.name
+        """Of its gang: the name or, where none is known, that of its controller."""
+        return self.group or self.owner
 
     @property
     def has_latest_end(self) -> bool:
         return self.deleted is not None or self.deadline is not None or self.longest is not None
+
+    def of_gang(self, gang: str, group: str) -> Pod:
+        """As its owner says it, unless it says itself of which gang it is."""
+        return self if self.gang or not gang else self._replace(gang=gang, group=group)
+
+    def with_minimum(self, minimums: Mapping[str, int]) -> Pod:
+        """With the minimum of its gang, if there is one; a replica of a group of a Workload has that of the group."""
+        if not self.group or not minimums:
+            return self
+        return self._replace(least=minimums.get(self.group, minimums.get(self.group.rpartition("/")[0], self.least)))
+
+    def with_others(self, count: int) -> Pod:
+        """With so many pods of its gang that run, or need no room, and are not counted elsewhere."""
+        return self._replace(least=self.least - count) if self.gang and self.least is not None and count else self
 
     def ends_by(self, started: float) -> float | None:
         """When the pod ends at the latest if it has started then; None: that is not known."""
@@ -93,10 +120,10 @@ class Pod(NamedTuple):
 
 
 @without_collection()
-def read_objects(path: Path) -> tuple[list[Node], list[Pod], Counter[str]]:
-    """The nodes and pods of a file, and how many objects of other kinds it has. Raises InputError, naming file and object.
+def read_objects(path: Path) -> tuple[list[Node], list[Pod], Counter[str], dict[str, int]]:
+    """The nodes and pods of a file, how many objects of other kinds it has, and the minimum of each gang for which it has one.
 
-    Of pods' owners, deadlines of Jobs and gangs are read.
+    Of pods' owners, deadlines of Jobs and gangs are read. Raises InputError, naming file and object.
     """
     with reading(path):
         Memory(path).reserve(PER_BYTE * path.stat().st_size)
@@ -112,7 +139,7 @@ def read_objects(path: Path) -> tuple[list[Node], list[Pod], Counter[str]]:
     nodes: list[Node] = []
     pods: list[Pod] = []
     deadlines: dict[str, float] = {}
-    gangs: dict[str, str] = {}  # by namespace/name of the owner
+    gangs: dict[str, tuple[str, str]] = {}  # what says so and the group, by namespace/name of the owner
     others: Counter[str] = Counter()
     least: dict[str, int] = {}  # by namespace/name of a group
     for number, item in enumerate(items, 1):
@@ -129,10 +156,11 @@ def read_objects(path: Path) -> tuple[list[Node], list[Pod], Counter[str]]:
             pods += [pod_of(item, name)] if kind == "Pod" else []
             if kind in ("Node", "Pod"):
                 continue
-            owner = f"{item['metadata'].get('namespace', 'default')}/{name}"
-            gangs |= {owner: gang} if (gang := gang_of_owner(item)) else {}
-            if kind == "PodGroup" and (minimum := whole_of(object_of(item, "spec"), "minMember")) is not None:
-                least[owner] = int(minimum)
+            namespace = item["metadata"].get("namespace", "default")
+            owner = f"{namespace}/{name}"
+            if kind not in WITH_MINIMUM and (gang := gang_of_owner(item, namespace))[0]:
+                gangs[owner] = gang
+            least |= minimums_of(item, kind, owner)
             if kind == "Job":
                 deadlines |= {owner: end} if (end := _deadline(item)) is not None else {}
             else:
@@ -146,9 +174,9 @@ def read_objects(path: Path) -> tuple[list[Node], list[Pod], Counter[str]]:
         raise InputError(f"{path}: node {excerpt(twice[0], quoted=False)} is there more than once")
     for n, pod in enumerate(pods):
         if pod.owner in deadlines or pod.owner in gangs:
-            pod = pod._replace(deadline=deadlines.get(pod.owner), gang=pod.gang or gangs.get(pod.owner, ""))
-        pods[n] = pod._replace(least=least[pod.group]) if pod.group in least else pod
-    return nodes, pods, others
+            pod = pod._replace(deadline=deadlines.get(pod.owner)).of_gang(*gangs.get(pod.owner, ("", "")))
+        pods[n] = pod.with_minimum(least)
+    return nodes, pods, others, least
 
 
 def _node(item: dict[str, Any], name: str) -> Node:
@@ -176,9 +204,12 @@ def pod_of(item: dict[str, Any], name: str, created: float | None = None) -> Pod
     rules, unknown = rules_of(spec)
     grace = whole_of(spec, "terminationGracePeriodSeconds")
     asks, held = requests_of(spec, status), held_of(status)
+    owner, gang = _owner(metadata, namespace), gang_of(item)
+    group = group_of(item, namespace) if gang else ""
+    annotations = object_of(metadata, "annotations")
     return Pod(
         name=f"{namespace}/{name}",
-        owner=_owner(metadata, namespace),
+        owner=owner,
         asks=asks,
         node=node or None,
         created=created,
@@ -186,8 +217,9 @@ def pod_of(item: dict[str, Any], name: str, created: float | None = None) -> Pod
         done=status.get("phase") in DONE,
         held=bool(objects(spec, "schedulingGates")),
         endless=spec.get("restartPolicy", "Always") == "Always",
+        gpu=next((str(annotations[key]) for key in GPU_ANNOTATIONS if key in annotations), ""),
         rules=rules,
-        unmodelled=(*unknown, *_unmodelled(spec)),
+        unmodelled=(*unknown, *_unmodelled(spec), *((gang,) if gang and not (group or owner) else ())),
         stays=any(reference.get("kind") in OF_NODES for reference in objects(metadata, "ownerReferences")),
         deleted=_time(metadata, "deletionTimestamp"),
         longest=whole_of(spec, "activeDeadlineSeconds"),
@@ -196,8 +228,9 @@ def pod_of(item: dict[str, Any], name: str, created: float | None = None) -> Pod
         priority_class=str(spec.get("priorityClassName") or ""),
         preempts=spec.get("preemptionPolicy") != "Never",
         grace=30.0 if grace is None else grace,
-        gang=gang_of(item),
-        group=group_of(item, namespace),
+        gang=gang if group or owner else "",  # of one without a name it is not known which pods are its own
+        group=group,
+        least=_own_minimum(metadata) if gang else None,
     )
 
 
@@ -207,10 +240,9 @@ def gang_of(item: dict[str, Any]) -> str:
     for field, value in spec.items():
         if value and _names_gang(field):
             return f"spec.{field}"
-    for where in ("labels", "annotations"):
-        for key, value in object_of(metadata, where).items():
-            if value not in (None, "", "false") and _names_gang(key):
-                return key
+    marks = (mark for where in ("labels", "annotations") for mark in object_of(metadata, where).items())
+    if keys := [key for key, value in marks if value not in (None, "", "false") and _names_gang(key)]:
+        return next((key for key in keys if HAS_NAME.search(key)), keys[0])
     kinds = (str(reference.get("kind")) for reference in objects(metadata, "ownerReferences"))
     return next((f"{kind}, its owner," for kind in kinds if _names_gang(kind)), "")
 
@@ -221,11 +253,19 @@ def group_of(item: dict[str, Any], namespace: str) -> str:
     spec, metadata = object_of(item, "spec"), object_of(item, "metadata")
     value: Any = spec.get(key.removeprefix("spec."))
     for where in ("labels", "annotations"):
-        value = object_of(metadata, where).get(key, value)
+        marks = object_of(metadata, where)
+        value = marks.get(key, value) if HAS_NAME.search(key) else value
+        value = next((marks[name] for name in APPLICATIONS if name in marks), value) if "yunikorn" in key else value
     value = next((owner.get("name") for owner in owners if f"{owner.get('kind')}, its owner," == key), value)
     if isinstance(value, dict):
         value = "/".join(str(part) for part in value.values())
     return f"{namespace}/{value}" if isinstance(value, str) and value != "true" else ""
+
+
+def _own_minimum(metadata: dict[str, Any]) -> int | None:
+    """The minimum of its gang that a pod says itself."""
+    values = [object_of(metadata, where).get(key) for where in ("labels", "annotations") for key in OWN_MINIMUM]
+    return next((int(value) for value in values if isinstance(value, str) and value.isascii() and value.isdigit()), None)
 
 
 @lru_cache(10_000)  # a large dump has few different ones
@@ -233,12 +273,35 @@ def _names_gang(name: str) -> bool:
     return name in GANG_FIELDS or GANG.search(name) is not None
 
 
-def gang_of_owner(item: dict[str, Any]) -> str:
-    """The same of a pod's owner: what it says itself, its template of a Job, and its template of a pod."""
+def gang_of_owner(item: dict[str, Any], namespace: str) -> tuple[str, str]:
+    """The same two of a pod's owner: what it says itself, its template of a Job, and its template of a pod."""
+    if gang := gang_of(item):
+        return gang, group_of(item, namespace)
     spec = item.get("spec")
     templates = [spec.get(key) for key in ("jobTemplate", "template")] if isinstance(spec, dict) else []
-    nested = (gang_of_owner(template) for template in templates if isinstance(template, dict))
-    return gang_of(item) or next((gang for gang in nested if gang), "")
+    nested = (gang_of_owner(template, namespace) for template in templates if isinstance(template, dict))
+    return next((gang for gang in nested if gang[0]), ("", ""))
+
+
+def minimums_of(item: dict[str, Any], kind: str, name: str) -> dict[str, int]:
+    """By namespace/name of a gang, how many of its pods have to run at once, as an object says; 1 where its policy makes no gang.
+
+    `name`: that of the object. A Workload has several groups, each with a name of its own behind that.
+    """
+    if kind not in WITH_MINIMUM:
+        return {}
+    spec = object_of(item, "spec")
+    policies = [(name, spec, "schedulingPolicy")]
+    policies += [(f"{name}/{group.get('name')}", group, "policy") for group in objects(spec, "podGroups")]
+    minimums = {}
+    for group, parent, key in policies:
+        policy = object_of(parent, key)
+        minimum = whole_of(object_of(policy, "gang"), "minCount")
+        minimum = whole_of(parent, "minMember") if minimum is None else minimum
+        minimum = 1.0 if minimum is None and "basic" in policy else minimum
+        if minimum is not None:
+            minimums[group] = int(minimum)
+    return minimums
 
 
 def _deadline(item: dict[str, Any]) -> float | None:

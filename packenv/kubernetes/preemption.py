@@ -5,16 +5,22 @@ are fewest and least. Victims are first all pods of lower priority there; then, 
 left in service if the pod still fits. Nodes are compared by the highest priority among their victims, the sum of priorities, the
 number, and the start of the youngest of the highest priority. Sources: kubernetes.io/docs/concepts/scheduling-eviction/
 pod-priority-preemption and the plugin DefaultPreemption of kube-scheduler. PodDisruptionBudgets are not in the file.
+
+A gang starts now only if each of its pods that have to start together finds a node, in place of others where it must; otherwise
+none does, and nobody is preempted for it. So do Volcano (its action preempt commits the victims of a job that has its minimum,
+and discards others) and Kubernetes' own gangs; with the coscheduling plugin pods preempt one by one, and may do so in vain.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from packenv.kubernetes.filters import admitted, groups_of
+from packenv.kubernetes.pod_groups import gangs_of, largest_first
 from packenv.units import to_units
 
 if TYPE_CHECKING:
@@ -51,18 +57,8 @@ def first_cycle(cluster: Cluster, lowest: int | None = None) -> list[Begun]:
     return _Nodes(cluster).begin(lowest)
 
 
-def room_for(cluster: Cluster) -> int:
-    """For how many of the waiting pods there is room beside what runs, each where it fits in the order of the queue."""
-    nodes, there = _Nodes(cluster), 0
-    for n, pod in enumerate(cluster.waiting):
-        missing = any(amount > 0 and "/" in name and name not in cluster.resources for name, amount in pod.asks.items())
-        node = None if missing else nodes._where_it_fits(n)
-        if node is not None:
-            nodes._put(n, node)
-            there += 1
-    return there
-
-
+Alike = tuple[object, ...]
+"""Rules, demand and priority: pods of which these are equal find the same nodes."""
 Victims = tuple[int, int, int, float, int, tuple[int, ...]]
 """Four numbers that nodes are compared by, the node, and the pods."""
 
@@ -77,7 +73,7 @@ class _Nodes:
         self.held = to_units(cluster.running_demand)
         self.free = to_units(cluster.capacity)
         self.node = cluster.node.copy()
-        self.cache: dict[tuple[tuple[object, ...], int], tuple[int, Victims | None]] = {}
+        self.cache: dict[tuple[Alike, int], tuple[int, Victims | None]] = {}
         self.changes = [0] * len(cluster.nodes)
         self.lower: dict[int, Ints] = {}  # of each priority, (L, D) what pods below it hold
         self.leaving: list[list[tuple[float, Ints]]] = [[] for _ in cluster.nodes]  # grace in s and amount of each victim
@@ -92,28 +88,61 @@ class _Nodes:
             self.on_node[cluster.node[n]].append(n)
 
     def begin(self, lowest: int) -> list[Begun]:
-        begun, hopeless = [], set()
-        for n, pod in enumerate(self.cluster.waiting):
-            alike = (self.rule[n], self.demand[n].tobytes(), pod.priority)
-            node = self._where_it_fits(n)
-            if node is not None:
-                if pod.priority > lowest:
-                    begun.append(Begun(n, node, (), self._delay(n, node)))
-                self._put(n, node)
-            elif pod.preempts and alike not in hopeless:
-                choices = (self._cached_victims(n, node, alike) for node in self._candidates(n))
-                best = min((choice for choice in choices if choice), default=None)
-                if best is None:
-                    hopeless.add(alike)
-                    continue
-                node, victims = best[-2], best[-1]
-                self._evict(node, victims)
-                begun.append(Begun(n, node, victims, self._delay(n, node)))
-                self._put(n, node)
+        """A gang is looked at where its first pod is; its pods above the minimum are looked at if it starts now."""
+        begun: list[Begun] = []
+        hopeless: set[Alike] = set()
+        gangs = {group.members[0]: group for group in gangs_of(self.cluster)}
+        others = {n for group in gangs.values() for n in group.members}  # which do not start by themselves
+        for n in range(len(self.cluster.waiting)):
+            starts: list[Begun] = []
+            if n in gangs and max(gangs[n].together) < len(self.cluster.waiting):
+                starts = self._place_all(largest_first(gangs[n].together, self.cluster.demand), hopeless)
+            elif n not in others and (start := self._place(n, hopeless)) is not None:
+                starts = [start]
+            if any(start.victims or self.cluster.waiting[start.pod].priority > lowest for start in starts):
+                delay = max(start.delay for start in starts)
+                begun += [start._replace(delay=delay) for start in starts]
+                others -= {*gangs[n].others} if n in gangs else set()
         return begun
+
+    def _place_all(self, numbers: Sequence[int], hopeless: set[Alike]) -> list[Begun]:
+        """Put all of these pods, or none, so that nobody is preempted for some of them."""
+        starts: list[Begun] = []
+        for n in numbers:
+            start = self._place(n, {*hopeless})  # beside the others of its gang: this says nothing of it alone
+            if start is None:
+                for taken in reversed(starts):
+                    self._take_back(taken)
+                return []
+            starts.append(start)
+        return starts
+
+    def _place(self, n: int, hopeless: set[Alike]) -> Begun | None:
+        """Put a pod where it fits, or in place of others; None, and nothing changes, where it does neither."""
+        pod = self.cluster.waiting[n]
+        alike = (self.rule[n], self.demand[n].tobytes(), pod.priority)
+        node = self._where_it_fits(n)
+        if node is not None:
+            start = Begun(n, node, (), self._delay(n, node))
+            self._put(n, node)
+            return start
+        if not pod.preempts or alike in hopeless:
+            return None
+        choices = (self._cached_victims(n, node, alike) for node in self._candidates(n))
+        best = min((choice for choice in choices if choice), default=None)
+        if best is None:
+            hopeless.add(alike)
+            return None
+        node, victims = best[-2], best[-1]
+        self._evict(node, victims)
+        start = Begun(n, node, victims, self._delay(n, node))
+        self._put(n, node)
+        return start
 
     def _delay(self, n: int, node: int) -> float:
         """Seconds until the pod, which fits where the victims have gone, has room beside those that are still there."""
+        if not self.leaving[node]:
+            return 0.0
         delay, free, demand = 0.0, self.free[node] - sum(amount for _, amount in self.leaving[node]), self.demand[n]
         for grace, amount in sorted(self.leaving[node], key=lambda leaving: leaving[0]):
             if ((demand <= free) | (demand == 0)).all():
@@ -151,7 +180,7 @@ class _Nodes:
         nodes = np.flatnonzero(self.allowed[self.rule[n]] & room)
         return [int(node) for node in nodes[: max(LEAST_CANDIDATES, len(self.on_node) // 10)]]
 
-    def _cached_victims(self, n: int, node: int, alike: tuple[object, ...]) -> Victims | None:
+    def _cached_victims(self, n: int, node: int, alike: Alike) -> Victims | None:
         """The victims, looked for once for all pods that are alike, as long as the node does not change."""
         change, victims = self.cache.get((alike, node), (-1, None))
         if change != self.changes[node]:
@@ -199,6 +228,21 @@ class _Nodes:
         self.changes[node] += 1
         self.free[node] -= self.demand[n]
         self.ports[node].update(self.cluster.waiting[n].rules.ports)
+
+    def _take_back(self, start: Begun) -> None:
+        """Undo the last `_put`, and the `_evict` before it."""
+        node, running = start.node, self.cluster.running
+        self.changes[node] += 1
+        self.free[node] += self.demand[start.pod]
+        self.ports[node] -= {*self.cluster.waiting[start.pod].rules.ports}
+        del self.leaving[node][len(self.leaving[node]) - len(start.victims) :]
+        for v in start.victims:
+            self.on_node[node].append(v)
+            self.free[node] -= self.held[v]
+            self.node[v] = node
+            for priority, amount in self.lower.items():
+                amount[node] += self.held[v] * (running[v].priority < priority)
+            self.ports[node].update(running[v].rules.ports)
 
 
 def _start(pod: Pod) -> float:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.jobs import Jobs
+from packenv.jobs import HOW_MANY, SHARE, WHOLE, Jobs
 from packenv.kubernetes.owners import LAWS, OwnerTimes, random_of
 from packenv.units import to_units
 from packenv.workloads.in_service import InService
@@ -25,6 +26,7 @@ STRETCH, MOST_STRETCHES = 100, 1000
 WAITING, RUNNING = 0, 1  # streams of random numbers
 MOST_KEPT = 4  # of drawn times
 MOST_SEEDS = 64  # of which what remains to the pods in service is kept: 16 search, 16 confirm, of waiting pods too
+TAKEN = 3  # column of `InService.devices`
 STEPS = 64  # of a bisection: doubles have no more
 
 
@@ -40,10 +42,24 @@ def no_pods() -> Bools:
     return np.zeros(0, np.bool_)
 
 
-class Held:
-    """The amounts that pods hold on nodes (L, D), in units: `demand` (n, D), and the node of each (n,), -1: none."""
+class OfGpus(NamedTuple):
+    """The shares that pods have of GPUs: as `Jobs.devices`, and of pods in service as `InService.devices`."""
 
-    def __init__(self, demand: Ints, server: Ints, capacity: Ints) -> None:
+    nodes: Ints  # (L, 3) as `Servers.devices`
+    need: Ints  # (n, 3) of the waiting pods
+    again: Ints  # (again and evicted, 3)
+    held: Ints  # (m, 4) of the running pods
+    begun: Ints  # (begun, 4) of those that start now
+
+
+class Held:
+    """The amounts that pods hold on nodes (L, D), in units: `demand` (n, D), and the node of each (n,), -1: none.
+
+    devices  (n, 4) what they have of GPUs, as `InService.devices`; `gpus` (L, 3) those of the nodes
+    """
+
+    def __init__(self, demand: Ints, server: Ints, capacity: Ints, devices: Ints | None = None, gpus: Ints | None = None) -> None:
+        self.devices, self.gpus = devices, gpus
         self.over = -capacity
         if len(capacity):
             placed = server >= 0
@@ -63,7 +79,21 @@ class Held:
                 demand[n] -= less
                 over[self.server[n]] -= less
             there = there & demand.any(axis=1)
-        return InService(demand[there], self.server[there], left[there])
+        return InService(demand[there], self.server[there], left[there], self._shares(left, there))
+
+    def _shares(self, left: Ints, there: Bools) -> Ints | None:
+        """(there, 4) what these pods have of GPUs, those that end first less where they have more than there is."""
+        if self.devices is None or self.gpus is None:
+            return None
+        devices = np.where(there[:, None], self.devices, 0)
+        gpu = np.log2(np.maximum(devices[:, TAKEN], 1)).astype(np.int64)  # of its node
+        over = np.repeat(-self.gpus[:, WHOLE, None], self.gpus[:, HOW_MANY].max() or 1, axis=1)
+        np.add.at(over, (self.server, gpu), devices[:, SHARE])
+        for n in np.argsort(left, kind="stable").tolist() if (over > 0).any() else ():
+            less = min(max(over[self.server[n], gpu[n]], 0), devices[n, SHARE])
+            devices[n, SHARE] -= less
+            over[self.server[n], gpu[n]] -= less
+        return (devices * (devices[:, SHARE] > 0)[:, None])[there]
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,18 +131,37 @@ class Started:
         default_factory=no_pods
     )  # (m,) whether its end is up to others: it may be preempted, or is being deleted
     running_server: Ints = field(default_factory=no_slots)  # (m,) before any was preempted
+    order: Ints = field(default_factory=no_slots)  # (queue,) which entry of the queue each row of the table is
+    gang: Ints = field(default_factory=no_slots)  # (queue,) of each row, the gang with which it starts
+    gpus: OfGpus | None = None  # of which pods have shares; None: of none
+    behind: tuple[tuple[int, int], ...] = ()  # pairs of pods of a gang: the first starts with the second at the earliest
 
     def __call__(self, seed: int) -> Jobs:
         """The table: waiting pods that do not start now, those that start again, and those that are preempted.
 
-        A pod that starts again is in service for what it has been already, and for what remained.
+        A pod that starts again is in service for what it has been already, and for what remained. Pods that start together
+        stand side by side.
         """
         again = np.array([*self.again, *self.evicted], np.int64)
         whole = np.minimum(np.ceil(self.age[again]).astype(np.int64) + self.remaining(seed, limited=False)[again], ENDLESS)
         whole = np.minimum(whole, self.again_latest) if len(self.again_latest) else whole
         waits = self.queued
         demand = np.concatenate([self.demand[waits], self.again_demand]) if len(again) else self.demand[waits]
-        return Jobs(np.zeros(len(demand), np.int64), to_units(demand), np.concatenate([self.slots(seed)[waits], whole]))
+        units, service = to_units(demand), np.concatenate([self.slots(seed)[waits], whole])
+        arrival = np.zeros(len(demand), np.int64)
+        devices = None if self.gpus is None else np.concatenate([self.gpus.need[waits], self.gpus.again])
+        if not len(self.order):
+            return Jobs(arrival, units, service, devices=devices)
+        devices = None if devices is None else devices[self.order]
+        return Jobs(arrival, units[self.order], service[self.order], gang=self.gang, devices=devices)
+
+    def in_queue_order(self, column: NDArray[Any]) -> NDArray[Any]:
+        """A column of the table, of the queue: waiting pods that do not start now, those that start again, the preempted."""
+        if not len(self.order):
+            return column
+        of_queue = np.empty_like(column)
+        of_queue[self.order] = column
+        return of_queue
 
     @cached_property
     def queued(self) -> Ints:
@@ -139,7 +188,10 @@ class Started:
     def _there(self) -> Held:
         first, node, _ = np.array(self.begun, np.int64).reshape(-1, 3).T
         units = np.concatenate([self._running_units, to_units(self.demand[first])])
-        return Held(units, np.concatenate([self.server, node]), to_units(self.capacity))
+        server, capacity = np.concatenate([self.server, node]), to_units(self.capacity)
+        if self.gpus is None:
+            return Held(units, server, capacity)
+        return Held(units, server, capacity, np.concatenate([self.gpus.held, self.gpus.begun]), self.gpus.nodes)
 
     @cached_property
     def _sure(self) -> Held:
@@ -165,12 +217,20 @@ class Started:
         times = []
         slots = self.slots(seed)
         for column, longer in ((start, 0), (end, 1)):
+            column = self.in_queue_order(column)
             whole = np.full(len(self.demand), -1)
             whole[self.queued] = column[: len(self.queued)]
             for pod, _, wait in self.begun:
                 whole[pod] = min(wait + longer * slots[pod], ENDLESS)
             times.append(np.concatenate([whole, column[len(self.queued) : len(self.queued) + len(self.again)]]))
-        return times[0], times[1]
+        first, last = times
+        for pod, leader in self.behind:
+            if first[leader] < 0:
+                first[pod] = last[pod] = -1
+            elif 0 <= first[pod] < first[leader]:
+                last[pod] += first[leader] - first[pod]
+                first[pod] = first[leader]
+        return first, last
 
     @cached_property
     def drawn(self) -> dict[tuple[int, int], Ints]:

@@ -10,6 +10,7 @@ import numpy as np
 import packenv
 from packenv.kubernetes import read_cluster
 from packenv.kubernetes.changed import kind_of
+from packenv.kubernetes.fits_nowhere import unfit_lines
 from packenv.kubernetes.planning.nodes import AddedNodes
 from packenv.kubernetes.planning.queue import parse_queue_goals
 from packenv.kubernetes.preemption import first_cycle
@@ -122,7 +123,7 @@ def test_a_pod_alone(tmp_path: Path) -> None:
         cluster = read_cluster(listed(tmp_path / "cluster.json", [*nodes, *pods, new]))
         assert [each.name for each in cluster.unfit] == (["team/new"] if verdict == "never" else []), (seed, verdict)
         if verdict == "never":
-            assert len(cluster.unfit_lines()) == 1
+            assert len(unfit_lines(cluster)) == 1
             continue
         begun = first_cycle(cluster)
         workload = cluster.workload()

@@ -232,5 +232,5 @@ def test_fragmentation_is_shown_and_framed() -> None:
     with pytest.raises(InputError, match="the run of fgd has no schedule: simulate with schedule=True"):
         without.plot("fragmentation")
     plain = packenv.simulate("paper/fig4b", "bf-js", slots=100, schedule=True)
-    with pytest.raises(InputError, match=r"paper/fig4b: fragmentation is of servers with devices, such as GPUs"):
+    with pytest.raises(InputError, match=r"paper/fig4b: fragmentation is of servers that begin empty, with devices"):
         plain.to_frame("fragmentation")

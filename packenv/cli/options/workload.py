@@ -197,6 +197,7 @@ def print_workload(
     drain  whether its work is run to the end: then how much there is, in place of a load, which is one of ever more arrivals
     """
     from packenv.workloads.gangs import gangs_in_words
+    from packenv.workloads.in_service import begins_busy
 
     tasks = f"{len(workload.jobs)} tasks{drawn}, " if workload.jobs is not None else ""
     at_once = workload.jobs is not None and workload.jobs.arrival[-1] == 0
@@ -214,7 +215,7 @@ def print_workload(
         f"(area bound {workload.area_bound:.4g} tasks in service)",
         highlight=False,
     )
-    if workload.has_gangs:
+    if workload.has_gangs and not begins_busy(workload):  # the notes of those name them
         words = "each job is one" if workload.jobs is None or workload.jobs.gang is None else gangs_in_words(workload.jobs.gang)
         console.print(f"gangs, whose tasks start together: {words}", highlight=False)
     if workload.rho is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from packenv.cli.options.workload import chosen_policies
+from packenv.cli.options.workload import OF_READING, chosen_policies
 from packenv.cli.outputs import Outputs
 from packenv.content.showable import Answer
 from packenv.content.text import do_not_go
@@ -58,8 +58,8 @@ def _request(
 ) -> tuple[ClusterRequest, int, int]:
     """The cluster and what is asked of it; slots of a run, and draws. Raises InputError."""
     source = str(options.source)
-    said_by_itself = ("sizes", *INTENSITIES, "servers", "racks", "network", "reading", "serving")
-    if idle := [f"--{option}" for option in said_by_itself if getattr(options, option) is not None]:
+    said_by_itself = ("sizes", *INTENSITIES, "servers", "racks", "network", "reading", "serving", "columns", *OF_READING)
+    if idle := [f"--{option.replace('_', '-')}" for option in said_by_itself if getattr(options, option) is not None]:
         them = "it" if len(idle) == 1 else "them"
         raise InputError(do_not_go(idle, f"a cluster as it is: {source} says {them} itself"))
     if options.speedup != "1":

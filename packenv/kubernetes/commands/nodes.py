@@ -13,10 +13,11 @@ from packenv.content.showable import Answer
 from packenv.content.tables import Column, Table, numbers
 from packenv.content.text import NONE, counted, counted_by_reason, estimate, listed
 from packenv.kubernetes.changed import changed, emptiest_first, kind_of, returns, with_unfit, without_nodes
-from packenv.kubernetes.cluster import FITS_NOWHERE, Cluster
+from packenv.kubernetes.cluster import FITS_NOWHERE, NEVER_WHOLE, Cluster
 from packenv.kubernetes.durations import Durations
 from packenv.kubernetes.planning.nodes import Added, AddedNodes, FailedNodes, compare_nodes
 from packenv.kubernetes.planning.queue import QueueGoal, QueueRuns, check_pods
+from packenv.kubernetes.pod_groups import gang_lines
 from packenv.kubernetes.preemption import first_cycle
 from packenv.kubernetes.texts import MOST_NAMED, some
 from packenv.planning.plan_tables import open_goals
@@ -106,7 +107,6 @@ def _added_answer(request: ClusterRequest, nodes: AddedNodes, plans: Sequence[Ad
     else:
         sentence = f"{counted(-best, 'node')} like {like} can be taken away with {policies} for {what}"
     unfit = len(with_unfit(request.cluster, nodes.kind).unfit)
-    sentence += but_for_gangs(request.cluster)
     sentence += f", not counting {counted(unfit, 'pod')} for which there is no node" if unfit else ""
     if bound > nodes.fewest and (bound > 0 or best <= 0):  # below today's number it says nothing of nodes to add
         too_few = "fewer nodes" if best == bound > 0 else _number_of_nodes(nodes, bound - 1)
@@ -144,11 +144,6 @@ def _node_taken_away(cluster: Cluster, name: str) -> str:
     return f"{name} ({'cordoned, ' if cluster.traits[node].cordoned else ''}{what})"
 
 
-def but_for_gangs(cluster: Cluster) -> str:
-    """What an answer leaves out."""
-    return f", not counting {counted(len(cluster.gangs), 'pod')} of gangs" if cluster.gangs else ""
-
-
 def removed_nodes(nodes: AddedNodes, count: int) -> list[str]:
     """Names of the nodes that are removed, if the number is below 0."""
     return emptiest_first(nodes.cluster, nodes.kind)[: max(-count, 0)]
@@ -164,7 +159,7 @@ def _added_record(request: ClusterRequest, nodes: AddedNodes, plan: Added, bound
         "capacity": [*nodes.kind.capacity],
         "own_pods": [request.cluster.running[n].name for n in nodes.kind.pods(request.cluster)],
         "fits_nowhere": [pod.name for pod in with_unfit(request.cluster, nodes.kind).unfit],
-        "not_modelled": request.cluster.unmodelled((*request.cluster.waiting, *request.cluster.gangs)),
+        "not_modelled": request.cluster.unmodelled(request.cluster.waiting),
         "added": plan.number,
         "taken_away": removed_nodes(nodes, plan.number),
         "bound": bound if bound > nodes.fewest else None,
@@ -193,7 +188,8 @@ def plan_failed_nodes(request: ClusterRequest, without: str, run_options: RunOpt
     table = _failed_table(request, names, comparisons)
     sentences = "\n".join(
         [
-            queued_again(request.cluster, remaining),
+            queued_again(remaining),
+            *(line for line in gang_lines(remaining) if line not in gang_lines(request.cluster)),
             *(_failed_answer(request, remaining, comparison) for comparison in comparisons),
         ]
     )
@@ -234,16 +230,16 @@ def _failed_table(request: ClusterRequest, names: Sequence[str], comparisons: Se
     return table
 
 
-def queued_again(cluster: Cluster, left: Cluster) -> str:
+def queued_again(left: Cluster) -> str:
     """A sentence on the pods that start again, and on those that cannot."""
     again = [left.running[n].name for n in left.again]
-    if not again and not left.waiting and not left.stranded and not left.unfit and not left.gangs:
+    if not again and not left.waiting and not left.stranded and not left.unfit:
         return "No pod waits, and none of these nodes' pods would start again."
     sentence = f"{counted(len(again), 'pod')} of these nodes would start again, behind those that wait"
     sentence += f": {some(again)}." if again else "."
     if left.stranded:
         sentence += f" For {counted(len(left.stranded), 'pod')} no node is left: {some(left.stranded)}."
-    return "\n".join([sentence, *(line for line in left.gang_lines() if line not in cluster.gang_lines())])
+    return sentence
 
 
 def _failed_answer(request: ClusterRequest, left: Cluster, comparison: FailedNodes) -> str:
@@ -259,10 +255,10 @@ def _failed_answer(request: ClusterRequest, left: Cluster, comparison: FailedNod
     later = "".join(f"; {part}" for part in longer)
     broken, before = _broken_goals(request, comparison.left), _broken_goals(request, comparison.whole)
     if not broken:
-        return f"{comparison.policy}: without these nodes all goals are met{but_for_gangs(left)}{later}."
+        return f"{comparison.policy}: without these nodes all goals are met{later}."
     lost = [what for what in broken if what not in before]
     held = f"met with these nodes, not without: {listed(lost)}" if lost else f"not met with or without: {listed(broken)}"
-    return f"{comparison.policy}: {held}{but_for_gangs(left)}{later}."
+    return f"{comparison.policy}: {held}{later}."
 
 
 def _start(pods: Sequence[str]) -> str:
@@ -290,7 +286,7 @@ def _failed_record(request: ClusterRequest, names: Sequence[str], left: Cluster,
         "again": [left.running[n].name for n in left.again],
         "stranded": [*left.stranded],
         "never": [*comparison.never],
-        "not_modelled": left.unmodelled((*left.waiting, *left.gangs)),
+        "not_modelled": left.unmodelled(left.waiting),
         "slot_seconds": request.slot_seconds,
         "seeds": request.seeds,
         "goals": goals,
@@ -318,7 +314,8 @@ def print_cluster(cluster: Cluster, service: tuple[Law, ...] | Durations, nodes:
     """Print what the cluster is, what is assumed, and what is left out. `nodes`: those of today."""
     console = text_console()
     waiting = counted(len(cluster.waiting), "pod")
-    unfit = f", {counted_by_reason({FITS_NOWHERE: len(cluster.unfit)})}" if cluster.unfit else ""
+    never = counted_by_reason({why: cluster.left_out.get(why, 0) for why in (FITS_NOWHERE, NEVER_WHOLE)})
+    unfit = f", {never}" if never else ""
     console.print(f"[bold]{cluster.name}[/bold]: {counted(nodes, 'node')}, {waiting} in the queue{unfit}", highlight=False)
     for line in cluster.notes(service):
         console.print(line, highlight=False, markup=False)

@@ -13,13 +13,12 @@ from packenv.content.tables import Column, Styled, Table, numbers
 from packenv.content.text import counted, lasting
 from packenv.kubernetes.changed import changed, nodes_to_add, without_nodes
 from packenv.kubernetes.cluster import Cluster
-from packenv.kubernetes.commands.nodes import ClusterRequest, node_names, print_cluster, queued_again
+from packenv.kubernetes.commands.nodes import ClusterRequest, node_names, queued_again
 from packenv.kubernetes.planning.queue import LEVEL, NEVER, StartInterval, covered, trust_lines, when
 from packenv.kubernetes.texts import some
 from packenv.runs.runner import RunOptions
 
 MOST_SHOWN = 40
-UNMODELLED = "not modelled"
 
 
 def plan_when(
@@ -39,20 +38,16 @@ def plan_when(
     console, policies, seconds = text_console(), request.policies, request.slot_seconds
     cluster, change, change_notes = _with_other_nodes(request.cluster, add, without)
     names = [pod.name for pod in cluster.waiting] + [cluster.running[n].name for n in cluster.again]
-    by_policy: list[list[StartInterval]] = [[] for _ in policies]
-    if not names and cluster.gangs:
-        print_cluster(cluster, request.service, len(cluster.nodes))
-    else:
-        workload = cluster.workload(request.service or None, seconds, request.preemption)
-        print_workload(console, workload, cluster.left_out)
-        for line in (*begin_lines(workload), *change_notes, *trust_lines(request.service)):
-            console.print(line, highlight=False)
-        with run_options.runner() as runner:
+    workload = cluster.workload(request.service or None, seconds, request.preemption)
+    print_workload(console, workload, cluster.left_out)
+    for line in (*begin_lines(workload), *change_notes, *trust_lines(request.service)):
+        console.print(line, highlight=False)
+    with run_options.runner() as runner:
 
-            def ask(runs: Any, extract: Any) -> list[Any]:
-                return runner.all(runs, extract, f"{workload.name}: when pods start")
+        def ask(runs: Any, extract: Any) -> list[Any]:
+            return runner.all(runs, extract, f"{workload.name}: when pods start")
 
-            by_policy = when(workload, policies, slots, draws, ask)
+        by_policy = when(workload, policies, slots, draws, ask)
     records = [
         start_record(name, policy, interval, seconds)
         for policy, intervals in zip(policies, by_policy, strict=True)
@@ -62,16 +57,12 @@ def plan_when(
     for policy in policies:
         unfit = [*(pod.name for pod in cluster.unfit), *cluster.stranded]
         records += [{"pod": name, "policy": policy} | unknown | {"started": 0.0, "fits": False} for name in unfit]
-        records += [{"pod": pod.name, "policy": policy} | unknown | {"modelled": False} for pod in cluster.gangs]
     shares = covered(request.service)
     records = [record | {"covered": None if shares is None else [*shares]} for record in records]
     table = Table(start_title(f"waiting pods{change}", by_policy, slots, seconds), [Column("pod"), *numbers(*policies)])
     for n, name in enumerate(names[:MOST_SHOWN]):
         table.add(name, *(start_cell(intervals[n], seconds) for intervals in by_policy))
-    for pod in cluster.gangs[: max(MOST_SHOWN - len(names), 0)]:
-        table.add(pod.name, *(UNMODELLED for _ in policies))
-    count = len(names) + len(cluster.gangs)
-    more = [f"and {count - MOST_SHOWN} more pods: --json has them"] if count > MOST_SHOWN else []
+    more = [f"and {len(names) - MOST_SHOWN} more pods: --json has them"] if len(names) > MOST_SHOWN else []
     answer = Answer([table], more, records)
     outputs.show(answer)
     outputs.write(answer)
@@ -89,7 +80,7 @@ def _with_other_nodes(cluster: Cluster, add: str | None, without: str | None) ->
         names = node_names(without)
         remaining = without_nodes(cluster, names)
         changes.append(f"without {some(names)}")
-        notes += queued_again(cluster, remaining).splitlines()
+        notes.append(queued_again(remaining))
         cluster = remaining
     return cluster, "".join(f" {change}" for change in changes), notes
 

@@ -11,10 +11,13 @@ from packenv.content.showable import Answer
 from packenv.content.tables import Column, Table, numbers
 from packenv.content.text import counted, estimate
 from packenv.kubernetes.changed import without_submitted
+from packenv.kubernetes.cluster import Cluster
 from packenv.kubernetes.commands.nodes import ClusterRequest, print_cluster
-from packenv.kubernetes.commands.pod_starts import MOST_SHOWN, UNMODELLED, start_cell, start_record, start_title
+from packenv.kubernetes.commands.pod_starts import MOST_SHOWN, start_cell, start_record, start_title
+from packenv.kubernetes.fits_nowhere import unfit_lines
 from packenv.kubernetes.planning.queue import covered, trust_lines
 from packenv.kubernetes.planning.submitted import Later, Submission, SubmittedPods
+from packenv.kubernetes.pod_groups import gang_lines
 from packenv.kubernetes.texts import MOST_NAMED, some
 from packenv.planning.server_plans import Say, plan_all
 from packenv.planning.trials import AskRuns
@@ -28,8 +31,8 @@ def plan_submitted(request: ClusterRequest, notes: Sequence[str], slots: int, dr
     submitted = SubmittedPods(cluster, request.service, seconds, request.preemption)
     print_cluster(without_submitted(cluster), request.service, len(cluster.nodes))
     before = without_submitted(cluster)
-    known = {*before.unfit_lines(), *before.gang_lines()}
-    new = [line for line in (*cluster.gang_lines(), *cluster.unfit_lines()) if line not in known]
+    known = {*unfit_lines(before), *gang_lines(before)}
+    new = [line for line in (*gang_lines(cluster), *unfit_lines(cluster)) if line not in known]
     for line in (*notes, *new, *trust_lines(request.service)):
         text_console().print(line, highlight=False, markup=False)
 
@@ -38,8 +41,9 @@ def plan_submitted(request: ClusterRequest, notes: Sequence[str], slots: int, dr
         return submitted.answer(policy, slots, draws, ask)
 
     answers, _ = plan_all(request.policies, plan, run_options, None)
-    table = _table(answers, slots, seconds)
-    sentences = "\n".join(line for answer in answers for line in _sentences(answer, seconds))
+    of_gangs = _of_gangs(cluster)
+    table = _table(answers, of_gangs, slots, seconds)
+    sentences = "\n".join(line for answer in answers for line in _sentences(answer, of_gangs, seconds))
 
     def page() -> Page:
         about = [("Nodes", f"{len(cluster.nodes):,}"), ("Policies", ", ".join(request.policies))]
@@ -52,27 +56,32 @@ def plan_submitted(request: ClusterRequest, notes: Sequence[str], slots: int, dr
     return Answer([table], sentences.splitlines(), [_record(request, answer) for answer in answers], write=page)
 
 
-def _table(answers: Sequence[Submission], slots: int, seconds: float) -> Table:
+def _of_gangs(cluster: Cluster) -> set[str]:
+    """The pods that fit on a node, and do not start, because their gang cannot start as a whole."""
+    alone = cluster.fitting_alone(cluster.unfit, cluster.unfit_demand)
+    return {pod.name for pod, fits in zip(cluster.unfit, alone, strict=True) if fits}
+
+
+def _table(answers: Sequence[Submission], of_gangs: set[str], slots: int, seconds: float) -> Table:
     title = start_title("the submitted pods", [answer.starts for answer in answers], slots, seconds)
     table = Table(title, [Column("pod"), *numbers(*(answer.policy for answer in answers))])
     pods = answers[0].pods
     for n, name in enumerate(pods[:MOST_SHOWN]):
         table.add(name, *(start_cell(answer.starts[n], seconds) for answer in answers))
-    others = [(name, "fits on no node") for name in answers[0].unfit] + [(name, UNMODELLED) for name in answers[0].gangs]
-    for name, why in others[: max(MOST_SHOWN - len(pods), 0)]:
-        table.add(name, *(why for _ in answers))
+    for name in answers[0].unfit[: max(MOST_SHOWN - len(pods), 0)]:
+        table.add(name, *("not as a whole gang" if name in of_gangs else "fits on no node" for _ in answers))
     return table
 
 
-def _sentences(answer: Submission, seconds: float) -> list[str]:
+def _sentences(answer: Submission, of_gangs: set[str], seconds: float) -> list[str]:
     """How many start now; at whose expense; what would help."""
-    count = len(answer.pods) + len(answer.unfit) + len(answer.gangs)
+    count = len(answer.pods) + len(answer.unfit)
     start = "starts" if len(answer.now) == 1 else "start"
     first = f"{answer.policy}: {len(answer.now):,} of {count:,} submitted pods {start} now"
-    if answer.unfit:
-        first += f", {len(answer.unfit):,} {'fits' if len(answer.unfit) == 1 else 'fit'} on no node"
-    if answer.gangs:
-        first += f", {len(answer.gangs):,} {'is' if len(answer.gangs) == 1 else 'are'} of gangs, which are not modelled"
+    if (never := len(answer.unfit) - len(of_gangs.intersection(answer.unfit))) > 0:
+        first += f", {never:,} {'fits' if never == 1 else 'fit'} on no node"
+    if (whole := len(answer.unfit) - never) > 0:
+        first += f", {whole:,} {'is' if whole == 1 else 'are'} of gangs that cannot start as a whole"
     lines = [f"{first}."]
     if answer.preempted:
         names = some(answer.preempted)
@@ -88,7 +97,7 @@ def _sentences(answer: Submission, seconds: float) -> list[str]:
         nodes = f"on {some(change.nodes)}"
         all_of = some(change.pods) if len(change.pods) == 1 else f"all of {some(change.pods)}"
         lines.append(f"{answer.policy}: {all_of} would start now {change.text}: {nodes}.")
-    late = count - len(answer.now) - len(answer.gangs)
+    late = count - len(answer.now)
     if late and not answer.changes:
         lines.append(f"{answer.policy}: no single change that was tried would make them all start now.")
     return lines
@@ -114,9 +123,7 @@ def _record(request: ClusterRequest, answer: Submission) -> dict[str, Any]:
         "covered": None if (shares := covered(request.service)) is None else [*shares],
         "pods": pods,
         "fits_nowhere": [*answer.unfit],
-        "not_modelled": request.cluster.unmodelled(
-            pod for pod in (*request.cluster.waiting, *request.cluster.gangs) if pod.submitted
-        ),
+        "not_modelled": request.cluster.unmodelled(pod for pod in request.cluster.waiting if pod.submitted),
         "preempted": [*answer.preempted],
         "later": [
             {"pod": later.pod, "later_s": [*interval(slots * seconds for slots in later.slots)], "lost": later.lost}

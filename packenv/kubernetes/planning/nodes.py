@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from packenv.content.text import counted
-from packenv.kubernetes.changed import NodeKind, changed, without_nodes
+from packenv.kubernetes.changed import NodeKind, changed, with_unfit, without_nodes
 from packenv.kubernetes.cluster import Cluster
 from packenv.kubernetes.planning.queue import NEVER, QueueGoal, QueueRuns, Times
 from packenv.kubernetes.planning.wait_bound import WaitBound
@@ -46,7 +46,7 @@ class AddedNodes:
     @property
     def most(self) -> int:
         """The most that are tried: one for each pod that waits."""
-        return max(len(changed(self.cluster, self.kind, 1).waiting), 1)
+        return max(len(with_unfit(self.cluster, self.kind).waiting), 1)
 
     def bound(self, goals: Sequence[QueueGoal], workload: Callable[[Cluster], Workload]) -> int:
         """With fewer nodes no policy meets the goals, on the seeds that confirm the answer."""
@@ -54,9 +54,7 @@ class AddedNodes:
         def may_be(count: int) -> bool:
             candidate = changed(self.cluster, self.kind, count)
             if candidate.stranded:
-                return False
-            if self._takes_gangs(candidate):
-                return True
+                return candidate.undecided
             if not candidate.waiting and not candidate.again:
                 return True
             its_workload = workload(candidate)
@@ -120,17 +118,13 @@ class AddedNodes:
             fresh[number - 1] = self._trial(runs, number - 1, self.fresh)
         return Added(runs.policy, number, fresh[number], fresh.get(number - 1), tuple(sorted(searched.items())))
 
-    def _takes_gangs(self, cluster: Cluster) -> bool:
-        """Whether pods of gangs would have to start again, of which nothing is known."""
-        return len(cluster.gangs) > len(self.cluster.gangs)
-
     def _trial(self, runs: QueueRuns, number: int, seeds: range, whole: bool = True) -> Trial:
-        """With pods that fit on none of the nodes, and with pods of gangs that would have to start again, no measure is known.
+        """With pods that fit on none of the nodes, or whose gang cannot start as a whole, no measure is known.
 
         whole  of all seeds, also where the first decide
         """
         cluster = changed(self.cluster, self.kind, number)
-        if cluster.stranded or self._takes_gangs(cluster):
+        if cluster.stranded:
             return Trial(len(cluster.nodes), [[None]] * len(runs.goals), stable=True, queued=True, met=[False] * len(runs.goals))
 
         def hopeless(times: list[Times]) -> bool:

@@ -98,13 +98,13 @@ def parse_queue_goals(texts: Sequence[str], slot_seconds: float) -> list[QueueGo
 
 
 def check_pods(goals: Sequence[QueueGoal], cluster: Cluster, ends: bool) -> None:
-    """Raise InputError for goals that say nothing of these pods, and where all that wait are of gangs; of none every goal holds.
+    """Raise InputError for goals that say nothing of these pods; of none every goal holds.
 
     `ends`: whether there is a law of services.
     """
     again = [cluster.running[n] for n in cluster.again]
     pods = [*cluster.waiting, *again]
-    if not pods and (cluster.unfit or cluster.gangs):
+    if not pods and cluster.unfit:
         raise InputError(cluster.nothing())
     for goal in goals if pods else ():
         fewest = fewest_of(goal.statistic)

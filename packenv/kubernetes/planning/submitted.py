@@ -67,8 +67,7 @@ class Submission:
     pods: tuple[str, ...]
     starts: tuple[StartInterval, ...]
     now: tuple[str, ...]  # those that start now, or as soon as pods in their place are gone
-    unfit: tuple[str, ...]  # those that fit on no node
-    gangs: tuple[str, ...]  # those of gangs: not modelled
+    unfit: tuple[str, ...]  # those that fit on no node, or whose gang cannot start as a whole
     preempted: tuple[str, ...]  # pods in service that give way to them
     later: tuple[Later, ...]  # those most of all first
     changes: tuple[Change, ...]  # the smallest of each kind
@@ -100,8 +99,11 @@ class SubmittedPods:
         preempted: set[str] = set()
         if new:
             times = self._times(self.cluster, policy, slots, draws, ask)
-            queued = [n for n, pod in enumerate(self.cluster.waiting) if not pod.submitted]
-            later = _later(before, self._times(before, policy, slots, draws, ask), times[:, queued])
+            names_before = {pod.name: n for n, pod in enumerate(before.waiting)}
+            queued = [n for n, pod in enumerate(self.cluster.waiting) if pod.name in names_before]
+            same = [names_before[self.cluster.waiting[n].name] for n in queued]
+            pods = [before.waiting[n] for n in same]
+            later = _later(pods, self._times(before, policy, slots, draws, ask)[:, same], times[:, queued])
             preempted = self._preempted(self.cluster) - self._preempted(before)
         started = {*self._start_now(self.cluster, policy, ask)}
         names = tuple(self.cluster.waiting[n].name for n in new)
@@ -111,7 +113,6 @@ class SubmittedPods:
             tuple(intervals(times[:, new])) if new else (),
             tuple(name for name in names if name in started),
             tuple(pod.name for pod in self.cluster.unfit if pod.submitted),
-            tuple(pod.name for pod in self.cluster.gangs if pod.submitted),
             tuple(sorted(preempted)),
             tuple(later),
             tuple(change for group in self._late(started) for change in self._changes(group, policy, ask)),
@@ -261,10 +262,10 @@ def _less(amounts: dict[str, Fraction], pod: Pod) -> str:
     return f"with {lower} each, not {' and '.join(amount_text(name, pod.asks[name]) for name in sorted(amounts))}"
 
 
-def _later(before: Cluster, without: Ints, with_: Ints) -> list[Later]:
-    """The pods of the queue (draws, pods) that start later beside the submitted ones, the most delayed first."""
+def _later(pods: Sequence[Pod], without: Ints, with_: Ints) -> list[Later]:
+    """Those of these pods of the queue (draws, pods) that start later beside the submitted ones, the most delayed first."""
     later = []
-    for n, pod in enumerate(before.waiting):
+    for n, pod in enumerate(pods):
         a, b = without[:, n], with_[:, n]
         both = (a < NEVER) & (b < NEVER)
         slots = (b[both] - a[both]).tolist()
@@ -279,8 +280,11 @@ def first_places(workload: Workload, result: Result) -> list[int]:
     schedule, started = result.schedule, workload.draw
     assert schedule is not None and isinstance(started, Started)
     places = np.full(len(started.demand), -1)
+    start, server = started.in_queue_order(schedule.start), started.in_queue_order(schedule.server)
     rows = slice(len(started.queued))
-    places[started.queued] = np.where(schedule.start[rows] == 0, schedule.server[rows], -1)
+    places[started.queued] = np.where(start[rows] == 0, server[rows], -1)
     for pod, node, _ in started.begun:
         places[pod] = node
+    for pod, leader in started.behind:
+        places[pod] = places[pod] if places[leader] >= 0 else -1
     return [int(place) for place in places]

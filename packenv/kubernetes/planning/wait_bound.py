@@ -46,11 +46,10 @@ class WaitBound:
         assert isinstance(started, Started)
         slots = started.slots(seed)
         again = np.array(started.again, np.int64)
-        table = started(seed)
-        queued = len(started.queued)
+        queued, service = len(started.queued), started.in_queue_order(started(seed).service)
         demand = np.concatenate([started.demand, started.again_demand[: len(again)]]) if len(again) else started.demand
         self.demand = to_units(demand).astype(np.float64)  # (n, D) units
-        self.service = np.concatenate([slots, table.service[queued : queued + len(again)]]).astype(np.float64)
+        self.service = np.concatenate([slots, service[queued : queued + len(again)]]).astype(np.float64)
         endless = np.concatenate([started.endless, started.running_endless[again]])
         self.ends = ~endless if started.services else np.zeros_like(endless)
         self.whole = self.service.copy()

@@ -17,6 +17,7 @@ from packenv.errors import InputError
 from packenv.jobs import HOW_MANY, KINDS, MODEL, NUMBER, SHARE, Jobs
 from packenv.jobs import WHOLE as CAPACITY
 from packenv.results.result import Result
+from packenv.workloads.in_service import begins_busy
 from packenv.workloads.workload import Workload
 
 Ints = NDArray[np.int64]
@@ -156,19 +157,23 @@ class FragmentationOverTime(NamedTuple):
 
 
 def has_fragmentation(workload: Workload) -> bool:
-    """Whether F can be taken on a workload's servers: they have devices, all of one capacity."""
+    """Whether F can be taken on a workload's servers: they are empty at first, and have devices, all of one capacity."""
     devices = workload.servers.devices
-    return workload.has_devices and devices is not None and len(set(devices[devices[:, HOW_MANY] > 0, CAPACITY].tolist())) == 1
+    if not workload.has_devices or devices is None or begins_busy(workload):
+        return False
+    return len(set(devices[devices[:, HOW_MANY] > 0, CAPACITY].tolist())) == 1
 
 
 def fragmentation_over_time(result: Result, workload: Workload) -> FragmentationOverTime:
     """How much of all devices was idle and of no use to the most frequent shapes of the table, by reason, over a whole run.
 
-    Raises InputError for a run without its schedule, and unless servers have devices, all of one capacity.
+    Raises InputError for a run without its schedule, and unless servers are empty at first and have devices, all of one capacity.
     """
     jobs, schedule, devices, until = workload.at(result.seed).jobs, result.schedule, workload.servers.devices, result.slots
     if not has_fragmentation(workload) or jobs is None or devices is None:
-        raise InputError(f"{workload.name}: fragmentation is of servers with devices, such as GPUs, all of one capacity")
+        raise InputError(
+            f"{workload.name}: fragmentation is of servers that begin empty, with devices, such as GPUs, all of one capacity"
+        )
     if schedule is None or schedule.devices is None:
         raise InputError(f"the run of {result.policy} has no schedule: simulate with schedule=True")
     number, cpu = devices[:, HOW_MANY], cpu_of(workload)

@@ -86,29 +86,32 @@ def test_the_node_that_would_help_does(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "field"),
-    [
-        ("workloadref", "spec.workloadRef"),
-        ("label", "scheduling.x-k8s.io/pod-group"),
-        ("volcano", "scheduling.k8s.io/group-name and schedulerName"),
-    ],
+    ("name", "gang", "bound"),
+    [("workloadref", "d/ring/all", 1), ("label", "d/ring", 1), ("volcano", "d/ring", None)],  # of another scheduler none is said
 )
-def test_nothing_is_said_of_a_gang(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, field: str) -> None:
-    records = plan(f"gang-{name}", tmp_path / "out.json", "--when", *HUNDRED)
-    assert [(own["low_s"], own["high_s"], own["started"], own["modelled"]) for own in records] == [(None, None, None, False)] * 4
-    printed = capsys.readouterr().out
-    assert f"not modelled: {field} of 4 waiting pods (d/ring-0, d/ring-1, d/ring-2 and d/ring-3)" in printed
-    assert "0 s" not in printed
-    with pytest.raises(SystemExit):  # no +0
-        plan(f"gang-{name}", tmp_path / "out.json", *NOW)
-    assert "no pod is there to place but for 4 waiting pods of gangs" in capsys.readouterr().err
+def test_a_gang_does_not_start_in_part(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, gang: str, bound: int | None
+) -> None:
+    with pytest.raises(SystemExit):
+        plan(f"gang-{name}", tmp_path / "out.json", "--when", *HUNDRED)
+    why = f"gang {gang} does not start as a whole: 4 pods start together, each asks for 1 cores; the nodes have room for 3"
+    printed = capsys.readouterr().err
+    assert why in printed and "--add n1 would help, such a node" in printed
+    records = plan(f"gang-{name}", tmp_path / "out.json", "--when", "--add", "n1", *HUNDRED)
+    assert [(own["low_s"], own["high_s"]) for own in records] == [(0, 0)] * 4
+    (record,) = plan(f"gang-{name}", tmp_path / "out.json", *NOW, "--seeds", "1")
+    assert (record["added"], record["bound"]) == (1, bound)
 
 
 def test_a_gang_is_submitted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (record,) = plan("empty-3cores", tmp_path / "out.json", "--submit", str(CASES / "k8s-gang-job-manifest.json"), *HUNDRED)
     ring = [f"d/ring-{n}" for n in range(4)]
-    assert (record["pods"], record["not_modelled"], record["changes"]) == ([], {"spec.workloadRef": ring}, [])
-    assert "0 of 4 submitted pods start now, 4 are of gangs, which are not modelled." in capsys.readouterr().out
+    assert (record["pods"], record["not_modelled"], record["fits_nowhere"]) == ([], {}, ring)
+    assert [(change["change"], change["pods"]) for change in record["changes"]] == [
+        ("with 0.75 cores each, not 1 cores", ring),
+        ("with 1 node like n1 more", ring),
+    ]
+    assert "0 of 4 submitted pods start now, 4 are of gangs that cannot start as a whole." in capsys.readouterr().out
 
 
 def test_a_limit_of_a_pod_alone(tmp_path: Path) -> None:

@@ -139,19 +139,22 @@ def test_nothing_waits_and_nothing_fails(tmp_path: Path, capsys: pytest.CaptureF
     assert "without these nodes all goals are met.\n" in capsys.readouterr().out
 
 
-def test_a_node_of_a_gang_is_not_said_to_be_spared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    ring = pod("ring", container(cpu="1"), on="a", started="2024-05-01T11:59:00Z", schedulingGroup={"podGroupName": "g"})
-    file = listed(
-        tmp_path / "c.json", [node("a"), node("b"), ring, pod("keeps", container(cpu="4"), on="b"), pod("p", container(cpu="1"))]
-    )
-    (record,) = plan(file, "-g", "max wait <= 1h")
-    assert (record["added"], record["bound"]) == (0, None)
-    capsys.readouterr()
-    (record,) = plan(file, "-g", "max wait <= 1h", "--without", "a")
-    assert (record["again"], record["not_modelled"]) == ([], {"spec.schedulingGroup": ["team/ring"]})
-    printed = capsys.readouterr().out
-    assert "not modelled: spec.schedulingGroup of 1 waiting pod (team/ring)" in printed
-    assert "without these nodes all goals are met, not counting 1 pod of gangs; pods" in printed
+def test_pods_of_a_gang_start_again_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Node a of four cores goes, with three pods of a gang; the fourth goes on, on b, where a core is free for 540 s."""
+    more: dict[str, Any] = {"started": "2024-05-01T11:59:00Z", "schedulingGroup": {"podGroupName": "g"}}
+    ring = [pod(f"ring-{n}", container(cpu="1"), on="b" if n == 3 else "a", **more) for n in range(4)]
+    keeps = pod("keeps", container(cpu="2"), on="b", started="2024-05-01T11:59:00Z")
+    file = listed(tmp_path / "c.json", [node("a"), node("b"), *ring, keeps])
+    (record,) = plan(file, "-g", "max wait <= 540s", "--without", "a")
+    assert (record["again"], record["stranded"]) == ([f"team/ring-{n}" for n in range(3)], [])
+    assert record["goals"][0]["value_without"][0] == 540 and record["goals"][0]["met_without"]
+    assert "gang team/g: 3 pods start together, all: the file has no minimum" in capsys.readouterr().out
+
+    # With a minimum of four at once three start beside the one that runs, for which b has no room beside a larger one.
+    group = {"kind": "PodGroup", "metadata": {"name": "g", "namespace": "team"}, "spec": {"minMember": 4}}
+    small = [node("a"), node("b", cpu="3"), *ring, pod("keeps", container(cpu="2"), on="b"), group]
+    (record,) = plan(listed(tmp_path / "d.json", small), "-g", "max wait <= 540s", "--without", "a")
+    assert (record["again"], record["stranded"]) == ([], [f"team/ring-{n}" for n in range(3)])
 
 
 def test_a_grace_period_is_added_to_a_deadline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
