@@ -144,9 +144,9 @@ def _draw_to_width(figure: Figure, width: float) -> None:
     scale = width / figure.get_figwidth()
     figure.set_size_inches(width, scale * figure.get_figheight())
     for text in figure.findobj(Text):
-        text.set_fontsize(max(scale * text.get_fontsize(), LETTERS))
+        text.set_fontsize(max(scale * float(text.get_fontsize()), LETTERS))
     for title in _titles(figure):
-        fitting = int(width * POINTS / (WIDE_LETTER * title.get_fontsize()))
+        fitting = int(width * POINTS / (WIDE_LETTER * float(title.get_fontsize())))
         title.set_text("\n".join(textwrap.fill(line, fitting) for line in title.get_text().split("\n")))
     for part in (figure, *figure.subfigs):
         for legend in [*part.legends]:
@@ -154,7 +154,8 @@ def _draw_to_width(figure: Figure, width: float) -> None:
             entry = (max(map(len, labels)) * WIDE_LETTER + 4) * LETTERS / POINTS  # inches; the mark and gaps take four letters
             legend.remove()
             part.legend(
-                legend.legend_handles, labels, loc="outside lower center", ncols=max(1, min(len(labels), int(width / entry))),
+                [*filter(None, legend.legend_handles)], labels,
+                loc="outside lower center", ncols=max(1, min(len(labels), int(width / entry))),
                 fontsize=LETTERS, frameon=False, columnspacing=1.2, handletextpad=0.5, handlelength=1.6,
             )  # fmt: skip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import traceback
+from collections.abc import Mapping
 from pathlib import Path
 
 
@@ -23,11 +24,20 @@ class RowError(InputError):
 
 
 class ArgumentError(InputError):
-    """Bad arguments of a function, whose message has their names in backticks; the command line calls them options."""
+    """Bad arguments of a function, whose message has their names in backticks; the command line calls them options.
 
-    def of_options(self) -> str:
-        """The message with `--slot-seconds` in place of the argument slot_seconds."""
-        return re.sub(r"`(\w+)`", lambda name: f"--{name[1].replace('_', '-')}", str(self))
+    advice  the end of the message: what to write
+    remedy  arguments that mend what is wrong, by name, if they are known
+    """
+
+    def __init__(self, problem: str, advice: str = "", remedy: Mapping[str, str] | None = None) -> None:
+        super().__init__(problem + advice)
+        self.problem, self.remedy = problem, dict(remedy or {})
+
+    def of_options(self, advised: bool = True) -> str:
+        """The message with `--slot-seconds` in place of the argument slot_seconds; without its advice, unless `advised`."""
+        text = str(self) if advised else self.problem
+        return re.sub(r"`(\w+)`", lambda name: f"--{name[1].replace('_', '-')}", text)
 
 
 class MisuseError(InputError):

@@ -203,7 +203,10 @@ def name_of(policy: Any) -> str:
 
 
 def distinct_names(policies: Sequence[Any]) -> list[str]:
-    """The names of policies side by side; MODULE:CLASS of classes that share a name. Raises InputError for the same one twice."""
+    """The names of policies side by side; of classes that share a name MODULE:CLASS, or else the texts that name them.
+
+    Raises InputError for the same policy twice.
+    """
     named = [find_policy(policy) if isinstance(policy, str) else policy for policy in policies]
     plain = [name_of(policy) for policy in named]
     names = []
@@ -211,6 +214,8 @@ def distinct_names(policies: Sequence[Any]) -> list[str]:
         kind = type(policy)
         full = plain.count(name) > 1 and name.startswith(kind.__name__)
         names.append(f"{kind.__module__}:{kind.__qualname__}{name.removeprefix(kind.__name__)}" if full else name)
+    shared = {name for name in names if names.count(name) > 1}
+    names = [policy if name in shared and isinstance(policy, str) else name for policy, name in zip(policies, names, strict=True)]
     if len(set(names)) < len(names):
         again = next(name for n, name in enumerate(names) if name in names[:n])
         alike = [n for n, name in enumerate(names) if name == again]

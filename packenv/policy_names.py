@@ -18,6 +18,9 @@ GROUP = "packenv.policies"
 OF_FILES = ("agent", "optimal", "replay")
 """Policies that are read from the file that stands behind their name."""
 
+OF_ZIP = "packenv.save_model makes a model of Stable-Baselines3, loaded from its zip, the policy agent:PATH"
+"""What to do with the file of a model."""
+
 PACKAGE = Path(__file__).parent
 
 
@@ -92,11 +95,16 @@ class RuleFile(NamedTuple):
 
 
 def rule_file(text: str) -> RuleFile | None:
-    """The file of a rule that a policy's text names; None if it names something else. The function is `priority` by default."""
+    """The file of a rule that a policy's text names; None if it names something else. The function is `priority` by default.
+
+    So `rules/mine.py:a=1` is `rules/mine.py:priority:a=1`.
+    """
     file, dot, rest = text.partition(".py:")
     if not dot and not text.endswith(".py"):
         return None
     function, _, parameters = rest.partition(":")
+    if "=" in function:  # of the function that is there by default
+        function, parameters = "", rest
     return RuleFile(f"{file.removesuffix('.py')}.py", function or "priority", parameters)
 
 
@@ -135,7 +143,13 @@ def check_parameters(policy: str, parameters: str, accepted: list[str]) -> None:
 
 
 def unknown(name: str) -> InputError:
-    """The error for a name that no policy has: what to do where it was registered after installing, else the nearest ones."""
+    """The error for a name that no policy has: what to do with a file of a model or an agent, or where it was registered after
+    installing, else the nearest ones."""
+    if name.endswith(".zip"):
+        return InputError(f"unknown policy {name!r}: {OF_ZIP}")
+    stem = name.removesuffix(".json").removesuffix(".safetensors")
+    if Path(f"{stem}.json").is_file() and Path(f"{stem}.safetensors").is_file():
+        return InputError(f"unknown policy {name!r}; the agent in {stem}.json is agent:{stem}")
     for folder in (Path.cwd(), PACKAGE.parent):
         if name in _written_in(folder / "pyproject.toml"):
             return InputError(

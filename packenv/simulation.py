@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -20,7 +21,7 @@ from packenv.cluster.state import NEVER, Cluster
 from packenv.compiled.apart import Apart
 from packenv.compiled.helpers import expect
 from packenv.errors import ArgumentError, InputError, MisuseError
-from packenv.jobs import Jobs
+from packenv.jobs import HOW_MANY, MOST_DEVICES, WHOLE, Jobs
 from packenv.options.verbs import WAITING_LIMIT as WAITING_LIMIT
 from packenv.policy import WITH_GANGS, Needs, Setting, attached, find_policy, initial_state_of, misuse, name_of, needs_of
 from packenv.results.delays import Delays
@@ -54,6 +55,7 @@ def result_of(cluster: Cluster, policy: str, workload: Workload, seed: int, seco
     capacity = cluster.capacity.sum(axis=0).astype(np.float64)
     used = cluster.measures.used[0] / max(measured, 1)
     trajectory = _trajectory(cluster, workload.servers.size_unit)
+    in_servers = trajectory.waiting_size / workload.servers.capacity.max()  # whatever the user's unit is
     delays = _delays(cluster)
     return Result(
         policy=policy,
@@ -78,7 +80,7 @@ def result_of(cluster: Cluster, policy: str, workload: Workload, seed: int, seco
         delay_p999=delays.quantile(0.999),
         max_delay=int(head["delay_max"]) if head["delay_count"] else None,
         utilisation=tuple(used[r] / capacity[r] if measured and capacity[r] else None for r in range(len(used))),
-        verdict=judge_run(trajectory.waiting_size, trajectory.bin_slots, workload.mean_service, workload.intensity),
+        verdict=judge_run(in_servers, trajectory.bin_slots, workload.mean_service, workload.intensity),
         load=workload.load,
         rho=workload.rho,
         stopped=stopped,
@@ -309,13 +311,34 @@ def check_initial(initial: InService | Sequence[tuple[ArrayLike, int, int]], ser
         rows = np.flatnonzero(jobs.server == server)
         first = rows[(np.cumsum(jobs.demand[rows], axis=0) > capacity[server]).any(axis=1)][0]
         raise InputError(f"initial job {first}: server {server} has no room for it")
+    if jobs.devices is not None:
+        check_devices(jobs, servers)
     return jobs
+
+
+def check_devices(jobs: InService, servers: Servers) -> None:
+    """Raise InputError unless the tasks in service have as many devices of their servers as they need, with room for all."""
+    assert jobs.devices is not None
+    number, share, _, taken = jobs.devices.T
+    devices = np.zeros((len(servers), 3), np.int64) if servers.devices is None else servers.devices
+    whole = devices[jobs.server, WHOLE]
+    has = taken[:, None] >> np.arange(MOST_DEVICES) & 1  # (n, MOST_DEVICES)
+    held = np.zeros((len(servers), MOST_DEVICES), np.int64)
+    np.add.at(held, jobs.server, has * np.where(share > 0, share, whole)[:, None])
+    room = np.where(np.arange(MOST_DEVICES) < devices[:, HOW_MANY, None], devices[:, WHOLE, None], 0)
+    for n in np.flatnonzero((has.sum(axis=1) != number) | ((held > room)[jobs.server] & (has == 1)).any(axis=1)).tolist():
+        raise InputError(f"initial job {n}: server {jobs.server[n]} has no room for it on its devices")
 
 
 def _in_units(initial: Sequence[tuple[ArrayLike, int, int]], servers: Servers) -> Iterator[tuple[Sequence[int], int, int]]:
     """The same tasks with demands in units. Raises InputError for one that cannot be in service on these servers."""
-    for n, (size, server, remaining) in enumerate(initial):
-        amount = np.atleast_1d(np.asarray(size, dtype=np.float64))
+    for n, row in enumerate(initial):
+        try:
+            size, server, remaining = row
+            amount = np.atleast_1d(np.asarray(size, dtype=np.float64))
+            server, remaining = operator.index(server), operator.index(remaining)
+        except (TypeError, ValueError):
+            raise InputError(f"initial job {n}: must be (size, server, slots that remain), not {row!r}") from None
         demand = to_units(np.where(np.isfinite(amount), amount, -1), servers.scale or 0)
         if demand.shape != (servers.D,) or demand.min() < 0 or demand.max() == 0:
             raise InputError(f"initial job {n}: needs {servers.D} demands >= 0, at least one of them positive")

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from packenv.workloads.traces import SlotTrace, Trace
     from packenv.workloads.traces.table import Sizes
 
+MOST_EXACT = 10.0  # share with a digit behind the point
+
 json_option = click.option("--json", "json_path", type=JSON, help="Also write the result as JSON; - is standard output.")
 
 
@@ -77,6 +79,7 @@ def convert(path: str, out: str, reading: ReadOptions, options: ConvertOptions, 
 
     with progress(f"reading {path}"):
         recorded, sizes = read(path, reading)
+        note_devices(recorded)
         jobs, dropped, t0 = recorded.jobs(reading.slot_seconds, options.speedup, sizes, estimates=options.estimates)
     with progress(f"writing {out}"):
         write_jobs(jobs, out, recorded.resources if sizes == "all" else None)
@@ -110,6 +113,8 @@ def describe(path: str, reading: ReadOptions, options: DescribeOptions, outputs:
     with progress(f"reading {path}"):
         recorded, _ = read(path, reading)
         statistics = statistics_of(recorded, reading.slot_seconds, options.servers)
+    if not statistics.get("devices"):
+        note_devices(recorded)
 
     def draw() -> Charts:
         from packenv.report.workload_charts import requests_charts  # brings the statistics of traces with it
@@ -142,6 +147,7 @@ def profile(path: str, reading: ReadOptions, options: ProfileOptions, json_path:
     with progress(f"reading {path}"):
         recorded, _ = read(path, reading)
     with progress("fitting and comparing with two million tasks"):
+        note_devices(recorded)
         fitted = fit_to(recorded, name, reading.slot_seconds, options.servers, options.about)
     print_match(fitted)
     write_all((out, lambda file: write_json(file, fitted["workload"])), (json_path, lambda file: write_json(file, fitted)))
@@ -159,7 +165,6 @@ def read(path: str, reading: ReadOptions) -> tuple[Trace | SlotTrace, Sizes]:
         recorded = read_trace(path, names, columns, reading.time_unit, reading.partition, reading.finished_only)
     except ArgumentError as error:
         raise InputError(error.of_options()) from None
-    note_devices(recorded)
     return recorded, usual_sizes(recorded, sizes)
 
 
@@ -199,15 +204,27 @@ def print_description(name: str, statistics: dict[str, Any]) -> None:
     print_table(rates)
     if "size" not in kept:
         return
+    from packenv.workloads.servers import GI, in_gib
+
     quantities = ["size", *resources, "duration_s", "tasks_per_job", "interarrival_s"]
-    print_table(_table("Kept tasks", _transposed(shown({quantity: kept[quantity] for quantity in quantities}))))
+    in_bytes = {name for name in resources if kept[name].get("max", 0) >= GI}  # bytes, or as many of another unit
+
+    def amount(name: str, value: float | None) -> Any:
+        return value if value is None or name not in in_bytes else in_gib(value)
+
+    spreads = {name: {level: amount(name, value) for level, value in kept[name].items()} for name in quantities}
+    print_table(_table("Kept tasks", _transposed(shown(spreads))))
     print_table(_table("Correlation", [*shown(kept["correlation"]).items()]))
     rows = [("servers of capacity 1", kept["offered_load"])]
     if servers := statistics.get("servers"):
         from packenv.workloads.workload import shortened
 
-        shares = {name: None if share is None else f"{share:.1%}" for name, share in servers["share"].items()}
-        rows = [("in use on average", kept["offered_load"]), (f"share of {shortened(servers['servers'])}", shares)]
+        def percent(share: float) -> str:
+            return f"{share:.1%}" if share < MOST_EXACT else f"{share:,.0%}"
+
+        shares = {name: None if share is None else percent(share) for name, share in servers["share"].items()}
+        used = {name: amount(name, value) for name, value in kept["offered_load"].items()}
+        rows = [("in use on average", used), (f"share of {shortened(servers['servers'])}", shares)]
         rows += [("such servers", servers["like"])]
     print_table(_table("Offered load", [(label, shown(columns)) for label, columns in rows]))
     if statistics.get("devices"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.devices import empty_devices, has_devices
+from packenv.cluster.devices import TAKEN, empty_devices, has_devices
 from packenv.cluster.events import allocate_place
 from packenv.cluster.fields import allocate, resized
 from packenv.cluster.in_service import occupy
@@ -101,15 +101,15 @@ def build(
     record_rows: int = 0,
     waiting_limit: int = NEVER,
     warmup: int = 0,
-    delays: bool = True,
-    bins: int = TRAJECTORY_BINS,
+    measured: bool = True,
     kind: type[Cluster] = Cluster,
 ) -> Cluster:
     """A batch of clusters before slot 0, empty but for the `initial` jobs, each with room for `places` tasks at first.
 
     `capacity` is (L, D) units. `jobs` is the table behind `source` if it has predecessors or phases; the schedule records
-    the first `record_rows` rows; `kind` may be a subclass of Cluster with more fields. Raises InputError if tasks and
-    servers have different numbers of resources, or if `needs` names BY_LINE or BY_MIX without BY_TYPE.
+    the first `record_rows` rows. `measured`: whether the queue over time and the distribution of delays are. `kind` may be a
+    subclass of Cluster with more fields. Raises InputError if tasks and servers have different numbers of resources, or if
+    `needs` names BY_LINE or BY_MIX without BY_TYPE.
     """
     servers, resources = capacity.shape
     if source.demand.shape[2] != resources:
@@ -135,8 +135,8 @@ def build(
         "boxes": len(boxes),
         "tree nodes": 2 * 4 ** -(-max(servers - 1, 1).bit_length() // 2),
         "words of an event": 2,
-        "bins": bins,
-        "delay bins": DELAY_BINS if delays else 0,
+        "bins": TRAJECTORY_BINS if measured else 0,
+        "delay bins": DELAY_BINS if measured else 0,
         "devices": int(source.devices.server[:, HOW_MANY].max(initial=0)),
         "recorded": record_rows,
         "reasons": resources + len(OTHER_REASONS),
@@ -244,7 +244,8 @@ def start_initial(c: Cluster, jobs: InService, slotted: bool) -> None:
         if len(too_large):
             n = int(too_large[0])
             raise InputError(f"initial job {n} is larger than a slot of server {jobs.server[n]}")
-    _start_all(c, jobs.demand, jobs.server, jobs.remaining, slotted)
+    devices = np.zeros((len(jobs), TAKEN + 1), np.int64) if jobs.devices is None else jobs.devices
+    _start_all(c, jobs.demand, jobs.server, jobs.remaining, devices, slotted)
 
 
 def _scalar(demand: NDArray[np.int64], scale: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -255,7 +256,12 @@ def _scalar(demand: NDArray[np.int64], scale: NDArray[np.int64]) -> NDArray[np.i
 
 @compiled
 def _start_all(
-    c: Cluster, demand: NDArray[np.int64], server: NDArray[np.int64], remaining: NDArray[np.int64], slotted: bool
+    c: Cluster,
+    demand: NDArray[np.int64],
+    server: NDArray[np.int64],
+    remaining: NDArray[np.int64],
+    devices: NDArray[np.int64],
+    slotted: bool,
 ) -> None:
     """Put all jobs into service; each takes its size of the room, or a whole slot of a slotted server."""
     for n in range(demand.shape[0]):
@@ -270,4 +276,8 @@ def _start_all(
             task.size = scalar_size(c, i)
             if c.types.box.shape[0] > 0:
                 find_box(c, i)
-        occupy(c, i, server[n], c.server[c.e, server[n]].least if slotted else task.size, remaining[n])
+        if has_devices(c):
+            for k in range(devices.shape[1]):
+                c.devices.need[c.e, i, k] = devices[n, k]
+        room = c.server[c.e, server[n]].least if slotted else task.size
+        occupy(c, i, server[n], room, remaining[n], devices[n, TAKEN])

@@ -21,7 +21,7 @@ from packenv.cluster.state import DONE, MESSAGE, NEVER, NONE, Cluster
 from packenv.compiled.decorators import apart, beside, compiled, dispatched
 from packenv.compiled.sources import is_ours
 from packenv.errors import InputError
-from packenv.policy import hooks, parameters_of
+from packenv.policy import hooks, name_of, parameters_of
 
 OVERFULL, IN_PART = 5, 6
 
@@ -186,7 +186,7 @@ def runner_for(policy: Any) -> Callable[[Any, Cluster, Any, int, int], int]:
     named = parameters_of(policy)
     if ("schedule", type(named)) not in hooks:
         if not callable(getattr(policy, "schedule", None)):
-            raise InputError(f"policy {policy!r} has no schedule(cluster, state), and none is registered for its type")
+            raise InputError(f"policy {name_of(policy)} has no schedule(cluster, state), and none is registered for its type")
         return run_in_python
     modules = modules_of(named)
     checked = not all(is_ours(sys.modules[name]) for name in modules)

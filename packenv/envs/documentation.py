@@ -8,7 +8,7 @@ from typing import Any
 from packenv.envs.core.definition import Definition
 from packenv.envs.core.features import CONTEXT, FEATURES, OF_CONFIGURATIONS, OF_TASKS, Features
 from packenv.envs.core.state import REASONS
-from packenv.envs.options import OBSERVATIONS, Options
+from packenv.envs.options import Options
 from packenv.envs.registration import FORMER
 
 OBSERVED = """
@@ -65,7 +65,7 @@ The same keys after every step and reset, numbers only (and, if asked for, `rewa
 | `baseline_queue` | of `baseline` on the same jobs, at the end of an episode, else −1; only with `yardstick` or `perf` |
 | `perf` | at the end of an episode, else −1: from 0, twice `baseline_queue`, to 1, the proved bound (*); only with `perf` |
 | `reward_terms` | the terms that add up to the reward, by name; only with `reward_terms` |
-| `guarded` | slots that passed under the guard; only with `guard` |
+| `guarded` | of the slots since the last decision, those under the guard; only with `guard` |
 
 (*) on the long-run mean queue of any policy (`packenv.queue_bound`), 0 where none is known, as of tables. With the mean queue Q,
 the bound B and W = 2 · `baseline_queue` it is (W − Q) / (W − B), cut off at 0 and 1.
@@ -78,7 +78,8 @@ plays its own; J, and the scales of features, are those of seed 0's table.
 ## Episode End
 Endless workloads are never terminated, only truncated: at `horizon` slots, or when more than `waiting_limit` tasks
 wait. A table or a log lasts until its work is done, and is terminated then; it is truncated too if `horizon` or
-`waiting_limit` is given. `info["reason"]` says which; `packenv.envs.REASONS` has texts.
+`waiting_limit` is given. `info["reason"]` says which, and `packenv.envs.REASONS` has texts; it stays 0 where a wrapper ended
+the episode, such as that of `gymnasium.make(…, max_episode_steps=…)`.
 
 ## Arguments
 | argument | default | |
@@ -102,7 +103,7 @@ wait. A table or a log lasts until its work is done, and is terminated then; it 
 | `reward_terms` | False | whether `info` has the terms of the reward |
 | `invalid` | {invalid} | what invalid actions do: the same as the `"nearest"` valid one, or the `"first"`; or `"wait"` |
 | `invalid_penalty` | 0 | taken from the reward for an invalid action |
-| `waiting_limit` | 1,000; of a table none | more waiting tasks truncate the episode |
+| `waiting_limit` | 1,000; of a table None | more waiting tasks truncate the episode; None: no limit |
 | `guard` | None | a compiled policy that schedules in place of the agent while many tasks wait |
 | `guard_limit` | 500 | in slots that begin with more tasks waiting; `info["guarded"]`: such slots |
 | `start` | `"empty"` | `"warm"`, `Warm(policy, slots)`, or a list of (size, server, slots that remain) in service |
@@ -148,7 +149,12 @@ def documentation(definition: Definition) -> str:
     common = IN_COMMON.replace("{own}", arguments.rstrip() + "\n").replace("{reasons}", reasons)
     for name, value in {**PLAIN, **definition.defaults}.items():
         common = common.replace("{" + name + "}", default_text(value))
-    observations = [observation for observation in OBSERVATIONS if observation != definition.defaults.get("observation")]
+    absent = tuple(f"| `{name}" for name in definition.without)  # `guarded` of infos goes with `guard`
+    common = "\n".join(line for line in common.split("\n") if not (absent and line.startswith(absent)))
+    known = (
+        ("full", "compact", "actions", "normalized") if of_tasks else ("actions", "normalized")
+    )  # "flat" where it is the default
+    observations = [observation for observation in known if observation != definition.defaults.get("observation")]
     common = common.replace("{other_observations}", ", ".join(f'`"{observation}"`' for observation in observations))
     former = ", ".join(f"`{key}={value!r}`" for key, value in FORMER.get(definition.name, {}).items())
     history = "## Version History\n"

@@ -33,7 +33,7 @@ count from the beginning of the episode on, jobs that start without a question i
 of `baseline` on the same jobs at the end of an episode, else −1.
 
 An episode is a table: with `jobs=1024` as many jobs of a log from a random one on, or of a table that is drawn anew. It begins
-with an empty machine, without a guard, and takes no `J` or `types`.
+with an empty machine.
 
 ## Own Arguments
 | `backfill` | False | or True: EASY |
@@ -59,7 +59,7 @@ from packenv.envs.core.definition import Definition, Layout, Sizes, one_of
 from packenv.envs.core.features import COUNT, FLAG, SHARE, Feature, Features
 from packenv.envs.core.state import DECIDING, WAITING, Batch
 from packenv.envs.core.step import acts, begins, observes
-from packenv.envs.options import Options
+from packenv.envs.options import WITHOUT_TYPES, Options
 from packenv.errors import InputError
 from packenv.policies.orders import Rule, growing, order_named, queued_jobs
 from packenv.policy import BY_QUEUE, Needs, Setting
@@ -378,5 +378,6 @@ DEFINITION = Definition(
     features=OF_JOBS,
     defaults=DEFAULTS,
     instead=instead,
+    without=WITHOUT_TYPES,
     measures=("mean_slowdown",),
 )

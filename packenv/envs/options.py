@@ -29,6 +29,9 @@ OBSERVATIONS = ("full", "compact", "actions", "normalized", "flat")
 INVALID = ("wait", "nearest", "first")  # as packenv.envs.core.state has them
 ONE_ARRAY = ("normalized", "flat")
 
+WITHOUT_TYPES = ("J", "types", "guard", "guard_limit", "start")
+"""Options that environments do not have whose agents know whole jobs from their arrival on."""
+
 Range = float | tuple[float, float]
 
 
@@ -45,7 +48,9 @@ Start = str | Warm | Sequence[tuple[ArrayLike, int, int]]
 READING = ("slot_seconds", "resources", "columns", "time_unit", "partition", "finished_only", "estimates", "speedup")
 """Arguments that say how a trace or a table is read, as of `packenv.workload`."""
 
-OF_TABLES: dict[str, Any] = {"horizon": None, "waiting_limit": 10_000_000}
+NO_WAITING_LIMIT = 10_000_000  # what an environment holds at most
+
+OF_TABLES: dict[str, Any] = {"horizon": None, "waiting_limit": NO_WAITING_LIMIT}
 """Defaults where the workload is a table of jobs: an episode lasts until its work is done."""
 
 
@@ -93,7 +98,7 @@ class Options:
         one_of("invalid", self.invalid, INVALID)
         if self.jobs is not None:
             whole("jobs", self.jobs, 1, LATEST)
-        whole("waiting_limit", self.waiting_limit, 1, 10_000_000)
+        whole("waiting_limit", self.waiting_limit, 1, NO_WAITING_LIMIT)
         whole("window", self.window, 1, self.waiting_limit)
         if self.horizon is not None:
             whole("horizon", self.horizon, 1, LATEST)
@@ -137,6 +142,8 @@ class Options:
             raise InputError(f"give at most one of load, intensity and rate, not {' and '.join(rates)}")
         ends = [plain, plain]
         for key, value in rates.items():
+            if plain.jobs is not None and isinstance(value, Sequence) and value[0] != value[-1]:
+                raise InputError(f"{key}: a table of jobs comes at one {key}, not at another in each episode: {value!r}")
             ends = [plain.with_(**{key: end}) for end in _ends(key, value)]
         if plain.load is not None or "load" in rates:
             from packenv.theory.capacity.max_workload import resolved  # brings the solver with it
@@ -158,11 +165,19 @@ def _ends(key: str, value: Any) -> tuple[float, float]:
 
 def split(options: dict[str, Any], specific: Sequence[str]) -> Options:
     """Options from keyword arguments; UnknownOption for one that nothing has, with the nearest names."""
-    shared = [field.name for field in fields(Options)]
-    for key in options:
-        if key not in shared:
-            raise UnknownOption(f"unexpected keyword argument {key!r}{nearest(key, [*shared, *specific])}")
+    check_names(options, specific)
     start = options.get("start")
     if isinstance(start, list) and start and isinstance(start[0], str):  # a Warm that was read from JSON
         options = options | {"start": Warm(*start)}
+    if "waiting_limit" in options and options["waiting_limit"] is None:
+        options = options | {"waiting_limit": NO_WAITING_LIMIT}
     return Options(**options)
+
+
+def check_names(options: Mapping[str, Any], specific: Sequence[str]) -> None:
+    """Raise UnknownOption for an option that is neither shared nor one of an environment's own, with the nearest names."""
+    known = [*(field.name for field in fields(Options)), *specific]
+    for key in options:
+        if key not in known:
+            hint = "; reset(seed=…) takes it" if key == "seed" else nearest(key, known)
+            raise UnknownOption(f"unexpected keyword argument {key!r}{hint}")

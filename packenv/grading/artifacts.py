@@ -4,27 +4,32 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from packenv.content.text import number
+from packenv.grading.result import CaseScore
+from packenv.grading.runs import Played
+
+Runs = Sequence[Played]
 
 MOST = 6  # lines
 NOTABLE = 0.05  # of the mean queue: a smaller difference of a class of sizes is not told
 
 
-def artifacts_of(fault: str, cases: Sequence[Any], runs: Sequence[tuple[Any, Any]], scores: Sequence[Any]) -> list[str]:
-    """Lines on the fault, and on the classes of sizes that lose or win most against the reference, the worst case first."""
+def artifacts_of(fault: str, cases: Sequence[CaseScore], runs: Sequence[tuple[Runs, Runs]]) -> list[str]:
+    """Lines on the fault, and on the classes of sizes that lose or win most against the reference, the worst case first.
+
+    runs  of each case, those of the candidate and those of the reference
+    """
     lines = [f"fault: {fault}"] if fault else []
-    order = sorted(range(len(scores)), key=lambda n: scores[n].score.mean)
-    for n in order[: max(1, MOST - len(lines))]:
-        mine, its = runs[n]
-        lines += _of_case(cases[n].title, mine, its)
+    worst_first = sorted(zip(cases, runs, strict=True), key=lambda pair: pair[0].score.mean or 0.0)
+    for case, (mine, its) in worst_first[: max(1, MOST - len(lines))]:
+        lines += _of_case(case.case, mine, its)
     return lines[:MOST]
 
 
-def _of_case(title: str, mine: Sequence[Any], its: Sequence[Any]) -> list[str]:
+def _of_case(title: str, mine: Runs, its: Runs) -> list[str]:
     """Who waits, by size: the class that loses most against the reference, and the one that wins most."""
     usual = max(Counter(len(run.classes) for run in mine).items(), key=lambda item: item[1], default=(0, 0))[0]
     pairs = [(a, b) for a, b in zip(mine, its, strict=True) if len(a.classes) == len(b.classes) == usual > 1]
@@ -44,11 +49,8 @@ def _of_case(title: str, mine: Sequence[Any], its: Sequence[Any]) -> list[str]:
                 f"{title}: {who} {word}, {number(waits[0][k])} slots, not {number(waits[1][k])}: "
                 f"{change[k]:+.2g} tasks in the queue"
             )
-    idle = 1 - float(np.mean([run.utilisation for run in mine]))
-    share = [float(np.mean([run.classes[-1].queue for run in mine]))]
-    if share[0] > 0.5 and len(lines) < 2:
-        largest = pairs[0][0].classes[-1]
-        lines.append(
-            f"{title}: {idle:.0%} of the room is idle while {share[0]:.2g} tasks of size {largest.low:.2g} and more wait"
-        )
+    waiting = float(np.mean([run.classes[-1].queue for run in mine]))
+    if waiting > 0.5 and len(lines) < 2:
+        idle, largest = 1 - float(np.mean([run.utilisation for run in mine])), pairs[0][0].classes[-1].low
+        lines.append(f"{title}: {idle:.0%} of the room is idle while {waiting:.2g} tasks of size {largest:.2g} and more wait")
     return lines

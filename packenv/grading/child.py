@@ -128,7 +128,7 @@ class Mirror:
             source = source.replace(devices=told.devices, locality=told.locality, estimate=told.estimate)
             source = with_rows(np, with_chunk(np, source, rows), rows, rows)
         source.stream["filled"] = 0
-        self.cluster = build(source, capacity, needs, delays=False, bins=2)
+        self.cluster = build(source, capacity, needs, measured=False)
         self.places = np.zeros(rows, np.int64)
         self.starts = np.zeros(1 + 2 * rows, np.int64)
         self.state = attached(self.policy, self.cluster, initial_state_of(self.policy, setting, seed))

@@ -276,8 +276,12 @@ class Scoring:
         return int.from_bytes(digest[:8], "big") >> 2
 
     def _result(self) -> Score:
-        measured = [n for n, runs in enumerate(self.runs) if runs.candidate]
-        cases = tuple(self._case_result(self.cases[n], self.runs[n], self.shares.get(n)) for n in measured)
+        measured = [runs for runs in self.runs if runs.candidate]
+        cases = tuple(
+            self._case_result(case, runs, self.shares.get(n))
+            for n, (case, runs) in enumerate(zip(self.cases, self.runs, strict=True))
+            if runs.candidate
+        )
         total = Interval(WORST, WORST, WORST) if self.fault else self._total()
         decisions = [run for runs in self.runs for run in runs.candidate]
         started = sum(run.decisions for run in decisions)
@@ -295,9 +299,7 @@ class Scoring:
             lines=self.candidate.lines,
             nodes=self.candidate.nodes,
             seconds=time.monotonic() - self.began,
-            artifacts=tuple(
-                artifacts_of(self.fault, self.cases, [(runs.candidate, runs.reference) for runs in self.runs], cases)
-            ),
+            artifacts=tuple(artifacts_of(self.fault, cases, [(run.candidate, run.reference) for run in measured])),
             unconfined=self.unconfined,
         )
 

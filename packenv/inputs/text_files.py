@@ -65,8 +65,8 @@ def encoding_by_mark(first: bytes, otherwise: str) -> str:
 
 def read_text(path: Path) -> str:
     """The text of a file in UTF-8 or, with a mark, UTF-16, gzip or not. Raises what is in DAMAGE: use it within `reading`."""
-    with open_binary(path) as file:
-        return io.TextIOWrapper(file, encoding=encoding_of(path)).read()
+    with open_binary(path) as file, io.TextIOWrapper(file, encoding=encoding_of(path)) as text:
+        return text.read()
 
 
 def lines_of(path: Path, encoding: str = "utf-8-sig") -> Iterator[str]:
@@ -74,8 +74,7 @@ def lines_of(path: Path, encoding: str = "utf-8-sig") -> Iterator[str]:
 
     Raises InputError for damage and for an endless line.
     """
-    with reading(path), open_binary(path) as file:
-        text = io.TextIOWrapper(file, encoding=encoding_of(path, encoding))
+    with reading(path), open_binary(path) as file, io.TextIOWrapper(file, encoding=encoding_of(path, encoding)) as text:
         number = 0
         while line := text.readline(LONGEST_LINE):
             number += 1

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import InputError, nearest
+from packenv.inputs.numbers import read_whole
 from packenv.kubernetes.cluster import Cluster
 from packenv.kubernetes.filters import Traits
 from packenv.kubernetes.objects import Pod
@@ -19,6 +20,8 @@ from packenv.units import to_units
 from packenv.workloads.servers import as_servers
 
 Bools = NDArray[np.bool_]
+
+MOST_ADDED = 10_000
 
 
 class NodeKind(NamedTuple):
@@ -69,6 +72,17 @@ def kind_of(cluster: Cluster, text: str | None = None) -> NodeKind:
     if capacity.shape[1] != len(cluster.resources):
         raise InputError(f"--add {text}: a node has {len(cluster.resources)} resources: {', '.join(cluster.resources)}")
     return NodeKind(text, tuple(capacity[0].tolist()), cluster.nodes[common])
+
+
+def nodes_to_add(cluster: Cluster, text: str) -> tuple[int, NodeKind]:
+    """How many nodes a text such as `node-3`, `1:0.5` or `3xnode-3` adds, and of which kind. Raises InputError."""
+    number, times, kind = text.partition("x")
+    if text in cluster.nodes or not (times and number.isdecimal()):
+        return 1, kind_of(cluster, text)
+    count = read_whole(number)
+    if not 1 <= count <= MOST_ADDED:
+        raise InputError(f"--add {text}: from 1 to {MOST_ADDED:,} nodes")
+    return count, kind_of(cluster, kind)
 
 
 def changed(cluster: Cluster, kind: NodeKind, count: int) -> Cluster:

@@ -39,7 +39,7 @@ class WorkloadOptions:
         None, "Servers: 5; by capacity: 3x1,2x0.5; of two resources: 3x1:0.5; or a file (also a trace's machines)."
     )
     sizes: str | None = option(None, "Law of sizes: uniform:0.1:0.9, discrete:0.4@0.5,0.6@0.5, constant:0.5, …")
-    service: str | None = option(None, "Law of service, in slots: geometric:100, fixed:100, lognormal:100:2, …")
+    service: str | None = option(None, "Law of service, in slots: geometric:100, fixed:100, lognormal:MEAN:CV, …")
     load: float | None = option(None, "Arrivals as a share of ρ*, the maximum supportable workload.")
     intensity: float | None = option(None, "Arrivals as a share of the area bound (the papers' α).")
     rate: float | None = option(None, "Tasks per slot.")

@@ -44,7 +44,7 @@ class EvaluateOptions:
         "Show bounded slowdowns and responses: a run of less counts as if it took so long  [shown of logs of parallel jobs].",
         metavar="10s",
     )
-    slots: int | None = option(None, f"Slots to simulate  [default: a trace's own; {DEFAULT_SLOTS:,} otherwise].")
+    slots: Count | None = option(None, f"Slots to simulate  [default: a trace's own; {DEFAULT_SLOTS:,} otherwise].")
     backlog: Count | None = option(None, "Keep so many tasks waiting: utilisation is then what a policy can carry.")
     reject: bool = option(False, "What does not start when it arrives is lost, and counted by what it lacked.")
     drain: bool = option(False, "Go on until all work is done.")
@@ -104,6 +104,7 @@ class OptimalPolicyOptions:
 
     most: Count | None = option(None, "Waiting jobs of a size that are told apart  [default: as many as matter].")
     within: float = option(1e-4, "Relative error of the mean queue.")
+    seconds: Seconds = option(600.0, "End without a policy after this time: seconds, or 1h.")
     slots: Count = option(1_000_000, "Length of each run that checks the policy.")
     seeds: Count = option(8, "Number of these runs.")
 
@@ -158,7 +159,9 @@ class PlanOptions:
         None, "What if these fail? Servers such as 3,7,10-12, from 0; nodes of a cluster by name.", metavar="SERVERS"
     )
     add: str | None = option(
-        None, "Nodes to add to a cluster, of --when one: like this one, or a capacity  [default: the commonest].", metavar="NODE"
+        None,
+        "Nodes to add to a cluster: like this one, or a capacity; with --when so many  [default: the commonest].",
+        metavar="[Nx]NODE",
     )
     max_demand: float | None = option(None, "Also without the tasks of a trace that need more: what do they cost?")
     asks_when: bool = option(False, "When waiting pods would start, on a cluster as kubectl prints it (JSON).", "--when")

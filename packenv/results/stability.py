@@ -24,7 +24,7 @@ STABLE, UNSTABLE, UNDECIDED = "stable", "unstable", "undecided"
 DOUBT = 1e-3  # probability of a wrong verdict at the edge of stability, at most; it is smaller elsewhere
 FEWEST_BINS, FEWEST_BLOCKS = 64, 32
 SETTLED = 20.0  # a run must last this many mean services to be stable: at first the servers fill, and nothing waits
-RESOLUTION = 0.01  # units of capacity: a smaller waiting size counts as 0
+RESOLUTION = 0.01  # of the largest server: a smaller waiting size counts as 0
 
 # The level at the edge: quantiles of the mean of |B| over the second half of [0, 1], B a Brownian motion
 # (600,000 paths of 256 steps; tests/results/test_stability.py draws some again).
@@ -45,7 +45,7 @@ class Verdict(NamedTuple):
     """`low`, `high`: probability of a level of at most, and at least, this one at the edge of stability."""
 
     kind: str  # STABLE, UNSTABLE or UNDECIDED
-    drift: float  # growth of the waiting size per slot (units of capacity)
+    drift: float  # growth of the waiting size per slot, in largest servers
     level: float  # mean waiting size over the second half, in units of σ√T
     low: float
     high: float
@@ -64,7 +64,7 @@ NOTHING = Verdict(UNDECIDED, 0.0, math.nan, 1.0, 1.0)
 
 
 def judge_run(waiting_size: NDArray[np.float64], bin_slots: int, mean_service: float, intensity: float) -> Verdict:
-    """The verdict on a run with this waiting size: (bins,) means over bins of `bin_slots` slots, in units of capacity.
+    """The verdict on a run with this waiting size: (bins,) means over bins of `bin_slots` slots, in largest servers.
 
     `mean_service` is in slots. At an `intensity` (share of the area bound) of 1 or more no run is called stable.
     """

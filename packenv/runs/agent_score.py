@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from packenv.envs.core.definition import whole
 from packenv.envs.core.state import TOO_MANY_WAITING
+from packenv.envs.options import LATEST
 from packenv.envs.registration import find_definition, id_of, kind_of
 from packenv.errors import InputError
 from packenv.learning.agents.trained_in import normalizers_of
@@ -87,11 +89,12 @@ def evaluate_agent(
     """Let an agent play whole episodes of an environment, one for each seed, and a policy the same jobs in the simulator.
 
     agent        a model of Stable-Baselines3 or sb3-contrib, anything with `predict(observation, …)` that returns actions first
-                 (with `action_masks=` it is given masks), or a function from observations and masks, of all rows, to actions
+                 (with `action_masks=` it is given masks, with `state=` and `episode_start=` the state that it returned last, as
+                 RecurrentPPO needs it), or a function from observations and masks, of all rows, to actions
     environment  its id, as in `gymnasium.make`; `options` are the environment's, as in training
     slots        over which the queue is measured, from an empty cluster: the environment's `horizon`, if it is among the options,
                  else 200,000. Without both a table is played until its work is done, and the delay is measured, or the slowdown
-                 if that is the reward; in JobFill always, and completion
+                 if that is the reward; in JobFill always, and completion: there it takes no `slots`
     seeds        how many, from 1,000,000 on, or which ones
     against      a policy or its name; "baseline": the environment's, if it is among the options, else bf-js; None: none
 
@@ -111,15 +114,19 @@ def evaluate_agent(
         if isinstance(options.get(key), Sequence):
             raise InputError(f"{key}: one number, so that the policy has the same jobs, not {options[key]!r}")
     of_jobs = definition.follows_jobs
+    if slots is not None:
+        if of_jobs:
+            raise InputError(f"slots: {name} plays tables of jobs until all are done, so it takes none")
+        whole("slots", slots, 1, LATEST)
     slots = options.get("horizon") if slots is None and not of_jobs else slots
-    whole: dict[str, Any] = {"yardstick": False, "waiting_limit": waiting_limit, "start": "empty"}
-    whole |= {"horizon": None, "reward": "completion"} if of_jobs else {} if slots is None else {"horizon": slots}
+    fixed: dict[str, Any] = {"yardstick": False, "waiting_limit": waiting_limit, "start": "empty"}
+    fixed |= {"horizon": None, "reward": "completion"} if of_jobs else {} if slots is None else {"horizon": slots}
     make = partial(gymnasium.make_vec, id_of(name), num_envs=len(rows), vectorization_mode="vector_entry_point")
-    envs: Any = make(**options | whole)
+    envs: Any = make(**options | fixed)
     workload = envs.unwrapped.core.workload
     if workload.jobs is None and slots is None:  # a stream has no end of its own
         slots = SLOTS
-        envs = make(**options | whole | {"horizon": slots})
+        envs = make(**options | fixed | {"horizon": slots})
     normalizers = normalizers_of(agent, envs.unwrapped.core)
     measured = "mean completion" if of_jobs else "mean delay" if slots is None else "mean queue"
     if slots is None and envs.unwrapped.core.options.reward == "slowdown":
@@ -152,27 +159,53 @@ def _compared(run: Result, measured: str) -> float:
 
 
 def chooser(agent: Any, deterministic: bool = True, normalizers: Sequence[Any] = ()) -> Choose:
-    """A function from what is observed and masks to actions. Raises InputError for what is neither a model nor a function.
+    """A function from what is observed and masks to actions, for one run of `played`: it keeps a recurrent model's state.
 
     normalizers   the VecNormalize that a model sees the environment through
-    """
-    predict = getattr(agent, "predict", None)
-    if predict is None:
-        if not callable(agent):
-            raise InputError(f"an agent has `predict`, or is a function from observations and masks to actions, not {agent!r}")
-        function: Choose = agent
-        return function
 
-    def normalized(observation: Any) -> Any:
+    Raises InputError for what is neither a model nor a function of two arguments.
+    """
+    predict = None if isinstance(agent, type) else getattr(agent, "predict", None)
+    if predict is None:
+        return _checked_function(agent)
+    taken = inspect.signature(predict).parameters
+    plain = {"deterministic": deterministic} if "deterministic" in taken else {}
+    recurrent = {"state", "episode_start"} <= taken.keys()
+    state: Any = None
+    starts: NDArray[np.bool_] | None = None
+
+    def choose(observation: Any, masks: NDArray[np.int8]) -> Any:
+        nonlocal state, starts
         for each in normalizers:
             observation = each.normalize_obs(observation)
-        return observation
+        arguments: dict[str, Any] = dict(plain)
+        if "action_masks" in taken:
+            arguments["action_masks"] = masks.astype(bool)
+        if recurrent:
+            arguments |= {"state": state, "episode_start": np.ones(len(masks), bool) if starts is None else starts}
+        chosen = predict(observation, **arguments)
+        if recurrent:  # only the first episode of a row counts: it begins once
+            state, starts = chosen[1], np.zeros(len(masks), bool)
+        return chosen[0]
 
-    if "action_masks" in inspect.signature(predict).parameters:
-        return lambda observation, masks: predict(
-            normalized(observation), action_masks=masks.astype(bool), deterministic=deterministic
-        )[0]
-    return lambda observation, masks: predict(normalized(observation), deterministic=deterministic)[0]
+    return choose
+
+
+def _checked_function(agent: Any) -> Choose:
+    """The agent itself. Raises InputError where it cannot be called with observations and masks."""
+    wanted = "an agent has `predict`, or is a function from observations (E, …) and masks (E, A) to actions (E,)"
+    if isinstance(agent, type) or not callable(agent):
+        raise InputError(f"{wanted}, not {agent!r}")
+    called = getattr(agent, "forward", agent)  # of a module of torch, which is called with anything
+    try:
+        inspect.signature(called).bind(None, None)
+    except TypeError as error:
+        name = getattr(agent, "__name__", type(agent).__name__)
+        raise InputError(f"{wanted}; {name} does not take these two: {error}") from None
+    except ValueError:  # compiled elsewhere, without a signature
+        pass
+    function: Choose = agent
+    return function
 
 
 def played(

@@ -9,10 +9,29 @@ from typing import Any
 import torch
 from stable_baselines3.common.callbacks import BaseCallback
 
+from packenv.envs.core.definition import whole
+from packenv.envs.options import LATEST, check_names
+from packenv.envs.registration import find_definition, id_of, kind_of
+from packenv.errors import InputError
+from packenv.learning.agents.trained_in import normalizers_of
 from packenv.runs.agent_score import BASELINE, AgentScore, evaluate_agent
 
 FIRST = 2_000_000
 """The first of the seeds: others than those of `evaluate_agent`: the best of many evaluations is better than it is."""
+
+SLOTS = 50_000
+
+OF_EVAL_CALLBACK = {
+    "eval_env": "it makes its own of `environment` and the options",
+    "n_eval_episodes": "it plays one episode of `slots` for each of `seeds`",
+    "log_path": "`scores` has all evaluations, and the logger their numbers",
+    "deterministic": "the likeliest actions are played",
+    "render": "it draws nothing",
+    "warn": "it has nothing to warn of",
+    "callback_on_new_best": "`best_model_save_path` keeps the best",
+    "callback_after_eval": "`scores` has all evaluations",
+}
+"""What EvalCallback takes besides, and what there is here in its place."""
 
 
 class EvaluateRatio(BaseCallback):
@@ -22,14 +41,15 @@ class EvaluateRatio(BaseCallback):
     eval_freq             steps of every environment between evaluations, as of EvalCallback
     best_model_save_path  folder in which `best_model.zip` is the model of the least ratio so far, with `best_model_normalize.pkl`
                           where it sees through VecNormalize; None: none
-    slots, against        as of `packenv.evaluate_agent`
+    slots                 of each evaluation, 50,000 by default; a table is played until its work is done, unless this is given
+    against               as of `packenv.evaluate_agent`
     seeds                 how many, from 2,000,000 on, or which ones
-
     verbose               1: a line for each evaluation, as EvalCallback has
 
     A model whose weights are those of the last evaluation is not evaluated again: PPO changes them every n_steps · n_envs steps.
     Logs `eval/ratio`, its 95 % interval as `eval/ratio, lower end` and `… upper end`, and `eval/mean queue`. The jobs are
     the same in every evaluation, so the ratios differ by what was learnt. `scores` has them all, `best` the least ratio.
+    Raises InputError for options that cannot be, and when training begins for a model that `evaluate_agent` refuses.
     """
 
     def __init__(
@@ -38,13 +58,23 @@ class EvaluateRatio(BaseCallback):
         *,
         eval_freq: int = 2048,
         best_model_save_path: str | Path | None = None,
-        slots: int | None = 50_000,
+        slots: int | None = None,
         seeds: int | Sequence[int] = 8,
         against: Any = BASELINE,
         verbose: int = 0,
         **options: Any,
     ) -> None:
         super().__init__(verbose)
+        if not isinstance(environment, str):
+            raise InputError(f"environment: its id, as in gymnasium.make, not {type(environment).__name__}")
+        for name in OF_EVAL_CALLBACK.keys() & options:
+            raise InputError(f"EvaluateRatio has no {name}: {OF_EVAL_CALLBACK[name]}")
+        check_names(options, find_definition(environment).own_options)
+        whole("eval_freq", eval_freq, 1, LATEST)
+        if slots is not None:
+            whole("slots", slots, 1, LATEST)
+        if isinstance(seeds, int):
+            whole("seeds", seeds, 1, LATEST)
         self.environment, self.options, self.eval_freq = environment, options, eval_freq
         self.folder = None if best_model_save_path is None else Path(best_model_save_path)
         rows = range(FIRST, FIRST + seeds) if isinstance(seeds, int) else seeds
@@ -52,6 +82,15 @@ class EvaluateRatio(BaseCallback):
         self.scores: list[tuple[int, AgentScore]] = []
         self.best = float("inf")
         self.evaluated: torch.Tensor | None = None  # the weights at the last evaluation
+
+    def _on_training_start(self) -> None:
+        """Refuse now, not after the first `eval_freq` steps, a model that this environment cannot be played with."""
+        import gymnasium
+
+        core = gymnasium.make(id_of(kind_of(self.environment)), **self.options).unwrapped.core  # type: ignore[attr-defined]
+        normalizers_of(self.model, core)
+        if self.how["slots"] is None and core.workload.jobs is None:
+            self.how["slots"] = SLOTS
 
     def _on_step(self) -> bool:
         if self.n_calls % self.eval_freq == 0 and self._has_changed():

@@ -17,7 +17,7 @@ from packenv.compiled.cache import base
 PATIENCE = 1.5  # seconds of silence before the first word
 AGAIN = 8.0  # seconds from one line to the next, where there is no terminal for a bar
 NEWS = 30.0  # the same for searches that take minutes
-PREPARING = "preparing the runs"
+PREPARING = "loading the policies' machine code"
 
 
 @contextlib.contextmanager
@@ -92,5 +92,7 @@ def progress_lines() -> Iterator[Progress]:
             for task in lines.tasks:
                 print(f"packenv: {task.description}, {task.elapsed or 0:.0f} s so far", file=sys.stderr, flush=True)
 
-    with Progress(*columns, console=Console(stderr=True), transient=True) as lines, meanwhile(news):
+    console = Console(stderr=True)
+    bars = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)  # else it prints an empty line
+    with bars as lines, meanwhile(news):
         yield lines

@@ -6,11 +6,10 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from packenv.content.text import counted
 from packenv.errors import InputError
 from packenv.files import write_json
 from packenv.inputs.json_files import finite_number, read_json, whole_number
-from packenv.theory.capacity.bracket import AttainedProof, BoundedProof, Bracket
+from packenv.theory.capacity.bracket import AttainedProof, BoundedProof, Bracket, place_of
 from packenv.theory.capacity.one_resource.certificate import Attained, Bounded, Refuted, ServerConfiguration
 from packenv.theory.capacity.several_resources.certificate import Boxes, Priced, Scalarised
 from packenv.theory.queue_bound.bound import Proved, QueueBound, QueueProof
@@ -19,18 +18,21 @@ from packenv.theory.queue_bound.pooled import Pooled
 from packenv.theory.queue_bound.prices import Prices
 from packenv.workloads.workload import Workload
 
+MOST_LETTERS = 200  # of a line on whose proof it is
 MOST_DIGITS = 100  # of the whole numbers in a proof
 
 
 def save_certificate(bracket: Bracket, path: str | Path) -> None:
-    """Write both bounds and their proofs as JSON; the file appears whole or not at all."""
-    write_json(path, plain_of(bracket))
+    """Write both bounds, their proofs and whose they are as JSON; the file appears whole or not at all."""
+    whose = bracket.proved_for if bracket.workload is None else place_of(bracket.workload)
+    write_json(path, plain_of(bracket) | {PROVED_FOR: whose})
 
 
 def plain_of(bracket: Bracket) -> dict[str, Any]:
     """Both bounds and their proofs in JSON's types, without the workload."""
     plain = asdict(replace(bracket, workload=None))
-    del plain["workload"]
+    for key in ("workload", PROVED_FOR):
+        del plain[key]
     return plain
 
 
@@ -44,6 +46,7 @@ def load_certificate(path: str | Path) -> Bracket:
         low, high = _attained(plain.pop("attained")), _bounded(plain.pop("bounded"))
         history = tuple((finite_number(a), finite_number(b)) for a, b in plain.pop("history"))
         ends: dict[str, Any] = {key: finite_number(plain[key]) for key in ("lower", "upper", "area_bound", "seconds")}
+        ends[PROVED_FOR] = _whose(plain)
         return Bracket(attained=low, bounded=high, reached=_boolean(plain["reached"]), history=history, **ends)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as problem:
         raise InputError(f"{path}: not a certificate: {_what(problem, path)}") from None
@@ -54,11 +57,25 @@ def check_certificate(path: str | Path, proof: Bracket | QueueBound, workload: W
     try:
         proof.verify(workload)
     except Refuted as refuted:
-        where = f"{workload.name} on {counted(len(workload.servers), 'server')}"
-        may_be = "for another workload or other servers"
-        if isinstance(proof, QueueBound):
-            where, may_be = f"{where} at intensity {workload.intensity:.4g}", "for another workload, intensity or other servers"
-        raise InputError(f"{path}: not proved for {where}; it may be {may_be} ({refuted})") from None
+        of_queue = isinstance(proof, QueueBound)
+        where, whose = place_of(workload, of_queue), proof.proved_for
+        if whose == where:
+            raise InputError(f"{path}: it does not prove what it says of {where}: {refuted}") from None
+        others = "for another workload, intensity or other servers" if of_queue else "for another workload or other servers"
+        reason = f"it may be {others}" if whose is None else f"it is of {whose}"
+        raise InputError(f"{path}: not proved for {where}; {reason} ({refuted})") from None
+
+
+PROVED_FOR = "proved_for"
+"""Key of what a file says that its proof is of (`place_of`); files of earlier versions do not say it."""
+
+
+def _whose(plain: dict[str, Any]) -> str | None:
+    """What a proof is of, shown to people and not read by packenv."""
+    text = plain.get(PROVED_FOR)
+    if text is not None and not (isinstance(text, str) and text.isprintable() and len(text) <= MOST_LETTERS):
+        raise ValueError(f"{PROVED_FOR} is no line of text")
+    return text
 
 
 WRITTEN_BY = {
@@ -141,7 +158,7 @@ def load_queue_bound(path: str | Path) -> QueueBound:
     try:
         plain = _with_key("proved", read_json(path, digits=QUEUE_DIGITS))
         proved = tuple(Proved(finite_number(proof["value"]), _proof(proof["proof"])) for proof in plain["proved"])
-        return QueueBound(proved, finite_number(plain["seconds"]))
+        return QueueBound(proved, finite_number(plain["seconds"]), _whose(plain))
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as problem:
         raise InputError(f"{path}: not a bound on the queue: {_what(problem, path)}") from None
 

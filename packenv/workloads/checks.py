@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MOST_TASKS_PER_SLOT = 5_000_000  # as many tasks as a run lets wait by default
 
+MOST_SHARE = 10  # of a load or an intensity
+
 
 def check_parts(sizes: Any, service: Any, jobs: Jobs | None, rates: list[str]) -> None:
     """Raise InputError unless there is either a Jobs table, or sizes, service and exactly one name in `rates`.
@@ -84,7 +86,10 @@ def check_workload(workload: Workload) -> None:
             raise InputError(f"arrivals must be an arrival process such as Poisson(), not {workload.arrivals!r}")
         if not math.isfinite(workload.mean_service):
             raise InputError("service has no finite mean")
-        if workload.given and workload.given[0] != "load":
+        key, value = workload.given or ("", 0.0)
+        if key in ("load", "intensity") and value > MOST_SHARE:
+            raise InputError(f"{key} {value:g}: it is a share, such as 0.9, not per cent")
+        if workload.given and key != "load":
             check_rate(workload)
 
 

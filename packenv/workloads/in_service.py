@@ -21,6 +21,7 @@ class InService:
     demand: Ints  # (n, D) units
     server: Ints  # (n,)
     remaining: Ints  # (n,) slots, >= 1: each leaves at the start of this slot
+    devices: Ints | None = None  # (n, 4) as `Jobs.devices`, and those of its server that it has, as bits; None: it has none
 
     @classmethod
     def of(cls, rows: Iterable[tuple[Sequence[int], int, int]], resources: int) -> Self:

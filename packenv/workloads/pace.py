@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -18,7 +18,16 @@ def spread(jobs: Jobs, times: float) -> Jobs:
 
 def spread_draw(draw: Callable[[int], Jobs], times: float) -> Callable[[int], Jobs]:
     """The function from a seed to a table, with arrivals in so many times the time; one that can be longer still can."""
-    return (LastingSpread if hasattr(draw, "longer") else Spread)(draw, times)
+    return (LastingSpread if isinstance(draw, Lasting) else Spread)(draw, times)
+
+
+@runtime_checkable
+class Lasting(Protocol):
+    """What a workload's function from a seed to a table offers besides, if its tables are parts of a stream that goes on."""
+
+    def longer(self, times: int) -> Callable[[int], Jobs]:
+        """The function whose tables are so many times as long."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from packenv.content.text import listed
 from packenv.errors import ArgumentError, InputError
+from packenv.units import LARGEST_AMOUNT
 from packenv.workloads.laws import Joint
-from packenv.workloads.servers import Servers, as_servers
+from packenv.workloads.servers import Servers, amount_text, as_servers
 from packenv.workloads.workload import Workload
 
 if TYPE_CHECKING:
@@ -61,6 +66,36 @@ def with_resources(base: Workload, choice: Wanted, sizes: Sizes | None) -> Workl
     return base.with_(sizes=Joint(vectors.max(axis=1, keepdims=True), weights.tolist()), servers=capacity[:, 0], resources=None)
 
 
+MOST_LETTERS = 60  # of servers in a hint
+FOREIGN = 2**9
+"""Times that a server has too little for tasks that are in its unit."""
+IDLE, USED = 2**20, 2**10
+"""Times that a server has what a task asks for of a resource, if nobody uses it, beside another of which there is less."""
+
+
+def unlike_units(names: Sequence[str], most: NDArray[np.float64], servers: Servers) -> str | None:
+    """A line where demands, at `most` (D,), and capacities of a resource look like other units: bytes and GiB."""
+    capacity, several = servers.capacity.max(axis=0), len(names) > 1
+    if len(names) != servers.D:
+        return None
+    room = np.divide(capacity, most, out=np.full(len(names), np.nan), where=(most > 0) & (capacity > 0))
+    for r in np.flatnonzero(~np.isnan(room)).tolist():
+        if room[r] < 1 / FOREIGN:
+            factor = next((2.0**bits for bits in (10, 20, 30) if room[r] * 2.0**bits >= 1), None)
+        elif several and room[r] >= IDLE and np.nanmin(room) < USED:
+            factor = next((2.0**-bits for bits in (30, 20, 10) if room[r] >= 2.0**bits), None)
+        else:
+            continue
+        if factor is None or capacity[r] * factor > LARGEST_AMOUNT:
+            continue
+        changed = servers.capacity * np.where(np.arange(len(names)) == r, factor, 1.0)
+        text = str(replace(servers, capacity=changed))
+        such = f": `servers` {text}?" if len(text) <= MOST_LETTERS else ""
+        amounts = f"a task asks for up to {amount_text(most[r])}, and a server has {amount_text(capacity[r])}"
+        return f"{names[r]} of tasks and of servers look like other units, as {amounts}{such}"
+    return None
+
+
 def servers_for(
     spec: Any,
     resources: int,
@@ -79,9 +114,9 @@ def servers_for(
         several = "all" if sizes == "all" or names is None else ",".join(names)
         raise ArgumentError(f"`servers` {text}: tasks have one size; use `resources` {several} for several capacities")
     if names is not None and resources != servers.D:
-        such = "" if example is None else f", such as `servers` {example(servers)}"
-        raise ArgumentError(
-            f"`servers` {text}: {'one capacity' if servers.D == 1 else f'{servers.D} capacities'}, and tasks ask for "
-            f"{listed(names)}: say what a server has of each{such}"
-        )
+        number = "one capacity" if servers.D == 1 else f"{servers.D} capacities"
+        problem, advice = f"`servers` {text}: {number}, and tasks ask for {listed(names)}", ": say what a server has of each"
+        if example is None:
+            raise ArgumentError(problem, advice)
+        raise ArgumentError(problem, f"{advice}, such as `servers` {example(servers)}", {"servers": example(servers)})
     return servers

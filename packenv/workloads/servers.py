@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from packenv.content.text import number
 from packenv.errors import InputError
 from packenv.inputs.json_files import read_json
 from packenv.inputs.memory import Memory
@@ -77,7 +78,7 @@ class Servers:
 
     def __str__(self) -> str:
         """The text that `parse_servers` reads, such as "3x1:0.5,2x2:1" or, with devices, "2x96:384:8@8*A10"."""
-        rows = (":".join(map(_as_text, row)) for row in self.capacity.tolist())
+        rows = (":".join(map(amount_text, row)) for row in self.capacity.tolist())
         kinds = [row + devices for row, devices in zip(rows, self._devices_as_text(), strict=True)]
         return ",".join(f"{sum(1 for _ in run)}x{kind}" for kind, run in groupby(kinds))
 
@@ -223,9 +224,14 @@ def _amounts(kind: re.Match[str]) -> list[float]:
     return [_amount(part) for part in kind[2].split(":")]
 
 
-def _as_text(amount: float) -> str:
-    """A capacity as `_amount` reads it: whole GiB of bytes with their unit."""
-    return f"{amount / GI:.0f}Gi" if amount >= GI and amount % GI == 0 else str(amount).removesuffix(".0")
+def amount_text(amount: float) -> str:
+    """An amount as `--servers` reads it: whole GiB of bytes with their unit."""
+    return f"{amount / GI:.0f}Gi" if amount >= GI and amount % GI == 0 else f"{amount:.17g}"
+
+
+def in_gib(amount: float) -> str:
+    """An amount that people read: from a GiB of bytes on in GiB, of which less is worth as many digits."""
+    return f"{number(amount / GI)}Gi"
 
 
 def _checked(devices: NDArray[np.int64], servers: int, kinds: int) -> NDArray[np.int64]:

@@ -37,8 +37,10 @@ class Windows:
         if not 0 <= self.between[0] < self.between[1] <= 1:
             raise InputError(f"windows: between must be two shares of the table, the lower one first, not {self.between}")
         first, last = self._ends(len(table))
+        there = "" if self.between == (0.0, 1.0) else f" in {self.between}"
         if not 1 <= self.jobs <= last - first:
-            raise InputError(f"windows: {name} has {last - first:,} jobs there, too few for a window of {self.jobs}")
+            few = f"{name} has {last - first:,} jobs{there}"
+            raise InputError(f"jobs={self.jobs}: {few}; a window is of so many in a row: from 1 to {last - first:,}")
 
     def __call__(self, seed: int) -> Jobs:
         return self.window(seed)[0]

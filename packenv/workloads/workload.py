@@ -375,11 +375,12 @@ class Workload(Showable):
         """Changes of a table's workload, with a table of this intensity, or rate, in place of these; ratios are of seed 0."""
         if changes.get("load") is not None:
             raise InputError(f"{self.name} is a table: give its intensity or rate in place of a load")
-        if intensity is None and rate is None:
+        given = [(key, value) for key, value in (("intensity", intensity), ("rate", rate)) if value is not None]
+        if not given:
             return changes
-        if intensity is not None and rate is not None:
+        if len(given) > 1:
             raise InputError("give one of intensity and rate, not both")
-        wanted = positive("intensity", intensity) if rate is None else positive("rate", rate)
+        wanted = positive(*given[0])
         assert self.jobs is not None
         if self.jobs.arrival[-1] == 0:
             raise InputError(f"{self.name}: all tasks are there in slot 0, so that they can come neither faster nor slower")

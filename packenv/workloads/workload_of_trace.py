@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from packenv.content.text import listed
 from packenv.errors import ArgumentError, InputError, RowError
 from packenv.inputs.numbers import Exact
 from packenv.jobs import GPU, Bools, Jobs
@@ -20,11 +22,11 @@ from packenv.workloads.devices import needed_devices, needed_kinds, unknown_kind
 from packenv.workloads.gangs import gangs_fitting, in_whole_gangs, jobs_that_come_together, too_large_gang
 from packenv.workloads.named.blocks import Placed
 from packenv.workloads.network import Network
-from packenv.workloads.resources import chosen_resources, servers_for
-from packenv.workloads.servers import Servers, as_servers
-from packenv.workloads.traces.machines import machines_left_out
+from packenv.workloads.resources import chosen_resources, servers_for, unlike_units
+from packenv.workloads.servers import GI, Servers, amount_text, as_servers, in_gib
+from packenv.workloads.traces.machines import is_slurm, machines_left_out, nodes_of
 from packenv.workloads.traces.philly_machines import beside
-from packenv.workloads.traces.read import read_trace
+from packenv.workloads.traces.read import named_partitions, read_trace
 from packenv.workloads.traces.slot_trace import SlotTrace
 from packenv.workloads.traces.table import Estimates, Sizes, Trace
 from packenv.workloads.traces.times import SECOND
@@ -66,14 +68,21 @@ def workload_of_trace(
     choice, sizes = chosen_resources(resources)
     recorded = read_trace(source, choice, **reading)
     log = recorded if isinstance(recorded, Trace) else None  # with times by a clock
+    one_resource = len(recorded.resources) == 1
 
     # Its tasks in slots, and the servers, in the same units.
     spec = changes.pop("servers", None)
     if spec is None:
         spec = (beside(str(source)) if is_path else None) or recorded.servers
     if spec is None:
-        raise ArgumentError(f"a trace needs `servers`, for example `servers` {_fitting_example(recorded, sizes)}")
+        example, of = _fitting_example(recorded, sizes)
+        raise ArgumentError("a trace needs `servers`", f", for example `servers` {example}{of}", {"servers": example})
+    partitions = named_partitions(reading.get("partition"))
+    of_slurm = isinstance(spec, str) and is_slurm(spec)
     sizes = usual_sizes(recorded, sizes, spec)
+    machines = machines_left_out(spec, partitions) if isinstance(spec, str) else {}
+    if of_slurm and partitions is not None:
+        spec = Servers(*nodes_of(spec, partitions, recorded.resources if sizes == "all" or one_resource else None))
     slot = recorded.slot_seconds if slot_seconds is None else slot_seconds
     jobs, dropped, t0 = recorded.jobs(slot, speedup, sizes, estimates)
     servers = servers_for(spec, jobs.resources, recorded.resources, sizes, partial(example_servers, recorded, sizes))
@@ -87,15 +96,7 @@ def workload_of_trace(
         servers = servers.only(np.arange(MOST_OF_A_GANG) % len(servers))
 
     # The table of those that fit, from the first of them on, and its name.
-    alone = fits = fitting(jobs, servers)
-    if 2 * int(fits.sum()) < len(fits):
-        raise _too_small(recorded, jobs, servers.only([0]) if any_number else servers, fits, sizes)
-    if jobs.gang is not None:
-        fits = in_whole_gangs(jobs, alone) & gangs_fitting(jobs, servers)
-        if 2 * int(fits.sum()) < len(fits):
-            row = int(np.argmin(fits))
-            problem = f"{too_large_gang(jobs, servers, row)}; `gangs` False lets its tasks start one by one"
-            raise ArgumentError(f"{recorded.where(row)}: {problem}")
+    alone, fits = _which_fit(recorded, jobs, servers, sizes, any_number)
     table = jobs if fits.all() else jobs.only(fits)
     if log is not None and len(table) and (first := int(table.arrival[0])) > 0:  # a trace in slots says which is slot 0
         table = replace(table, arrival=table.arrival - first)
@@ -105,8 +106,7 @@ def workload_of_trace(
     # The Workload.
     labels = recorded.resources if sizes == "all" else None
     arguments: dict[str, Any] = {"name": name, "resources": labels, "slot_seconds": float(slot)}
-    one_resource = len(recorded.resources) == 1 or sizes == "all"  # else a size may be that of another resource
-    if log is not None and log.processors is not None and one_resource:
+    if log is not None and log.processors is not None and (one_resource or sizes == "all"):  # else a size may be another's
         arguments |= {"processors": log.processors, "began": t0 / SECOND}
     arguments |= changes
     placed: Jobs | Placed = table
@@ -121,14 +121,18 @@ def workload_of_trace(
         raise InputError(f"{recorded.where(row)}: {error.problem}") from None
 
     # What is said of it: what is left out, what policies are told, and how long tasks waited, if they come as fast as they did.
-    machines = machines_left_out(spec) if isinstance(spec, str) else {}
     too_large = {} if fits.all() else _left_out(jobs, servers, fits, alone)
     waits, origin, notes = None, None, recorded.notes
+    if of_slurm and log is not None and log.uncounted:
+        every = ",".join((*recorded.resources, *log.uncounted))
+        notes = (*notes, f"{listed(log.uncounted)} of jobs and nodes are not counted: resources {every} counts them")
     if log is not None and speedup in (1, "1"):
         waits = log.waits_in_slots(slot)
         origin = None if log.origin is None else log.origin + timedelta(microseconds=t0)
     elif log is not None and log.waits:
         notes = (*notes, "recorded waits are not shown: tasks come faster than they did")
+    if sizes == "all" and (foreign := unlike_units(recorded.resources, recorded.largest_demand(), servers)):
+        notes = (*notes, foreign.replace("`", ""))
     return setting.recorded(
         dict(dropped) | too_large | machines,
         slot_assumed=slot_seconds is None and log is None,
@@ -154,12 +158,26 @@ def _with_devices(
     return jobs.with_kinds(servers.device_kinds), servers
 
 
-def _fitting_example(recorded: Trace | SlotTrace, sizes: Sizes | None) -> str:
-    """Servers for a trace of which none are known: of a parallel machine's log, as much as its jobs had at once."""
+def _which_fit(recorded: Trace | SlotTrace, jobs: Jobs, servers: Servers, sizes: Sizes, any_number: bool) -> tuple[Bools, Bools]:
+    """(n,) which tasks fit on a server by themselves, and which with all of their gang. Raises ArgumentError if most do not."""
+    alone = fits = fitting(jobs, servers)
+    if 2 * int(alone.sum()) < len(alone):
+        raise _too_small(recorded, jobs, servers.only([0]) if any_number else servers, alone, sizes)
+    if jobs.gang is not None:
+        fits = in_whole_gangs(jobs, alone) & gangs_fitting(jobs, servers)
+        if 2 * int(fits.sum()) < len(fits):
+            row = int(np.argmin(fits))
+            problem = f"{too_large_gang(jobs, servers, row)}; `gangs` False lets its tasks start one by one"
+            raise ArgumentError(f"{recorded.where(row)}: {problem}")
+    return alone, fits
+
+
+def _fitting_example(recorded: Trace | SlotTrace, sizes: Sizes | None) -> tuple[str, str]:
+    """Servers for a trace of which none are known, and a remark: of a parallel machine's log, as much as its jobs had at once."""
     if isinstance(recorded, Trace) and recorded.waits and recorded.processors:
         most = recorded.most_at_once()
-        return f"1x{most:g}, one machine of the {recorded.resources[0]} that its jobs had at once"
-    return example_servers(recorded, usual_sizes(recorded, sizes))
+        return f"1x{most:g}", f", one machine of the {recorded.resources[0]} that its jobs had at once"
+    return example_servers(recorded, usual_sizes(recorded, sizes)), ""
 
 
 def _left_out(jobs: Jobs, servers: Servers, fits: Bools, each: Bools) -> dict[str, int]:
@@ -222,7 +240,7 @@ def example_servers(recorded: Trace | SlotTrace, sizes: Sizes, servers: Servers 
         span = max(int(submit[-1] - submit[0]), int(duration.max()), 1) if len(submit) else 1
         busy = (demand * (duration / span)[:, None]).sum(axis=0) / capacity
         count = max(1, math.ceil(busy.max(initial=0.0) / 0.8))
-    return f"{count}" if servers is None and (capacity == 1).all() else f"{count}x{':'.join(f'{c:.17g}' for c in capacity)}"
+    return f"{count}" if servers is None and (capacity == 1).all() else f"{count}x{':'.join(map(amount_text, capacity.tolist()))}"
 
 
 def _too_small(recorded: Trace | SlotTrace, jobs: Jobs, servers: Servers, fits: Bools, sizes: Sizes) -> ArgumentError:
@@ -233,14 +251,15 @@ def _too_small(recorded: Trace | SlotTrace, jobs: Jobs, servers: Servers, fits: 
         problem = f"{needed_devices(jobs, row)}: no server has these beside a demand of its size; servers have GPUs of {kinds}"
         return ArgumentError(f"{recorded.where(row)}: {problem}")
     both = (jobs.amounts[row], servers.capacity.max(axis=0))
-    demand, largest = (", ".join(f"{amount:.5g}" for amount in amounts) for amounts in both)
+    demand, largest = (", ".join(f"{amount:.5g}" if amount < GI else in_gib(amount) for amount in amounts) for amounts in both)
     others = f", and so it is with {int((~fits).sum()):,} of {len(fits):,} tasks" if len(fits) > 1 else ""
-    names = f" `resources` {','.join(recorded.resources)}" if sizes == "all" else ""
-    return ArgumentError(
-        f"{recorded.where(row)}: a demand of {demand} fits in no server; the largest has {largest}{others}: "
-        "say what a server has in each resource, such as `servers` "
-        f"{example_servers(recorded, sizes, servers)}{names}"
-    )
+    remedy = {"servers": example_servers(recorded, sizes, servers)}
+    remedy |= {"resources": ",".join(recorded.resources)} if sizes == "all" else {}
+    such = " ".join(f"`{name}` {shlex.quote(value)}" for name, value in remedy.items())
+    problem = f"{recorded.where(row)}: a demand of {demand} fits in no server; the largest has {largest}{others}"
+    if sizes == "all" and (foreign := unlike_units(recorded.resources, recorded.largest_demand(), servers)):
+        return ArgumentError(f"{problem}: {foreign}")
+    return ArgumentError(problem, f": say what a server has in each resource, such as {such}", remedy)
 
 
 def _round_up(amount: float) -> float:

@@ -20,6 +20,8 @@ BAD_WORDS: list[tuple[tuple[object, ...], str]] = [
     (("paper/fig4b", "--intensity", "inf"), "'inf' is not a number"),
     (("paper/fig4b", "--intensity", 0.9, "--rate", 1), "one of --load, --intensity and --rate"),
     (("paper/fig4b", "-p", "bf-jss"), "unknown policy 'bf-jss'; did you mean bf-js"),
+    (("paper/fig4b", "-p", "m.zip"), "unknown policy 'm.zip': packenv.save_model makes a model of Stable-Baselines3"),
+    (("paper/fig4b", "-p", "agent:m.zip"), "no agent 'm.zip': packenv.save_model makes a model of Stable-Baselines3"),
     (("paper/fig4b", "-p", "vqs:JJ=3"), "unknown parameter 'JJ'; did you mean J"),
     (("paper/fig4b", "-p", "vqs:J=3.5"), "J must be int, not '3.5'"),
     (("paper/fig4b", "-p", "vqs:J=1"), "J must lie between 2 and 16, not 1"),
@@ -31,7 +33,7 @@ BAD_WORDS: list[tuple[tuple[object, ...], str]] = [
     (("",), "unknown workload ''"),
     ((".",), "the folder has neither"),
     (("paper/fig4bb",), "unknown workload 'paper/fig4bb'; did you mean paper/fig4b"),
-    (("paper/fig4b", "--slots", 0), "slots must be at least 1"),
+    (("paper/fig4b", "--slots", 0), "0 is not in the range x>=1"),
     (("paper/fig4b", "--slots", 100, "--warmup", 100), "warmup must lie"),
     (("paper/fig4b", "--backlog", 0), "0 is not in the range x>=1"),
     (("paper/fig4b", "--backlog", 5, "--intensity", 0.9), "leave out --load, --intensity and --rate"),
@@ -61,8 +63,8 @@ BAD_ROWS: list[tuple[tuple[str, ...], str]] = [
     (("0,0,3",), "trace.csv"),
     (("0,-0.5,3",), "trace.csv: row 1, column size"),
     (("0,nan,3",), "trace.csv: row 1, column size"),
-    (("0,1.5,3",), "trace.csv: row 1: a demand of 1.5 fits in no server; the largest has 1: say what a server has in each"),
-    (("0,1.5,3",), "resource, such as --servers 2x12"),
+    (("0,1.5,3",), "trace.csv: row 1: a demand of 1.5 fits in no server; the largest has 1; this works: packenv evaluate "),
+    (("0,1.5,3",), ".png --servers 2x12"),
     (("0,0.5,0",), "trace.csv: row 1, column service: 0 is below 1 slot"),
     (("0,0.5,-2",), "trace.csv: row 1, column service: -2 is below 1 slot"),
     (("3,0.5,1", "2,0.5,1"), "trace.csv: row 2, column arrival: 2 is before the row above"),
@@ -99,7 +101,7 @@ def test_bad_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     missing = trace(tmp_path, "0,0.5", header="arrival,size")
     refused((missing, "--servers", 2), "service", tmp_path, capsys)
     good = trace(tmp_path, *(f"{slot},0.5,3" for slot in range(800)))
-    refused((good,), "a trace needs --servers", tmp_path, capsys)
+    refused((good,), "a trace needs --servers; this works: packenv evaluate ", tmp_path, capsys)
     refused((good, "--servers", 2, "--rate", 2), "--rate does not go with a trace", tmp_path, capsys)
     packed = tmp_path / "short.csv.gz"
     packed.write_bytes(gzip.compress(good.read_bytes())[:-20])

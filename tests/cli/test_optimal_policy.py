@@ -42,6 +42,10 @@ def test_enough_counts_are_found(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["paper/fig4b"], "discrete sizes, not Uniform"),
         ([*WORKLOAD, "--most", "1000"], "20,020,005 states"),
+        (
+            [*WORKLOAD, "--seconds", "0.001", "--most", "300"],
+            "with 453,005 states the shortest mean queue is known to lie between ",
+        ),
         ([*WORKLOAD, "--within", "2"], "within must lie between 0 and 1, not 2"),
     ],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
@@ -14,6 +14,7 @@ from packenv import Workload
 from packenv.cluster import NONE, Cluster, fits, oldest, place, server_count
 from packenv.errors import InputError, MisuseError
 from packenv.jobs import Jobs
+from packenv.workloads.in_service import InService
 from packenv.workloads.servers import Servers
 from tests.cluster.test_against_reference import compare
 from tests.reference.instances import SERVERS, random_instance, with_devices
@@ -64,6 +65,67 @@ def test_by_hand(needs: list[tuple[int, int, int]], starts: list[int]) -> None:
     result = packenv.simulate(two_gpus(*needs), "bf-j", schedule=True)
     assert result.schedule is not None
     assert result.schedule.start.tolist() == starts
+
+
+class Busy(NamedTuple):
+    """A table that comes to tasks in service, who have shares of devices: (share, device, slots that remain)."""
+
+    jobs: Jobs
+    running: tuple[tuple[int, int, int], ...]
+    notes: tuple[str, ...] = ()
+
+    def __call__(self, seed: int) -> Jobs:
+        return self.jobs
+
+    def in_service(self, seed: int) -> InService:
+        share, device, left = np.array(self.running).T
+        demand, zeros = np.tile(np.array([1, 0]), (len(share), 1)), np.zeros_like(share)
+        devices = np.stack([zeros + 1, share, zeros, 1 << device], axis=1)
+        return InService(demand, zeros, left, devices)
+
+    def times(self, seed: int, start: Any, end: Any) -> tuple[Any, Any]:
+        return start, end
+
+
+@pytest.mark.parametrize("policy", ["bf-js", "fifo-ff:blocking=false", "easy", "fgd"])
+@pytest.mark.parametrize(
+    "running, needs, starts",
+    [
+        ([(500, 0, 7), (500, 1, 4)], [(1, 600, 0)], [4]),  # half of each is left
+        ([(500, 0, 7), (300, 0, 4)], [(1, 600, 0)], [0]),
+        ([(500, 0, 7), (300, 1, 4)], [(1, 0, 0), (1, 800, 0)], [4, 7]),
+        ([(500, 0, 7), (300, 1, 4)], [(2, 0, 0)], [7]),
+    ],
+)
+def test_tasks_in_service_have_their_devices(
+    policy: str, running: list[tuple[int, int, int]], needs: list[tuple[int, int, int]], starts: list[int]
+) -> None:
+    workload = two_gpus(*needs)
+    assert workload.jobs is not None
+    busy = workload.with_(jobs=Busy(workload.jobs, tuple(running)))
+    result = packenv.simulate(busy, policy, drain=True, schedule=True)
+    assert result.schedule is not None
+    assert result.schedule.start.tolist() == starts
+
+
+def test_backfilling_holds_devices_for_the_head_that_tasks_in_service_have() -> None:
+    """In slot 4 the whole device is there that the first needs: 700 beside the 300 of a task until then would keep it."""
+    workload = two_gpus((1, 0, 0), (1, 700, 0))
+    assert workload.jobs is not None
+    busy = workload.with_(jobs=Busy(workload.jobs, ((500, 0, 7), (300, 1, 4))))
+    starts = {name: packenv.simulate(busy, name, drain=True, schedule=True).schedule for name in ("easy", "bf-js")}
+    assert {name: schedule.start.tolist() for name, schedule in starts.items() if schedule is not None} == {
+        "easy": [4, 7],
+        "bf-js": [7, 0],
+    }
+
+
+@pytest.mark.parametrize("running", [[(600, 0, 9), (500, 0, 9)], [(500, 2, 9)]])
+def test_tasks_in_service_that_do_not_fit_on_their_devices(running: list[tuple[int, int, int]]) -> None:
+    workload = two_gpus((1, 100, 0))
+    assert workload.jobs is not None
+    with pytest.raises(InputError, match="initial job 0: server 0 has no room for it on its devices"):
+        packenv.simulate(workload.with_(jobs=Busy(workload.jobs, tuple(running))), "bf-js")
 
 
 class Careless:

@@ -222,6 +222,9 @@ def test_initial_jobs() -> None:
         (((0.5, 0.5), 0, 3), "needs 1 demands"),
         ((0.5, 0, 0), "at least 1 slot"),
         ((1.5, 0, 3), "no room"),
+        ((0.5, 0), r"must be \(size, server, slots that remain\)"),
+        ((0.5, 0, 1.5), "must be"),
+        (("x", 0, 1), "must be"),
     ):
         with pytest.raises(InputError, match=problem):
             run(workload, initial=[initial])  # type: ignore[list-item]

@@ -16,6 +16,7 @@ from packenv.theory.rounded_configurations import RoundedProgram
 from packenv.theory.rounded_program import rounded_program
 from packenv.workloads.laws import Geometric
 from packenv.workloads.laws.joint import Joint
+from tests.cluster import test_throughput_optimal as bugs
 from tests.cluster.test_throughput_optimal import counts, same, setting
 from tests.reference import throughput_optimal
 from tests.reference.instances import SERVERS, Instance, random_instance
@@ -117,26 +118,16 @@ def test_listed_sizes() -> None:
     assert same(instance, own, FromList(types, refresh="weight", slack=0.5, backfill=True))
 
 
-class Preempts(BoxedKMaxWeight):
-    """A job beyond the new configuration goes back to the queue."""
-
-    def serve(self, world: World, server: Server) -> None:
-        for job in list(server.running):
-            j = self.type_of(world, job)
-            if job.row is not None and j is not None and self.in_service(world, server, j) > (self.active[server.index] or ())[j]:
-                server.running.remove(job)
-                world.waiting.insert(0, world.tasks[job.row])
-                del world.outcome.start[job.row], world.outcome.server[job.row]
-        super().serve(world, server)
+class Preempts(bugs.Preempts, BoxedKMaxWeight):
+    pass
 
 
-class OverItsCount(BoxedKMaxWeight):
-    """Jobs of a type that were there before the change are not counted."""
+class OverItsCount(bugs.OverItsCount, BoxedKMaxWeight):
+    pass
 
-    def in_service(self, world: World, server: Server, j: int) -> int:
-        since = self.chosen[server.index]
-        running = [job for job in server.running if job.row is not None and world.outcome.start[job.row] >= since]
-        return sum(self.type_of(world, job) == j for job in running)
+
+class FillsClaimedRoom(bugs.FillsClaimedRoom, BoxedKMaxWeight):
+    pass
 
 
 class RealDemands(BoxedKMaxWeight):
@@ -152,13 +143,6 @@ class ByScalarSize(BoxedKMaxWeight):
     def type_of(self, world: World, job: Any) -> int | None:
         size = world.scale.size(job.demand)
         return max((j for j, box in enumerate(self.types.sizes) if size <= max(box)), default=None)
-
-
-class FillsClaimedRoom(BoxedKMaxWeight):
-    """Backfills room on which a waiting entitled job has a claim."""
-
-    def spare(self, world: World, server: Server) -> Any:
-        return self.room(world, server)
 
 
 class BackfillsRealDemands(BoxedKMaxWeight):

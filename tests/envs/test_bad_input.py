@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import pytest
 
+import packenv
 from packenv import InputError
 from packenv.envs.options import Warm
 from tests.envs.grid import PAIR
 from tests.envs.playing import make, plain_vec, play
+
+TABLE = packenv.Workload(jobs=packenv.Jobs.of([*range(0, 60, 2)], [0.5, 0.3, 0.6] * 10, [5, 3, 9] * 10), servers=2)
 
 
 @pytest.mark.parametrize(
@@ -22,6 +27,7 @@ from tests.envs.playing import make, plain_vec, play
         ({"observation": "ful"}, "did you mean full"),
         ({"reward": "queu"}, "unknown reward 'queu'; did you mean queue"),
         ({"workload": "paper/fig4c"}, "unknown workload"),
+        ({"workload": TABLE, "rate": (0.5, 0.9)}, "rate: a table of jobs comes at one rate, not at another in each episode"),
         ({"baseline": "bf-x"}, "unknown policy"),
         ({"start": "cold"}, "unknown start 'cold'"),
         ({"start": [(0.5, 9, 3)]}, "there is no server 9"),
@@ -115,8 +121,46 @@ def test_states_of_others_are_refused() -> None:
     env.reset(seed=0)
     with pytest.raises(InputError, match="another environment"):
         make("ServerFill").unwrapped.set_state(env.unwrapped.get_state())
+    with pytest.raises(InputError, match="of another environment, or none of get_state"):
+        env.unwrapped.set_state(None)
     with pytest.raises(InputError, match="not recorded"):
         env.unwrapped.schedule()
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"servers": 3}, "servers '5x1', not '3x1'"),
+        ({"workload": "paper/fig4a"}, "workload 'paper/fig4b', not 'paper/fig4a'"),
+        ({"intensity": 0.5}, "load, intensity or rate .0.09, 0.09., not .0.05, 0.05."),
+        ({"horizon": 400}, "horizon 500, not 400"),
+        ({"order": "index"}, "order 0, not 1"),
+        ({"start": "warm"}, "start"),
+        ({"start": [(0.5, 0, 3)]}, "start"),
+        ({"guard": "bf-js"}, "guard None, not 'bf-js'"),
+        ({"reward": "advantage"}, "baseline None, not 'bf-js'"),
+    ],
+)
+def test_a_state_of_an_environment_with_other_arguments_is_refused(options: dict[str, Any], problem: str) -> None:
+    """Its cluster, rates and ends of episodes would stay beyond the next reset."""
+    given = {"intensity": 0.9, "horizon": 500}
+    env, other = (gym.make("packenv/ServerFill-v1", **given | changed).unwrapped for changed in ({}, options))
+    env.reset(seed=1)
+    with pytest.raises(InputError, match=f"other arguments: {problem}$"):
+        other.set_state(env.get_state())  # type: ignore[attr-defined]
+
+
+def test_a_state_goes_to_a_twin_and_survives_pickling() -> None:
+    """A twin has the same arguments, and a table of the same rows; how it rewards is its own affair."""
+    for workload in ("paper/fig4b", PAIR, TABLE):
+        env, twin = (
+            gym.make("packenv/ServerFill-v1", workload=copy.deepcopy(workload), horizon=300, reward=reward).unwrapped
+            for reward in ("work", "queue")
+        )
+        env.reset(seed=1)
+        _, told = twin.reset(options={"state": pickle.loads(pickle.dumps(env.get_state()))})  # type: ignore[attr-defined]
+        later = twin.reset(seed=4)[1]
+        assert told["seed"] == 1 and later["slot"] == env.reset(seed=4)[1]["slot"]
 
 
 def test_reset_to_a_state() -> None:

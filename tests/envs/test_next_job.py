@@ -172,7 +172,7 @@ def test_windows_are_jobs_in_a_row_by_the_clock_of_the_log() -> None:
     [
         ({"workload": "paper/fig4b"}, "paper/fig4b is a stream of tasks"),
         ({"workload": "analytics"}, "belong to jobs"),
-        ({"jobs": 61}, "busy has 60 jobs there, too few for a window of 61"),
+        ({"jobs": 61}, "jobs=61: busy has 60 jobs; a window is of so many in a row: from 1 to 60"),
         ({"workload": BUSY.with_(servers=2)}, "one machine and one resource, not 2 and 1"),
         ({"order": "wfp3"}, "an order that does not change as they wait, not 'wfp3'"),
         ({"order": "safe"}, "did you mean saf"),
@@ -180,7 +180,7 @@ def test_windows_are_jobs_in_a_row_by_the_clock_of_the_log() -> None:
         ({"order": []}, "order needs at least one order"),
         ({"backfill": "easy"}, "unknown backfill 'easy'"),
         ({"observation": "full"}, "'actions' and 'normalized', not 'full'"),
-        ({"guard": "bf-js"}, "guard must be None"),
+        ({"guard": "bf-js"}, "guard: NextJob has no such argument"),
     ],
 )
 def test_what_cannot_be(options: dict[str, Any], text: str) -> None:

@@ -26,6 +26,7 @@ CASES = [
     (MaskablePPO, "ServerFill", {}),
     (VecNormalize, "ServerFill", {}),
     pytest.param(PPO, "ServerFill", {"guard": "bf-js", "guard_limit": 30}, marks=pytest.mark.slow),
+    pytest.param(PPO, "ServerFill", {"invalid": "nearest"}, marks=pytest.mark.slow),
     pytest.param(MaskablePPO, "Configuration", {}, marks=pytest.mark.slow),
     pytest.param(DQN, "Placement", {}, marks=pytest.mark.slow),
 ]
@@ -66,8 +67,12 @@ def test_what_cannot_be_saved(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="MaskablePPO: not a model with MlpPolicy and two hidden layers"):
         deep = MaskablePPO("MlpPolicy", few_envs, policy_kwargs={"net_arch": [8, 8, 8]})
         packenv.save_model(deep, tmp_path / "mine", environment, **OF_TASKS)
-    with pytest.raises(InputError, match="WithoutPolicy: not a model with MlpPolicy and two hidden layers"):
-        packenv.save_model(WithoutPolicy(), tmp_path / "mine", environment, **OF_TASKS)
+    for other in (WithoutPolicy(), torch.nn.Linear(3, 2)):
+        with pytest.raises(InputError, match=f"{type(other).__name__}: not a model with MlpPolicy and two hidden layers"):
+            packenv.save_model(other, tmp_path / "mine", environment, **OF_TASKS)
+    waits = PackVecEnv(environment, num_envs=2, seed=0, invalid="wait", **OF_TASKS)
+    with pytest.raises(InputError, match="saved with invalid='first' or 'nearest', not 'wait': train it with one of these"):
+        packenv.save_model(PPO("MlpPolicy", waits, n_steps=8), tmp_path / "mine", environment, invalid="wait", **OF_TASKS)
     assert not [*tmp_path.iterdir()]
 
 
@@ -111,6 +116,11 @@ def test_a_model_is_not_taken_for_another_one(tmp_path: Path) -> None:
 
 def single_of_eight() -> gym.Env[Any, Any]:
     return single(types=8)
+
+
+def test_a_wrapper_of_rewards_changes_nothing(tmp_path: Path) -> None:
+    model = MaskablePPO("MlpPolicy", gym.wrappers.NormalizeReward(single()), n_steps=8, batch_size=8)
+    assert packenv.save_model(model, tmp_path / "mine", "packenv/ServerFill-v1", **OF_TASKS).kind == "ServerFill"
 
 
 class WithoutPolicy:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import packenv
+from packenv.jobs import Jobs
 from packenv.results import stability
 from packenv.results.stability import (
     LEVELS,
@@ -158,3 +159,15 @@ def test_fixed_service_in_lock_step() -> None:
     """A queue that grows in a straight line has no variance to be measured by."""
     workload = packenv.Workload(sizes=Constant(0.6), service=Fixed(100), servers=1, rate=0.012)
     assert packenv.simulate(workload, "bf-js", 500_000).verdict.kind == UNSTABLE
+
+
+@pytest.mark.parametrize("unit", [1, 2.0**-4, 2.0**6, 2.0**37])
+def test_verdicts_in_any_unit(unit: float) -> None:
+    """Of tasks in another unit, such as bytes, the verdict is the same, to the last digit where powers of 2 are."""
+    arrival = np.sort(np.random.default_rng(1).integers(0, 24_000, 300))
+    demand = np.column_stack([np.full(300, 0.25), np.tile([0.5, 0.75], 150)])
+    verdicts = []
+    for largest in (1, unit):
+        workload = packenv.Workload(jobs=Jobs.of(arrival, demand * [1, largest], [70] * 300), servers=[[1, largest]] * 2)
+        verdicts.append(packenv.simulate(workload, "bf-js", 24_000).verdict)
+    assert verdicts[0].drift != 0 and verdicts[0] == verdicts[1]

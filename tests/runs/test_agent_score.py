@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import pytest
 
@@ -77,6 +78,28 @@ def test_models_and_functions_are_agents() -> None:
     assert repr(of_function).endswith(", 2 seeds")
 
 
+class Alternating:
+    """As RecurrentPPO: what it does depends on its state, (E,) decisions of the episode so far, which it is given back."""
+
+    def predict(self, seen: Any, state: Any = None, episode_start: Any = None, deterministic: bool = False) -> Any:
+        counted = np.where(episode_start, 0, np.zeros(len(seen), np.int64) if state is None else state)
+        return counted % 2, counted + 1
+
+
+def test_the_state_of_a_recurrent_model_is_carried() -> None:
+    how: dict[str, Any] = {"seeds": [5, 6], "against": None, **SETTING}
+    score = packenv.evaluate_agent(Alternating(), "packenv/ServerFill-v1", **how)
+    for seed, mean_queue in zip((5, 6), score.scores, strict=True):
+        env = gym.make("packenv/ServerFill-v1", workload="paper/fig4b", intensity=0.9, horizon=3000)
+        _, info = env.reset(seed=seed)
+        decisions = 0
+        while not info["reason"]:
+            *_, info = env.step(decisions % 2)
+            decisions += 1
+        assert mean_queue == info["mean_queue"]
+    assert score.scores != packenv.evaluate_agent(Model(), "packenv/ServerFill-v1", **how).scores
+
+
 def test_whole_jobs_are_measured_by_completion() -> None:
     score = packenv.evaluate_agent(first, "JobFill", workload="price/fig8", seeds=2, against="srpt")
     assert score.measure == "mean completion"
@@ -122,10 +145,27 @@ def test_bad_input() -> None:
         ({"seeds": 0}, "seeds: at least one"),
         ({"against": "bf-jss"}, "unknown policy 'bf-jss'"),
         ({"tpyes": 3}, "unexpected keyword argument 'tpyes'"),
+        ({"slots": 0}, "slots must be a whole number from 1"),
     ):
         with pytest.raises(InputError, match=problem):
             packenv.evaluate_agent(first, "ServerFill", **{"workload": "paper/fig4b", "slots": 100, **options})
     with pytest.raises(InputError, match="unknown environment 'ServerFil'"):
         packenv.evaluate_agent(first, "ServerFil")
-    with pytest.raises(InputError, match="an agent has `predict`"):
-        packenv.evaluate_agent(3, "ServerFill", slots=100)
+    with pytest.raises(InputError, match="slots: JobFill plays tables of jobs"):
+        packenv.evaluate_agent(first, "JobFill", slots=100)
+    for agent, problem in (
+        (3, "not 3$"),
+        (Model, "not <class"),
+        (lambda seen: seen, "; <lambda> does not take these two: too many positional arguments"),
+        (Module(), "; Module does not take these two"),
+    ):
+        with pytest.raises(InputError, match=f"an agent has `predict`, or is a function from observations .*{problem}"):
+            packenv.evaluate_agent(agent, "ServerFill", slots=100, seeds=1)
+
+
+class Module:
+    """As torch's: it is called with anything, and `forward` says with what."""
+
+    def __call__(self, *arguments: Any) -> Any: ...
+
+    def forward(self, seen: Any) -> Any: ...

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import packenv
 from packenv.cli.main import main
+from packenv.cluster import NONE, fits, next_in_queue, oldest, place
 from packenv.policy import distinct_names
 from packenv.runs.measures import LESS, MEASURES, QUEUE, TASKS, Measure
 from packenv.runs.statistics import ratio_of_means
@@ -169,6 +171,42 @@ def test_an_answer_about_a_trace() -> None:
         f"srpt has the shortest mean wait, 1 h 40 min: {less}, the next (one run of each). srpt is told how long each task takes."
     )
     assert "undecided" not in repr(found) + str(found.table())
+
+
+def test_a_class_with_two_values_of_a_parameter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Told apart by what names them; so is a rule whose function has its usual name."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    lines = "class Mine:\n    def __init__(self, skip: int = 0): self.skip = skip\n    def schedule(self, cluster, state): pass\n"
+    (tmp_path / "mine_of_two.py").write_text(lines)
+    (tmp_path / "rule_of_one.py").write_text("def priority(task, server, cluster, w=1.0):\n    return w * task.size\n")
+    names = ["mine_of_two:Mine", "mine_of_two:Mine:skip=1", "rule_of_one.py:w=3"]
+    assert distinct_names(names) == [*names[:2], "rule_of_one.py:priority:w=3"]
+
+
+class NextAfterPlace:
+    """A mistake of a policy's author: the next task is asked for when the first has left the queue."""
+
+    def schedule(self, cluster: Any, state: object) -> None:
+        if (task := oldest(cluster)) != NONE and fits(cluster, task, 0):
+            place(cluster, task, 0)
+            next_in_queue(cluster, task)
+
+
+class NoSchedule:
+    """Another."""
+
+
+@pytest.mark.parametrize(
+    ("policy", "problem"),
+    [
+        (NextAfterPlace(), "policy NextAfterPlace: next_in_queue of a task that has been placed: ask for the next one before"),
+        (NoSchedule(), r"policy NoSchedule has no schedule\(cluster, state\)"),
+    ],
+)
+def test_mistakes_of_a_policy(policy: object, problem: str) -> None:
+    with pytest.raises(packenv.InputError, match=problem):
+        packenv.simulate("paper/fig4b", policy, slots=300)
 
 
 @pytest.mark.parametrize(

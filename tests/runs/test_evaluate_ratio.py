@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import packenv
-from packenv.envs import EvaluateRatio, PackVecEnv
+from packenv.envs import EvaluateRatio, PackVecEnv, QueueRatio
+from packenv.errors import InputError
 
 pytest.importorskip("sb3_contrib")
 
@@ -52,3 +53,26 @@ def test_the_best_model_is_the_one_with_the_least_ratio(tmp_path: Path, monkeypa
     kept = VecNormalize.load(str(tmp_path / "best" / "best_model_normalize.pkl"), PackVecEnv("ServerFill", 1, seed=0, **SETTING))
     best = MaskablePPO.load(tmp_path / "best" / "best_model", kept)
     assert packenv.evaluate_agent(best, "packenv/ServerFill-v1", **how).ratio.mean == min(ratios)
+
+
+def test_wrong_options_are_refused_before_training() -> None:
+    for options, problem in (
+        ({"eval_freq": 0}, "eval_freq must be a whole number from 1"),
+        ({"slots": 0}, "slots must be a whole number from 1"),
+        ({"seeds": 0}, "seeds must be a whole number from 1"),
+        ({"n_eval_episodes": 5}, "EvaluateRatio has no n_eval_episodes: it plays one episode of `slots` for each of `seeds`"),
+        ({"tpyes": 3}, "unexpected keyword argument 'tpyes'; did you mean types"),
+    ):
+        with pytest.raises(InputError, match=problem):
+            EvaluateRatio("packenv/ServerFill-v1", **options)  # type: ignore[arg-type]
+    env = PackVecEnv("ServerFill", 2, seed=0, **SETTING)
+    with pytest.raises(InputError, match=r"environment: its id, as in gymnasium\.make, not PackVecEnv"):
+        EvaluateRatio(env)  # type: ignore[arg-type]
+    model = MaskablePPO("MlpPolicy", env, n_steps=64, device="cpu")
+    for callback, problem in (
+        (EvaluateRatio("ServerFill", choices=3, **SETTING), "trained with choices=4, not choices=3"),
+        (QueueRatio(), "QueueRatio: make the environments with yardstick=True"),
+    ):
+        with pytest.raises(InputError, match=problem):
+            model.learn(256, callback=callback)
+        assert model.num_timesteps == 0

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import functools
+import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from packenv.content.text import OVERLOADED, counted, counted_by_reason, lasting, listed
 from packenv.errors import ArgumentError, InputError
-from packenv.inputs.numbers import exact
+from packenv.inputs.numbers import exact, excerpt
 from packenv.options.shared import DEFAULT_POLICIES, DEVICE_POLICIES, GANG_POLICIES, INTENSITIES, WorkloadOptions, parse_columns
 
 if TYPE_CHECKING:
@@ -23,6 +27,8 @@ OF_READING = ("time_unit", "partition", "finished_only", "estimates", "devices",
 """Options that say how the rows of a trace are read."""
 
 
+MOST_REFUSALS = 4
+"""Of a command in a row, for which one is looked for that works."""
 GANGS_APART = "bounds let each task of a gang start by itself: with whole gangs less may be supportable"
 
 
@@ -46,9 +52,39 @@ def workload_from(options: WorkloadOptions, servers: str | None = None) -> tuple
     try:
         workload = _workload(options, servers)
     except ArgumentError as error:
-        raise InputError(error.of_options()) from None
+        command = _working_command(options, servers, error)
+        such = "" if command is None else f"; this works: {command}"
+        raise InputError(error.of_options(advised=command is None) + such) from None
     _note_remark(workload)
     return workload, workload.left_out
+
+
+def _working_command(options: WorkloadOptions, servers: str | None, error: ArgumentError) -> str | None:
+    """What was typed, with options that mend `error` and those behind it, once a workload comes of it; None if none does."""
+    context = click.get_current_context(silent=True)
+    if context is None or not context.find_root().obj:
+        return None
+    mended: dict[str, Any] = {}
+    for _ in range(MOST_REFUSALS):
+        if not error.remedy:
+            return None
+        mended |= error.remedy
+        try:
+            _workload(replace(options, **mended), servers)
+        except ArgumentError as another:
+            error = another
+        except InputError:
+            return None
+        else:
+            words = [*context.find_root().obj]
+            for name, value in mended.items():
+                flag = f"--{name.replace('_', '-')}"
+                while flag in words:
+                    at = words.index(flag)
+                    del words[at : at + 2]
+                words = [word for word in words if not word.startswith(f"{flag}=")] + [flag, value]
+            return shlex.join(["packenv", *words])
+    return None
 
 
 def _workload(options: WorkloadOptions, servers: str | None) -> Workload:
@@ -104,6 +140,18 @@ def workload_with_notes(options: WorkloadOptions, servers: str | None = None) ->
     workload, _ = workload_from(options, servers)
     note_left_out(workload)
     return workload
+
+
+def check_named(options: WorkloadOptions, proof: str | None) -> None:
+    """Raise InputError where a proof is to be checked and no workload is named for which it holds."""
+    if proof is not None and options.source is None and options.sizes is None:
+        from packenv.inputs.json_files import read_json
+        from packenv.theory.certificate_files import PROVED_FOR
+
+        plain = read_json(proof)
+        whose = plain.get(PROVED_FOR) if isinstance(plain, dict) else None
+        of = f", of {excerpt(whose, quoted=False)}" if isinstance(whose, str) else ""
+        raise InputError(f"{proof}{of}: name the workload for which --check adds its proof up, or give --sizes and --servers")
 
 
 def note_left_out(workload: Workload) -> None:

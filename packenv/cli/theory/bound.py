@@ -8,7 +8,7 @@ import click
 
 from packenv.cli.options.names import WORKLOAD
 from packenv.cli.options.shared import workload_options
-from packenv.cli.options.workload import workload_with_notes
+from packenv.cli.options.workload import check_named, workload_with_notes
 from packenv.cli.outputs import FileOf, Outputs, output_options
 from packenv.cli.tables import text_console
 from packenv.content.tables import Column, Styled, Table, numbers
@@ -46,6 +46,7 @@ def bound_command(of_workload: WorkloadOptions, outputs: Outputs, certificate: s
     from packenv.theory.certificate_files import check_certificate, load_queue_bound, save_queue_bound
     from packenv.theory.queue_bound.queue_bound import queue_bound
 
+    check_named(of_workload, check)
     workload = workload_with_notes(of_workload)
     console = text_console()
     if check is not None:

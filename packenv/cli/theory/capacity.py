@@ -7,7 +7,7 @@ import click
 from packenv.cli.options.names import WORKLOAD
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import workload_options
-from packenv.cli.options.workload import workload_with_notes
+from packenv.cli.options.workload import check_named, workload_with_notes
 from packenv.cli.outputs import FileOf, Outputs, output_options
 from packenv.cli.tables import text_console
 from packenv.errors import InputError
@@ -46,6 +46,7 @@ def capacity(
     from packenv.theory.capacity.max_workload import max_workload
     from packenv.theory.certificate_files import check_certificate, load_certificate, save_certificate
 
+    check_named(of_workload, check)
     workload = workload_with_notes(of_workload)
     if workload.has_devices and (certificate or check):
         raise InputError("bounds with devices are values of linear programs: there are no certificates of them (--one-amount)")

@@ -13,6 +13,7 @@ from packenv.cli.options.workload import workload_with_notes
 from packenv.cli.outputs import Outputs, output_options
 from packenv.content.tables import Column, Table, numbers
 from packenv.content.text import number
+from packenv.errors import ArgumentError, InputError
 from packenv.options.shared import ProcessOptions, WorkloadOptions
 from packenv.options.verbs import OptimalPolicyOptions
 
@@ -41,19 +42,19 @@ def optimal_policy(
 ) -> None:
     """Find the policy with the shortest mean queue of any policy, for a small workload, and compare others with it.
 
-    For a few discrete sizes, a few servers and geometric service. The table begins with a lower bound on the mean queue of
+    For a few discrete sizes, a few servers and geometric service: seconds with two sizes and a mean service of 10, minutes with a
+    mean service of 100. The table begins with a lower bound on the mean queue of
     every policy; runs without any limit on the queue show what the policy itself reaches.
 
     \b
     packenv optimal-policy small/fig3a --out fig3a -p bf-js -p vqs
     packenv evaluate small/fig3a -p optimal:fig3a -p bf-js
     """
-    from rich.console import Console
-
     from packenv.content.showable import Answer
     from packenv.policies.optimal.optimal import Optimal
     from packenv.policies.optimal.saved import files_of, save_optimal
     from packenv.policy import find_policy, name_of
+    from packenv.runs.progress import progress_lines
     from packenv.runs.run import by_policy, runs_of
     from packenv.runs.runner import run_all
     from packenv.theory.stationary_optimum.optimum import stationary_optimum
@@ -61,13 +62,17 @@ def optimal_policy(
     outputs.check(*([] if out is None else map(str, files_of(out))))
     others = [find_policy(name) for name in dict.fromkeys(policies)]
     workload = workload_with_notes(of_workload)
-    with Console(stderr=True).status(f"{workload.name}: solving") as status:
-        best = stationary_optimum(
-            workload,
-            options.most,
-            options.within,
-            lambda n, low, high: status.update(f"{n:,} iterations: {low:.5g} to {high:.5g}"),
-        )
+    with progress_lines() as lines:
+        line = lines.add_task(f"{workload.name}: solving")
+
+        def show(states: int, iterations: int, low: float, high: float) -> None:
+            known = f"{states:,} states, {iterations:,} iterations: {max(low, 0.0):.5g} to {high:.5g}"
+            lines.update(line, description=f"{workload.name}: the shortest mean queue, {known}")
+
+        try:
+            best = stationary_optimum(workload, options=options, progress=show)
+        except ArgumentError as error:
+            raise InputError(error.of_options()) from None
     if out is not None:
         save_optimal(out, best)
     all_policies = [Optimal(best.instance, best.decisions), *others]

@@ -162,6 +162,8 @@ def oldest(c: Cluster) -> int:
 def next_in_queue(c: Cluster, i: int) -> int:
     """The waiting task behind i; NONE at the end. Ask before placing i. Needs BY_QUEUE."""
     require(c, BY_QUEUE)
+    if c.task[c.e, i].server != NONE:
+        raise ValueError("next_in_queue of a task that has been placed: ask for the next one before placing it")
     return c.task[c.e, i].next
 
 

@@ -58,6 +58,7 @@ class Definition:
     with `features`, the tables of its observation, packenv.envs.documentation adds the others. `follows_jobs`: it needs a table
     of jobs, and reads `Batch.jobs`. `defaults`: of the shared options and its own where they are not those of `Options` and
     `layout`; `instead(arguments)` takes the place of some of them. `measures`: fields of the passage that `info` has besides.
+    `without`: shared options that it has not.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Definition:
     defaults: Mapping[str, Any] = field(default_factory=dict)
     instead: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
     measures: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
 
     def chosen(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments and, for those that are not given, the environment's defaults. `J` takes the place of `types`."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -29,12 +29,13 @@ from packenv.envs.episodes.policy_run import CHUNK, PolicyRun, initial_jobs
 from packenv.envs.episodes.seeds import episode_seed, share
 from packenv.envs.episodes.workload_facts import check_jobs, levels_for, mean_scalar_size, mean_work, most_in_service
 from packenv.envs.observation.layout import sizes_of
-from packenv.envs.observation.one_array import Flattening, check_normalized, flattening_of
-from packenv.envs.options import INVALID, LATEST, OF_TABLES, ONE_ARRAY, split
+from packenv.envs.observation.one_array import Flattening, check_one_array, flattening_of
+from packenv.envs.options import INVALID, LATEST, OF_TABLES, ONE_ARRAY, Options, split
 from packenv.envs.rewards import OF_TABLE, advantage, find_reward, of_jobs, terms_of
 from packenv.errors import InputError
-from packenv.policy import Setting
+from packenv.policy import Setting, name_of
 from packenv.workloads.sampling import begin
+from packenv.workloads.workload import Workload
 
 Observation = dict[str, NDArray[np.float32]] | NDArray[np.float32]
 
@@ -51,6 +52,9 @@ class Core:
     def __init__(self, definition: Definition, rows: int, arguments: dict[str, Any]) -> None:
         if rows < 1:
             raise InputError(f"num_envs must be at least 1, not {rows}")
+        for name in definition.without:
+            if name in arguments and arguments[name] != getattr(Options, name):
+                raise InputError(f"{name}: {definition.name} has no such argument")
         arguments = definition.chosen(arguments)
         specific = {key: arguments[key] for key in definition.own_options if key in arguments}
         shared = {key: value for key, value in arguments.items() if key not in specific}
@@ -60,7 +64,7 @@ class Core:
             options = replace(options, **{key: value for key, value in OF_TABLES.items() if key not in arguments})
         self.definition, self.rows, self.options = definition, rows, options
         if definition.follows_jobs:
-            check_jobs(self.workload, definition.name, "follows whole jobs", options)
+            check_jobs(self.workload, definition.name, "follows whole jobs")
         levels = levels_for(self.workload, options.J)
         units = self.workload.servers.units
         self.setting = Setting(units, self.workload, levels, self.workload.largest_size())
@@ -72,7 +76,7 @@ class Core:
         if self.workload.has_gangs:
             raise InputError(f"{definition.name} does not start the tasks of a gang together, which {self.workload.name} has")
         if layout.facts is not None:
-            check_jobs(self.workload, definition.name, "knows its jobs", options)
+            check_jobs(self.workload, definition.name, "knows its jobs")
         needs = layout.needs._replace(in_service=most_in_service(self.workload))
         self.guard = Guard(options.guard, self.setting, rows) if options.guard is not None else None
         if self.guard is not None:
@@ -80,7 +84,7 @@ class Core:
         self.layout = replace(layout, needs=needs)
         self.flat: Flattening | None = None
         if options.observation in ONE_ARRAY:
-            check_normalized(set(layout.observed), definition.name, options.mask_in_observation)
+            check_one_array(options.observation, set(layout.observed), definition.name, options.mask_in_observation)
             self.flat = flattening_of(options.observation, layout)
         self.step_rows = step_of(self.layout.rules)
         self.reward = find_reward(options.reward)
@@ -100,6 +104,7 @@ class Core:
             from packenv.theory.queue_bound.queue_bound import bound_or_zero  # brings the solver with it
 
             self.bound = bound_or_zero(self.workload)
+        self.arguments = self._arguments_of_states()
         self.measuring = np.full(rows, -1, np.int64)  # the episode's seed that each yardstick plays
         self.roots = np.zeros(rows, np.int64)
         self.episodes = np.full(rows, -1, np.int64)
@@ -128,8 +133,7 @@ class Core:
             initial=self.initial,
             record_rows=recorded,
             waiting_limit=self.options.waiting_limit,
-            delays=False,
-            bins=0,
+            measured=False,
         )
 
     def _batch(self) -> Batch:
@@ -219,7 +223,7 @@ class Core:
         workload = self.workload.at(seed)
         self.played[row] = workload
         self.tables[row] = build(
-            workload.source([seed]), self.setting.capacity, self.layout.needs, places=1, jobs=workload.jobs, delays=False, bins=0
+            workload.source([seed]), self.setting.capacity, self.layout.needs, places=1, jobs=workload.jobs, measured=False
         )
         if self.definition.follows_jobs:
             assert workload.jobs is not None
@@ -353,15 +357,53 @@ class Core:
 
     def get_state(self) -> dict[str, Any]:
         """A copy of everything that the future depends on."""
-        return {"name": self.definition.name, **self._copied(self._state())}
+        return {"name": self.definition.name, "arguments": self.arguments, **self._copied(self._state())}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go back to a state that `get_state` gave, of this environment or one with the same arguments."""
-        if state.get("name") != self.definition.name or state["batch"].mask.shape != self.batch.mask.shape:
-            raise InputError("this state is of another environment")
+        """Go back to a state that `get_state` gave, of this environment or one with the same arguments.
+
+        Arguments may differ that say how something is rewarded or shown, but not in the reward `advantage`. Raises InputError.
+        """
+        if not isinstance(state, dict) or state.get("name") != self.definition.name:
+            raise InputError("this state is of another environment, or none of get_state")
+        rows = state["batch"].c.head.shape[0]
+        if rows != self.rows:
+            raise InputError(f"this state is of a batch of {rows}, and this batch has {self.rows}")
+        if state["arguments"] is not self.arguments:
+            self._check_arguments(state["arguments"])
         for name, value in self._copied({name: state[name] for name in self._state()}).items():
             setattr(self, name, value)
         self._work_on(self.batch)
+
+    def _check_arguments(self, others: dict[str, Any]) -> None:
+        for name, mine in self.arguments.items():
+            same = same_tasks(mine, others[name]) if isinstance(mine, Workload) else mine == others[name]
+            if not same:
+                values = "" if isinstance(mine, (Workload, list)) else f" {others[name]!r}, not {mine!r}"
+                raise InputError(f"this state is of an environment with other arguments: {name}{values}")
+
+    def _arguments_of_states(self) -> dict[str, Any]:
+        """What states depend on and do not hold, by argument: the cluster, its tasks, the decisions and the ends of episodes."""
+        options, begun, warm = self.options, self.initial, self.warm
+        names = ("horizon", "waiting_limit", "jobs", "observation", "window", "types", "invalid", "guard_limit")
+        return {
+            "workload": self.workload.name,
+            "servers": str(self.workload.servers),
+            **{name: getattr(options, name) for name in names},
+            **self.layout.rules._asdict(),
+            "J": self.sizes.levels,
+            "record_schedule": options.record_schedule,
+            "guard": None if options.guard is None else label_of(options.guard),
+            "baseline": label_of(options.baseline) if self.baselines else None,
+            "start": [
+                begun.demand.tolist(),
+                begun.server.tolist(),
+                begun.remaining.tolist(),
+                warm and (label_of(warm.policy), warm.slots),
+            ],
+            "load, intensity or rate": self.rates,
+            "tasks": self.workload,
+        }
 
     def __getstate__(self) -> dict[str, Any]:
         views = ("parts", "passage")  # of the batch's memory
@@ -382,3 +424,17 @@ class Core:
         if self.workload.jobs is not None:
             common += [cluster.source for cluster in (c, state["template"], *state["tables"])]
         return copy.deepcopy(state, {id(value): value for value in common})
+
+
+def label_of(policy: Any) -> str:
+    """The name by which a policy was given, or its own."""
+    return policy if isinstance(policy, str) else name_of(policy)
+
+
+def same_tasks(first: Workload, second: Workload) -> bool:
+    """Whether two workloads on the same servers have the same tasks: by their laws, or by every column of their tables."""
+    if first is second or first.jobs is None or second.jobs is None:
+        return first is second or (first.jobs is second.jobs and first.to_dict() == second.to_dict())
+    pairs = [(getattr(first.jobs, column.name), getattr(second.jobs, column.name)) for column in fields(first.jobs)]
+    drawn_alike = type(first.draw) is type(second.draw) and first.network == second.network
+    return drawn_alike and all(np.array_equal(one, other) for one, other in pairs)

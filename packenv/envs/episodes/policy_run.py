@@ -70,8 +70,7 @@ class PolicyRun:
             jobs=workload.jobs,
             initial=self.initial,
             record_rows=len(workload.jobs) if workload.jobs is not None and self.records else 0,
-            delays=False,
-            bins=0,
+            measured=False,
         )
         if workload.jobs is None:
             begin(self.cluster.source.stream[0], seed, rate / workload.arrivals.tasks_per_job())

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster.state import NEVER
-from packenv.envs.options import Options
 from packenv.errors import InputError
 from packenv.jobs import Jobs
 from packenv.units import UNIT, to_units
@@ -17,14 +16,10 @@ from packenv.workloads.laws.joint import Joint
 from packenv.workloads.workload import Workload
 
 
-def check_jobs(workload: Workload, name: str, does: str, options: Options) -> None:
-    """Raises InputError where an environment needs a table of jobs, for what it `does`, and that cannot be."""
+def check_jobs(workload: Workload, name: str, does: str) -> None:
+    """Raises InputError where an environment needs a table of jobs, for what it `does`, and there is none."""
     if workload.jobs is None:
         raise InputError(f"{name} {does}: {workload.name} is a stream of tasks, and it needs a table of jobs")
-    if options.start != "empty":
-        raise InputError(f"{name} {does} from their arrival on: start must be 'empty'")
-    if options.guard is not None:
-        raise InputError(f"{name} {does}, which a guard would start unseen: guard must be None")
 
 
 def levels_for(workload: Workload, J: int | None) -> int:

@@ -38,13 +38,18 @@ class QueueRatio(BaseCallback):
     """Logs how training compares with the yardstick, in the logger of the algorithm (TensorBoard, where it has one).
 
     `cluster/mean queue`, `cluster/mean queue of the baseline` and their `cluster/ratio`: means over the episodes
-    that ended during the rollout, with the actions that explore. Environments without
-    `yardstick` have nothing to log.
+    that ended during the rollout, with the actions that explore. Raises InputError when training begins in
+    environments without `yardstick=True`, whose `info` has no `baseline_queue`.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self._ended: list[tuple[float, float]] = []
+
+    def _on_training_start(self) -> None:
+        has_yardstick = [bool(core.yardsticks) for core in self.training_env.get_attr("core", [0])]
+        if not all(has_yardstick):
+            raise InputError("QueueRatio: make the environments with yardstick=True: without it they say nothing of the baseline")
 
     def _on_step(self) -> bool:
         ended = (info for info in self.locals["infos"] if info.get("baseline_queue", -1.0) >= 0)

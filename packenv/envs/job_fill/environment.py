@@ -6,8 +6,8 @@ of their data: any finite table of jobs, such as the workload `analytics`. Decis
 tasks fit, in index order. Offered are groups of tasks that are alike (job, phase, demand, expected service): those that fit
 on the server, `window` at most; those with data there first, then those with data in the rack, and of these the jobs with
 the least work left first. With `choices` only the best of these are offered, by the score of Tetris, alignment less twice
-the work left, each over its mean: always taking the first is Tetris. The only group that fits on a server then starts
-without a decision. Sizes of action and observation do not depend on the number of jobs, servers or resources.
+the work left, each over its mean: always taking the first is nearly `tetris:f=0,m=2`. The only group that fits on a server
+then starts without a decision. Sizes of action and observation do not depend on the number of jobs, servers or resources.
 
 Tasks of a group may have their data on different servers. The one that starts is the nearest to its data on the server
 of the decision: one whose data lie there, or that has none; else one with data in the rack; else any. Of equally near ones
@@ -40,7 +40,7 @@ slot, one with half its fair share half the price, and one with its fair share n
 (or tenants) with eligible tasks. In sum: the price times `packenv.results.fairness.missing_shares`.
 
 With `window` or `ask` but not `choices` all groups of the window, 8 by default, are offered.
-An episode begins with an empty cluster, without a guard, and takes no `J` or `types`.
+An episode begins with an empty cluster.
 
 ## Own Arguments
 | `passing` | False | no server is passed while a group is offered; or True |
@@ -69,6 +69,7 @@ from packenv.envs.core.step import acts, begins, observes
 from packenv.envs.job_fill.describe import describe_cluster, describe_groups
 from packenv.envs.job_fill.features import OF_GROUPS
 from packenv.envs.job_fill.offer import any_fits, any_new_fits, offer
+from packenv.envs.options import WITHOUT_TYPES
 from packenv.envs.policy_agents.planned import Option, Planned, nearest_action, still_planned
 from packenv.errors import InputError
 from packenv.policy import Needs
@@ -272,4 +273,5 @@ DEFINITION = Definition(
     follows_jobs=True,
     defaults=DEFAULTS,
     instead=instead,
+    without=WITHOUT_TYPES,
 )

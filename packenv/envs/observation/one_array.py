@@ -72,12 +72,12 @@ def _scale(features: tuple[Feature, ...]) -> Floats:
     return np.array([factors, offsets], np.float32)
 
 
-def check_normalized(observed: object, name: str, mask_in_observation: bool) -> None:
+def check_one_array(observation: str, observed: object, name: str, mask_in_observation: bool) -> None:
     """Raises InputError where there are no features of actions to flatten, or the mask is asked for a second time."""
     if observed != {"actions", "context"}:
-        raise InputError(f"{name} has no features of actions: observation='normalized' is made of them")
+        raise InputError(f"{name} has no features of actions: observation={observation!r} is made of them")
     if mask_in_observation:
-        raise InputError("observation='normalized' has the mask already, as the features `action_….valid`")
+        raise InputError(f"observation={observation!r} has the mask already, as the features `action_….valid`")
 
 
 SPREAD = (SIZE, ROOM_LEFT, QUEUE_PER_ROOT, COMPLEMENTS, COMPANIONS)  # twice the feature, less 1

@@ -47,7 +47,7 @@ class PlanOnCopy:
         if core.workload.has_devices and not needs.devices:
             raise InputError(f"{name_of(policy)} does not look for room on devices, which {core.workload.name} has")
         source = table_source(nothing, devices=told.devices).replace(estimate=told.estimate)
-        self.cluster = build(source, setting.capacity, needs, delays=False, bins=0, places=64)
+        self.cluster = build(source, setting.capacity, needs, measured=False, places=64)
         self.fresh = [array.copy() for array in row_arrays(self.cluster)]
         self.state = initial_state_of(policy, setting, int(core.seeds[row]))
         self.targets: Targets = {}

@@ -10,10 +10,10 @@ from packenv.cli.outputs import Outputs
 from packenv.cli.tables import text_console
 from packenv.content.showable import Answer
 from packenv.content.tables import Column, Styled, Table, numbers
-from packenv.content.text import lasting
-from packenv.kubernetes.changed import changed, kind_of, without_nodes
+from packenv.content.text import counted, lasting
+from packenv.kubernetes.changed import changed, nodes_to_add, without_nodes
 from packenv.kubernetes.cluster import Cluster
-from packenv.kubernetes.commands.nodes import ClusterRequest, node_names, queued_again
+from packenv.kubernetes.commands.nodes import ClusterRequest, node_names, queued_again, stranded_line
 from packenv.kubernetes.planning.queue import LEVEL, NEVER, StartInterval, covered, trust_lines, when
 from packenv.kubernetes.texts import some
 from packenv.runs.runner import RunOptions
@@ -32,7 +32,7 @@ def plan_when(
 ) -> None:
     """Print when each waiting pod would start with each policy, and write it as JSON. Raises InputError.
 
-    add      a node to be there too, by what it is like, or by its capacity
+    add      nodes to be there too, by what they are like, or by their capacity: 3xNODE for three
     without  names of nodes that are not there: their pods are queued again
     """
     console, policies, seconds = text_console(), request.policies, request.slot_seconds
@@ -72,10 +72,11 @@ def _with_other_nodes(cluster: Cluster, add: str | None, without: str | None) ->
     """The cluster with one node more, or without some; how it differs in a few words, and in lines. Raises InputError."""
     changes, notes = [], []
     if add is not None:
-        kind = kind_of(cluster, add)
-        changes.append(f"with 1 node like {kind.name} more")
+        count, kind = nodes_to_add(cluster, add)
+        changes.append(f"with {counted(count, 'node')} like {kind.name} more")
         notes.append(kind.note(cluster))
-        cluster = changed(cluster, kind, 1)
+        cluster = changed(cluster, kind, count)
+        notes += [stranded_line(cluster)] if cluster.stranded else []
     if without is not None:
         names = node_names(without)
         remaining = without_nodes(cluster, names)

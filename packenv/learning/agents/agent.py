@@ -18,11 +18,12 @@ from packenv.envs.core.server_summaries import forget_summaries
 from packenv.envs.episodes.guard import checked_guard, together
 from packenv.envs.job_fill.features import ASSUMED, assumptions
 from packenv.envs.observation.layout import sizes_of
-from packenv.envs.options import split
+from packenv.envs.options import INVALID, split
 from packenv.envs.registration import ENVIRONMENTS, find_definition
 from packenv.errors import InputError
 from packenv.learning.agents.guarded import Guarded, GuardedState
 from packenv.learning.agents.inference.best_action import FROM_WEIGHTS
+from packenv.learning.agents.inference.one_array import UNMASKED
 from packenv.learning.agents.inference.weights import FORMER_CONTEXT, Weights, with_later_features
 from packenv.learning.agents.learned import Learned, LearnedState, remark_on
 from packenv.policy import Setting, find_registered, guarantee_of, initial_state_of, needs_of
@@ -52,6 +53,8 @@ class SavedAgent:
             guard = about["guard"]
             self.levels = int(options["J"])
             self.guard = None if guard is None else checked_guard(find_registered(guard["policy"]))
+            if self.network.endswith(UNMASKED):
+                options.setdefault("invalid", "first")  # what was saved before 0.10.0 has no such option
             options |= {key: find_registered(options[key]) for key in NAMES if options.get(key) is not None}
             self.limit = 0 if guard is None else int(guard["limit"])
             if self.kind not in ENVIRONMENTS or self.network not in FROM_WEIGHTS:
@@ -129,6 +132,7 @@ class SavedAgent:
             mean_service, of_table = float(state.mean_service[0]), {"jobs": state.jobs, "facts": state.facts}
             batch = make_batch(cluster, layout, self.sizes(cluster.capacity), mean_service, **of_table)
             batch.assign("unread", unread)
+            batch.assign("nearest", INVALID.index(self.options.invalid))
             return state._replace(batch=batch, jobs=None, facts=None)
         batch = on_cluster(state.batch, cluster)
         forget_summaries(batch)

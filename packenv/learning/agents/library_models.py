@@ -13,6 +13,7 @@ from packenv.envs.registration import id_of, kind_of
 from packenv.errors import InputError
 from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.inference.best_action import FROM_WEIGHTS
+from packenv.learning.agents.inference.one_array import UNMASKED
 from packenv.learning.agents.inference.weights import Weights
 from packenv.learning.agents.saved import save_agent
 from packenv.learning.agents.trained_in import normalizers_of
@@ -27,14 +28,18 @@ LAYERS = {
 UNUSED = ("mlp_extractor.value_net.", "value_net.", "q_net_target.")
 """What the names of other weights begin with that a model may have: they choose no action."""
 
+NO_MODEL = "not a model with MlpPolicy and two hidden layers, of Stable-Baselines3 or sb3-contrib"
+
 
 def save_model(model: Any, path: str | Path, environment: str, **options: Any) -> SavedAgent:
     """Write a trained model as PATH.safetensors and PATH.json, and return it as a policy, `agent:PATH`.
 
     It then runs at the simulator's speed wherever a policy does: `packenv.evaluate`, `judge`, `leaderboard`, `plan`, and the
-    commands. Likeliest actions are played; of a model without masks, the first valid one in place of one that is not.
+    commands. Likeliest actions are played; of a model without masks, in place of one that is not valid the first valid one or the
+    nearest, as `invalid` was in training.
 
-    model        PPO, A2C or DQN of Stable-Baselines3, or MaskablePPO of sb3-contrib, with `MlpPolicy` and two hidden layers
+    model        PPO, A2C or DQN of Stable-Baselines3, or MaskablePPO of sb3-contrib, with `MlpPolicy`, two hidden layers of any
+                 widths (the default has two), and tanh or ReLU
     environment  its id, as in `gymnasium.make`; `options` are those of training. The observation is "flat" or "normalized"
     guard        an option of the environment: with `guard="bf-js"` that policy takes over while more than `guard_limit` wait
 
@@ -49,21 +54,23 @@ def save_model(model: Any, path: str | Path, environment: str, **options: Any) -
     chosen, definition = core.definition.chosen(options), core.definition
     if core.options.observation not in ONE_ARRAY:
         raise InputError(f"observation {core.options.observation}: a library's model is saved with one of {', '.join(ONE_ARRAY)}")
-    masked = "action_masks" in inspect.signature(model.predict).parameters
-    if not masked and core.options.invalid != "first":
-        advice = "train it with that, and give it here too; MaskablePPO needs no such option"
-        raise InputError(f"a model without masks is saved with invalid='first', not {core.options.invalid!r}: {advice}")
     weights, activation = weights_of(model)
+    masked = "action_masks" in inspect.signature(model.predict).parameters
+    invalid = core.options.invalid
+    if not masked and invalid == "wait":
+        advice = "train it with one of these, and give it here too; MaskablePPO needs no such option"
+        raise InputError(f"a model without masks is saved with invalid='first' or 'nearest', not {invalid!r}: {advice}")
     normalizers = normalizers_of(model, core)
     if len(normalizers) > 1:
         raise InputError("a model is saved with the statistics of one VecNormalize, not of several")
     for each in normalizers:
         scale = 1 / np.sqrt(each.obs_rms.var + each.epsilon)
         weights |= {"seen.mean": each.obs_rms.mean, "seen.scale": scale, "seen.most": np.array([each.clip_obs])}
-    network = f"{core.options.observation}-{activation}" + ("" if masked else "-unmasked")
+    network = f"{core.options.observation}-{activation}" + ("" if masked else UNMASKED)
     if network not in FROM_WEIGHTS:
         raise InputError(f"a model is saved if its activation is tanh or relu, not {activation}")
     shared = {"observation": core.options.observation, "J": core.setting.levels, "types": core.options.types}
+    shared |= {} if masked else {"invalid": invalid}
     specific = {key: chosen[key] for key in definition.own_options if key in chosen}
     guard = core.options.guard
     named = guard if guard is None or isinstance(guard, str) else name_of(guard)
@@ -88,9 +95,10 @@ def save_model(model: Any, path: str | Path, environment: str, **options: Any) -
 def weights_of(model: Any) -> tuple[Weights, str]:
     """The actor's layers by the names of saved weights, and its activation. Raises InputError for another kind of model."""
     policy: Any = getattr(model, "policy", None)
-    if policy is not None:
-        _check_parts(type(model).__name__, policy)
-    state = {} if policy is None else {key: np.asarray(value.detach().cpu()) for key, value in policy.state_dict().items()}
+    if policy is None or not hasattr(model, "predict"):
+        raise InputError(f"{type(model).__name__}: {NO_MODEL}; packenv.evaluate_agent takes a function of observations and masks")
+    _check_parts(type(model).__name__, policy)
+    state = {key: np.asarray(value.detach().cpu()) for key, value in policy.state_dict().items()}
     for begin, layers in LAYERS.items():
         hidden = {key for key in state if key.startswith(begin) and key.endswith(".weight")}
         others = {key for key in state if not key.startswith((begin, *layers, *UNUSED))}
@@ -98,9 +106,7 @@ def weights_of(model: Any) -> tuple[Weights, str]:
             names = {f"actor.layers.{n}": layer for n, layer in enumerate(layers)}
             weights = {f"{name}.{part}": state[f"{layer}.{part}"] for name, layer in names.items() for part in ("weight", "bias")}
             return weights, policy.activation_fn.__name__.lower()
-    raise InputError(
-        f"{type(model).__name__}: not a model with MlpPolicy and two hidden layers, of Stable-Baselines3 or sb3-contrib"
-    )
+    raise InputError(f"{type(model).__name__}: {NO_MODEL}")
 
 
 def _check_parts(name: str, policy: Any) -> None:

@@ -21,6 +21,7 @@ from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.inference.weights import Weights
 from packenv.learning.agents.shipped import PRETRAINED as PRETRAINED
 from packenv.learning.agents.shipped import pretrained_agents as pretrained_agents
+from packenv.policy_names import OF_ZIP
 
 FORMAT = 1
 IN_RUN, SETTINGS = "agent", "settings.json"  # in the folder of the run that trained it
@@ -51,6 +52,8 @@ def load_agent(name: str | Path) -> SavedAgent:
     json_file, weights_file = base.with_name(f"{base.name}.json"), base.with_name(f"{base.name}.safetensors")
     for file in (json_file, weights_file):
         if not file.is_file():
+            if stem.endswith(".zip"):
+                raise InputError(f"no agent {text!r}: {OF_ZIP}")
             raise InputError(f"no agent {text!r}: {file} does not exist{nearest(stem, pretrained_agents())}")
     about = read_json(json_file)
     if not isinstance(about, dict) or about.get("format") != FORMAT:

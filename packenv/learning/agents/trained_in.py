@@ -12,7 +12,10 @@ from packenv.envs.interfaces.spaces import observation_space
 from packenv.errors import InputError
 
 HARMLESS = {
-    "gymnasium": ("PassiveEnvChecker", "OrderEnforcing", "TimeLimit", "RecordEpisodeStatistics", "RecordVideo", "HumanRendering"),
+    "gymnasium": (
+        *("PassiveEnvChecker", "OrderEnforcing", "TimeLimit", "Autoreset", "NormalizeReward"),
+        *("RecordEpisodeStatistics", "RecordVideo", "HumanRendering"),
+    ),
     "stable_baselines3": ("Monitor", "VecMonitor", "VecCheckNan", "VecVideoRecorder"),
     "sb3_contrib": ("ActionMasker",),
     "packenv": ("DiscountElapsed",),
@@ -63,8 +66,10 @@ def normalizers_of(model: Any, core: Core) -> list[Any]:
 def _check_harmless(wrapper: type) -> None:
     only_reward = issubclass(wrapper, gymnasium.RewardWrapper) and not {"step", "reset"} & vars(wrapper).keys()
     if not only_reward and wrapper.__name__ not in HARMLESS.get(wrapper.__module__.partition(".")[0], ()):
-        advice = "a model that was loaded without its environment is believed"
-        raise InputError(f"the model was trained behind {wrapper.__name__}, which may change what it sees or does ({advice})")
+        advice = (
+            "of those that do only VecNormalize is known; packenv.evaluate_agent plays a function that does both in its place"
+        )
+        raise InputError(f"the model was trained behind {wrapper.__name__}, which may change what it sees or does: {advice}")
 
 
 def _check_options(held: Core, core: Core) -> None:

@@ -48,10 +48,12 @@ class PriorityRule(NamedTuple):
         if not isinstance(self.rule, OfJobs):
             return Needs(orders=(BY_DEMAND | sizes) if vectors else BY_SIZE | BY_INDEX, vectors=vectors, devices=vectors)
         asked = next(f"task.{name}" for name in OF_JOBS if f"task.{name}" in self.checked.reads)
+        name = setting.workload.name
+        if "task.estimate" in self.checked.reads and (jobs is None or jobs.estimate is None):
+            where = "a table has them in a column estimate, or estimate_s in seconds"
+            raise InputError(f"{self.file}: task.estimate: {name} has no estimates of how long its tasks take; {where}")
         if jobs is None:
-            raise InputError(f"{self.file}: {asked} is of tables, and {setting.workload.name} is a stream of random tasks")
-        if jobs.estimate is None and "task.estimate" in self.checked.reads:
-            raise InputError(f"{self.file}: nobody estimates how long tasks of {setting.workload.name} take: no task.estimate")
+            raise InputError(f"{self.file}: {asked} is of tables, and {name} is a stream of random tasks")
         return Needs(orders=sizes, vectors=vectors, devices=vectors, table=True)
 
     def initial_state(self, setting: Setting, seed: int) -> View | JobsView:

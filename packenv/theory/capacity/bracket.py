@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from packenv.content.showable import Showable
 from packenv.content.tables import Column, Table, numbers
+from packenv.content.text import counted
 from packenv.errors import InputError
 from packenv.theory.capacity.best_proofs import rounded_down, rounded_up
 from packenv.theory.capacity.configuration_bounds import halving_bound, vqs_bound
@@ -50,7 +51,7 @@ class Bracket(Bounds):
 
     `reached`: whether (upper - lower) / upper came down to the requested gap within the time allowed.
     `history`: the bounds found on the way, each pair at least as tight as the one before.
-    `workload`: of which they are; None for a bracket of a file, until `of` says it.
+    `workload`: of which they are; None for a bracket of a file, until `of` says it. `proved_for`: what the file says of it.
     """
 
     lower: float
@@ -62,6 +63,7 @@ class Bracket(Bounds):
     seconds: float
     history: tuple[tuple[float, float], ...]
     workload: Workload | None = field(default=None, compare=False)
+    proved_for: str | None = field(default=None, compare=False)
 
     def of(self, workload: Workload) -> Bracket:
         """The same bounds, of this workload: whether they are is for `verify` to say."""
@@ -156,3 +158,9 @@ def area_bound(law: Any, kinds: Any) -> float:
     """The area bound on ρ*: the least capacity / mean demand of any resource."""
     proofs = area_proofs(law, kinds) if kinds.capacity.ndim > 1 else [area_proof(law)]
     return min(rounded_up(proof.value(law, kinds)) for proof in proofs)
+
+
+def place_of(workload: Workload, at_intensity: bool = False) -> str:
+    """What a proof is of: the workload's name, how many servers, and of a queue the intensity."""
+    where = f"{workload.name} on {counted(len(workload.servers), 'server')}"
+    return f"{where} at intensity {workload.intensity:.4g}" if at_intensity else where

@@ -35,11 +35,12 @@ class QueueBound:
     """The mean number of waiting tasks, over all slots, is at least `value` under every policy that does not know durations.
 
     A policy may know demands and the law of durations, and may even preempt; not how long a task stays, or what arrives later.
-    `proved`: the best of each relaxation that proves anything, the best one first.
+    `proved`: the best of each relaxation that proves anything, the best one first. `proved_for`: of which workload, in words.
     """
 
     proved: tuple[Proved, ...]
     seconds: float
+    proved_for: str | None = field(default=None, compare=False)
 
     @property
     def value(self) -> float:

@@ -15,7 +15,7 @@ from scipy.sparse.linalg import spsolve
 
 from packenv.errors import InputError
 from packenv.theory.capacity.best_proofs import rounded_down
-from packenv.theory.capacity.bracket import law_and_kinds
+from packenv.theory.capacity.bracket import law_and_kinds, place_of
 from packenv.theory.capacity.linear_program import Floats
 from packenv.theory.capacity.max_workload import resolved, stream_bracket
 from packenv.theory.capacity.one_resource.certificate import Bounded, Refuted
@@ -174,7 +174,8 @@ def queue_bound(workload: Workload, progress: Callable[[float], None] | None = N
             best[type(proof)] = Proved(value, proof)
             if progress is not None:
                 progress(max(proof_of_value.value for proof_of_value in best.values()))
-    return QueueBound(tuple(sorted(best.values(), key=lambda proof_of_value: -proof_of_value.value)), time.monotonic() - began)
+    proved = tuple(sorted(best.values(), key=lambda proof_of_value: -proof_of_value.value))
+    return QueueBound(proved, time.monotonic() - began, place_of(workload, at_intensity=True))
 
 
 def proofs_for(workload: Workload, setting: Setting, law: Any, kinds: Any) -> Iterator[QueueProof]:

@@ -17,8 +17,8 @@ from packenv.policy import find_policy, guarantee_of, name_of
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, Verdict, combine
 from packenv.simulation import setting_of, simulate
 from packenv.theory.capacity.max_workload import LOAD_GAP, max_workload, supportable
-from packenv.theory.stability.judgment import BROKEN, HELD, NOT_CLAIMED, Evidence, Judgment, Lasting
-from packenv.workloads.pace import spread
+from packenv.theory.stability.judgment import BROKEN, HELD, NOT_CLAIMED, Evidence, Judgment
+from packenv.workloads.pace import Lasting, spread
 from packenv.workloads.workload import Workload
 
 GRID = 200  # loads are multiples of 1 / GRID

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 from packenv.content.charts import Entry, RowChart, Rule
 from packenv.content.colours import colours_for
@@ -13,11 +13,11 @@ from packenv.content.page import Charts, Figure, Page, Section
 from packenv.content.showable import Showable
 from packenv.content.tables import Column, Styled, Table, numbers, table_of
 from packenv.content.text import about, listed, number
-from packenv.jobs import Jobs
 from packenv.options.verbs import JudgeOptions
 from packenv.policy import find_policy
 from packenv.results.stability import UNDECIDED, Verdict, longer
 from packenv.theory.capacity.configuration_bounds import vqs_bound
+from packenv.workloads.pace import Lasting
 from packenv.workloads.workload import Workload
 
 HELD, BROKEN, NOT_CLAIMED = "held", "broken", "not claimed"
@@ -29,15 +29,6 @@ MEASURED = "slots", "seeds", "mean_queue"
 """Of the runs at a load."""
 
 STATUS_COLOURS = {HELD: "green", BROKEN: "red", UNDECIDED: "yellow", NOT_CLAIMED: "dim"}
-
-
-@runtime_checkable
-class Lasting(Protocol):
-    """What a workload's function from a seed to a table offers besides, if its tables are parts of a stream that goes on."""
-
-    def longer(self, times: int) -> Callable[[int], Jobs]:
-        """The function whose tables are so many times as long."""
-        ...
 
 
 class Evidence(NamedTuple):

@@ -16,13 +16,15 @@ waiting jobs never lowers the least cost.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.errors import InputError
+from packenv.errors import ArgumentError, InputError
 from packenv.theory.stationary_optimum.occupancies import Occupancies, SmallInstance
 
 Floats = NDArray[np.float64]
@@ -31,8 +33,11 @@ Codes = NDArray[np.uint8]
 MOST_STATES = 3_000_000
 MOST_ITERATIONS = 200_000
 
-Progress = Callable[[int, float, float], None]
-"""Is told the number of iterations, and the bounds so far."""
+ITERATIONS = 16  # between two looks at the time
+DEARER = "fewer sizes or servers, a larger `within` or a smaller `most` take less time, as does a shorter mean service"
+
+Progress = Callable[[int, int, float, float], None]
+"""Is told the number of states, of iterations, and the bounds so far."""
 
 
 class Bounds(NamedTuple):
@@ -59,20 +64,22 @@ class DecisionProcess:
         self.fullest_first = np.argsort(-occupancies.jobs, kind="stable").tolist()
         self.joining = [self._joining(share * instance.rate) for share in instance.shares] if instance.poisson else []
 
-    def solve(self, within: float, progress: Progress | None = None) -> tuple[Bounds, Codes]:
+    def solve(self, within: float, progress: Progress | None = None, until: float = math.inf) -> tuple[Bounds, Codes]:
         """The least mean cost, to a relative error of `within`, and decisions that reach its upper bound.
 
         (S, most + 1, …) codes of the starts (`Start.code`), 0 for none: what to start next; it is asked again after a start.
+        Raises ArgumentError where that is not known `until` this time, as `time.monotonic` has it.
         """
-        bounds, values = self._iterate(within, progress)
+        bounds, values = self._iterate(within, progress, until)
         return bounds, self._decisions(self._ahead(values))
 
-    def _iterate(self, within: float, progress: Progress | None) -> tuple[Bounds, Floats]:
+    def _iterate(self, within: float, progress: Progress | None, until: float) -> tuple[Bounds, Floats]:
         """Relative value iteration: the smallest and the largest increase of a value bound the mean cost at every step.
 
-        Raises InputError if they are not close after MOST_ITERATIONS.
+        Raises ArgumentError if they are not close after MOST_ITERATIONS, or at the time `until`.
         """
         values = np.zeros((len(self.leave), *self.waiting.shape))
+        bounds = Bounds(0.0, math.inf)
         for n in range(MOST_ITERATIONS):
             renewed = self._best(self._ahead(values))
             values -= renewed
@@ -80,9 +87,13 @@ class DecisionProcess:
             values = renewed - renewed.flat[0]
             if bounds.high - bounds.low <= within * bounds.low:
                 return bounds, values
-            if progress is not None and n % 1000 == 0:
-                progress(n, *bounds)
-        raise InputError(f"the mean queue is not known to {within:g} after {MOST_ITERATIONS:,} iterations: {bounds}")
+            if n % ITERATIONS == 0:
+                if progress is not None:
+                    progress(values.size, n, *bounds)
+                if time.monotonic() > until:
+                    break
+        known = f"between {max(bounds.low, 0.0):.4g} and {bounds.high:.4g}, not to {within:g}, after {n + 1:,} iterations"
+        raise ArgumentError(f"with {values.size:,} states the shortest mean queue is known to lie {known}; {DEARER}")
 
     def _ahead(self, values: Floats) -> Floats:
         """Expected values of the next slot, by what waits and is in service after the starts of this one."""

@@ -52,21 +52,22 @@ def stationary_optimum(workload: Workload, options: OptimalPolicyOptions, progre
     Two processes are solved, in which jobs are lost that find `most` and 2 · `most` of their type waiting. Both lower bounds
     hold for the workload itself (packenv.theory.stationary_optimum.decision_process). The policy is that of the larger
     process, for the counts of the smaller: near its own limit, it would wait for losses that do not happen.
-    Raises InputError for a workload that has not this form, is unstable, or has more than 3,000,000 states.
+    Raises InputError for a workload that has not this form, is unstable, has more than 3,000,000 states, or is not solved in the
+    time: the error says what is known by then.
     """
     most, within = options.most, options.within
     if not 0 < within < 1:
         raise InputError(f"within must lie between 0 and 1, not {within}")
     if most is not None and most < 1:
         raise InputError(f"most must be at least 1, not {most}")
-    began = time.perf_counter()
+    began, until = time.perf_counter(), time.monotonic() + options.seconds
     every = occupancies(small_types(workload))  # refuses what is too large before ρ* is sought
     instance = small_instance(workload)
     count = FIRST if most is None else most
     process = DecisionProcess(instance, every, 2 * count)  # refused before the smaller one takes minutes
-    smaller = DecisionProcess(instance, every, count).solve(within, progress)[0]
+    smaller = DecisionProcess(instance, every, count).solve(within, progress, until)[0]
     while True:
-        larger, decisions = process.solve(within, progress)
+        larger, decisions = process.solve(within, progress, until)
         settled = larger.low - smaller.low <= SETTLED * larger.low
         if most is not None or settled or states_of(every, process.types, 4 * count) > MOST_STATES:
             break

@@ -31,6 +31,7 @@ from packenv.workloads.fitting.statistics import Sample, distinct, ks_distance, 
 from packenv.workloads.gangs import gangs_in_words
 from packenv.workloads.laws import Conditional, Discrete, Histogram, Joint
 from packenv.workloads.laws.arrivals import Batch, Modulated
+from packenv.workloads.resources import unlike_units
 from packenv.workloads.servers import Servers, as_servers
 from packenv.workloads.traces.slot_trace import SlotTrace
 from packenv.workloads.traces.table import Trace
@@ -63,7 +64,7 @@ def describe(
     demand = np.nan_to_num(timed.demand)
     return {
         "about": timed.about,
-        "notes": list(trace.notes),
+        "notes": [*trace.notes, *([] if servers is None else _unit_notes(timed, demand[kept], servers))],
         "rows": len(timed),
         "in_snapshot": int(timed.in_snapshot.sum()),
         "submitted": int(within.sum()),
@@ -80,6 +81,13 @@ def describe(
         **({} if servers is None else {"servers": busy_servers(_sample(timed, kept), servers)}),
         **({} if servers is None or timed.devices is None else {"devices": device_loads(timed, _sample(timed, kept), servers)}),
     }
+
+
+def _unit_notes(trace: Trace, demand: NDArray[np.float64], servers: int | str | Servers) -> list[str]:
+    """A line where demands and servers look like other units."""
+    cluster = as_servers(servers, len(trace.resources), trace.resources)
+    line = unlike_units(trace.resources, demand.max(axis=0, initial=0.0), cluster)
+    return [] if line is None else [line.replace("`", "")]
 
 
 def _gang(trace: Trace | SlotTrace) -> NDArray[np.int64] | None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from packenv.errors import InputError, nearest
-from packenv.inputs.numbers import read_number
+from packenv.inputs.numbers import is_number, read_duration, read_number
 from packenv.workloads.laws.joint import Conditional, Joint
 from packenv.workloads.laws.law import Law
 from packenv.workloads.laws.services import Fixed, Geometric, HyperExponential, LogNormal
@@ -67,7 +67,13 @@ def parse_law(text: str, label: str) -> Law:
             numbers = [read_number(part, infinite=True) for part in rest.split(":")] if rest else []
             return _from_numbers(name, numbers, "service" in label)
     except InputError as problem:
-        raise InputError(f"{label} {text!r}: {problem}") from None
+        joint = "sizes" in label and name in WEIGHTED and ":" in rest
+        hint = "; of several resources, packenv.Workload(sizes=Joint([(0.5, 0.4), …], [0.7, …])) in Python" if joint else ""
+        raise InputError(f"{label} {text!r}: {problem}{hint}") from None
+    length = text.strip() if is_number(text.strip()) else read_duration(text.strip())
+    if length is not None and "service" in label:
+        slots = length if isinstance(length, str) else f"{float(length):.10g}"  # a cluster's slots are seconds
+        raise InputError(f"{label} {text!r}: a law is needed, in slots: fixed:{slots}, or exponential:{slots} on average")
     raise InputError(f"{label} {text!r}: unknown law {name!r}{nearest(name, [*NUMBERS, *WEIGHTED])}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +43,17 @@ def is_machines(path: str | os.PathLike[str]) -> bool:
     return set(FOLDED_COLUMNS) <= set(names) or any(form.is_nodes(names) for form in OF_GPUS)
 
 
+def is_slurm(path: str) -> bool:
+    """Whether a text of `--servers` names a list of Slurm's nodes."""
+    return os.path.isfile(path) and sacct.is_nodes(Path(path))  # noqa: PTH113  # as in parse_servers: a text may be long
+
+
+def nodes_of(path: str, partitions: Collection[str], resources: tuple[str, ...] | None = None) -> Machines:
+    """As `machines`, of a list of Slurm's nodes: those of these partitions, where it says of which they are."""
+    where = Path(path)
+    return Machines(_columns(where, sacct.RESOURCES, sacct.read_nodes(where, partitions).capacity, resources))
+
+
 def machines(path: str | os.PathLike[str], resources: tuple[str, ...] | None = None) -> Machines:
     """The machines that are there at the start of a trace (`initial_capacities`), and their GPUs if the file has them."""
     where = Path(path)
@@ -63,20 +75,27 @@ def initial_capacities(path: str | os.PathLike[str], resources: tuple[str, ...] 
     resource.
     """
     where = Path(path)
-    names, capacity = _capacities(where)
-    capacity = capacity[:, [names.index(name) for name in _known(where, names, resources)]]
-    return np.asarray(capacity[(capacity > 0).any(axis=1)], np.float64)
+    return _columns(where, *_capacities(where), resources)
 
 
-def machines_left_out(servers: str) -> dict[str, int]:
+def _columns(
+    where: Path, names: tuple[str, ...], capacity: NDArray[np.float64], resources: tuple[str, ...] | None
+) -> NDArray[np.float64]:
+    """The columns of these resources, of the machines that have any of them."""
+    chosen = capacity[:, [names.index(name) for name in _known(where, names, resources)]]
+    return np.asarray(chosen[(chosen > 0).any(axis=1)], np.float64)
+
+
+def machines_left_out(servers: str, partitions: Collection[str] | None = None) -> dict[str, int]:
     """How many machines of a text of `--servers` were left out for which reason, if it names Philly's or Slurm's."""
     where = Path(servers)
     if is_machine_list(where):
         return read_machine_list(where).left_out
-    if not os.path.isfile(servers) or not sacct.is_nodes(where):  # noqa: PTH113  # as in parse_servers: a text may be long
+    if not is_slurm(servers):
         return {}
-    out = sacct.node_capacities(where)[1]
-    return {f"nodes that take no jobs: {sacct.shown_states(out)}": len(out)} if out else {}
+    _, out, elsewhere = sacct.read_nodes(where, partitions)
+    reasons = {f"nodes that take no jobs: {sacct.shown_states(out)}": len(out), "nodes of other partitions": len(elsewhere)}
+    return {reason: count for reason, count in reasons.items() if count}
 
 
 def _known(where: Path, names: tuple[str, ...], resources: tuple[str, ...] | None) -> tuple[str, ...]:
@@ -94,7 +113,7 @@ def _capacities(where: Path) -> tuple[tuple[str, ...], NDArray[np.float64]]:
     if is_machine_list(where):
         return philly.RESOURCES, read_machine_list(where).capacity
     if where.is_file() and sacct.is_nodes(where):
-        return sacct.RESOURCES, sacct.node_capacities(where)[0]
+        return sacct.RESOURCES, sacct.read_nodes(where).capacity
     names = names_of(where) if is_parquet(where) or is_csv(where) else []
     for form in OF_GPUS:
         if form.is_nodes(names):

@@ -61,11 +61,16 @@ def read_trace(
     Raises InputError, naming file, row and column, if the format is unknown or a value is malformed.
     """
     recorded = _read(source, resources, columns, time_unit)
-    if partition is not None:
+    if (partitions := named_partitions(partition)) is not None:
         if isinstance(recorded, SlotTrace):
             raise ArgumentError(f"{recorded.source}: `partition` does not go with it: it names none")
-        recorded = recorded.of_partitions(partition.split(",") if isinstance(partition, str) else partition)
+        recorded = recorded.of_partitions(partitions)
     return recorded if finished_only is None else recorded.only_finished(finished_only)
+
+
+def named_partitions(partition: str | Sequence[str] | None) -> Sequence[str] | None:
+    """The names in a list, or in a text with commas."""
+    return partition.split(",") if isinstance(partition, str) else partition
 
 
 def _read(source: Any, resources: Wanted, columns: Mapping[str, str] | None, time_unit: str | None) -> Trace | SlotTrace:

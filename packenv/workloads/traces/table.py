@@ -90,6 +90,7 @@ class Trace:
     origin: datetime | None = None  # the date of time 0, if the file has dates; in UTC if they have offsets from it
     waits: bool = False  # whether the log says how long tasks waited: `schedule` is when they started, `submit` when they came
     notes: tuple[str, ...] = ()  # lines on what the servers are, to be shown beside results
+    uncounted: tuple[str, ...] = ()  # resources that tasks ask for and nobody has named, where some are read by default
     devices: Ints | None = None  # (n, 3) what each task needs of GPUs, as `Jobs.devices`; their sum is the resource "gpu"
     device_kinds: tuple[str, ...] = ()  # names of the bits of kinds
     devices_said: bool = True  # whether the trace says that amounts of GPUs are devices; else they may be, if the user says so

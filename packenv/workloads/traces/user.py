@@ -7,8 +7,8 @@ an end is not read. Demands are in units of capacity.
 CSV may be separated by `,` `;` `|` or tabs, compressed by gzip, and have decimal commas. Times are dates or numbers, durations
 also 00:15:04, 1-02:03:04 or PT15M, amounts also 500m, 512Mi or 2G as in Kubernetes. Jobs and tenants may have names.
 
-A table in seconds may have `estimate_s`, the time that was requested. Both may have `job`, `value`, `tenant`, `estimate` and
-`remote_overhead` (the last two in slots) and
+Both may have `job`, `value`, `tenant`, the time that was requested, and how much longer a task takes away from its data: in slots
+`estimate` and `remote_overhead`, in seconds `estimate_s` and `remote_overhead_s`; and
 `phase`         a task is eligible when all tasks of its job's earlier phases have ended; needs `job`
 `predecessors`  the tasks that must end first: numbers of rows, from 0, or values of a column `id` if there is one
 `home`          the servers that hold the task's data: their numbers, from 0
@@ -21,7 +21,7 @@ column is a resource; if there are columns that are not, name the resources. Col
 
 Rows in seconds may be in any order, rows in slots must be in order of arrival. Tasks that come at the same time keep their
 order, but predecessors go before the tasks that wait for them. A predecessor that comes later than a task that waits for it
-is an error, and so are phases of a job that decrease in this order. All rows of a job have the same `value`.
+is an error, and so are phases of a job that decrease in this order. All rows of a job have the same `value` and `tenant`.
 
 A task that is dropped still stands between what comes before and after it: what waits for it waits for its predecessors. So does
 a milestone in slots, of a table with `predecessors` or `phase`: a row without demand, or of service 0.
@@ -45,7 +45,7 @@ from numpy.typing import NDArray
 
 from packenv.errors import ArgumentError, InputError, nearest
 from packenv.inputs.memory import Memory
-from packenv.inputs.numbers import quantity_of
+from packenv.inputs.numbers import excerpt, quantity_of
 from packenv.jobs import GPU, Jobs, first_rows, gather, passed_on
 from packenv.units import LARGEST_AMOUNT, MOST, scale_for, to_units
 from packenv.workloads.traces.columns import Columns, decimals
@@ -65,7 +65,9 @@ IN_SECONDS = (("submit_time_s", "duration_s"), ("start_time_s", "end_time_s"), (
 """The columns that a table in seconds has at least."""
 WORKERS = "workers"
 GPU_KINDS = "gpu_kinds"
-NAMED = (*OPTIONAL, "id", "estimate_s", GPU_KINDS, WORKERS)
+LENGTHS = ("estimate", "remote_overhead")
+"""Columns that count slots in a table in slots; those of a table in seconds have `_s` behind their names."""
+NAMED = (*OPTIONAL, "id", *(f"{name}_s" for name in LENGTHS), GPU_KINDS, WORKERS)
 NO_RESOURCE = re.compile(
     r"|index|unnamed: \d+|__index_level_\d+__|row|priority|deadline|weight|status|event|queue|partition|"
     r"(start|end|finish|schedule)_.*|.*_id|sched(uling)?_class|user|group|server|machine|node|name|task(_index)?",
@@ -113,6 +115,7 @@ def read_user(
         columns = _columns(path, table, [*form, *NAMED, *demands], theirs)
         if not len(columns):
             raise InputError(f"{path}: the file is empty")
+        _check_lengths(columns, form is SLOT_FORM)
         if form is SLOT_FORM and time_unit != "s":
             raise ArgumentError(f"{path}: `time_unit` {time_unit} does not go with a table in slots")
         return _in_slots(columns, demands) if form is SLOT_FORM else _in_seconds(columns, demands, time_unit)
@@ -123,14 +126,29 @@ def read_user(
     }  # fmt: skip
     absent = "start_time_s" if {"submit_time_s", "end_time_s"} <= set(names) else missing[present[0]] if present else ""
     what = f"column {absent} is missing" if present else f"columns {', '.join(names) or 'none'}"
-    raise ArgumentError(f"{path}: {what}; {FORMS}, under names of their own with `columns` {likely_columns(names)}")
+    likely, known = likely_columns(names)
+    advice = f", under names of their own with `columns` {shlex.quote(likely)}"
+    raise ArgumentError(f"{path}: {what}; {FORMS}", advice, {"columns": likely} if known else None)
 
 
-def likely_columns(names: list[str]) -> str:
-    """What `columns` may be for times under names of their own: by words that people use, THEIRS where none is there."""
+def likely_columns(names: list[str]) -> tuple[str, bool]:
+    """What `columns` may be for times under names of their own: by words that people use, THEIRS where none is there.
+
+    And whether all are there.
+    """
     theirs = {ours: name for ours, words in OFTEN.items() for name in names if re.search(words, name, re.IGNORECASE)}
     form = next((form for form in IN_SECONDS if {*form} <= {*theirs}), ("submit_time_s",))
-    return shlex.quote(",".join(f"{ours}={theirs.get(ours, 'THEIRS')}" for ours in form))
+    return ",".join(f"{ours}={theirs.get(ours, 'THEIRS')}" for ours in form), form in IN_SECONDS
+
+
+def _check_lengths(columns: Columns, in_slots: bool) -> None:
+    """Raise ArgumentError for a length of time in seconds in a table in slots, or the other way round."""
+    for name in LENGTHS:
+        wrong, right = (f"{name}_s", name) if in_slots else (name, f"{name}_s")
+        if wrong in columns:
+            units = ("seconds", "slots") if in_slots else ("slots", "seconds")
+            what = f"column {columns.shown(wrong)}: {wrong} counts {units[0]}, and this table has its times in {units[1]}"
+            raise ArgumentError(f"{columns.path}: {what}: rename it {right}, or `columns` {right}={columns.shown(wrong)}")
 
 
 def _by_our_names(path: Path, names: list[str], choice: Wanted, theirs: Mapping[str, str]) -> tuple[list[str], Wanted]:
@@ -170,8 +188,9 @@ def _demand_columns(path: Path, names: list[str], form: tuple[str, ...], choice:
         for name in others:
             if NO_RESOURCE.fullmatch(name):
                 which = f"column {name!r} is no resource" if name else f"column {names.index(name) + 1} has no name, as an index"
-                known = ",".join(other for other in others if not NO_RESOURCE.fullmatch(other)) or "cpu,memory"
-                raise ArgumentError(f"{path}: {which}: leave it out, or name the resources (`resources` {shlex.quote(known)})")
+                known = ",".join(other for other in others if not NO_RESOURCE.fullmatch(other))
+                advice = f": leave it out, or name the resources (`resources` {shlex.quote(known or 'cpu,memory')})"
+                raise ArgumentError(f"{path}: {which}", advice, {"resources": known} if known else None)
         choice = tuple(sorted(sizes, key=_place) if sizes else others)
     absent = [name for name in choice if name not in names]
     if absent or not choice:
@@ -258,6 +277,7 @@ def _in_seconds(columns: Columns, demands: tuple[str, ...], unit: str) -> Trace:
         home=extra.pop("home", None),
         others=extra,
         requested=microseconds(columns, "estimate_s", MISSING, unit)[rows] if "estimate_s" in columns else None,
+        remote=microseconds(columns, "remote_overhead_s", None, unit)[rows] if "remote_overhead_s" in columns else None,
         source=str(columns.path),
         rows=rows + 1,
         origin=origin_of(columns, names[0]),
@@ -406,6 +426,13 @@ def _optional(columns: Columns) -> dict[str, NDArray[Any]]:
         job, value, first = extra["job"], extra["value"], first_rows(extra["job"])
         for row in np.flatnonzero(value != value[first])[:1]:
             raise columns.error(row, "value", f"{value[row]:g}; job {job[row]} has {value[first[row]]:g} in row {first[row] + 1}")
+    if "tenant" in columns and "job" in columns:
+        job, tenant, first = extra["job"], extra["tenant"], first_rows(extra["job"])
+        for row in np.flatnonzero(tenant != tenant[first])[:1]:
+            places = (("tenant", row), ("job", row), ("tenant", int(first[row])))
+            names = [excerpt(str(columns.table[name][at].as_py()), quoted=False) for name, at in places]
+            problem = f"{names[0]}; job {names[1]} has {names[2]} in row {first[row] + 1}, and a job has one tenant"
+            raise columns.error(row, "tenant", problem)
     if "estimate" in columns:
         columns.require(extra["estimate"] > 0, "estimate", "{} is not above 0")
     return extra

@@ -168,8 +168,9 @@ def test_with_equal_scores_the_job_with_the_least_work_left_goes_first() -> None
     ("options", "message"),
     [
         ({"workload": "paper/fig4b"}, "paper/fig4b is a stream of tasks"),
-        ({"guard": "bf-js"}, "guard must be None"),
-        ({"start": "warm"}, "start must be 'empty'"),
+        ({"guard": "bf-js"}, "guard: JobFill has no such argument"),
+        ({"start": "warm"}, "start: JobFill has no such argument"),
+        ({"types": 4}, "types: JobFill has no such argument"),
         ({"observation": "full"}, "'actions' and 'normalized', not 'full'"),
         ({"passing": "perhaps"}, "unknown passing 'perhaps'"),
         ({"reward": "complexion"}, "did you mean completion"),

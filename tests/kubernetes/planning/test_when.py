@@ -91,6 +91,12 @@ def test_with_a_node_more_and_without_one(tmp_path: Path, capsys: pytest.Capture
     when(file, *fixed, "--add", "only")
     assert "waiting pods with 1 node like only more, from now" in capsys.readouterr().out
     assert [record["median_s"] for record in json.loads(out.read_text())] == [0, 540]
+    when(file, *fixed, "--add", "2xonly")
+    assert "waiting pods with 2 nodes like only more, from now" in capsys.readouterr().out
+    assert [record["median_s"] for record in json.loads(out.read_text())] == [0, 0]
+    with pytest.raises(SystemExit):
+        when(file, *fixed, "--add", "0xonly")
+    assert "--add 0xonly: from 1 to 10,000 nodes" in capsys.readouterr().err
     when(file, *fixed, "--add", "only", "--without", "only")
     assert "1 pod of these nodes would start again, behind those that wait: team/runs.\n" in capsys.readouterr().out
     times = {record["pod"]: record["median_s"] for record in json.loads(out.read_text())}

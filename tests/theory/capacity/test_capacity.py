@@ -12,7 +12,19 @@ from packenv.cli.main import main
 from packenv.theory.certificate_files import load_certificate
 from packenv.workloads.laws import Fixed, Uniform
 
-KEYS = {"workload", "servers", "lower", "upper", "gap", "reached", "area_bound", "lower_rate", "upper_rate", "seconds"}
+KEYS = {
+    "workload",
+    "left_out_share",
+    "servers",
+    "lower",
+    "upper",
+    "gap",
+    "reached",
+    "area_bound",
+    "lower_rate",
+    "upper_rate",
+    "seconds",
+}
 
 
 def capacity(*words: object) -> None:
@@ -61,10 +73,16 @@ def test_certificate_and_check(tmp_path: Path, capsys: pytest.CaptureFixture[str
     capacity("--sizes", "uniform:0.1:0.9", "--servers", 2, "--check", proof)
     assert "proved for uniform:0.1:0.9" in capsys.readouterr().out
     on_one = refused(capsys, "--sizes", "uniform:0.1:0.9", "--servers", 1, "--check", proof)
-    assert "not proved for uniform:0.1:0.9 on 1 server; it may be for another workload or other servers (certificate: " in on_one
+    assert "not proved for uniform:0.1:0.9 on 1 server; it is of uniform:0.1:0.9 on 2 servers (certificate: " in on_one
+    assert "proof.json, of uniform:0.1:0.9 on 2 servers: name the workload for which --check" in refused(capsys, "--check", proof)
     plain = json.loads(proof.read_text())
     proof.write_text(json.dumps(plain | {"lower": 3.9999}))
-    assert "do not attain" in refused(capsys, "--sizes", "uniform:0.1:0.9", "--servers", 2, "--check", proof)
+    changed = refused(capsys, "--sizes", "uniform:0.1:0.9", "--servers", 2, "--check", proof)
+    assert "proof.json: it does not prove what it says of uniform:0.1:0.9 on 2 servers: certificate: the config" in changed
+    proof.write_text(json.dumps({key: value for key, value in plain.items() if key != "proved_for"}))  # of an earlier version
+    capacity("--sizes", "uniform:0.1:0.9", "--servers", 2, "--check", proof)
+    on_one = refused(capsys, "--sizes", "uniform:0.1:0.9", "--servers", 1, "--check", proof)
+    assert "on 1 server; it may be for another workload or other servers (certificate: " in on_one
     proof.write_text("no")
     assert "not a certificate" in refused(capsys, "paper/fig3a", "--check", proof)
     proof.write_text('{"proved": [], "seconds": 1.0}')

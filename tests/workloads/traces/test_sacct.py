@@ -51,7 +51,10 @@ def test_jobs(tmp_path: Path) -> None:
     file = text(tmp_path / "jobs.txt", *LOG)
     assert is_trace(file)
     trace = read_trace(file, "all")
-    assert isinstance(trace, Trace) and trace.resources == ("cpu", "memory", "gpu", "node")
+    assert isinstance(trace, Trace) and trace.resources == ("cpu", "memory", "gpu")  # else each job had a node of its own
+    assert trace.notes[-1] == "1 job on several nodes: each is one task, which one server must hold"
+    trace = read_trace(file, ("cpu", "memory", "gpu", "node"))
+    assert isinstance(trace, Trace)
     jobs, dropped, _ = trace.jobs(sizes="all")
     assert (jobs.arrival.tolist(), jobs.service.tolist()) == ([0, 8, 60], [10, 60, 600])
     assert jobs.amounts.tolist() == [[4, 16, 0, 1], [8, 1024, 0, 2], [2, 500 / 1024, 1, 1]]
@@ -208,3 +211,20 @@ def test_nodes_that_take_no_jobs_are_no_servers(tmp_path: Path, printed: str) ->
     text(nodes, *(line for line in lines if "MAINT" not in line and "PLANNED" not in line))
     with pytest.raises(InputError, match="no node takes jobs: n4"):
         packenv.workload(str(log), servers=str(nodes), resources="cpu")
+
+
+@pytest.mark.parametrize("printed", NODES)
+def test_nodes_of_a_partition(tmp_path: Path, printed: str) -> None:
+    """A node of several partitions belongs to each; what its list does not say leaves all nodes there."""
+    lines = ["NODELIST CPUS MEMORY GRES PARTITION", "n1 32 2048 (null) cpu*", "n2 16 2048 gpu:2 cpu*", "n2 16 2048 gpu:2 gpu"]
+    if printed == "scontrol":
+        shown = [("n1", 32, "", "cpu"), ("n2", 16, " Gres=gpu:2", "cpu,gpu")]
+        lines = [f"NodeName={name} CPUTot={cpus} RealMemory=2048{gpus}\n   Partitions={of}" for name, cpus, gpus, of in shown]
+    nodes, log = str(text(tmp_path / "nodes.txt", *lines)), str(text(tmp_path / "jobs.txt", *LOG))
+    of_gpus = packenv.workload(log, servers=nodes, partition="gpu", resources="cpu,gpu")
+    assert of_gpus.servers.capacity.tolist() == [[16, 2]] and of_gpus.left_out["nodes of other partitions"] == 1
+    of_cpus = packenv.workload(log, servers=nodes, partition=["cpu"])
+    assert of_cpus.servers.capacity.tolist() == [[32], [16]] and "nodes of other partitions" not in of_cpus.left_out
+    assert of_cpus.notes[-1] == "memory and gpu of jobs and nodes are not counted: resources cpu,memory,gpu counts them"
+    unsaid = str(text(tmp_path / "unsaid.txt", *NODES[printed]))
+    assert len(packenv.workload(log, servers=unsaid, partition="gpu", resources="cpu,gpu").servers) == 2

@@ -210,6 +210,33 @@ def test_optional_columns_are_checked(tmp_path: Path, column: str, value: str, p
     assert str(error.value) == f"{file}: row 2, column {column}: {problem}"
 
 
+def test_lengths_of_time_have_the_unit_of_their_table(tmp_path: Path) -> None:
+    """Requests and overheads in seconds are converted with the durations; in another unit than the table's they are refused."""
+    header = "submit_time_s,duration_s,cpu,home"
+    file = text(tmp_path / "a.csv", f"{header},estimate_s,remote_overhead_s", "0,10,1,0,60,6.05")
+    jobs = read_trace(file).jobs(slot_seconds="0.1").jobs
+    assert jobs.estimate is not None and jobs.remote_overhead is not None
+    assert (jobs.service.tolist(), jobs.estimate.tolist(), jobs.remote_overhead.tolist()) == ([100], [600], [61])
+    for name, form, cells, units in (
+        ("estimate", header, "0,10,1,0,60", ("slots", "seconds")),
+        ("remote_overhead", header, "0,10,1,0,60", ("slots", "seconds")),
+        ("estimate_s", "arrival,service,cpu", "0,10,1,60", ("seconds", "slots")),
+    ):
+        text(file, f"{form},{name}", cells)
+        right = name.removesuffix("_s") if name.endswith("_s") else f"{name}_s"
+        problem = f"column {name}: {name} counts {units[0]}, and this table has its times in {units[1]}: rename it {right}, or "
+        with pytest.raises(InputError) as error:
+            read_trace(file)
+        assert str(error.value) == f"{file}: {problem}`columns` {right}={name}"
+
+
+def test_a_job_has_one_tenant(tmp_path: Path) -> None:
+    file = text(tmp_path / "a.csv", "submit_time_s,duration_s,cpu,job,tenant", "0,10,1,z,x", "1,10,1,alpha,x", "2,10,1,alpha,y")
+    with pytest.raises(InputError) as error:
+        read_trace(file)
+    assert str(error.value) == f"{file}: row 3, column tenant: y; job alpha has x in row 2, and a job has one tenant"
+
+
 def test_one_bad_row_in_a_million(tmp_path: Path) -> None:
     n = 1_000_000
     size = np.full(n, 0.5)

@@ -17,6 +17,8 @@ from packenv.cli.main import main
 from packenv.errors import InputError
 from packenv.inputs.numbers import read_duration
 from packenv.jobs import Jobs
+from packenv.planning.goals import parse_goal
+from packenv.planning.lower_bounds.fewest_servers import fewest_servers
 from packenv.units import LARGEST_CAPACITY, UNIT, scale_for, to_units
 from packenv.workloads.fitting.profile import in_larger_units
 from packenv.workloads.laws import Fixed, Uniform
@@ -261,3 +263,32 @@ def test_amounts_of_gpus_beside_their_kinds(tmp_path: Path) -> None:
     workload = packenv.workload(str(table), servers="1x8:2@A10", slot_seconds=1)
     assert workload.jobs is not None and workload.jobs.devices is not None
     assert workload.jobs.devices[:, :2].tolist() == [[1, 500], [1, 500], [2, 0]]
+
+
+def test_amounts_and_servers_in_other_units(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Bytes beside GiB are said, with the servers that are meant, whichever of the two is in bytes."""
+    header, gi = "submit_time_s,duration_s,cpu,memory", 2**30
+    in_bytes = str(text(tmp_path / "bytes.csv", header, f"0,10,4,{64 * gi}", f"0,10,2,{8 * gi}"))
+    with pytest.raises(InputError) as error:
+        packenv.workload(in_bytes, servers="6x32:128")
+    problem = "a task asks for up to 64Gi, and a server has 128: `servers` 6x32:128Gi?"
+    assert "a demand of 4, 64Gi fits in no server" in str(error.value) and str(error.value).endswith(problem)
+    in_gib = str(text(tmp_path / "gib.csv", header, "0,10,4,64", "0,10,2,8"))
+    notes = packenv.workload(in_gib, servers="6x32:128Gi").notes
+    assert [note.partition(", as ")[2] for note in notes] == [
+        "a task asks for up to 64, and a server has 128Gi: servers 6x32:128?"
+    ]
+    assert not packenv.workload(in_gib, servers="1x131072:524288").notes  # a cluster as one machine: much of everything
+    main(["trace", "describe", in_bytes, "--servers", "6x32:128"])
+    out = capsys.readouterr().out
+    assert "servers 6x32:128Gi?" in out and "36Gi" in out and "1,073,741,824" not in out
+
+
+@pytest.mark.parametrize("unit", ["", "Gi", "G"])
+def test_a_plan_in_any_unit(tmp_path: Path, unit: str) -> None:
+    """The bound weighs cores and memory together, whatever the numbers of memory are."""
+    memory = (2, 4, 8, 16, 64)
+    rows = [f"{20 * n},{30 + 97 * n % 870},{2 ** (n * n % 7 % 4)},{memory[n % 5]}{unit}" for n in range(600)]
+    file = str(text(tmp_path / "a.csv", "submit_time_s,duration_s,cpu,memory", *rows))
+    table = packenv.workload(file, servers=f"1x64:256{unit}", slot_seconds=1)
+    assert fewest_servers(table, [parse_goal("p95 wait <= 60s", 1.0)], 0.001, 1.0) == 2

@@ -12,10 +12,14 @@ from packenv.compiled.decorators import compiled
 from packenv.envs.core.definition import Layout
 from packenv.envs.core.features import VALID
 from packenv.envs.core.state import Batch
+from packenv.envs.core.step import replace_invalid
 from packenv.envs.observation.one_array import ServerFlattening, bounded, flatten, flattening_of
 from packenv.learning.agents.inference.mlp import MlpNetwork, mlp_of, score_actions
 from packenv.learning.agents.inference.vectors import Floats
 from packenv.learning.agents.inference.weights import Weights, vector
+
+UNMASKED = "-unmasked"
+"""The end of the kind of a network that may choose an action that is not valid."""
 
 NOT_NORMALIZED = np.zeros(0, np.float32)
 
@@ -63,25 +67,25 @@ FROM_LIBRARY = {
     )
     for observation in ("flat", "normalized")
     for activation in ("tanh", "relu")
-    for suffix in ("", "-unmasked")
+    for suffix in ("", UNMASKED)
 }
 """Makes the network of a library's model, by the kind that a saved agent names."""
 
 
 def best_of_one_array(network: OneArrayNetwork, b: Batch) -> int:
-    """The action of the highest score, the first of equals: of the valid ones, or in place of one that is not the first valid."""
+    """The action of the highest score, the first of equals: of the valid ones, or what the environment puts in its place."""
     write_array(network, b)
     inputs = network.layers.inputs
     for n in range(network.mean.shape[0]):
         inputs[0, n] = min(max((inputs[0, n] - network.mean[n]) * network.scale[n], -network.most), network.most)
     score_actions(network.layers)
-    scores, best, first = network.layers.scores, NONE, NONE
+    scores, best = network.layers.scores, NONE
     for a in range(scores.shape[0]):
-        if b.mask[0, a] and first == NONE:
-            first = a
         if (b.mask[0, a] or not network.masked) and (best == NONE or scores[a] > scores[best]):
             best = a
-    return best if b.mask[0, best] else first
+    b.action[0] = best
+    replace_invalid(b)
+    return int(b.action[0])
 
 
 @compiled

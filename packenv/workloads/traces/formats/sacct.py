@@ -4,8 +4,8 @@ needed   JobID; Submit, Eligible or Start; Elapsed, ElapsedRaw, or Start and End
 read     State, Timelimit or TimelimitRaw (the estimate), ReqMem, NNodes, Partition, User
 
 A job arrives when it is eligible (when it was submitted, where that is not told), and takes what it was allocated, or else what
-it asked for: cpu (cores), and if named, or with `all`, memory (GiB), gpu and node. A job on several nodes is one task: the
-machine is one server, `--servers 1x9216`, as for Standard Workload Format; with nodes as servers such jobs are left out. A task
+it asked for: cpu (cores); if named, or with `all`, memory (GiB) and gpu; if named, node. A job on several nodes is one task: the
+machine is one server, `--servers 1x9216`, as for Standard Workload Format; with nodes as servers one of them must hold it. A task
 of an array is a job. Steps (123.batch) are none. What failed, was cancelled or ran into its limit after its start is load; what
 was cancelled before it, or waits or runs still, is left out and counted. Times are as written, without a zone.
 Nodes: `scontrol show node` or `sinfo -N -o "%N %c %m %G %T"`, without those that are down, drained, failed or do not respond.
@@ -15,14 +15,16 @@ Source: slurm.schedmd.com/sacct.html, /tres.html, /scontrol.html, /sinfo.html.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from packenv.content.text import counted
 from packenv.errors import InputError
 from packenv.inputs.numbers import excerpt, is_number
 from packenv.inputs.text_files import lines_of
@@ -38,7 +40,9 @@ ID = ("JobID", "JobIDRaw")
 ARRIVALS, ELAPSED, LIMITS = ("Eligible", "Submit"), ("Elapsed", "ElapsedRaw"), ("Timelimit", "TimelimitRaw")
 AMOUNTS, CPUS, NODES = ("AllocTRES", "ReqTRES"), ("AllocCPUS", "NCPUS", "ReqCPUS"), ("AllocNodes", "NNodes", "ReqNodes")
 FIELDS = (*ID, *ARRIVALS, "Start", "End", *ELAPSED, *LIMITS, *AMOUNTS, *CPUS, *NODES, "ReqMem", "State", "Partition", "User")
-RESOURCES, USUAL = ("cpu", "memory", "gpu", "node"), ("cpu",)
+NODE_COUNT = "node"
+"""How many nodes a job has: a resource where it is named alone, as it would give every job a node of its own."""
+RESOURCES, USUAL = ("cpu", "memory", "gpu", NODE_COUNT), ("cpu",)
 UNKNOWN = ("Unknown", "None", "UNLIMITED", "Partition_Limit", "INVALID", "NOT_SET")
 TIME = re.compile(r"(?:([0-9]+)-)?(?:([0-9]+):)?([0-9]+):([0-9]{2}(?:\.[0-9]+)?)", re.ASCII)  # [DD-[HH:]]MM:SS
 MEMORY = re.compile(r"([0-9]+(?:\.[0-9]+)?)([KMGTP]?)(?:i?B)?([nc]?)", re.ASCII)
@@ -57,7 +61,7 @@ ENDED = (
     "DEADLINE",
     "REQUEUED",
 )
-ABOUT = "capacity in cores, GiB, GPUs and nodes; a job on several nodes is one task; times have no zone, as sacct prints them"
+ABOUT = "capacity in cores, GiB and GPUs; a job on several nodes is one task"
 NO_ZONE = "times have no zone, as sacct prints them: the hour that autumn has twice is not told apart"
 SNIFFED = 2**12  # bytes
 
@@ -78,7 +82,11 @@ def read_accounting(path: Path, choice: Wanted = None) -> Trace:
     columns, rows, steps = _jobs(path)
     has = [name for name in FIELDS if name in columns]
     demand = _demand(columns)
-    resources = resource_names(choice, tuple(name for name in RESOURCES if name in demand), USUAL, path)
+    available = tuple(name for name in RESOURCES if name in demand)
+    asked = tuple(name for name in available if name != NODE_COUNT) if choice == "all" else choice
+    resources = resource_names(asked, available, USUAL, path)
+    others = [name for name in available if name not in (*resources, NODE_COUNT) and (demand[name] > 0).any()]
+    several = int((demand[NODE_COUNT] > 1).sum()) if NODE_COUNT in demand else 0
     if not ({*ARRIVALS, "Start"} & {*has} and ({*ELAPSED} & {*has} or {"Start", "End"} <= {*has})):
         missing = "Submit" if {*ELAPSED, "End"} & {*has} else "Elapsed"
         raise InputError(f"{path}: field {missing} is missing: sacct --format needs Submit, Start and Elapsed")
@@ -117,7 +125,11 @@ def read_accounting(path: Path, choice: Wanted = None) -> Trace:
         about=ABOUT,
         dropped={STEPS: steps},
         slot_seconds="1",
-        notes=(NO_ZONE,) if (dates := columns.instants(instants[0])) and not dates[1] else (),
+        notes=(
+            *([NO_ZONE] if (dates := columns.instants(instants[0])) and not dates[1] else ()),
+            *([f"{counted(several, 'job')} on several nodes: each is one task, which one server must hold"] if several else ()),
+        ),
+        uncounted=tuple(others) if choice is None else (),
         processors=1.0 if resources[0] == "cpu" else None,
         origin=origin_of(columns, instants[0]),
         waits="Start" in has and bool({*ARRIVALS} & {*has}),  # what did not start is no load
@@ -271,20 +283,33 @@ def takes_jobs(state: str) -> bool:
     return "*" not in state and not words & OUT
 
 
-def node_capacities(path: Path) -> tuple[Floats, dict[str, str]]:
-    """(L, 4) cores, GiB, GPUs and 1 node of each node that takes jobs, in the order of the file; the state of each other.
+class Nodes(NamedTuple):
+    """What a list of nodes has of servers."""
 
-    Raises InputError where none takes any.
-    """
+    capacity: Floats  # (L, 4) cores, GiB, GPUs and 1 node of each that takes jobs, in the order of the file
+    out: dict[str, str]  # the state of each that takes none
+    elsewhere: set[str]  # those of other partitions
+
+
+def read_nodes(path: Path, partitions: Collection[str] | None = None) -> Nodes:
+    """The nodes of these `partitions`, where the list says of which they are. Raises InputError where none takes jobs."""
+
+    def is_elsewhere(names: str) -> bool:
+        return partitions is not None and bool(names) and not {name.rstrip("*") for name in names.split(",")} & {*partitions}
+
     with reading_table(path):
         lines = [*lines_of(path)]
     nodes: dict[str, tuple[float, float, float, float]] = {}
     out: dict[str, str] = {}
+    elsewhere: set[str] = set()
     if any(NODE.search(line) for line in lines):
         blocks = re.split(r"(?=\bNodeName=)", "".join(lines))[1:]
         for block in blocks:
             values = dict(VALUE.findall(block))
             name, cpus, memory = values["NodeName"], values.get("CPUTot", ""), values.get("RealMemory", "")
+            if is_elsewhere(values.get("Partitions", "")):
+                elsewhere.add(name)
+                continue
             if not takes_jobs(state := values.get("State", "")):
                 out[name] = state
                 continue
@@ -294,13 +319,17 @@ def node_capacities(path: Path) -> tuple[Floats, dict[str, str]]:
         for line in (line for line in lines[1:] if line.strip() and line.split() != header):
             cells = dict(zip(header, line.split(), strict=False))
             name, state = cells.get("NODELIST", ""), cells.get("STATE", "")
+            if is_elsewhere(cells.get("PARTITION", "")):  # a node of several has a line for each
+                elsewhere.add(name)
+                continue
             if not takes_jobs(state):
                 out[name] = state
                 continue
             nodes.setdefault(name, _node(path, name, cells.get("CPUS", ""), cells.get("MEMORY", ""), cells.get("GRES", "")))
     if not nodes:
-        raise InputError(f"{path}: no node takes jobs: {shown_states(out)}")
-    return np.array([*nodes.values()]), out
+        where = "" if partitions is None else f" of partition {','.join(partitions)}"
+        raise InputError(f"{path}: no node{where} takes jobs{': ' * bool(out)}{shown_states(out)}")
+    return Nodes(np.array([*nodes.values()]), out, elsewhere - {*nodes, *out})
 
 
 def shown_states(out: dict[str, str]) -> str:
