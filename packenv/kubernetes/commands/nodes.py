@@ -230,6 +230,11 @@ def _failed_table(request: ClusterRequest, names: Sequence[str], comparisons: Se
     return table
 
 
+def stranded_line(cluster: Cluster) -> str:
+    """A sentence on the pods that fit on none of the nodes, or whose gang cannot start as a whole."""
+    return f"{counted(len(cluster.stranded), 'pod')} cannot start on the nodes that are there then: {some(cluster.stranded)}."
+
+
 def queued_again(left: Cluster) -> str:
     """A sentence on the pods that start again, and on those that cannot."""
     again = [left.running[n].name for n in left.again]
@@ -237,9 +242,7 @@ def queued_again(left: Cluster) -> str:
         return "No pod waits, and none of these nodes' pods would start again."
     sentence = f"{counted(len(again), 'pod')} of these nodes would start again, behind those that wait"
     sentence += f": {some(again)}." if again else "."
-    if left.stranded:
-        sentence += f" For {counted(len(left.stranded), 'pod')} no node is left: {some(left.stranded)}."
-    return sentence
+    return f"{sentence} {stranded_line(left)}" if left.stranded else sentence
 
 
 def _failed_answer(request: ClusterRequest, left: Cluster, comparison: FailedNodes) -> str:

@@ -13,7 +13,7 @@ from packenv.content.tables import Column, Styled, Table, numbers
 from packenv.content.text import counted, lasting
 from packenv.kubernetes.changed import changed, nodes_to_add, without_nodes
 from packenv.kubernetes.cluster import Cluster
-from packenv.kubernetes.commands.nodes import ClusterRequest, node_names, queued_again
+from packenv.kubernetes.commands.nodes import ClusterRequest, node_names, queued_again, stranded_line
 from packenv.kubernetes.planning.queue import LEVEL, NEVER, StartInterval, covered, trust_lines, when
 from packenv.kubernetes.texts import some
 from packenv.runs.runner import RunOptions
@@ -76,6 +76,7 @@ def _with_other_nodes(cluster: Cluster, add: str | None, without: str | None) ->
         changes.append(f"with {counted(count, 'node')} like {kind.name} more")
         notes.append(kind.note(cluster))
         cluster = changed(cluster, kind, count)
+        notes += [stranded_line(cluster)] if cluster.stranded else []
     if without is not None:
         names = node_names(without)
         remaining = without_nodes(cluster, names)

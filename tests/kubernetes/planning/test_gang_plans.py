@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import packenv
+from packenv.cli.main import main
 from packenv.kubernetes import Cluster, read_cluster
 from packenv.kubernetes.changed import changed, kind_of, without_nodes
 from packenv.kubernetes.planning.nodes import AddedNodes
@@ -326,3 +327,17 @@ def test_a_node_goes_with_a_part_of_a_gang(tmp_path: Path) -> None:
     assert [each.name for each in left.waiting] == ["team/one"] and left.again == ()
     (gang,) = gangs_of(without_nodes(read_cluster(listed(tmp_path / "d.json", [node("n0"), node("n1", "8"), *ring])), ["n0"]))
     assert (gang.members, gang.needed) == ((0, 1, 2, 3), 4)
+
+
+def test_a_node_more_that_is_too_few(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A gang of nine on a node of four cores needs two more, and says so; with one it is named, and not said to start."""
+    ring = [pod(f"ring-{n}", container(cpu="1"), **{"schedulingGroup": {"podGroupName": "g"}}) for n in range(9)]
+    file = listed(tmp_path / "c.json", [node("n0"), *ring, pod("one", container(cpu="1"))])
+    printed = []
+    for words in ((), ("--add", "n0"), ("--add", "2xn0")):
+        main(["plan", str(file), "--when", "--slots", "9", "--draws", "9", "--processes", "1", *words])
+        printed.append(capsys.readouterr().out)
+    assert "9 pods start together, each asks for 1 cores; the nodes have room for 4 of them beside the pods that" in printed[0]
+    assert "--add n0 would help, 2 such nodes\n" in printed[0]
+    assert "9 pods cannot start on the nodes that are there then: team/ring-0," in printed[1]
+    assert "team/ring-8 " not in printed[1] and "cannot start" not in printed[2] and "team/ring-8 " in printed[2]

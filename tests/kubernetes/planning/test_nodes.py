@@ -107,7 +107,7 @@ def test_a_node_without_which_a_pod_fits_nowhere(tmp_path: Path, capsys: pytest.
     (found,) = plan(cluster(tmp_path, 1, 1, big=True), "-g", "max wait <= 1h", "--without", "big")
     assert (found["again"], found["stranded"]) == ([], ["team/runs"])
     assert found["goals"][0]["value_without"][0] == 0 and not found["goals"][0]["met_without"]
-    assert "For 1 pod no node is left: team/runs." in capsys.readouterr().out
+    assert "1 pod cannot start on the nodes that are there then: team/runs." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("fits", [True, False])
