@@ -28,7 +28,7 @@ from packenv.kubernetes.cluster import (
 from packenv.kubernetes.filters import UNSCHEDULABLE
 from packenv.kubernetes.manifests import Submitted
 from packenv.kubernetes.objects import Node, Pod, read_objects
-from packenv.kubernetes.shared_gpus import GPU_COUNT, GPU_MEM, OF_ONE_GPU, SharedGpus, shared_gpus, with_whole_gpus
+from packenv.kubernetes.shared_gpus import ABOVE_HALF, GPU_COUNT, GPU_MEM, OF_ONE_GPU, SharedGpus, shared_gpus, with_whole_gpus
 from packenv.workloads.laws import parse_law
 from packenv.workloads.traces.table import Wanted, resource_names
 from packenv.workloads.workload import Workload
@@ -156,7 +156,9 @@ def _resources(path: Path, nodes: list[Node], pods: list[Pod], choice: Wanted) -
         raise InputError(f"{path}: no node says what it offers (status, allocatable)")
     new = any(pod.submitted for pod in pods)
     binding = ("pods",) if "pods" in offered and (new or _pods_bind(nodes, pods, usual)) else ()
-    return resource_names(choice, available, (*usual, *binding) or available, path)
+    names = resource_names(choice, available, (*usual, *binding) or available, path)
+    of_whole = (name for name in extended if name.startswith(ABOVE_HALF) and GPU_MEM in names)
+    return tuple(dict.fromkeys((*names, *of_whole)))
 
 
 def _pods_bind(nodes: list[Node], pods: list[Pod], usual: tuple[str, ...]) -> bool:

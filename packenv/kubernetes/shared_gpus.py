@@ -48,7 +48,7 @@ class SharedGpus:
 
     def shares(self, pods: Sequence[Pod]) -> Ints:
         """(n,) what these pods need of one GPU."""
-        return np.array([int(share_of(pod) * self.unit) for pod in pods], np.int64)
+        return np.array([math.ceil(share_of(pod) * self.unit) for pod in pods], np.int64)
 
     def needs(self, pods: Sequence[Pod]) -> Ints:
         """(n, 3) the same as `Jobs.devices`."""

@@ -151,3 +151,24 @@ def test_random_clusters(tmp_path: Path) -> None:
             room = max(whole[key] - used[key] for key in whole)
             assert all(waiting[k] > room for k in np.flatnonzero(schedule.start > slot).tolist())
         assert (schedule.start > 0).any()
+
+
+@pytest.mark.parametrize("choice", [None, ("cpu", GPU_MEM)])
+def test_what_is_larger_than_a_gpu_fits_nowhere(tmp_path: Path, choice: tuple[str, ...] | None) -> None:
+    """17 of GPUs of 16; of three of 9 two start on two GPUs. Where nodes do not say how many GPUs they have, that is said."""
+    pods = [share("a", 17), *(share(f"b{n}", 9) for n in range(3))]
+    cluster = read_cluster(listed(tmp_path / "c.json", [gpus("n", 2), *pods]), choice)
+    assert [each.name for each in cluster.unfit] == ["team/a"]
+    assert starts(cluster) == {"team/b0": 0, "team/b1": 0, "team/b2": 100}
+    silent = node("n", "64", **{GPU_MEM: "32"})
+    cluster = read_cluster(listed(tmp_path / "c.json", [silent, *pods]), choice)
+    assert cluster.ignored == {f"pods with {GPU_MEM}, where nodes do not say how many GPUs they have: taken to be one each": 4}
+    assert starts(cluster) == {"team/a": 0, "team/b0": 0, "team/b1": 100, "team/b2": 100}
+
+
+def test_several_gpus_of_one_pod_are_an_amount(tmp_path: Path) -> None:
+    spread = share("a", 24)
+    spread["spec"]["containers"][0]["resources"]["limits"]["aliyun.com/gpu-count"] = "2"
+    cluster = read_cluster(listed(tmp_path / "c.json", [gpus("n", 2), spread, share("b", 8)]))
+    assert cluster.ignored == {f"pods whose {GPU_MEM} is to be of several GPUs: a node's is one amount": 1}
+    assert starts(cluster) == {"team/a": 0, "team/b": 0}
