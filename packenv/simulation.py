@@ -152,7 +152,7 @@ def simulate(
     # The tasks of this seed; of a random workload as a table if the policy must know all of them beforehand, or of gangs.
     begun, as_it_is = initial or in_service_of(workload, seed), begins_busy(workload)
     offered = workload = workload.at(seed)
-    drain = (slots is None and workload.jobs is not None and workload.jobs.arrival[-1] == 0) if drain is None else drain
+    drain = (slots is None and workload.at_once) if drain is None else drain
     horizon = _horizon(workload, slots, drain)
     setting = setting_of(workload)
     if (needs_of(policy, setting).table or workload.has_gangs) and workload.jobs is None:

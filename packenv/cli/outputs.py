@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from packenv.errors import InputError, install_command
-from packenv.files import STREAMS, check_ending, check_writable
+from packenv.files import STREAMS, check_ending, check_writable, is_written_through
 from packenv.report import forms
 from packenv.report.plot_style import PICTURES
 
@@ -224,12 +225,44 @@ def picture_options(width: str = "--width") -> Callable[[Callable[..., Any]], Ca
 
 
 def check_files(*paths: str | None) -> None:
-    """Raise InputError unless every file can be written, each once; None: not asked for."""
+    """Raise InputError unless every file can be written, each once, and none is read by this command; None: not asked for."""
     files = [path for path in paths if path is not None]
+    read = None if all(is_written_through(Path(path)) for path in files) else _files_read(files)
     for n, path in enumerate(files):
-        if Path(path).absolute() in [Path(other).absolute() for other in files[:n]]:
+        if any(_is_same(path, other) for other in files[:n]):
             raise InputError(f"{path}: two results cannot go to one file")
+        if read is not None and not is_written_through(Path(path)) and any(_is_same(path, other) for other in read):
+            raise InputError(f"{path} is the input: its results go to another file")
         check_writable(path)
+
+
+def _is_same(path: str, other: str) -> bool:
+    """Whether both are one file, or would be; links and hard links, too."""
+    with contextlib.suppress(OSError):
+        return Path(path).samefile(other)
+    return os.path.realpath(path) == os.path.realpath(other)
+
+
+def _files_read(written: Sequence[str]) -> list[str]:
+    """The files that this command's words name, without those that it is to write: a table, `replay:FILE`, `rule.py:priority`,
+    `agent:FILE` (which is two files), WORKLOAD@servers=FILE.
+    """
+    context = click.get_current_context(silent=True)
+    words = [*_texts([*context.params.values()])] if context is not None else []
+    for path in written:
+        if path in words:
+            words.remove(path)
+    parts = {part for word in words for part in (word, word.rpartition(":")[0], *re.split("[@:,=]", word)) if part}
+    named = [path for part in parts for path in (part, f"{part}.json", f"{part}.safetensors")]
+    return [path for path in named if os.path.isfile(path)]  # noqa: PTH113 - a word may be too long for a path
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _texts(each)
 
 
 def check_page(path: str) -> None:

@@ -24,7 +24,8 @@ T = TypeVar("T")
 SPAWN = multiprocessing.get_context("spawn")
 MOST = 61 if sys.platform == "win32" else 2**16  # as many as Windows can wait for
 SAFE_PATH = "PYTHONSAFEPATH"
-UNGUARDED = "other processes need what this script defines: put what it does below if __name__ == '__main__':"
+NEEDED = "other processes need what this script defines: "
+GUARD_IT, WRITE_IT = "put what it does below if __name__ == '__main__':", "Python reads it from {}: write it to a file"
 _changing = threading.RLock()  # threads that start processes at the same time would put back each other's value
 
 
@@ -47,9 +48,12 @@ def safe_path() -> Iterator[None]:
 
 
 def is_guarded() -> bool:
-    """Whether the script that runs, if there is one, does nothing when another process imports it for what it defines."""
+    """Whether the script that runs, if there is one, does nothing when another process imports it for what it defines.
+
+    None that Python reads from standard input does: another process cannot read it again.
+    """
     file = getattr(sys.modules["__main__"], "__file__", None)
-    return file is None or _has_guard(str(file))
+    return file is None or (Path(file).exists() and _has_guard(str(file)))
 
 
 @functools.cache
@@ -80,14 +84,18 @@ class WorkerProcesses(ProcessPoolExecutor):
     def __init__(self, processes: int, begin: Callable[..., None] | None = None, values: tuple[Any, ...] = ()) -> None:
         with safe_path():
             super().__init__(min(processes, MOST), mp_context=SPAWN, initializer=_start, initargs=(begin, values))
+        # A process that still starts reads `values` after an executor that nobody holds is gone. The queue outlives them all:
+        # the thread that ends them has it, and a semaphore among the values goes with its last holder.
+        vars(self._call_queue)["values"] = values
 
     def submit(self, call: Callable[P, T], /, *args: P.args, **options: P.kwargs) -> Future[T]:
         """As of every executor. The call starts processes if there are too few yet.
 
-        Raises InputError where these need what a script defines that has no guard.
+        Raises InputError where these need what a script defines that has no guard, or that Python reads from standard input.
         """
         if not is_guarded() and b"__main__" in pickle.dumps((call, args, options)):
-            raise InputError(UNGUARDED)
+            script = sys.modules["__main__"].__file__
+            raise InputError(NEEDED + (GUARD_IT if Path(str(script)).exists() else WRITE_IT.format(script)))
         with safe_path():
             return super().submit(call, *args, **options)
 

@@ -126,7 +126,7 @@ def mix_record(workload: Workload, goals: Sequence[Goal], kinds: Kinds, plan: Mi
         **_mix(kinds, plan.at),
         "bound": float(bound.value),
         "bound_whole": float(bound.whole),
-        "slot_seconds": workload.slot_seconds,
+        "slot_seconds": workload.shown_slot,
         "confirmed": plan.fresh,
         "thorough": plan.thorough,
         "goals": [

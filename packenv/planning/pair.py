@@ -53,11 +53,13 @@ class Side:
         return [run.values[0] for run in self.runs]
 
     @property
-    def stability(self) -> str:
-        """The verdict on all runs of a stream; a run that was stopped, as too much waited, is unstable, that of a table too."""
+    def stability(self) -> str | None:
+        """The verdict on all runs of a stream; a run that was stopped, as too much waited, is unstable, that of a table too. Of a
+        table that was not there is nothing to say: None.
+        """
         if any(run.stopped for run in self.runs):
             return UNSTABLE
-        return STABLE if self.workload.jobs is not None else combine(run.verdict for run in self.runs).kind
+        return None if self.workload.jobs is not None else combine(run.verdict for run in self.runs).kind
 
 
 @dataclass(frozen=True, repr=False)
@@ -106,9 +108,9 @@ class Pair(Showable):
     def _judged(self) -> tuple[str, str]:
         first, second = self.first, self.second
         unstable = [side.name for side in (first, second) if side.stability == UNSTABLE]
-        if unstable == [first.name] and second.stability == STABLE:
+        if unstable == [first.name] and second.stability in (STABLE, None):
             return WORSE, f"the queue grows without end with {first.name}, and not with {second.name}"
-        if unstable == [second.name] and first.stability == STABLE:
+        if unstable == [second.name] and first.stability in (STABLE, None):
             return NOT_WORSE, f"the queue grows without end with {second.name}, and not with {first.name}"
         growing = "; with both the queue grows without end: how fast is compared" if len(unstable) == 2 else ""
         verdict, reason = self._by_ratio()
@@ -144,7 +146,7 @@ class Pair(Showable):
         means = []
         for side in (self.first, self.second):
             values = [None if value is None else value * (slot or 1.0) for value in side.values]
-            stability = f"{side.stability}, " if side.workload.jobs is None else ""
+            stability = f"{side.stability}, " if side.stability is not None else ""
             means.append((side.name, f"{stability}{self.measure.title} {estimate(*mean_and_half(values))}{unit}"))
         return [*means, ("verdict", f"{self.verdict}: {self.reason}")]
 
@@ -162,7 +164,7 @@ class Pair(Showable):
         table = Table(self.title, [*columns, Column("verdict")] if stream else columns)
         for side in (self.first, self.second):
             values = [None if value is None else value * (slot or 1.0) for value in side.values]
-            table.add(side.name, estimate(*mean_and_half(values)), *([side.stability] if stream else []))
+            table.add(side.name, estimate(*mean_and_half(values)), *([side.stability or ""] if stream else []))
         return [table]
 
     def footnotes(self) -> list[str]:
@@ -181,7 +183,7 @@ class Pair(Showable):
         ]
         return {
             **self.first.workload.record,
-            "slot_seconds": self.first.workload.slot_seconds,
+            "slot_seconds": self.first.workload.shown_slot,
             "measure": self.measure.title,
             "margin": self.margin,
             "sides": sides,

@@ -69,7 +69,7 @@ def goals_for(workload: Workload, texts: Sequence[str], mixed: bool = False) -> 
         raise InputError(f"{name} draws its tables of jobs for its own servers: plans are for laws, and for traces")
     if workload.jobs is not None and workload.jobs.home is not None:
         raise InputError(f"{name} says on which servers data lie: their number cannot be changed")
-    goals = [parse_goal(text, workload.slot_seconds) for text in texts]
+    goals = [parse_goal(text, workload.shown_slot) for text in texts]
     check_goals(goals, workload)
     if workload.jobs is not None:
         check_reachable(goals, workload.jobs, name)

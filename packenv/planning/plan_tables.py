@@ -124,7 +124,7 @@ class ServerPlans(Showable):
             "servers": plan.servers,
             "bound": self.bound.servers,
             "bound_of": f"every {self.bound.scope}",
-            "slot_seconds": self.workload.slot_seconds,
+            "slot_seconds": self.workload.shown_slot,
             "confirmed": plan.fresh,
             "between": None if plan.between is None else [*plan.between],
             "goals": [

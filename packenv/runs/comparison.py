@@ -68,7 +68,9 @@ class Evaluation:
     def compare(self, groups: list[list[Result]]) -> Comparison:
         """Measure the runs of one policy or more."""
         of = self.options
-        return Comparison(self.workload, groups, of.backlog, of.cutoff, of.by_size, of.slowdown_bound, self.duration_aware)
+        to_the_end = of.drain or (of.slots is None and self.workload.at_once)
+        shown = of.backlog, of.cutoff, of.by_size, of.slowdown_bound
+        return Comparison(self.workload, groups, *shown, self.duration_aware, to_the_end)
 
 
 def evaluation(
@@ -164,6 +166,7 @@ class Comparison(Showable):
     by_size: bool = False
     slowdown_bound: float | None = None  # seconds; None: the usual bound, shown of parallel jobs
     duration_aware: tuple[str, ...] = ()  # policies that know durations
+    to_the_end: bool = False  # runs went on until all work was done, or none of it could start or end any more
 
     @cached_property
     def whole(self) -> bool:

@@ -137,7 +137,8 @@ def measures_table(name: str, title: str, comparison: Comparison, times: Times) 
         cells: list[str] = []
         for measure in measures:
             if measure.unit == SPEED and not comparison.drained:
-                cells.append(Styled(record["verdict"], COLOURS.get(record["verdict"], "yellow")))
+                said_nothing = comparison.to_the_end and record["stopped"] is None
+                cells.append(NONE if said_nothing else Styled(record["verdict"], COLOURS.get(record["verdict"], "yellow")))
             mean, half = record[measure.key], record["interval"].get(measure.key)
             if measure.unit == SLOTS:
                 cells.append(times.cell(mean, half, measure.cell))
@@ -205,13 +206,16 @@ def legend(comparison: Comparison) -> list[str]:
         marks.append("utilisation: from the first arrival to the last end")
     if any(record["verdict"] == UNSTABLE for record in summaries):
         marks.append("unstable: the queue grows as long as the run lasts, and with it the mean, the delays and what waits")
-    if comparison.backlog is None and not comparison.drained and any(record["verdict"] == UNDECIDED for record in summaries):
+    endless = comparison.backlog is None and not comparison.drained and not comparison.to_the_end
+    if endless and any(record["verdict"] == UNDECIDED for record in summaries):
         marks.append("undecided: the runs are too short to tell whether the queue would go on growing")
     if comparison.workload.jobs is not None and any(run.waiting for run in comparison.all_runs):
-        marks.append(f"not started when the table ended: {_not_started(comparison)}; delays are of the others (--drain: of all)")
+        when, hint = ("to the end", "") if comparison.to_the_end else ("when the table ended", " (--drain: of all)")
+        marks.append(f"not started {when}: {_not_started(comparison)}; delays are of the others{hint}")
     if any(run.jobs is not None and run.jobs.makespan is None for run in comparison.all_runs):
         marks.append(
-            "makespan –: not all jobs ended; completion times are of those that did: too short (--drain: until all have)"
+            "makespan –: not all jobs ended; completion times are of those that did: too short"
+            + ("" if comparison.to_the_end else " (--drain: until all have)")
         )
     return marks
 

@@ -325,7 +325,12 @@ class Workload(Showable):
     @property
     def overloaded(self) -> bool:
         """Whether more arrives than any policy can carry in the long run, if it went on; not of a table that is there at once."""
-        return self.intensity >= 1 and not (self.jobs is not None and self.jobs.arrival[-1] == 0)
+        return self.intensity >= 1 and not self.at_once
+
+    @property
+    def at_once(self) -> bool:
+        """Whether it is a table that is there in slot 0: unless told otherwise, a run goes on until all of it is done."""
+        return self.jobs is not None and bool(self.jobs.arrival[-1] == 0)
 
     @property
     def intensity(self) -> float:

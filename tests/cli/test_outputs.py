@@ -218,6 +218,41 @@ def test_two_results_cannot_go_to_one_file(tmp_path: Path, capsys: pytest.Captur
 
 
 @pytest.mark.parametrize(
+    ("words", "path"),
+    [
+        ("evaluate in.csv --servers 1 --schedule in.csv", "in.csv"),
+        ("evaluate in.csv --servers 1 --schedule link.csv", "link.csv"),
+        ("evaluate paper/fig3a -p replay:in.csv --schedule ./in.csv", "./in.csv"),
+        ("evaluate in.json -p fifo-ff --json in.json", "in.json"),
+        ("compare bf-js fifo-ff paper/fig4b --servers in.json --json in.json", "in.json"),
+        ("judge in.csv --log in.csv", "in.csv"),
+        ("leaderboard -w in.csv@servers=1 --log in.csv", "in.csv"),
+        ("capacity in.json --certificate in.json", "in.json"),
+        ("plan in.json --json in.json", "in.json"),
+        ("optimum in.csv --schedule in.csv", "in.csv"),
+        ("score bf-js --suite in.json --json in.json", "in.json"),
+        ("train in.json --out in.json", "in.json"),
+        ("trace convert in.csv in.csv", "in.csv"),
+        ("trace profile in.json --out in.json", "in.json"),
+    ],
+)
+def test_the_input_is_no_output(
+    words: str, path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("packenv.simulation.build", None)
+    (tmp_path / "in.csv").write_text("arrival,size,service\n0,1,1\n")
+    packenv.workload("paper/fig3a").save("in.json")
+    (tmp_path / "link.csv").symlink_to("in.csv")
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    with pytest.raises(SystemExit) as leaving:
+        main(words.split())
+    said = capsys.readouterr().err
+    assert leaving.value.code == 2 and said == f"packenv: {path} is the input: its results go to another file\n"
+    assert before == {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+
+
+@pytest.mark.parametrize(
     ("words", "problem"),
     [
         (("--json", "a.csv"), "a.csv: --json writes .json"),

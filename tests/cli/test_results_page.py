@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from pathlib import Path
@@ -10,18 +11,24 @@ import pytest
 
 from packenv.cli.main import main
 from packenv.runs.measures import MEASURES
+from tests.grading.suites import QUICK
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "results.md"
 
 COMMANDS = {
     "evaluate": "evaluate paper/fig3a --slots 500 -p bf-js --seeds 2",
+    "compare": "compare bf-js fifo-ff paper/fig3a --slots 500 --seeds 2 --time 1",
     "capacity": "capacity paper/fig3a",
     "bound": "bound paper/fig4b",
     "judge": "judge paper/fig3a -p bf-js --seeds 1 --width 0.4",
     "leaderboard": "leaderboard -w paper/fig3a@rate=0.014 -p bf-js --seeds 2 --slots 500 --no-judge -w price/fig8",
     "optimum": "optimum price/fig2 --limit 1 -p fifo",
+    "score": "score bf-js --suite quick.json --stages 2",
     "reproduce": "reproduce fig2 --quick",
 }
+
+PARTS = {"compare": ["sides"], "score": ["cases"]}
+"""Fields that are lists of records."""
 
 
 def section(command: str) -> str:
@@ -32,10 +39,13 @@ def section(command: str) -> str:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_fields_are_on_the_page(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    main([*COMMANDS[command].split(), "--json", "out.json"])
+    (tmp_path / "quick.json").write_text(QUICK)
+    with contextlib.suppress(SystemExit):  # `compare` says its verdict by it
+        main([*COMMANDS[command].split(), "--json", "out.json"])
     found = json.loads((tmp_path / "out.json").read_text())
     records = found if isinstance(found, list) else [found]
-    fields = {key for record in records for key in record} - {"interval"}
+    parts = [part for record in records for name in PARTS.get(command, ()) for part in record[name]]
+    fields = {key for record in (*records, *parts) for key in record} - {"interval"}
     told = set(re.findall(r"`([\w ]+)`", section(command)))
     assert fields <= told, f"{PAGE.name} does not say what {sorted(fields - told)} of {command} are"
 

@@ -9,6 +9,7 @@ import pytest
 
 import packenv
 from packenv.cli.main import main
+from packenv.errors import InputError
 from packenv.planning.pair import OPEN, WORSE, default_measure, is_servers
 from packenv.policies import BestFit
 from packenv.runs.statistics import DOUBT, doubt_at
@@ -30,6 +31,17 @@ def status(*words: object) -> int:
 def tasks(tmp_path: Path) -> Path:
     """On two servers FIFO puts 0.4 + 0.4 on the first and keeps one 0.6 waiting for 10 slots; largest first keeps none."""
     return trace(tmp_path, "0,0.4,10", "0,0.4,10", "0,0.6,10", "0,0.6,10", "20,1,10", "20,1,10", "20,1,10")
+
+
+def test_records_of_a_table_in_slots(tasks: Path) -> None:
+    """Nobody said how long a slot is, and its work ends: of neither there is anything to say."""
+    pair = packenv.compare(tasks, "fifo-ff", "bf-s", servers=2).to_dict()
+    assert pair["slot_seconds"] is None and [side["stability"] for side in pair["sides"]] == [None, None]
+    [plan] = packenv.plan(tasks, ["mean wait <= 8"], policies=["fifo-ff"]).to_dict()["plans"]
+    assert plan["slot_seconds"] is None
+    assert packenv.compare(tasks, "fifo-ff", "bf-s", servers=2, slot_seconds=2).to_dict()["slot_seconds"] == 2
+    with pytest.raises(InputError, match="nobody says how long a slot is"):
+        packenv.plan(tasks, ["mean wait <= 8s"], policies=["fifo-ff"])
 
 
 def test_a_trace_by_hand(tasks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

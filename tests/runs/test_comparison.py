@@ -117,6 +117,20 @@ def test_what_had_not_started_is_said() -> None:
     assert not any("not started" in note for note in packenv.evaluate(table, ["bf-js"], drain=True).table().notes)
 
 
+class Never:
+    """Starts nothing, ever."""
+
+    def schedule(self, cluster: Any, state: Any) -> None:
+        pass
+
+
+def test_what_never_starts_is_said_without_advice_that_was_followed() -> None:
+    jobs = packenv.Jobs.of([0, 0, 2], np.full((3, 1), 0.9), [2, 2, 2])
+    table = packenv.evaluate(packenv.Workload(jobs=jobs, servers="1x1"), [Never()], drain=True).table()
+    assert "not started to the end: 3 of 3 tasks (Never); delays are of the others" in table.notes
+    assert not any("undecided" in text for text in (*table.notes, repr(table)))
+
+
 def over_first_policy(comparison: packenv.Comparison) -> list[str]:
     return [note for note in comparison.table().notes if "on the same tasks" in note]
 

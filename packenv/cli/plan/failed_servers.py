@@ -93,7 +93,7 @@ def _record(workload: Workload, goals: Sequence[Goal], failing: Sequence[int], c
         "policy": comparison.policy,
         "servers": len(workload.servers),
         "without": [*failing],
-        "slot_seconds": workload.slot_seconds,
+        "slot_seconds": workload.shown_slot,
         "goals": [
             {
                 "goal": goal.text,
