@@ -86,7 +86,8 @@ class WorkerProcesses(ProcessPoolExecutor):
             super().__init__(min(processes, MOST), mp_context=SPAWN, initializer=_start, initargs=(begin, values))
         # A process that still starts reads `values` after an executor that nobody holds is gone. The queue outlives them all:
         # the thread that ends them has it, and a semaphore among the values goes with its last holder.
-        vars(self._call_queue)["values"] = values
+        started: Any = self
+        started._call_queue.values = values
 
     def submit(self, call: Callable[P, T], /, *args: P.args, **options: P.kwargs) -> Future[T]:
         """As of every executor. The call starts processes if there are too few yet.

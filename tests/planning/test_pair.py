@@ -37,11 +37,11 @@ def test_records_of_a_table_in_slots(tasks: Path) -> None:
     """Nobody said how long a slot is, and its work ends: of neither there is anything to say."""
     pair = packenv.compare(tasks, "fifo-ff", "bf-s", servers=2).to_dict()
     assert pair["slot_seconds"] is None and [side["stability"] for side in pair["sides"]] == [None, None]
-    [plan] = packenv.plan(tasks, ["mean wait <= 8"], policies=["fifo-ff"]).to_dict()["plans"]
+    [plan] = packenv.plan(tasks, "mean wait <= 8", policies=["fifo-ff"]).to_dict()["plans"]
     assert plan["slot_seconds"] is None
     assert packenv.compare(tasks, "fifo-ff", "bf-s", servers=2, slot_seconds=2).to_dict()["slot_seconds"] == 2
     with pytest.raises(InputError, match="nobody says how long a slot is"):
-        packenv.plan(tasks, ["mean wait <= 8s"], policies=["fifo-ff"])
+        packenv.plan(tasks, "mean wait <= 8s", policies=["fifo-ff"])
 
 
 def test_a_trace_by_hand(tasks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
