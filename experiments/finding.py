@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-import textwrap
+import math
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -11,21 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from packenv.files import atomic_path
-from packenv.report.plot_style import IN_A_FILE
+from packenv.report.plot_style import IN_A_FILE, LETTER, POINTS, folded, remove_titles
 from packenv.runs.runner import RunOptions
 from packenv.runs.statistics import Interval, certainly_above, certainly_below
 
 if TYPE_CHECKING:  # they bring the readers of all formats with them
     from matplotlib.figure import Figure
-    from matplotlib.text import Text
 
     from packenv.workloads.traces import SlotTrace, Trace
 
 Row = dict[str, Any]
 DPI = 120
-POINTS = 72  # in an inch
-WIDE_LETTER = 0.6  # of its size is the width of a letter, about
 LETTERS = 6.0  # points, of the smallest letters in a picture whose width is given
+LINE_SPACING = 1.4  # of lines of these, in terms of their height
 
 
 class Claim(NamedTuple):
@@ -111,15 +109,13 @@ class Finding:
         """Write the picture as its ending says: PNG, PDF or SVG.
 
         width   inches, to which all is drawn to scale, letters no smaller than LETTERS; None: as `draw` has it
-        titled  whether the title stands above it
+        titled  whether the title stands above it; without it headings are small, and one chart alone has none
         """
         from matplotlib import rc_context
 
         figure = self.draw()
         if not titled:
-            for title in _titles(figure):
-                title.set_text("")
-                title.set_in_layout(False)
+            remove_titles(figure)
         if width is not None:
             _draw_to_width(figure, width)
         with rc_context(IN_A_FILE):
@@ -130,34 +126,37 @@ class Finding:
         return [f"{self.figure}.{form}", *(f"{self.figure}{part}.csv" for part in self.tables), f"{self.figure}_claims.csv"]
 
 
-def _titles(figure: Figure) -> list[Text]:
-    """The title above all, and those of a single chart."""
-    above = [figure.suptitle(figure.get_suptitle())] if figure.get_suptitle() else []
-    alone = figure.axes if len(figure.axes) == 1 else []
-    return above + [title for axes in alone for title in (axes.title, axes._left_title, axes._right_title)]  # type: ignore[attr-defined]
-
-
 def _draw_to_width(figure: Figure, width: float) -> None:
-    """All to scale, but letters no smaller than LETTERS: titles get more lines, and legends below the picture more rows."""
+    """All to scale, but letters no smaller than LETTERS: titles get more lines, and legends below the picture more rows, for
+    which the picture grows. The legend of a chart that is alone goes below it, where it covers no curve."""
     from matplotlib.text import Text
 
-    scale = width / figure.get_figwidth()
-    figure.set_size_inches(width, scale * figure.get_figheight())
+    scale, lines = width / figure.get_figwidth(), 0
     for text in figure.findobj(Text):
         text.set_fontsize(max(scale * float(text.get_fontsize()), LETTERS))
-    for title in _titles(figure):
-        fitting = int(width * POINTS / (WIDE_LETTER * float(title.get_fontsize())))
-        title.set_text("\n".join(textwrap.fill(line, fitting) for line in title.get_text().split("\n")))
-    for part in (figure, *figure.subfigs):
-        for legend in [*part.legends]:
-            labels = [text.get_text() for text in legend.get_texts()]
-            entry = (max(map(len, labels)) * WIDE_LETTER + 4) * LETTERS / POINTS  # inches; the mark and gaps take four letters
-            legend.remove()
-            part.legend(
-                [*filter(None, legend.legend_handles)], labels,
-                loc="outside lower center", ncols=max(1, min(len(labels), int(width / entry))),
-                fontsize=LETTERS, frameon=False, columnspacing=1.2, handletextpad=0.5, handlelength=1.6,
-            )  # fmt: skip
+    headings = [(part._suptitle, width) for part in (figure, *figure.subfigs)]  # type: ignore[attr-defined]
+    for axes in figure.axes:
+        room = width if len(figure.axes) == 1 else width * axes.get_position().width
+        headings += [(heading, room) for heading in (axes.title, axes._left_title, axes._right_title)]  # type: ignore[attr-defined]
+    for heading, room in headings:
+        if heading is not None and (text := heading.get_text()):
+            heading.set_text(folded(text, room, float(heading.get_fontsize())))
+            lines += heading.get_text().count("\n") - text.count("\n")
+    legends = [(part, legend) for part in (figure, *figure.subfigs) for legend in part.legends]
+    if len(figure.axes) == 1 and (inside := figure.axes[0].get_legend()) is not None:
+        legends.append((figure, inside))
+    for part, legend in legends:
+        title, labels = legend.get_title().get_text(), [text.get_text() for text in legend.get_texts()]
+        entry = (max(map(len, labels)) * LETTER + 4) * LETTERS / POINTS  # inches; the mark and gaps take four letters
+        ncols = max(1, min(len(labels), int(width / entry)))
+        lines += math.ceil(len(labels) / ncols)
+        legend.remove()
+        part.legend(
+            [*filter(None, legend.legend_handles)], labels, loc="outside lower center", ncols=ncols, fontsize=LETTERS,
+            title=title or None, title_fontsize=LETTERS, frameon=False,
+            columnspacing=1.2, handletextpad=0.5, handlelength=1.6,
+        )  # fmt: skip
+    figure.set_size_inches(width, scale * figure.get_figheight() + lines * LINE_SPACING * LETTERS / POINTS)
 
 
 def columns(name: str, measured: Interval) -> Row:
