@@ -116,7 +116,7 @@ def _stacked(charts: Charts, width: float, narrow: bool, titled: bool) -> Pictur
             axes.set_title(heading, loc="left", pad=20, fontsize=size)
         if keys:
             _draw_keys(part, keys, loc="outside lower left", ncols=_columns(keys, width))
-        elif not row[0].chart.direct and (above := row[0].chart.keys()):
+        elif not narrow and not row[0].small and not row[0].chart.direct and (above := row[0].chart.keys()):
             place = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.03), "borderaxespad": 0}
             _draw_keys(panels[0], above, ncols=len(above), **place)
     return picture

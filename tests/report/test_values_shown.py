@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.legend import Legend
 from matplotlib.text import Text
 
 import packenv
-from packenv.content.charts import Entry, GridChart, Line, LineChart, RowChart, Rule, Square, shares_in_bins
+from packenv.content.charts import Entry, GridChart, Key, Line, LineChart, RowChart, Rule, Square, shares_in_bins
 from packenv.content.page import Charts, Figure
 from packenv.report.pictures import picture_of
 from packenv.report.plot_style import CAPTION
@@ -161,8 +162,14 @@ def test_pictures_without_a_title(chart: Any, width: float | None) -> None:
     assert [heading.get_fontsize() for heading in headings_of(untitled)] == [CAPTION] * 2
 
 
-def test_schedules_and_requests_without_a_title(result: packenv.Result) -> None:
-    """These have panels of their own: the name of one policy alone is a heading, too."""
+def test_charts_with_the_same_legend_have_it_once_when_narrow() -> None:
+    rows = RowChart([Entry("a", "#0072b2", 1.0, 2.0)], "delay", (0.0, 3.0), marks=[Key("#0072b2", "not known to be stable", "o")])
+    picture = picture_of(Charts("", [Figure(name, "", rows) for name in ("one", "two")]), width=3.3)
+    assert len(picture.findobj(Legend)) == 1
+
+
+def test_schedules_without_a_title(result: packenv.Result) -> None:
+    """A schedule has panels of its own: the name of one policy alone is a heading, too."""
     for charts in (result.charts("schedule"), packenv.evaluate(TABLE, ["bf-js"], drain=True).charts("schedule")):
         assert charts.title in texts_of(picture_of(charts)) and headings_of(picture_of(charts))
         assert charts.title not in texts_of(picture_of(charts, titled=False))
