@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.jobs import NO_GANG
-from packenv.kubernetes.filters import Traits
+from packenv.kubernetes.filters import Rules, Traits, admitted
 from packenv.kubernetes.rules_as_resources import as_resources
 from packenv.kubernetes.texts import MOST_NAMED, counted
 from packenv.units import to_units
@@ -28,6 +28,8 @@ from packenv.units import to_units
 if TYPE_CHECKING:
     from packenv.kubernetes.cluster import Cluster
     from packenv.kubernetes.objects import Pod
+
+ENOUGH = 2**20  # pods on one node: more than there are
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -105,6 +107,7 @@ def whole_gangs(cluster: Cluster, pods: Sequence[Pod], demand: Floats, fit: Bool
     fit, undecided = fit.copy(), False
     known: dict[object, Room] = {}
     emptied: dict[float, tuple[Floats, tuple[Traits, ...]]] = {}
+    allowed: dict[tuple[float, Rules], Bools] = {}
     in_service = (pod for pod, node in zip(cluster.running, cluster.node, strict=True) if node >= 0)
     for group in pod_groups(pods, in_service):
         able = [n for n in group.members if fit[n]]
@@ -120,7 +123,15 @@ def whole_gangs(cluster: Cluster, pods: Sequence[Pod], demand: Floats, fit: Bool
         beside = beside_own(cluster, group, room)
         whose = "" if beside is room else group.name
         key = (priority, whose, demand[together].tobytes(), *(pod.rules for pod in members))
-        if key not in known:
+        first, alike = members[0].rules, (demand[together] == demand[together[0]]).all() and len({*key[3:]}) == 1
+        if key in known:
+            pass
+        elif alike and not first.ports:
+            if (priority, first) not in allowed:
+                allowed[priority, first] = admitted([first], traits)[0]
+            there = places_for(demand[together[0]], beside[allowed[priority, first]])
+            known[key] = Room(min(there, group.needed), False)
+        else:
             known[key] = room_for(members, demand[together], beside, traits)
             if known[key].found == group.needed:  # a simulation looks at nodes with all that they have, in the same order
                 known[key] = room_for(members, demand[together], cluster.capacity, cluster.traits)
@@ -143,6 +154,12 @@ def beside_own(cluster: Cluster, group: PodGroup, room: Floats) -> Floats:
     room = room.copy()
     np.subtract.at(room, cluster.node[own], cluster.running_demand[own])
     return np.maximum(room, 0.0)
+
+
+def places_for(demand: Floats, room: Floats) -> int:
+    """How many pods of this demand (D,) nodes with room (L, D) hold."""
+    need, free = to_units(demand), to_units(np.maximum(room, 0.0))
+    return int((free[:, need > 0] // need[need > 0]).min(axis=1, initial=ENOUGH).sum())
 
 
 def room_for(pods: Sequence[Pod], demand: Floats, room: Floats, traits: Sequence[Traits]) -> Room:
@@ -175,8 +192,11 @@ def side_by_side(cluster: Cluster, begun: Sequence[int], evicted: Sequence[int])
     begun    numbers of the waiting pods that start now: their gangs do, as a whole
     evicted  numbers of the running pods that are queued last, behind those that start again: of a gang those start together
     """
-    groups = gangs_of(cluster)
-    table = [group for group in groups if not {*begun}.intersection(group.members)]
+    groups, nothing = gangs_of(cluster), np.zeros(0, np.int64)
+    if not groups and not any(cluster.running[n].gang for n in evicted):
+        return groups, nothing, nothing
+    starting = {*begun}
+    table = [group for group in groups if not starting.intersection(group.members)]
     count = len(cluster.waiting) + len(cluster.again)
     demand = np.concatenate([cluster.demand, cluster.anew([*cluster.again, *evicted])])
     if any(cluster.running[n].gang for n in evicted):
@@ -189,7 +209,7 @@ def side_by_side(cluster: Cluster, begun: Sequence[int], evicted: Sequence[int])
             if room_for(pods, demand[count:][together], cluster.capacity, cluster.traits).found == group.needed:
                 table.append(group._replace(members=tuple(count + n for n in group.members)))
     if not table:
-        return groups, np.zeros(0, np.int64), np.zeros(0, np.int64)
+        return groups, nothing, nothing
 
     waiting = np.setdiff1d(np.arange(len(cluster.waiting)), begun).tolist()
     entries = [*waiting, *range(len(cluster.waiting), count + len(evicted))]
