@@ -17,6 +17,7 @@ from packenv.runs.statistics import Interval, certainly_above, certainly_below
 
 if TYPE_CHECKING:  # they bring the readers of all formats with them
     from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
     from packenv.workloads.traces import SlotTrace, Trace
 
@@ -127,21 +128,13 @@ class Finding:
 
 
 def _draw_to_width(figure: Figure, width: float) -> None:
-    """All to scale, but letters no smaller than LETTERS: titles get more lines, and legends below the picture more rows, for
-    which the picture grows. The legend of a chart that is alone goes below it, where it covers no curve."""
+    """All to scale, but letters no smaller than LETTERS: titles and names of axes get more lines, and legends below more rows,
+    for which the picture grows. The legend of a chart that is alone goes below it, where it covers no curve."""
     from matplotlib.text import Text
 
-    scale, lines = width / figure.get_figwidth(), 0
+    scale, rows = width / figure.get_figwidth(), 0
     for text in figure.findobj(Text):
         text.set_fontsize(max(scale * float(text.get_fontsize()), LETTERS))
-    headings = [(part._suptitle, width) for part in (figure, *figure.subfigs)]  # type: ignore[attr-defined]
-    for axes in figure.axes:
-        room = width if len(figure.axes) == 1 else width * axes.get_position().width
-        headings += [(heading, room) for heading in (axes.title, axes._left_title, axes._right_title)]  # type: ignore[attr-defined]
-    for heading, room in headings:
-        if heading is not None and (text := heading.get_text()):
-            heading.set_text(folded(text, room, float(heading.get_fontsize())))
-            lines += heading.get_text().count("\n") - text.count("\n")
     legends = [(part, legend) for part in (figure, *figure.subfigs) for legend in part.legends]
     if len(figure.axes) == 1 and (inside := figure.axes[0].get_legend()) is not None:
         legends.append((figure, inside))
@@ -149,14 +142,33 @@ def _draw_to_width(figure: Figure, width: float) -> None:
         title, labels = legend.get_title().get_text(), [text.get_text() for text in legend.get_texts()]
         entry = (max(map(len, labels)) * LETTER + 4) * LETTERS / POINTS  # inches; the mark and gaps take four letters
         ncols = max(1, min(len(labels), int(width / entry)))
-        lines += math.ceil(len(labels) / ncols)
+        rows += math.ceil(len(labels) / ncols)
         legend.remove()
         part.legend(
             [*filter(None, legend.legend_handles)], labels, loc="outside lower center", ncols=ncols, fontsize=LETTERS,
             title=title or None, title_fontsize=LETTERS, frameon=False,
             columnspacing=1.2, handletextpad=0.5, handlelength=1.6,
         )  # fmt: skip
-    figure.set_size_inches(width, scale * figure.get_figheight() + lines * LINE_SPACING * LETTERS / POINTS)
+    texts = [(part._suptitle, width) for part in (figure, *figure.subfigs)]  # type: ignore[attr-defined]
+    rows += sum(_fold(text, room) for text, room in texts if text is not None)
+    figure.set_size_inches(width, scale * figure.get_figheight() + rows * LINE_SPACING * LETTERS / POINTS)
+    figure.draw_without_rendering()  # so that the places of axes are known
+    rows = 0
+    for axes in figure.axes:
+        place = axes.get_window_extent().transformed(figure.dpi_scale_trans.inverted())  # inches
+        room = width - place.x0 if len(figure.axes) == 1 else place.width
+        titles: list[Text] = [axes.title, axes._left_title, axes._right_title]  # type: ignore[attr-defined]
+        rows += sum(_fold(title, room) for title in titles)
+        rows += _fold(axes.xaxis.label, place.width)
+        _fold(axes.yaxis.label, place.height)
+    figure.set_size_inches(width, figure.get_figheight() + rows * LINE_SPACING * LETTERS / POINTS)
+
+
+def _fold(text: Text, room: float) -> int:
+    """Fold a text into lines of so many inches; how many more there are."""
+    before = text.get_text()
+    text.set_text(folded(before, room, float(text.get_fontsize())) if before else "")
+    return text.get_text().count("\n") - before.count("\n")
 
 
 def columns(name: str, measured: Interval) -> Row:

@@ -215,7 +215,8 @@ def test_a_picture_for_a_column_of_a_journal(tmp_path: Path) -> None:
 
     def draw() -> Figure:
         figure = Figure(figsize=(8, 4), layout="constrained")
-        axes = figure.add_subplot(title=title)
+        axes = figure.add_subplot(xlabel=title.replace("A title", "A name"))
+        axes.set_title(title, loc="left")
         for n in range(8):
             axes.plot([0, n], label=f"policy {n}")
         figure.legend(loc="outside lower center", ncols=8)
