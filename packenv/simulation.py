@@ -45,10 +45,12 @@ def schedule_of(cluster: Cluster) -> Schedule:
     return Schedule(measures.start[0, :rows], measures.server[0, :rows], measures.end[0, :rows], source, devices)
 
 
-def result_of(cluster: Cluster, policy: str, workload: Workload, seed: int, seconds: float, stopped: str | None) -> Result:
+def result_of(
+    cluster: Cluster, policy: str, workload: Workload, seed: int, seconds: float, stopped: str | None, table: Jobs | None = None
+) -> Result:
     """The result of the run that `cluster` has just finished, without its schedule and the measures that need one.
 
-    `seconds` is the time of the loop; `stopped` says why the run ended early, or is None.
+    `seconds` is the time of the loop; `stopped` says why the run ended early, or is None. `table`: whose rows ran.
     """
     head = cluster.head[0]
     measured = int(head["measured"])
@@ -56,7 +58,7 @@ def result_of(cluster: Cluster, policy: str, workload: Workload, seed: int, seco
     used = cluster.measures.used[0] / max(measured, 1)
     trajectory = _trajectory(cluster, workload.servers.size_unit)
     in_servers = trajectory.waiting_size / workload.servers.capacity.max()  # whatever the user's unit is
-    delays = _delays(cluster)
+    delays = _delays(cluster, table)
     return Result(
         policy=policy,
         **workload.record,
@@ -111,12 +113,19 @@ def _trajectory(cluster: Cluster, size_unit: float) -> Trajectory:
     return Trajectory(width, bins[:, 0].copy(), bins[:, 1] / UNIT * size_unit)
 
 
-def _delays(cluster: Cluster) -> Delays:
+def _delays(cluster: Cluster, table: Jobs | None) -> Delays:
+    """Exact in a table of up to MOST_EXACT tasks that wait for no others; else long ones are rounded."""
+    if table is not None and len(table) <= MOST_EXACT and table.predecessors is None and table.phase is None:
+        start = schedule_of(cluster).start
+        arrival = table.arrival[: len(start)]
+        waited = np.unique((start - arrival)[(start >= 0) & (arrival >= cluster.head["warmup"][0])], return_counts=True)
+        return Delays(waited[0].astype(np.float64), waited[1].astype(np.int64))
     counts = cluster.measures.delays[0]
     occurred = np.flatnonzero(counts)
     return Delays(delay_values()[occurred], counts[occurred])
 
 
+MOST_EXACT = 100_000  # tasks of a table whose delays are kept one by one
 SLICE = 100_000  # slots with events between two checks of the clock and of Ctrl-C
 SHORT_SLICE = 256  # where a run ends as soon as all tasks have started
 
@@ -197,7 +206,7 @@ def simulate(
     enough = len(table) if until_started and table is not None else None
     cluster, state, seconds, reason = _run_slots(policy, cluster, state, NEVER if drain else horizon, enough, progress)
     stopped = f"more than {waiting_limit:,} tasks waiting in slot {cluster.head['now'][0]}" if reason == LIMIT else None
-    result = result_of(cluster, name_of(policy), offered, seed, seconds, stopped)
+    result = result_of(cluster, name_of(policy), offered, seed, seconds, stopped, table)
     if backlog is not None or (drain and stopped is None):
         result = replace(result, verdict=NOTHING)  # the queue has the length that was asked for, or all work was done
 

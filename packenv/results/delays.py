@@ -24,7 +24,7 @@ def rank(share: float, count: int) -> int:
 class Delays(NamedTuple):
     """Delays that occurred, in increasing order, and how many tasks had each."""
 
-    slots: NDArray[np.float64]  # (n,) exact below 2,048 slots; above, the middle of a bin of at most 1/1,024 of the delay
+    slots: NDArray[np.float64]  # (n,) exact in a table, else below 2,048 slots; above, the middle of a bin of at most 1/1,024
     tasks: NDArray[np.int64]  # (n,)
 
     @classmethod

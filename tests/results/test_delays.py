@@ -54,3 +54,17 @@ def test_of_a_run() -> None:
     for share, level in levels.items():
         found = delays.quantile(share)
         assert found is not None and level is not None and abs(found - level) <= level / 128
+
+
+@pytest.mark.parametrize("policy", ["bf-js", "fifo-ff", "eagle"])
+@pytest.mark.parametrize("warmup", [0, 5_000])
+def test_delays_of_a_table_are_exact(policy: str, warmup: int) -> None:
+    """Those beyond 2,048 slots too, from the schedule: here all tasks of size 1 wait for one server, up to 200,000 slots."""
+    rng = np.random.default_rng(3)
+    jobs = packenv.Jobs.of(np.sort(rng.integers(0, 10_000, 400)), np.ones(400), rng.integers(1, 1_000, 400), job=np.arange(400))
+    workload = packenv.Workload(jobs=jobs, servers=1)
+    run = packenv.simulate(workload, policy, drain=True, schedule=True, warmup=warmup)
+    assert run.schedule is not None
+    waited = np.sort((run.schedule.start - jobs.arrival)[jobs.arrival >= warmup])
+    assert np.repeat(run.delays.slots, run.delays.tasks).tolist() == waited.tolist() and waited[-1] > 100_000
+    assert run.delay_p50 == waited[rank(0.5, len(waited)) - 1] and run.mean_delay == pytest.approx(waited.mean())
