@@ -18,6 +18,7 @@ BAD_WORDS: list[tuple[tuple[object, ...], str]] = [
     (("paper/fig4b", "--rate", "nan"), "'nan' is not a number"),
     (("paper/fig4b", "--intensity", 0), "intensity must be"),
     (("paper/fig4b", "--intensity", "inf"), "'inf' is not a number"),
+    (("paper/fig4b", "--load", "0.8,0.9"), "a run has one; for several, packenv leaderboard -w NAME@load=0.8 -w"),
     (("paper/fig4b", "--intensity", 0.9, "--rate", 1), "one of --load, --intensity and --rate"),
     (("paper/fig4b", "-p", "bf-jss"), "unknown policy 'bf-jss'; did you mean bf-js"),
     (("paper/fig4b", "-p", "m.zip"), "unknown policy 'm.zip': packenv.save_model makes a model of Stable-Baselines3"),
