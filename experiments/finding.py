@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-import textwrap
+import math
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from packenv.files import atomic_path
-from packenv.report.plot_style import IN_A_FILE
+from packenv.report.plot_style import IN_A_FILE, LETTER, POINTS, folded, remove_titles
 from packenv.runs.runner import RunOptions
 from packenv.runs.statistics import Interval, certainly_above, certainly_below
 
@@ -23,9 +23,8 @@ if TYPE_CHECKING:  # they bring the readers of all formats with them
 
 Row = dict[str, Any]
 DPI = 120
-POINTS = 72  # in an inch
-WIDE_LETTER = 0.6  # of its size is the width of a letter, about
 LETTERS = 6.0  # points, of the smallest letters in a picture whose width is given
+LINE_SPACING = 1.4  # of lines of these, in terms of their height
 
 
 class Claim(NamedTuple):
@@ -111,15 +110,13 @@ class Finding:
         """Write the picture as its ending says: PNG, PDF or SVG.
 
         width   inches, to which all is drawn to scale, letters no smaller than LETTERS; None: as `draw` has it
-        titled  whether the title stands above it
+        titled  whether the title stands above it; without it headings are small, and one chart alone has none
         """
         from matplotlib import rc_context
 
         figure = self.draw()
         if not titled:
-            for title in _titles(figure):
-                title.set_text("")
-                title.set_in_layout(False)
+            remove_titles(figure)
         if width is not None:
             _draw_to_width(figure, width)
         with rc_context(IN_A_FILE):
@@ -130,34 +127,48 @@ class Finding:
         return [f"{self.figure}.{form}", *(f"{self.figure}{part}.csv" for part in self.tables), f"{self.figure}_claims.csv"]
 
 
-def _titles(figure: Figure) -> list[Text]:
-    """The title above all, and those of a single chart."""
-    above = [figure.suptitle(figure.get_suptitle())] if figure.get_suptitle() else []
-    alone = figure.axes if len(figure.axes) == 1 else []
-    return above + [title for axes in alone for title in (axes.title, axes._left_title, axes._right_title)]  # type: ignore[attr-defined]
-
-
 def _draw_to_width(figure: Figure, width: float) -> None:
-    """All to scale, but letters no smaller than LETTERS: titles get more lines, and legends below the picture more rows."""
+    """All to scale, but letters no smaller than LETTERS: titles and names of axes get more lines, and legends below more rows,
+    for which the picture grows. The legend of a chart that is alone goes below it, where it covers no curve."""
     from matplotlib.text import Text
 
-    scale = width / figure.get_figwidth()
-    figure.set_size_inches(width, scale * figure.get_figheight())
+    scale, rows = width / figure.get_figwidth(), 0
     for text in figure.findobj(Text):
         text.set_fontsize(max(scale * float(text.get_fontsize()), LETTERS))
-    for title in _titles(figure):
-        fitting = int(width * POINTS / (WIDE_LETTER * float(title.get_fontsize())))
-        title.set_text("\n".join(textwrap.fill(line, fitting) for line in title.get_text().split("\n")))
-    for part in (figure, *figure.subfigs):
-        for legend in [*part.legends]:
-            labels = [text.get_text() for text in legend.get_texts()]
-            entry = (max(map(len, labels)) * WIDE_LETTER + 4) * LETTERS / POINTS  # inches; the mark and gaps take four letters
-            legend.remove()
-            part.legend(
-                [*filter(None, legend.legend_handles)], labels,
-                loc="outside lower center", ncols=max(1, min(len(labels), int(width / entry))),
-                fontsize=LETTERS, frameon=False, columnspacing=1.2, handletextpad=0.5, handlelength=1.6,
-            )  # fmt: skip
+    legends = [(part, legend) for part in (figure, *figure.subfigs) for legend in part.legends]
+    if len(figure.axes) == 1 and (inside := figure.axes[0].get_legend()) is not None:
+        legends.append((figure, inside))
+    for part, legend in legends:
+        title, labels = legend.get_title().get_text(), [text.get_text() for text in legend.get_texts()]
+        entry = (max(map(len, labels)) * LETTER + 4) * LETTERS / POINTS  # inches; the mark and gaps take four letters
+        ncols = max(1, min(len(labels), int(width / entry)))
+        rows += math.ceil(len(labels) / ncols)
+        legend.remove()
+        part.legend(
+            [*filter(None, legend.legend_handles)], labels, loc="outside lower center", ncols=ncols, fontsize=LETTERS,
+            title=title or None, title_fontsize=LETTERS, frameon=False,
+            columnspacing=1.2, handletextpad=0.5, handlelength=1.6,
+        )  # fmt: skip
+    texts = [(part._suptitle, width) for part in (figure, *figure.subfigs)]  # type: ignore[attr-defined]
+    rows += sum(_fold(text, room) for text, room in texts if text is not None)
+    figure.set_size_inches(width, scale * figure.get_figheight() + rows * LINE_SPACING * LETTERS / POINTS)
+    figure.draw_without_rendering()  # so that the places of axes are known
+    rows = 0
+    for axes in figure.axes:
+        place = axes.get_window_extent().transformed(figure.dpi_scale_trans.inverted())  # inches
+        room = width - place.x0 if len(figure.axes) == 1 else place.width
+        titles: list[Text] = [axes.title, axes._left_title, axes._right_title]  # type: ignore[attr-defined]
+        rows += sum(_fold(title, room) for title in titles)
+        rows += _fold(axes.xaxis.label, place.width)
+        _fold(axes.yaxis.label, place.height)
+    figure.set_size_inches(width, figure.get_figheight() + rows * LINE_SPACING * LETTERS / POINTS)
+
+
+def _fold(text: Text, room: float) -> int:
+    """Fold a text into lines of so many inches; how many more there are."""
+    before = text.get_text()
+    text.set_text(folded(before, room, float(text.get_fontsize())) if before else "")
+    return text.get_text().count("\n") - before.count("\n")
 
 
 def columns(name: str, measured: Interval) -> Row:

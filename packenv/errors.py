@@ -79,9 +79,12 @@ def install_command(extra: str) -> str:
     return f"pip install {' '.join(repr(str(need)) for need in of_extra)}"
 
 
-def nearest(name: str, choices: list[str] | tuple[str, ...]) -> str:
-    """The end of a message: `; did you mean a, b?` for the choices similar to `name`, or the list of all choices."""
+def nearest(name: str, choices: list[str] | tuple[str, ...], alike: float = 0.5) -> str:
+    """The end of a message: `; did you mean a, b?` for the choices similar to `name`, or the list of all choices.
+
+    alike  from 0 to 1, how similar: of short names, half of the letters are soon the same
+    """
     import difflib
 
-    close = difflib.get_close_matches(name, choices, n=3, cutoff=0.5)
+    close = difflib.get_close_matches(name, choices, n=3, cutoff=alike)
     return f"; did you mean {', '.join(close)}?" if close else f"; known: {', '.join(choices)}"

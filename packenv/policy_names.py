@@ -155,6 +155,8 @@ def unknown(name: str) -> InputError:
             return InputError(
                 f"policy {name!r} is in {folder / 'pyproject.toml'}, but not in what is installed: pip install -e {folder}"
             )
+    if name.replace(".", "").isidentifier() and Path(f"{name.replace('.', '/')}.py").is_file():
+        return InputError(f"unknown policy {name!r}; a policy of the module {name} is {name}:CLASS")
     return InputError(f"unknown policy {name!r}{nearest(name, list(registered()))}")
 
 

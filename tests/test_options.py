@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Literal
 
 import click
@@ -13,9 +14,10 @@ from click.testing import CliRunner
 import packenv
 from packenv.cli.main import cli, main
 from packenv.cli.options.of_fields import options_of
-from packenv.options.fields import Count, PolicyName, option, takes
+from packenv.errors import InputError
+from packenv.options.fields import Count, PolicyName, option, options_in, takes
 from packenv.options.shared import WorkloadOptions
-from packenv.options.verbs import EvaluateOptions
+from packenv.options.verbs import EvaluateOptions, LearningOptions, OptimumOptions, TrainingOptions
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,8 @@ def test_a_field_is_an_argument_an_option_and_a_line_of_help(kind: type[ToyOptio
     assert [*inspect.signature(play).parameters] == ["workload", "goals", *names, "loud", "changes"]
     assert play("w", "g", speed=3.0, other=1) == ("w", ("g",), kind(3.0), False, {"other": 1})
     assert play("w", options=kind(3.0), rounds=4, loud=True) == ("w", (), kind(3.0, 4), True, {})
+    with pytest.raises(InputError, match="'max_rounds' is the command's name of the argument 'rounds'"):
+        play("w", max_rounds=4)
     lines = play.__doc__.splitlines()
     assert [line.split()[0] for line in lines if line.strip()] == ["Play.", "workload", *names, "loud"]
     assert "        speed     How fast." in lines
@@ -121,3 +125,16 @@ def test_errors_name_options_on_the_command_line_and_arguments_in_python(capsys:
     assert capsys.readouterr().err == "packenv: --seed must not be negative, not -1\n"
     with pytest.raises(packenv.InputError, match="`seed` must not be negative"):
         packenv.evaluate("paper/fig4b", ["bf-js"], seed=-1)
+
+
+def test_arguments_of_another_name_than_their_option_are_on_the_page() -> None:
+    page = (Path(packenv.__file__).parents[1] / "docs/how_to/commands_in_python.md").read_text(encoding="utf-8")
+    for kind in (EvaluateOptions, OptimumOptions, LearningOptions, TrainingOptions):
+        for name, (_, words) in options_in(kind).items():
+            if words.flags and words.flags[0] not in (f"--{name.replace('_', '-')}", f"--{name}") and "/" not in words.flags[0]:
+                assert f"`{words.flags[0]}`" in page and f"`{name}`" in page
+
+
+def test_processes_are_an_executor_of_functions() -> None:
+    with pytest.raises(InputError, match=r"executor=packenv.executor\(processes=…\)"):
+        packenv.evaluate("paper/fig4b", ["bf-js"], processes=2)

@@ -56,9 +56,10 @@ def _finding(figure: str, settings: Settings, setting: Workload, curves: Sequenc
     length = f"{slots:,} slots, {counted(seeds, 'seed')}{settings.remark}"
     title = f"{figure[:4].replace('fig', 'Figure ')}({figure[4]}): {WHAT[figure]}; {length}"
     verdicts = {curve: joint_verdict(group) for curve, group in by_curve.items()}
+    means = {curve: interval(result.mean_queue for result in group).mean for curve, group in by_curve.items()}
 
     def draw() -> Figure:
-        return draw_queues(paths, names, verdicts, title)
+        return draw_queues(paths, names, verdicts, means, title)
 
     tables = {"": _path_rows(paths, verdicts), "_runs": [_summary(group, curve) for curve, group in by_curve.items()]}
     return Finding(figure, title, claims(by_curve, setting.rate), tables, draw)
@@ -165,15 +166,21 @@ def _stability(figure: str, claim: str, results: Sequence[Result], kind: str) ->
     return Claim(figure, claim, joint_verdict(results) == kind, figures)
 
 
-def draw_queues(paths: dict[str, list[Row]], names: dict[str, str], verdicts: dict[str, str], title: str) -> Figure:
-    """`paths`: by curve, rows with slot, mean_queue and its ends. Unstable curves are dashed."""
+def draw_queues(
+    paths: dict[str, list[Row]],
+    names: dict[str, str],
+    verdicts: dict[str, str],
+    means: dict[str, float | None],
+    title: str,
+) -> Figure:
+    """Unstable curves are dashed. `paths`: by curve, rows with slot, mean_queue and its ends; `means`: after the warm-up."""
     figure = Figure(figsize=(8, 4.6), layout="constrained")
     axes = figure.add_subplot()
     colours = dict(zip(paths, colours_for(list(paths)), strict=True))
     for curve, rows in paths.items():
         when = [row["slot"] for row in rows]
         style = STYLES[verdicts[curve]]
-        label = f"{names[curve]}: {verdicts[curve]}{_on_average(rows)}"
+        label = f"{names[curve]}: {verdicts[curve]}{_on_average(means[curve])}"
         axes.plot(when, [row["mean_queue"] for row in rows], style, color=colours[curve], linewidth=1.8, label=label)
         if rows and rows[0]["mean_queue_low"] is not None:
             low, high = ([row[f"mean_queue_{end}"] for row in rows] for end in ("low", "high"))
@@ -186,12 +193,12 @@ def draw_queues(paths: dict[str, list[Row]], names: dict[str, str], verdicts: di
     plain_numbers(axes.xaxis)
     plain_numbers(axes.yaxis)
     light_grid(axes)
-    axes.legend(loc="upper left", fontsize=9, framealpha=0.9, title="band: 95 % interval of the mean", title_fontsize=8)
+    below = {"loc": "outside lower center", "ncols": 2, "fontsize": 9, "frameon": False}
+    figure.legend(title="band: 95 % interval of the mean; on average: after the warm-up", title_fontsize=8, **below)
     axes.set_title(title.replace("; ", "\n"), fontsize=10, loc="left")
     return figure
 
 
-def _on_average(rows: list[Row]) -> str:
+def _on_average(mean: float | None) -> str:
     """`, 13.4 on average`: what a curve near 0 does not let one read."""
-    known = [row["mean_queue"] for row in rows]
-    return f", {sum(known) / len(known):,.3g} waiting on average" if known and sum(known) < 100 * len(known) else ""
+    return f", {mean:,.3g} waiting on average" if mean is not None and mean < 100 else ""

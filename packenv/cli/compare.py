@@ -55,7 +55,10 @@ def compare_command(
     servers = is_servers(first) and is_servers(second)
     if servers and of_workload.servers is not None:
         raise InputError("--servers does not go with two sets of servers to compare")
-    workload, dropped = workload_from(replace(of_workload, servers=second) if servers else of_workload)
+    if servers:
+        workload, dropped = workload_from(replace(of_workload, servers=second), sides=(first, second))
+    else:
+        workload, dropped = workload_from(of_workload)
     prepared = pairing(workload, first, second, options)
     console = text_console()
     print_workload(console, workload.at(0), dropped)

@@ -58,7 +58,7 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             if ctx.resilient_parsing:  # a shell asks for completions
                 return None
-            raise InputError(f"unknown command {cmd_name!r}{nearest(cmd_name, list(COMMANDS))}")
+            raise InputError(f"unknown command {cmd_name!r}{nearest(cmd_name, list(COMMANDS), alike=0.6)}")
         module, _, function = COMMANDS[cmd_name][0].partition(":")
         try:
             command: click.Command = getattr(import_module(f"packenv.cli.{module}"), function)

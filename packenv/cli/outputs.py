@@ -36,6 +36,7 @@ FORMAT_HELP = "How tables are printed; csv has the fields of --json. With csv an
 GANTT_HELP = "Draw who ran on which server and when, and how many waited: a Gantt chart of first runs (PNG, PDF, SVG)."
 REPORT_HELP = "Write the question, the answer, its charts and tables as one HTML page."
 WIDTH_HELP = "Width of pictures: 3.5 (inches), 89mm or 8.9cm, as a journal's column is  [default: that of a page]."
+UNTITLED_HELP = "Pictures have no title; charts below each other keep small headings, one alone has none."
 WIDTH = re.compile(r"(\d+(?:\.\d*)?)\s*(in|cm|mm)?")
 PER_INCH = {"in": 1.0, "cm": 2.54, "mm": 25.4}
 WIDEST = 60.0  # inches
@@ -218,7 +219,7 @@ def picture_options(width: str = "--width") -> Callable[[Callable[..., Any]], Ca
     """
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
-        untitled = click.option("--no-title", "titled", flag_value=False, default=True, help="Pictures have no title.")
+        untitled = click.option("--no-title", "titled", flag_value=False, default=True, help=UNTITLED_HELP)
         return click.option(width, "picture_width", type=Width(), help=WIDTH_HELP)(untitled(command))
 
     return add

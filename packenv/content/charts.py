@@ -80,7 +80,7 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True)
 class LineChart:
-    """Curves over one axis. Above `top`, the end of the other axis, they leave the chart.
+    """Curves over one axis. Above `top`, the end of the other axis, they leave the chart, where a triangle is.
 
     across, up  rules at values of the vertical and of the horizontal axis
     layers      curves are the edges of layers: what lies between `low` and `high` is filled
@@ -108,11 +108,16 @@ class LineChart:
         return 260 if narrow else self.tall
 
     def keys(self) -> list[Key]:
-        return [Key(line.colour, line.label) for line in self.lines]
+        of_lines = [
+            Key(line.colour, f"{line.leaving} (▲: off the chart)" if self.leaves(line) else line.label) for line in self.lines
+        ]
+        return of_lines + [Key(GREY, rule.label, "_") for rule in self.across] + [Key(GREY, rule.label, "|") for rule in self.up]
 
     def names(self) -> list[tuple[float, Line]]:
-        """The lines that end within the chart by the heights of their names at the right: near their ends, and apart."""
-        staying = [line for line in self.lines if len(line.y) and not self.leaves(line)]
+        """The lines that end within the chart, and rules across it, by the heights of their names at the right: near their ends,
+        and apart."""
+        rules = [Line(rule.label, GREY, [0.0], [rule.at]) for rule in self.across]
+        staying = [line for line in (*self.lines, *rules) if len(line.y) and not self.leaves(line)]
         ends = sorted(((min(float(line.y[-1]), self.top), line) for line in staying), key=lambda end: end[0])
         heights: list[float] = []
         for end, _ in ends:

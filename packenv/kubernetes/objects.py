@@ -160,10 +160,11 @@ def read_objects(path: Path) -> tuple[list[Node], list[Pod], Counter[str], dict[
             owner = f"{namespace}/{name}"
             if kind not in WITH_MINIMUM and (gang := gang_of_owner(item, namespace))[0]:
                 gangs[owner] = gang
-            least |= minimums_of(item, kind, owner)
+            minimums = minimums_of(item, kind, owner)
+            least |= minimums
             if kind == "Job":
                 deadlines |= {owner: end} if (end := _deadline(item)) is not None else {}
-            else:
+            elif not minimums:
                 others[excerpt(kind, quoted=False)] += 1
         except InputError as problem:
             raise InputError(f"{where}: {problem}") from None

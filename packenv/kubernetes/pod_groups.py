@@ -245,4 +245,6 @@ def _gang_line(group: PodGroup) -> str:
     count = len(group.others)
     own = "is a pod of its own, which starts" if count == 1 else "are pods of their own, which start"
     together = f"gang {group.name}: {group.needed:,} of {counted(len(group.members), 'pod')} start together{minimum}"
-    return f"{together}; {count:,} more {own} with them at the earliest"
+    before = "it may" if count == 1 else "they may"
+    late = f"where {before} take room before them, this is too late: easy and conservative keep room for the gang"
+    return f"{together}; {count:,} more {own} with them at the earliest; {late}"

@@ -13,6 +13,8 @@ from enum import Enum
 from itertools import chain
 from typing import Annotated, Any, NamedTuple, TypeVar
 
+from packenv.errors import InputError
+
 R = TypeVar("R")
 WIDEST = 128  # letters of a line of a docstring
 
@@ -42,6 +44,7 @@ class Form(Enum):
     PATH = "a file to read"
     FOLDER = "folder"
     SECONDS = "a length of time"
+    SHARE = "a share, or per cent"
 
 
 Count = Annotated[int, Range(1)]
@@ -51,6 +54,7 @@ JsonFile = Annotated[str, Form.JSON]
 InFile = Annotated[str, Form.PATH]
 Folder = Annotated[str, Form.FOLDER]
 Seconds = Annotated[float, Form.SECONDS]
+Share = Annotated[float, Form.SHARE]
 
 
 def option(default: Any, help: str, *flags: str, metavar: str | None = None, typed: Any = MISSING) -> Any:
@@ -92,6 +96,12 @@ def takes(kind: type[Any], name: str = "options", without: Iterable[str] = ()) -
         @functools.wraps(function)
         def call(*args: Any, **arguments: Any) -> R:
             whole = arguments.pop(name) if isinstance(arguments.get(name), kind) else defaults
+            for key, (_, words) in options_in(kind).items():
+                for flag in (text.removeprefix("--").replace("-", "_") for text in words.flags):
+                    if flag in arguments and flag not in signature.parameters and key in options:
+                        raise InputError(f"{flag!r} is the command's name of the argument {key!r}")
+            if "processes" in arguments and "processes" not in signature.parameters and "executor" in signature.parameters:
+                raise InputError("'processes' is the command's: the argument is executor=packenv.executor(processes=…)")
             values = signature.bind(*args, **arguments).arguments
             changes = {key: values.pop(key) for key in options if key in values}
             values[name] = replace(whole, **changes)

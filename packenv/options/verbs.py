@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from packenv.errors import ArgumentError, InputError
 from packenv.inputs.numbers import read_number
-from packenv.options.fields import Count, Folder, InFile, JsonFile, OutFile, PolicyName, Range, Seconds, option, options_in
+from packenv.options.fields import Count, Folder, InFile, JsonFile, OutFile, PolicyName, Range, Seconds, Share, option, options_in
 from packenv.options.shared import DEFAULT_SLOTS, PROCESSES, Estimates, TimeUnit, WorkloadOptions, parse_columns
 
 WAITING_LIMIT = 5_000_000
@@ -61,7 +61,7 @@ class CompareOptions:
     """How it is decided whether one side is worse than another."""
 
     measure: str | None = option(None, f"{MEASURES}  [default: mean queue; of a trace mean wait; of its jobs mean completion].")
-    margin: float = option(0.05, "A may be so much worse than B, as a share.")
+    margin: Share = option(0.05, "A may be so much worse than B, as a share: 0.05 or 5%.")
     policy: PolicyName = option("bf-js", "Policy that runs on two sets of servers.", "--policy", "-p")
     slots: Count | None = option(None, f"Slots of each run  [default: {DEFAULT_SLOTS:,}; a trace until all work is done].")
     seeds: Count = option(4, "Runs of each at first: they double until it is decided.")

@@ -8,7 +8,19 @@ from typing import Any
 import numpy as np
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, PercentFormatter
 
-from packenv.content.charts import COLUMN_LETTERS, NARROW, NEAR, WIDE, BinChart, Chart, Entry, GridChart, LineChart, RowChart
+from packenv.content.charts import (
+    COLUMN_LETTERS,
+    NARROW,
+    NEAR,
+    WIDE,
+    BinChart,
+    Chart,
+    Entry,
+    GridChart,
+    Line,
+    LineChart,
+    RowChart,
+)
 from packenv.content.colours import COLOURS, GREY, INK, LINE, PAPER
 from packenv.report.plot_style import plain_numbers
 
@@ -40,12 +52,10 @@ def _lines(chart: LineChart, axes: Any, narrow: bool) -> None:
                 _mark(axes, point.x, point.y, line.marker, line.colour, point.filled)
     for rule in chart.across:
         axes.axhline(rule.at, color=GREY, linewidth=1.2, linestyle=":", label=rule.label)
-        _write(axes, rule.label, (first, rule.at), (6, 3), ha="left", va="bottom", color=GREY)
-    for n, rule in enumerate(chart.up):
+    for rule in chart.up:
         axes.axvline(rule.at, color=GREY, linewidth=1.2, linestyle=":", label=rule.label)
-        late = rule.at - first > LATE * (last - first)
-        side = ((-6, 0), "right") if late else ((6, 0), "left")
-        _write(axes, rule.label, (rule.at, chart.top * (1 - n * NEAR)), side[0], ha=side[1], va="top", color=GREY)
+    for line in filter(chart.leaves, chart.lines):
+        _mark(axes, _leaves_at(chart, line), chart.top, "^", line.colour, True)
     axes.set_xlim(first, last)
     axes.set_ylim(0, chart.top)
     few = chart.whole and last - first <= 8
@@ -60,10 +70,20 @@ def _lines(chart: LineChart, axes: Any, narrow: bool) -> None:
         _name_lines(chart, axes, first, last)
 
 
+def _leaves_at(chart: LineChart, line: Line) -> float:
+    """Where a line that leaves the chart is above its top for the first time."""
+    return float(line.x[int(np.argmax(np.asarray(line.y) > chart.top))])
+
+
 def _name_lines(chart: LineChart, axes: Any, first: float, last: float) -> None:
+    """Names at the right, beside rules that stand up, and where lines leave the chart; a narrow chart has a legend instead."""
+    for n, rule in enumerate(chart.up):
+        late = rule.at - first > LATE * (last - first)
+        side = ((-6, 0), "right") if late else ((6, 0), "left")
+        _write(axes, rule.label, (rule.at, chart.top * (1 - n * NEAR)), side[0], ha=side[1], va="top", color=GREY)
     for height, line in chart.names():
         _write(axes, line.label, (last, height), (8, 0), ha="left", va="center", color=line.colour)
-    leaving = [(line.x[int(np.argmax(np.asarray(line.y) > chart.top))], line) for line in chart.lines if chart.leaves(line)]
+    leaving = [(_leaves_at(chart, line), line) for line in chart.lines if chart.leaves(line)]
     for n, (where, line) in enumerate(sorted(leaving, key=lambda pair: pair[0])):
         side = ((-8, 0), "right") if where - first > LATE * (last - first) else ((8, 0), "left")
         at = where, chart.top * (0.97 - n * NEAR)
@@ -92,8 +112,9 @@ def _rows(chart: RowChart, axes: Any, narrow: bool) -> None:
         if entry.low is not None and entry.high is not None:
             low, high = chart.within(entry.low), chart.within(entry.high)
             if chart.bars:
-                axes.barh(row, low - start, left=start, height=0.45, color=entry.colour, linewidth=0)
-                axes.barh(row, high - low, left=low, height=0.45, color=entry.colour, alpha=0.3, linewidth=0)
+                height = 0.2 if narrow else 0.45  # names stand above narrow ones
+                axes.barh(row, low - start, height, start, color=entry.colour, linewidth=0)
+                axes.barh(row, high - low, height, low, color=entry.colour, alpha=0.3, linewidth=0)
             else:
                 axes.hlines(row, low, high, color=entry.colour, linewidth=2.2, alpha=0.55)
         for mark in chart.placed(entry):
@@ -134,7 +155,8 @@ def _grid(chart: GridChart, axes: Any, narrow: bool) -> None:
             axes.barh(row, 0.95, height, column - 0.475, color=colour, alpha=STRONGEST * share, linewidth=0)
             letters = max(map(len, square.text.splitlines()), default=1)
             fontsize = min(max(1.4 * pixels / letters, LEAST_POINTS), 9.0)
-            axes.text(column, row, square.text, ha="center", va="center", color=INK, fontsize=fontsize, linespacing=1.0)
+            style = {"ha": "center", "va": "center", "color": INK, "fontsize": fontsize, "linespacing": 1.0}
+            axes.text(column, row, square.text, **style).set_in_layout(False)  # a long one takes no room from the squares
     axes.set_xlim(-0.5, len(chart.columns) - 0.5)
     axes.set_ylim(len(chart.rows) - 0.5, -0.8 if narrow else -0.5)
     axes.set_axis_off()

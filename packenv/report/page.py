@@ -18,7 +18,7 @@ from packenv.report.workload_charts import profile_section
 
 HERE = Path(__file__).parent
 
-SIGNS = {"s": "■", "|": "│", "D": "◆", "X": "✚"}
+SIGNS = {"s": "■", "|": "│", "_": "┄", "D": "◆", "X": "✚"}
 """Signs for the marks of lines in a legend."""
 
 

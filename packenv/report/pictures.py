@@ -6,7 +6,6 @@ import io
 import math
 import os
 import re
-import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +19,7 @@ from packenv.content.page import Charts, Figure
 from packenv.files import atomic_path, check_ending
 from packenv.report import schedule_drawing  # noqa: F401  # adds to `draw`
 from packenv.report.drawing import draw, mark_style
-from packenv.report.plot_style import IN_A_FILE, PICTURES
+from packenv.report.plot_style import CAPTION, IN_A_FILE, PICTURES, folded, remove_titles
 
 DPI = 120
 INCH = 96  # pixels of a page
@@ -28,7 +27,9 @@ SCHEDULE_WIDE = 1056  # pixels
 BESIDE = 3  # small charts in a row
 KEY_LETTERS, BESIDE_KEY = 14, 4  # letters of a legend in an inch; of its mark and the space behind
 COLUMN = 5.0  # inches: narrower pictures are drawn as for a phone, with legends below
-LETTERS = 13  # of a title in an inch
+TITLE, HEADING = 11.0, 10.8  # points; in narrow pictures both are as small as a caption
+BESIDE_ROWS, BESIDE_AXIS = 2.6, 0.6  # inches at the left of a chart: names of rows, numbers of an axis
+LINE_OF_HEADING = 17  # pixels
 STYLE = {"text.parse_math": False, "font.size": 9.0, "lines.linewidth": 1.5}
 IN_A_PAGE = {**STYLE, "svg.fonttype": "none"}
 NAMES = {colour: f"c{n}" for n, colour in enumerate(COLOURS)} | {GREY: "muted", INK: "ink", PAPER: "page", LINE: "line"}
@@ -65,7 +66,7 @@ def picture_of(charts: Charts, width: float | None = None, titled: bool = True) 
     """The charts below each other, small ones side by side, with their headings and legends; a schedule by itself.
 
     width   inches; None: that of a page. Below COLUMN charts are drawn as for a phone
-    titled  whether the title stands above them
+    titled  whether the title stands above them; without it headings are small, and one chart alone has none
     """
     narrow = width is not None and width < COLUMN
     with rc_context(STYLE):
@@ -73,15 +74,18 @@ def picture_of(charts: Charts, width: float | None = None, titled: bool = True) 
             picture = Picture(figsize=(width or SCHEDULE_WIDE / INCH, alone.height(narrow) / INCH), layout="constrained")
             draw(alone, picture, narrow)
         else:
-            picture = _stacked(charts.figures, width or WIDE / INCH, narrow)
+            picture = _stacked(charts, width or WIDE / INCH, narrow, titled)
         if charts.title and titled:
-            lines = [textwrap.fill(line, int(LETTERS * picture.get_figwidth())) for line in charts.title.split("\n")]
-            picture.suptitle("\n".join(lines), fontsize=9 if narrow else 11)
+            size = CAPTION if narrow else TITLE
+            picture.suptitle(folded(charts.title, picture.get_figwidth(), size), fontsize=size)
+        if not titled:
+            remove_titles(picture)
     return picture
 
 
-def _stacked(figures: Sequence[Figure], width: float, narrow: bool) -> Picture:
-    """Charts below each other, up to BESIDE small ones in a row."""
+def _stacked(charts: Charts, width: float, narrow: bool, titled: bool) -> Picture:
+    """Charts below each other, up to BESIDE small ones in a row; as high as they, their headings and their legends need."""
+    figures, size = charts.figures, HEADING if titled and not narrow else CAPTION
     rows: list[list[Figure]] = []
     for figure in figures:
         if rows and not narrow and figure.small and rows[-1][0].small and len(rows[-1]) < BESIDE:
@@ -92,29 +96,41 @@ def _stacked(figures: Sequence[Figure], width: float, narrow: bool) -> Picture:
     for n in range(len(rows) - 1):
         if keyed[n] == keyed[n + 1]:
             keyed[n] = []
-    legends = [18 * math.ceil(len(keys) / _columns(keys, width)) for keys in keyed]
+    keyed = [[key._replace(label=folded(key.label, width - BESIDE_AXIS, CAPTION)) for key in keys] for keys in keyed]
+    lines_in = [max((key.label.count("\n") + 1 for key in keys), default=1) for keys in keyed]
+    legends = [18 * lines * math.ceil(len(keys) / _columns(keys, width)) for keys, lines in zip(keyed, lines_in, strict=True)]
+    headings = [[folded(figure.heading, _room(figure, width / len(row), narrow), size) for figure in row] for row in rows]
+    folds = [LINE_OF_HEADING * max(heading.count("\n") for heading in of_row) for of_row in headings]
     heights = [
-        max(figure.chart.height(figure.small or narrow) for figure in row) + 30 + legend
-        for row, legend in zip(rows, legends, strict=True)
+        max(figure.chart.height(figure.small or narrow) for figure in row) + 30 + lines + legend
+        for row, lines, legend in zip(rows, folds, legends, strict=True)
     ]
-    picture = Picture(figsize=(width, (40 + sum(heights)) / INCH), layout="constrained")
+    title = folded(charts.title, width, CAPTION if narrow else TITLE)
+    higher = LINE_OF_HEADING * max(title.count("\n") - 1, 0) if titled else 0
+    picture = Picture(figsize=(width, (40 + higher + sum(heights)) / INCH), layout="constrained")
     parts: Any = picture.subfigures(len(rows), 1, height_ratios=heights, squeeze=False)[:, 0] if rows else []
-    for part, row, keys in zip(parts, rows, keyed, strict=True):
+    for part, row, of_row, keys in zip(parts, rows, headings, keyed, strict=True):
         panels = part.subplots(1, len(row), squeeze=False)[0]
-        for axes, figure in zip(panels, row, strict=True):
+        for axes, figure, heading in zip(panels, row, of_row, strict=True):
             draw(figure.chart, axes, figure.small or narrow)
-            axes.set_title(figure.heading, loc="left", pad=20)
+            axes.set_title(heading, loc="left", pad=20, fontsize=size)
         if keys:
             _draw_keys(part, keys, loc="outside lower left", ncols=_columns(keys, width))
-        elif not row[0].chart.direct and (above := row[0].chart.keys()):
+        elif not narrow and not row[0].small and not row[0].chart.direct and (above := row[0].chart.keys()):
             place = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.03), "borderaxespad": 0}
             _draw_keys(panels[0], above, ncols=len(above), **place)
     return picture
 
 
+def _room(figure: Figure, width: float, narrow: bool) -> float:
+    """Inches that a heading has above a chart, of as many with what stands at its left."""
+    return width - (BESIDE_AXIS if narrow or figure.small or figure.chart.direct else BESIDE_ROWS)
+
+
 def _columns(keys: Sequence[Key], width: float) -> int:
     """Columns of a legend below charts of so many inches."""
-    return max(1, int(KEY_LETTERS * width) // (max((len(key.label) for key in keys), default=0) + BESIDE_KEY))
+    longest = max((len(line) for key in keys for line in key.label.split("\n")), default=0)
+    return max(1, int(KEY_LETTERS * width) // (longest + BESIDE_KEY))
 
 
 def _draw_keys(where: Any, keys: Sequence[Key], **place: Any) -> None:

@@ -2,11 +2,38 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
+CAPTION = 9.0  # points: of the letters of a caption
+LETTER = 0.58  # of its size is the width of a letter, about
+POINTS = 72  # in an inch
 PICTURES = (".png", ".pdf", ".svg")
 IN_A_FILE = {"pdf.fonttype": 42, "svg.fonttype": "none"}
 """Letters as TrueType in PDF, which journals ask for, and as text in SVG, which editors and searches find."""
+
+
+def folded(text: str, width: float, size: float) -> str:
+    """The text in lines of so many inches, at most, of letters of `size` points. Only words longer than a line are broken."""
+    letters = max(8, int(POINTS * width / (LETTER * size)))
+    lines = [part for line in text.split("\n") for part in textwrap.wrap(line, letters, break_long_words=False) or [""]]
+    return "\n".join(textwrap.fill(line, letters) for line in lines)
+
+
+def remove_titles(figure: Any) -> None:
+    """For a picture whose caption is elsewhere: no title, and no heading of a chart that is alone; several, which are told apart
+    by their headings, keep them as small as a caption."""
+    headings = [
+        heading for axes in figure.axes for heading in (axes.title, axes._left_title, axes._right_title) if heading.get_text()
+    ]
+    removed = headings if len(headings) == 1 else []
+    if figure.get_suptitle():
+        removed = [figure.suptitle(figure.get_suptitle()), *removed]
+    for heading in headings:
+        heading.set_fontsize(min(heading.get_fontsize(), CAPTION))
+    for text in removed:
+        text.set_text("")
+        text.set_in_layout(False)
 
 
 def plain_numbers(axis: Any) -> None:

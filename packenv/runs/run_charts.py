@@ -120,7 +120,9 @@ def queue_over_time(by_policy: Sequence[Sequence[Result]], workload: Workload, b
         return []
     top = max(_highest(lines), 1.2 * bound)
     across = [Rule(bound, SHOWN_AS)] if bound > 0 else []
-    chart = LineChart(lines, "slot" if clock.unit == "slots" else clock.unit, "waiting tasks", top, across)
+    banded = any(line.low is not None for line in lines)
+    y_title = "waiting tasks (bands: middle half of seeds)" if banded else "waiting tasks"
+    chart = LineChart(lines, "slot" if clock.unit == "slots" else clock.unit, y_title, top, across)
     bands = " Bands hold the middle half of the seeds." if len(by_policy[0]) > 1 else ""
     return [Figure("Waiting tasks over time", f"{'; '.join(text)}.{bands}", chart)]
 

@@ -119,8 +119,10 @@ class Runner:
             new = [name for name in dict.fromkeys(str(run.policy) for run in runs) if name not in self.compiled]
             for name in new:
                 self.compiled[name] = self.executor.submit(compile_policy, firsts[name], usable_cores() - len(new))
-        for name in firsts:
-            self.compiled[name].result()
+        raised = [error for error in (self.compiled[name].exception() for name in firsts) if error is not None]
+        for error in raised:  # a policy's own fault is that of its runs, as long as there are others
+            if self.fail_fast or len(raised) == len(firsts) or not isinstance(error, MisuseError):
+                raise error
         return None
 
 

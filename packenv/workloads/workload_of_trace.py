@@ -36,6 +36,7 @@ from packenv.workloads.workload import Workload
 FITS_NO_SERVER = "tasks that fit no server"
 GANG_TOO_LARGE = "tasks in gangs that all servers together cannot hold"
 NO_SUCH_KIND = "tasks for kinds of GPU that no server has"
+MOST_NAMED = 5  # partitions of a log
 ONE_AMOUNT = "tasks ask for parts of a GPU, and a node's GPUs count as one amount: more may run at once than on real devices"
 MOST_OF_A_GANG = 1024
 """Servers on which a gang has to fit where it is asked how many there should be."""
@@ -126,6 +127,8 @@ def workload_of_trace(
     if of_slurm and log is not None and log.uncounted:
         every = ",".join((*recorded.resources, *log.uncounted))
         notes = (*notes, f"{listed(log.uncounted)} of jobs and nodes are not counted: resources {every} counts them")
+    if of_slurm and log is not None and partitions is None and log.partition is not None:
+        notes = (*notes, *_pooled(np.unique(log.partition).tolist()))
     if log is not None and speedup in (1, "1"):
         waits = log.waits_in_slots(slot)
         origin = None if log.origin is None else log.origin + timedelta(microseconds=t0)
@@ -143,6 +146,15 @@ def workload_of_trace(
         origin=origin,
         left_out_share=1 - float(fits.mean()),
     )
+
+
+def _pooled(partitions: list[str]) -> list[str]:
+    """A line that says that jobs of several partitions go on all nodes."""
+    if len(partitions) < 2:
+        return []
+    few = partitions[:MOST_NAMED]
+    names = listed(few if len(partitions) == len(few) else [*few, f"{len(partitions) - len(few):,} more"])
+    return [f"jobs of the partitions {names} go on all nodes: partition {partitions[0]} counts the jobs and nodes of one alone"]
 
 
 def _with_devices(

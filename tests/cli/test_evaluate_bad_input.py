@@ -18,6 +18,7 @@ BAD_WORDS: list[tuple[tuple[object, ...], str]] = [
     (("paper/fig4b", "--rate", "nan"), "'nan' is not a number"),
     (("paper/fig4b", "--intensity", 0), "intensity must be"),
     (("paper/fig4b", "--intensity", "inf"), "'inf' is not a number"),
+    (("paper/fig4b", "--load", "0.8,0.9"), "a run has one; for several, packenv leaderboard -w NAME@load=0.8 -w"),
     (("paper/fig4b", "--intensity", 0.9, "--rate", 1), "one of --load, --intensity and --rate"),
     (("paper/fig4b", "-p", "bf-jss"), "unknown policy 'bf-jss'; did you mean bf-js"),
     (("paper/fig4b", "-p", "m.zip"), "unknown policy 'm.zip': packenv.save_model makes a model of Stable-Baselines3"),
@@ -128,7 +129,14 @@ def test_bad_suffix_of_the_plot(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_bad_command(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as leaving:
-        main(["evalute"])
-    assert leaving.value.code == 2
-    assert capsys.readouterr().err == "packenv: unknown command 'evalute'; did you mean evaluate?\n"
+    for word, advice in (("evalute", "; did you mean evaluate?\n"), ("nosuch", "; known: evaluate, compare, ")):
+        with pytest.raises(SystemExit) as leaving:
+            main([word])
+        assert leaving.value.code == 2
+        assert capsys.readouterr().err.startswith(f"packenv: unknown command '{word}'{advice}")
+
+
+def test_a_module_without_a_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text("")
+    refused(("paper/fig4b", "-p", "mine"), "a policy of the module mine is mine:CLASS", tmp_path, capsys)

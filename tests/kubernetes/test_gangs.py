@@ -146,6 +146,8 @@ def test_objects_of_other_kinds_are_counted(tmp_path: Path) -> None:
     others = [{"kind": kind, "metadata": {"name": "a"}, "spec": {}} for kind in ("PodGroup", "Workload", "PodGroup", "Job")]
     cluster = read_cluster(listed(tmp_path / "c.json", [node("n"), *others, pod("p", container(cpu="1"))]))
     assert cluster.left_out == {"objects of kind PodGroup": 2, "objects of kind Workload": 1}
+    _, _, used = minimum("minMember", 2)
+    assert not read_cluster(listed(tmp_path / "c.json", [node("n"), used, pod("p", container(cpu="1"))])).left_out
 
 
 def minimum(kind: str, least: int) -> tuple[str, Any, dict[str, Any]]:

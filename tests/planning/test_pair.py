@@ -53,7 +53,7 @@ def test_a_trace_by_hand(tasks: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     record = json.loads(out.read_text())
     assert [side["values"] for side in record["sides"]] == [[20 / 7], [10 / 7]] and record["ratio"] == [2, None, None]
     assert status("bf-s", "fifo-ff", *words) == 0
-    assert status("fifo-ff", "bf-s", *words, "--margin", 1) == 0 and status("fifo-ff", "bf-s", *words, "--margin", 0.99) == 1
+    assert status("fifo-ff", "bf-s", *words, "--margin", "100%") == 0 and status("fifo-ff", "bf-s", *words, "--margin", 0.99) == 1
     assert status("fifo-ff", "bf-s", *words, "--measure", "max wait") == 0
     assert status(2, 3, *words[:1], "-p", "bf-s") == 1 and status(3, "3x1,1x0.5", *words[:1]) == 0
 
@@ -119,6 +119,7 @@ def test_a_cluster_as_it_is(tmp_path: Path) -> None:
         (("bf-js", "bf-jss"), "did you mean"),
         (("3", "4", "--servers", "5"), "--servers does not go with two sets of servers"),
         (("bf-js", "bf-s", "--margin", "-1"), "--margin is a share of at least 0"),
+        (("bf-js", "bf-s", "--margin", "much"), "'much' is no share such as 0.05 or 5%"),
         (("bf-js", "bf-s", "--time", "0"), "Invalid value for '--time': must be above 0, not 0"),
         (("bf-js", "bf-s", "--measure", "utilisation"), "not compared; measures are mean queue"),
         (("bf-js", "bf-s", "--measure", "wait"), "of a wait there are mean, max, and quantiles such as p80"),

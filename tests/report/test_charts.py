@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from packenv.content.charts import MOST_BINS, NEAR, Entry, Line, LineChart, Mark, RowChart, counts_over_time, shares_in_bins
+from packenv.content.charts import MOST_BINS, NEAR, Entry, Line, LineChart, Mark, RowChart, Rule, counts_over_time, shares_in_bins
 from packenv.content.colours import COLOURS
 from packenv.runs.run_charts import means_between
 
@@ -67,6 +67,15 @@ def test_names_keep_apart(ends: list[float]) -> None:
     heights = [height for height, _ in names]
     assert [line.label for _, line in names] == [f"line {n}" for n in np.argsort(ends, kind="stable")]
     assert (np.diff(heights) >= 0.999 * NEAR * 9).all() and max(heights) <= 9 + 1e-9
+
+
+def test_rules_are_named_beside_the_lines_and_in_the_legend() -> None:
+    """Nothing is written over curves: names at the right keep apart, and a narrow chart has all of them in its legend."""
+    lines = [Line("low", COLOURS[0], [0, 1], [0.0, 0.1]), Line("high", COLOURS[1], [0, 1], [0.0, 90.0], leaving="high: leaves")]
+    chart = LineChart(lines, "x", "y", 9.0, [Rule(0.2, "bound")], [Rule(0.5, "half")])
+    assert [line.label for _, line in chart.names()] == ["low", "bound"]
+    keys = chart.keys()
+    assert [key.label for key in keys] == ["low", "high: leaves (▲: off the chart)", "bound", "half"]
 
 
 def test_what_lies_beyond_is_at_the_end() -> None:

@@ -12,11 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.legend import Legend
+from matplotlib.text import Text
 
 import packenv
-from packenv.content.charts import Entry, Line, LineChart, RowChart
+from packenv.content.charts import Entry, GridChart, Key, Line, LineChart, RowChart, Rule, Square, shares_in_bins
 from packenv.content.page import Charts, Figure
 from packenv.report.pictures import picture_of
+from packenv.report.plot_style import CAPTION
 from packenv.report.schedule_drawing import on_devices, stacked
 
 TABLE = packenv.Workload(
@@ -133,6 +136,53 @@ def test_a_picture_as_narrow_as_a_column_is_not_cut() -> None:
         shown = [text for at, text in zip(axes.get_xticks(), axes.get_xticklabels(), strict=True) if first <= at <= last]
         extents = [text.get_window_extent() for text in shown]
         assert all(extent.x0 >= -1 and extent.x1 <= picture.bbox.width + 1 for extent in extents)
+
+
+LONG = "Supported fraction of ρ* on discrete:0.55@0.3,0.3@0.4,0.2@0.3,0.1@0.2"
+CURVES = LineChart([Line("a", "#0072b2", [0, 1], [0, 1])], "slot", "waiting tasks", 1.0, [Rule(0.5, "bound")])
+ROWS = RowChart([Entry("bf-js", "#0072b2", 0.9, 1.0, text="0.900 – 1.000")], "supported", (0.0, 1.05), bars=True)
+GRID = GridChart(["bf-js"], ["paper/fig4b"], [[Square(0.5, "0.5")]])
+BINS = shares_in_bins(range(9), "size", "tasks")
+
+
+@pytest.mark.parametrize("width", [89 / 25.4, None])
+@pytest.mark.parametrize("chart", [CURVES, ROWS, GRID, BINS], ids=lambda chart: type(chart).__name__)
+def test_pictures_without_a_title(chart: Any, width: float | None) -> None:
+    """One chart alone has no heading, several have small ones; with a title, both are folded and within the picture."""
+    alone, two = Charts("The title", [Figure(LONG, "", chart)]), Charts("The title", [Figure(LONG, "", chart)] * 2)
+    picture = picture_of(alone, width)
+    FigureCanvasAgg(picture).draw()
+    (heading,) = headings_of(picture)
+    assert heading.get_window_extent().x1 <= picture.bbox.width + 1
+    assert "".join(heading.get_text().split()) == "".join(LONG.split())
+    assert texts_of(picture_of(alone, width, titled=False)).isdisjoint({"The title", LONG})
+    assert not headings_of(picture_of(alone, width, titled=False))
+    untitled = picture_of(two, width, titled=False)
+    assert "The title" not in texts_of(untitled)
+    assert [heading.get_fontsize() for heading in headings_of(untitled)] == [CAPTION] * 2
+
+
+def test_charts_with_the_same_legend_have_it_once_when_narrow() -> None:
+    rows = RowChart([Entry("a", "#0072b2", 1.0, 2.0)], "delay", (0.0, 3.0), marks=[Key("#0072b2", "not known to be stable", "o")])
+    picture = picture_of(Charts("", [Figure(name, "", rows) for name in ("one", "two")]), width=3.3)
+    assert len(picture.findobj(Legend)) == 1
+
+
+def test_schedules_without_a_title(result: packenv.Result) -> None:
+    """A schedule has panels of its own: the name of one policy alone is a heading, too."""
+    for charts in (result.charts("schedule"), packenv.evaluate(TABLE, ["bf-js"], drain=True).charts("schedule")):
+        assert charts.title in texts_of(picture_of(charts)) and headings_of(picture_of(charts))
+        assert charts.title not in texts_of(picture_of(charts, titled=False))
+        assert not headings_of(picture_of(charts, titled=False))
+
+
+def texts_of(picture: Any) -> set[str]:
+    return {text.get_text() for text in picture.findobj(Text)}
+
+
+def headings_of(picture: Any) -> list[Text]:
+    every = [title for axes in picture.axes for title in (axes.title, axes._left_title, axes._right_title)]
+    return [title for title in every if title.get_text()]
 
 
 def test_numbers_and_legends_of_a_narrow_picture_are_whole() -> None:

@@ -144,6 +144,21 @@ def test_a_run_that_fails_does_not_stop_the_others(processes: int, capfd: pytest
         run_all(runs, RunOptions(processes, fail_fast=True))
 
 
+class FailingAtOnce(Failing):
+    """In the run of one slot, too, by which a policy is compiled beforehand."""
+
+    def initial_state(self, setting: packenv.Setting, seed: int) -> int:
+        raise KeyError("state")
+
+
+def test_nor_does_a_policy_that_cannot_begin(capfd: pytest.CaptureFixture[str]) -> None:
+    found, failure = run_most(runs_of(WORKLOAD, (FailingAtOnce(), "bf-js"), (3,), slots=300), RunOptions(1))
+    assert found[0] is None and found[1] is not None and failure is not None
+    assert "failing on paper/fig4b, seed 3: policy failing: KeyError" in capfd.readouterr().err
+    with pytest.raises(MisuseError, match="policy failing: KeyError"):
+        run_most(runs_of(WORKLOAD, (FailingAtOnce(),), (3, 4), slots=300), RunOptions(1))
+
+
 def test_many_from_python(tmp_path: Path) -> None:
     with ThreadPoolExecutor(2) as threads:
         found = packenv.simulate_many(WORKLOAD, ["bf-js", "fifo-ff"], [3, 4], 4000, executor=threads)

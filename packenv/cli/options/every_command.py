@@ -9,6 +9,7 @@ import click
 
 from packenv.errors import InputError
 from packenv.inputs.numbers import LARGEST_WHOLE, read_number, read_whole
+from packenv.options.shared import INTENSITIES
 
 MOST = {"seeds": 10_000, "evaluation_seeds": 10_000, "processes": 1_000, "threads": 1_000, "workers": 1_000}
 """The largest value of options that each cost a run or a process."""
@@ -39,6 +40,9 @@ class Whole(click.ParamType):  # type: ignore[type-arg]  # generic in some versi
         return "" if self.low == -LARGEST_WHOLE else f"x>={self.low}"
 
 
+ONE_INTENSITY = "a run has one; for several, packenv leaderboard -w NAME@{name}={first} -w NAME@…, or the command once for each"
+
+
 class Decimal(click.ParamType):  # type: ignore[type-arg]
     """A finite decimal number."""
 
@@ -52,6 +56,8 @@ class Decimal(click.ParamType):  # type: ignore[type-arg]
         except InputError as problem:
             pictures = param is not None and ctx is not None and any("--plot-width" in each.opts for each in ctx.command.params)
             hint = "; a picture's width is --plot-width" if pictures and param is not None and param.name == "width" else ""
+            if param is not None and param.name in INTENSITIES and "," in value:
+                hint = f"; {ONE_INTENSITY.format(name=param.name, first=value.partition(',')[0])}"
             self.fail(f"{problem}{hint}.", param, ctx)
 
 

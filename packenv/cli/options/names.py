@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 
 from packenv.cli.outputs import FILE as FILE
 from packenv.errors import InputError
-from packenv.inputs.numbers import read_seconds
+from packenv.inputs.numbers import read_number, read_seconds
 from packenv.learning.agents.shipped import pretrained_agents
 from packenv.policy_names import OF_FILES, check_text, described, registered
 from packenv.workloads.named.registry import check_source, names
@@ -54,6 +54,19 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]
         if seconds is None:
             self.fail(f"{value!r} is no length of time such as 10s, 2min or 2h 30m")
         return float(seconds) if seconds > 0 else self.fail(f"must be above 0, not {value}")
+
+
+class Share(click.ParamType):  # type: ignore[type-arg]
+    """A finite number, or one of per cent: 0.05 or 5%."""
+
+    name = "share"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        text = str(value).strip()
+        try:
+            return read_number(text.removesuffix("%").rstrip()) / (100 if text.endswith("%") else 1)
+        except InputError:
+            self.fail(f"{value!r} is no share such as 0.05 or 5%")
 
 
 def policy_completions(incomplete: str) -> list[str]:

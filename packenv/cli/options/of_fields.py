@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import click
 
-from packenv.cli.options.names import FILE, PATH, POLICY, Seconds
+from packenv.cli.options.names import FILE, PATH, POLICY, Seconds, Share
 from packenv.cli.outputs import FileOf
 from packenv.options.fields import Form, Range, Words, options_in
 
@@ -22,6 +22,7 @@ FORMS: dict[Form, Any] = {
     Form.PATH: PATH,
     Form.FOLDER: click.Path(file_okay=False),
     Form.SECONDS: Seconds(),
+    Form.SHARE: Share(),
 }
 PLAIN = {int: click.INT, float: click.FLOAT, str: click.STRING}
 

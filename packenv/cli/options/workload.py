@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import shlex
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,22 +45,28 @@ def chosen_policies(names: tuple[str, ...], *workloads: Workload) -> tuple[str, 
     return chosen
 
 
-def workload_from(options: WorkloadOptions, servers: str | None = None) -> tuple[Workload, dict[str, int]]:
+def workload_from(
+    options: WorkloadOptions, servers: str | None = None, sides: tuple[str, str] | None = None
+) -> tuple[Workload, dict[str, int]]:
     """The workload, and how many rows of a trace were dropped for which reason. Raises InputError.
 
-    `servers`: those of a trace for which none are given.
+    servers  those of a trace for which none are given
+    sides    two sets of servers that are arguments of the command, in place of `--servers`; those of `options` are the second
     """
     try:
         workload = _workload(options, servers)
     except ArgumentError as error:
-        command = _working_command(options, servers, error)
+        command = _working_command(options, servers, sides, error)
         such = "" if command is None else f"; this works: {command}"
-        raise InputError(error.of_options(advised=command is None) + such) from None
+        advised = command is None and not (sides and "servers" in error.remedy)
+        raise InputError(error.of_options(advised) + such) from None
     _note_remark(workload)
     return workload, workload.left_out
 
 
-def _working_command(options: WorkloadOptions, servers: str | None, error: ArgumentError) -> str | None:
+def _working_command(
+    options: WorkloadOptions, servers: str | None, sides: tuple[str, str] | None, error: ArgumentError
+) -> str | None:
     """What was typed, with options that mend `error` and those behind it, once a workload comes of it; None if none does."""
     context = click.get_current_context(silent=True)
     if context is None or not context.find_root().obj:
@@ -77,14 +84,53 @@ def _working_command(options: WorkloadOptions, servers: str | None, error: Argum
             return None
         else:
             words = [*context.find_root().obj]
+            mended_sides = None
+            if sides and "servers" in mended:
+                mended_sides = _of_the_same_kind(sides, mended.pop("servers"))
+                if mended_sides is None or not _is_workload(replace(options, **mended, servers=mended_sides[0]), servers):
+                    return None
             for name, value in mended.items():
                 flag = f"--{name.replace('_', '-')}"
                 while flag in words:
                     at = words.index(flag)
                     del words[at : at + 2]
                 words = [word for word in words if not word.startswith(f"{flag}=")] + [flag, value]
-            return shlex.join(["packenv", *words])
+            typed = _replaced(words, sides, mended_sides) if sides and mended_sides else [words]
+            found = next((each for each in typed if _is_understood(context, each, mended_sides)), None)
+            return None if found is None else shlex.join(["packenv", *found])
     return None
+
+
+def _of_the_same_kind(sides: tuple[str, str], second: str) -> tuple[str, str] | None:
+    """As many servers as on either side, of the kind of `second`, which replaces that of both; None if they have no one kind."""
+    (few, _, one), (_, _, other) = (side.partition("x") for side in sides)
+    return (f"{few}x{second.partition('x')[2]}", second) if few.isdigit() and one == other else None
+
+
+def _is_workload(options: WorkloadOptions, servers: str | None) -> bool:
+    try:
+        _workload(options, servers)
+    except InputError:
+        return False
+    return True
+
+
+def _replaced(words: list[str], sides: tuple[str, str], by: tuple[str, str]) -> Iterator[list[str]]:
+    """The words with two of them replaced: each two that may be the sides, which may be values of options too."""
+    for i, first in enumerate(words):
+        for j, second in enumerate(words[i + 1 :], i + 1):
+            if (first, second) == sides:
+                yield [*words[:i], by[0], *words[i + 1 : j], by[1], *words[j + 1 :]]
+
+
+def _is_understood(context: click.Context, words: list[str], sides: tuple[str, str] | None) -> bool:
+    """Whether the command takes such words, and the two sides for what they are."""
+    names = context.command_path.split()[1:]  # `trace profile`
+    try:
+        params = context.command.make_context(context.info_name, words[len(names) :], parent=context.parent).params
+    except (InputError, click.ClickException):
+        return False
+    return sides is None or (params.get("first"), params.get("second")) == sides
 
 
 def _workload(options: WorkloadOptions, servers: str | None) -> Workload:

@@ -18,6 +18,7 @@ from packenv.kubernetes.fits_nowhere import unfit_lines
 from packenv.kubernetes.planning.queue import covered, trust_lines
 from packenv.kubernetes.planning.submitted import Later, Submission, SubmittedPods
 from packenv.kubernetes.pod_groups import gang_lines
+from packenv.kubernetes.preemption import first_cycle
 from packenv.kubernetes.texts import MOST_NAMED, some
 from packenv.planning.server_plans import Say, plan_all
 from packenv.planning.trials import AskRuns
@@ -33,6 +34,10 @@ def plan_submitted(request: ClusterRequest, notes: Sequence[str], slots: int, dr
     before = without_submitted(cluster)
     known = {*unfit_lines(before), *gang_lines(before)}
     new = [line for line in (*gang_lines(cluster), *unfit_lines(cluster)) if line not in known]
+    begun = first_cycle(cluster, submitted.lowest) if request.preemption else []
+    new += [line for line in cluster.begun_notes(begun) if line not in cluster.begun_notes(first_cycle(before, submitted.lowest))]
+    if any(start.delay for start in begun if cluster.waiting[start.pod].submitted):
+        new.append("now: or as soon as the pods in whose place they start are gone, at the end of their grace periods")
     for line in (*notes, *new, *trust_lines(request.service)):
         text_console().print(line, highlight=False, markup=False)
 

@@ -14,6 +14,7 @@ from packenv.kubernetes.cluster import Cluster
 from packenv.kubernetes.planning.queue import NEVER, QueueGoal, QueueRuns, Times
 from packenv.kubernetes.planning.wait_bound import WaitBound
 from packenv.kubernetes.started import Started
+from packenv.kubernetes.texts import some
 from packenv.planning.search import NoneMeets, least_from
 from packenv.planning.trials import Trial, mean_of
 from packenv.workloads.workload import Workload
@@ -144,9 +145,19 @@ class AddedNodes:
             (goal, values) for goal, values, met in zip(runs.goals, trial.values, trial.met, strict=True) if not met
         )
         value = mean_of(values)
-        measured = "not known: not all pods start" if value is None else f"{value:,.4g} slots"
+        measured = "not known: not all pods start" if value is None else f"{value * runs.slot_seconds:,.4g} s"
         with_these = f"with {counted(most, 'node')} more, one for each pod, the {goal.title} is {measured}"
-        return f"{runs.policy}: no number of nodes like {self.kind.name} meets {goal.text!r}: {with_these}"
+        line = f"{runs.policy}: no number of nodes like {self.kind.name} meets {goal.text!r}: {with_these}"
+        if len(names := self._not_on_such_nodes()) == 0:
+            return line
+        verb = "do" if len(names) > 1 else "does"
+        return f"{line}; {some(names)} {verb} not go on such a node: --add with one of another kind"
+
+    def _not_on_such_nodes(self) -> list[str]:
+        """The pods that wait and fit on no new node."""
+        new = without_nodes(changed(self.cluster, self.kind, 1), self.cluster.nodes)
+        fits = new.fitting_alone(self.cluster.waiting, self.cluster.demand)
+        return [pod.name for pod, fit in zip(self.cluster.waiting, fits, strict=True) if not fit]
 
 
 class FailedNodes(NamedTuple):

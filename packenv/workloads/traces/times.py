@@ -53,8 +53,12 @@ def microseconds(columns: Columns, name: str, missing: int | None, unit: str | N
     times = counts * float(TIME_UNITS[unit or "s"])
     if (late := times >= LATEST).any():
         row = int(np.argmax(late))
-        hint = "" if unit is None else _looks_like(counts, unit)
-        raise ArgumentError(f"{columns.error(row, name, f'{columns.table[name][row]} is too large')}{hint}")
+        problem = str(columns.error(row, name, f"{columns.table[name][row]} is too large"))
+        other = None if unit is None else _looks_like(counts, unit)
+        if other is None:
+            raise InputError(problem)
+        advice = f"; as one in {other}: `time_unit` {other}"
+        raise ArgumentError(f"{problem} for a time in {unit}", advice, {"time_unit": other})
     return np.where(np.isnan(times), missing or 0, np.rint(np.nan_to_num(times))).astype(np.int64)
 
 
@@ -87,13 +91,13 @@ def origin_of(columns: Columns, name: str) -> datetime | None:
     return datetime.fromtimestamp(int(dates[0].min()) / SECOND, UTC).replace(tzinfo=UTC if dates[1] else None)
 
 
-def _looks_like(counts: Floats, unit: str) -> str:
-    """The end of a message on times that are too large: the unit in which they are times of this century, if there is one."""
+def _looks_like(counts: Floats, unit: str) -> str | None:
+    """The unit in which times that are too large are times of this century, if there is one."""
     largest = float(np.nanmax(counts))
     for other in ("ms", "us", "ns"):
         if THIS_CENTURY[0] <= largest * float(TIME_UNITS[other]) / SECOND < THIS_CENTURY[1] and other != unit:
-            return f" for a time in {unit}; as one in {other}: `time_unit` {other}"
-    return ""
+            return other
+    return None
 
 
 def floor_divide(numbers: Ints, by: Fraction) -> Ints:

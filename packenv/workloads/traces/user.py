@@ -48,7 +48,7 @@ from packenv.inputs.memory import Memory
 from packenv.inputs.numbers import excerpt, quantity_of
 from packenv.jobs import GPU, Jobs, first_rows, gather, passed_on
 from packenv.units import LARGEST_AMOUNT, MOST, scale_for, to_units
-from packenv.workloads.traces.columns import Columns, decimals
+from packenv.workloads.traces.columns import FIRST_TEXTS, Columns, decimals
 from packenv.workloads.traces.gpus import can_be_devices, gpu_needs, of_gpus
 from packenv.workloads.traces.links import falls, order_of, read_home, read_links, reordered
 from packenv.workloads.traces.slot_trace import OPTIONAL, SlotTrace
@@ -69,8 +69,9 @@ LENGTHS = ("estimate", "remote_overhead")
 """Columns that count slots in a table in slots; those of a table in seconds have `_s` behind their names."""
 NAMED = (*OPTIONAL, "id", *(f"{name}_s" for name in LENGTHS), GPU_KINDS, WORKERS)
 NO_RESOURCE = re.compile(
-    r"|index|unnamed: \d+|__index_level_\d+__|row|priority|deadline|weight|status|event|queue|partition|"
-    r"(start|end|finish|schedule)_.*|.*_id|sched(uling)?_class|user|group|server|machine|node|name|task(_index)?",
+    r"|index|unnamed: \d+|__index_level_\d+__|row|deadline|weight|status|event|partition|"
+    r"(start|end|finish|schedule)_.*|sched(uling)?_class|group|server|machine|node|task(_index)?|"
+    r"(.*[ _.-])?(prio(rity)?|queue|user|name|id)|(job|task|user|queue|group)(name|id)",
     re.IGNORECASE,
 )
 """Names of columns that say something else of a task than how much of a resource it needs."""
@@ -81,11 +82,14 @@ FAR_APART = 1000  # times: nobody has tasks of 8Gi and of 128 bytes
 MILESTONE = "milestones without demand or of 0 slots (the order through them is kept)"
 OFTEN = {
     "submit_time_s": r"submit|submission|arriv|creat|queued",
-    "duration_s": r"duration|run.?time|elapsed|wall.?time",
+    "duration_s": r"duration|run.?time|elapsed|wall.?time|(?<![a-z])run(?![a-z]|_id)",
     "start_time_s": r"start|begin|began",
     "end_time_s": r"\b(end|finish|complet)",
 }
 """What other people's names of our columns have in them."""
+RESOURCES = {"cpu": r"cpu|(?<![a-z])v?cores?(?![a-z])", "memory": r"memory|(?<![a-z])(mem|ram)(?![a-z])", "gpu": r"gpu"}
+"""And their names of resources."""
+UNIT = re.compile(r"[ _(\[](ms|us|ns|min|h)[)\]]?$", re.IGNORECASE)  # at the end of a column's name
 FORMS = (
     "needs arrival, size, service (in slots), or submit_time_s, duration_s (or start_time_s, end_time_s) and a column per "
     "resource (in seconds)"
@@ -107,11 +111,12 @@ def read_user(
     time_unit  of times and durations that are numbers, one of TIME_UNITS, for a table in seconds
     """
     theirs = theirs or {}
+    in_file, said = names, choice
     names, choice = _by_our_names(path, names, choice, theirs)
     in_seconds = any(set(form) <= set(names) for form in IN_SECONDS)
     if in_seconds or set(SLOT_FORM) <= set(names):
         form = SLOT_FORM if set(SLOT_FORM) <= set(names) else SECONDS_FORM
-        demands = _demand_columns(path, names, form, choice)
+        demands = _demand_columns(path, names, form, choice, table, theirs)
         columns = _columns(path, table, [*form, *NAMED, *demands], theirs)
         if not len(columns):
             raise InputError(f"{path}: the file is empty")
@@ -126,19 +131,41 @@ def read_user(
     }  # fmt: skip
     absent = "start_time_s" if {"submit_time_s", "end_time_s"} <= set(names) else missing[present[0]] if present else ""
     what = f"column {absent} is missing" if present else f"columns {', '.join(names) or 'none'}"
-    likely, known = likely_columns(names)
-    advice = f", under names of their own with `columns` {shlex.quote(likely)}"
-    raise ArgumentError(f"{path}: {what}; {FORMS}", advice, {"columns": likely} if known else None)
+    remedy, known = _likely(in_file, theirs, said is None)
+    if time_unit != "s":
+        remedy.pop("time_unit", None)
+    such = " ".join(f"`{name}` {shlex.quote(value)}" for name, value in remedy.items())
+    raise ArgumentError(f"{path}: {what}; {FORMS}", f", under names of their own with {such}", remedy if known else None)
 
 
-def likely_columns(names: list[str]) -> tuple[str, bool]:
-    """What `columns` may be for times under names of their own: by words that people use, THEIRS where none is there.
+def _likely(names: list[str], theirs: Mapping[str, str], with_resources: bool) -> tuple[dict[str, str], bool]:
+    """What `columns`, and `time_unit`, may be for columns under names of their own, and whether all times are there.
 
-    And whether all are there.
+    By words that people use, THEIRS where none is there; `theirs`, which is known, stays. Resources are among them, unless it
+    is said which they are, or `names` has more of a kind than one.
     """
-    theirs = {ours: name for ours, words in OFTEN.items() for name in names if re.search(words, name, re.IGNORECASE)}
-    form = next((form for form in IN_SECONDS if {*form} <= {*theirs}), ("submit_time_s",))
-    return ",".join(f"{ours}={theirs.get(ours, 'THEIRS')}" for ours in form), form in IN_SECONDS
+    free = [name for name in names if name not in theirs.values()]
+    times = _alike(OFTEN, free) | {name: name for name in free if name in SECONDS_FORM} | dict(theirs)
+    known = next((form for form in IN_SECONDS if {*form} <= {*times}), None)
+    form: tuple[str, ...] = known or IN_SECONDS[0]
+    if "submit_time_s" in times and "submit_time_s" not in form:
+        form = ("submit_time_s", *form)
+    columns = {ours: times.get(ours, "THEIRS") for ours in form if times.get(ours) != ours} | dict(theirs)
+    free = [name for name in free if name not in times.values() and not NO_RESOURCE.fullmatch(name)]
+    amounts = _alike(RESOURCES, free)
+    more = sum(bool(re.search("|".join(RESOURCES.values()), name, re.IGNORECASE)) for name in free) > len(amounts)
+    of_ours = all(ours == name for ours, name in amounts.items())  # as they are without being named
+    if with_resources and known and not more and not of_ours and {*theirs} <= {*SECONDS_FORM, *NAMED}:
+        columns |= amounts
+    units = {found and found[1].lower() for found in (UNIT.search(times.get(ours, "")) for ours in form)}
+    remedy = {"columns": ",".join(f"{ours}={name}" for ours, name in columns.items())}
+    unit = units.pop() if len(units) == 1 else None
+    return remedy | ({"time_unit": unit} if unit else {}), known is not None
+
+
+def _alike(words: Mapping[str, str], names: list[str]) -> dict[str, str]:
+    """The names that have such words in them, by ours."""
+    return {ours: name for ours, pattern in words.items() for name in names if re.search(pattern, name, re.IGNORECASE)}
 
 
 def _check_lengths(columns: Columns, in_slots: bool) -> None:
@@ -177,7 +204,9 @@ def _columns(path: Path, table: pa.Table | None, names: list[str], theirs: Mappi
     return Columns(path, pa.table([whole[name] for name in there.values()], names=[*there]), theirs)
 
 
-def _demand_columns(path: Path, names: list[str], form: tuple[str, ...], choice: Wanted) -> tuple[str, ...]:
+def _demand_columns(
+    path: Path, names: list[str], form: tuple[str, ...], choice: Wanted, table: pa.Table | None, theirs: Mapping[str, str]
+) -> tuple[str, ...]:
     """The columns that hold demands. Raises InputError if one is missing, or if it is not clear which they are."""
     if choice is None or choice == "all":
         others = [name for name in names if name not in (*form, *NAMED)]
@@ -188,7 +217,8 @@ def _demand_columns(path: Path, names: list[str], form: tuple[str, ...], choice:
         for name in others:
             if NO_RESOURCE.fullmatch(name):
                 which = f"column {name!r} is no resource" if name else f"column {names.index(name) + 1} has no name, as an index"
-                known = ",".join(other for other in others if not NO_RESOURCE.fullmatch(other))
+                rest = [other for other in others if not NO_RESOURCE.fullmatch(other)]
+                known = ",".join(other for other in rest if _has_amounts(_columns(path, table, rest, theirs), other))
                 advice = f": leave it out, or name the resources (`resources` {shlex.quote(known or 'cpu,memory')})"
                 raise ArgumentError(f"{path}: {which}", advice, {"resources": known} if known else None)
         choice = tuple(sorted(sizes, key=_place) if sizes else others)
@@ -196,6 +226,15 @@ def _demand_columns(path: Path, names: list[str], form: tuple[str, ...], choice:
     if absent or not choice:
         raise InputError(f"{path}: column {absent[0] if absent else 'size'} is missing; {FORMS}")
     return choice
+
+
+def _has_amounts(columns: Columns, name: str) -> bool:
+    """Whether the first cells of a column can be demands: a column of texts is nobody's resource."""
+    try:
+        decimals(Columns(columns.path, columns.table.slice(0, FIRST_TEXTS)), name, quantity_of)
+    except InputError:
+        return False
+    return True
 
 
 def _place(name: str) -> tuple[int, str]:

@@ -54,6 +54,17 @@ def test_a_larger_node_holds_both(tmp_path: Path) -> None:
     assert (found["added"], found["bound"], found["goals"][0]["one_less"]) == (1, 1, [None, None, None])
 
 
+def test_pods_that_do_not_go_on_such_a_node_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Both GPU pods wait for the one node that has a GPU, whatever is added of the other kind."""
+    items = [node("n0"), node("g", **{"nvidia.com/gpu": "1"}), *(pod(f"gpu-{n}", container(cpu="1", gpu="1")) for n in range(2))]
+    with pytest.raises(SystemExit):
+        main(["plan", str(listed(tmp_path / "c.json", items)), "-g", "max wait <= 60s", "--add", "n0", "--service", "fixed:600"])
+    said = capsys.readouterr()
+    assert "the max wait is 600 s; team/gpu-0 and team/gpu-1 do not go on such a node: --add with one of another kind" in (
+        said.out + said.err
+    )
+
+
 def test_nodes_to_take_away(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Three nodes, of which two are empty; one pod waits."""
     file = cluster(tmp_path, 3, 1)

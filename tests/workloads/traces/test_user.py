@@ -166,7 +166,8 @@ def test_a_bad_row_is_named(tmp_path: Path, form: str, line: str, problem: str, 
         (
             "a,b",
             "columns a, b; needs arrival, size, service (in slots), or submit_time_s, duration_s (or start_time_s, "
-            "end_time_s) and a column per resource (in seconds), under names of their own with `columns` submit_time_s=THEIRS",
+            "end_time_s) and a column per resource (in seconds), under names of their own with `columns` "
+            "submit_time_s=THEIRS,duration_s=THEIRS",
         ),
         ("arrival,service,size,sixe", "column sixe is not known; known: arrival, service, job, phase, value"),
         ("arrival,service,size,size", "column size occurs more than once"),
@@ -182,8 +183,12 @@ def test_missing_columns(tmp_path: Path, header: str, problem: str) -> None:
 @pytest.mark.parametrize(
     ("header", "columns"),
     [
-        ("Job,Submitted,Run Time,Cores", "'submit_time_s=Submitted,duration_s=Run Time'"),
-        ("Job,Started,End,Cores", "start_time_s=Started,end_time_s=End"),
+        ("Job,Submitted,Run Time,Cores", "'submit_time_s=Submitted,duration_s=Run Time,cpu=Cores'"),
+        ("Job,Started,End,Cores", "start_time_s=Started,end_time_s=End,cpu=Cores"),
+        ("Job,Submitted,Started,End", "submit_time_s=Submitted,start_time_s=Started,end_time_s=End"),
+        ("arrived_ms,run_ms,cpu,ram", "submit_time_s=arrived_ms,duration_s=run_ms,cpu=cpu,memory=ram `time_unit` ms"),
+        ("arrived_ms,run_s,cpu,memory", "submit_time_s=arrived_ms,duration_s=run_s"),
+        ("submit_time_s,runtime,cores,cpu_max", "duration_s=runtime"),
     ],
 )
 def test_names_of_others_are_recognised(tmp_path: Path, header: str, columns: str) -> None:
@@ -191,6 +196,27 @@ def test_names_of_others_are_recognised(tmp_path: Path, header: str, columns: st
     with pytest.raises(InputError) as error:
         read_trace(text(tmp_path / "a.csv", header, "1,2,3,4"))
     assert str(error.value).endswith(f"with `columns` {columns}")
+
+
+@pytest.mark.parametrize(
+    ("given", "columns"),
+    [
+        ({"submit_time_s": "Created"}, "'submit_time_s=Created,duration_s=Run Time,cpu=Cores'"),
+        ({"duration_s": "Length", "cpu": "RAM"}, "submit_time_s=Submitted,duration_s=Length,cpu=RAM"),
+    ],
+)
+def test_columns_that_are_given_stay(tmp_path: Path, given: dict[str, str], columns: str) -> None:
+    names = "Submitted,Run Time,Length,Cores,RAM" if "cpu" in given else "Created,Run Time,Cores"
+    file = text(tmp_path / "a.csv", names)
+    with pytest.raises(InputError) as error:
+        read_trace(file, None, given)
+    assert str(error.value).endswith(f"with `columns` {columns}")
+
+
+def test_texts_and_priorities_are_no_resources(tmp_path: Path) -> None:
+    file = text(tmp_path / "a.csv", "submit_time_s,duration_s,Dept,cores,queue,prio,JobName,gib", "1,2,a,4,b,5,c,8Gi")
+    with pytest.raises(InputError, match=r"'queue' is no resource: .*\(`resources` cores,gib\)"):
+        read_trace(file)
 
 
 @pytest.mark.parametrize(
