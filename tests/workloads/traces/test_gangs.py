@@ -82,7 +82,7 @@ def test_gangs_that_servers_cannot_hold(tmp_path: Path) -> None:
     ):
         packenv.workload(text(tmp_path / "a.csv", "arrival,service,size,workers", "0,1,.5,9"), servers=2)
     plan = packenv.plan(
-        text(tmp_path / "a.csv", "arrival,service,size,workers", "0,1,.5,9"), "max wait <= 0s", policies=["fifo-ff"]
+        text(tmp_path / "a.csv", "arrival,service,size,workers", "0,1,.5,9"), "max wait <= 0", policies=["fifo-ff"]
     )
     assert plan.bound.servers == plan.plans["fifo-ff"].servers == 5
 
