@@ -15,9 +15,16 @@ IN_A_FILE = {"pdf.fonttype": 42, "svg.fonttype": "none"}
 
 def folded(text: str, width: float, size: float) -> str:
     """The text in lines of so many inches, at most, of letters of `size` points. Only words longer than a line are broken."""
-    letters = max(8, int(POINTS * width / (LETTER * size)))
-    lines = [part for line in text.split("\n") for part in textwrap.wrap(line, letters, break_long_words=False) or [""]]
-    return "\n".join(textwrap.fill(line, letters) for line in lines)
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    font, letters = FontProperties(size=size), max(8, int(POINTS * width / (LETTER * size)))
+    lines: list[str] = []
+    for line in text.split("\n"):
+        fits = text_to_path.get_text_width_height_descent(line, font, ismath=False)[0] <= POINTS * width
+        parts = [] if fits else textwrap.wrap(line, letters, break_long_words=False)
+        lines += [line] if fits else [piece for part in parts for piece in textwrap.wrap(part, letters)]
+    return "\n".join(lines)
 
 
 def remove_titles(figure: Any) -> None:
