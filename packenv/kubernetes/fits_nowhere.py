@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from packenv.kubernetes.filters import admitted
 from packenv.kubernetes.pod_groups import PodGroup, beside_own, largest_first, least_priority, pod_groups, room_for
+from packenv.kubernetes.shared_gpus import ABOVE_HALF
 from packenv.kubernetes.texts import MOST_NAMED, amount_text, counted, some
 from packenv.units import to_units
 
@@ -98,7 +99,12 @@ def _gang_line(cluster: Cluster, group: PodGroup, alone: Bools) -> str:
 
 
 def _asks(pod: Pod) -> str:
-    return ", ".join(amount_text(name, float(amount)) for name, amount in sorted(pod.asks.items()) if amount) or "nothing"
+    amounts = {name: amount for name, amount in sorted(pod.asks.items()) if amount and not name.startswith(ABOVE_HALF)}
+    asks = ", ".join(amount_text(name, float(amount)) for name, amount in amounts.items()) or "nothing"
+    sizes = [
+        float(name.removeprefix(ABOVE_HALF)) for name, amount in pod.asks.items() if name.startswith(ABOVE_HALF) and amount > 1
+    ]
+    return asks + (f", its share of a GPU on a single one, which has {max(sizes):g} at the most" if sizes else "")
 
 
 @dataclass
@@ -153,6 +159,8 @@ class _Nodes:
             used = np.maximum(self._used(self.nearest), self._used(self.cluster.commonest))  # the new node's own pods
             enough = np.ceil((self.demand + used) * 1000 - 1e-6) / 1000
             capacity = np.maximum(self.cluster.capacity[self.nearest], enough) + 0.0  # no -0
+            of_gpus = [name.startswith(ABOVE_HALF) for name in self.cluster.resources]  # more GPUs make none larger
+            capacity[of_gpus] = self.cluster.capacity[self.nearest, of_gpus]
             texts.append(":".join(f"{share:.4g}" for share in capacity))
         return texts
 

@@ -12,6 +12,7 @@ import pytest
 import packenv
 from packenv.kubernetes import read_cluster
 from packenv.kubernetes.changed import changed, kind_of, without_nodes
+from packenv.kubernetes.fits_nowhere import unfit_lines
 from packenv.workloads.laws import Fixed, Geometric
 from tests.kubernetes.sample import listed, node, pod
 
@@ -69,6 +70,15 @@ def test_without_annotations_running_pods_are_packed_tightly(tmp_path: Path, sai
     )
     assert any(note.startswith(line) for note in cluster.notes(None))
     assert starts(cluster) == {"team/twelve": 0}
+
+
+def test_no_more_gpus_help_a_share_that_is_larger_than_one(tmp_path: Path) -> None:
+    """20 of the 32 that a node has together, of which each GPU has 16: a node with more of them is of no use."""
+    (line,) = unfit_lines(read_cluster(listed(tmp_path / "c.json", [gpus("g", 2), share("large", 20)])))
+    assert "20 aliyun.com/gpu-mem, 1 cores, its share of a GPU on a single one, which has 16 at the most; the nearest, g," in line
+    assert line.endswith("--add with a node like g does not help")
+    (line,) = unfit_lines(read_cluster(listed(tmp_path / "c.json", [gpus("g", 2), share("large", 12, cpu="80")])))
+    assert line.endswith("would help, such a node")
 
 
 def test_containers_may_say_it(tmp_path: Path) -> None:
