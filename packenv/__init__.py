@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from packenv.learning.training.plan import TrainedAgent as TrainedAgent
     from packenv.learning.training.train import train as train
     from packenv.planning.pair import compare as compare
-    from packenv.planning.plan import plan_servers as plan_servers
-    from packenv.planning.plan_tables import ServerPlans as ServerPlans
-    from packenv.planning.server_plans import plan as plan
+    from packenv.planning.plan import plan as plan
+    from packenv.planning.plan_servers import plan_servers as plan_servers
+    from packenv.planning.server_plans import ServerPlans as ServerPlans
     from packenv.policy import Setting as Setting
     from packenv.policy import completes as completes
     from packenv.policy import find_policy as find_policy
@@ -80,9 +80,9 @@ __all__, __getattr__, __dir__ = lazy_names(
         ".learning.training.plan": ["TrainedAgent"],
         ".learning.training.train": ["train"],
         ".planning.pair": ["compare"],
-        ".planning.plan": ["plan_servers"],
-        ".planning.plan_tables": ["ServerPlans"],
-        ".planning.server_plans": ["plan"],
+        ".planning.plan_servers": ["plan_servers"],
+        ".planning.server_plans": ["ServerPlans"],
+        ".planning.plan": ["plan"],
         ".policy": ["Setting", "completes", "find_policy", "receives", "registered", "schedules"],
         ".results.result": ["Result"],
         ".runs.agent_score": ["AgentScore", "evaluate_agent"],

@@ -25,7 +25,7 @@ from packenv.options.verbs import ConvertOptions, DescribeOptions, ProfileOption
 if TYPE_CHECKING:
     from packenv.content.page import Charts
     from packenv.workloads.traces import SlotTrace, Trace
-    from packenv.workloads.traces.table import Sizes
+    from packenv.workloads.traces.trace import Sizes
 
 MOST_EXACT = 10.0  # share with a digit behind the point
 

@@ -30,7 +30,7 @@ from packenv.kubernetes.manifests import Submitted
 from packenv.kubernetes.objects import Node, Pod, read_objects
 from packenv.kubernetes.shared_gpus import ABOVE_HALF, GPU_COUNT, GPU_MEM, OF_ONE_GPU, SharedGpus, shared_gpus, with_whole_gpus
 from packenv.workloads.laws import parse_law
-from packenv.workloads.traces.table import Wanted, resource_names
+from packenv.workloads.traces.trace import Wanted, resource_names
 from packenv.workloads.workload import Workload
 
 Floats = NDArray[np.float64]

@@ -13,9 +13,9 @@ from packenv.planning.goals import Goal
 from packenv.planning.kinds import Kinds, money, with_mix
 from packenv.planning.lower_bounds.cost_bound import CostBound
 from packenv.planning.mixes import MixPlan, MixTrial
+from packenv.planning.plan import PlanRequest
 from packenv.planning.plan_charts import mix_figures, occupied, work_of
-from packenv.planning.plan_tables import SURER, cell, open_goals
-from packenv.planning.server_plans import PlanRequest
+from packenv.planning.server_plans import SURER, cell, open_goals
 from packenv.workloads.workload import Workload
 
 

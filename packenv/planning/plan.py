@@ -1,122 +1,199 @@
-"""`packenv.plan_servers`, how many servers one policy needs, from Python; and the log of a plan's finished runs."""
+"""`packenv.plan`: the least number of equal servers with which each of several policies meets goals."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from concurrent.futures import Executor
-from functools import partial
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from packenv.api import at_a_rate
+from packenv.content.text import counted
 from packenv.errors import ArgumentError, InputError
 from packenv.executors.local import ThisProcess
-from packenv.options.shared import DEFAULT_SLOTS
-from packenv.options.verbs import GOAL_EXAMPLES, PLAN_SEEDS
-from packenv.planning.goals import Goal, check_goals, check_reachable, parse_goal
-from packenv.planning.lower_bounds.fewest_servers import fewest_for
-from packenv.planning.search import Plan, Search
-from packenv.planning.trials import AskRuns, RunValues, run_values
-from packenv.runs.keys import keys_of
-from packenv.runs.log import RunLog
-from packenv.runs.run import Extract, Run
-from packenv.runs.runner import Runner
-from packenv.theory.capacity.max_workload import resolved
+from packenv.options.fields import takes
+from packenv.options.shared import DEFAULT_POLICIES
+from packenv.options.verbs import PLAN_SEEDS, PlanOptions
+from packenv.planning.goals import Goal
+from packenv.planning.lower_bounds.fewest_servers import Fewest, fewest_for
+from packenv.planning.plan_servers import GAP, SECONDS, PlanLog, asking, goals_for, run_kind, run_length
+from packenv.planning.search import NoneMeets, Plan, Search
+from packenv.planning.server_plans import ServerPlans
+from packenv.planning.trials import AskRuns, Trial
+from packenv.planning.what_if import (
+    Certainty,
+    Compared,
+    WithoutLargest,
+    certainty,
+    common_number,
+    compared,
+    trial_at,
+    without_largest,
+)
+from packenv.policy import find_policy, name_of
+from packenv.runs.progress import progress_lines
+from packenv.runs.runner import RunOptions
+from packenv.workloads.find import is_trace_source
 from packenv.workloads.workload import Workload
 
-GAP, SECONDS = 0.001, 20.0  # of the bracket of ρ*
+Outcome = TypeVar("Outcome")
+Say = Callable[[str], None]
 
 
-def plan_servers(
-    workload: Workload,
-    policy: str | Any,
-    *goals: str,
-    seeds: int = PLAN_SEEDS,
-    slots: int | None = None,
-    executor: Executor | None = None,
-) -> Plan:
-    """The least number of servers, like those of the workload, with which a policy meets all goals.
+@dataclass(frozen=True)
+class PlanRequest:
+    """A question to `plan`: workload, goals, policies, and how long to look."""
 
-    goals     such as "p95 wait <= 60s", "mean queue <= 10", "utilisation >= 70%" (packenv.planning.goals); a stream must also
-              be stable, and may have no goal
-    seeds     runs with each number of servers; as many others confirm the answer
-    slots     of each run of a stream; a table is run to its end
-    executor  where the runs take place, as of `packenv.simulate_many`
-
-    `Plan.servers` meets the goals, one server less does not: `Plan.at`, `Plan.below`; where noise leaves that open, the least
-    number lies in `Plan.between`. `fewest_for` of packenv.planning.lower_bounds.fewest_servers is the bound that no policy
-    can beat. Raises InputError for goals that cannot be read or that no number of servers meets, servers of several kinds, and
-    data that lie on servers.
-    """
-    workload = workload if workload.jobs is not None else resolved(workload)
-    parsed_goals = goals_for(workload, goals)
-    with Runner(executor=executor or ThisProcess(), fail_fast=True) as runner:
-        search = Search(workload, policy, parsed_goals, seeds, run_length(workload, slots), run_kind(workload))
-        return search.run(fewest_for(workload, parsed_goals, [policy], GAP, SECONDS).servers, runner.all)
-
-
-def goals_for(workload: Workload, texts: Sequence[str], mixed: bool = False) -> list[Goal]:
-    """The goals of a plan for this workload. Raises InputError where there can be no plan.
-
-    mixed  whether servers of several kinds are meant to be there
-    """
-    name, kinds = workload.name, len(workload.servers.examples)
-    if kinds > 1 and not mixed:
-        first, second = (workload.servers.capacity[server] for server in workload.servers.examples[:2])
-        one, other = (":".join(f"{amount:g}" for amount in kind) for kind in (first, second))
-        way = f"plan with one, such as `servers` 1x{one}, or with all and their costs, --types {one}=COST,{other}=COST"
-        raise ArgumentError(f"{name} has servers of {kinds} kinds: {way}{',…' if kinds > 2 else ''}")
-    if workload.draw is not None:
-        raise InputError(f"{name} draws its tables of jobs for its own servers: plans are for laws, and for traces")
-    if workload.jobs is not None and workload.jobs.home is not None:
-        raise InputError(f"{name} says on which servers data lie: their number cannot be changed")
-    goals = [parse_goal(text, workload.shown_slot) for text in texts]
-    check_goals(goals, workload)
-    if workload.jobs is not None:
-        check_reachable(goals, workload.jobs, name)
-    if workload.jobs is not None and not goals:
-        raise InputError(f"a trace is served by any number of servers in the end: give a --goal, such as {GOAL_EXAMPLES}")
-    return goals
-
-
-def run_length(workload: Workload, slots: int | None) -> int | None:
-    """Slots of a run. Raises InputError for a table with slots of its own."""
-    if workload.jobs is None:
-        return slots or DEFAULT_SLOTS
-    if slots is not None:
-        raise ArgumentError("`slots` is for workloads: a trace is run to its end")
-    return None
-
-
-def run_kind(workload: Workload) -> dict[str, Any]:
-    """Options of packenv.simulate: a table is run until all of its work is done."""
-    return {"drain": True} if workload.jobs is not None else {}
-
-
-class PlanLog(RunLog):
-    """A RunLog of what the goals ask of each run. Their limits do not matter: plans for other limits share runs."""
-
-    kind = "planned"
-
-    def __init__(self, path: str | Path | None, goals: Sequence[Goal]) -> None:
-        self.goals = tuple(goals)
-        super().__init__(path)
+    workload: Workload
+    goals: list[Goal]
+    policies: Sequence[Any]  # names, or objects
+    seeds: int
+    slots: int | None
+    draws: int = 0  # of other days, or seeds, for which the number is looked for
+    most_demand: float | None = None  # of the tasks without which the number is looked for too, larger ones
 
     @property
-    def extract(self) -> Extract:
-        return partial(run_values, goals=self.goals)
+    def shown_slot(self) -> float | None:
+        """Seconds of a slot, in which times are shown."""
+        return self.workload.shown_slot
 
-    def read(self, plain: Any) -> RunValues:
-        return RunValues.from_plain(plain)
+    def search(self, policy: Any) -> Search:
+        return Search(self.workload, policy, self.goals, self.seeds, self.slots, run_kind(self.workload))
 
-    def keys(self, runs: Sequence[Run]) -> list[str]:
-        titles = ",".join(goal.title for goal in self.goals)
-        return [f"{key} {titles}".rstrip() for key in keys_of(runs, run_values.__module__)]
+    def log(self, path: str | Path | None) -> PlanLog | None:
+        return None if path is None else PlanLog(path, self.goals)
+
+    def bound(self) -> Fewest:
+        """With fewer servers none of the policies meets the goals, whatever it does."""
+        return fewest_for(self.workload, self.goals, self.policies, GAP, SECONDS)
+
+    def run(self, bound: Fewest, options: RunOptions, log: PlanLog | None) -> ServerPlans:
+        """The plan of each policy, from `bound` on; `ServerPlans.plans` is empty if no policy meets the goals."""
+        searches = {search.name: search for search in map(self.search, self.policies)}
+        draws: dict[str, Certainty] = {}
+        smaller: dict[str, WithoutLargest] = {}
+
+        def plan_of(policy: str, ask: AskRuns, say: Say) -> Plan:
+            search = searches[policy]
+            least = search.run(bound.servers, ask, lambda servers: say(f"{servers:,} servers"))
+            if self.draws:
+                draws[policy] = certainty(search, least.servers, self.draws, ask, lambda draw: say(f"draw {draw + 1:,}"))
+            if self.most_demand is not None:
+                say("without the largest tasks")
+                smaller[policy] = without_largest(search, least.servers, self.most_demand, ask)
+            return least
+
+        least_plans, refused = plan_all([*searches], plan_of, options, log)
+        plans = {plan.policy: plan for plan in least_plans}
+        comparisons = self._at_common_number(searches, plans, options, log)
+        return ServerPlans(self, bound, plans, [*map(str, refused)], comparisons, draws, smaller)
+
+    def _at_common_number(
+        self, searches: Mapping[str, Search], plans: Mapping[str, Plan], options: RunOptions, log: PlanLog | None
+    ) -> list[Compared]:
+        """Each policy with as many servers as the one that needs most; nothing for a single policy, or without goals."""
+        if len(plans) < 2 or not self.goals:
+            return []
+        servers = common_number([*plans.values()])
+
+        def trial_of(policy: str, ask: AskRuns, say: Say) -> tuple[str, Trial]:
+            say(f"{counted(servers, 'server')}, to compare")
+            return policy, trial_at(searches[policy], plans[policy], servers, ask)
+
+        smaller = [policy for policy, plan in plans.items() if plan.servers < servers]
+        trials = dict(plan_all(smaller, trial_of, options, log)[0]) if smaller else {}
+        return compared([*plans], [trials.get(policy, plan.at) for policy, plan in plans.items()])
 
 
-def asking(runner: Runner, log: PlanLog | None) -> AskRuns:
-    """Makes the runs of a plan, those that the log lacks; all of them without a log."""
+def plan_request(
+    workload: Workload, goals: Sequence[str], policies: Sequence[Any], options: PlanOptions, *, mixed: bool = False
+) -> PlanRequest:
+    """The request that `plan` runs, from its arguments. `mixed`: servers of several kinds are allowed. Raises InputError."""
+    seeds, draws, max_demand = PLAN_SEEDS if options.seeds is None else options.seeds, options.draws or 0, options.max_demand
+    if seeds < 1 or draws < 0:
+        raise ArgumentError(f"`seeds` is at least 1 and `draws` at least 0, not {seeds} and {draws}")
+    parsed_goals, length = goals_for(workload, goals, mixed=mixed), run_length(workload, options.slots)
+    if max_demand is not None and workload.jobs is None:
+        raise ArgumentError("`max_demand` is for traces: the laws of a workload say what tasks there are")
+    return PlanRequest(workload, parsed_goals, policies, seeds, length, draws, max_demand)
 
-    def ask(runs: Sequence[Run], extract: Extract) -> list[Any]:
-        return runner.all(runs, extract) if log is None else log.complete(runs, runner)
 
-    return ask
+def plan_all(
+    policies: Sequence[str], plan: Callable[[str, AskRuns, Say], Outcome], options: RunOptions, log: PlanLog | None
+) -> tuple[list[Outcome], list[NoneMeets]]:
+    """What `plan` finds for each policy, side by side, without those that meet the goals with no number of servers.
+
+    plan  gets a policy's name, what makes runs, and what is to be told what is tried: progress is shown on standard error
+    """
+    stop = threading.Event()
+    with options.runner() as runner, progress_lines() as lines:
+        ask = asking(runner, log)
+
+        def plan_policy(policy: str) -> Outcome | NoneMeets:
+            line = lines.add_task(policy)
+
+            def say(what: str) -> None:
+                if stop.is_set():
+                    raise KeyboardInterrupt
+                lines.update(line, description=f"{policy}: {what}{runner.where()}")
+
+            try:
+                return plan(policy, ask, say)
+            except NoneMeets as problem:
+                return problem
+            finally:
+                lines.remove_task(line)
+
+        with ThreadPoolExecutor(1 if isinstance(runner.executor, ThisProcess) else len(policies)) as threads:
+            try:
+                outcomes = list(threads.map(plan_policy, policies))
+            except BaseException:
+                stop.set()
+                raise
+    refused = [outcome for outcome in outcomes if isinstance(outcome, NoneMeets)]
+    return [outcome for outcome in outcomes if not isinstance(outcome, NoneMeets)], refused
+
+
+@takes(PlanOptions, without=("types", "growth", "without", "add", "asks_when", "submit", "durations", "no_preemption"))
+def plan(
+    workload: Any,
+    *goals: str,
+    policies: Iterable[Any] = DEFAULT_POLICIES,
+    options: PlanOptions,
+    log: str | Path | None = None,
+    executor: Executor | None = None,
+    **changes: Any,
+) -> ServerPlans:
+    """The least number of equal servers with which each policy meets all goals, and a bound that no policy can beat.
+
+    workload    a Workload, or what `packenv.workload` takes: a name, a file, a trace, a table. Its arguments, such as `rate` or
+                `slot_seconds`, go along here; `servers` says of which kind they are, by default of a trace those of capacity 1
+    goals       such as "p95 wait <= 60s", "mean queue <= 10", "utilisation >= 70%" (packenv.planning.goals); a stream must also
+                be stable, and may have no goal
+    policies    names ("vqs:J=4") or objects
+    options     some fields of PlanOptions; with `draws` and `max_demand` there are `ServerPlans.draws` and `.without_largest`
+    log         a file in which each finished run is kept; a second call makes only the runs that it lacks
+    executor    where the runs are made, as of `packenv.simulate_many`: None is this process
+
+    `ServerPlans.plans` are as of `packenv.plan_servers`, which plans for one policy. Raises InputError for goals that cannot be
+    read or that no policy meets with any number of servers, servers of several kinds, and data that lie on servers.
+    """
+    chosen = [*policies]
+    names = [policy if isinstance(policy, str) else name_of(policy) for policy in chosen]
+    if len(set(names)) < len(names):
+        raise InputError(f"two policies have the same name: {', '.join(names)}")
+    if not names:
+        raise ArgumentError("`policies` names none")
+    for policy in chosen:
+        find_policy(policy) if isinstance(policy, str) else None
+    if is_trace_source(workload):
+        changes = {"servers": "1", "any_number": True} | {key: value for key, value in changes.items() if value is not None}
+    request = plan_request(at_a_rate(workload, **changes), goals, chosen, options)
+    runs = request.log(log)
+    with RunOptions(fail_fast=True, executor=executor or ThisProcess()) as run_options:
+        answer = request.run(request.bound(), run_options, runs)
+    if not answer.plans:
+        raise NoneMeets("; ".join(answer.refusals))
+    return answer

@@ -16,7 +16,7 @@ from packenv.planning.kinds import money
 from packenv.planning.lower_bounds.cost_bound import CostBound
 from packenv.planning.lower_bounds.fewest_servers import Fewest
 from packenv.planning.mixes import MixPlan, MixTrial
-from packenv.planning.plan import run_kind
+from packenv.planning.plan_servers import run_kind
 from packenv.planning.search import Plan
 from packenv.planning.trials import Trial
 from packenv.runs.run_charts import fullness

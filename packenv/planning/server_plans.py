@@ -1,199 +1,324 @@
-"""`packenv.plan`: the least number of equal servers with which each of several policies meets goals."""
+"""The answer of `packenv.plan`: how many equal servers each policy needs; and what all plans show of goals and trials."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, TypeVar
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from packenv.api import at_a_rate
-from packenv.content.text import counted
-from packenv.errors import ArgumentError, InputError
-from packenv.executors.local import ThisProcess
-from packenv.options.fields import takes
-from packenv.options.shared import DEFAULT_POLICIES
-from packenv.options.verbs import PLAN_SEEDS, PlanOptions
+from packenv.content.forms import form
+from packenv.content.page import Charts, Figure, Page, Section
+from packenv.content.showable import Showable
+from packenv.content.tables import Column, Table, numbers
+from packenv.content.text import NONE, counted, estimate, number
 from packenv.planning.goals import Goal
-from packenv.planning.lower_bounds.fewest_servers import Fewest, fewest_for
-from packenv.planning.plan import GAP, SECONDS, PlanLog, asking, goals_for, run_kind, run_length
-from packenv.planning.plan_tables import ServerPlans
-from packenv.planning.search import NoneMeets, Plan, Search
-from packenv.planning.trials import AskRuns, Trial
-from packenv.planning.what_if import (
-    Certainty,
-    Compared,
-    WithoutLargest,
-    certainty,
-    common_number,
-    compared,
-    trial_at,
-    without_largest,
+from packenv.planning.lower_bounds.fewest_servers import Fewest
+from packenv.planning.plan_charts import (
+    confirmed,
+    occupied,
+    runs_of_plan,
+    server_figures,
+    trials_table,
+    work_of,
 )
-from packenv.policy import find_policy, name_of
-from packenv.runs.progress import progress_lines
-from packenv.runs.runner import RunOptions
-from packenv.workloads.find import is_trace_source
+from packenv.planning.search import Plan, with_servers
+from packenv.planning.trials import Trial
+from packenv.planning.what_if import Certainty, Compared, WithoutLargest
+from packenv.policy import name_of
+from packenv.runs.comparison import duration_aware_policies
+from packenv.runs.comparison_tables import duration_aware_sentence
+from packenv.runs.statistics import Interval, interval
 from packenv.workloads.workload import Workload
 
-Outcome = TypeVar("Outcome")
-Say = Callable[[str], None]
+if TYPE_CHECKING:
+    from packenv.planning.plan import PlanRequest
+
+Value = TypeVar("Value")
+
+SURER = "more --slots or --seeds may decide it"
+LEFT_OUT = ("stable with one less",)
+"""Columns of the table of plans that a narrow terminal does without."""
 
 
-@dataclass(frozen=True)
-class PlanRequest:
-    """A question to `plan`: workload, goals, policies, and how long to look."""
+def cell(trial: Trial | None, n: int, goal: Goal, slot_seconds: float | None) -> str:
+    if trial is None:
+        return NONE
+    scale = goal.scale(slot_seconds)
+    measure = Interval(*(None if end is None else end * scale for end in trial.estimate(n)))
+    if measure.mean is None or measure.low is None or measure.high is None:
+        return number(measure.mean)
+    half = measure.high - measure.mean
+    return estimate(measure.mean, half) if math.isclose(measure.mean - measure.low, half, rel_tol=1e-6) else str(measure)
 
-    workload: Workload
-    goals: list[Goal]
-    policies: Sequence[Any]  # names, or objects
-    seeds: int
-    slots: int | None
-    draws: int = 0  # of other days, or seeds, for which the number is looked for
-    most_demand: float | None = None  # of the tasks without which the number is looked for too, larger ones
+
+def open_goals(goals: Sequence[Goal], trials: Sequence[tuple[str, Trial]], slot_seconds: float | None) -> str:
+    """`: the mean wait is 9.1 ± 3.4 seconds with 55`, for the goals that noise leaves open in these trials."""
+    measures = [
+        f"the {goal.title} is {cell(trial, n, goal, slot_seconds)}{goal.unit(slot_seconds)} with {servers}"
+        for n, goal in enumerate(goals)
+        for servers, trial in trials
+        if trial.decided and trial.decided[n] is None
+    ]
+    return f": {', '.join(measures)}" if measures else ""
+
+
+def in_the_noise(goals: Sequence[Goal], plan: Plan, slot_seconds: float | None) -> str:
+    """A sentence on the numbers of servers between which noise leaves the least one open."""
+    assert plan.between is not None
+    low, high = plan.between
+    trials = [(f"{trial.servers:,}", trial) for trial in (plan.below, plan.at) if trial is not None]
+    return f"{plan.policy}: not decided between {low:,} and {high:,} servers{open_goals(goals, trials, slot_seconds)}; {SURER}."
+
+
+SHARES = {"interval_80": 0.8, "interval_95": 0.95}
+"""Shares of other draws whose least numbers are shown, by their keys in JSON."""
+
+
+@dataclass(frozen=True, repr=False)
+class ServerPlans(Showable):
+    """How many equal servers each policy needs to meet the goals, and how many any policy needs at least.
+
+    plans        by policy; those that meet the goals with no number of servers are not among them
+    bound        `bound.servers`: no policy (`bound.scope`) meets the goals with fewer
+    refusals     why the other policies do not meet the goals
+    comparisons  each policy with as many servers as the one that needs most
+    """
+
+    request: PlanRequest
+    bound: Fewest
+    plans: dict[str, Plan]
+    refusals: list[str] = field(default_factory=list)
+    comparisons: list[Compared] = field(default_factory=list)
+    draws: dict[str, Certainty] = field(default_factory=dict)
+    without_largest: dict[str, WithoutLargest] = field(default_factory=dict)
 
     @property
-    def shown_slot(self) -> float | None:
-        """Seconds of a slot, in which times are shown."""
-        return self.workload.shown_slot
+    def workload(self) -> Workload:
+        return self.request.workload
 
-    def search(self, policy: Any) -> Search:
-        return Search(self.workload, policy, self.goals, self.seeds, self.slots, run_kind(self.workload))
+    @property
+    def goals(self) -> list[Goal]:
+        return self.request.goals
 
-    def log(self, path: str | Path | None) -> PlanLog | None:
-        return None if path is None else PlanLog(path, self.goals)
+    @property
+    def best(self) -> Plan:
+        """The plan of the policy that needs the fewest servers; of several, the first."""
+        return min(self.plans.values(), key=lambda plan: plan.servers)
 
-    def bound(self) -> Fewest:
-        """With fewer servers none of the policies meets the goals, whatever it does."""
-        return fewest_for(self.workload, self.goals, self.policies, GAP, SECONDS)
+    @property
+    def servers(self) -> int:
+        """The least number of all policies."""
+        return self.best.servers
 
-    def run(self, bound: Fewest, options: RunOptions, log: PlanLog | None) -> ServerPlans:
-        """The plan of each policy, from `bound` on; `ServerPlans.plans` is empty if no policy meets the goals."""
-        searches = {search.name: search for search in map(self.search, self.policies)}
-        draws: dict[str, Certainty] = {}
-        smaller: dict[str, WithoutLargest] = {}
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """A record for each policy, as of `packenv plan --json`; times are in slots, intervals [mean, low, high]."""
+        return [self._record(plan) for plan in self.plans.values()]
 
-        def plan_of(policy: str, ask: AskRuns, say: Say) -> Plan:
-            search = searches[policy]
-            least = search.run(bound.servers, ask, lambda servers: say(f"{servers:,} servers"))
-            if self.draws:
-                draws[policy] = certainty(search, least.servers, self.draws, ask, lambda draw: say(f"draw {draw + 1:,}"))
-            if self.most_demand is not None:
-                say("without the largest tasks")
-                smaller[policy] = without_largest(search, least.servers, self.most_demand, ask)
-            return least
+    def _record(self, plan: Plan) -> dict[str, Any]:
+        record = {
+            **self.workload.record,
+            "server": self.workload.servers.capacity[0].tolist(),
+            "policy": plan.policy,
+            "servers": plan.servers,
+            "bound": self.bound.servers,
+            "bound_of": f"every {self.bound.scope}",
+            "slot_seconds": self.workload.shown_slot,
+            "confirmed": plan.fresh,
+            "between": None if plan.between is None else [*plan.between],
+            "goals": [
+                {
+                    "goal": goal.text,
+                    "limit": goal.limit,
+                    "value": [*plan.at.estimate(n)],
+                    "one_less": None if plan.below is None else [*plan.below.estimate(n)],
+                }
+                for n, goal in enumerate(self.goals)
+            ],
+            "stable_with_one_less": None if plan.below is None else plan.below.stable,
+            "tried": [
+                {
+                    "servers": trial.servers,
+                    "values": [trial.value(n) for n in range(len(self.goals))],
+                    "stable": trial.stable if self.workload.jobs is None else None,
+                    "meets": trial.meets,
+                }
+                for trial in plan.trials
+            ],
+        }
+        if (comparison := next((pair for pair in self.comparisons if pair.policy == plan.policy), None)) is not None:
+            trial, less = comparison.trial, comparison.less_first
+            measures = [
+                {"goal": goal.text, "value": [*trial.estimate(k)], "difference": [*interval(less[k])]}
+                for k, goal in enumerate(self.goals)
+            ]
+            record["common"] = {
+                "servers": comparison.servers,
+                "less": self.comparisons[0].policy,
+                "goals": measures,
+                "stable": trial.stable,
+                "meets": trial.meets,
+            }
+        if plan.policy in self.draws:
+            draws = self.draws[plan.policy]
+            ranges = {key: [*draws.interval(share)] for key, share in SHARES.items()}
+            record["draws"] = {"least": [*draws.least], "block": draws.block, **ranges}
+        if plan.policy in self.without_largest:
+            record["without_largest"] = self.without_largest[plan.policy]._asdict()
+        return record
 
-        least_plans, refused = plan_all([*searches], plan_of, options, log)
-        plans = {plan.policy: plan for plan in least_plans}
-        comparisons = self._at_common_number(searches, plans, options, log)
-        return ServerPlans(self, bound, plans, [*map(str, refused)], comparisons, draws, smaller)
+    def tables(self) -> list[Table]:
+        """The plans, and the policies at the common number."""
+        return [self._table_of_plans(), *([self._table_of_comparisons()] if self.comparisons else [])]
 
-    def _at_common_number(
-        self, searches: Mapping[str, Search], plans: Mapping[str, Plan], options: RunOptions, log: PlanLog | None
-    ) -> list[Compared]:
-        """Each policy with as many servers as the one that needs most; nothing for a single policy, or without goals."""
-        if len(plans) < 2 or not self.goals:
-            return []
-        servers = common_number([*plans.values()])
+    def _table_of_plans(self) -> Table:
+        """For each policy the number of servers, and each goal's measure with that number and with one less."""
+        timed = f"; times in {self._unit}" if self.goals else ""
+        title = f"{self.workload.label}: servers, at least {self.bound.servers:,} for any {self.bound.scope}{timed}"
+        heads = [heading for goal in self.goals for heading in (goal.title, "with one less")]
+        heads += ["stable with one less"] if self.workload.jobs is None else []
+        table = Table(title, [Column("policy"), *numbers("servers", *heads)], spare=LEFT_OUT)
+        for plan in self.plans.values():
+            cells = [self._cell(trial, n) for n in range(len(self.goals)) for trial in (plan.at, plan.below)]
+            stable = NONE if plan.below is None else "yes" if plan.below.stable else "no"
+            table.add(plan.policy, f"{plan.servers:,}", *cells, *([stable] if self.workload.jobs is None else []))
+        return table
 
-        def trial_of(policy: str, ask: AskRuns, say: Say) -> tuple[str, Trial]:
-            say(f"{counted(servers, 'server')}, to compare")
-            return policy, trial_at(searches[policy], plans[policy], servers, ask)
+    def _table_of_comparisons(self) -> Table:
+        """For each policy each goal's measure, and that less the first policy's, with a 95 % interval over the seeds."""
+        first = self.comparisons[0]
+        title = f"{self.workload.label}: all policies with {counted(first.servers, 'server')}; times in {self._unit}"
+        heads = [heading for goal in self.goals for heading in (goal.title, f"less {first.policy}'s")]
+        table = Table(title, [Column("policy"), *numbers(*heads)], spare=LEFT_OUT)
+        for comparison in self.comparisons:
+            cells = []
+            for k, goal in enumerate(self.goals):
+                scale = goal.scale(self.request.shown_slot)
+                less = interval(None if by is None else by * scale for by in comparison.less_first[k])
+                cells += [self._cell(comparison.trial, k), NONE if comparison is first else str(less)]
+            table.add(comparison.policy, *cells)
+        return table
 
-        smaller = [policy for policy, plan in plans.items() if plan.servers < servers]
-        trials = dict(plan_all(smaller, trial_of, options, log)[0]) if smaller else {}
-        return compared([*plans], [trials.get(policy, plan.at) for policy, plan in plans.items()])
+    @property
+    def _unit(self) -> str:
+        return "slots" if self.request.shown_slot is None else "seconds"
 
+    def _cell(self, trial: Trial | None, n: int) -> str:
+        return cell(trial, n, self.goals[n], self.request.shown_slot)
 
-def plan_request(
-    workload: Workload, goals: Sequence[str], policies: Sequence[Any], options: PlanOptions, *, mixed: bool = False
-) -> PlanRequest:
-    """The request that `plan` runs, from its arguments. `mixed`: servers of several kinds are allowed. Raises InputError."""
-    seeds, draws, max_demand = PLAN_SEEDS if options.seeds is None else options.seeds, options.draws or 0, options.max_demand
-    if seeds < 1 or draws < 0:
-        raise ArgumentError(f"`seeds` is at least 1 and `draws` at least 0, not {seeds} and {draws}")
-    parsed_goals, length = goals_for(workload, goals, mixed=mixed), run_length(workload, options.slots)
-    if max_demand is not None and workload.jobs is None:
-        raise ArgumentError("`max_demand` is for traces: the laws of a workload say what tasks there are")
-    return PlanRequest(workload, parsed_goals, policies, seeds, length, draws, max_demand)
+    @property
+    def sentences(self) -> list[str]:
+        """The answer, then what noise leaves open, and what was asked beside it."""
+        plans, slot_seconds = [*self.plans.values()], self.request.shown_slot
+        lines = [self._answer, *(in_the_noise(self.goals, plan, slot_seconds) for plan in plans if plan.between is not None)]
+        for plan in plans:
+            if not self.goals and not plan.at.settled:  # stable as far as the runs show
+                growing = f"with {counted(plan.servers, 'server')} the queue may still grow in longer runs"
+                lines.append(f"{plan.policy}: {growing}; more --slots may decide it.")
+        for policy, smaller in self._in_order(self.without_largest):
+            saved = self.plans[policy].servers - smaller.servers
+            change = "as many" if saved == 0 else f"{abs(saved):,} {'fewer' if saved > 0 else 'more'}"
+            left_out = f"{counted(smaller.tasks, 'task')} above the limit, {smaller.work:.1%} of the work"
+            lines.append(f"{policy}: without the {left_out}: {counted(smaller.servers, 'server')}, {change}.")
+        for policy, draws in self._in_order(self.draws):
+            of = "seeds" if draws.block is None else f"draws of the trace's blocks of {counted(draws.block, 'slot')}"
+            intervals = [(share, *draws.interval(share)) for share in SHARES.values()]
+            ranges = [f"{share:.0%} from {low:,} to {high:,}" for share, low, high in intervals]
+            lines.append(f"{policy}: of {len(draws.least):,} {of}, {', '.join(ranges)} servers.")
+        named = {policy if isinstance(policy, str) else name_of(policy): policy for policy in self.request.policies}
+        jobs = self.workload.jobs
+        planned = {name: policy for name, policy in named.items() if name in self.plans}
+        aware = duration_aware_policies(self.workload, [*planned.values()], [*planned])
+        return (
+            [*lines, duration_aware_sentence(aware, jobs is not None and jobs.estimate is not None).strip()] if aware else lines
+        )
 
+    @property
+    def _answer(self) -> str:
+        """The plan in a sentence or two."""
+        what = " and ".join(goal.text for goal in self.goals) or "a stable queue"
+        fewest = [plan.policy for plan in self.plans.values() if plan.servers == self.servers]
+        sentence = f"{counted(self.servers, 'server')} with {' or '.join(fewest)} for {what}"
+        if self.servers == self.bound.servers:
+            return f"{sentence}; no {self.bound.scope} needs fewer."
+        saved = f"which would be {1 - self.bound.servers / self.servers:.0%} fewer servers"
+        return f"{sentence}; no {self.bound.scope} can do with fewer than {self.bound.servers:,}, {saved}."
 
-def plan_all(
-    policies: Sequence[str], plan: Callable[[str, AskRuns, Say], Outcome], options: RunOptions, log: PlanLog | None
-) -> tuple[list[Outcome], list[NoneMeets]]:
-    """What `plan` finds for each policy, side by side, without those that meet the goals with no number of servers.
+    def _in_order(self, values: Mapping[str, Value]) -> list[tuple[str, Value]]:
+        """By policy, in the order of the plans; side by side they end in any."""
+        return [(policy, values[policy]) for policy in self.plans if policy in values]
 
-    plan  gets a policy's name, what makes runs, and what is to be told what is tried: progress is shown on standard error
-    """
-    stop = threading.Event()
-    with options.runner() as runner, progress_lines() as lines:
-        ask = asking(runner, log)
+    def footnotes(self) -> list[str]:
+        """The answer in a few sentences, and which policies do not meet the goals."""
+        return [*self.sentences, *self.refusals]
 
-        def plan_policy(policy: str) -> Outcome | NoneMeets:
-            line = lines.add_task(policy)
+    def charts(self) -> Charts:
+        """Each goal's measure against the number of servers; without a goal which numbers of servers are stable."""
+        return Charts(f"{self.workload.label}: how many servers", self._figures())
 
-            def say(what: str) -> None:
-                if stop.is_set():
-                    raise KeyboardInterrupt
-                lines.update(line, description=f"{policy}: {what}{runner.where()}")
+    def _figures(self) -> list[Figure]:
+        return server_figures([*self.plans.values()], self.goals, self.bound, self.request.shown_slot)
 
-            try:
-                return plan(policy, ask, say)
-            except NoneMeets as problem:
-                return problem
-            finally:
-                lines.remove_task(line)
+    def page(self) -> Page:
+        """What each number of servers gives, how full the fewest are, and all that was tried."""
+        request, workload, bound, plans = self.request, self.workload, self.bound, [*self.plans.values()]
+        trials = [trials_table(plan, self.goals, request.shown_slot, workload.jobs is None) for plan in plans]
+        title = f"With {counted(self.servers, 'server')} and {self.best.policy}"
+        sections = [
+            Section("What each number of servers gives", self._figures(), tables=self.tables()),
+            *occupied(title, with_servers(workload, self.servers), self.best.policy),
+            Section("All that was tried", notes=[confirmed(plans)], tables=trials),
+        ]
+        facts = [
+            ("Work", work_of(workload)),
+            ("Goals", "; ".join(goal.text for goal in self.goals) or "a stable queue"),
+            ("A server", ":".join(f"{amount:g}" for amount in workload.servers.capacity[0])),
+            ("Policies", ", ".join(self.plans)),
+            ("Runs with each number", runs_of_plan(workload, request.seeds, request.slots)),
+            (f"No {bound.scope} needs fewer than", counted(bound.servers, "server")),
+        ]
+        first, *rest = self.sentences
+        return Page(f"How many servers for {workload.label}", first, facts, sections, [*rest, *self.refusals], [workload])
 
-        with ThreadPoolExecutor(1 if isinstance(runner.executor, ThisProcess) else len(policies)) as threads:
-            try:
-                outcomes = list(threads.map(plan_policy, policies))
-            except BaseException:
-                stop.set()
-                raise
-    refused = [outcome for outcome in outcomes if isinstance(outcome, NoneMeets)]
-    return [outcome for outcome in outcomes if not isinstance(outcome, NoneMeets)], refused
+    def to_frame(self, library: str = "arrow") -> Any:
+        """A row for each policy, as an Arrow table or a frame of "pandas" or "polars": its servers, and each goal's measure with
+        these and with one less; times are in slots.
+        """
+        rows = []
+        for policy, plan in self.plans.items():
+            low, high = plan.between or (plan.servers, plan.servers)
+            row = {"policy": policy, "servers": plan.servers, "at_least": low, "at_most": high, "bound": self.bound.servers}
+            for n, goal in enumerate(self.goals):
+                mean, less = plan.at.estimate(n), None if plan.below is None else plan.below.estimate(n)
+                ends = {f"{goal.title} low": mean.low, f"{goal.title} high": mean.high}
+                row |= {goal.title: mean.mean, **ends, f"{goal.title} with one less": None if less is None else less.mean}
+            rows.append(row | {"stable with one less": None if plan.below is None else plan.below.stable})
+        return form("frame_of_rows")(rows, library)
 
+    def to_dict(self) -> dict[str, Any]:
+        """All in plain values, ready for JSON: `plans` as of `packenv plan --json`."""
+        return {
+            **self.workload.record,
+            "goals": [goal.text for goal in self.goals],
+            "servers": self.servers,
+            "bound": self.bound.servers,
+            "bound_of": f"every {self.bound.scope}",
+            "plans": self.records,
+            "refusals": self.refusals,
+        }
 
-@takes(PlanOptions, without=("types", "growth", "without", "add", "asks_when", "submit", "durations", "no_preemption"))
-def plan(
-    workload: Any,
-    *goals: str,
-    policies: Iterable[Any] = DEFAULT_POLICIES,
-    options: PlanOptions,
-    log: str | Path | None = None,
-    executor: Executor | None = None,
-    **changes: Any,
-) -> ServerPlans:
-    """The least number of equal servers with which each policy meets all goals, and a bound that no policy can beat.
+    @property
+    def title(self) -> str:
+        return f"Servers for {self.workload.label}: {' and '.join(goal.text for goal in self.goals) or 'a stable queue'}"
 
-    workload    a Workload, or what `packenv.workload` takes: a name, a file, a trace, a table. Its arguments, such as `rate` or
-                `slot_seconds`, go along here; `servers` says of which kind they are, by default of a trace those of capacity 1
-    goals       such as "p95 wait <= 60s", "mean queue <= 10", "utilisation >= 70%" (packenv.planning.goals); a stream must also
-                be stable, and may have no goal
-    policies    names ("vqs:J=4") or objects
-    options     some fields of PlanOptions; with `draws` and `max_demand` there are `ServerPlans.draws` and `.without_largest`
-    log         a file in which each finished run is kept; a second call makes only the runs that it lacks
-    executor    where the runs are made, as of `packenv.simulate_many`: None is this process
-
-    `ServerPlans.plans` are as of `packenv.plan_servers`, which plans for one policy. Raises InputError for goals that cannot be
-    read or that no policy meets with any number of servers, servers of several kinds, and data that lie on servers.
-    """
-    chosen = [*policies]
-    names = [policy if isinstance(policy, str) else name_of(policy) for policy in chosen]
-    if len(set(names)) < len(names):
-        raise InputError(f"two policies have the same name: {', '.join(names)}")
-    if not names:
-        raise ArgumentError("`policies` names none")
-    for policy in chosen:
-        find_policy(policy) if isinstance(policy, str) else None
-    if is_trace_source(workload):
-        changes = {"servers": "1", "any_number": True} | {key: value for key, value in changes.items() if value is not None}
-    request = plan_request(at_a_rate(workload, **changes), goals, chosen, options)
-    runs = request.log(log)
-    with RunOptions(fail_fast=True, executor=executor or ThisProcess()) as run_options:
-        answer = request.run(request.bound(), run_options, runs)
-    if not answer.plans:
-        raise NoneMeets("; ".join(answer.refusals))
-    return answer
+    def facts(self) -> list[tuple[str, str]]:
+        """The servers of each policy with the measures of the goals, and the bound on those of any."""
+        facts = []
+        for policy, plan in self.plans.items():
+            units = [goal.unit(self.request.shown_slot) for goal in self.goals]
+            cells = [self._cell(plan.at, n) for n in range(len(self.goals))]
+            texts = [NONE if text == NONE else f"{text}{unit}" for text, unit in zip(cells, units, strict=True)]
+            measures = [f"{goal.title} {text}" for goal, text in zip(self.goals, texts, strict=True)]
+            facts.append((policy, ", ".join([counted(plan.servers, "server"), *measures])))
+        return [*facts, (f"any {self.bound.scope}", f"at least {counted(self.bound.servers, 'server')}")]

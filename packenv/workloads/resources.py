@@ -17,7 +17,7 @@ from packenv.workloads.servers import Servers, amount_text, as_servers
 from packenv.workloads.workload import Workload
 
 if TYPE_CHECKING:
-    from packenv.workloads.traces.table import Sizes, Wanted
+    from packenv.workloads.traces.trace import Sizes, Wanted
 
 
 def chosen_resources(resources: str | Sequence[str] | None) -> tuple[Wanted, Sizes | None]:

@@ -28,8 +28,8 @@ from packenv.workloads.traces.machines import is_slurm, machines_left_out, nodes
 from packenv.workloads.traces.philly_machines import beside
 from packenv.workloads.traces.read import named_partitions, read_trace
 from packenv.workloads.traces.slot_trace import SlotTrace
-from packenv.workloads.traces.table import Estimates, Sizes, Trace
 from packenv.workloads.traces.times import SECOND
+from packenv.workloads.traces.trace import Estimates, Sizes, Trace
 from packenv.workloads.traces.user import MOST_GPUS
 from packenv.workloads.workload import Workload
 

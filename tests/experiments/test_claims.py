@@ -16,7 +16,7 @@ from experiments.random_requirements.verdicts import joint_verdict, queue_growth
 from packenv.results.result import Result, Trajectory
 from packenv.results.stability import Verdict
 from packenv.runs.statistics import Interval, interval, ratio
-from packenv.workloads.traces.table import Trace
+from packenv.workloads.traces.trace import Trace
 
 POLICIES = ("bf-js", "vqs", "vqs-bf")
 

@@ -20,8 +20,8 @@ from packenv.planning.goals import Goal, parse_goal
 from packenv.planning.lower_bounds.cost_proof import WaitLimit, fewest
 from packenv.planning.lower_bounds.fewest_servers import fewest_servers
 from packenv.planning.lower_bounds.table_cost import TableCost
-from packenv.planning.plan_tables import in_the_noise
 from packenv.planning.search import NoneMeets, Plan, Search, with_servers
+from packenv.planning.server_plans import in_the_noise
 from packenv.policies import FifoFirstFit
 from packenv.results.result import Result
 from packenv.runs.run import Run, make

@@ -15,7 +15,7 @@ import packenv
 from packenv.compiled import sources
 from packenv.errors import InputError
 from packenv.planning.goals import parse_goal
-from packenv.planning.plan import PlanLog
+from packenv.planning.plan_servers import PlanLog
 from packenv.results.stability import Verdict
 from packenv.runs import keys
 from packenv.runs.keys import digest_of_policy, digest_of_workload, keys_of
@@ -75,7 +75,13 @@ def test_an_edit_changes_the_keys_of_the_runs_that_depend_on_it(tmp_path: Path, 
     assert changed_by("runs/measured.py") == "bta" and changed_by("planning/trials.py") == "BTA"
     for file in ("cluster/slots.py", "workloads/sampling.py", "results/stability.py", "theory/capacity/max_workload.py"):
         assert changed_by(file) == "btaBTA", file
-    for file in ("cli/main.py", "learning/training/train.py", "planning/plan.py", "runs/tensorboard.py", "testing/policies.py"):
+    for file in (
+        "cli/main.py",
+        "learning/training/train.py",
+        "planning/plan_servers.py",
+        "runs/tensorboard.py",
+        "testing/policies.py",
+    ):
         assert changed_by(file) == "", file
     assert changed_by("policies/tetris/tetris.py") == "tT" and changed_by("envs/server_fill.py") == "aA"
     assert changed_by("runs/measured.py", "\n# a comment\n") == ""

@@ -24,7 +24,7 @@ from packenv.options.verbs import GOAL_EXAMPLES, PlanOptions
 
 if TYPE_CHECKING:
     from packenv.content.showable import Showable
-    from packenv.planning.server_plans import PlanRequest
+    from packenv.planning.plan import PlanRequest
     from packenv.runs.runner import RunOptions
     from packenv.workloads.workload import Workload
 
@@ -173,7 +173,7 @@ def of_servers(
     from packenv.cli.plan.failed_servers import plan_failure
     from packenv.cli.plan.mixes import kinds_as_servers, plan_mixes
     from packenv.planning.kinds import parse_kinds
-    from packenv.planning.server_plans import plan_request
+    from packenv.planning.plan import plan_request
     from packenv.planning.what_if import parse_failing
 
     named = chosen_policies(names) if names else ()

@@ -10,8 +10,8 @@ from packenv.content.showable import Answer
 from packenv.content.tables import Column, Table, numbers
 from packenv.content.text import counted, estimate, listed
 from packenv.planning.goals import Goal
-from packenv.planning.plan_tables import SURER, cell, open_goals
-from packenv.planning.server_plans import PlanRequest, Say, plan_all
+from packenv.planning.plan import PlanRequest, Say, plan_all
+from packenv.planning.server_plans import SURER, cell, open_goals
 from packenv.planning.trials import AskRuns, Trial
 from packenv.planning.what_if import Failure, compare_failure, without_servers
 from packenv.runs.runner import RunOptions

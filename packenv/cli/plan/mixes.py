@@ -11,8 +11,8 @@ from packenv.planning.kinds import Kinds, check_kinds
 from packenv.planning.lower_bounds.cost_bound import least_cost
 from packenv.planning.mix_plans import MixPlans
 from packenv.planning.mixes import MixPlan, MixSearch
-from packenv.planning.plan import GAP, SECONDS
-from packenv.planning.server_plans import PlanRequest, Say, plan_all
+from packenv.planning.plan import PlanRequest, Say, plan_all
+from packenv.planning.plan_servers import GAP, SECONDS
 from packenv.planning.trials import AskRuns
 from packenv.runs.runner import RunOptions
 

@@ -20,8 +20,8 @@ from packenv.kubernetes.planning.queue import QueueGoal, QueueRuns, check_pods
 from packenv.kubernetes.pod_groups import gang_lines
 from packenv.kubernetes.preemption import first_cycle
 from packenv.kubernetes.texts import MOST_NAMED, some
-from packenv.planning.plan_tables import open_goals
-from packenv.planning.server_plans import Say, plan_all
+from packenv.planning.plan import Say, plan_all
+from packenv.planning.server_plans import open_goals
 from packenv.planning.trials import AskRuns, Trial, mean_of
 from packenv.runs.runner import RunOptions
 from packenv.runs.statistics import Interval, interval, mean_and_half

@@ -20,7 +20,7 @@ from packenv.kubernetes.planning.submitted import Later, Submission, SubmittedPo
 from packenv.kubernetes.pod_groups import gang_lines
 from packenv.kubernetes.preemption import first_cycle
 from packenv.kubernetes.texts import MOST_NAMED, some
-from packenv.planning.server_plans import Say, plan_all
+from packenv.planning.plan import Say, plan_all
 from packenv.planning.trials import AskRuns
 from packenv.runs.runner import RunOptions
 from packenv.runs.statistics import interval, mean_and_half

@@ -34,8 +34,8 @@ from packenv.workloads.laws.arrivals import Batch, Modulated
 from packenv.workloads.resources import unlike_units
 from packenv.workloads.servers import Servers, as_servers
 from packenv.workloads.traces.slot_trace import SlotTrace
-from packenv.workloads.traces.table import Trace
 from packenv.workloads.traces.times import SECOND
+from packenv.workloads.traces.trace import Trace
 from packenv.workloads.workload import Workload
 from packenv.workloads.workload_of_trace import example_servers
 

@@ -8,6 +8,6 @@ from packenv.workloads.traces.convert import write_jobs
 from packenv.workloads.traces.machines import initial_capacities
 from packenv.workloads.traces.read import is_trace, read_trace
 from packenv.workloads.traces.slot_trace import SlotTrace
-from packenv.workloads.traces.table import Conversion, Trace, Wanted
+from packenv.workloads.traces.trace import Conversion, Trace, Wanted
 
 __all__ = ["Conversion", "SlotTrace", "Trace", "Wanted", "initial_capacities", "is_trace", "read_trace", "write_jobs"]

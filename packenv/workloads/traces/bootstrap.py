@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import InputError
-from packenv.workloads.traces.table import Trace
 from packenv.workloads.traces.times import SECOND
+from packenv.workloads.traces.trace import Trace
 
 Ints = NDArray[np.int64]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from packenv.inputs.text_files import DAMAGE, encoding_by_mark, open_binary
-from packenv.workloads.traces.table import Trace, Wanted
+from packenv.workloads.traces.trace import Trace, Wanted
 
 
 class TraceFormat(NamedTuple):

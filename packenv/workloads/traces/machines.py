@@ -14,7 +14,7 @@ from packenv.errors import InputError
 from packenv.workloads.traces.columns import Columns, decimals, headless, is_csv, is_parquet, names_of
 from packenv.workloads.traces.formats import openb, philly, sacct, spot_gpu
 from packenv.workloads.traces.philly_machines import is_machine_list, read_machine_list
-from packenv.workloads.traces.table import Machines
+from packenv.workloads.traces.trace import Machines
 
 COLUMNS = {
     "time": pa.int64(),

@@ -16,8 +16,8 @@ from packenv.workloads.traces.format import TraceFormat
 from packenv.workloads.traces.formats import trace_formats
 from packenv.workloads.traces.machines import is_machines
 from packenv.workloads.traces.slot_trace import SlotTrace
-from packenv.workloads.traces.table import Trace, Wanted
 from packenv.workloads.traces.times import TIME_UNITS
+from packenv.workloads.traces.trace import Trace, Wanted
 from packenv.workloads.traces.user import read_user
 
 TABLE = Path("table")

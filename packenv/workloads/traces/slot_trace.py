@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from packenv.inputs.numbers import Exact, exact
 from packenv.jobs import Jobs
-from packenv.workloads.traces.table import (
+from packenv.workloads.traces.times import SECOND, floor_divide
+from packenv.workloads.traces.trace import (
     SLOT_SECONDS,
     Conversion,
     Estimates,
@@ -19,7 +20,6 @@ from packenv.workloads.traces.table import (
     estimate_column,
     one_size,
 )
-from packenv.workloads.traces.times import SECOND, floor_divide
 
 OPTIONAL = ("job", "phase", "value", "tenant", "predecessors", "home", "estimate", "remote_overhead", "gang")
 """Columns of a Jobs table that such a table may have besides."""

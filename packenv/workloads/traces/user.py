@@ -52,12 +52,12 @@ from packenv.workloads.traces.columns import FIRST_TEXTS, Columns, decimals
 from packenv.workloads.traces.gpus import can_be_devices, gpu_needs, of_gpus
 from packenv.workloads.traces.links import falls, order_of, read_home, read_links, reordered
 from packenv.workloads.traces.slot_trace import OPTIONAL, SlotTrace
-from packenv.workloads.traces.table import (
+from packenv.workloads.traces.times import LATEST, MISSING, microseconds, origin_of, times
+from packenv.workloads.traces.trace import (
     Trace,
     Wanted,
     waits_of,
 )
-from packenv.workloads.traces.times import LATEST, MISSING, microseconds, origin_of, times
 
 SLOT_FORM = ("arrival", "service")
 SECONDS_FORM = ("submit_time_s", "duration_s", "start_time_s", "end_time_s")

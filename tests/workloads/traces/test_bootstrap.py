@@ -10,8 +10,8 @@ import pytest
 from packenv.errors import InputError
 from packenv.workloads.fitting.statistics import dispersion
 from packenv.workloads.traces.bootstrap import block_bootstrap
-from packenv.workloads.traces.table import Trace
 from packenv.workloads.traces.times import SECOND
+from packenv.workloads.traces.trace import Trace
 
 
 def bursty(n: int = 2000) -> Trace:

@@ -29,8 +29,8 @@ from packenv.jobs import Ragged
 from packenv.workloads.traces.columns import Columns, decimals, headless
 from packenv.workloads.traces.format import TraceFormat
 from packenv.workloads.traces.links import levels, reordered
-from packenv.workloads.traces.table import Trace, Wanted, resource_names
 from packenv.workloads.traces.times import MISSING, microseconds
+from packenv.workloads.traces.trace import Trace, Wanted, resource_names
 
 Ints = NDArray[np.int64]
 

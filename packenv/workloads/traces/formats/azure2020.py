@@ -23,8 +23,8 @@ from packenv.inputs.memory import Memory
 from packenv.inputs.numbers import LARGEST_WHOLE
 from packenv.inputs.text_files import reading
 from packenv.workloads.traces.format import TraceFormat, first_bytes
-from packenv.workloads.traces.table import Trace, Wanted, resource_names
 from packenv.workloads.traces.times import LATEST, MISSING, SECOND
+from packenv.workloads.traces.trace import Trace, Wanted, resource_names
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

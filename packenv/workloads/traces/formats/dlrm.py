@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 
 from packenv.workloads.traces.columns import Columns, decimals
 from packenv.workloads.traces.format import TraceFormat
-from packenv.workloads.traces.table import Trace, Wanted, resource_names
 from packenv.workloads.traces.times import MISSING, microseconds
+from packenv.workloads.traces.trace import Trace, Wanted, resource_names
 
 RESOURCES = ("cpu", "gpu", "rdma", "memory", "disk")
 REQUESTS = {name: f"{name}_request" for name in RESOURCES}

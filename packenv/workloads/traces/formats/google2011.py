@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from packenv.errors import InputError
 from packenv.workloads.traces.columns import Columns, decimals, headless
 from packenv.workloads.traces.format import TraceFormat
-from packenv.workloads.traces.table import Trace, Wanted, resource_names
 from packenv.workloads.traces.times import MISSING, microseconds
+from packenv.workloads.traces.trace import Trace, Wanted, resource_names
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -28,7 +28,7 @@ from packenv.inputs.text_files import lines_of
 from packenv.workloads.traces.columns import Columns, decimals
 from packenv.workloads.traces.format import TraceFormat
 from packenv.workloads.traces.formats import google2011
-from packenv.workloads.traces.table import Trace, Wanted, resource_names
+from packenv.workloads.traces.trace import Trace, Wanted, resource_names
 
 Ints = NDArray[np.int64]
 

@@ -20,8 +20,8 @@ from packenv.inputs.numbers import excerpt, is_number, read_number
 from packenv.inputs.text_files import lines_of
 from packenv.workloads.traces.columns import Columns, decimals
 from packenv.workloads.traces.format import TraceFormat
-from packenv.workloads.traces.table import Trace, Wanted, resource_names
 from packenv.workloads.traces.times import LATEST, SECOND
+from packenv.workloads.traces.trace import Trace, Wanted, resource_names
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

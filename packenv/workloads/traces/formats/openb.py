@@ -19,8 +19,8 @@ from packenv.jobs import MILLI
 from packenv.workloads.traces.columns import Columns, decimals
 from packenv.workloads.traces.format import TraceFormat
 from packenv.workloads.traces.gpus import gpus_of_nodes
-from packenv.workloads.traces.table import Machines, Trace, Wanted, resource_names
 from packenv.workloads.traces.times import MISSING, microseconds
+from packenv.workloads.traces.trace import Machines, Trace, Wanted, resource_names
 
 LARGEST_NODE = {"cpu": 128_000, "memory": 1_048_576, "gpu": 8}  # milli, MiB, GPUs
 RESOURCES = tuple(LARGEST_NODE)

@@ -23,8 +23,8 @@ from packenv.inputs.memory import Memory
 from packenv.inputs.numbers import excerpt
 from packenv.inputs.text_files import read_text, reading
 from packenv.workloads.traces.format import TraceFormat, first_bytes
-from packenv.workloads.traces.table import Trace, Wanted, resource_names
 from packenv.workloads.traces.times import MISSING, SECOND
+from packenv.workloads.traces.trace import Trace, Wanted, resource_names
 
 RESOURCES = ("gpu",)
 LARGEST_SERVER = 8  # GPUs

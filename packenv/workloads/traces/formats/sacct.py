@@ -30,8 +30,8 @@ from packenv.inputs.numbers import excerpt, is_number
 from packenv.inputs.text_files import lines_of
 from packenv.workloads.traces.columns import Columns, names_of, reading_table
 from packenv.workloads.traces.format import TraceFormat, first_bytes
-from packenv.workloads.traces.table import Trace, Wanted, resource_names
 from packenv.workloads.traces.times import MISSING, SECOND, origin_of, times
+from packenv.workloads.traces.trace import Trace, Wanted, resource_names
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

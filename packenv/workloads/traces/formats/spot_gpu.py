@@ -17,8 +17,8 @@ from packenv.inputs.memory import Memory
 from packenv.workloads.traces.columns import Columns, decimals
 from packenv.workloads.traces.format import TraceFormat
 from packenv.workloads.traces.gpus import gpu_needs, gpus_of_nodes
-from packenv.workloads.traces.table import Machines, Trace, Wanted, resource_names
 from packenv.workloads.traces.times import microseconds
+from packenv.workloads.traces.trace import Machines, Trace, Wanted, resource_names
 
 RESOURCES = ("cpu", "gpu")
 REQUESTS = {"cpu": "cpu_request", "gpu": "gpu_request"}

@@ -28,8 +28,8 @@ from packenv.inputs.memory import Memory
 from packenv.inputs.numbers import LARGEST_WHOLE, excerpt, read_number, read_whole
 from packenv.inputs.text_files import lines_of
 from packenv.workloads.traces.format import TraceFormat
-from packenv.workloads.traces.table import Trace, Wanted, resource_names, waits_of
 from packenv.workloads.traces.times import MISSING, SECOND
+from packenv.workloads.traces.trace import Trace, Wanted, resource_names, waits_of
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

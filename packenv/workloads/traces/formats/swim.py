@@ -27,8 +27,8 @@ from packenv.inputs.numbers import is_number, read_number, read_whole
 from packenv.inputs.text_files import lines_of
 from packenv.workloads.traces.columns import Columns
 from packenv.workloads.traces.format import TraceFormat
-from packenv.workloads.traces.table import Trace, Wanted, resource_names
 from packenv.workloads.traces.times import LATEST, SECOND
+from packenv.workloads.traces.trace import Trace, Wanted, resource_names
 
 Ints = NDArray[np.int64]
 

@@ -1,0 +1,122 @@
+"""`packenv.plan_servers`, how many servers one policy needs, from Python; and the log of a plan's finished runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from packenv.errors import ArgumentError, InputError
+from packenv.executors.local import ThisProcess
+from packenv.options.shared import DEFAULT_SLOTS
+from packenv.options.verbs import GOAL_EXAMPLES, PLAN_SEEDS
+from packenv.planning.goals import Goal, check_goals, check_reachable, parse_goal
+from packenv.planning.lower_bounds.fewest_servers import fewest_for
+from packenv.planning.search import Plan, Search
+from packenv.planning.trials import AskRuns, RunValues, run_values
+from packenv.runs.keys import keys_of
+from packenv.runs.log import RunLog
+from packenv.runs.run import Extract, Run
+from packenv.runs.runner import Runner
+from packenv.theory.capacity.max_workload import resolved
+from packenv.workloads.workload import Workload
+
+GAP, SECONDS = 0.001, 20.0  # of the bracket of ρ*
+
+
+def plan_servers(
+    workload: Workload,
+    policy: str | Any,
+    *goals: str,
+    seeds: int = PLAN_SEEDS,
+    slots: int | None = None,
+    executor: Executor | None = None,
+) -> Plan:
+    """The least number of servers, like those of the workload, with which a policy meets all goals.
+
+    goals     such as "p95 wait <= 60s", "mean queue <= 10", "utilisation >= 70%" (packenv.planning.goals); a stream must also
+              be stable, and may have no goal
+    seeds     runs with each number of servers; as many others confirm the answer
+    slots     of each run of a stream; a table is run to its end
+    executor  where the runs take place, as of `packenv.simulate_many`
+
+    `Plan.servers` meets the goals, one server less does not: `Plan.at`, `Plan.below`; where noise leaves that open, the least
+    number lies in `Plan.between`. `fewest_for` of packenv.planning.lower_bounds.fewest_servers is the bound that no policy
+    can beat. Raises InputError for goals that cannot be read or that no number of servers meets, servers of several kinds, and
+    data that lie on servers.
+    """
+    workload = workload if workload.jobs is not None else resolved(workload)
+    parsed_goals = goals_for(workload, goals)
+    with Runner(executor=executor or ThisProcess(), fail_fast=True) as runner:
+        search = Search(workload, policy, parsed_goals, seeds, run_length(workload, slots), run_kind(workload))
+        return search.run(fewest_for(workload, parsed_goals, [policy], GAP, SECONDS).servers, runner.all)
+
+
+def goals_for(workload: Workload, texts: Sequence[str], mixed: bool = False) -> list[Goal]:
+    """The goals of a plan for this workload. Raises InputError where there can be no plan.
+
+    mixed  whether servers of several kinds are meant to be there
+    """
+    name, kinds = workload.name, len(workload.servers.examples)
+    if kinds > 1 and not mixed:
+        first, second = (workload.servers.capacity[server] for server in workload.servers.examples[:2])
+        one, other = (":".join(f"{amount:g}" for amount in kind) for kind in (first, second))
+        way = f"plan with one, such as `servers` 1x{one}, or with all and their costs, --types {one}=COST,{other}=COST"
+        raise ArgumentError(f"{name} has servers of {kinds} kinds: {way}{',…' if kinds > 2 else ''}")
+    if workload.draw is not None:
+        raise InputError(f"{name} draws its tables of jobs for its own servers: plans are for laws, and for traces")
+    if workload.jobs is not None and workload.jobs.home is not None:
+        raise InputError(f"{name} says on which servers data lie: their number cannot be changed")
+    goals = [parse_goal(text, workload.shown_slot) for text in texts]
+    check_goals(goals, workload)
+    if workload.jobs is not None:
+        check_reachable(goals, workload.jobs, name)
+    if workload.jobs is not None and not goals:
+        raise InputError(f"a trace is served by any number of servers in the end: give a --goal, such as {GOAL_EXAMPLES}")
+    return goals
+
+
+def run_length(workload: Workload, slots: int | None) -> int | None:
+    """Slots of a run. Raises InputError for a table with slots of its own."""
+    if workload.jobs is None:
+        return slots or DEFAULT_SLOTS
+    if slots is not None:
+        raise ArgumentError("`slots` is for workloads: a trace is run to its end")
+    return None
+
+
+def run_kind(workload: Workload) -> dict[str, Any]:
+    """Options of packenv.simulate: a table is run until all of its work is done."""
+    return {"drain": True} if workload.jobs is not None else {}
+
+
+class PlanLog(RunLog):
+    """A RunLog of what the goals ask of each run. Their limits do not matter: plans for other limits share runs."""
+
+    kind = "planned"
+
+    def __init__(self, path: str | Path | None, goals: Sequence[Goal]) -> None:
+        self.goals = tuple(goals)
+        super().__init__(path)
+
+    @property
+    def extract(self) -> Extract:
+        return partial(run_values, goals=self.goals)
+
+    def read(self, plain: Any) -> RunValues:
+        return RunValues.from_plain(plain)
+
+    def keys(self, runs: Sequence[Run]) -> list[str]:
+        titles = ",".join(goal.title for goal in self.goals)
+        return [f"{key} {titles}".rstrip() for key in keys_of(runs, run_values.__module__)]
+
+
+def asking(runner: Runner, log: PlanLog | None) -> AskRuns:
+    """Makes the runs of a plan, those that the log lacks; all of them without a log."""
+
+    def ask(runs: Sequence[Run], extract: Extract) -> list[Any]:
+        return runner.all(runs, extract) if log is None else log.complete(runs, runner)
+
+    return ask
