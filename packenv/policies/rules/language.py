@@ -85,6 +85,8 @@ class _Checker(ast.NodeTransformer):
 
     def __init__(self, file: str, name: str) -> None:
         self.file, self.name = file, name
+        path = Path(file).with_suffix("")
+        self.module = path.name if path.is_absolute() else ".".join(path.parts)  # as Python imports it
         self.constants: dict[str, float] = {}
         self.helpers: dict[str, list[str]] = {}  # arguments of each function so far
         self.reads: set[str] = set()
@@ -102,10 +104,11 @@ class _Checker(ast.NodeTransformer):
         about = ""
         named = [node for node in tree.body if getattr(node, "name", None) == self.name]
         if not named:
-            raise InputError(f"{self.file}: there is no function {self.name}(task, server, cluster) in it")
+            classes = [f"; a policy's class is named {self.module}:{node.name}" for node in _policies(tree)]
+            raise InputError(f"{self.file}: there is no function {self.name}(task, server, cluster) in it{''.join(classes[:1])}")
         if isinstance(named[0], ast.ClassDef):
-            module = f"{Path(self.file).stem}:{self.name}"
-            self.refuse(named[0], f"{self.name} is a class, not a function that is only read: name it {module}, and it is run")
+            how = f"name it {self.module}:{self.name}, and it is run"
+            self.refuse(named[0], f"{self.name} is a class, not a function that is only read: {how}")
         for node in tree.body:
             if isinstance(node, ast.FunctionDef):
                 if node.name in self.helpers or node.name in self.constants:
@@ -417,6 +420,12 @@ def _leaves(body: list[ast.stmt]) -> bool:
     if isinstance(last, ast.If):
         return _leaves(last.body) and _leaves(last.orelse)
     return isinstance(last, ast.Return | ast.Break | ast.Continue)
+
+
+def _policies(tree: ast.Module) -> list[ast.ClassDef]:
+    """The classes that have `schedule`."""
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    return [node for node in classes if any(getattr(line, "name", None) == "schedule" for line in node.body)]
 
 
 def _is_text(node: ast.AST) -> bool:
