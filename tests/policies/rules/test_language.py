@@ -9,6 +9,7 @@ from packenv.policies.rules.language import checked
 
 HEAD = "def priority(task, server, cluster):\n    "
 
+MISSING = "there is no function priority(task, server, cluster) in it"
 REFUSED = {
     "import os\n" + HEAD + "return 1": "mine.py:1: a rule imports nothing but math and numpy, not os",
     "from os import system\n" + HEAD + "return 1": "mine.py:1: a rule imports nothing but",
@@ -60,9 +61,9 @@ REFUSED = {
     "def priority(task, server, cluster, x=open('f')):\n    return 1": "mine.py:1: a constant must be a number",
     "def priority(task, server, cluster, x):\n    return 1": "mine.py:1: the arguments of priority behind cluster must have",
     "def priority(task, cluster):\n    return 1": "mine.py:1: the arguments of priority must be task, server, cluster",
-    "def other(task):\n    return 1": "mine.py: there is no function priority(task, server, cluster)",
+    "def other(task):\n    return 1": f"mine.py: {MISSING}",
     "class priority:\n    pass": "mine.py:1: priority is a class, not a function that is only read: name it mine:priority",
-    "class A:\n    def schedule(self, cluster, state): pass": "mine.py: there is no function priority(task, server, cluster) in it; a policy's class is named mine:A",
+    "class A:\n    def schedule(self, cluster, state): pass": f"mine.py: {MISSING}; a policy's class is named mine:A",
     "def f(task):\n    return task.size\n" + HEAD + "return f(server)": "mine.py:4: f must be given its task as task",
     "def f(x):\n    return task.size\n" + HEAD + "return f(1)": "mine.py:2: f has no argument task",
     "def f(x):\n    return f(x)\n" + HEAD + "return f(1)": "mine.py:2: a rule cannot call f",
