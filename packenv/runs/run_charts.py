@@ -19,7 +19,7 @@ from packenv.results.occupancy import Occupancy, occupancy
 from packenv.results.result import Result
 from packenv.results.stability import UNDECIDED, UNSTABLE
 from packenv.runs.measures import Record
-from packenv.runs.story import all_done, story_of, verdict_of
+from packenv.runs.story import all_done, none_waited, story_of, verdict_of
 from packenv.theory.queue_bound.queue_bound import SHOWN_AS, bound_or_zero
 from packenv.workloads.workload import Workload
 
@@ -48,7 +48,7 @@ def charts_of_runs(
 def runs_charts(by_policy: Sequence[Sequence[Result]], workload: Workload, backlog: int | None = None) -> Charts:
     """Waiting tasks over time, below them quantiles of the delay and, of servers with devices, their fragmentation.
 
-    The title says in a sentence what is to be seen.
+    The title says in a sentence what is to be seen. Where no task waited, the fragmentation is shown alone.
     """
     seeds = max(map(len, by_policy))
     clock = _clock(by_policy, workload)
@@ -60,7 +60,9 @@ def runs_charts(by_policy: Sequence[Sequence[Result]], workload: Workload, backl
         f"{workload.name}: {counted(len(workload.servers), 'server')}, {arrivals}, "
         f"{length:,.{0 if length >= 100 else 1}f} {clock.unit}" + (f", {seeds} seeds" if seeds > 1 else "")
     )
-    figures = [*queue_over_time(by_policy, workload, backlog), *delays(by_policy, workload), *fragmentation(by_policy, workload)]
+    figures = fragmentation(by_policy, workload)
+    if not (figures and all(map(none_waited, by_policy))):
+        figures = [*queue_over_time(by_policy, workload, backlog), *delays(by_policy, workload), *figures]
     return Charts(f"{story_of(by_policy)}\n{setting}", figures)
 
 

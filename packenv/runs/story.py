@@ -20,6 +20,11 @@ def all_done(runs: Sequence[Result]) -> bool:
     return all(run.completed == run.arrived for run in runs)
 
 
+def none_waited(runs: Sequence[Result]) -> bool:
+    """Whether each task started in the slot in which it came, as far as was measured."""
+    return all(run.mean_queue == 0 and run.waiting == 0 for run in runs)
+
+
 def story_of(by_policy: Sequence[Sequence[Result]]) -> str:
     """A sentence on all runs: `vqs falls behind; bf-js and agent:fig4b keep up, agent:fig4b with 36 % fewer waiting`.
 
@@ -32,10 +37,17 @@ def story_of(by_policy: Sequence[Sequence[Result]]) -> str:
             parts.append(f"{_listed(named[kind])} {singular if len(named[kind]) == 1 else plural}")
     if len(named[STABLE]) > 1:
         parts[-1] += _best(named[STABLE])
-    for done, words in ((True, "did all the work"), (False, "not decided")):
-        if undecided := [runs for runs in named[UNDECIDED] if all_done(runs) == done]:
+    for words in ("did all the work", "kept no task waiting", "not decided"):
+        if undecided := [runs for runs in named[UNDECIDED] if _undecided(runs) == words]:
             parts.append(f"{_listed(undecided)} {words}")
     return "; ".join(parts)
+
+
+def _undecided(runs: Sequence[Result]) -> str:
+    """What is said of a policy whose runs say nothing of stability."""
+    if all_done(runs):
+        return "did all the work"
+    return "kept no task waiting" if none_waited(runs) else "not decided"
 
 
 def _listed(groups: Sequence[Sequence[Result]]) -> str:

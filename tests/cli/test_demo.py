@@ -27,7 +27,8 @@ def runs(policy: str, kind: str, *queues: float, completed: int = 9) -> list[Any
     low, high = {STABLE: (1e-9, 1.0), UNSTABLE: (1.0, 1e-9)}.get(kind, (0.5, 0.5))
     verdict = Verdict(kind, 0.0, 1.0, low, high)
     return [
-        SimpleNamespace(policy=policy, verdict=verdict, mean_queue=queue, arrived=10, completed=completed) for queue in queues
+        SimpleNamespace(policy=policy, verdict=verdict, mean_queue=queue, waiting=queue, arrived=10, completed=completed)
+        for queue in queues
     ]
 
 
@@ -56,6 +57,7 @@ def test_the_story_in_a_sentence() -> None:
     assert story_of([locked, runs("fifo-ff", UNSTABLE, 9, 9)]) == "vqs and fifo-ff fall behind"
     assert story_of([held, runs("vqs-bf", STABLE, 12, 9)]) == "bf-js and vqs-bf keep up"  # neither is known to be better
     assert story_of([runs("vqs", UNDECIDED, 9, 9)]) == "vqs not decided"
+    assert story_of([runs("fgd", UNDECIDED, 0, 0)]) == "fgd kept no task waiting"
     assert story_of([runs("vqs", UNDECIDED, 9), runs("bf-js", UNDECIDED, 9, completed=10)]) == (
         "bf-js did all the work; vqs not decided"
     )
