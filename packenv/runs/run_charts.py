@@ -17,7 +17,7 @@ from packenv.results import schedule_chart
 from packenv.results.job_times import cut
 from packenv.results.occupancy import Occupancy, occupancy
 from packenv.results.result import Result
-from packenv.results.stability import UNDECIDED, UNSTABLE
+from packenv.results.stability import UNASKED, UNDECIDED, UNSTABLE
 from packenv.runs.measures import Record
 from packenv.runs.story import all_done, none_waited, story_of, verdict_of
 from packenv.theory.queue_bound.queue_bound import SHOWN_AS, bound_or_zero
@@ -112,8 +112,8 @@ def queue_over_time(by_policy: Sequence[Sequence[Result]], workload: Workload, b
         mean, name = paths.mean(axis=0), runs[0].policy
         leaving = f"{name}: {kind}, {mean[-1]:,.0f} waiting at the end"
         path = when.tolist(), mean.tolist()
-        if kind == UNDECIDED and all_done(runs):
-            label, words = name, f"{name} did all the work"
+        if kind == UNASKED or (kind == UNDECIDED and all_done(runs)):
+            label, words = name, f"{name} did all the work" if all_done(runs) else f"{name} kept tasks waiting"
         else:
             label, words = f"{name}: {kind}", f"{name} is {kind}, with {number(float(mean[-1]))} waiting at the end"
         lines.append(Line(label, colour, *path, kind == UNSTABLE, below, above, leaving=leaving))
