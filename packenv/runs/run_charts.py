@@ -123,7 +123,7 @@ def queue_over_time(by_policy: Sequence[Sequence[Result]], workload: Workload, b
     top = max(_highest(lines), 1.2 * bound)
     across = [Rule(bound, SHOWN_AS)] if bound > 0 else []
     banded = any(line.low is not None for line in lines)
-    y_title = "waiting tasks (bands: middle half of seeds)" if banded else "waiting tasks"
+    y_title = "waiting tasks: mean, and middle half of seeds" if banded else "waiting tasks"
     chart = LineChart(lines, "slot" if clock.unit == "slots" else clock.unit, y_title, top, across)
     bands = " Bands hold the middle half of the seeds." if len(by_policy[0]) > 1 else ""
     return [Figure("Waiting tasks over time", f"{'; '.join(text)}.{bands}", chart)]
@@ -175,7 +175,10 @@ def delays(by_policy: Sequence[Sequence[Result]], workload: Workload) -> list[Fi
         return []
     values = [mark.value for entry in entries for mark in entry.marks]
     ends = (min(values) / BEYOND, max(values) * BEYOND or 1.0)
-    keys = [Key(GREY, name, shape) for name, shape in QUANTILES.values()]
+    hollow = (
+        [Key(GREY, "unstable (hollow)", "o", False)] if any(not mark.filled for each in entries for mark in each.marks) else []
+    )
+    keys = [Key(GREY, name, shape) for name, shape in QUANTILES.values()] + hollow
     text = "; ".join(f"{entry.label} {entry.text}" for entry in entries)
     chart = RowChart(entries, f"delay ({clock.unit})", ends, log=True, marks=keys)
     return [Figure("Delay of tasks", f"Median, 95 % and 99 % in {clock.unit}: {text}.", chart)]
