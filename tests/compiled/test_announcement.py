@@ -31,7 +31,7 @@ def test_one_line_for_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     one, other = Announcement(), Announcement()
     for each in (one, other):
         each.expect(tmp_path, MANY)
-        compile_some(each, tmp_path, 1, 0.3)
+        compile_some(each, tmp_path, 1, 0.15)
     assert capsys.readouterr().err == f"packenv: compiling 1 of {MANY} functions, once for this version …\n"
 
 
