@@ -32,7 +32,7 @@ from packenv.runs.progress import announce_if_slow
 from packenv.runs.run import Run, runs_of
 from packenv.runs.runner import RunOptions, RunsFailed
 from packenv.runs.standing import BEST, Standing, reference_of
-from packenv.runs.statistics import UNKNOWN, Interval, interval, ratio_of_means
+from packenv.runs.statistics import UNKNOWN, Interval, interval, paired_ratio
 from packenv.theory.completion.bound import completion_bound
 from packenv.theory.queue_bound.queue_bound import bound_or_zero
 from packenv.theory.stability.judgment import Judgment
@@ -319,9 +319,9 @@ def with_ratios(standings: Sequence[Standing], reference: str | None = None) -> 
                 continue
             references[measure] = against.policy
             if standing.policy != against.policy and standing.runs and against.runs:
-                ratios[measure] = paired(standing.values(measure), against.values(measure))
+                ratios[measure] = paired_ratio(standing.values(measure), against.values(measure))
             if measure.key == COMPLETION and standing.bounds and against.runs:
-                bound = paired(standing.bounds, against.values(measure))
+                bound = paired_ratio(standing.bounds, against.values(measure))
         complete.append(replace(standing, ratios=ratios, references=references, bound_ratio=bound))
     return complete
 
@@ -334,13 +334,6 @@ def reference_standing(standings: Sequence[Standing], measure: Measure, referenc
     means = [(mean, n) for n, standing in enumerate(standings) if (mean := standing.mean(measure).mean) is not None]
     sign = -1 if measure.better == MORE else 1
     return standings[min((sign * mean, n) for mean, n in means)[1]] if means else None
-
-
-def paired(above: Sequence[float | None], below: Sequence[float | None]) -> Interval:
-    """The ratio of means, seed by seed; a single run stands beside those of every seed."""
-    seeds = max(len(above), len(below))
-    above, below = ([*values] * (seeds // len(values)) for values in (above, below))
-    return ratio_of_means(above, below)
 
 
 def record_of(standing: Standing, reference: str | None) -> dict[str, Any]:
