@@ -197,7 +197,8 @@ class Competition:
             finished = tuple(log.values[key] for key in of_entry if key in log.values)
             failed = problem is None and len(finished) < len(of_entry)
             refused = "runs failed (above)" if failed else problem
-            standings.append(Standing(*entry, runs=() if refused else finished, refused=refused, failed=failed))
+            runs_made, warmup = () if refused else finished, self.warmup or 0
+            standings.append(Standing(*entry, runs=runs_made, refused=refused, failed=failed, warmup=warmup))
         return Leaderboard(tuple(with_ratios(with_bounds(standings), self.reference)), self.reference)
 
 
@@ -282,7 +283,7 @@ def runs_of_entry(entry: Entry, seeds: int, warmup: int | None) -> list[Run]:
         numbers = seeds_for(policy, contest.workload, range(seeds))
     except InputError:  # `problem_of` says it
         numbers = [0]
-    options = {"drain": True, "schedule": True} if contest.of_jobs else {"warmup": warmup}
+    options = {"drain": True, "schedule": True} if contest.of_jobs else {"drain": contest.to_the_end or None, "warmup": warmup}
     return runs_of(contest.workload, [policy], numbers, contest.slots, options)
 
 
@@ -349,14 +350,14 @@ def record_of(standing: Standing, reference: str | None) -> dict[str, Any]:
         "refused": standing.refused,
         "seeds": len(standing.runs),
     }
-    return record | (_of_jobs(standing) if contest.of_jobs else _of_queue(standing, reference))
+    return record | (_of_table(standing) if contest.to_the_end else _of_queue(standing, reference))
 
 
 def _of_queue(standing: Standing, reference: str | None) -> dict[str, Any]:
-    runs, judgment = standing.runs, standing.judgment
+    runs = standing.runs
     utilisation = [*zip(*(run.values["utilisation"] for run in runs), strict=True)]
     queue, *others = standing.contest.measures
-    record: dict[str, Any] = {
+    return {
         "mean_queue": standing.mean(queue).mean,
         "mean_queue_interval": _ends(standing.mean(queue)),
         "reference": standing.references.get(queue, reference_of(standing.contest, reference)),
@@ -369,20 +370,26 @@ def _of_queue(standing: Standing, reference: str | None) -> dict[str, Any]:
         "mean_queue_by_seed": standing.values(queue),
         "queue_bound": bound_or_zero(standing.contest.workload),
         **{measure.key: _of_measure(standing, measure) for measure in others},
-        "supported": None,
+        "supported": _supported(standing),
     }
-    if judgment is not None:
-        keys = ("low", "high", "claimed", "half", "two_thirds")
-        record["supported"] = {key: getattr(judgment, key) for key in keys} | {"rho": list(judgment.rho)}
-    return record
 
 
-def _of_jobs(standing: Standing) -> dict[str, Any]:
-    """All times in slots."""
+def _supported(standing: Standing) -> dict[str, Any] | None:
+    judgment = standing.judgment
+    if judgment is None:
+        return None
+    keys = ("low", "high", "claimed", "half", "two_thirds")
+    return {key: getattr(judgment, key) for key in keys} | {"rho": list(judgment.rho)}
+
+
+def _of_table(standing: Standing) -> dict[str, Any]:
+    """Of a table that was run to its end; all times in slots."""
     record: dict[str, Any] = {"slot_seconds": standing.contest.slot_seconds}
     record |= {measure.key: _of_measure(standing, measure) for measure in standing.contest.measures}
     stopped = next((run.stopped for run in standing.runs if run.stopped), None)
-    return record | {"completion_bound": interval(standing.bounds).mean, "stopped": stopped}
+    if standing.contest.of_jobs:
+        return record | {"completion_bound": interval(standing.bounds).mean, "stopped": stopped}
+    return record | {"stopped": stopped, "supported": _supported(standing)}
 
 
 def _of_measure(standing: Standing, measure: Measure) -> dict[str, Any]:
