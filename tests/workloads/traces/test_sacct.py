@@ -88,6 +88,72 @@ def test_cases(name: str, service: list[int], left_out: dict[str, int]) -> None:
     assert {reason: count for reason, count in workload.left_out.items() if count} == left_out
 
 
+STARTED, ENDED, RUNNING, WAITING, CANCELLED = "12:01:00", "12:02:00", "still running", "waiting", "cancelled before the start"
+
+
+@pytest.mark.parametrize("fields", ["Start|End|State", "Start|End|State|Elapsed"])
+@pytest.mark.parametrize(
+    ("state", "start", "end", "reason"),
+    [
+        ("RUNNING", STARTED, "Unknown", RUNNING),
+        ("RUNNING", "Unknown", "Unknown", RUNNING),
+        ("RUNNING", "", "", RUNNING),
+        ("SUSPENDED", STARTED, "None", RUNNING),
+        ("COMPLETING", STARTED, "Unknown", RUNNING),
+        ("CONFIGURING", STARTED, "Unknown", RUNNING),
+        ("RESIZING", STARTED, "Unknown", RUNNING),
+        ("RESIZING", STARTED, ENDED, None),  # each size of such a job has a row of its own
+        ("PENDING", "Unknown", "Unknown", WAITING),
+        ("PENDING", "None", "", WAITING),
+        ("REQUEUE_HOLD", "Unknown", "Unknown", WAITING),
+        ("REQUEUED", "Unknown", "Unknown", WAITING),
+        ("REQUEUED", STARTED, ENDED, None),  # the attempt before
+        ("CANCELLED by 123", "None", ENDED, CANCELLED),
+        ("CANCELLED by 123", ENDED, ENDED, CANCELLED),
+        ("CANCELLED by 123", STARTED, ENDED, None),
+        ("CANCELLED+", STARTED, ENDED, None),
+        ("OUT_OF_ME+", STARTED, ENDED, None),
+        ("DEADLINE", "None", ENDED, CANCELLED),
+        ("REVOKED", "Unknown", ENDED, CANCELLED),
+        *((state, STARTED, ENDED, None) for state in ("FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "BOOT_FAIL")),
+        ("", STARTED, "Unknown", RUNNING),
+        ("", "Unknown", "Unknown", WAITING),
+        ("", "Unknown", ENDED, CANCELLED),
+    ],
+)
+def test_what_became_of_a_job(tmp_path: Path, fields: str, state: str, start: str, end: str, reason: str | None) -> None:
+    """With and without Elapsed, which sacct counts up to now for a job that runs; no state is a log without that field."""
+
+    def job(number: int, state: str, start: str, end: str, elapsed: str) -> str:
+        values = {"Start": f"{DAY}{start}" if start[:1].isdigit() else start, "State": state, "Elapsed": elapsed}
+        values["End"] = f"{DAY}{end}" if end[:1].isdigit() else end
+        return "|".join([str(number), f"{DAY}12:00:00", "2", *(values[name] for name in names)])
+
+    names = [name for name in fields.split("|") if state or name != "State"]
+    elapsed = "00:00:00" if start != STARTED else "00:01:00" if end == ENDED else "01:00:00"
+    rows = [job(1, "COMPLETED", STARTED, ENDED, "00:01:00"), job(2, state, start, end, elapsed)]
+    trace = read_trace(text(tmp_path / "jobs.txt", "|".join(["JobID", "Submit", "NCPUS", *names]), *rows))
+    assert isinstance(trace, Trace)
+    jobs, dropped, _ = trace.jobs()
+    assert {reason: count for reason, count in dropped.items() if count} == ({reason: 1} if reason else {})
+    assert jobs.service.tolist() == [60] * (1 if reason else 2)
+
+
+@pytest.mark.parametrize("first", ["Eligible", "Start"])
+def test_jobs_that_have_not_arrived(tmp_path: Path, first: str) -> None:
+    """Where a log does not say when jobs were submitted, one that is held or waits has no arrival."""
+    times = {"COMPLETED": f"{DAY}12:00:00|{DAY}12:01:00", "PENDING": "Unknown|Unknown", "CANCELLED by 7": f"None|{DAY}12:01:00"}
+    rows = [f"{n}|2|{state}|{at}" for n, (state, at) in enumerate(times.items())]
+    if first == "Eligible":
+        rows = [f"{row}|{at.partition('|')[0]}" for row, at in zip(rows, times.values(), strict=True)]
+    header = "JobID|NCPUS|State|Start|End" + "|Eligible" * (first == "Eligible")
+    trace = read_trace(text(tmp_path / "jobs.txt", header, *reversed(rows)))
+    assert isinstance(trace, Trace)
+    jobs, dropped, _ = trace.jobs()
+    assert jobs.service.tolist() == [60] and dropped[WAITING] == dropped[CANCELLED] == 1
+    assert trace.where(0).endswith("row 3")
+
+
 @pytest.mark.parametrize(
     ("lines", "problem"),
     [
