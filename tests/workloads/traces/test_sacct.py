@@ -68,7 +68,7 @@ def test_jobs(tmp_path: Path) -> None:
         packenv.workload(str(file))
     of_gpus = packenv.workload(str(file), servers="1x8", partition="gpu")
     assert of_gpus.jobs is not None and of_gpus.jobs.service.tolist() == [600]
-    assert of_gpus.left_out["of other partitions"] == 2 and of_gpus.slot_seconds == 1
+    assert of_gpus.left_out["of other partitions"] == 4 and of_gpus.slot_seconds == 1
     with pytest.raises(InputError, match="there is no partition 'gp'; known: cpu, gpu"):
         packenv.workload(str(file), servers="1x8", partition="gp")
 
@@ -291,6 +291,6 @@ def test_nodes_of_a_partition(tmp_path: Path, printed: str) -> None:
     assert of_gpus.servers.capacity.tolist() == [[16, 2]] and of_gpus.left_out["nodes of other partitions"] == 1
     of_cpus = packenv.workload(log, servers=nodes, partition=["cpu"])
     assert of_cpus.servers.capacity.tolist() == [[32], [16]] and "nodes of other partitions" not in of_cpus.left_out
-    assert of_cpus.notes[-1] == "memory and gpu of jobs and nodes are not counted: resources cpu,memory,gpu counts them"
+    assert of_cpus.notes[-1] == "memory and gpu of jobs and nodes are not counted; with `resources` cpu,memory,gpu all count"
     unsaid = str(text(tmp_path / "unsaid.txt", *NODES[printed]))
     assert len(packenv.workload(log, servers=unsaid, partition="gpu", resources="cpu,gpu").servers) == 2
