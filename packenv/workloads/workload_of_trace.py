@@ -126,7 +126,8 @@ def workload_of_trace(
     waits, origin, notes = None, None, recorded.notes
     if of_slurm and log is not None and log.uncounted:
         every = ",".join((*recorded.resources, *log.uncounted))
-        notes = (*notes, f"{listed(log.uncounted)} of jobs and nodes are not counted: resources {every} counts them")
+        uncounted = f"{listed(log.uncounted)} of jobs and nodes {'is' if len(log.uncounted) == 1 else 'are'} not counted"
+        notes = (*notes, f"{uncounted}; with `resources` {every} all count")
     if of_slurm and log is not None and partitions is None and log.partition is not None:
         notes = (*notes, *_pooled(np.unique(log.partition).tolist()))
     if log is not None and speedup in (1, "1"):
@@ -135,7 +136,7 @@ def workload_of_trace(
     elif log is not None and log.waits:
         notes = (*notes, "recorded waits are not shown: tasks come faster than they did")
     if sizes == "all" and (foreign := unlike_units(recorded.resources, recorded.largest_demand(), servers)):
-        notes = (*notes, foreign.replace("`", ""))
+        notes = (*notes, foreign)
     return setting.recorded(
         dict(dropped) | too_large | machines,
         slot_assumed=slot_seconds is None and log is None,
@@ -145,6 +146,7 @@ def workload_of_trace(
         recorded_waits=None if waits is None else waits[fits],
         origin=origin,
         left_out_share=1 - float(fits.mean()),
+        partitions=partitions or (),
     )
 
 
@@ -154,7 +156,7 @@ def _pooled(partitions: list[str]) -> list[str]:
         return []
     few = partitions[:MOST_NAMED]
     names = listed(few if len(partitions) == len(few) else [*few, f"{len(partitions) - len(few):,} more"])
-    return [f"jobs of the partitions {names} go on all nodes: partition {partitions[0]} counts the jobs and nodes of one alone"]
+    return [f"jobs of the partitions {names} go on all nodes; with `partition` {partitions[0]} only its jobs and nodes count"]
 
 
 def _with_devices(
