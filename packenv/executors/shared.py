@@ -65,6 +65,7 @@ def mapped(value: Any, folder: Callable[[], str]) -> Mapped | None:
     return Mapped(data, name, tuple(places))
 
 
+STAYS = "stays"  # the key of values that other processes do not need and get None for: their types have `stays_here`
 KEPT = 4  # values that a process keeps unpickled: those of several judgments take turns
 _numbers = itertools.count()
 _kept: OrderedDict[str, Any] = OrderedDict()
@@ -145,6 +146,8 @@ class _Dumper(pickle.Pickler):
     tables: dict[str, Shared]
 
     def persistent_id(self, value: Any) -> str | None:
+        if getattr(type(value), "stays_here", False):
+            return STAYS
         if type(value) is not Jobs:
             return None
         shared = self.sharing.table(value)
@@ -156,4 +159,4 @@ class _Loader(pickle.Unpickler):
     tables: dict[str, Shared]
 
     def persistent_load(self, key: str) -> Any:
-        return self.tables[key].value()
+        return None if key == STAYS else self.tables[key].value()

@@ -130,7 +130,8 @@ def workload_of_trace(
     waits, began, notes = None, None, (*recorded.notes, *larger)
     if of_slurm and log is not None and log.uncounted:
         every = ",".join((*recorded.resources, *log.uncounted))
-        notes = (*notes, f"{listed(log.uncounted)} of jobs and nodes are not counted: resources {every} counts them")
+        uncounted = f"{listed(log.uncounted)} of jobs and nodes {'is' if len(log.uncounted) == 1 else 'are'} not counted"
+        notes = (*notes, f"{uncounted}; with `resources` {every} all count")
     if of_slurm and log is not None and partitions is None and log.partition is not None:
         notes = (*notes, *_pooled(np.unique(log.partition).tolist()))
     if log is not None and speedup in (1, "1"):
@@ -139,7 +140,7 @@ def workload_of_trace(
     elif log is not None and log.waits:
         notes = (*notes, "recorded waits are not shown: tasks come faster than they did")
     if sizes == "all" and (foreign := unlike_units(recorded.resources, recorded.largest_demand(), servers)):
-        notes = (*notes, foreign.replace("`", ""))
+        notes = (*notes, foreign)
     rows = recorded.kept_rows()
     return setting.recorded(
         dict(dropped) | too_large | machines,
@@ -150,6 +151,7 @@ def workload_of_trace(
         recorded_waits=None if waits is None else waits[fits],
         file_records=Records(None if rows is None else rows[fits], recorded.ids, began, "s" if log is None else log.time_unit),
         left_out_share=1 - float(fits.mean()),
+        partitions=partitions or (),
     )
 
 
@@ -159,7 +161,7 @@ def _pooled(partitions: list[str]) -> list[str]:
         return []
     few = partitions[:MOST_NAMED]
     names = listed(few if len(partitions) == len(few) else [*few, f"{len(partitions) - len(few):,} more"])
-    return [f"jobs of the partitions {names} go on all nodes: partition {partitions[0]} counts the jobs and nodes of one alone"]
+    return [f"jobs of the partitions {names} go on all nodes; with `partition` {partitions[0]} only its jobs and nodes count"]
 
 
 def _larger_than_the_machine(machine: Mapping[str, float], servers: Servers, spec: Any) -> tuple[str, ...]:

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import packenv
+from packenv.executors.local import ThisProcess
+from packenv.executors.shared import Sharing
 from packenv.policy import find_policy
 from packenv.results.schedule_table import write_schedule
 from tests.workloads.traces.samples import text
@@ -127,6 +129,12 @@ def test_what_does_not_come_at_the_file_s_times_has_rows_alone(tmp_path: Path) -
     assert "start_time" not in (got := schedule(str(slots), servers=1)) and (got["row"], got["id"]) == ([1, 2], ["a", "b"])
     drawn = packenv.simulate("paper/fig4b", "fifo-ff", slots=50, schedule=True).to_frame("schedule")
     assert drawn.column_names == ["task", "job", "start", "server", "end"]
+
+
+def test_other_processes_do_not_get_the_file_s_records(tmp_path: Path) -> None:
+    workload = packenv.workload(log(tmp_path), servers="1x8:8", slot_seconds=1)
+    sent = Sharing(ThisProcess()).share(workload).value()
+    assert sent == workload.with_(jobs=sent.jobs) and sent.file_records is None and workload.file_records is not None
 
 
 def test_workers_of_a_row_and_frames(tmp_path: Path) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +16,8 @@ from packenv.workloads.traces.times import SECOND, TIME_UNITS
 Ints = NDArray[np.int64]
 
 
-class Records(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Records:
     """The rows of a file that the tasks of a table come from, what the file calls them, and its clock."""
 
     rows: Ints | None
@@ -27,6 +29,7 @@ class Records(NamedTuple):
     faster or slower than in it."""
     time_unit: str = "s"
     """Of the file's numbers, one of TIME_UNITS."""
+    stays_here: ClassVar = True  # schedules are written by the process that has read the file (packenv.executors.shared)
 
     def columns(self) -> dict[str, pa.Array]:
         """The columns (n,) `row` and, where the file has numbers or names, `id`."""

@@ -163,7 +163,7 @@ class Trace:
         for name in names:
             if name not in known:
                 raise InputError(f"{self.source}: there is no partition {name!r}; known: {', '.join(known)}")
-        return replace(self, unfit={**self.unfit, OTHER_PARTITIONS: ~np.isin(self.partition, [*names])})
+        return replace(self, unfit={OTHER_PARTITIONS: ~np.isin(self.partition, [*names]), **self.unfit})
 
     def only_finished(self, only: bool = True) -> Trace:
         """The trace without tasks that were evicted, killed or failed; if not `only`, with those that ran, up to that moment.
