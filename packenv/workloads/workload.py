@@ -331,8 +331,8 @@ class Workload(Showable):
     ) -> Workload:
         """The same workload, with what its reader says of the trace that it comes from."""
         set_fields(self, left_out=left_out, slot_assumed=slot_assumed, remark=remark, notes=notes, believed=believed)
-        set_fields(self, recorded_waits=recorded_waits, file_records=file_records)
-        set_fields(self, left_out_share=left_out_share, partitions=(*partitions,))
+        set_fields(self, recorded_waits=recorded_waits, file_records=file_records, left_out_share=left_out_share)
+        set_fields(self, partitions=(*partitions,))
         return self
 
     @property
