@@ -40,14 +40,14 @@ def page_of(groups: Sequence[Group], reference: str | None, refusals: Sequence[s
     for group in groups:
         table = replace(standings_table(group), title=_caption(group))
         sections.append(Section(title_of(group), _figure(group, reference, colours), [legend([group], reference)], [table]))
-    of_jobs = [contest.workload for group in groups for contest in group.contests[:1] if contest.workload.jobs is not None]
+    played = [contest.workload for group in groups for contest in group.contests[:1]]
     settings = [
         ("Workloads", "; ".join(contest.name for group in groups for contest in group.contests)),
         ("Policies", ", ".join(colours)),
         ("Reference", ", ".join("the best of each measure" if name == BEST else name for name in references)),
         ("Runs", "; ".join(dict.fromkeys(length_of(group) for group in groups))),
     ]
-    title, tabled = f"{len(colours)} policies on the same tasks", [workload.at(0) for workload in of_jobs]
+    title, tabled = f"{len(colours)} policies on the same tasks", [workload.at(0) for workload in played]
     return Page(title, _answer(groups), settings, sections, refusals, tabled)
 
 

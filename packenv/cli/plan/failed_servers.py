@@ -41,7 +41,7 @@ def plan_failure(request: PlanRequest, failing: tuple[int, ...], run_options: Ru
         ]
         section = Section("With and without these servers", notes=["All runs saw the same tasks."], tables=[table])
         first, *others = sentences.splitlines()
-        return Page(f"What if servers of {request.workload.label} fail", first, about, [section], others)
+        return Page(f"What if servers of {request.workload.label} fail", first, about, [section], others, [request.workload])
 
     return Answer([table], sentences.splitlines(), records, write=page)
 
