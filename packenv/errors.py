@@ -32,7 +32,7 @@ class ArgumentError(InputError):
 
     def __init__(self, problem: str, advice: str = "", remedy: Mapping[str, str] | None = None) -> None:
         super().__init__(problem + advice)
-        self.problem, self.remedy = problem, dict(remedy or {})
+        self.problem, self.advice, self.remedy = problem, advice, dict(remedy or {})
 
     def of_options(self, advised: bool = True) -> str:
         """The message with `--slot-seconds` in place of the argument slot_seconds; without its advice, unless `advised`."""

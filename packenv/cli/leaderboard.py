@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import re
+import shlex
+from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import click
 
 from packenv.cli.options.names import CONTEST, POLICY
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import log, process_options, runs_in, tensorboard_option
-from packenv.cli.options.workload import note_left_out
+from packenv.cli.options.workload import MOST_REFUSALS, note_left_out
 from packenv.cli.outputs import FileOf, Outputs, output_options
-from packenv.errors import InputError
+from packenv.errors import ArgumentError, InputError
 from packenv.files import atomic_path
 from packenv.options.shared import ProcessOptions
 from packenv.options.verbs import LeaderboardOptions
 
+OF_CONVERSION = ("columns", "time_unit")
 BEGIN, END = "<!-- leaderboard -->", "<!-- /leaderboard -->"
 
 
@@ -71,7 +76,10 @@ def leaderboard(
     from packenv.runs.tensorboard import check_tensorboard, write_tensorboard
 
     check_tensorboard(tensorboard)
-    prepared = competition(texts or DEFAULT_WORKLOADS, policies, options)
+    try:
+        prepared = competition(texts or DEFAULT_WORKLOADS, policies, options)
+    except ArgumentError as error:
+        raise InputError(advised(texts, options.slots, error)) from None
     for entry in prepared.entries:
         note_left_out(entry.contest.workload)
     run_options, run_log = runs_in(where), RunLog(log)
@@ -89,6 +97,81 @@ def leaderboard(
     outputs.write(shown, (page, lambda path: write_page(path, shown.markdown())), (tensorboard, write_events))
     if any(standing.failed for standing in board.standings):
         raise RunsFailed("the standings lack entries, as runs failed (above)")
+
+
+def advised(texts: tuple[str, ...], slots: int, error: ArgumentError) -> str:
+    """The message, with the commands that work if a table among the workloads is refused, and some do: the columns of a table
+    are told to `packenv trace convert`.
+    """
+    from packenv.runs.contest import contest, source_and_settings
+
+    for text in texts:
+        try:
+            contest(text, slots)
+        except ArgumentError as refused:
+            if commands := _working_commands(text, slots, refused):
+                return f"{refused.of_options(advised=False)}; this works: {commands}"
+            source = source_and_settings(text)[0]
+            return refused.of_options().replace("--columns ", f"packenv trace convert {source} {_converted(source)} --columns ")
+    return error.of_options()
+
+
+def _working_commands(text: str, slots: int, error: ArgumentError) -> str | None:
+    """What was typed with settings that mend `error` and those behind it, after a conversion that names columns; None if none is
+    known.
+    """
+    from packenv.runs.contest import contest, source_and_settings
+
+    source, written = source_and_settings(text)
+    reading: dict[str, Any] = {}
+    with TemporaryDirectory() as folder:
+        for _ in range(MOST_REFUSALS):
+            if not error.remedy:
+                return None
+            reading |= {key: value for key, value in error.remedy.items() if key in OF_CONVERSION}
+            settings = {key: value for key, value in error.remedy.items() if key not in OF_CONVERSION}
+            for key in settings:
+                written = re.sub(rf"(^|,){key}=.*?(?=,[a-z_-]+=|$)", "", written).strip(",")
+            written = ",".join(filter(None, [written, *(f"{key}={value}" for key, value in settings.items())]))
+            behind = f"@{written}" if written else ""
+            if reading and (slot := re.search(r"(?:^|,)slot[_-]seconds=([^,]+)", written)):
+                reading["slot_seconds"] = slot[1]
+            try:
+                place = str(_convert(source, Path(folder) / "tasks.parquet", reading)) if reading else source
+                contest(f"{place}{behind}", slots)
+            except ArgumentError as another:
+                error = another
+            except InputError:
+                return None
+            else:
+                break
+        else:
+            return None
+    options = [word for key, value in reading.items() for word in (f"--{key.replace('_', '-')}", value)]
+    new = f"{_converted(source) if reading else source}{behind}"
+    words = [new if word == text else word for word in click.get_current_context().find_root().obj or []]
+    converting = shlex.join(["packenv", "trace", "convert", source, _converted(source), *options])
+    typed = shlex.join(["packenv", *words])
+    return f"{converting}; and then: {typed}" if reading else typed
+
+
+def _converted(source: str) -> str:
+    """A file for the table in slots, that is not there yet."""
+    stem = Path(source).name.partition(".")[0]
+    return next(name for name in (f"{stem}{n or ''}.parquet" for n in count()) if not Path(name).exists())
+
+
+def _convert(source: str, out: Path, reading: dict[str, Any]) -> Path:
+    """What `packenv trace convert` does."""
+    from packenv.cli.trace import read
+    from packenv.options.verbs import ReadOptions
+    from packenv.workloads.traces import write_jobs
+
+    options = ReadOptions(**reading)
+    recorded, sizes = read(source, options)
+    jobs, *_ = recorded.jobs(options.slot_seconds, sizes=sizes)
+    write_jobs(jobs, out, recorded.resources if sizes == "all" else None)
+    return out
 
 
 def check_page(path: str | None) -> None:

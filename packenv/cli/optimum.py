@@ -170,6 +170,8 @@ def show_completion(
     bound = best_bound(least, solved)
     size = f"{counted(least.jobs, 'job')} on {counted(len(workload.servers), 'server')}"
     line = f"[bold]{workload.label}[/bold]: {size}; no mean completion time is below {bound:.2f} slots"
+    if bound * least.jobs <= least.paths:
+        line += ", as if no job waited: more is not known"
     console.print(line, highlight=False, soft_wrap=True)
     record = completion_record(workload, least, solved, results, seed)
     answer = Answer([completion_table(workload, bound, solved, least.jobs, results)], [], record)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,8 @@ from packenv.workloads.workload import INTENSITIES, Workload
 
 DELAY = next(measure for measure in MEASURES if measure.key == "mean_delay")._replace(every=True)
 SETTINGS = ("intensity", "load", "rate", "servers", "service", "resources", "speedup", "slot_seconds", "slots")
+SETTING = rf"`(?P<name>{'|'.join(SETTINGS)})`(?P<value> (?=['\d]|all\b|max\b))?"
+"""How a message names one, perhaps with a value for it."""
 
 
 @dataclass(frozen=True)
@@ -84,11 +87,8 @@ def contest(text: str, slots: int) -> Contest:
 
     Random workloads last `slots` slots, traces as long as they are, unless `slots=N` says otherwise.
     """
-    settings: dict[str, Any] = {}
-    source = text
-    if "@" in text and not Path(text).exists():
-        source, _, written = text.rpartition("@")
-        settings |= _settings(written, text)
+    source, written = source_and_settings(text)
+    settings: dict[str, Any] = _settings(written, text) if source != text else {}
     length = _slots(settings.pop("slots"), text) if "slots" in settings else None
     settings |= {key: _number(settings[key], key, text) for key in INTENSITIES if key in settings}
     try:
@@ -98,12 +98,26 @@ def contest(text: str, slots: int) -> Contest:
             settings["service"] = parse_law(settings["service"], "`service`")
         workload = at_a_rate(source, **({} if is_trace_source(source) else {"resources": "max"}) | settings)
     except InputError as error:
-        kind = ArgumentError if isinstance(error, ArgumentError) or "`" in str(error) else InputError
-        raise kind(f"{text}: {error}") from None
+        raise _of_settings(text, error) from None
     new = contest_on(workload, slots, length, settings.get("speedup", "1"))
     if new.of_jobs and length is not None:
         raise InputError(f"{text}: slots do not go with a table of whole jobs, all of which run to their end")
     return new
+
+
+def source_and_settings(text: str) -> tuple[str, str]:
+    """What stands before and behind the @ of a text; a name of a file may have an @ too."""
+    source, at, written = text.rpartition("@")
+    return (source, written) if at and not Path(text).exists() else (text, "")
+
+
+def _of_settings(text: str, error: InputError) -> ArgumentError:
+    """The error with settings as they are written in a text, `servers=2x48:256`; columns have none, and stay an argument."""
+    argument = error if isinstance(error, ArgumentError) else ArgumentError(str(error))
+    texts = argument.problem, argument.advice
+    written = (re.sub(SETTING, lambda m: m["name"] + ("=" if m["value"] else ""), part) for part in texts)
+    problem, advice = written
+    return ArgumentError(problem if problem.startswith(f"{text}:") else f"{text}: {problem}", advice, argument.remedy)
 
 
 def contest_on(workload: Workload, slots: int, length: int | None = None, speedup: str = "1") -> Contest:

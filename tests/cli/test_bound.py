@@ -42,7 +42,7 @@ def test_nothing_is_known(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     ("words", "said"),
     [
         (("paper/fig3b",), "workload paper/fig3b: no bound on the queue is claimed for a service that is not geometric"),
-        (("price/fig1",), "workload price/fig1: no bound on the queue is claimed for a table of jobs or a trace"),
+        (("price/fig1",), "price/fig1: no bound on the queue is claimed for a table of jobs or a trace"),
         (("paper/fig4b", "--intensity", "1.2"), "the queue grows under every policy"),
         ((*TIGHT, "--check", "other.json"), "other.json: not a bound on the queue: "),
         ((*TIGHT, "--check", "wrong.json"), "certificate: the counted proof does not bound the mean queue by 100.0"),

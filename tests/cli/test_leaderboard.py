@@ -284,7 +284,7 @@ def page_without_marks(folder: Path) -> Path:
         (("-w", "paper/fig9"), "unknown workload 'paper/fig9'"),
         (("-w", "paper/fig4b@often"), "paper/fig4b@often: intensity must be a number"),
         (("-w", "paper/fig4b@pace=2"), "paper/fig4b@pace=2: unknown setting 'pace'"),
-        (("-w", "paper/fig4b@0.9,rate=1"), "give one of --load, --intensity and --rate"),
+        (("-w", "paper/fig4b@0.9,rate=1"), "give one of load, intensity and rate"),
         (("-w", "paper/fig4b@slots=0"), "slots must be a whole number"),
         (("-w", "no.parquet@servers=2"), "no.parquet"),
         (("-p", "vqz"), "unknown policy 'vqz'"),

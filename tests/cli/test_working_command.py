@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+import packenv
 from packenv.cli.main import main
+from packenv.workloads.laws import Joint, LogNormal
 from tests.workloads.traces.samples import text
 
 MILLISECONDS = [
@@ -71,3 +73,43 @@ def test_where_none_is_known_the_advice_stays(tmp_path: Path, capsys: pytest.Cap
     err = capsys.readouterr().err
     assert err.endswith("under names of their own with --columns submit_time_s=THEIRS,duration_s=THEIRS\n")
     assert "this works" not in err
+
+
+def test_a_leaderboard_s_tables_are_converted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It has no --columns: `packenv trace convert` has. Servers are written behind the @."""
+    monkeypatch.chdir(tmp_path)
+    text(tmp_path / "a b.csv", *TABLE)
+    assert _status(["leaderboard", "-w", "a b.csv@speedup=2,servers=2", "-p", "fifo-ff", "--no-judge", "--matrix"]) == 2
+    problem, _, commands = capsys.readouterr().err.strip().rpartition("; this works: ")
+    assert problem.startswith("packenv: a b.csv@speedup=2,servers=2: a b.csv: columns") and "--columns" not in problem
+    for command in commands.split("; and then: "):
+        assert _status(shlex.split(command)[1:]) == 0
+    assert "a b, 2 servers at β = 2" in capsys.readouterr().out.replace(".parquet", "")
+
+    assert _status(["leaderboard", "-w", str(text(tmp_path / "a.csv", "when,long,cpu", "1,2,3"))]) == 2
+    err = capsys.readouterr().err
+    assert f"with packenv trace convert {tmp_path / 'a.csv'} a.parquet --columns submit_time_s=THEIRS" in err
+
+
+def test_a_bound_on_the_queue_is_not_of_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Which is said before anything of their columns, with what there is for a table."""
+    monkeypatch.chdir(tmp_path)
+    text(tmp_path / "a b.csv", *TABLE)
+    for words in (["bound", "a b.csv", "--servers", "2x8:64"], ["optimal-policy", "a b.csv"], ["bound", "price/fig1"]):
+        assert _status(words) == 2
+        problem, _, command = capsys.readouterr().err.strip().partition("; of a table this bounds the mean completion time: ")
+        assert "columns" not in problem and "for random" in problem
+        assert _status([*shlex.split(command)[1:], "-p", "fifo-ff", "--limit", "0.1"]) == 0
+        assert "no mean completion time is below" in capsys.readouterr().out
+
+
+def test_a_service_without_a_bound_is_said_before_its_resources(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    laws = {"sizes": Joint([[2.0, 9.0], [3.0, 4.0]], [0.5, 0.5]), "service": LogNormal(100, 50)}
+    packenv.Workload(servers=[[32.0, 128.0]], rate=0.01, **laws).save(tmp_path / "like.json")
+    assert _status(["bound", str(tmp_path / "like.json")]) == 2
+    err = capsys.readouterr().err
+    assert "no bound on the queue is claimed for a service that is not geometric" in err and "--resources" not in err

@@ -70,11 +70,33 @@ def _working_command(
     context = click.get_current_context(silent=True)
     if context is None or not context.find_root().obj:
         return None
-    mended: dict[str, Any] = {}
-    for _ in range(MOST_REFUSALS):
-        if not error.remedy:
+    mended = _mended(options, servers, error)
+    if mended is None:
+        return None
+    words = [*context.find_root().obj]
+    mended_sides = None
+    if sides and "servers" in mended:
+        mended_sides = _of_the_same_kind(sides, mended.pop("servers"))
+        if mended_sides is None or not _is_workload(replace(options, **mended, servers=mended_sides[0]), servers):
             return None
-        mended |= error.remedy
+    for name, value in mended.items():
+        flag = f"--{name.replace('_', '-')}"
+        while flag in words:
+            at = words.index(flag)
+            del words[at : at + 2]
+        words = [word for word in words if not word.startswith(f"{flag}=")] + [flag, value]
+    typed = _replaced(words, sides, mended_sides) if sides and mended_sides else [words]
+    found = next((each for each in typed if _is_understood(context, each, mended_sides)), None)
+    return None if found is None else shlex.join(["packenv", *found])
+
+
+def _mended(options: WorkloadOptions, servers: str | None, error: ArgumentError | None = None) -> dict[str, Any] | None:
+    """Options with which a workload comes of `options`, which `error` refused, if anything did; None if none are known."""
+    mended: dict[str, Any] = {}
+    for _ in range(MOST_REFUSALS + 1):
+        if error is not None and not error.remedy:
+            return None
+        mended |= error.remedy if error is not None else {}
         try:
             _workload(replace(options, **mended), servers)
         except ArgumentError as another:
@@ -82,21 +104,7 @@ def _working_command(
         except InputError:
             return None
         else:
-            words = [*context.find_root().obj]
-            mended_sides = None
-            if sides and "servers" in mended:
-                mended_sides = _of_the_same_kind(sides, mended.pop("servers"))
-                if mended_sides is None or not _is_workload(replace(options, **mended, servers=mended_sides[0]), servers):
-                    return None
-            for name, value in mended.items():
-                flag = f"--{name.replace('_', '-')}"
-                while flag in words:
-                    at = words.index(flag)
-                    del words[at : at + 2]
-                words = [word for word in words if not word.startswith(f"{flag}=")] + [flag, value]
-            typed = _replaced(words, sides, mended_sides) if sides and mended_sides else [words]
-            found = next((each for each in typed if _is_understood(context, each, mended_sides)), None)
-            return None if found is None else shlex.join(["packenv", *found])
+            return mended
     return None
 
 
@@ -185,6 +193,28 @@ def workload_with_notes(options: WorkloadOptions, servers: str | None = None) ->
     workload, _ = workload_from(options, servers)
     note_left_out(workload)
     return workload
+
+
+def is_table(options: WorkloadOptions) -> bool:
+    """Whether a trace or another table is named, by what it is called."""
+    from packenv.workloads.find import is_trace_source
+
+    return options.source is not None and is_trace_source(options.source)
+
+
+def random_workload(options: WorkloadOptions, refusal: str) -> Workload:
+    """The workload of a command for random tasks alone. Raises InputError for a table, before anything else is said of it, with
+    the command that bounds what its jobs take.
+    """
+    workload = None if is_table(options) else workload_with_notes(options)
+    if workload is not None and workload.jobs is None:
+        return workload
+    name = Path(str(options.source)).name if workload is None else workload.name
+    named = {key: value for key in ("servers", "resources") if (value := getattr(options, key)) is not None}
+    named |= _mended(options, None) or {}
+    words = [word for key, value in named.items() for word in (f"--{key.replace('_', '-')}", value)]
+    command = shlex.join(["packenv", "optimum", str(options.source), *words, "--objective", "completion"])
+    raise InputError(f"{name}: {refusal}; of a table this bounds the mean completion time: {command}")
 
 
 def check_named(options: WorkloadOptions, proof: str | None) -> None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from packenv.cli.options.names import WORKLOAD
 from packenv.cli.options.shared import workload_options
-from packenv.cli.options.workload import check_named, workload_with_notes
+from packenv.cli.options.workload import check_named, is_table, random_workload, workload_with_notes
 from packenv.cli.outputs import FileOf, Outputs, output_options
 from packenv.cli.tables import text_console
 from packenv.content.tables import Column, Styled, Table, numbers
 from packenv.content.text import counted
+from packenv.errors import InputError
 from packenv.options.shared import WorkloadOptions
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ def bound_command(of_workload: WorkloadOptions, outputs: Outputs, certificate: s
     from packenv.theory.queue_bound.queue_bound import queue_bound
 
     check_named(of_workload, check)
-    workload = workload_with_notes(of_workload)
+    workload = _bounded(of_workload)
     console = text_console()
     if check is not None:
         bound = load_queue_bound(check)
@@ -60,6 +62,21 @@ def bound_command(of_workload: WorkloadOptions, outputs: Outputs, certificate: s
     answer = Answer([] if bound.vacuous else [bound_table(workload, bound)], nothing, bound_record(workload, bound))
     outputs.show(answer)
     outputs.write(answer, (certificate, lambda path: save_queue_bound(bound, path)))
+
+
+def _bounded(options: WorkloadOptions) -> Workload:
+    """The workload; of several resources that are not chosen first what no choice would mend. Raises InputError."""
+    from packenv.theory.queue_bound.arrivals import setting_of
+
+    refusal = "no bound on the queue is claimed for a table of jobs or a trace, only for random tasks"
+    try:
+        return random_workload(options, refusal)
+    except InputError:
+        if options.source is not None and options.resources is None and not is_table(options):
+            with_all = workload_with_notes(replace(options, resources="all"))
+            if with_all.jobs is None:
+                setting_of(with_all)
+        raise
 
 
 def bound_record(workload: Workload, bound: QueueBound) -> dict[str, Any]:

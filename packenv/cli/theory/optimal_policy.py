@@ -9,7 +9,7 @@ import click
 from packenv.cli.options.names import FILE, POLICY, WORKLOAD
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import process_options, runs_in, workload_options
-from packenv.cli.options.workload import workload_with_notes
+from packenv.cli.options.workload import random_workload
 from packenv.cli.outputs import Outputs, output_options
 from packenv.content.tables import Column, Table, numbers
 from packenv.content.text import number
@@ -61,7 +61,7 @@ def optimal_policy(
 
     outputs.check(*([] if out is None else map(str, files_of(out))))
     others = [find_policy(name) for name in dict.fromkeys(policies)]
-    workload = workload_with_notes(of_workload)
+    workload = random_workload(of_workload, "the optimal policy is found for random workloads, not for a table of jobs")
     with progress_lines() as lines:
         line = lines.add_task(f"{workload.name}: solving")
 
