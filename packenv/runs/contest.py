@@ -13,8 +13,8 @@ from packenv.errors import ArgumentError, InputError, nearest
 from packenv.inputs.numbers import read_number, read_whole
 from packenv.runs.measures import JOBS, QUEUE, Measure, ranked_measures
 from packenv.workloads.find import is_trace_source
-from packenv.workloads.laws import parse_law
 from packenv.workloads.named.registry import WORKLOADS, named_workload
+from packenv.workloads.resources import USUAL
 from packenv.workloads.workload import INTENSITIES, Workload
 
 SETTINGS = ("intensity", "load", "rate", "servers", "service", "resources", "speedup", "slot_seconds", "slots")
@@ -80,9 +80,7 @@ def contest(text: str, slots: int) -> Contest:
     try:
         if len({*INTENSITIES} & {*settings}) > 1:
             raise ArgumentError("give one of `load`, `intensity` and `rate`")
-        if "service" in settings:
-            settings["service"] = parse_law(settings["service"], "`service`")
-        workload = at_a_rate(source, **({} if is_trace_source(source) else {"resources": "max"}) | settings)
+        workload = at_a_rate(source, **({} if is_trace_source(source) else {"resources": USUAL}) | settings)
     except InputError as error:
         kind = ArgumentError if isinstance(error, ArgumentError) or "`" in str(error) else InputError
         raise kind(f"{text}: {error}") from None
