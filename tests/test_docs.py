@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+import packenv
 from tests.cli.test_help_examples import ANSWERS
 from tests.cli.test_help_examples import run as run_here
 from tests.kubernetes import sample as cluster_sample
@@ -23,8 +24,12 @@ ROOT = Path(__file__).resolve().parent.parent
 README = "README.md"
 EXAMPLES = ROOT / "examples"
 WRITTEN = [path for path in sorted((ROOT / "docs").glob("**/*.md")) if not {"made", "examples", "_build"} & set(path.parts)]
-SOURCES = [ROOT / README, ROOT / "CONTRIBUTING.md", *WRITTEN]
+CARDS = [*sorted((ROOT / "agents").glob("*.md")), ROOT / "baselines" / README, ROOT / "experiments" / README]
+SOURCES = [ROOT / README, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *WRITTEN, *CARDS]
 PAGES = {path.relative_to(ROOT).as_posix(): path.read_text() for path in SOURCES}
+PLAYED = [page for page in PAGES if ROOT / page not in CARDS]
+"""The pages whose commands run; those of the cards play agents as `tests/learning` does, and are known to have their options
+(`test_names_on_pages.py`). Of all pages the Python runs."""
 
 LONG = (
     *("packenv reproduce", "packenv judge", "packenv train", "packenv score"),
@@ -77,7 +82,8 @@ def place_of(shown: Shown) -> str:
 def shown_outputs() -> list[Shown]:
     """The `$ packenv …` lines of all pages that are followed by lines of output."""
     found = []
-    for page, written in PAGES.items():
+    for page in PLAYED:
+        written = PAGES[page]
         for block in re.finditer(r"^```console\n(.*?)^```", written, re.MULTILINE | re.DOTALL):
             for each in re.finditer(r"^\$ (packenv .*(?:\\\n.*)*)\n((?:(?!\$ ).*\n)+)", block[1], re.MULTILINE):
                 line = written[: block.start(1) + each.start()].count("\n") + 1
@@ -87,7 +93,7 @@ def shown_outputs() -> list[Shown]:
 
 def commands() -> list[str]:
     """The `$ packenv …` lines of all pages, each once; continued where they end in a backslash."""
-    text = "\n".join(block for page in PAGES for block in blocks(page, "console")).replace("\\\n", " ")
+    text = "\n".join(block for page in PLAYED for block in blocks(page, "console")).replace("\\\n", " ")
     return list(dict.fromkeys(line.removeprefix("$ ") for line in text.splitlines() if line.startswith("$ packenv ")))
 
 
@@ -235,3 +241,13 @@ def test_each_policy_with_a_source_is_cited() -> None:
     sourced = [row[1] for row in rows if len(row) > 6 and re.search(r"\[(?!6\])\d+\]", row[5])]
     named = re.findall(r"`([a-z-]+)`", " ".join(sourced))
     assert len(named) > 30 and not [name for name in named if not re.search(rf"(?<![\w-]){name}(?![\w-])", cited)]
+
+
+def test_the_entries_to_cite_say_what_citation_cff_does() -> None:
+    cff = (ROOT / "CITATION.cff").read_text()
+    entries = blocks("docs/reference/cite.md", "bibtex")
+    fields = [dict(re.findall(r"(\w+) += \{(.*)\},\n", entry)) for entry in entries]
+    assert [entry["title"] in cff for entry in fields] == [True, True]
+    assert fields[0]["note"] == f"Version {packenv.__version__}, Apache-2.0" and f"\nversion: {packenv.__version__}\n" in cff
+    assert f"url: {fields[1]['url']}\n" in cff
+    assert "date-released" not in cff  # once there is one the entry has its year

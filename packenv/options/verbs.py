@@ -119,7 +119,7 @@ class LeaderboardOptions:
         "[default: bf-js; on tables of jobs best].",
     )
     seeds: Count = option(16, "Number of seeds; the jobs of a seed are the same for every policy.")
-    slots: Count = option(1_000_000, "Slots of each run, except on traces.")
+    slots: Count = option(1_000_000, "Slots of each run; a table is run to its end.")
     warmup: Annotated[int, Range(0)] | None = option(
         None, "Slots at the start that are not measured  [default: a tenth; traces 0]."
     )

@@ -38,6 +38,7 @@ from packenv.workloads.windows import Windows
 
 if TYPE_CHECKING:  # the compiler, which takes half a second to load, is needed only where rows are drawn
     from packenv.workloads.source import Source
+    from packenv.workloads.traces.records import Records
 
 Floats = NDArray[np.float64]
 MOST_ROWS = 50_000_000
@@ -95,8 +96,8 @@ class Workload(Showable):
     """Lines of the trace's reader that belong beside every result: what a server is, and where that comes from."""
     recorded_waits: NDArray[np.int64] | None = field(compare=False)
     """(n,) slots that each task of the table waited in the log that it comes from, if that says so."""
-    origin: datetime | None = field(compare=False)
-    """The date of slot 0, if the trace that it comes from has dates."""
+    file_records: Records | None = field(compare=False)
+    """Which records of a file the tasks of the table are, and the clock of that file, if the table comes from one."""
     believed: str | None = field(compare=False)
     """What the column `estimate` of the table is, in a few words, if its reader says."""
     rho: tuple[float, float] | None = field(compare=False)
@@ -154,7 +155,7 @@ class Workload(Showable):
             notes=(),
             recorded_waits=None,
             believed=None,
-            origin=None,
+            file_records=None,
             rho=None,
         )
         check_workload(self)
@@ -324,19 +325,26 @@ class Workload(Showable):
         notes: tuple[str, ...] = (),
         believed: str | None = None,
         recorded_waits: NDArray[np.int64] | None = None,
-        origin: datetime | None = None,
+        file_records: Records | None = None,
         left_out_share: float = 0.0,
         partitions: Sequence[str] = (),
     ) -> Workload:
         """The same workload, with what its reader says of the trace that it comes from."""
         set_fields(self, left_out=left_out, slot_assumed=slot_assumed, remark=remark, notes=notes, believed=believed)
-        set_fields(self, recorded_waits=recorded_waits, origin=origin, left_out_share=left_out_share, partitions=(*partitions,))
+        set_fields(self, recorded_waits=recorded_waits, file_records=file_records, left_out_share=left_out_share)
+        set_fields(self, partitions=(*partitions,))
         return self
 
     @property
     def shown_slot(self) -> float | None:
         """Seconds of a slot, in which people are shown times; None where slots are shown, as nobody gave their length."""
         return None if self.slot_assumed else self.slot_seconds
+
+    @property
+    def origin(self) -> datetime | None:
+        """The date of slot 0, if the trace that it comes from has dates."""
+        began = None if self.file_records is None else self.file_records.began
+        return began if isinstance(began, datetime) else None
 
     @property
     def load(self) -> float | None:
@@ -382,8 +390,11 @@ class Workload(Showable):
         for key in changes:
             if key not in parameters:
                 raise InputError(f"a workload has no {key!r}{nearest(key, parameters)}")
+        records = None if "jobs" in changes else self.file_records
         if self.jobs is not None and changes.get("jobs") is None:
             changes = self._spread(**changes)
+        if records is not None and {"jobs", "slot_seconds"} & {*changes}:  # tasks come at other times than in the file
+            records = records._replace(began=None)
         arguments = {key: value for key, value in vars(self).items() if key in self._fields() and key != "given"}
         if self.given and not any(changes.get(key) is not None for key in INTENSITIES):
             arguments[self.given[0]] = self.given[1]
@@ -395,7 +406,7 @@ class Workload(Showable):
         notes = () if "servers" in changes else self.notes
         believed, waits = (None, None) if "jobs" in changes else (self.believed, self.recorded_waits)
         left_out, share, partitions = self.left_out | changed.left_out, self.left_out_share, self.partitions
-        return changed.recorded(left_out, slot_assumed, self.remark, notes, believed, waits, None, share, partitions)
+        return changed.recorded(left_out, slot_assumed, self.remark, notes, believed, waits, records, share, partitions)
 
     def _spread(self, intensity: float | None = None, rate: float | None = None, **changes: Any) -> dict[str, Any]:
         """Changes of a table's workload, with a table of this intensity, or rate, in place of these; ratios are of seed 0."""
@@ -480,7 +491,9 @@ class Workload(Showable):
         if self.draw is None:
             return self
         jobs, began = self.draw.window(seed) if isinstance(self.draw, Windows) else (self.draw(seed), self.began)
-        return self.with_(jobs=jobs, began=began)
+        of_seed = self.with_(jobs=jobs, began=began)
+        set_fields(of_seed, file_records=self.file_records)  # where the table is a log's, only the places of its data are drawn
+        return of_seed
 
     def windows(self, jobs: int, between: tuple[float, float] = (0.0, 1.0)) -> Workload:
         """So many jobs of the table, from a random one on: a table for every seed, on an empty machine, by the clock of the log.

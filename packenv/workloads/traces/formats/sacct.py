@@ -87,7 +87,8 @@ def begins_as_accounting(path: Path) -> bool:
 
 def read_accounting(path: Path, choice: Wanted = None) -> Trace:
     """Read a task per job. Raises InputError, naming file, row and field."""
-    columns, rows, steps = _jobs(path)
+    columns, rows, ids = _jobs(path)
+    steps = len(ids) - len(rows)
     columns, rows, never = _with_arrival(columns, rows)
     has = [name for name in FIELDS if name in columns]
     demand = _demand(columns)
@@ -132,6 +133,7 @@ def read_accounting(path: Path, choice: Wanted = None) -> Trace:
         partition=_texts(columns, "Partition")[order] if "Partition" in has else None,
         source=str(path),
         rows=rows[order] + 1,
+        ids=ids,
         about=ABOUT,
         dropped={STEPS: steps, **never},
         slot_seconds="1",
@@ -146,8 +148,8 @@ def read_accounting(path: Path, choice: Wanted = None) -> Trace:
     )
 
 
-def _jobs(path: Path) -> tuple[Columns, Ints, int]:
-    """The rows of jobs, their numbers in the file from 0, and how many steps there are besides. Raises InputError."""
+def _jobs(path: Path) -> tuple[Columns, Ints, pa.ChunkedArray]:
+    """The rows of jobs, their numbers in the file from 0, and the number of each job and step there. Raises InputError."""
     names = names_of(path)
     columns = Columns.read(path, [name for name in FIELDS if name in names])
     table = columns.table
@@ -163,7 +165,7 @@ def _jobs(path: Path) -> tuple[Columns, Ints, int]:
     if is_step.all():
         raise InputError(f"{path}: steps of jobs only, no job: leave out what keeps the jobs away, or ask with --allocations")
     rows = np.flatnonzero(~is_step)
-    return Rows(path, table.take(pa.array(rows)), rows), rows, int(is_step.sum())
+    return Rows(path, table.take(pa.array(rows)), rows), rows, number
 
 
 def _with_arrival(columns: Columns, rows: Ints) -> tuple[Columns, Ints, dict[str, int]]:
