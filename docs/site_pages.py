@@ -38,7 +38,7 @@ OTHER_NAMES = {
     "packenv.envs.registration": ("register", "FORMER"),
     "packenv.grading.adapters.openevolve": ("stages",),
     "packenv.grading.adapters.shinka": ("main",),
-    "packenv.kubernetes": ("Cluster", "read_cluster"),
+    "packenv.kubernetes": ("read_cluster",),
     "packenv.kubernetes.manifests": ("read_manifests",),
     "packenv.kubernetes.planning.submitted": ("SubmittedPods",),
     "packenv.learning.evolution": ("Evolution",),
