@@ -125,7 +125,7 @@ def workload_of(
     for argument in others:
         raise ArgumentError(f"`{argument}` does not go with a cluster as it is: {path} says it itself")
     cluster = read_cluster(path, choice)
-    law = parse_law(service, "service") if isinstance(service, str) else service
+    law = parse_law(service, "`service`", slot_seconds) if isinstance(service, str) else service
     return cluster.workload(law, slot_seconds).recorded(cluster.left_out, False)
 
 

@@ -39,14 +39,14 @@ class WorkloadOptions:
         None, "Servers: 5; by capacity: 3x1,2x0.5; of two resources: 3x1:0.5; or a file (also a trace's machines)."
     )
     sizes: str | None = option(None, "Law of sizes: uniform:0.1:0.9, discrete:0.4@0.5,0.6@0.5, constant:0.5, …")
-    service: str | None = option(None, "Law of service, in slots: geometric:100, fixed:100, lognormal:MEAN:CV, …")
+    service: str | None = option(None, "Law of service, in slots or times: geometric:100, fixed:90min, lognormal:MEAN:CV, …")
     load: float | None = option(None, "Arrivals as a share of ρ*, the maximum supportable workload.")
     intensity: float | None = option(None, "Arrivals as a share of the area bound (the papers' α).")
     rate: float | None = option(None, "Tasks per slot.")
     resources: str | None = option(
         None,
         "Resources of a task that count: `all`, or names (cpu,memory); `max`, or max:cpu,memory: only the largest  "
-        "[default: max; of a trace all where servers have several capacities, or tasks ask for more than 1].",
+        "[default: max; of a .json all; of a trace all where servers have several capacities, or tasks ask for more than 1].",
     )
     slot_seconds: str | None = option(
         None, "Seconds in a slot, for a trace: an exact decimal  [default: .swf 1, .tr 0.0005, others 0.1].", metavar="H"

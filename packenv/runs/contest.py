@@ -14,8 +14,8 @@ from packenv.errors import ArgumentError, InputError, nearest
 from packenv.inputs.numbers import read_number, read_whole
 from packenv.runs.measures import JOBS, MEASURES, QUEUE, Measure, ranked_measures
 from packenv.workloads.find import is_trace_source
-from packenv.workloads.laws import parse_law
 from packenv.workloads.named.registry import WORKLOADS, named_workload
+from packenv.workloads.resources import USUAL
 from packenv.workloads.workload import INTENSITIES, Workload
 
 DELAY = next(measure for measure in MEASURES if measure.key == "mean_delay")._replace(every=True)
@@ -94,9 +94,7 @@ def contest(text: str, slots: int) -> Contest:
     try:
         if len({*INTENSITIES} & {*settings}) > 1:
             raise ArgumentError("give one of `load`, `intensity` and `rate`")
-        if "service" in settings:
-            settings["service"] = parse_law(settings["service"], "`service`")
-        workload = at_a_rate(source, **({} if is_trace_source(source) else {"resources": "max"}) | settings)
+        workload = at_a_rate(source, **({} if is_trace_source(source) else {"resources": USUAL}) | settings)
     except InputError as error:
         raise _of_settings(text, error) from None
     new = contest_on(workload, slots, length, settings.get("speedup", "1"))

@@ -174,7 +174,8 @@ def _named(source: Any, changes: dict[str, Any], slot_seconds: Exact | None, res
         raise unknown_workload(str(source))
     if isinstance(resources, str):
         choice, sizes = chosen_resources(resources)
-        original = with_resources(original, choice, sizes or "max")
+        is_file = isinstance(source, (str, Path)) and str(source) not in WORKLOADS  # written with those that count
+        original = with_resources(original, choice, sizes or ("all" if is_file else "max"))
     elif resources is not None:
         changes["resources"] = resources
     if slot_seconds is not None:
@@ -183,5 +184,5 @@ def _named(source: Any, changes: dict[str, Any], slot_seconds: Exact | None, res
         changes["servers"] = servers_for(changes["servers"], original.D, original.resources)
     for law in ("sizes", "service"):
         if isinstance(changes.get(law), str):
-            changes[law] = parse_law(changes[law], law)
+            changes[law] = parse_law(changes[law], f"`{law}`", changes.get("slot_seconds", original.slot_seconds))
     return original.with_(**changes) if changes else original

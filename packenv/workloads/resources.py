@@ -20,9 +20,13 @@ if TYPE_CHECKING:
     from packenv.workloads.traces.trace import Sizes, Wanted
 
 
+USUAL = "usual"
+"""What a command takes of a workload's resources where nobody says which: of a file those that it has, of others `max`."""
+
+
 def chosen_resources(resources: str | Sequence[str] | None) -> tuple[Wanted, Sizes | None]:
     """Which resources are named, None for the usual ones, and whether their largest becomes the size; None: as is usual."""
-    if resources is None:
+    if resources in (None, USUAL):
         return None, None
     text = resources if isinstance(resources, str) else ",".join(resources)
     if text in ("max", "all"):

@@ -80,7 +80,10 @@ def workload_of_trace(
         spec = (beside(str(source)) if is_path else None) or recorded.servers
     if spec is None:
         example, of = _fitting_example(recorded, sizes)
-        raise ArgumentError("a trace needs `servers`", f", for example `servers` {example}{of}", {"servers": example})
+        printed = (
+            f": the file that {log.list_of_servers} writes, or one machine" if log is not None and log.list_of_servers else ""
+        )
+        raise ArgumentError(f"a trace needs `servers`{printed}", f", for example `servers` {example}{of}", {"servers": example})
     partitions = named_partitions(reading.get("partition"))
     of_slurm = isinstance(spec, str) and is_slurm(spec)
     sizes = usual_sizes(recorded, sizes, spec)

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import packenv
+from packenv.cli.evaluate import notices
 from packenv.options.verbs import EvaluateOptions
 from packenv.policy import find_policy
 from packenv.results.fairness import unfairness
@@ -316,3 +317,11 @@ def test_users_module_beside_the_user(tmp_path: Path) -> None:
     command = [Path(sys.executable).with_name("packenv"), "evaluate", "paper/fig4b", "--slots", "50", "-p", "mine:Mine"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_reserve_says_how_long_its_age_is() -> None:
+    """A default in slots is a few minutes of a log in seconds; where slots have no length, nothing is said."""
+    stream = packenv.workload("paper/fig4b")
+    assert notices(stream, ("reserve",)) == []
+    said = "reserve: keeps servers for tasks that wait longer than 16 min 40 s (age=1000 slots)"
+    assert notices(stream.with_(slot_seconds=1.0), ("reserve",)) == [said]

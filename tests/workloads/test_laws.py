@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import betainc
 
+import packenv
 from packenv.errors import InputError
 from packenv.units import UNIT
 from packenv.workloads.laws import (
@@ -169,6 +170,20 @@ def test_parse_law():
     assert parse_law("hyperexponential:10@0.9,910@0.1", "service") == HyperExponential([10, 910], [0.9, 0.1])
 
 
+def test_services_in_units_of_time(tmp_path):
+    """In slots of half a minute; a shape has no unit. Every way to a workload knows its slots."""
+    assert parse_law("exponential:1h", "--service", 30) == Exponential(120, math.inf)
+    assert parse_law("exponential:1h:PT2H", "--service", 30) == Exponential(120, 240)
+    assert parse_law("fixed:90min", "--service", 30) == Fixed(180)
+    assert parse_law("lognormal:0.5h:2", "--service", 30) == LogNormal(60, 2)
+    assert parse_law("pareto:1.5:1min:1d", "--service", 30) == Pareto(1.5, 2, 2880)
+    assert parse_law("hyperexponential:5 min@0.9,10@0.1", "--service", 30) == HyperExponential([10, 10], [0.9, 0.1])
+    assert packenv.workload("paper/fig4b", service="fixed:1min", slot_seconds="0.1").service == Fixed(600)
+    stream = packenv.Workload(sizes=Constant(0.5), service=Fixed(9), rate=0.1, servers=1, slot_seconds=20)
+    stream.save(file := tmp_path / "mine.json")
+    assert packenv.workload(str(file), service="fixed:1min").service == Fixed(3)
+
+
 @pytest.mark.parametrize(
     ("make", "says"),
     [
@@ -198,6 +213,11 @@ def test_parse_law():
         (lambda: parse_law("uniform:0.1", "sizes"), "expected uniform:low:high"),
         (lambda: parse_law("uniform:a:1", "sizes"), "'a' is not a number"),
         (lambda: parse_law("discrete:0.4@0.5,0.6", "sizes"), "value@weight"),
+        (lambda: parse_law("uniform:1min:2h", "sizes", 60), "'1min' is not a number"),
+        (lambda: parse_law("lognormal:2h:1h", "--service", 60), "'1h' is not a number"),
+        (lambda: parse_law("fixed:90s", "--service", 60), "a whole number, not 1.5"),
+        (lambda: packenv.workload("paper/fig4b", service="fixed:1h"), "1h needs the length of a slot: with `slot_seconds` 1"),
+        (lambda: parse_law("1h", "--service", 60), "a law is needed: fixed:1h, or exponential:1h on average"),
         (lambda: parse_law("", "--sizes"), "--sizes ''"),
     ],
 )

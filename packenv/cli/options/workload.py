@@ -145,38 +145,37 @@ def _workload(options: WorkloadOptions, servers: str | None) -> Workload:
     from packenv.workloads.find import OF_STREAMS, is_trace_source
     from packenv.workloads.laws import parse_law
     from packenv.workloads.network import parse_network
+    from packenv.workloads.resources import USUAL
     from packenv.workloads.workload import Workload
 
     network = parse_network(options.racks, options.network, options.reading, options.serving)
     source = options.source
     of_streams = {key: getattr(options, key) for key in OF_STREAMS if getattr(options, key) is not None}
     traced = source is not None and is_trace_source(source)
-    laws = (
-        {} if traced else {key: parse_law(str(value), f"--{key}") for key, value in of_streams.items() if key not in INTENSITIES}
-    )
-    changes = of_streams | laws
     if source is not None:
         return at_a_rate(
             source,
             servers=options.servers or (servers if traced else None),
             slot_seconds=options.slot_seconds,
-            resources=options.resources if traced else options.resources or "max",
+            resources=options.resources if traced else options.resources or USUAL,
             speedup=options.speedup,
             columns=parse_columns(options.columns),
             **{name: getattr(options, name) for name in OF_READING if getattr(options, name) is not None},
             network=network,
             **({"any_number": True} if traced and servers else {}),
-            **changes,
+            **of_streams,
         )
     if idle := [f"--{name.replace('_', '-')}" for name in OF_READING if getattr(options, name) is not None]:
         raise InputError(f"{listed(idle)} {'goes' if len(idle) == 1 else 'go'} with a trace")
     if options.speedup != "1":
         raise InputError("--speedup goes with a trace; a workload's arrivals are given by --intensity, --load or --rate")
-    if "sizes" not in changes:
+    if "sizes" not in of_streams:
         raise InputError("name a workload or a trace, or give --sizes (see `packenv list`)")
+    seconds = seconds_of(options)
+    laws = {key: parse_law(str(value), f"--{key}", seconds) for key, value in of_streams.items() if key not in INTENSITIES}
     custom: dict[str, Any] = {"servers": options.servers or 1, "service": parse_law("geometric:100", "--service")}
-    custom |= {"name": options.sizes, "network": network, "slot_seconds": seconds_of(options)} | changes
-    if not set(INTENSITIES) & set(changes):
+    custom |= {"name": options.sizes, "network": network, "slot_seconds": seconds} | of_streams | laws
+    if not set(INTENSITIES) & set(of_streams):
         custom["intensity"] = 0.9
     return at_a_rate(Workload(**custom))
 

@@ -67,10 +67,8 @@ def _request(
     names, sizes = chosen_resources(options.resources)
     if sizes == "max" and names is not None:
         raise InputError("--resources max: does not go with a cluster as it is, whose nodes have several capacities: name them")
-    service, slot_seconds = (
-        _service(options, parameters["durations"]),
-        float(exact(options.slot_seconds or "1", "--slot-seconds")),
-    )
+    slot_seconds = float(exact(options.slot_seconds or "1", "--slot-seconds"))
+    service = _service(options, parameters["durations"], slot_seconds)
     cluster = read_cluster(source, names, submitted)
     policies, seeds = chosen_policies(parameters["policies"] or POLICIES), parameters["seeds"] or QUEUE_SEEDS
     asks_of_pods = submitted is not None or parameters["asks_when"]
@@ -80,10 +78,10 @@ def _request(
     return request, parameters["slots"] or DEFAULT_SLOTS, draws
 
 
-def _service(options: WorkloadOptions, durations: str | None) -> tuple[Law, ...] | Durations:
+def _service(options: WorkloadOptions, durations: str | None, slot_seconds: float) -> tuple[Law, ...] | Durations:
     """The law of services, past durations by owner, or laws of the stretches of a trace. Raises InputError."""
     if durations is None:
-        return (parse_law(options.service, "--service"),) if options.service else ()
+        return (parse_law(options.service, "--service", slot_seconds),) if options.service else ()
     if options.service is not None:
         raise InputError("give one of --service and --durations")
     if is_durations(durations):

@@ -42,9 +42,10 @@ from packenv.cluster.gangs import hold_room, start_gang
 from packenv.cluster.servers import reopen
 from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.frame import Frame
+from packenv.content.text import lasting
 from packenv.errors import InputError
 from packenv.policies.random_requirements.best_fit import BestFit, place_new, start_gangs
-from packenv.policy import Setting, schedules
+from packenv.policy import Setting, name_of, schedules
 
 
 class Reservations(Frame):
@@ -71,6 +72,15 @@ class Reserve(NamedTuple):
     """
 
     age: int = 1000
+
+    def notice(self, setting: Setting) -> str:
+        """How long `age` is, where the length of a slot is known; else empty."""
+        seconds = setting.workload.shown_slot
+        if seconds is None:
+            return ""
+        return (
+            f"{name_of(self)}: keeps servers for tasks that wait longer than {lasting(self.age * seconds)} (age={self.age} slots)"
+        )
 
     def needs(self, setting: Setting) -> Needs:
         if self.age < 0:

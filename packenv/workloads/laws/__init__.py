@@ -8,10 +8,12 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable
+from fractions import Fraction
+from itertools import zip_longest
 from typing import Any
 
-from packenv.errors import InputError, nearest
-from packenv.inputs.numbers import is_number, read_duration, read_number
+from packenv.errors import ArgumentError, InputError, nearest
+from packenv.inputs.numbers import is_number, read_duration, read_number, read_seconds
 from packenv.workloads.laws.joint import Conditional, Joint
 from packenv.workloads.laws.law import Law
 from packenv.workloads.laws.services import Fixed, Geometric, HyperExponential, LogNormal
@@ -53,28 +55,35 @@ WEIGHTED: dict[str, Callable[..., Law]] = {"discrete": Discrete, "hyperexponenti
 """Laws whose text is a list: `name:value@weight,value@weight`, or `name:value,value` with equal weights."""
 
 
-def parse_law(text: str, label: str) -> Law:
+OF_TIME = ("slots", "low", "high", "value", "scale")
+"""Parameters of laws that are slots where the law is of services; the others are shapes."""
+
+
+def parse_law(text: str, label: str, slot_seconds: float | None = None) -> Law:
     """The law that a text such as `uniform:0.1:0.9`, `discrete:0.4@0.5,0.6@0.5` or `geometric:100` stands for.
 
-    `label` ("sizes", "--service", …) is what the messages of InputErrors begin with. `exponential:mean` is cut off at 1, but
-    not if `label` contains "service"; `exponential:mean:high` is cut off at `high`.
+    `label` ("`sizes`", "--service", …) is what the messages of ArgumentErrors begin with. `exponential:mean` is cut off at 1, but
+    not if `label` contains "service"; `exponential:mean:high` is cut off at `high`. Services may have units of time, as in
+    `exponential:1h`, where the length of a slot is known.
     """
     name, _, rest = text.strip().partition(":")
     try:
         if name in WEIGHTED:
-            return WEIGHTED[name](*_weighted(rest))
+            return WEIGHTED[name](*_weighted(rest, "service" in label, slot_seconds))
         if name in NUMBERS:
-            numbers = [read_number(part, infinite=True) for part in rest.split(":")] if rest else []
+            timed = [*inspect.signature(NUMBERS[name]).parameters] if "service" in label else []
+            parts = [*zip_longest(rest.split(":"), timed)] if rest else []
+            numbers = [_number(part, of in OF_TIME, slot_seconds) for part, of in parts if part is not None]
             return _from_numbers(name, numbers, "service" in label)
     except InputError as problem:
         joint = "sizes" in label and name in WEIGHTED and ":" in rest
         hint = "; of several resources, packenv.Workload(sizes=Joint([(0.5, 0.4), …], [0.7, …])) in Python" if joint else ""
-        raise InputError(f"{label} {text!r}: {problem}{hint}") from None
+        raise ArgumentError(f"{label} {text!r}: {problem}{hint}") from None
     length = text.strip() if is_number(text.strip()) else read_duration(text.strip())
     if length is not None and "service" in label:
-        slots = length if isinstance(length, str) else f"{float(length):.10g}"  # a cluster's slots are seconds
-        raise InputError(f"{label} {text!r}: a law is needed, in slots: fixed:{slots}, or exponential:{slots} on average")
-    raise InputError(f"{label} {text!r}: unknown law {name!r}{nearest(name, [*NUMBERS, *WEIGHTED])}")
+        lasting = text.strip()
+        raise ArgumentError(f"{label} {text!r}: a law is needed: fixed:{lasting}, or exponential:{lasting} on average")
+    raise ArgumentError(f"{label} {text!r}: unknown law {name!r}{nearest(name, [*NUMBERS, *WEIGHTED])}")
 
 
 def _from_numbers(name: str, numbers: list[float], service: bool) -> Law:
@@ -88,9 +97,19 @@ def _from_numbers(name: str, numbers: list[float], service: bool) -> Law:
     return law(*numbers, **options)
 
 
-def _weighted(text: str) -> tuple[list[float], list[float] | None]:
+def _number(text: str, of_time: bool, slot_seconds: float | None) -> float:
+    """A number, or a time in slots. Raises InputError."""
+    seconds = read_seconds(text) if of_time and not is_number(text) else None
+    if seconds is None:
+        return read_number(text, infinite=True)
+    if slot_seconds is None:
+        raise InputError(f"{text.strip()} needs the length of a slot: with `slot_seconds` 1 it is a second")
+    return float(seconds / Fraction(slot_seconds))
+
+
+def _weighted(text: str, of_time: bool, slot_seconds: float | None) -> tuple[list[float], list[float] | None]:
     pairs = [part.split("@") for part in text.split(",")]
     if any(len(pair) != len(pairs[0]) or len(pair) > 2 for pair in pairs):
         raise InputError("expected value@weight,value@weight,… or value,value,…")
-    values = [read_number(pair[0], infinite=True) for pair in pairs]
+    values = [_number(pair[0], of_time, slot_seconds) for pair in pairs]
     return values, [read_number(pair[1], infinite=True) for pair in pairs] if len(pairs[0]) == 2 else None

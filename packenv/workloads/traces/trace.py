@@ -89,6 +89,7 @@ class Trace:
     machine: dict[str, float] = field(default_factory=dict)  # the same of each such resource: processors, and GiB of memory
     finished_only: bool = False  # whether only tasks that finished are usually converted (PAPERS §1.1); else all that ran
     longest_request: int = 0  # µs that may be requested at most; 0 if that is not known
+    list_of_servers: str = ""  # the command that prints the servers that it ran on, if there is one
     servers: str | None = None  # the servers that the trace says it ran on, as `parse_servers` reads them
     partition: NDArray[np.str_] | None = None  # (n,) the name of the partition, or queue, of each task
     origin: datetime | None = None  # the date of time 0, if the file has dates; in UTC if they have offsets from it

@@ -213,3 +213,8 @@ def test_a_workload_like_a_trace_in_cores(
     assert "size" not in capsys.readouterr().out
     fitted = load_workload(out)
     assert str(fitted.servers) == "2x32:64" and fitted.sizes.mean().tolist() == [8, 32]  # type: ignore[union-attr]
+    main(["evaluate", str(out), "-p", "fifo-ff", "--slots", "100"])  # with the resources of the file
+    assert "2 servers" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["evaluate", str(out), "-p", "fifo-ff", "--slots", "100", "--resources", "max"])
+    assert "has no single size: use --resources all" in capsys.readouterr().err

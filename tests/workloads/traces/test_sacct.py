@@ -52,7 +52,7 @@ def test_jobs(tmp_path: Path) -> None:
     assert is_trace(file)
     trace = read_trace(file, "all")
     assert isinstance(trace, Trace) and trace.resources == ("cpu", "memory", "gpu")  # else each job had a node of its own
-    assert trace.notes[-1] == "1 job on several nodes: each is one task, which one server must hold"
+    assert trace.notes[-1].startswith("1 job on several nodes: each is one task, which one server must hold; a column workers")
     trace = read_trace(file, ("cpu", "memory", "gpu", "node"))
     assert isinstance(trace, Trace)
     jobs, dropped, _ = trace.jobs(sizes="all")
@@ -64,7 +64,10 @@ def test_jobs(tmp_path: Path) -> None:
     assert {reason: count for reason, count in dropped.items() if count} == left_out
     assert trace.where(1) == f"{file}: row 7" and trace.waits
     assert len(trace.only_finished().jobs().jobs) == 1
-    with pytest.raises(InputError, match="`servers` 1x12, one machine of the cpu that its jobs had at once"):
+    needed = (
+        "a trace needs `servers`: the file that scontrol show node > nodes.txt writes, or one machine, for example `servers` 1x12"
+    )
+    with pytest.raises(InputError, match=f"{needed}, one machine of the cpu that its jobs had at once"):
         packenv.workload(str(file))
     of_gpus = packenv.workload(str(file), servers="1x8", partition="gpu")
     assert of_gpus.jobs is not None and of_gpus.jobs.service.tolist() == [600]
@@ -277,6 +280,24 @@ def test_nodes_that_take_no_jobs_are_no_servers(tmp_path: Path, printed: str) ->
     text(nodes, *(line for line in lines if "MAINT" not in line and "PLANNED" not in line))
     with pytest.raises(InputError, match="no node takes jobs: n4"):
         packenv.workload(str(log), servers=str(nodes), resources="cpu")
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        (
+            ["PARTITION AVAIL  TIMELIMIT  NODES  STATE NODELIST", "cpu*  up  2-00:00:00  3  mix n[1-3]"],
+            "sinfo does not say here what",
+        ),
+        (["NODELIST   NODES PARTITION STATE", "n1             1 cpu*      idle"], "sinfo does not say here what each node has"),
+        (["NODELIST CPUS MEMORY", "n[1-3] 32 2048"], "'n[1-3]' are several nodes, of which each needs a line"),
+    ],
+)
+def test_nodes_as_sinfo_prints_them_for_people(tmp_path: Path, lines: list[str], problem: str) -> None:
+    log, nodes = str(text(tmp_path / "jobs.txt", *LOG)), str(text(tmp_path / "nodes.txt", *lines))
+    with pytest.raises(InputError) as error:
+        packenv.workload(log, servers=nodes)
+    assert f"{nodes}: {problem}" in str(error.value) and 'scontrol show node does, or sinfo -N -o "%N %c' in str(error.value)
 
 
 @pytest.mark.parametrize("printed", NODES)

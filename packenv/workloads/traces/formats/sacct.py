@@ -70,6 +70,7 @@ WAITS = ("PENDING", "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SPECIAL_EXI
 RUNS = ("RUNNING", "SUSPENDED", "STOPPED", "CONFIGURING", "COMPLETING", "SIGNALING", "STAGE_OUT")
 """States of jobs that have servers, of which a suspended one may have lent its cores."""
 ABOUT = "capacity in cores, GiB and GPUs; a job on several nodes is one task"
+SEVERAL = "each is one task, which one server must hold; a column workers in a table of one's own spreads such a job over servers"
 NO_ZONE = "times have no zone, as sacct prints them: the hour that autumn has twice is not told apart"
 SNIFFED = 2**12  # bytes
 
@@ -139,12 +140,13 @@ def read_accounting(path: Path, choice: Wanted = None) -> Trace:
         slot_seconds="1",
         notes=(
             *([NO_ZONE] if (dates := columns.instants(instants[0])) and not dates[1] else ()),
-            *([f"{counted(several, 'job')} on several nodes: each is one task, which one server must hold"] if several else ()),
+            *([f"{counted(several, 'job')} on several nodes: {SEVERAL}"] if several else ()),
         ),
         uncounted=tuple(others) if choice is None else (),
         processors=1.0 if resources[0] == "cpu" else None,
         origin=origin_of(columns, instants[0]),
         waits="Start" in has and bool({*ARRIVALS} & {*has}),  # what did not start is no load
+        list_of_servers="scontrol show node > nodes.txt",
     )
 
 
@@ -290,10 +292,14 @@ MOST_SHOWN = 5
 GRES = re.compile(r"gpu(?::[^:,(]+)?:([0-9]+)")
 
 
+AS_SERVERS = 'scontrol show node does, or sinfo -N -o "%N %c %m %G %T %P"'
+"""What prints the nodes as they are read."""
+
+
 def is_nodes(path: Path) -> bool:
     """Whether a file is what `scontrol show node` or `sinfo -N` prints."""
     first = first_bytes(path, SNIFFED).decode("utf-8", errors="replace").lstrip("\ufeff \n")
-    return first.startswith("NodeName=") or {"NODELIST", "CPUS"} <= {*first.splitlines()[0].split()} if first else False
+    return bool(first) and (first.startswith("NodeName=") or "NODELIST" in first.splitlines()[0].split())
 
 
 OUT = {"DOWN", "DRAIN", "DRAINED", "DRAINING", "DRNG", "FAIL", "FAILING", "FAILG", "ERROR", "UNKNOWN", "UNK", "FUTURE", "FUTR"}
@@ -343,9 +349,13 @@ def read_nodes(path: Path, partitions: Collection[str] | None = None) -> Nodes:
             nodes[name] = _node(path, name, cpus, memory, values.get("Gres", ""))
     else:
         header = next(line for line in lines if line.strip()).split()
+        if not {"NODELIST", "CPUS"} <= {*header}:
+            raise InputError(f"{path}: sinfo does not say here what each node has: {AS_SERVERS}")
         for line in (line for line in lines[1:] if line.strip() and line.split() != header):
             cells = dict(zip(header, line.split(), strict=False))
             name, state = cells.get("NODELIST", ""), cells.get("STATE", "")
+            if "[" in name:
+                raise InputError(f"{path}: {excerpt(name)} are several nodes, of which each needs a line: {AS_SERVERS}")
             if is_elsewhere(cells.get("PARTITION", "")):  # a node of several has a line for each
                 elsewhere.add(name)
                 continue
