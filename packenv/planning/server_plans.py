@@ -11,7 +11,7 @@ from packenv.content.forms import form
 from packenv.content.page import Charts, Figure, Page, Section
 from packenv.content.showable import Showable
 from packenv.content.tables import Column, Table, numbers
-from packenv.content.text import NONE, counted, estimate, number
+from packenv.content.text import NONE, counted, estimate, lasting, number
 from packenv.planning.goals import Goal
 from packenv.planning.lower_bounds.fewest_servers import Fewest
 from packenv.planning.plan_charts import (
@@ -24,7 +24,7 @@ from packenv.planning.plan_charts import (
 )
 from packenv.planning.search import Plan, with_servers
 from packenv.planning.trials import Trial
-from packenv.planning.what_if import Certainty, Compared, WithoutLargest
+from packenv.planning.what_if import DAY, Certainty, Compared, WithoutLargest
 from packenv.policy import name_of
 from packenv.runs.comparison import duration_aware_policies
 from packenv.runs.comparison_tables import duration_aware_sentence
@@ -69,6 +69,13 @@ def in_the_noise(goals: Sequence[Goal], plan: Plan, slot_seconds: float | None) 
     low, high = plan.between
     trials = [(f"{trial.servers:,}", trial) for trial in (plan.below, plan.at) if trial is not None]
     return f"{plan.policy}: not decided between {low:,} and {high:,} servers{open_goals(goals, trials, slot_seconds)}; {SURER}."
+
+
+def _blocks(block: int, slot_seconds: float | None) -> str:
+    """`days`, `blocks of 5 h 20 min`, or in slots where nobody says how long one is."""
+    if slot_seconds is None:
+        return f"blocks of {counted(block, 'slot')}"
+    return "days" if block == round(DAY / slot_seconds) else f"blocks of {lasting(block * slot_seconds)}"
 
 
 SHARES = {"interval_80": 0.8, "interval_95": 0.95}
@@ -222,7 +229,7 @@ class ServerPlans(Showable):
             left_out = f"{counted(smaller.tasks, 'task')} above the limit, {smaller.work:.1%} of the work"
             lines.append(f"{policy}: without the {left_out}: {counted(smaller.servers, 'server')}, {change}.")
         for policy, draws in self._in_order(self.draws):
-            of = "seeds" if draws.block is None else f"draws of the trace's blocks of {counted(draws.block, 'slot')}"
+            of = "seeds" if draws.block is None else f"draws of the trace's {_blocks(draws.block, self.request.shown_slot)}"
             intervals = [(share, *draws.interval(share)) for share in SHARES.values()]
             ranges = [f"{share:.0%} from {low:,} to {high:,}" for share, low, high in intervals]
             lines.append(f"{policy}: of {len(draws.least):,} {of}, {', '.join(ranges)} servers.")

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from packenv.errors import ArgumentError, RowError
 from packenv.jobs import FIRST, HOW_MANY, MODEL, TASKS, WHOLE, Jobs, gang_spans
+from packenv.workloads.demand import fitting
 from packenv.workloads.servers import Servers
 
 Ints = NDArray[np.int64]
@@ -98,6 +99,12 @@ def in_whole_gangs(jobs: Jobs, kept: Bools) -> Bools:
     assert jobs.gang is not None
     first = gang_spans(jobs.gang)[:, FIRST]
     return np.asarray(~np.isin(first, first[~kept]))
+
+
+def which_fit(jobs: Jobs, servers: Servers) -> Bools:
+    """(n,) which tasks fit a server, and with all of their gang the servers."""
+    alone = fitting(jobs, servers)
+    return alone if jobs.gang is None else in_whole_gangs(jobs, alone) & gangs_fitting(jobs, servers)
 
 
 def jobs_that_come_together(jobs: Jobs, source: str) -> Ints:
