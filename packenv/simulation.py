@@ -30,7 +30,7 @@ from packenv.results.locality import data_locality
 from packenv.results.response import SLOWDOWN_BOUND, response_times
 from packenv.results.result import Result, Trajectory
 from packenv.results.schedule import Schedule
-from packenv.results.stability import NOTHING, judge_run
+from packenv.results.stability import NO_VERDICT, judge_run
 from packenv.units import UNIT, to_units
 from packenv.workloads.in_service import InService, begins_busy, in_service_of
 from packenv.workloads.servers import Servers
@@ -57,7 +57,7 @@ def result_of(
     capacity = cluster.capacity.sum(axis=0).astype(np.float64)
     used = cluster.measures.used[0] / max(measured, 1)
     trajectory = _trajectory(cluster, workload.servers.size_unit)
-    in_servers = trajectory.waiting_size / workload.servers.capacity.max()  # whatever the user's unit is
+    in_servers = trajectory.waiting_size / (workload.servers.capacity.max() if workload.D == 1 else 1.0)
     delays = _delays(cluster, table)
     return Result(
         policy=policy,
@@ -208,7 +208,7 @@ def simulate(
     stopped = f"more than {waiting_limit:,} tasks waiting in slot {cluster.head['now'][0]}" if reason == LIMIT else None
     result = result_of(cluster, name_of(policy), offered, seed, seconds, stopped, table)
     if backlog is not None or (drain and stopped is None):
-        result = replace(result, verdict=NOTHING)  # the queue has the length that was asked for, or all work was done
+        result = replace(result, verdict=NO_VERDICT)  # the queue has the length that was asked for, or all work was done
 
     # The measures that need the schedule, and what an agent says of its run.
     starts = schedule_of(cluster)

@@ -23,8 +23,12 @@ ROOT = Path(__file__).resolve().parent.parent
 README = "README.md"
 EXAMPLES = ROOT / "examples"
 WRITTEN = [path for path in sorted((ROOT / "docs").glob("**/*.md")) if not {"made", "examples", "_build"} & set(path.parts)]
-SOURCES = [ROOT / README, ROOT / "CONTRIBUTING.md", *WRITTEN]
+CARDS = [*sorted((ROOT / "agents").glob("*.md")), ROOT / "baselines" / README, ROOT / "experiments" / README]
+SOURCES = [ROOT / README, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *WRITTEN, *CARDS]
 PAGES = {path.relative_to(ROOT).as_posix(): path.read_text() for path in SOURCES}
+PLAYED = [page for page in PAGES if ROOT / page not in CARDS]
+"""The pages whose commands run; those of the cards play agents as `tests/learning` does, and are known to have their options
+(`test_names_on_pages.py`). Of all pages the Python runs."""
 
 LONG = (
     *("packenv reproduce", "packenv judge", "packenv train", "packenv score"),
@@ -77,7 +81,8 @@ def place_of(shown: Shown) -> str:
 def shown_outputs() -> list[Shown]:
     """The `$ packenv …` lines of all pages that are followed by lines of output."""
     found = []
-    for page, written in PAGES.items():
+    for page in PLAYED:
+        written = PAGES[page]
         for block in re.finditer(r"^```console\n(.*?)^```", written, re.MULTILINE | re.DOTALL):
             for each in re.finditer(r"^\$ (packenv .*(?:\\\n.*)*)\n((?:(?!\$ ).*\n)+)", block[1], re.MULTILINE):
                 line = written[: block.start(1) + each.start()].count("\n") + 1
@@ -87,7 +92,7 @@ def shown_outputs() -> list[Shown]:
 
 def commands() -> list[str]:
     """The `$ packenv …` lines of all pages, each once; continued where they end in a backslash."""
-    text = "\n".join(block for page in PAGES for block in blocks(page, "console")).replace("\\\n", " ")
+    text = "\n".join(block for page in PLAYED for block in blocks(page, "console")).replace("\\\n", " ")
     return list(dict.fromkeys(line.removeprefix("$ ") for line in text.splitlines() if line.startswith("$ packenv ")))
 
 

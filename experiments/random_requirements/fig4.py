@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 
 from matplotlib.figure import Figure
 
@@ -11,6 +12,7 @@ from experiments.finding import Claim, Finding, Row, Settings, columns
 from experiments.random_requirements.queue_curves import NAMES, draw_curves, legends, row_of
 from packenv.content.text import counted, number
 from packenv.results.result import Result
+from packenv.results.stability import UNDECIDED, UNSTABLE
 from packenv.runs.run import Run
 from packenv.runs.runner import run_all
 from packenv.runs.statistics import certainly_above, certainly_below, interval, ratio
@@ -47,16 +49,33 @@ def reproduce(figure: str, settings: Settings) -> Finding:
         return draw_means(rows, title)
 
     compare = beside_small_jobs if figure == "fig4b" else None
+    notes = [f"{figure}: by α, {verdicts_by_intensity(rows)}"]
     rates = {alpha: workload(f"paper/{figure}", intensity=alpha).rate for alpha in INTENSITIES}
     return Finding(
-        figure, title, claims, {"": rows, "_ratios": ratio_rows(queues)}, draw, values=(queues, rates), compare=compare
+        figure, title, claims, {"": rows, "_ratios": ratio_rows(queues)}, draw, notes, values=(queues, rates), compare=compare
     )
+
+
+def verdicts_by_intensity(rows: Sequence[Row]) -> str:
+    """The α at which a policy is not stable: `unstable: VQS (0.87 to 0.99), VQS-BF (0.98); undecided: VQS (0.85 to 0.86)`."""
+    alphas = sorted({row["intensity"] for row in rows})
+    kinds = []
+    for kind in (UNSTABLE, UNDECIDED):
+        named = []
+        for policy in POLICIES:
+            of_kind = {row["intensity"] for row in rows if (row["policy"], row["verdict"]) == (policy, kind)}
+            stretches = [[*group] for inside, group in groupby(alphas, of_kind.__contains__) if inside]
+            if ends := ", ".join(" to ".join(f"{alpha:g}" for alpha in sorted({s[0], s[-1]})) for s in stretches):
+                named.append(f"{NAMES[policy]} ({ends})")
+        kinds += [f"{kind}: {', '.join(named)}"] if named else []
+    return "; ".join(kinds) or "all stable"
 
 
 def beside_small_jobs(finding: Finding, earlier: Mapping[str, Finding]) -> Finding:
     """Figure 4(b) with the claims that compare it with 4(a), where that is at hand."""
     if "fig4a" not in earlier:
-        return replace(finding, notes=["fig4b: how it compares with (a) takes both: packenv reproduce fig4a fig4b"])
+        alone = "fig4b: how it compares with (a) takes both: packenv reproduce fig4a fig4b"
+        return replace(finding, notes=[*finding.notes, alone])
     return replace(finding, claims=finding.claims + claims_across(earlier["fig4a"].values, finding.values))
 
 

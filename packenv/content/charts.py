@@ -179,16 +179,20 @@ class RowChart:
     marks: Sequence[Key] = ()  # what the shapes mean
 
     def height(self, narrow: bool) -> int:
-        return 60 + (46 if narrow else 30) * len(self.entries)
+        return 60 + (40 if narrow else 30) * len(self.entries)
 
     def keys(self) -> list[Key]:
-        return [*self.marks]
+        return [*self.marks, *([Key(GREY, "beyond the axis", ">")] if self.marks and self.beyond else [])]
+
+    @property
+    def beyond(self) -> bool:
+        """Whether there are marks that are drawn at the end of the axis."""
+        return any(self.within(mark.value) != mark.value for entry in self.entries for mark in entry.marks)
 
     @property
     def note(self) -> str:
         """A sentence on marks that are drawn at the end of the axis, if there are any."""
-        beyond = any(self.within(mark.value) != mark.value for entry in self.entries for mark in entry.marks)
-        return " Triangles lie beyond the axis." if beyond else ""
+        return " Triangles lie beyond the axis." if self.beyond else ""
 
     def placed(self, entry: Entry) -> list[Mark]:
         """The marks of a row where they are drawn."""

@@ -60,7 +60,7 @@ The same keys after every step and reset, numbers only (and, if asked for, `rewa
 | `action_mask` | (A,) int8, 1 for valid actions |
 | `seed` | of the episode: `packenv.simulate` draws the same jobs with it |
 | `reason` | why the episode ended: {reasons}; 0 while it goes on |
-| `mean_queue`, `mean_delay`, `mean_waiting_size` | of the episode so far: tasks, slots per started task, units of capacity |
+| `mean_queue`, `mean_delay`, `mean_waiting_size` | of the episode so far: tasks, slots per started task, sizes (as of a run) |
 | `utilisation` | of the episode so far: of the resource that is used most |
 | `baseline_queue` | of `baseline` on the same jobs, at the end of an episode, else −1; only with `yardstick` or `perf` |
 | `perf` | at the end of an episode, else −1: from 0, twice `baseline_queue`, to 1, the proved bound (*); only with `perf` |

@@ -95,7 +95,7 @@ def _rows(chart: RowChart, axes: Any, narrow: bool) -> None:
     start, end = chart.ends
     if chart.log and start > 0:
         axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if end < 1000 * start and not narrow else (1,)))
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if end < (30 if narrow else 1000) * start else (1,)))
         axes.xaxis.set_minor_formatter(NullFormatter())
     elif chart.log:
         axes.set_xscale("symlog", linthresh=end / 100, linscale=0.5)
@@ -132,9 +132,10 @@ def _name_row(axes: Any, row: int, entry: Entry, narrow: bool) -> None:
     left, right = (((0, above), "left"), ((0, above), "right")) if narrow else (((-8, 0), "right"), ((8, 0), "left"))
     of_text = min(len(entry.text), LONGEST * 3 // 4)  # on a phone's screen the numbers are whole, and the name takes the rest
     most = ACROSS - of_text if narrow and entry.text else LONGEST
-    _write(axes, entry.label, (0, row), left[0], ha=left[1], color=INK, fontweight=weight, most=most, **where)
+    _write(axes, entry.label, (0, row), left[0], ha=left[1], color=INK, fontweight=weight, most=most, opaque=True, **where)
     if entry.text:
-        _write(axes, entry.text, (1, row), right[0], ha=right[1], color=GREY, most=of_text if narrow else LONGEST, **where)
+        most = of_text if narrow else LONGEST
+        _write(axes, entry.text, (1, row), right[0], ha=right[1], color=GREY, most=most, opaque=True, **where)
 
 
 @draw.register
@@ -188,9 +189,17 @@ def _mark(axes: Any, x: float, y: float, shape: str, colour: str, filled: bool) 
     axes.plot(x, y, shape, clip_on=False, zorder=3, **mark_style(colour, filled))
 
 
-def _write(axes: Any, text: str, where: tuple[float, float], offset: tuple[int, int], most: int = LONGEST, **style: Any) -> None:
-    """A text beside a place, at an offset in points; lines behind it shine through."""
-    behind = {"facecolor": PAPER, "alpha": 0.7, "edgecolor": "none", "pad": 0.5}
+def _write(
+    axes: Any,
+    text: str,
+    where: tuple[float, float],
+    offset: tuple[int, int],
+    most: int = LONGEST,
+    opaque: bool = False,
+    **style: Any,
+) -> None:
+    """A text beside a place, at an offset in points; lines behind it shine through, unless it is opaque."""
+    behind = {"facecolor": PAPER, "alpha": 1.0 if opaque else 0.7, "edgecolor": "none", "pad": 0.5}
     axes.annotate(
         _short(text, most), where, offset, textcoords="offset points", annotation_clip=False, bbox=behind, zorder=2.5, **style
     )

@@ -19,7 +19,7 @@ from packenv.results.locality import DataLocality
 from packenv.results.response import ResponseTimes
 from packenv.results.schedule import Schedule
 from packenv.results.schedule_table import schedule_table
-from packenv.results.stability import Verdict
+from packenv.results.stability import UNASKED, Verdict
 
 if TYPE_CHECKING:
     from packenv.workloads.workload import Workload
@@ -64,7 +64,7 @@ class Result(Showable):
     rejected: dict[str, int] | None  # tasks turned away by what they lacked: a resource, a kind, several; None: they wait
     mean_queue: float | None
     max_queue: int | None
-    mean_waiting_size: float | None  # units of capacity
+    mean_waiting_size: float | None  # units of capacity; of several resources, largest servers
     mean_delay: float | None
     delay_p50: float | None
     delay_p90: float | None
@@ -112,7 +112,9 @@ class Result(Showable):
         tasks = f"{self.arrived:,} arrived, {self.started:,} started, {self.completed:,} completed, {self.waiting:,} waiting"
         if self.rejected is not None:
             tasks += f", {sum(self.rejected.values()):,} turned away{rejections(self.rejected)}"
-        facts = [("verdict", str(self.verdict)), ("queue", queue), ("delay", delay), ("utilisation", used), ("tasks", tasks)]
+        facts = [("queue", queue), ("delay", delay), ("utilisation", used), ("tasks", tasks)]
+        if self.verdict.kind != UNASKED:
+            facts = [("verdict", self.verdict.kind), *facts]
         if self.jobs is not None and self.jobs.mean is not None:
             makespan = "not all ended" if self.jobs.makespan is None else f"makespan {self.jobs.makespan:,} slots"
             facts.append(("jobs", f"mean completion {self.jobs.mean:.4g} slots, {makespan}"))
@@ -140,7 +142,7 @@ class Result(Showable):
         plain = {item.name: getattr(self, item.name) for item in fields(self)}
         for name in ("played", "schedule", "jobs", "response", "data"):
             del plain[name]
-        plain |= {"verdict": str(self.verdict), "confidence": self.verdict.confidence, "utilisation": list(self.utilisation)}
+        plain |= self.verdict.plain | {"utilisation": list(self.utilisation)}
         plain["rho"] = None if self.rho is None else list(self.rho)
         width, queue, size = self.trajectory
         plain["trajectory"] = {"bin_slots": width, "queue": queue.tolist(), "waiting_size": size.tolist()}

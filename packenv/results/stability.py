@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 STABLE, UNSTABLE, UNDECIDED = "stable", "unstable", "undecided"
+UNASKED = "not asked"  # of a run that ends with its work, or whose queue has the length that was asked for
 
 DOUBT = 1e-3  # probability of a wrong verdict at the edge of stability, at most; it is smaller elsewhere
 FEWEST_BINS, FEWEST_BLOCKS = 64, 32
@@ -44,7 +45,7 @@ LEAST = 1e-15
 class Verdict(NamedTuple):
     """`low`, `high`: probability of a level of at most, and at least, this one at the edge of stability."""
 
-    kind: str  # STABLE, UNSTABLE or UNDECIDED
+    kind: str  # STABLE, UNSTABLE, UNDECIDED or UNASKED
     drift: float  # growth of the waiting size per slot, in largest servers
     level: float  # mean waiting size over the second half, in units of σ√T
     low: float
@@ -55,12 +56,20 @@ class Verdict(NamedTuple):
 
     @property
     def confidence(self) -> float:
-        """1 - `low` if stable, 1 - `high` if unstable, 0 if undecided."""
+        """1 - `low` if stable, 1 - `high` if unstable, else 0."""
         return {STABLE: 1 - self.low, UNSTABLE: 1 - self.high}.get(self.kind, 0.0)
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """`verdict` and `confidence` in JSON; null where there is none."""
+        asked = self.kind != UNASKED
+        return {"verdict": self.kind if asked else None, "confidence": self.confidence if asked else None}
 
 
 NOTHING = Verdict(UNDECIDED, 0.0, math.nan, 1.0, 1.0)
-"""The verdict on a run that says nothing about stability."""
+"""The verdict on a run that is too short to say anything."""
+
+NO_VERDICT = NOTHING._replace(kind=UNASKED)
 
 
 def judge_run(waiting_size: NDArray[np.float64], bin_slots: int, mean_service: float, intensity: float) -> Verdict:
@@ -96,9 +105,11 @@ def combine(verdicts: Iterable[Verdict]) -> Verdict:
     """One verdict on independent runs of the same setting.
 
     A queue that grows in some of the runs only is not stable. So all are unstable if one run is, beyond doubt for so many
-    runs; and all are stable only if in each run the level is below the median at the edge of stability.
+    runs; and all are stable only if in each run the level is below the median at the edge of stability. Runs without a verdict
+    do not count.
     """
-    runs = list(verdicts)
+    everyone = list(verdicts)
+    runs = [run for run in everyone if run.kind != UNASKED] or everyone[:1]
     if len(runs) == 1:
         return runs[0]
     low, high = fisher([run.low for run in runs]), fisher([run.high for run in runs])

@@ -283,7 +283,7 @@ class Comparison(Showable):
         facts = []
         for summary in self.summaries:
             queue = estimate(summary["mean_queue"], summary["interval"]["mean_queue"])
-            verdict = "" if self.drained else f"{summary['verdict']}, "
+            verdict = "" if summary["verdict"] is None else f"{summary['verdict']}, "
             facts.append((summary["policy"], f"{verdict}mean queue {queue}"))
         return facts
 

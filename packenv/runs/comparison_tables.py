@@ -79,7 +79,7 @@ def tables_of(comparison: Comparison) -> list[Table]:
         DATA: f"tasks with data: shares by where they ran; mean {parts}: completion, and the parts that add up to it",
     }
     tables = [measures_table(name, titles[name], comparison, times) for name in table_names(comparison)]
-    sizes = [sizes_table(summaries, times)] if comparison.by_size else []
+    sizes = [sizes_table(summaries, times, comparison.workload.D)] if comparison.by_size else []
     return [tables[0], *rejected_table(comparison), *recorded_waits_table(comparison, times), *sizes, *tables[1:]]
 
 
@@ -137,8 +137,8 @@ def measures_table(name: str, title: str, comparison: Comparison, times: Times) 
         cells: list[str] = []
         for measure in measures:
             if measure.unit == SPEED and not comparison.drained:
-                said_nothing = comparison.to_the_end and record["stopped"] is None
-                cells.append(NONE if said_nothing else Styled(record["verdict"], COLOURS.get(record["verdict"], "yellow")))
+                verdict = record["verdict"]
+                cells.append(NONE if verdict is None else Styled(verdict, COLOURS.get(verdict, "yellow")))
             mean, half = record[measure.key], record["interval"].get(measure.key)
             if measure.unit == SLOTS:
                 cells.append(times.cell(mean, half, measure.cell))
@@ -274,10 +274,11 @@ def recorded_waits_table(comparison: Comparison, times: Times) -> list[Table]:
     return [table]
 
 
-def sizes_table(summaries: Sequence[dict[str, Any]], times: Times) -> Table:
+def sizes_table(summaries: Sequence[dict[str, Any]], times: Times, resources: int) -> Table:
     """A line for each class of each policy, the smallest sizes first."""
     columns = numbers("size up to", "tasks", *SIZE_TIMES.values())
-    table = of_policies(f"delays{times.in_unit} by size", columns, summaries, spare_headings(QUEUE))
+    what = "size" if resources == 1 else "the largest share of the largest server that a task needs"
+    table = of_policies(f"delays{times.in_unit} by {what}", columns, summaries, spare_headings(QUEUE))
     for record in summaries:
         for n, (size, of_class) in enumerate(record["by_size"].items()):
             cells = [times.cell(of_class[key], of_class["interval"][key]) for key in SIZE_TIMES]

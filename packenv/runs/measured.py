@@ -22,7 +22,7 @@ class Path(NamedTuple):
 
     bin_slots: int
     queue: list[float]  # waiting tasks
-    waiting_size: list[float]  # Σ size of waiting tasks, in units of capacity
+    waiting_size: list[float]  # Σ size of waiting tasks, in units of capacity; of several resources, in largest servers
 
 
 class Measured(NamedTuple):

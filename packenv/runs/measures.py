@@ -25,7 +25,7 @@ from packenv.workloads.network import ANY, NODE, RACK
 from packenv.workloads.workload import Workload
 
 SLOTS, SHARE, TASKS, SIZE, SPEED, FACTOR = "slots", "share", "tasks", "size", "tasks/s", "factor"
-"""Units. A size is in units of capacity; a speed says how fast this machine is, and differs from run to run."""
+"""Units. A size is as in `Servers.size_unit`; a speed says how fast this machine is, and differs from run to run."""
 
 LESS, MORE, NEITHER = "less", "more", "–"
 QUEUE, BATCH, JOBS, CLASSES, DATA = "queue", "batch", "jobs", "classes", "data"
@@ -340,7 +340,7 @@ ASKED = ("policy", "workload", "left_out_share", "servers")
 def record_of(run: Result, values: Mapping[str, Value], slot_seconds: float | None) -> Record:
     """The JSON record of one run. `slot_seconds`: the length of a slot, if known; all times are in slots."""
     record = {key: getattr(run, key) for key in (*ASKED, "seed", "slots", "warmup")}
-    record |= {"slot_seconds": slot_seconds, **values, "verdict": str(run.verdict), "confidence": run.verdict.confidence}
+    record |= {"slot_seconds": slot_seconds, **values, **run.verdict.plain}
     record["rejected_by_reason"] = run.rejected
     record["node_local_by_job_size"] = None if run.data is None else run.data.by_size(NODE)
     return record | {key: getattr(run, key) for key in ("stopped", "seconds", "load", "rho")}
@@ -357,8 +357,7 @@ def summary_of(runs: Sequence[Result], values: Sequence[Mapping[str, Value]], sl
     for measure in MEASURES:
         record[measure.key], half = measure.over_seeds([of_run[measure.key] for of_run in values])
         interval |= {measure.key: half} if measure.spread else {}
-    verdict = combine(run.verdict for run in runs)
-    record |= {"verdict": str(verdict), "confidence": verdict.confidence}
+    record |= combine(run.verdict for run in runs).plain
     record["stopped"] = next((run.stopped for run in runs if run.stopped), None)
     record["seconds"] = float(sum(run.seconds for run in runs))
     return record | {"interval": interval}

@@ -17,7 +17,7 @@ from packenv.results import schedule_chart
 from packenv.results.job_times import cut
 from packenv.results.occupancy import Occupancy, occupancy
 from packenv.results.result import Result
-from packenv.results.stability import UNDECIDED, UNSTABLE
+from packenv.results.stability import UNASKED, UNDECIDED, UNSTABLE
 from packenv.runs.measures import Record
 from packenv.runs.story import all_done, none_waited, story_of, verdict_of
 from packenv.theory.queue_bound.queue_bound import SHOWN_AS, bound_or_zero
@@ -112,8 +112,8 @@ def queue_over_time(by_policy: Sequence[Sequence[Result]], workload: Workload, b
         mean, name = paths.mean(axis=0), runs[0].policy
         leaving = f"{name}: {kind}, {mean[-1]:,.0f} waiting at the end"
         path = when.tolist(), mean.tolist()
-        if kind == UNDECIDED and all_done(runs):
-            label, words = name, f"{name} did all the work"
+        if kind == UNASKED or (kind == UNDECIDED and all_done(runs)):
+            label, words = name, f"{name} did all the work" if all_done(runs) else f"{name} kept tasks waiting"
         else:
             label, words = f"{name}: {kind}", f"{name} is {kind}, with {number(float(mean[-1]))} waiting at the end"
         lines.append(Line(label, colour, *path, kind == UNSTABLE, below, above, leaving=leaving))
@@ -123,7 +123,7 @@ def queue_over_time(by_policy: Sequence[Sequence[Result]], workload: Workload, b
     top = max(_highest(lines), 1.2 * bound)
     across = [Rule(bound, SHOWN_AS)] if bound > 0 else []
     banded = any(line.low is not None for line in lines)
-    y_title = "waiting tasks (bands: middle half of seeds)" if banded else "waiting tasks"
+    y_title = "waiting tasks: mean, and middle half of seeds" if banded else "waiting tasks"
     chart = LineChart(lines, "slot" if clock.unit == "slots" else clock.unit, y_title, top, across)
     bands = " Bands hold the middle half of the seeds." if len(by_policy[0]) > 1 else ""
     return [Figure("Waiting tasks over time", f"{'; '.join(text)}.{bands}", chart)]
@@ -175,7 +175,10 @@ def delays(by_policy: Sequence[Sequence[Result]], workload: Workload) -> list[Fi
         return []
     values = [mark.value for entry in entries for mark in entry.marks]
     ends = (min(values) / BEYOND, max(values) * BEYOND or 1.0)
-    keys = [Key(GREY, name, shape) for name, shape in QUANTILES.values()]
+    hollow = (
+        [Key(GREY, "unstable (hollow)", "o", False)] if any(not mark.filled for each in entries for mark in each.marks) else []
+    )
+    keys = [Key(GREY, name, shape) for name, shape in QUANTILES.values()] + hollow
     text = "; ".join(f"{entry.label} {entry.text}" for entry in entries)
     chart = RowChart(entries, f"delay ({clock.unit})", ends, log=True, marks=keys)
     return [Figure("Delay of tasks", f"Median, 95 % and 99 % in {clock.unit}: {text}.", chart)]

@@ -15,6 +15,7 @@ from packenv.results.result import Result
 from packenv.results.schedule import Schedule
 from packenv.runs.statistics import mean_and_half
 from packenv.units import UNIT
+from packenv.workloads.demand import scalar_size
 from packenv.workloads.workload import Workload
 
 Ints = NDArray[np.int64]
@@ -27,7 +28,10 @@ BySize = dict[str, dict[str, Any]]
 
 
 def by_size(workload: Workload, by_policy: Sequence[Sequence[Result]]) -> list[list[BySize]]:
-    """Delays of tasks by the size of their largest demand, of runs with schedules, in the classes of the first run."""
+    """Delays of tasks by their size, of runs with schedules, in the classes of the first run.
+
+    A size is in units of capacity; of several resources, the largest share of the largest server that a task needs.
+    """
     bounds: Ints | None = None
     measured: list[list[BySize]] = []
     for runs in by_policy:
@@ -35,7 +39,7 @@ def by_size(workload: Workload, by_policy: Sequence[Sequence[Result]]) -> list[l
         for run in runs:
             assert run.schedule is not None
             jobs = workload.played_jobs(run.seed, len(run.schedule.start))
-            size = jobs.demand.max(axis=1)
+            size = scalar_size(jobs.demand, workload.servers)
             bounds = class_bounds(size) if bounds is None else bounds
             classes = delay_by_size(jobs, run.schedule, size, run.warmup, bounds)
             measured[-1].append(

@@ -30,16 +30,16 @@ def story_of(by_policy: Sequence[Sequence[Result]]) -> str:
 
     A difference is said between the two stable policies with the shortest queues, if its 95 % interval leaves no doubt.
     """
-    named = {kind: [runs for runs in by_policy if verdict_of(runs) == kind] for kind in (UNSTABLE, STABLE, UNDECIDED)}
+    named = {kind: [runs for runs in by_policy if verdict_of(runs) == kind] for kind in (UNSTABLE, STABLE)}
+    others = [runs for runs in by_policy if verdict_of(runs) not in named]
     parts = []
     for kind, singular, plural in ((UNSTABLE, "falls behind", "fall behind"), (STABLE, "keeps up", "keep up")):
         if named[kind]:
             parts.append(f"{_listed(named[kind])} {singular if len(named[kind]) == 1 else plural}")
     if len(named[STABLE]) > 1:
         parts[-1] += _best(named[STABLE])
-    for words in ("did all the work", "kept no task waiting", "not decided"):
-        if undecided := [runs for runs in named[UNDECIDED] if _undecided(runs) == words]:
-            parts.append(f"{_listed(undecided)} {words}")
+    for words in sorted(set(map(_undecided, others))):
+        parts.append(f"{_listed([runs for runs in others if _undecided(runs) == words])} {words}")
     return "; ".join(parts)
 
 
@@ -47,7 +47,9 @@ def _undecided(runs: Sequence[Result]) -> str:
     """What is said of a policy whose runs say nothing of stability."""
     if all_done(runs):
         return "did all the work"
-    return "kept no task waiting" if none_waited(runs) else "not decided"
+    if none_waited(runs):
+        return "kept no task waiting"
+    return "not decided" if verdict_of(runs) == UNDECIDED else "kept tasks waiting"
 
 
 def _listed(groups: Sequence[Sequence[Result]]) -> str:

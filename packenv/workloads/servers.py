@@ -21,7 +21,7 @@ from packenv.inputs.memory import Memory
 from packenv.inputs.numbers import excerpt, is_number, quantity_of, read_number, read_whole
 from packenv.inputs.text_files import lines_of, reading
 from packenv.jobs import HOW_MANY, MILLI, MODEL, MOST_DEVICES, NO_MODEL, UNKNOWN, WHOLE
-from packenv.units import LARGEST_AMOUNT, scale_for, to_units
+from packenv.units import LARGEST_AMOUNT, UNIT, scale_for, to_units
 
 KIND = re.compile(r"(?:([0-9]+)x|(?=[^x,@]*:))([^x,@]+)(?:@(?:([0-9]+)\*)?([^,@*/]*)(?:/([0-9]+))?)?")
 """Of servers, such as 3x32:128, 3x96:384:8@A10, or 32:128, which is one."""
@@ -112,10 +112,11 @@ class Servers:
 
     @property
     def size_unit(self) -> float:
-        """The amount, in the user's unit, that a scalar size of UNIT units stands for: 1, unless resources are scaled."""
-        if not self.scale:
-            return 1.0
-        return float(self.capacity.max() / np.ldexp(self.capacity, -np.array(self.scale)).max())
+        """What a scalar size of UNIT units is: of one resource an amount in the user's unit; of several, whose units differ, the
+        share of the largest server that the task needs of any of them."""
+        if self.D > 1:
+            return UNIT / int(self.units.max())
+        return float(2 ** self.scale[0]) if self.scale else 1.0
 
     @property
     def largest(self) -> NDArray[np.int64]:

@@ -64,11 +64,18 @@ def test_classes_of_the_first_run_are_those_of_all(tmp_path: Path) -> None:
     assert len(set(classes)) == 1 and len(classes[0]) == 4
 
 
-def test_several_resources_count_by_the_largest(tmp_path: Path) -> None:
-    (tmp_path / "jobs.csv").write_text("submit_time_s,cpu,memory,duration_s\n0,0.2,0.5,1\n0,0.2,0.1,1\n0,0.5,0.1,1\n")
-    out = tmp_path / "out.json"
-    evaluate(tmp_path / "jobs.csv", "--servers", "1x1:1", "--resources", "all", "-p", "fifo-ff", "--by-size", "--json", out)
-    assert {size: own["tasks"] for size, own in json.loads(out.read_text())[0]["by_size"].items()} == {"0.2": 1, "0.5": 2}
+@pytest.mark.parametrize("unit", [1, 1000, 2**30])
+def test_a_size_of_several_resources_is_a_share_of_the_largest_server(unit: int, tmp_path: Path) -> None:
+    """Whatever the unit of memory is. The first task, of 1 and 1/8 of the server, makes 1/4 and 1/8, and 1/8 and 1/2 wait."""
+    rows = [(32, 16), (8, 16), (4, 64)]
+    table = [f"0,{cores},{memory * unit},10" for cores, memory in rows]
+    (tmp_path / "jobs.csv").write_text("\n".join(["submit_time_s,cpu,memory,duration_s", *table]))
+    words = ("--servers", f"1x32:{128 * unit}", "--resources", "all", "--slot-seconds", 1, "-p", "fifo-ff", "--by-size")
+    evaluate(tmp_path / "jobs.csv", *words, "--drain", "--json", tmp_path / "out.json")
+    run = json.loads((tmp_path / "out.json").read_text())[0]
+    assert [*run["by_size"]] == ["0.25", "0.5", "1"]
+    assert run["mean_waiting_size"] == 10 * (1 / 4 + 1 / 2) / 20
+    assert run["verdict"] is run["confidence"] is None  # its work ends
 
 
 def test_no_arrivals_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:

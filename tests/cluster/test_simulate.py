@@ -53,6 +53,7 @@ def test_worked_by_hand() -> None:
     assert (result.delay_p50, result.delay_p95, result.delay_p99) == (0, 3, 3)  # delays 0, 3, 0, 2
     assert result.utilisation == pytest.approx(((0.6 * 3 + 0.5 * 2 + 0.4 * 2 + 1.0) / 6,), abs=1e-6)
     assert result.mean_waiting_size == pytest.approx((0.5 * 3 + 1.0 * 2) / 6, abs=1e-6)
+    assert result.to_dict()["verdict"] is None and "verdict" not in dict(result.facts())  # its work ends
 
 
 def test_delay_quantiles_are_ranks() -> None:
@@ -153,7 +154,7 @@ def test_a_backlog_is_the_table_of_what_came(policy: str) -> None:
     again = run(Workload(jobs=jobs, servers=3), _same_parameters(policy, workload), slots=slots)
     assert starts(made) == starts(again)
     assert (made.mean_queue, made.utilisation) == (again.mean_queue, again.utilisation)
-    assert made.verdict.kind == "undecided"
+    assert made.verdict.plain == {"verdict": None, "confidence": None}
 
 
 def test_a_backlog_shows_what_a_policy_can_carry() -> None:

@@ -31,7 +31,7 @@ def test_one_line_for_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     one, other = Announcement(), Announcement()
     for each in (one, other):
         each.expect(tmp_path, MANY)
-        compile_some(each, tmp_path, 2, 0.05)
+        compile_some(each, tmp_path, 1, 0.15)
     assert capsys.readouterr().err == f"packenv: compiling 1 of {MANY} functions, once for this version …\n"
 
 
@@ -58,9 +58,9 @@ def test_a_terminal_sees_it_count_and_go(
     monkeypatch.setattr(rules, "_on_terminal", lambda: True)
     one = Announcement()
     one.expect(tmp_path, MANY)
-    compile_some(one, tmp_path, 3, 0.1)
+    compile_some(one, tmp_path, 3, 0.3)
     watcher: Any = one.watcher
-    watcher.join(2)
+    watcher.join(10)
     *lines, blank, end = capsys.readouterr().err.split("\r")
     assert "\n" not in "".join(lines) and blank.strip() == "" and end == ""
     assert [f"{number} of {MANY}" in lines[-1] for number in (2, 3)] == [False, True] and f"1 of {MANY}" in lines[1]
@@ -71,5 +71,5 @@ def test_standard_error_may_be_closed(tmp_path: Path, monkeypatch: pytest.Monkey
     one = Announcement()
     compile_some(one, tmp_path, 1, 0.1)
     assert one.watcher is not None
-    one.watcher.join(2)
+    one.watcher.join(10)
     assert not one.watcher.is_alive()

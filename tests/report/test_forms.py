@@ -66,7 +66,7 @@ def test_every_form_of_a_comparison(ending: str, comparison: packenv.Comparison,
     if ending == ".pdf":
         assert b"/FontFile2" in content and b"/Type3" not in content  # TrueType
     if ending == ".svg":
-        assert b">waiting tasks (bands: middle half of seeds)</text>" in content
+        assert b">waiting tasks: mean, and middle half of seeds</text>" in content
 
 
 def test_what_a_result_does_not_have(comparison: packenv.Comparison, tmp_path: Path) -> None:

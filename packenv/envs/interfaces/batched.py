@@ -194,6 +194,7 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
             "reason": np.zeros(self.num_envs, np.int64) if reasons is None else reasons.copy(),
         }
         info |= {name: passage[name].copy() for name in (*OF_EPISODE, *self.core.definition.measures)}
+        info["mean_waiting_size"] *= self.core.workload.servers.size_unit
         if self.core.yardsticks:
             info |= {name: np.full(self.num_envs, NO_QUEUE) for name in self.core.of_yardstick}
             for row in np.flatnonzero(info["reason"]).tolist():

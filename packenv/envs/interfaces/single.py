@@ -97,7 +97,7 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
             "reason": passage.reason,
             "mean_queue": passage.mean_queue,
             "mean_delay": passage.mean_delay,
-            "mean_waiting_size": passage.mean_waiting_size,
+            "mean_waiting_size": passage.mean_waiting_size * core.workload.servers.size_unit,
             "utilisation": passage.utilisation,
         }
         info |= {name: getattr(passage, name) for name in core.definition.measures}
