@@ -13,7 +13,7 @@ from packenv.content.text import counted
 from packenv.errors import InputError
 from packenv.inputs.numbers import read_whole
 from packenv.jobs import COLUMNS, NO_GANG, Ints, Jobs
-from packenv.planning.lower_bounds.fewest_servers import fewest_for_gangs
+from packenv.planning.lower_bounds.fewest_servers import fewest_that_hold
 from packenv.planning.search import Plan, Search
 from packenv.planning.trials import AskRuns, Trial
 from packenv.units import to_units
@@ -47,10 +47,10 @@ def certainty(
     for draw in range(draws):
         progress(draw)
         if jobs is None or block is None:
-            numbers.append(search.least_near(servers, 1, [2 * search.seeds + draw], ask))
+            numbers.append(search.least_near(servers, max(1, search.there), [2 * search.seeds + draw], ask))
         else:
             drawn = search.of(search.workload.with_(jobs=redraw_blocks(jobs, block, draw)))
-            numbers.append(drawn.least_near(servers, fewest_for_gangs(drawn.workload), [0], ask))
+            numbers.append(drawn.least_near(servers, fewest_that_hold(drawn.workload, search.there), [0], ask))
     return Certainty(tuple(sorted(numbers)), block)
 
 
@@ -120,7 +120,7 @@ def without_largest(search: Search, servers: int, limit: float, ask: AskRuns) ->
     if not kept.any():
         raise InputError("no task is as small as the limit on demands")
     smaller = search.of(search.workload.with_(jobs=jobs.only(kept)))
-    bound = fewest_for_gangs(smaller.workload)
+    bound = fewest_that_hold(smaller.workload, search.there)
     least = smaller.least_near(max(servers, bound), bound, smaller.seeds_of(range(search.seeds)), ask)
     work = jobs.demand * jobs.service[:, None].astype(np.float64)
     every = work.sum(axis=0)

@@ -16,6 +16,14 @@ from packenv.workloads.servers import Servers
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
+MOST_OF_A_GANG = 1024
+"""Servers on which a gang has to fit where it is asked how many there should be."""
+
+
+def many_of_the_last(servers: Servers) -> Servers:
+    """The same servers, with MOST_OF_A_GANG like the last one in its place."""
+    return servers.only(np.minimum(np.arange(len(servers) - 1 + MOST_OF_A_GANG), len(servers) - 1))
+
 
 def gangs_of(gang: Ints) -> Ints:
     """(g, 2) of each gang of several tasks of a column `gang` the FIRST row and the number of TASKS."""
