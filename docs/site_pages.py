@@ -32,7 +32,24 @@ MODULES = {
     "packenv.testing": "The suite that packenv's own policies and environments pass, for yours.",
     "packenv.learning.agents.saved": "Agents that learned, from their files.",
 }
-"""The modules whose public names have a reference, with what is in them."""
+"""The modules whose public names have a reference, and are stable, with what is in them."""
+
+OTHER_NAMES = {
+    "packenv.envs.registration": ("register", "FORMER"),
+    "packenv.grading.adapters.openevolve": ("stages",),
+    "packenv.grading.adapters.shinka": ("main",),
+    "packenv.kubernetes": ("Cluster", "read_cluster"),
+    "packenv.kubernetes.manifests": ("read_manifests",),
+    "packenv.kubernetes.planning.submitted": ("SubmittedPods",),
+    "packenv.learning.evolution": ("Evolution",),
+    "packenv.results.job_times": ("JobTimes", "job_times", "efficiency", "progress"),
+    "packenv.runs.measures": ("MEASURES", "Measure", "LESS", "MORE", "NEITHER", "TASKS", "SLOTS", "SHARE", "QUEUE", "JOBS"),
+    "packenv.runs.recording": ("film", "record"),
+    "packenv.theory.completion.bound": ("completion_bound",),
+    "packenv.workloads.named.dag": ("dag",),
+    "packenv.workloads.named.lublin": ("lublin",),
+}
+"""Names of other modules that pages tell to import, which are stable too."""
 
 
 def write_pages(docs: Path) -> None:
@@ -48,6 +65,7 @@ def write_pages(docs: Path) -> None:
         (made / f"policy_{name}.md").write_text(policy_page(name), encoding="utf-8")
     for module, about in MODULES.items():
         (made / f"{module}.md").write_text(module_page(module, about), encoding="utf-8")
+    (made / "packenv_other_names.md").write_text(other_names_page(), encoding="utf-8")
     notebooks = docs / "examples"
     shutil.rmtree(notebooks, ignore_errors=True)
     notebooks.mkdir()
@@ -129,6 +147,14 @@ def module_page(module: str, about: str) -> str:
     return f"# {module}\n\n{about}\n\n```{{eval-rst}}\n{entries}\n```\n"
 
 
+def other_names_page() -> str:
+    """The page of the stable names of other modules."""
+    entries = (
+        entry(module, name, getattr(import_module(module), name)) for module, names in OTHER_NAMES.items() for name in names
+    )
+    return "# Names of other modules\n\n```{eval-rst}\n" + "\n".join(entries) + "\n```\n"
+
+
 def public(module: Any) -> list[str]:
     """The public names of a module: its `__all__`, or the functions and classes that it defines."""
     if hasattr(module, "__all__"):
@@ -143,7 +169,8 @@ def entry(module: str, name: str, value: Any) -> str:
         return f".. autoclass:: {module}.{name}\n   :members:\n"
     if callable(value):
         return f".. py:function:: {module}.{name}{signature(value)}\n\n{indented(docstring(value))}\n"
-    return f".. py:data:: {module}.{name}\n   :value: {value!r}\n"
+    shown = f"   :value: {value!r}\n" if len(repr(value)) < 200 else ""
+    return f".. py:data:: {module}.{name}\n{shown}"
 
 
 def signature(function: Any) -> str:

@@ -36,8 +36,12 @@ class ArgumentError(InputError):
 
     def of_options(self, advised: bool = True) -> str:
         """The message with `--slot-seconds` in place of the argument slot_seconds; without its advice, unless `advised`."""
-        text = str(self) if advised else self.problem
-        return re.sub(r"`(\w+)`", lambda name: f"--{name[1].replace('_', '-')}", text)
+        return of_options(str(self) if advised else self.problem)
+
+
+def of_options(text: str) -> str:
+    """A line on arguments, whose names are in backticks, as one on options: `--slot-seconds` in place of slot_seconds."""
+    return re.sub(r"`(\w+)`", lambda name: f"--{name[1].replace('_', '-')}", text)
 
 
 class MisuseError(InputError):

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+import packenv
 from tests.cli.test_help_examples import ANSWERS
 from tests.cli.test_help_examples import run as run_here
 from tests.kubernetes import sample as cluster_sample
@@ -240,3 +241,13 @@ def test_each_policy_with_a_source_is_cited() -> None:
     sourced = [row[1] for row in rows if len(row) > 6 and re.search(r"\[(?!6\])\d+\]", row[5])]
     named = re.findall(r"`([a-z-]+)`", " ".join(sourced))
     assert len(named) > 30 and not [name for name in named if not re.search(rf"(?<![\w-]){name}(?![\w-])", cited)]
+
+
+def test_the_entries_to_cite_say_what_citation_cff_does() -> None:
+    cff = (ROOT / "CITATION.cff").read_text()
+    entries = blocks("docs/reference/cite.md", "bibtex")
+    fields = [dict(re.findall(r"(\w+) += \{(.*)\},\n", entry)) for entry in entries]
+    assert [entry["title"] in cff for entry in fields] == [True, True]
+    assert fields[0]["note"] == f"Version {packenv.__version__}, Apache-2.0" and f"\nversion: {packenv.__version__}\n" in cff
+    assert f"url: {fields[1]['url']}\n" in cff
+    assert "date-released" not in cff  # once there is one the entry has its year

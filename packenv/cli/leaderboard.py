@@ -53,7 +53,8 @@ def leaderboard(
     """Rank policies and agents on the same jobs, by mean queue relative to a reference policy and by supported fraction of ρ*.
 
     On tables that say which tasks make a job (analytics, dag, …), by mean completion time, makespan and unfairness instead;
-    all jobs run to their end, and a lower bound on the mean completion time stands below.
+    all jobs run to their end, and a lower bound on the mean completion time stands below. Other tables are run to their
+    end too, and ranked by the mean delay of all tasks; @slots=N stops them, for the mean queue.
 
     \b
     packenv leaderboard --log board.jsonl --markdown board.md

@@ -49,7 +49,8 @@ class Page:
     """The content of a page: the question, the answer, the question in detail (`facts`), and the sections.
 
     notes      below the answer
-    workloads  those that were run: of tables of jobs the page ends with a profile
+    workloads  those that were run: what of their traces is left out stands below the notes, and the page ends with profiles of
+               tables of jobs
     """
 
     title: str

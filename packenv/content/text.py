@@ -78,6 +78,12 @@ def counted_by_reason(by_reason: Mapping[str, int]) -> str:
     return ", ".join(parts)
 
 
+def left_out_lines(by_reason: Mapping[str, int]) -> list[str]:
+    """`left out: 3 tasks that fit no server`, where anything is left out."""
+    left_out = counted_by_reason(by_reason)
+    return [f"left out: {left_out}"] if left_out else []
+
+
 def _of_one(reason: str) -> str:
     """A reason as it is of one thing: `pods that fit on no node` as `pod that fits on no node`."""
     if (match := PLURAL.match(reason)) is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Executor
+from numbers import Integral
 
 from packenv.errors import InputError, install_command
 from packenv.executors.local import local_executor
@@ -10,15 +11,19 @@ from packenv.options.shared import PROCESSES as PROCESSES
 from packenv.options.shared import RAY as RAY
 
 
-def executor(on: str = PROCESSES, processes: int | None = None) -> Executor:
+def executor(on: str | int = PROCESSES, processes: int | None = None) -> Executor:
     """An executor for `packenv.judge`, `packenv.simulate_many` and others: use it in a `with` block.
 
-    on         processes: of this machine; ray: the Ray cluster that is running, or a new one on this machine;
-               ray://HOST:PORT: the cluster there
+    on         processes: of this machine, or their number; ray: the Ray cluster that is running, or a new one on this
+               machine; ray://HOST:PORT: the cluster there
     processes  of this machine, or of a new cluster; None: one per core
 
     Raises InputError for any other name, without Ray, and where no cluster answers.
     """
+    if isinstance(on, Integral) and not isinstance(on, bool):
+        if processes is not None:
+            raise InputError(f"executor: {on} processes or processes={processes}: say one of them")
+        return local_executor(int(on))
     if on == PROCESSES:
         return local_executor(processes)
     if on != RAY and not str(on).startswith("ray://"):
@@ -29,4 +34,4 @@ def executor(on: str = PROCESSES, processes: int | None = None) -> Executor:
         raise InputError(f"{on} needs Ray, which is not installed: {install_command('ray')}") from None
     from packenv.executors.ray_cluster import RayExecutor
 
-    return RayExecutor(None if on == RAY else on, processes)
+    return RayExecutor(None if on == RAY else str(on), processes)

@@ -119,7 +119,7 @@ class LeaderboardOptions:
         "[default: bf-js; on tables of jobs best].",
     )
     seeds: Count = option(16, "Number of seeds; the jobs of a seed are the same for every policy.")
-    slots: Count = option(1_000_000, "Slots of each run, except on traces.")
+    slots: Count = option(1_000_000, "Slots of each run; a table is run to its end.")
     warmup: Annotated[int, Range(0)] | None = option(
         None, "Slots at the start that are not measured  [default: a tenth; traces 0]."
     )
@@ -160,7 +160,7 @@ class PlanOptions:
     )
     add: str | None = option(
         None,
-        "Servers more, such as 64:256; of a cluster nodes: like one, or a capacity; with --when so many  [default: the commonest].",
+        "Servers more, such as 64:256; of a cluster nodes: like one, or a capacity; --when: so many  [default: the commonest].",
         metavar="[Nx]SERVER",
     )
     max_demand: float | None = option(None, "Also without the tasks of a trace that need more: what do they cost?")

@@ -71,7 +71,7 @@ class MixPlans(Showable):
             *occupied(where, with_mix(workload, best.at.counts), best.policy),
         ]
         answer, title = self.footnotes()[0], f"Which machines for {workload.label}"
-        return Page(title, answer, facts, sections, self.refusals, [workload])
+        return Page(title, answer, facts, sections, [*self.refusals, *workload.bound_caveats], [workload])
 
 
 def mix_table(workload: Workload, goals: Sequence[Goal], kinds: Kinds, plans: Sequence[MixPlan], seconds: float | None) -> Table:

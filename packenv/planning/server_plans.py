@@ -320,14 +320,8 @@ class ServerPlans(Showable):
             (f"No {bound.scope} needs fewer than", counted(bound.servers, "server")),
         ]
         first, *rest = self.sentences
-        return Page(
-            f"How many servers for {workload.label}",
-            first,
-            facts,
-            sections,
-            [*rest, *self.refusals],
-            [chosen if request.there else workload],
-        )
+        notes = [*rest, *self.refusals, *workload.bound_caveats]
+        return Page(f"How many servers for {workload.label}", first, facts, sections, notes, [workload])
 
     def to_frame(self, library: str = "arrow") -> Any:
         """A row for each policy, as an Arrow table or a frame of "pandas" or "polars": its servers, and each goal's measure with

@@ -12,6 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from packenv.content.page import Figure, Image, Page
+from packenv.errors import of_options
 from packenv.report.pictures import colour_of_the_page, picture_of, svg_of
 from packenv.report.tables import classes, named_rows
 from packenv.report.workload_charts import profile_section
@@ -25,7 +26,10 @@ SIGNS = {"s": "■", "|": "│", "_": "┄", "D": "◆", "X": "✚"}
 def page_of(page: Page, command: str, notices: Sequence[str] = ()) -> str:
     """The page as HTML. All texts are escaped; the same page gives the same text. `notices`: before those of the page."""
     profiles = [section for workload in page.workloads if (section := profile_section(workload)) is not None]
-    page = replace(page, sections=[*page.sections, *profiles], notes=[*notices, *page.notes])
+    several = len(page.workloads) > 1
+    caveats = [f"{workload.name}: {line}" if several else line for workload in page.workloads for line in workload.caveats]
+    caveats = [of_options(line) if command else line for line in dict.fromkeys(caveats)]
+    page = replace(page, sections=[*page.sections, *profiles], notes=[*notices, *page.notes, *caveats])
     environment = Environment(
         loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

@@ -156,7 +156,8 @@ class Result(Showable):
         """An Arrow table, or a frame of "pandas" or "polars".
 
         kind      "queue": slot (in which a bin begins), queue and waiting_size, means over bins; "schedule": task, job, start,
-                  server and end of each task, null where it did not start, or end; "fragmentation": slot, and from there to
+                  server and end of each task, null where it did not start, or end, with its row, id and times in the file that
+                  it comes from; "fragmentation": slot, and from there to
                   the next the shares of all devices that are idle and of no use, by reason. Both of a run with `schedule=True`
         workload  what was run, where the result is from another process
 

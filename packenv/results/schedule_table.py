@@ -23,13 +23,16 @@ from packenv.options.shared import SCHEDULE_FILES
 def schedule_table(workload: Workload, results: Sequence[Result]) -> Any:
     """An Arrow table with a row for each task of each run, which have their schedules; times are slots.
 
-    Columns task (row of the Jobs table), job (its job, or the row where every task is a job of its own), start and server
-    (null where a task never started), end (the slot in which it left, null where it did not within the run); source (the server
-    from which it read, null at home) if reads take resources; devices ("0 3", of its server) if servers have devices; policy and
-    seed if there are several runs.
+    Columns task (row of the Jobs table), job (its job, or the row where every task is a job of its own); row and id, as of
+    `Records`, of tasks that come from a file; start and server (null where a task never started), end (the slot in which it left,
+    null where it did not within the run), start_time and end_time (their beginnings by the file's clock, if it is not slots);
+    source (the server from which it read, null at home) if reads take resources; devices ("0 3", of its server) if servers have
+    devices; policy and seed if there are several runs.
     """
     import pyarrow as pa
 
+    records, slot_seconds = workload.file_records, workload.slot_seconds
+    of_file = {} if records is None else records.columns()
     tables = []
     for result in results:
         assert result.schedule is not None
@@ -37,10 +40,14 @@ def schedule_table(workload: Workload, results: Sequence[Result]) -> Any:
         columns: dict[str, Any] = {
             "task": np.arange(len(start)),
             "job": jobs_of(workload, result.seed, len(start)),
+            **{name: column[: len(start)] for name, column in of_file.items()},
             "start": pa.array(start, mask=start < 0),
             "server": pa.array(server, mask=start < 0),
             "end": pa.array(end, mask=~ended(result, end)),
         }
+        if records is not None and records.began is not None and slot_seconds is not None:
+            columns["start_time"] = records.times(start, start < 0, slot_seconds)
+            columns["end_time"] = records.times(end, ~ended(result, end), slot_seconds)
         if source is not None:
             columns["source"] = pa.array(source, mask=source < 0)
         if devices is not None:

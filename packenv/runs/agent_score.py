@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from packenv.envs.core.definition import whole
 from packenv.envs.core.state import TOO_MANY_WAITING
-from packenv.envs.options import LATEST
+from packenv.envs.options import LATEST, READING
 from packenv.envs.registration import find_definition, id_of, kind_of
 from packenv.errors import InputError
 from packenv.learning.agents.trained_in import normalizers_of
@@ -22,9 +22,11 @@ from packenv.learning.objective import COMPLETION, Objective, measure
 from packenv.policy import name_of
 from packenv.results.job_times import job_numbers
 from packenv.results.result import Result
+from packenv.runs.chance import draws_by_chance, has_one_table, seeds_for
 from packenv.runs.many import simulate_many
-from packenv.runs.statistics import Interval, interval, ratio_of_means
-from packenv.workloads.workload import INTENSITIES
+from packenv.runs.statistics import Interval, interval, paired_ratio
+from packenv.workloads.windows import Windows
+from packenv.workloads.workload import INTENSITIES, Workload
 
 SEEDS = range(1_000_000, 1_000_008)
 """Seeds that no training is likely to meet: jobs of training are of seeds from 0 on."""
@@ -34,6 +36,9 @@ SLOTS = 200_000
 BASELINE = "baseline"  # what an agent is compared with: the environment's
 
 SLOWDOWN = "mean slowdown"
+
+OF_WORKLOAD = ("workload", "servers", *READING, *INTENSITIES)
+"""Options that a workload which is at hand has heeded."""
 
 Choose = Callable[[Any, NDArray[np.int8]], NDArray[np.int64]]
 """From the observations and masks (E, A) of all rows to their actions (E,)."""
@@ -45,9 +50,11 @@ class AgentScore:
 
     measure   "mean queue", tasks; of a table "mean delay", slots, or "mean slowdown" if that is the reward, as of NextJob; where
               whole jobs are followed "mean completion", slots
-    scores    the agent's, by seed
-    against   those of `policy`; empty without one
+    scores    the agent's, by seed; one where no seed changes its episode, as of one table
+    against   those of `policy`, likewise; empty without one
+    seeds     that something depends on; the first alone where nothing does: there are then no intervals
     cut       seeds whose episode ended at the waiting limit: their queue grows, and the score says how long they went on
+    remark    on what the seeds are of a table
     """
 
     measure: str
@@ -56,6 +63,7 @@ class AgentScore:
     against: tuple[float, ...]
     seeds: tuple[int, ...]
     cut: tuple[int, ...] = field(default=())
+    remark: str = ""
 
     @property
     def mean(self) -> Interval:
@@ -65,14 +73,16 @@ class AgentScore:
     @property
     def ratio(self) -> Interval:
         """The agent's mean over the policy's, with its 95 % interval, paired seed by seed: below 1 the agent is better."""
-        return ratio_of_means(self.scores, self.against)
+        return paired_ratio(self.scores, self.against)
 
     def __repr__(self) -> str:
         text = f"{self.measure} {self.mean}"
         if self.policy is not None:
             text += f", {self.ratio} times that of {self.policy} on the same jobs ({interval(self.against)})"
-        text += f", {len(self.seeds)} seeds"
-        return text + (f"; {len(self.cut)} of them stopped at the waiting limit: the queue grows" if self.cut else "")
+        text += ", one run" if len(self.seeds) == 1 else f", {len(self.seeds)} seeds"
+        stopped = "it" if len(self.seeds) == 1 else f"{len(self.cut)} of them"
+        text += f"; {stopped} stopped at the waiting limit: the queue grows" if self.cut else ""
+        return f"{text}; {self.remark}" if self.remark else text
 
 
 def evaluate_agent(
@@ -95,7 +105,9 @@ def evaluate_agent(
     slots        over which the queue is measured, from an empty cluster: the environment's `horizon`, if it is among the options,
                  else 200,000. Without both a table is played until its work is done, and the delay is measured, or the slowdown
                  if that is the reward; in JobFill always, and completion: there it takes no `slots`
-    seeds        how many, from 1,000,000 on, or which ones
+    seeds        how many, from 1,000,000 on, or which ones. A whole table is the same for each: it is played once, without an
+                 interval, unless the agent draws by chance (of a function, two episodes tell); `jobs=N`, windows of N tasks
+                 from a random one on, makes seeds differ
     against      a policy or its name; "baseline": the environment's, if it is among the options, else bf-js; None: none
 
     A model that holds its environment sees what it saw in training: through its VecNormalize, if it has one. Raises InputError
@@ -131,24 +143,65 @@ def evaluate_agent(
     measured = "mean completion" if of_jobs else "mean delay" if slots is None else "mean queue"
     if slots is None and envs.unwrapped.core.options.reward == "slowdown":
         measured = SLOWDOWN
-    scores, cut = played(envs, chooser(agent, deterministic, normalizers), rows, measured, slots)
+    guard = envs.unwrapped.core.options.guard
+    one_table = has_one_table(workload) and (guard is None or not draws_by_chance(guard, workload))
+    if not one_table:
+        scores, cut = played(envs, chooser(agent, deterministic, normalizers), rows, measured, slots)
+    else:
+        read = {key: value for key, value in options.items() if key not in OF_WORKLOAD} | {"workload": workload, "jobs": None}
+
+        def play(seeds: Sequence[int]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+            envs = make(num_envs=len(seeds), **read | fixed)
+            return played(envs, chooser(agent, deterministic, normalizers), seeds, measured, slots)
+
+        scores, cut = _played_as_often_as_differs(play, rows, deterministic and _can_be_deterministic(agent))
     compared: list[float] = []
+    policy_seeds = rows if against is None else seeds_for(against, workload, rows)
     if against is not None and of_jobs:
-        compared = [measure(workload, against, None, seed, Objective(COMPLETION))[0] for seed in rows]
+        compared = [measure(workload, against, None, seed, Objective(COMPLETION))[0] for seed in policy_seeds]
         if not np.isfinite(compared).all():
             raise InputError(f"{against} never ends some of the jobs")
     elif against is not None:
         ends: dict[str, Any] = {"slots": slots, "drain": slots is None, "warmup": 0}
-        runs = next(iter(simulate_many(workload, [against], rows, **ends).values()))
+        runs = next(iter(simulate_many(workload, [against], policy_seeds, **ends).values()))
         compared = [_compared(run, measured) for run in runs]
+    depends = rows[: max(len(scores), len(compared))]
     return AgentScore(
         measure=measured,
         scores=tuple(float(score) for score in scores),
         policy=None if against is None else against if isinstance(against, str) else name_of(against),
         against=tuple(compared),
-        seeds=tuple(int(seed) for seed in rows),
-        cut=tuple(int(seed) for seed, over in zip(rows, cut, strict=True) if over),
+        seeds=tuple(int(seed) for seed in depends),
+        cut=tuple(int(seed) for seed, over in zip(rows, cut, strict=False) if over),
+        remark=_remark(workload, rows, depends),
     )
+
+
+def _played_as_often_as_differs(
+    play: Callable[[Sequence[int]], tuple[NDArray[np.float64], NDArray[np.bool_]]], rows: Sequence[int], deterministic: bool
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Scores, and which were cut, on the same jobs for every seed: one, unless the first two show that the agent draws."""
+    scores, cut = play(rows[: 1 if deterministic else 2])
+    if len(rows) == 1 or (scores == scores[0]).all():
+        return scores[:1], cut[:1]
+    more = play(rows[2:]) if len(rows) > 2 else ([], [])
+    return np.concatenate([scores, more[0]]), np.concatenate([cut, more[1]])
+
+
+def _can_be_deterministic(agent: Any) -> bool:
+    predict = getattr(agent, "predict", None)
+    return predict is not None and "deterministic" in inspect.signature(predict).parameters
+
+
+def _remark(workload: Workload, rows: Sequence[int], depends: Sequence[int]) -> str:
+    """That a table was played once, or that windows of it share tasks."""
+    if len(depends) < len(rows):
+        table = workload.jobs
+        single = table is not None and all(column is None for column in (table.job, table.predecessors, table.home))
+        return f"no seed changes a whole table{' (jobs=N: windows of it, which seeds do)' if single else ''}"
+    if len(rows) > 1 and isinstance(workload.draw, Windows) and workload.draw.overlap(rows):
+        return "their windows of the table overlap, so the interval is too narrow"
+    return ""
 
 
 def _compared(run: Result, measured: str) -> float:

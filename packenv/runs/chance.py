@@ -11,6 +11,11 @@ from packenv.simulation import setting_of
 from packenv.workloads.workload import Workload
 
 
+def has_one_table(workload: Workload) -> bool:
+    """Whether the jobs are the same for every seed."""
+    return workload.jobs is not None and workload.draw is None
+
+
 def draws_by_chance(policy: Any, workload: Workload) -> bool:
     """Whether runs of a policy, an object or a name, depend on the seed although the jobs do not.
 
@@ -32,5 +37,5 @@ def draws_by_chance(policy: Any, workload: Workload) -> bool:
 def seeds_for(policy: Any, workload: Workload, seeds: Iterable[int]) -> list[int]:
     """The seeds with which a policy is run: all of them, or the first where neither the jobs nor the policy depend on them."""
     all_seeds = [*seeds]
-    fixed = workload.jobs is not None and workload.draw is None
-    return all_seeds if not fixed or len(all_seeds) == 1 or draws_by_chance(policy, workload) else all_seeds[:1]
+    once = len(all_seeds) > 1 and has_one_table(workload) and not draws_by_chance(policy, workload)
+    return all_seeds[:1] if once else all_seeds

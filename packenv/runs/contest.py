@@ -11,12 +11,13 @@ from packenv.api import at_a_rate
 from packenv.content.text import counted
 from packenv.errors import ArgumentError, InputError, nearest
 from packenv.inputs.numbers import read_number, read_whole
-from packenv.runs.measures import JOBS, QUEUE, Measure, ranked_measures
+from packenv.runs.measures import JOBS, MEASURES, QUEUE, Measure, ranked_measures
 from packenv.workloads.find import is_trace_source
 from packenv.workloads.laws import parse_law
 from packenv.workloads.named.registry import WORKLOADS, named_workload
 from packenv.workloads.workload import INTENSITIES, Workload
 
+DELAY = next(measure for measure in MEASURES if measure.key == "mean_delay")._replace(every=True)
 SETTINGS = ("intensity", "load", "rate", "servers", "service", "resources", "speedup", "slot_seconds", "slots")
 
 
@@ -39,9 +40,22 @@ class Contest:
         return self.workload.jobs is not None and self.workload.jobs.job is not None
 
     @property
+    def to_the_end(self) -> bool:
+        """Whether it is a table that is run until all of its work is done: when the last task arrives, the policy that has left
+        the long tasks for later has the shorter queue.
+        """
+        return self.workload.jobs is not None and self.slots is None
+
+    @property
     def measures(self) -> list[Measure]:
-        """The measures by which policies are compared."""
-        return ranked_measures(JOBS if self.of_jobs else QUEUE)
+        """The measures by which policies are compared: of a table in whose place of mean queues stands the mean delay."""
+        ranked = ranked_measures(JOBS if self.of_jobs else QUEUE)
+        return [DELAY if measure.key == "mean_queue" and self.to_the_end else measure for measure in ranked]
+
+    @property
+    def measured(self) -> str:
+        """What is compared first: "mean queue", "mean delay" or "mean completion"."""
+        return self.measures[0].heading
 
     @property
     def name(self) -> str:

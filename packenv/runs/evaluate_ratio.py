@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from packenv.envs.options import LATEST, check_names
 from packenv.envs.registration import find_definition, id_of, kind_of
 from packenv.errors import InputError
 from packenv.learning.agents.trained_in import normalizers_of
-from packenv.runs.agent_score import BASELINE, AgentScore, evaluate_agent
+from packenv.runs.agent_score import BASELINE, AgentScore, chooser, evaluate_agent
 
 FIRST = 2_000_000
 """The first of the seeds: others than those of `evaluate_agent`: the best of many evaluations is better than it is."""
@@ -44,11 +45,15 @@ class EvaluateRatio(BaseCallback):
     slots                 of each evaluation, 50,000 by default; a table is played until its work is done, unless this is given
     against               as of `packenv.evaluate_agent`
     seeds                 how many, from 2,000,000 on, or which ones
+    agent                 what plays, as of `packenv.evaluate_agent`; None: the model. Where a wrapper of your own lies between, a
+                          function that does what it does: `lambda observations, masks: model.predict(changed(observations),
+                          action_masks=masks, deterministic=True)[0]`
     verbose               1: a line for each evaluation, as EvalCallback has
 
     A model whose weights are those of the last evaluation is not evaluated again: PPO changes them every n_steps · n_envs steps.
     Logs `eval/ratio`, its 95 % interval as `eval/ratio, lower end` and `… upper end`, and `eval/mean queue`. The jobs are
-    the same in every evaluation, so the ratios differ by what was learnt. `scores` has them all, `best` the least ratio.
+    the same in every evaluation, so the ratios differ by what was learnt; those of a whole table are of one run, and have no
+    interval. `scores` has them all, `best` the least ratio.
     Raises InputError for options that cannot be, and when training begins for a model that `evaluate_agent` refuses.
     """
 
@@ -61,6 +66,7 @@ class EvaluateRatio(BaseCallback):
         slots: int | None = None,
         seeds: int | Sequence[int] = 8,
         against: Any = BASELINE,
+        agent: Any = None,
         verbose: int = 0,
         **options: Any,
     ) -> None:
@@ -79,6 +85,7 @@ class EvaluateRatio(BaseCallback):
         self.folder = None if best_model_save_path is None else Path(best_model_save_path)
         rows = range(FIRST, FIRST + seeds) if isinstance(seeds, int) else seeds
         self.how: dict[str, Any] = {"slots": slots, "seeds": rows, "against": against}
+        self.agent = agent
         self.scores: list[tuple[int, AgentScore]] = []
         self.best = float("inf")
         self.evaluated: torch.Tensor | None = None  # the weights at the last evaluation
@@ -88,7 +95,10 @@ class EvaluateRatio(BaseCallback):
         import gymnasium
 
         core = gymnasium.make(id_of(kind_of(self.environment)), **self.options).unwrapped.core  # type: ignore[attr-defined]
-        normalizers_of(self.model, core)
+        if self.agent is None:
+            normalizers_of(self.model, core)
+        else:
+            chooser(self.agent)  # raises for what cannot play
         if self.how["slots"] is None and core.workload.jobs is None:
             self.how["slots"] = SLOTS
 
@@ -104,7 +114,8 @@ class EvaluateRatio(BaseCallback):
         return known is None or self.model.get_vec_normalize_env() is not None or not torch.equal(known, weights)
 
     def _evaluate(self) -> None:
-        score = evaluate_agent(self.model, self.environment, **self.how, **self.options)
+        agent = self.model if self.agent is None else self.agent
+        score = evaluate_agent(agent, self.environment, **self.how, **self.options)
         self.scores.append((self.num_timesteps, score))
         ratio = score.ratio
         values = {
@@ -118,7 +129,8 @@ class EvaluateRatio(BaseCallback):
                 self.logger.record(f"eval/{name}", value)
         self.logger.dump(self.num_timesteps)
         if self.verbose:
-            print(f"{self.num_timesteps:,} steps: {score}", flush=True)
+            said = score if len(self.scores) == 1 else replace(score, remark="")  # once
+            print(f"{self.num_timesteps:,} steps: {said}", flush=True)
         if ratio.mean is not None and ratio.mean < self.best:
             self.best = ratio.mean
             if self.folder is not None:

@@ -32,7 +32,7 @@ from packenv.runs.progress import announce_if_slow
 from packenv.runs.run import Run, runs_of
 from packenv.runs.runner import RunOptions, RunsFailed
 from packenv.runs.standing import BEST, Standing, reference_of
-from packenv.runs.statistics import UNKNOWN, Interval, interval, ratio_of_means
+from packenv.runs.statistics import UNKNOWN, Interval, interval, paired_ratio
 from packenv.theory.completion.bound import completion_bound
 from packenv.theory.queue_bound.queue_bound import bound_or_zero
 from packenv.theory.stability.judgment import Judgment
@@ -197,7 +197,8 @@ class Competition:
             finished = tuple(log.values[key] for key in of_entry if key in log.values)
             failed = problem is None and len(finished) < len(of_entry)
             refused = "runs failed (above)" if failed else problem
-            standings.append(Standing(*entry, runs=() if refused else finished, refused=refused, failed=failed))
+            runs_made, warmup = () if refused else finished, self.warmup or 0
+            standings.append(Standing(*entry, runs=runs_made, refused=refused, failed=failed, warmup=warmup))
         return Leaderboard(tuple(with_ratios(with_bounds(standings), self.reference)), self.reference)
 
 
@@ -282,7 +283,7 @@ def runs_of_entry(entry: Entry, seeds: int, warmup: int | None) -> list[Run]:
         numbers = seeds_for(policy, contest.workload, range(seeds))
     except InputError:  # `problem_of` says it
         numbers = [0]
-    options = {"drain": True, "schedule": True} if contest.of_jobs else {"warmup": warmup}
+    options = {"drain": True, "schedule": True} if contest.of_jobs else {"drain": contest.to_the_end or None, "warmup": warmup}
     return runs_of(contest.workload, [policy], numbers, contest.slots, options)
 
 
@@ -319,9 +320,9 @@ def with_ratios(standings: Sequence[Standing], reference: str | None = None) -> 
                 continue
             references[measure] = against.policy
             if standing.policy != against.policy and standing.runs and against.runs:
-                ratios[measure] = paired(standing.values(measure), against.values(measure))
+                ratios[measure] = paired_ratio(standing.values(measure), against.values(measure))
             if measure.key == COMPLETION and standing.bounds and against.runs:
-                bound = paired(standing.bounds, against.values(measure))
+                bound = paired_ratio(standing.bounds, against.values(measure))
         complete.append(replace(standing, ratios=ratios, references=references, bound_ratio=bound))
     return complete
 
@@ -334,13 +335,6 @@ def reference_standing(standings: Sequence[Standing], measure: Measure, referenc
     means = [(mean, n) for n, standing in enumerate(standings) if (mean := standing.mean(measure).mean) is not None]
     sign = -1 if measure.better == MORE else 1
     return standings[min((sign * mean, n) for mean, n in means)[1]] if means else None
-
-
-def paired(above: Sequence[float | None], below: Sequence[float | None]) -> Interval:
-    """The ratio of means, seed by seed; a single run stands beside those of every seed."""
-    seeds = max(len(above), len(below))
-    above, below = ([*values] * (seeds // len(values)) for values in (above, below))
-    return ratio_of_means(above, below)
 
 
 def record_of(standing: Standing, reference: str | None) -> dict[str, Any]:
@@ -356,14 +350,14 @@ def record_of(standing: Standing, reference: str | None) -> dict[str, Any]:
         "refused": standing.refused,
         "seeds": len(standing.runs),
     }
-    return record | (_of_jobs(standing) if contest.of_jobs else _of_queue(standing, reference))
+    return record | (_of_table(standing) if contest.to_the_end else _of_queue(standing, reference))
 
 
 def _of_queue(standing: Standing, reference: str | None) -> dict[str, Any]:
-    runs, judgment = standing.runs, standing.judgment
+    runs = standing.runs
     utilisation = [*zip(*(run.values["utilisation"] for run in runs), strict=True)]
     queue, *others = standing.contest.measures
-    record: dict[str, Any] = {
+    return {
         "mean_queue": standing.mean(queue).mean,
         "mean_queue_interval": _ends(standing.mean(queue)),
         "reference": standing.references.get(queue, reference_of(standing.contest, reference)),
@@ -376,20 +370,26 @@ def _of_queue(standing: Standing, reference: str | None) -> dict[str, Any]:
         "mean_queue_by_seed": standing.values(queue),
         "queue_bound": bound_or_zero(standing.contest.workload),
         **{measure.key: _of_measure(standing, measure) for measure in others},
-        "supported": None,
+        "supported": _supported(standing),
     }
-    if judgment is not None:
-        keys = ("low", "high", "claimed", "half", "two_thirds")
-        record["supported"] = {key: getattr(judgment, key) for key in keys} | {"rho": list(judgment.rho)}
-    return record
 
 
-def _of_jobs(standing: Standing) -> dict[str, Any]:
-    """All times in slots."""
+def _supported(standing: Standing) -> dict[str, Any] | None:
+    judgment = standing.judgment
+    if judgment is None:
+        return None
+    keys = ("low", "high", "claimed", "half", "two_thirds")
+    return {key: getattr(judgment, key) for key in keys} | {"rho": list(judgment.rho)}
+
+
+def _of_table(standing: Standing) -> dict[str, Any]:
+    """Of a table that was run to its end; all times in slots."""
     record: dict[str, Any] = {"slot_seconds": standing.contest.slot_seconds}
     record |= {measure.key: _of_measure(standing, measure) for measure in standing.contest.measures}
     stopped = next((run.stopped for run in standing.runs if run.stopped), None)
-    return record | {"completion_bound": interval(standing.bounds).mean, "stopped": stopped}
+    if standing.contest.of_jobs:
+        return record | {"completion_bound": interval(standing.bounds).mean, "stopped": stopped}
+    return record | {"stopped": stopped, "supported": _supported(standing)}
 
 
 def _of_measure(standing: Standing, measure: Measure) -> dict[str, Any]:

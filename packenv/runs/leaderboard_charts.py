@@ -38,16 +38,16 @@ def page_of(groups: Sequence[Group], reference: str | None, refusals: Sequence[s
         tables = matrix(groups, reference)
         sections.append(Section("All workloads", [_matrix_figure(groups, reference)], tables.notes, tables.tables))
     for group in groups:
-        table = replace(standings_table(group), title="Whole jobs" if group.of_jobs else "Mean queues")
+        table = replace(standings_table(group), title=_caption(group))
         sections.append(Section(title_of(group), _figure(group, reference, colours), [legend([group], reference)], [table]))
-    of_jobs = [contest.workload for group in groups for contest in group.contests[:1] if contest.workload.jobs is not None]
+    played = [contest.workload for group in groups for contest in group.contests[:1]]
     settings = [
         ("Workloads", "; ".join(contest.name for group in groups for contest in group.contests)),
         ("Policies", ", ".join(colours)),
         ("Reference", ", ".join("the best of each measure" if name == BEST else name for name in references)),
         ("Runs", "; ".join(dict.fromkeys(length_of(group) for group in groups))),
     ]
-    title, tabled = f"{len(colours)} policies on the same tasks", [workload.at(0) for workload in of_jobs]
+    title, tabled = f"{len(colours)} policies on the same tasks", [workload.at(0) for workload in played]
     return Page(title, _answer(groups), settings, sections, refusals, tabled)
 
 
@@ -98,7 +98,7 @@ def _colours(groups: Sequence[Group], reference: str | None) -> dict[str, str]:
 
 def _answer(groups: Sequence[Group]) -> str:
     """How often each policy is best, of those that are stable: in the mean queue, and in measures of whole jobs."""
-    sentences = [_of_queues([group for group in groups if not group.of_jobs]), *map(_of_jobs, groups)]
+    sentences = [_of_queues([group for group in groups if not group.to_the_end]), *map(_of_jobs, groups)]
     return " ".join(filter(None, sentences))
 
 
@@ -117,12 +117,17 @@ def _of_queues(groups: Sequence[Group]) -> str:
 
 
 def _of_jobs(group: Group) -> str:
-    """The policy with the least of each measure."""
-    if not group.of_jobs:
+    """The policy with the least of each measure of a table that is run to its end."""
+    if not group.to_the_end:
         return ""
     best = [(column, score) for n, column in enumerate(group.columns) if (score := group.best(n)) is not None]
     least = "; ".join(f"{column.heading} {score.policy}, {number(score.mean.mean)}" for column, score in best)
-    return f"The least on {group.name}: {least}." if best else f"No policy ended all jobs of {group.name}."
+    of = "jobs" if group.of_jobs else "tasks"
+    return f"The least on {group.name}: {least}." if best else f"No policy ended all {of} of {group.name}."
+
+
+def _caption(group: Group) -> str:
+    return "Whole jobs" if group.of_jobs else f"{group.contests[0].measured.capitalize()}s"
 
 
 def _figure(group: Group, reference: str | None, colours: dict[str, str]) -> list[Figure]:
@@ -142,8 +147,8 @@ def _figure(group: Group, reference: str | None, colours: dict[str, str]) -> lis
         sentences.append(f"{where}{least.policy} has {number(least.ratio.mean)} times the {column.measure.heading} of {against}")
     to = reference_of(group.contests[0], reference)
     multiple = "as a multiple of the best policy's" if to == BEST else f"as a multiple of {to}'s"
-    title = multiple if group.of_jobs else f"mean queue, {multiple}"
-    marks = () if group.of_jobs else MARKS
+    title = multiple if group.of_jobs else f"{group.contests[0].measured}, {multiple}"
+    marks = () if group.to_the_end else MARKS
     chart = RowChart(entries, title, _limits(group), [Rule(1.0, "best" if to == BEST else to)], log=True, marks=marks)
     if group.of_jobs:
         name, bounds = group.bounds()
@@ -151,8 +156,7 @@ def _figure(group: Group, reference: str | None, colours: dict[str, str]) -> lis
             if mean.mean:
                 sentences.append(f"the {name} on the {column.heading} is {number(mean.mean)}, {ratio} of the reference's")
     finding = f"{'The nearest' if to == BEST else 'The least'}: {'; '.join(sentences)}.{chart.note}"
-    caption = "Whole jobs beside the reference" if group.of_jobs else "Mean queues beside the reference"
-    return [Figure(caption, finding, chart)] if entries else []
+    return [Figure(f"{_caption(group)} beside the reference", finding, chart)] if entries else []
 
 
 def _limits(group: Group) -> tuple[float, float]:

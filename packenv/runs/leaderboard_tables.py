@@ -20,6 +20,7 @@ from packenv.theory.stability.judgment import STATUS_COLOURS, Judgment
 
 MARKS = {STABLE: "", UNSTABLE: " ↑", UNDECIDED: " ?"}
 COLOURS = {STABLE: "", UNSTABLE: "red", UNDECIDED: "yellow"}
+COMPLETED = "mean completion"
 GUARANTEES = ("≥ ½", "≥ ⅔")
 
 
@@ -37,7 +38,9 @@ class Column(NamedTuple):
     def heading(self) -> str:
         """How much arrives, and what is measured unless that is the mean queue of a load."""
         name = f"{self.measure.heading} ({self.unit})" if self.unit else self.measure.heading
-        if not self.contest.of_jobs and self.measure == self.contest.measures[0]:
+        if self.contest.workload.jobs is not None and self.contest.slots is not None:  # the same table may be run to its end
+            name = f"{name} in {self.contest.slots:,} slots"
+        elif not self.contest.to_the_end and self.measure == self.contest.measures[0]:
             return self.contest.at
         return f"{self.contest.at}, {name}" if self.contest.at else name
 
@@ -67,8 +70,8 @@ class Score(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The verdict on the queue; whole jobs run to their end, whatever the load."""
-        return STABLE if self.column.contest.of_jobs else self.standing.verdict.kind
+        """The verdict on the queue; a table is run to its end, whatever the load."""
+        return STABLE if self.column.contest.to_the_end else self.standing.verdict.kind
 
     def lines(self) -> list[str]:
         """The mean, and under it the ratio to the reference."""
@@ -89,6 +92,10 @@ class Group(NamedTuple):
     @property
     def of_jobs(self) -> bool:
         return self.contests[0].of_jobs
+
+    @property
+    def to_the_end(self) -> bool:
+        return self.contests[0].to_the_end
 
     @property
     def judged(self) -> bool:
@@ -160,8 +167,10 @@ def length_of(group: Group) -> str:
         jobs = counted(int(job_numbers(table).max()) + 1, "job")
         drawn = group.contests[0].workload.draw is not None
         return f"{counted(seeds, 'table')} of {jobs}" if drawn else jobs
+    table = group.contests[0].workload.jobs
     lengths = sorted({contest.slots or 0 for contest in group.contests})
-    slots = " and ".join(f"{length:,} slots" if length else "its own length" for length in lengths)
+    whole = "" if table is None else counted(len(table), "task")
+    slots = " and ".join(f"{length:,} slots" if length else f"{whole}, to the end" for length in lengths)
     return f"{seeds} seeds of {slots}" if seeds > 1 else slots
 
 
@@ -227,8 +236,8 @@ def matrix_scores(groups: Sequence[Group]) -> tuple[list[str], dict[str, list[Sc
 
 def ratios_of(rows: Mapping[str, Sequence[Score | None]], reference: str | None) -> str:
     """The title of a matrix of ratios: `Ratios of mean queue to bf-js`."""
-    of_jobs = sorted({score.column.contest.of_jobs for scores in rows.values() for score in scores if score is not None})
-    names = " or ".join(("mean queue", "mean completion")[jobs] for jobs in of_jobs)
+    contests = [score.column.contest for scores in rows.values() for score in scores if score is not None]
+    of_jobs, names = sorted({contest.of_jobs for contest in contests}), " or ".join(_measured(contests))
     return f"Ratios of {names} to {_divisor(of_jobs, reference)}"
 
 
@@ -270,18 +279,28 @@ def legend(groups: Sequence[Group], reference: str | None) -> str:
     """The meaning of the tables' numbers, and of the marks that occur. `reference`: None for the usual."""
     scores = [score for group in groups for policy in group.rows for score in group.scores(policy) if score is not None]
     several = any(len(score.standing.runs) > 1 for score in scores)
-    of_jobs = {score.column.contest.of_jobs for score in scores}
-    measured = {frozenset({True}): "Means", frozenset({False}): "Mean queue"}.get(frozenset(of_jobs), "Mean queue, or means")
+    contests = [score.column.contest for score in scores]
+    of_jobs = {contest.of_jobs for contest in contests}
+    names = ["means" if name == COMPLETED else name for name in _measured(contests)]
+    measured = ", or ".join(names).capitalize()
     marks = [f"{measured}{' ± 95 % over the seeds' if several else ''}"]
     if any(score.ratio.mean is not None for score in scores):
         to = _divisor(sorted(of_jobs), reference)
         marks.append(f"below it the ratio to {to} on the same jobs{', [95 % interval]' if several else ''}")
     if True in of_jobs:
         marks.append("completion from a job's first arrival to its last end; unfairness: 0 is fair, 1 is no share")
+    if any(not score.column.contest.of_jobs and score.column.contest.to_the_end and score.mean.mean is None for score in scores):
+        marks.append("–: not all tasks started")
     marks += _marks(scores)
     if any(is_wide(score.mean.mean, half_of(score.mean)) for score in scores):
         marks.append(WIDE)
     return "; ".join(marks) + "."
+
+
+def _measured(contests: Sequence[Contest]) -> list[str]:
+    """What is compared first in them."""
+    names = {contest.measured for contest in contests}
+    return [name for name in ("mean queue", "mean delay", COMPLETED) if name in names]
 
 
 def _divisor(of_jobs: Sequence[bool], reference: str | None) -> str:

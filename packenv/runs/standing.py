@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from packenv.results.stability import Verdict, combine
 from packenv.runs.contest import Contest
@@ -35,10 +36,21 @@ class Standing:
     bounds: tuple[float, ...] = ()
     bound_ratio: Interval = UNKNOWN
     judgment: Judgment | None = None
+    warmup: int = 0  # of runs of a table
 
     def values(self, measure: Measure) -> list[float | None]:
-        """One for each seed."""
-        return [run.values[measure.key] for run in self.runs]
+        """One for each seed; of a table that is run to its end, None where a task never started."""
+        pairs = zip(self.runs, self._whole, strict=True)
+        return [run.values[measure.key] if whole or self.contest.of_jobs else None for run, whole in pairs]
+
+    @cached_property
+    def _whole(self) -> list[bool]:
+        """Whether each run measured all that it should: of a table that is run to its end, the delay of every task."""
+        if not self.contest.to_the_end:
+            return [True] * len(self.runs)
+        tables = [self.contest.workload.at(run.seed).jobs for run in self.runs]
+        due = [0 if table is None else int((table.arrival >= self.warmup).sum()) for table in tables]
+        return [run.delays is not None and sum(run.delays[1]) >= tasks for run, tasks in zip(self.runs, due, strict=True)]
 
     def mean(self, measure: Measure) -> Interval:
         """The mean of a measure; of whole jobs unknown unless all of them ended with every seed."""

@@ -116,6 +116,13 @@ def ratio_of_means(above: Sequence[float | None], below: Sequence[float | None],
     return Interval(quotient, quotient / factor, quotient * factor)
 
 
+def paired_ratio(above: Sequence[float | None], below: Sequence[float | None]) -> Interval:
+    """The ratio of means, seed by seed; a single run, which depends on no seed, stands beside those of every seed."""
+    seeds = max(len(above), len(below))
+    above, below = ([*values] * (seeds // len(values)) for values in (above, below))
+    return ratio_of_means(above, below)
+
+
 def certainly_above(estimate: Interval, level: float) -> bool:
     """Whether the interval lies above `level`; of a single seed, the value."""
     end = estimate.mean if estimate.low is None else estimate.low

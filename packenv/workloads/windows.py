@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,12 +52,24 @@ class Windows:
         log = self.workload.at(seed)
         table = log.jobs
         assert table is not None
-        first, last = self._ends(len(table))
-        at = int(np.random.Generator(np.random.Philox(key=[seed, 0])).integers(first, last - self.jobs + 1))
+        at = self._first(seed, len(table))
         chosen = np.zeros(len(table), np.bool_)
         chosen[at : at + self.jobs] = True
         part, begins = table.only(chosen), int(table.arrival[at])
         return replace(part, arrival=part.arrival - begins), log.began + begins * (log.slot_seconds or 1.0)
+
+    def overlap(self, seeds: Iterable[int]) -> bool:
+        """Whether two of the windows of these seeds share jobs, so that runs on them depend on each other."""
+        if self.workload.draw is not None:  # a table for each
+            return False
+        assert self.workload.jobs is not None
+        firsts = sorted(self._first(seed, len(self.workload.jobs)) for seed in seeds)
+        return any(after - before < self.jobs for before, after in pairwise(firsts))
+
+    def _first(self, seed: int, rows: int) -> int:
+        """The row of the table at which the window of a seed begins."""
+        first, last = self._ends(rows)
+        return int(np.random.Generator(np.random.Philox(key=[seed, 0])).integers(first, last - self.jobs + 1))
 
     def _ends(self, jobs: int) -> tuple[int, int]:
         return round(self.between[0] * jobs), round(self.between[1] * jobs)

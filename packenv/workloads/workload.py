@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from packenv.content.forms import form
 from packenv.content.page import Charts
 from packenv.content.showable import Showable
-from packenv.content.text import counted_by_reason
+from packenv.content.text import counted_by_reason, left_out_lines, listed
 from packenv.errors import InputError, nearest
 from packenv.files import write_json
 from packenv.jobs import FIRST, GPU, HOW_MANY, Jobs, gang_spans
@@ -38,6 +38,7 @@ from packenv.workloads.windows import Windows
 
 if TYPE_CHECKING:  # the compiler, which takes half a second to load, is needed only where rows are drawn
     from packenv.workloads.source import Source
+    from packenv.workloads.traces.records import Records
 
 Floats = NDArray[np.float64]
 MOST_ROWS = 50_000_000
@@ -87,14 +88,16 @@ class Workload(Showable):
     """Whether `slot_seconds` is a usual length that nobody has given: people are then shown slots."""
     left_out_share: float = field(compare=False)
     """The share of a trace's tasks that fit nowhere, from 0 to 1; the workload has the others."""
+    partitions: tuple[str, ...] = field(compare=False)
+    """The partitions of a log of which alone the jobs are, if they were named."""
     remark: str | None = field(compare=False)
     """What the workload leaves out of the trace that it comes from, in a line, if anything."""
     notes: tuple[str, ...] = field(compare=False)
     """Lines of the trace's reader that belong beside every result: what a server is, and where that comes from."""
     recorded_waits: NDArray[np.int64] | None = field(compare=False)
     """(n,) slots that each task of the table waited in the log that it comes from, if that says so."""
-    origin: datetime | None = field(compare=False)
-    """The date of slot 0, if the trace that it comes from has dates."""
+    file_records: Records | None = field(compare=False)
+    """Which records of a file the tasks of the table are, and the clock of that file, if the table comes from one."""
     believed: str | None = field(compare=False)
     """What the column `estimate` of the table is, in a few words, if its reader says."""
     rho: tuple[float, float] | None = field(compare=False)
@@ -147,11 +150,12 @@ class Workload(Showable):
             left_out=_machines_left_out(servers),
             slot_assumed=False,
             left_out_share=0.0,
+            partitions=(),
             remark=None,
             notes=(),
             recorded_waits=None,
             believed=None,
-            origin=None,
+            file_records=None,
             rho=None,
         )
         check_workload(self)
@@ -199,10 +203,27 @@ class Workload(Showable):
 
     @property
     def label(self) -> str:
-        """The name, for titles: with the share of its tasks that are left out, from a twentieth on."""
+        """The name, for titles: with the partitions of a log that were named, and the share of its tasks that are left out, from
+        a twentieth on.
+        """
+        of = (
+            f", {'partition' if len(self.partitions) == 1 else 'partitions'} {listed(self.partitions)}" if self.partitions else ""
+        )
         if self.left_out_share < SAID_IN_TITLES:
-            return self.name
-        return f"{self.name} without {self.left_out_share:.0%} of its tasks, which fit nowhere"
+            return f"{self.name}{of}"
+        return f"{self.name}{of} without {self.left_out_share:.0%} of its tasks, which fit nowhere"
+
+    @property
+    def caveats(self) -> list[str]:
+        """Lines that belong beside every result: what the servers of a trace are, and what of it is left out."""
+        return [*([] if self.remark is None else [self.remark]), *self.notes, *left_out_lines(self.left_out)]
+
+    @property
+    def bound_caveats(self) -> list[str]:
+        """Lines that belong beside bounds on what policies can do: what these do not count."""
+        return (
+            ["bounds let each task of a gang start by itself: with whole gangs less may be supportable"] if self.has_gangs else []
+        )
 
     @property
     def record(self) -> dict[str, Any]:
@@ -304,18 +325,26 @@ class Workload(Showable):
         notes: tuple[str, ...] = (),
         believed: str | None = None,
         recorded_waits: NDArray[np.int64] | None = None,
-        origin: datetime | None = None,
+        file_records: Records | None = None,
         left_out_share: float = 0.0,
+        partitions: Sequence[str] = (),
     ) -> Workload:
         """The same workload, with what its reader says of the trace that it comes from."""
         set_fields(self, left_out=left_out, slot_assumed=slot_assumed, remark=remark, notes=notes, believed=believed)
-        set_fields(self, recorded_waits=recorded_waits, origin=origin, left_out_share=left_out_share)
+        set_fields(self, recorded_waits=recorded_waits, file_records=file_records, left_out_share=left_out_share)
+        set_fields(self, partitions=(*partitions,))
         return self
 
     @property
     def shown_slot(self) -> float | None:
         """Seconds of a slot, in which people are shown times; None where slots are shown, as nobody gave their length."""
         return None if self.slot_assumed else self.slot_seconds
+
+    @property
+    def origin(self) -> datetime | None:
+        """The date of slot 0, if the trace that it comes from has dates."""
+        began = None if self.file_records is None else self.file_records.began
+        return began if isinstance(began, datetime) else None
 
     @property
     def load(self) -> float | None:
@@ -361,8 +390,11 @@ class Workload(Showable):
         for key in changes:
             if key not in parameters:
                 raise InputError(f"a workload has no {key!r}{nearest(key, parameters)}")
+        records = None if "jobs" in changes else self.file_records
         if self.jobs is not None and changes.get("jobs") is None:
             changes = self._spread(**changes)
+        if records is not None and {"jobs", "slot_seconds"} & {*changes}:  # tasks come at other times than in the file
+            records = records._replace(began=None)
         arguments = {key: value for key, value in vars(self).items() if key in self._fields() and key != "given"}
         if self.given and not any(changes.get(key) is not None for key in INTENSITIES):
             arguments[self.given[0]] = self.given[1]
@@ -373,8 +405,8 @@ class Workload(Showable):
         slot_assumed = self.slot_assumed and "slot_seconds" not in changes
         notes = () if "servers" in changes else self.notes
         believed, waits = (None, None) if "jobs" in changes else (self.believed, self.recorded_waits)
-        left_out, share = self.left_out | changed.left_out, self.left_out_share
-        return changed.recorded(left_out, slot_assumed, self.remark, notes, believed, waits, left_out_share=share)
+        left_out, share, partitions = self.left_out | changed.left_out, self.left_out_share, self.partitions
+        return changed.recorded(left_out, slot_assumed, self.remark, notes, believed, waits, records, share, partitions)
 
     def _spread(self, intensity: float | None = None, rate: float | None = None, **changes: Any) -> dict[str, Any]:
         """Changes of a table's workload, with a table of this intensity, or rate, in place of these; ratios are of seed 0."""
@@ -459,7 +491,9 @@ class Workload(Showable):
         if self.draw is None:
             return self
         jobs, began = self.draw.window(seed) if isinstance(self.draw, Windows) else (self.draw(seed), self.began)
-        return self.with_(jobs=jobs, began=began)
+        of_seed = self.with_(jobs=jobs, began=began)
+        set_fields(of_seed, file_records=self.file_records)  # where the table is a log's, only the places of its data are drawn
+        return of_seed
 
     def windows(self, jobs: int, between: tuple[float, float] = (0.0, 1.0)) -> Workload:
         """So many jobs of the table, from a random one on: a table for every seed, on an empty machine, by the clock of the log.

@@ -34,6 +34,7 @@ from packenv.workloads.servers import GI, Servers, WithKind, amount_text, as_ser
 from packenv.workloads.traces.machines import is_slurm, machines_left_out, nodes_of
 from packenv.workloads.traces.philly_machines import beside
 from packenv.workloads.traces.read import named_partitions, read_trace
+from packenv.workloads.traces.records import Records
 from packenv.workloads.traces.slot_trace import SlotTrace
 from packenv.workloads.traces.times import SECOND
 from packenv.workloads.traces.trace import Estimates, Sizes, Trace
@@ -45,6 +46,8 @@ GANG_TOO_LARGE = "tasks in gangs that all servers together cannot hold"
 NO_SUCH_KIND = "tasks for kinds of GPU that no server has"
 MOST_NAMED = 5  # partitions of a log
 ONE_AMOUNT = "tasks ask for parts of a GPU, and a node's GPUs count as one amount: more may run at once than on real devices"
+MOST_MACHINES = 8
+"""That servers larger than a log's machine may be together: more are numbers of processors that were taken for shares."""
 TASKS_OF_A_SERVER = 8
 """For how many tasks of mean demand an example of a server has room."""
 
@@ -94,6 +97,7 @@ def workload_of_trace(
     slot = recorded.slot_seconds if slot_seconds is None else slot_seconds
     jobs, dropped, t0 = recorded.jobs(slot, speedup, sizes, estimates)
     servers = servers_for(spec, jobs.resources, recorded.resources, sizes, partial(example_servers, recorded, sizes))
+    larger = () if log is None else _larger_than_the_machine(log.machine, servers, spec)
     if kind is not None:
         servers = servers.and_kind(kind)
     jobs = jobs.scaled(servers.scale) if jobs.resources == servers.D else jobs
@@ -134,19 +138,21 @@ def workload_of_trace(
 
     # What is said of it: what is left out, what policies are told, and how long tasks waited, if they come as fast as they did.
     too_large = {} if fits.all() else _left_out(jobs, servers, fits, alone)
-    waits, origin, notes = None, None, recorded.notes
+    waits, began, notes = None, None, (*recorded.notes, *larger)
     if of_slurm and log is not None and log.uncounted:
         every = ",".join((*recorded.resources, *log.uncounted))
-        notes = (*notes, f"{listed(log.uncounted)} of jobs and nodes are not counted: resources {every} counts them")
+        uncounted = f"{listed(log.uncounted)} of jobs and nodes {'is' if len(log.uncounted) == 1 else 'are'} not counted"
+        notes = (*notes, f"{uncounted}; with `resources` {every} all count")
     if of_slurm and log is not None and partitions is None and log.partition is not None:
         notes = (*notes, *_pooled(np.unique(log.partition).tolist()))
     if log is not None and speedup in (1, "1"):
         waits = log.waits_in_slots(slot)
-        origin = None if log.origin is None else log.origin + timedelta(microseconds=t0)
+        began = t0 if log.origin is None else log.origin + timedelta(microseconds=t0)
     elif log is not None and log.waits:
         notes = (*notes, "recorded waits are not shown: tasks come faster than they did")
     if sizes == "all" and (foreign := unlike_units(recorded.resources, recorded.largest_demand(), servers)):
-        notes = (*notes, foreign.replace("`", ""))
+        notes = (*notes, foreign)
+    rows = recorded.kept_rows()
     return setting.recorded(
         dict(dropped) | too_large | machines,
         slot_assumed=slot_seconds is None and log is None,
@@ -154,8 +160,9 @@ def workload_of_trace(
         notes=notes,
         believed=_believed(estimates, recorded.without_estimate(), jobs),
         recorded_waits=None if waits is None else waits[fits],
-        origin=origin,
+        file_records=Records(None if rows is None else rows[fits], recorded.ids, began, "s" if log is None else log.time_unit),
         left_out_share=1 - float(fits.mean()),
+        partitions=partitions or (),
     )
 
 
@@ -165,7 +172,29 @@ def _pooled(partitions: list[str]) -> list[str]:
         return []
     few = partitions[:MOST_NAMED]
     names = listed(few if len(partitions) == len(few) else [*few, f"{len(partitions) - len(few):,} more"])
-    return [f"jobs of the partitions {names} go on all nodes: partition {partitions[0]} counts the jobs and nodes of one alone"]
+    return [f"jobs of the partitions {names} go on all nodes; with `partition` {partitions[0]} only its jobs and nodes count"]
+
+
+def _larger_than_the_machine(machine: Mapping[str, float], servers: Servers, spec: Any) -> tuple[str, ...]:
+    """A line where servers are larger than the machine of a log, of which amounts are shares: `machine` of each resource.
+
+    Raises ArgumentError where they are so many that their capacities must be numbers of processors.
+    """
+    cpu = [*machine].index("cpu") if "cpu" in machine and len(machine) == servers.D else None
+    if cpu is None or (most := servers.capacity[:, cpu].max()) <= 1:
+        return ()
+    processors, total = machine["cpu"], servers.capacity[:, cpu].sum()
+    if total <= MOST_MACHINES:
+        return (f"the largest server is {most:g} such machines: {most * processors:,.10g} processors",)
+    in_file = np.where(servers.capacity >= GI, servers.capacity / GI, servers.capacity)
+    shares = replace(servers, capacity=in_file / np.array([*machine.values()]))
+    whole = " and ".join(f"{amount:,.4g} {'processors' if name == 'cpu' else 'GiB ' + name}" for name, amount in machine.items())
+    text = spec if isinstance(spec, str) else str(servers)
+    problem = f"`servers` {text}: capacities are shares of the log's machine, {whole}; these are {total:,.4g} such machines"
+    if shares.capacity[:, cpu].max() > 1:
+        raise ArgumentError(problem)
+    advice = f": servers of {most:,.10g} processors are `servers` {shares}"
+    raise ArgumentError(problem, advice, {"servers": str(shares)})
 
 
 def _with_devices(

@@ -25,11 +25,13 @@ def test_schedule_of_jobs_of_several_tasks(tmp_path: Path) -> None:
     path, file = tmp_path / "schedule.parquet", trace(tmp_path, *ROWS, header=COLUMNS)
     evaluate(file, "--servers", 1, "-p", "fifo-ff", "--processes", 1, "--schedule", path)
     table = pq.read_table(path).to_pydict()
-    assert table == {"task": [0, 1, 2], "job": [7, 7, 3], "start": [0, 6, 4], "server": [0, 0, 0], "end": [4, 8, 6]}
+    expected = {"task": [0, 1, 2], "job": [7, 7, 3], "row": [1, 2, 3], "id": [7, 7, 3]}
+    assert table == {**expected, "start": [0, 6, 4], "server": [0, 0, 0], "end": [4, 8, 6]}
     again = tmp_path / "again.parquet"
     evaluate(file, "--servers", 1, "-p", f"replay:{path}", "--processes", 1, "--schedule", again)
     assert pq.read_table(again).to_pydict() == table
-    pq.write_table(pq.read_table(path).drop_columns("job").rename_columns(["job", "start", "server", "end"]), path)
+    old = pq.read_table(path).select(["task", "start", "server", "end"])
+    pq.write_table(old.rename_columns(["job", "start", "server", "end"]), path)
     evaluate(file, "--servers", 1, "-p", f"replay:{path}", "--processes", 1, "--schedule", again)  # a file of version 0.2.0
     assert pq.read_table(again).to_pydict() == table
 

@@ -21,8 +21,10 @@ from packenv.cli.leaderboard import check_page, write_page
 from packenv.cli.main import main
 from packenv.options.verbs import JudgeOptions
 from packenv.runs import leaderboard
-from packenv.runs.contest import contest
+from packenv.runs.contest import contest, contest_on
 from packenv.runs.leaderboard import entries_of
+from packenv.runs.measured import measured
+from packenv.runs.standing import Standing
 from packenv.runs.statistics import ratio_of_means
 from tests.envs.playing import plain_env
 
@@ -196,9 +198,38 @@ def test_a_trace_runs_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         ("tasks.csv, 1 server", "β = 1.2", 1),
     ]
     best, fifo = found[:2]
-    assert fifo["ratio"] == fifo["mean_queue"] / best["mean_queue"] and fifo["ratio_interval"] is None
+    delay = fifo["mean_delay"]
+    assert delay["ratio"] == delay["mean"] / best["mean_delay"]["mean"] and delay["ratio_interval"] is None
+    assert delay["by_seed"] == [packenv.simulate(trace, "fifo-ff", servers=1, drain=True).mean_delay] and fifo["slots"] is None
     out = capsys.readouterr().out
-    assert "±" not in out and "its own length" in out
+    assert "±" not in out and "tasks.csv, 1 server, 900 tasks, to the end" in out and "mean delay (slots)" in out
+
+
+def test_a_table_is_run_to_its_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The last task arrives in slot 30, and waits up to slot 98: a run that ends when it arrives knows nothing of it.
+
+    `slots=N` stops a table, and its column says so.
+    """
+    trace = tmp_path / "tasks.csv"
+    rows = [*(f"0,1,{service}" for service in (2, 2, 2, 2, 90)), "30,0.5,90"]
+    trace.write_text("\n".join(["arrival,size,service", *rows]) + "\n")
+    of = f"{trace}@servers=1"
+    to_the_end, cut = compete(tmp_path, "-w", of, "-w", f"{of},slots=31", "-p", "fifo-ff", "--reference", "fifo-ff")
+    run = packenv.simulate(trace, "fifo-ff", servers=1, drain=True)
+    assert to_the_end["mean_delay"]["mean"] == run.mean_delay == (0 + 2 + 4 + 6 + 8 + 68) / 6 and "mean_queue" not in to_the_end
+    assert cut["slots"] == 31 and cut["mean_queue"] == (4 * 2 + 3 * 2 + 2 * 2 + 1 * 2 + 1) / 31
+    assert "mean queue in 31 slots" in capsys.readouterr().out
+
+
+def test_a_task_that_never_starts_leaves_no_mean() -> None:
+    """A policy under which the largest tasks wait for ever does not win by the delays of the others."""
+    table = packenv.Workload(jobs=packenv.Jobs.of([0, 0, 3], [0.5, 0.9, 0.5], [5, 5, 5]), servers=1)
+    found = contest_on(table, 1000)
+    (delay,) = found.measures
+    for slots, means in ((None, 8 / 3), (5, None)):
+        run = packenv.simulate(table, "bf-js", slots, drain=slots is None)
+        standing = Standing(found, "bf-js", runs=(measured(run),))
+        assert standing.mean(delay).mean == means and (run.mean_delay is not None)
 
 
 def test_bad_input_for_one_policy_stops_nobody(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

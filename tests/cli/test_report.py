@@ -10,6 +10,7 @@ import pytest
 from experiments.finding import Settings
 from experiments.reproduce import finding_of, reproduce_page
 from packenv.cli.main import main
+from packenv.cli.options import workload as options
 from packenv.content.charts import GridChart, Square
 from packenv.content.colours import COLOURS
 from packenv.content.page import Figure, Image
@@ -89,6 +90,42 @@ def test_evaluate_seeds(tmp_path: Path) -> None:
     run("evaluate", "paper/fig4b", "--slots", 3000, "--seeds", 2, "-p", "bf-js", "--processes", 1, "--report", out)
     headings = [each.said for each in Page(out.read_text()).all("h2", "h3")]
     assert "Mean queue, 95 % interval over the seeds" in headings and "The trace" not in headings
+
+
+SLURM = [
+    "JobID|Partition|Submit|Start|End|State|NCPUS",
+    *(f"{n}|cpu|2026-03-01T12:00:00|2026-03-01T12:00:00|2026-03-01T12:00:09|COMPLETED|2" for n in range(8)),
+    "8|big|2026-03-01T12:00:00|2026-03-01T12:00:00|Unknown|RUNNING|2",
+]
+
+
+@pytest.mark.parametrize(
+    ("words", "title"),
+    [
+        (("evaluate", "--drain"), "bf-js on jobs.txt, partition cpu"),
+        (("plan", "-g", "max queue <= 4"), "How many servers for jobs.txt, partition cpu"),
+        (("plan", "-g", "max queue <= 4", "--types", "4=1,8=3"), "Which machines for jobs.txt, partition cpu"),
+        (("plan", "-g", "max queue <= 4", "--without", "0"), "What if servers of jobs.txt, partition cpu fail"),
+    ],
+)
+def test_what_is_left_out_of_a_trace(
+    words: tuple[str, ...], title: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The page says of the log and its nodes what the console says."""
+    log, nodes, out = tmp_path / "jobs.txt", tmp_path / "nodes.txt", tmp_path / "page.html"
+    log.write_text("\n".join(SLURM))
+    nodes.write_text("NODELIST CPUS MEMORY STATE PARTITION\nn1 4 1024 idle cpu\nn2 4 1024 idle cpu\nn3 4 1024 drained cpu\n")
+    servers = () if "--types" in words else ("--servers", nodes)
+    options._note.cache_clear()  # each line is said once in a process
+    run(*words, log, *servers, "--partition", "cpu", "-p", "bf-js", "--processes", 1, "--report", out)
+    printed = capsys.readouterr()
+    page = Page(out.read_text())
+    assert page.all("h1")[0].said == title
+    notes = {each.said for each in page.all("p") if each.attributes.get("class") == "note"}
+    lines = {line.removeprefix("packenv: jobs.txt: ") for line in (printed.out + printed.err).splitlines()}
+    left_out = "left out: 1 of other partitions" + ", 1 node that takes no jobs: n3 (drained)" * bool(servers)
+    no_zone = "times have no zone, as sacct prints them: the hour that autumn has twice is not told apart"
+    assert {left_out, no_zone} <= lines & notes
 
 
 def test_judge() -> None:

@@ -127,6 +127,51 @@ def test_a_table_without_jobs_that_is_done_early() -> None:
     assert of_tasks.scores == pytest.approx(of_tasks.against) and 5 < of_tasks.scores[0] < 20
 
 
+TABLE = packenv.Workload(jobs=packenv.Jobs.of(range(60), [0.6, 0.3, 0.4] * 20, [9, 5, 7] * 20), servers=1)
+
+
+class Drawing:
+    """Likeliest actions, or drawn ones."""
+
+    def __init__(self) -> None:
+        self.random, self.asked = np.random.default_rng(0), 0
+
+    def predict(self, seen: Any, deterministic: bool = False, action_masks: Any = None) -> Any:
+        self.asked = max(self.asked, len(seen))
+        chances = action_masks * (1 if deterministic else self.random.random(action_masks.shape))
+        return chances.argmax(axis=1), None
+
+
+def test_one_table_is_played_once() -> None:
+    """Eight copies of an episode are no interval; where the first two differ there are six more."""
+    agent = Drawing()
+    score = packenv.evaluate_agent(agent, "ServerFill", workload=TABLE)
+    assert agent.asked == 1 and len(score.scores) == len(score.against) == len(score.seeds) == 1
+    assert score.mean.low is None and score.ratio.low is None and score.ratio.mean == score.scores[0] / score.against[0]
+    assert repr(score).endswith(", one run; no seed changes a whole table (jobs=N: windows of it, which seeds do)")
+    assert packenv.evaluate_agent(first, "ServerFill", workload=TABLE, seeds=[3, 4]).scores == score.scores
+
+    drawn = packenv.evaluate_agent(agent, "ServerFill", workload=TABLE, deterministic=False)
+    assert agent.asked == 6 and len({*drawn.scores}) > 4 and drawn.ratio.low is not None and len(drawn.against) == 1
+    assert repr(drawn).endswith(", 8 seeds")
+
+    def at_random(seen: Any, masks: Any) -> Any:
+        return agent.predict(seen, action_masks=masks)[0]
+
+    assert len({*packenv.evaluate_agent(at_random, "ServerFill", workload=TABLE).scores}) > 4
+    beside = packenv.evaluate_agent(first, "ServerFill", workload=TABLE, against="sparrow:ratio=1", seeds=3)
+    assert (len(beside.scores), len(beside.against), beside.seeds) == (1, 3, (1_000_000, 1_000_001, 1_000_002))
+    assert beside.mean.low is None and beside.ratio.low is not None
+
+
+def test_windows_that_share_tasks_are_said() -> None:
+    how: dict[str, Any] = {"workload": TABLE, "against": None}
+    apart = next([0, seed] for seed in range(1, 99) if not TABLE.windows(20).draw.overlap([0, seed]))  # type: ignore[union-attr]
+    assert repr(packenv.evaluate_agent(first, "ServerFill", jobs=20, seeds=apart, **how)).endswith("2 seeds")
+    said = repr(packenv.evaluate_agent(first, "ServerFill", jobs=20, seeds=4, **how))  # 80 tasks of 60
+    assert said.endswith("4 seeds; their windows of the table overlap, so the interval is too narrow")
+
+
 def test_jobs_that_start_before_the_first_decision_count() -> None:
     """A lone job of 40 slots starts without a question; the first one is asked in slot 50."""
     table = packenv.Workload(jobs=packenv.Jobs.of([0, 50, 50, 50], [0.6] * 4, [40, 5, 7, 9]), servers=1)

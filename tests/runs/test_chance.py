@@ -59,6 +59,12 @@ def test_draws_nothing(policy: Any) -> None:
     assert seeds_for(policy, TABLE, range(2, 5)) == [2]
 
 
+def test_an_agent_s_weights_are_no_chance() -> None:
+    """Its file is read for each seed, in whatever order that has them."""
+    table = packenv.workload("paper/fig3a").tabulated(0, 50)
+    assert not any(draws_by_chance("agent:fig3a", table) for _ in range(4))
+
+
 def test_jobs_that_are_drawn() -> None:
     for drawn in ("paper/fig4b", "delay/facebook"):
         assert seeds_for("bf-js", packenv.workload(drawn), range(3)) == [0, 1, 2]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import pytest
 
 import packenv
@@ -14,6 +15,7 @@ from packenv.errors import InputError
 pytest.importorskip("sb3_contrib")
 
 from sb3_contrib import MaskablePPO
+from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.vec_env import VecNormalize
 
@@ -53,6 +55,36 @@ def test_the_best_model_is_the_one_with_the_least_ratio(tmp_path: Path, monkeypa
     kept = VecNormalize.load(str(tmp_path / "best" / "best_model_normalize.pkl"), PackVecEnv("ServerFill", 1, seed=0, **SETTING))
     best = MaskablePPO.load(tmp_path / "best" / "best_model", kept)
     assert packenv.evaluate_agent(best, "packenv/ServerFill-v1", **how).ratio.mean == min(ratios)
+
+
+class Reversed(gymnasium.ObservationWrapper[Any, Any, Any]):
+    """A wrapper of one's own."""
+
+    def observation(self, observation: Any) -> Any:
+        return observation[..., ::-1].copy()
+
+
+def test_a_function_plays_for_a_model_behind_a_wrapper(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One table: one run in each evaluation, and no ends of an interval."""
+    table = packenv.Workload(jobs=packenv.Jobs.of(range(60), [0.6, 0.3, 0.4] * 20, [9, 5, 7] * 20), servers=1)
+    env = make_vec_env("packenv/ServerFill-v1", n_envs=2, env_kwargs={"workload": table}, wrapper_class=Reversed)
+    model = MaskablePPO("MlpPolicy", env, n_steps=32, batch_size=64, seed=0, device="cpu")
+    with pytest.raises(
+        InputError, match=r"behind Reversed, .*from observations and masks to actions \(to EvaluateRatio as `agent`\)"
+    ):
+        model.learn(64, callback=EvaluateRatio("ServerFill", workload=table))
+
+    def play(seen: Any, masks: Any) -> Any:
+        return model.predict(seen[:, ::-1], action_masks=masks, deterministic=True)[0]
+
+    where = tmp_path / "best"
+    callback = EvaluateRatio(
+        "ServerFill", agent=play, eval_freq=32, best_model_save_path=where, verbose=1, seeds=3, workload=table
+    )
+    model.learn(128, callback=callback)
+    assert [steps for steps, _ in callback.scores] == [64, 128] and (where / "best_model.zip").exists()
+    assert all(len(score.seeds) == 1 and score.ratio.low is None for _, score in callback.scores)
+    assert [line.count("no seed changes") for line in capsys.readouterr().out.splitlines()] == [1, 0]
 
 
 def test_wrong_options_are_refused_before_training() -> None:

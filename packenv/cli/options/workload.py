@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from packenv.content.text import OVERLOADED, counted, counted_by_reason, lasting, listed
-from packenv.errors import ArgumentError, InputError
+from packenv.content.text import OVERLOADED, counted, lasting, left_out_lines, listed
+from packenv.errors import ArgumentError, InputError, of_options
 from packenv.inputs.numbers import exact, excerpt
 from packenv.options.shared import DEFAULT_POLICIES, DEVICE_POLICIES, GANG_POLICIES, INTENSITIES, WorkloadOptions, parse_columns
 
@@ -30,7 +30,6 @@ OF_READING = ("time_unit", "partition", "finished_only", "estimates", "devices",
 
 MOST_REFUSALS = 4
 """Of a command in a row, for which one is looked for that works."""
-GANGS_APART = "bounds let each task of a gang start by itself: with whole gangs less may be supportable"
 
 
 def chosen_policies(names: tuple[str, ...], *workloads: Workload) -> tuple[str, ...]:
@@ -202,13 +201,8 @@ def check_named(options: WorkloadOptions, proof: str | None) -> None:
 
 def note_left_out(workload: Workload) -> None:
     """Say on standard error, once, what of a trace is left out, and what the result leaves out of it."""
-    _note_remark(workload)
-    if workload.has_gangs:
-        _note(f"{workload.name}: {GANGS_APART}")
-    for note in workload.notes:
-        _note(f"{workload.name}: {note}")
-    if left_out := counted_by_reason(workload.left_out):
-        _note(f"{workload.name}: left out: {left_out}")
+    for line in (*workload.bound_caveats, *workload.caveats):
+        _note(f"{workload.name}: {of_options(line)}")
 
 
 def _note_remark(workload: Workload) -> None:
@@ -266,10 +260,8 @@ def print_workload(
         console.print(f"gangs, whose tasks start together: {words}", highlight=False)
     if workload.rho is not None:
         console.print(f"load {workload.load:g} of ρ* >= {workload.rho[0]:.5g} (and <= {workload.rho[1]:.5g}) tasks in service")
-    for note in workload.notes:
-        console.print(note, highlight=False)
-    if left_out := counted_by_reason(dropped):
-        console.print(f"left out: {left_out}", highlight=False)
+    for line in (*workload.notes, *left_out_lines(dropped)):
+        console.print(of_options(line), highlight=False)
     if workload.overloaded and backlog is None and not (drain and workload.jobs is not None):
         console.print(OVERLOADED, style="yellow")
 

@@ -45,7 +45,7 @@ def plan_failure(request: PlanRequest, failing: tuple[int, ...], run_options: Ru
         notes = [] if unfit else ["All runs saw the same tasks."]
         section = Section("With and without these servers", notes=notes, tables=[table])
         first, *others = sentences
-        return Page(f"What if servers of {request.workload.label} fail", first, about, [section], others)
+        return Page(f"What if servers of {request.workload.label} fail", first, about, [section], others, [request.workload])
 
     return Answer([table], sentences, records, write=page)
 

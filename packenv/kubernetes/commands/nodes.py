@@ -11,7 +11,7 @@ from packenv.cli.tables import text_console
 from packenv.content.page import Page, Section
 from packenv.content.showable import Answer
 from packenv.content.tables import Column, Table, numbers
-from packenv.content.text import NONE, counted, counted_by_reason, estimate, listed
+from packenv.content.text import NONE, counted, counted_by_reason, estimate, left_out_lines, listed
 from packenv.kubernetes.changed import changed, emptiest_first, kind_of, returns, with_unfit, without_nodes
 from packenv.kubernetes.cluster import FITS_NOWHERE, NEVER_WHOLE, Cluster
 from packenv.kubernetes.durations import Durations
@@ -74,7 +74,11 @@ def plan_added(request: ClusterRequest, add: str | None, run_options: RunOptions
             ("Nodes", f"{len(cluster.nodes):,}, and nodes like {nodes.kind.name}"),
             ("Pods in the queue", f"{len(grown.waiting):,}"),
         ]
-        section = Section("Nodes to add", notes=[*grown.notes(request.service), nodes.kind.note(cluster)], tables=[table])
+        section = Section(
+            "Nodes to add",
+            notes=[*grown.notes(request.service), nodes.kind.note(cluster), *left_out_lines(grown.left_out)],
+            tables=[table],
+        )
         first, *others = sentences.splitlines()
         return Page(f"How many nodes {cluster.name} needs", first, about, [section], [*others, *map(str, refused)])
 
@@ -201,7 +205,8 @@ def plan_failed_nodes(request: ClusterRequest, without: str, run_options: RunOpt
             ("Nodes", f"{nodes:,}, and {nodes - len(names):,} without {listed(names)}"),
             ("Policies", ", ".join(request.policies)),
         ]
-        notes = ["The measures are of the same pods in both.", *request.cluster.notes(request.service)]
+        cluster = request.cluster
+        notes = ["The measures are of the same pods in both.", *cluster.notes(request.service), *left_out_lines(cluster.left_out)]
         section = Section("With and without these nodes", notes=notes, tables=[table])
         first, *others = sentences.splitlines()
         return Page(f"What if nodes of {request.cluster.name} fail", first, about, [section], others)
@@ -324,8 +329,8 @@ def print_cluster(cluster: Cluster, service: tuple[Law, ...] | Durations, nodes:
     console.print(f"[bold]{cluster.name}[/bold]: {counted(nodes, 'node')}, {waiting} in the queue{unfit}", highlight=False)
     for line in cluster.notes(service):
         console.print(line, highlight=False, markup=False)
-    if left_out := counted_by_reason(cluster.left_out):
-        console.print(f"left out: {left_out}", highlight=False, markup=False)
+    for line in left_out_lines(cluster.left_out):
+        console.print(line, highlight=False, markup=False)
 
 
 def goals_record(goals: Sequence[QueueGoal], columns: dict[str, Trial | None]) -> list[dict[str, Any]]:

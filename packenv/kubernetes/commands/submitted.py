@@ -9,7 +9,7 @@ from packenv.cli.tables import text_console
 from packenv.content.page import Page, Section
 from packenv.content.showable import Answer
 from packenv.content.tables import Column, Table, numbers
-from packenv.content.text import counted, estimate
+from packenv.content.text import counted, estimate, left_out_lines
 from packenv.kubernetes.changed import without_submitted
 from packenv.kubernetes.cluster import Cluster
 from packenv.kubernetes.commands.nodes import ClusterRequest, print_cluster
@@ -53,7 +53,9 @@ def plan_submitted(request: ClusterRequest, notes: Sequence[str], slots: int, dr
     def page() -> Page:
         about = [("Nodes", f"{len(cluster.nodes):,}"), ("Policies", ", ".join(request.policies))]
         section = Section(
-            "Start of the pods", notes=[*cluster.notes(request.service), *notes, *trust_lines(request.service)], tables=[table]
+            "Start of the pods",
+            notes=[*cluster.notes(request.service), *notes, *trust_lines(request.service), *left_out_lines(before.left_out)],
+            tables=[table],
         )
         first, *others = sentences.splitlines()
         return Page(f"What if pods are submitted to {cluster.name}", first, about, [section], others)

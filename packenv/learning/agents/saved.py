@@ -62,7 +62,7 @@ def load_agent(name: str | Path) -> SavedAgent:
     if about.get("weights") != hashlib.sha256(data).hexdigest():
         raise InputError(f"{weights_file}: not the weights that {json_file.name} describes")
     try:
-        weights = load(data)
+        weights = dict(sorted(load(data).items()))  # `load` has them in another order each time
     except (SafetensorError, ValueError) as error:
         raise InputError(f"{weights_file}: not a file of weights: {error}") from None
     return SavedAgent(f"agent:{text}", about, weights)

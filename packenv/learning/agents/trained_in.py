@@ -67,7 +67,8 @@ def _check_harmless(wrapper: type) -> None:
     only_reward = issubclass(wrapper, gymnasium.RewardWrapper) and not {"step", "reset"} & vars(wrapper).keys()
     if not only_reward and wrapper.__name__ not in HARMLESS.get(wrapper.__module__.partition(".")[0], ()):
         advice = (
-            "of those that do only VecNormalize is known; packenv.evaluate_agent plays a function that does both in its place"
+            "of those that do only VecNormalize is known; give a function that does both in the model's place: from observations "
+            "and masks to actions (to EvaluateRatio as `agent`)"
         )
         raise InputError(f"the model was trained behind {wrapper.__name__}, which may change what it sees or does: {advice}")
 

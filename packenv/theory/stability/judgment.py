@@ -98,7 +98,7 @@ class Judged(Showable):
             Section("What is supported", supported(cases), tables=self.tables()),
             Section("The verdicts behind it", notes=[longer_runs], tables=[*map(evidence_table, cases)]),
         ]
-        played = {case.workload: case.played for case in cases if case.played is not None and case.played.jobs is not None}
+        played = {case.workload: case.played for case in cases if case.played is not None}
         settings = [
             ("Workloads", ", ".join(names)),
             ("Policies", ", ".join(policies)),
@@ -106,8 +106,9 @@ class Judged(Showable):
             ("The most that is supportable, ρ*", "; ".join(dict.fromkeys(_most(case, len(names)) for case in cases))),
         ]
         title = f"What {listed(policies) if len(policies) < 4 else f'{len(policies)} policies'} can carry"
-        tabled = [workload.at(0) for workload in played.values()]
-        return Page(title, _answer(cases), settings, sections, self.notices, tabled)
+        workloads = [workload.at(0) for workload in played.values()]
+        bounds = list(dict.fromkeys(line for workload in workloads for line in workload.bound_caveats))
+        return Page(title, _answer(cases), settings, sections, [*self.notices, *bounds], workloads)
 
 
 @dataclass(frozen=True, repr=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,7 @@ class SlotTrace:
     dropped: dict[str, int] = field(default_factory=dict)  # milestones; any other row that cannot be a task is an error
     slot_seconds: str = SLOT_SECONDS
     rows: NDArray[np.int64] | None = None  # (n,) the row of data in the source, from 1
+    ids: Any = None  # as of Trace
     device_shares: bool = False  # as of Trace
     devices_said: bool = False  # as of Trace
     devices_per_unit: float = 1.0  # as of Trace
@@ -57,6 +59,10 @@ class SlotTrace:
     def largest_demand(self) -> NDArray[np.float64]:
         """(D,) the largest demand in each resource, in units of capacity."""
         return np.asarray(self.table.amounts.max(axis=0), np.float64)
+
+    def kept_rows(self) -> NDArray[np.int64] | None:
+        """As of Trace."""
+        return self.rows
 
     def where(self, row: int) -> str:
         """Source, and row there, of row `row` of the converted Jobs table, for messages."""

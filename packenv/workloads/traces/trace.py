@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -78,11 +79,14 @@ class Trace:
     remote: Ints | None = None  # (n,) µs that the task takes longer away from its data
     source: str = ""  # the file or folder that it was read from
     rows: Ints | None = None  # (n,) the row of the task in the file, from 1; None if a task has several rows
+    ids: Any = None  # (rows of the file,) the number or name of each, an array or an Arrow column, if the file has such
+    time_unit: str = "s"  # of times in the file that are numbers, one of TIME_UNITS
     about: str = ""  # what capacity 1 is, and what the reader leaves out
     unfit: dict[str, Bools] = field(default_factory=dict)  # (n,) tasks that are not converted, by further reasons
     dropped: dict[str, int] = field(default_factory=dict)  # number of tasks that the reader left out, by reason
     slot_seconds: str = SLOT_SECONDS  # the usual length of a slot for this format
     processors: float | None = None  # that capacity 1 of the first resource is, if tasks are parallel jobs of a machine
+    machine: dict[str, float] = field(default_factory=dict)  # the same of each such resource: processors, and GiB of memory
     finished_only: bool = False  # whether only tasks that finished are usually converted (PAPERS §1.1); else all that ran
     longest_request: int = 0  # µs that may be requested at most; 0 if that is not known
     servers: str | None = None  # the servers that the trace says it ran on, as `parse_servers` reads them
@@ -113,6 +117,11 @@ class Trace:
 
     def kept(self) -> tuple[Bools, dict[str, int]]:
         """Which tasks (n,) a conversion keeps, and how many it drops for each reason (the first one that applies)."""
+        kept, dropped = self._kept
+        return kept, dict(dropped)
+
+    @cached_property
+    def _kept(self) -> tuple[Bools, dict[str, int]]:
         unfinished = np.zeros(len(self), np.bool_) if self.finished is None else ~self.finished
         reasons = {
             **self.unfit,
@@ -128,6 +137,7 @@ class Trace:
         for reason, holds in reasons.items():
             dropped[reason] = dropped.get(reason, 0) + int((kept & holds).sum())
             kept &= ~holds
+        kept.flags.writeable = False
         return kept, dropped
 
     def waits_in_slots(self, slot_seconds: Exact) -> Ints | None:
@@ -153,7 +163,7 @@ class Trace:
         for name in names:
             if name not in known:
                 raise InputError(f"{self.source}: there is no partition {name!r}; known: {', '.join(known)}")
-        return replace(self, unfit={**self.unfit, OTHER_PARTITIONS: ~np.isin(self.partition, [*names])})
+        return replace(self, unfit={OTHER_PARTITIONS: ~np.isin(self.partition, [*names]), **self.unfit})
 
     def only_finished(self, only: bool = True) -> Trace:
         """The trace without tasks that were evicted, killed or failed; if not `only`, with those that ran, up to that moment.
@@ -177,6 +187,10 @@ class Trace:
     def models_devices(self, sizes: Sizes) -> bool:
         """Whether a conversion with these sizes keeps GPUs apart: there is their sum, and another resource beside it."""
         return self.devices is not None and sizes == "all" and GPU in self.resources and len(self.resources) > 1
+
+    def kept_rows(self) -> Ints | None:
+        """The row in the file, from 1, of each task that a conversion keeps, if a task has one row."""
+        return None if self.rows is None else self.rows[self.kept()[0]]
 
     def kept_blocks(self) -> Ints | None:
         """The column `blocks` of the tasks that a conversion keeps, if there is one."""

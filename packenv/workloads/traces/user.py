@@ -68,6 +68,8 @@ GPU_KINDS = "gpu_kinds"
 LENGTHS = ("estimate", "remote_overhead")
 """Columns that count slots in a table in slots; those of a table in seconds have `_s` behind their names."""
 NAMED = (*OPTIONAL, "id", *(f"{name}_s" for name in LENGTHS), GPU_KINDS, WORKERS)
+ID = re.compile(r"((?P<job>job)[ _.-]?|task[ _.-]?)?id", re.IGNORECASE)
+"""Names of columns that say which task a row is; that of its job if there is no other."""
 NO_RESOURCE = re.compile(
     r"|index|unnamed: \d+|__index_level_\d+__|row|deadline|weight|status|event|partition|"
     r"(start|end|finish|schedule)_.*|sched(uling)?_class|group|server|machine|node|task(_index)?|"
@@ -117,7 +119,7 @@ def read_user(
     if in_seconds or set(SLOT_FORM) <= set(names):
         form = SLOT_FORM if set(SLOT_FORM) <= set(names) else SECONDS_FORM
         demands = _demand_columns(path, names, form, choice, table, theirs)
-        columns = _columns(path, table, [*form, *NAMED, *demands], theirs)
+        columns = _columns(path, table, [*form, *NAMED, *(name for name in names if ID.fullmatch(name)), *demands], theirs)
         if not len(columns):
             raise InputError(f"{path}: the file is empty")
         _check_lengths(columns, form is SLOT_FORM)
@@ -275,6 +277,7 @@ def _in_slots(columns: Columns, demands: tuple[str, ...]) -> SlotTrace:
         str(columns.path),
         dropped,
         rows=rows + 1,
+        ids=_ids(columns),
         device_shares=_shares_devices(demands, amount),
         devices_said=GPU_KINDS in columns,
         notes=_unit_notes(columns, demands, amount),
@@ -319,6 +322,8 @@ def _in_seconds(columns: Columns, demands: tuple[str, ...], unit: str) -> Trace:
         remote=microseconds(columns, "remote_overhead_s", None, unit)[rows] if "remote_overhead_s" in columns else None,
         source=str(columns.path),
         rows=rows + 1,
+        ids=_ids(columns),
+        time_unit=unit,
         origin=origin_of(columns, names[0]),
         devices=None if devices is None else devices[rows],
         device_kinds=kinds,
@@ -327,6 +332,14 @@ def _in_seconds(columns: Columns, demands: tuple[str, ...], unit: str) -> Trace:
         waits=waits,
         notes=(*_unit_notes(columns, demands, amount), *missing),
     )
+
+
+def _ids(columns: Columns) -> pa.ChunkedArray | None:
+    """(rows,) what the file calls each of its rows: `id`, a column that is called so, or else its job; None for nothing."""
+    called = [name for name in columns.names if ID.fullmatch(name)]
+    called.sort(key=lambda name: (name != "id", "job" in name.lower()))
+    name = next(iter(called), "job")
+    return None if name not in columns or pa.types.is_nested(columns.raw(name).type) else columns.raw(name)
 
 
 def _devices(

@@ -33,9 +33,12 @@ def plan(file: Path, *words: object) -> list[Any]:
 def test_nodes_to_add(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One node: the pods start after 540 s and 1,140 s. Two: at once and after 540 s. Area says so as well."""
     file = cluster(tmp_path, 1, 2)
+    service = '{"kind": "Service", "metadata": {"name": "web", "namespace": "default"}}'
+    file.write_text(file.read_text().replace('"items": [', f'"items": [{service}, ', 1))
     page = tmp_path / "page.html"
     (found,) = plan(file, "-g", "max wait <= 10min", "-g", "makespan <= 20min", "--report", page)
     assert "1 node like n0 more with bf-js" in page.read_text()
+    assert "left out: 1 object of kind Service" in page.read_text()
     assert (found["added"], found["bound"], found["add"], found["nodes"]) == (1, 1, "n0", 1)
     wait, makespan = found["goals"]
     assert (wait["value"][0], wait["one_less"], makespan["value"][0]) == (540, [1140, 1140, 1140], 1140)

@@ -68,7 +68,7 @@ def test_jobs(tmp_path: Path) -> None:
         packenv.workload(str(file))
     of_gpus = packenv.workload(str(file), servers="1x8", partition="gpu")
     assert of_gpus.jobs is not None and of_gpus.jobs.service.tolist() == [600]
-    assert of_gpus.left_out["of other partitions"] == 2 and of_gpus.slot_seconds == 1
+    assert of_gpus.left_out["of other partitions"] == 4 and of_gpus.slot_seconds == 1
     with pytest.raises(InputError, match="there is no partition 'gp'; known: cpu, gpu"):
         packenv.workload(str(file), servers="1x8", partition="gp")
 
@@ -86,6 +86,72 @@ def test_cases(name: str, service: list[int], left_out: dict[str, int]) -> None:
     assert workload.jobs is not None and workload.jobs.service.tolist() == service
     assert workload.jobs.amounts.tolist() == [[4]] * len(service)
     assert {reason: count for reason, count in workload.left_out.items() if count} == left_out
+
+
+STARTED, ENDED, RUNNING, WAITING, CANCELLED = "12:01:00", "12:02:00", "still running", "waiting", "cancelled before the start"
+
+
+@pytest.mark.parametrize("fields", ["Start|End|State", "Start|End|State|Elapsed"])
+@pytest.mark.parametrize(
+    ("state", "start", "end", "reason"),
+    [
+        ("RUNNING", STARTED, "Unknown", RUNNING),
+        ("RUNNING", "Unknown", "Unknown", RUNNING),
+        ("RUNNING", "", "", RUNNING),
+        ("SUSPENDED", STARTED, "None", RUNNING),
+        ("COMPLETING", STARTED, "Unknown", RUNNING),
+        ("CONFIGURING", STARTED, "Unknown", RUNNING),
+        ("RESIZING", STARTED, "Unknown", RUNNING),
+        ("RESIZING", STARTED, ENDED, None),  # each size of such a job has a row of its own
+        ("PENDING", "Unknown", "Unknown", WAITING),
+        ("PENDING", "None", "", WAITING),
+        ("REQUEUE_HOLD", "Unknown", "Unknown", WAITING),
+        ("REQUEUED", "Unknown", "Unknown", WAITING),
+        ("REQUEUED", STARTED, ENDED, None),  # the attempt before
+        ("CANCELLED by 123", "None", ENDED, CANCELLED),
+        ("CANCELLED by 123", ENDED, ENDED, CANCELLED),
+        ("CANCELLED by 123", STARTED, ENDED, None),
+        ("CANCELLED+", STARTED, ENDED, None),
+        ("OUT_OF_ME+", STARTED, ENDED, None),
+        ("DEADLINE", "None", ENDED, CANCELLED),
+        ("REVOKED", "Unknown", ENDED, CANCELLED),
+        *((state, STARTED, ENDED, None) for state in ("FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "BOOT_FAIL")),
+        ("", STARTED, "Unknown", RUNNING),
+        ("", "Unknown", "Unknown", WAITING),
+        ("", "Unknown", ENDED, CANCELLED),
+    ],
+)
+def test_what_became_of_a_job(tmp_path: Path, fields: str, state: str, start: str, end: str, reason: str | None) -> None:
+    """With and without Elapsed, which sacct counts up to now for a job that runs; no state is a log without that field."""
+
+    def job(number: int, state: str, start: str, end: str, elapsed: str) -> str:
+        values = {"Start": f"{DAY}{start}" if start[:1].isdigit() else start, "State": state, "Elapsed": elapsed}
+        values["End"] = f"{DAY}{end}" if end[:1].isdigit() else end
+        return "|".join([str(number), f"{DAY}12:00:00", "2", *(values[name] for name in names)])
+
+    names = [name for name in fields.split("|") if state or name != "State"]
+    elapsed = "00:00:00" if start != STARTED else "00:01:00" if end == ENDED else "01:00:00"
+    rows = [job(1, "COMPLETED", STARTED, ENDED, "00:01:00"), job(2, state, start, end, elapsed)]
+    trace = read_trace(text(tmp_path / "jobs.txt", "|".join(["JobID", "Submit", "NCPUS", *names]), *rows))
+    assert isinstance(trace, Trace)
+    jobs, dropped, _ = trace.jobs()
+    assert {reason: count for reason, count in dropped.items() if count} == ({reason: 1} if reason else {})
+    assert jobs.service.tolist() == [60] * (1 if reason else 2)
+
+
+@pytest.mark.parametrize("first", ["Eligible", "Start"])
+def test_jobs_that_have_not_arrived(tmp_path: Path, first: str) -> None:
+    """Where a log does not say when jobs were submitted, one that is held or waits has no arrival."""
+    times = {"COMPLETED": f"{DAY}12:00:00|{DAY}12:01:00", "PENDING": "Unknown|Unknown", "CANCELLED by 7": f"None|{DAY}12:01:00"}
+    rows = [f"{n}|2|{state}|{at}" for n, (state, at) in enumerate(times.items())]
+    if first == "Eligible":
+        rows = [f"{row}|{at.partition('|')[0]}" for row, at in zip(rows, times.values(), strict=True)]
+    header = "JobID|NCPUS|State|Start|End" + "|Eligible" * (first == "Eligible")
+    trace = read_trace(text(tmp_path / "jobs.txt", header, *reversed(rows)))
+    assert isinstance(trace, Trace)
+    jobs, dropped, _ = trace.jobs()
+    assert jobs.service.tolist() == [60] and dropped[WAITING] == dropped[CANCELLED] == 1
+    assert trace.where(0).endswith("row 3")
 
 
 @pytest.mark.parametrize(
@@ -225,6 +291,6 @@ def test_nodes_of_a_partition(tmp_path: Path, printed: str) -> None:
     assert of_gpus.servers.capacity.tolist() == [[16, 2]] and of_gpus.left_out["nodes of other partitions"] == 1
     of_cpus = packenv.workload(log, servers=nodes, partition=["cpu"])
     assert of_cpus.servers.capacity.tolist() == [[32], [16]] and "nodes of other partitions" not in of_cpus.left_out
-    assert of_cpus.notes[-1] == "memory and gpu of jobs and nodes are not counted: resources cpu,memory,gpu counts them"
+    assert of_cpus.notes[-1] == "memory and gpu of jobs and nodes are not counted; with `resources` cpu,memory,gpu all count"
     unsaid = str(text(tmp_path / "unsaid.txt", *NODES[printed]))
     assert len(packenv.workload(log, servers=unsaid, partition="gpu", resources="cpu,gpu").servers) == 2

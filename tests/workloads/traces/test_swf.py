@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import packenv
+from packenv.cli.main import main
 from packenv.cli.options.workload import WorkloadOptions, workload_from, workload_with_notes
 from packenv.errors import InputError
 from packenv.units import UNIT
@@ -151,6 +152,44 @@ def test_the_machine_is_the_header_s(tmp_path: Path, header: str, machine: str) 
         assert workload.notes == (f"a server of capacity 1 is the machine: {machine}",)
         assert (str(workload.servers), workload.slot_seconds) == ("1x1", 1.0)
         assert workload.jobs is not None and int(workload.jobs.demand[0, 0]) == 4 * UNIT // int(machine.split()[0])
+
+
+MEMORY = "{} 0 0 100 {} -1 -1 {} 100 1048576 1 1 1 1 1 1 -1 -1"  # 1 GiB a processor
+
+
+def test_the_memory_of_the_machine_is_said(tmp_path: Path) -> None:
+    file = str(text(tmp_path / "a.swf", "; MaxProcs: 64", MEMORY.format(1, 32, 32), MEMORY.format(2, 16, 16)))
+    memory = "; 32 GiB memory, the largest job's, read as KB per processor"
+    for resources, said in (("cpu,memory", memory), ("all", memory), (None, "")):
+        workload = packenv.workload(file, resources=resources)
+        assert workload.notes == (f"a server of capacity 1 is the machine: 64 processors, header MaxProcs{said}",)
+
+
+def test_servers_larger_than_the_machine(tmp_path: Path) -> None:
+    """Capacities are shares of the machine: numbers of processors are refused, with the shares that they are."""
+    jobs = [MEMORY.format(1, 32, 32), *(MEMORY.format(n, 8, 8) for n in range(2, 6))]
+    file = str(text(tmp_path / "a.swf", "; MaxProcs: 64", *jobs))
+    both = {"resources": "cpu,memory"}
+    twice = packenv.workload(file, servers="1x2:1", **both)
+    assert twice.notes[1:] == ("the largest server is 2 such machines: 128 processors",)
+    assert len(packenv.workload(file, servers=20).notes) == 1  # machines, and none is larger than the log's
+    for servers, machines, shares in (
+        ("3x32:32", "96", "servers of 32 processors are `servers` 3x0.5:1"),
+        ("1x64:64Gi", "64", "servers of 64 processors are `servers` 1x1:2"),
+        ("2x32:32,1x64:64", "128", "servers of 64 processors are `servers` 2x0.5:1,1x1:2"),
+    ):
+        with pytest.raises(InputError) as refused:
+            packenv.workload(file, servers=servers, **both)
+        machine = "shares of the log's machine, 64 processors and 32 GiB memory"
+        assert (
+            str(refused.value) == f"`servers` {servers}: capacities are {machine}; these are {machines} such machines: {shares}"
+        )
+        assert len(packenv.workload(file, servers=shares.split()[-1], **both).jobs or ()) == 5
+    with pytest.raises(InputError, match=r"64 processors; these are 100 such machines$"):
+        packenv.workload(file, servers="1x100")
+    with pytest.raises(SystemExit) as ended:
+        main(["evaluate", file, "--servers", "3x32:32", "--resources", "cpu,memory"])
+    assert ended.value.code == 2
 
 
 @pytest.mark.parametrize("number", ["8k", "1,024", "8.5", "1 024", "8 k"])

@@ -276,7 +276,7 @@ def test_amounts_and_servers_in_other_units(tmp_path: Path, capsys: pytest.Captu
     in_gib = str(text(tmp_path / "gib.csv", header, "0,10,4,64", "0,10,2,8"))
     notes = packenv.workload(in_gib, servers="6x32:128Gi").notes
     assert [note.partition(", as ")[2] for note in notes] == [
-        "a task asks for up to 64, and a server has 128Gi: servers 6x32:128?"
+        "a task asks for up to 64, and a server has 128Gi: `servers` 6x32:128?"
     ]
     assert not packenv.workload(in_gib, servers="1x131072:524288").notes  # a cluster as one machine: much of everything
     main(["trace", "describe", in_bytes, "--servers", "6x32:128"])

@@ -11,7 +11,7 @@ github.com/msr-fiddle/philly-traces.
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -91,6 +91,7 @@ def read_job_log(path: Path, choice: Wanted = None) -> Trace:
         others={"tenant": np.array([clusters[job.cluster] for job, _ in tasks], np.int64), "gang": numbers},
         source=str(path),
         rows=np.array([job.row for job, _ in tasks], np.int64),
+        origin=datetime(1970, 1, 1) + timedelta(seconds=first),
         about=ABOUT + (f"; {earlier:,} attempts before the last one of a job are left out" if earlier else ""),
         unfit={NEVER_STARTED: start == MISSING, NO_GPU: gpus == 0},
     )

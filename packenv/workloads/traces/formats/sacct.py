@@ -7,7 +7,8 @@ A job arrives when it is eligible (when it was submitted, where that is not told
 it asked for: cpu (cores); if named, or with `all`, memory (GiB) and gpu; if named, node. A job on several nodes is one task: the
 machine is one server, `--servers 1x9216`, as for Standard Workload Format; with nodes as servers one of them must hold it. A task
 of an array is a job. Steps (123.batch) are none. What failed, was cancelled or ran into its limit after its start is load; what
-was cancelled before it, or waits or runs still, is left out and counted. Times are as written, without a zone.
+was cancelled before it, or waits or runs still, is left out and counted: the state says so, and without one, or for another
+state, an End that is Unknown. Times are as written, without a zone.
 Nodes: `scontrol show node` or `sinfo -N -o "%N %c %m %G %T"`, without those that are down, drained, failed or do not respond.
 Source: slurm.schedmd.com/sacct.html, /tres.html, /scontrol.html, /sinfo.html.
 """
@@ -58,9 +59,16 @@ ENDED = (
     "PREEMPTED",
     "OUT_OF_MEMORY",
     "BOOT_FAIL",
+    "LAUNCH_FAILED",
+    "RECONFIG_FAIL",
     "DEADLINE",
-    "REQUEUED",
+    "REVOKED",
 )
+NEVER_BEGAN = ("CANCELLED", "REVOKED", "DEADLINE")
+"""States of jobs that may have ended before their start, on purpose."""
+WAITS = ("PENDING", "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SPECIAL_EXIT")
+RUNS = ("RUNNING", "SUSPENDED", "STOPPED", "CONFIGURING", "COMPLETING", "SIGNALING", "STAGE_OUT")
+"""States of jobs that have servers, of which a suspended one may have lent its cores."""
 ABOUT = "capacity in cores, GiB and GPUs; a job on several nodes is one task"
 NO_ZONE = "times have no zone, as sacct prints them: the hour that autumn has twice is not told apart"
 SNIFFED = 2**12  # bytes
@@ -79,7 +87,9 @@ def begins_as_accounting(path: Path) -> bool:
 
 def read_accounting(path: Path, choice: Wanted = None) -> Trace:
     """Read a task per job. Raises InputError, naming file, row and field."""
-    columns, rows, steps = _jobs(path)
+    columns, rows, ids = _jobs(path)
+    steps = len(ids) - len(rows)
+    columns, rows, never = _with_arrival(columns, rows)
     has = [name for name in FIELDS if name in columns]
     demand = _demand(columns)
     available = tuple(name for name in RESOURCES if name in demand)
@@ -98,9 +108,10 @@ def read_accounting(path: Path, choice: Wanted = None) -> Trace:
     start = at.get("Start", arrival)
     if elapsed is None:
         elapsed = np.where((at["End"] == MISSING) | (start == MISSING), MISSING, at["End"] - start)
-    state = _states(columns) if "State" in has else np.full(len(rows), "")
+    state = _states(columns)
     began = (start != MISSING) & (elapsed > 0)
-    over = np.isin(state, ENDED) | (state == "")
+    over = np.isin(state, ENDED) | ~(np.isin(state, (*RUNS, *WAITS)) | (at["End"] == MISSING if "End" in at else False))
+    runs = ~over & (np.isin(state, RUNS) | (start != MISSING) & ~np.isin(state, WAITS))
     limit = next((_lengths(columns, name) for name in LIMITS if name in has), None)
     order = np.argsort(arrival, kind="stable")
     users = columns.names_numbered("User") if "User" in has and columns.column("User").null_count == 0 else None
@@ -115,15 +126,16 @@ def read_accounting(path: Path, choice: Wanted = None) -> Trace:
         others={} if users is None else {"tenant": users[order]},
         requested=None if limit is None or (limit <= 0).all() else limit[order],
         unfit={
-            CANCELLED: ((state == "CANCELLED") & ~began)[order],
-            WAITING: (~over & ~began)[order],
-            RUNNING: (~over & began)[order],
+            CANCELLED: (over & ~began & (np.isin(state, NEVER_BEGAN) | (state == "") & (start == MISSING)))[order],
+            WAITING: (~over & ~runs)[order],
+            RUNNING: runs[order],
         },
         partition=_texts(columns, "Partition")[order] if "Partition" in has else None,
         source=str(path),
         rows=rows[order] + 1,
+        ids=ids,
         about=ABOUT,
-        dropped={STEPS: steps},
+        dropped={STEPS: steps, **never},
         slot_seconds="1",
         notes=(
             *([NO_ZONE] if (dates := columns.instants(instants[0])) and not dates[1] else ()),
@@ -136,8 +148,8 @@ def read_accounting(path: Path, choice: Wanted = None) -> Trace:
     )
 
 
-def _jobs(path: Path) -> tuple[Columns, Ints, int]:
-    """The rows of jobs, their numbers in the file from 0, and how many steps there are besides. Raises InputError."""
+def _jobs(path: Path) -> tuple[Columns, Ints, pa.ChunkedArray]:
+    """The rows of jobs, their numbers in the file from 0, and the number of each job and step there. Raises InputError."""
     names = names_of(path)
     columns = Columns.read(path, [name for name in FIELDS if name in names])
     table = columns.table
@@ -153,7 +165,20 @@ def _jobs(path: Path) -> tuple[Columns, Ints, int]:
     if is_step.all():
         raise InputError(f"{path}: steps of jobs only, no job: leave out what keeps the jobs away, or ask with --allocations")
     rows = np.flatnonzero(~is_step)
-    return Rows(path, table.take(pa.array(rows)), rows), rows, int(is_step.sum())
+    return Rows(path, table.take(pa.array(rows)), rows), rows, number
+
+
+def _with_arrival(columns: Columns, rows: Ints) -> tuple[Columns, Ints, dict[str, int]]:
+    """The jobs whose arrival is known, where a log says when they were eligible or began and not when they were submitted; and
+    how many others there are, by reason.
+    """
+    first = next((name for name in ("Submit", "Eligible", "Start") if name in columns), None)
+    if first is None or first == "Submit":
+        return columns, rows, {}
+    known = np.asarray(pc.is_valid(columns.column(first)))
+    over = np.isin(_states(columns)[~known], ENDED)
+    never = {CANCELLED: int(over.sum()), WAITING: int((~over).sum())}
+    return Rows(columns.path, columns.table.filter(pa.array(known)), rows[known]), rows[known], never
 
 
 class Rows(Columns):
@@ -197,7 +222,9 @@ def _lengths(columns: Columns, name: str) -> Ints:
 
 
 def _states(columns: Columns) -> NDArray[np.str_]:
-    """(n,) the first word of each state: CANCELLED by 1000 is CANCELLED, CANCELLED+ and NODE_FAIL* too."""
+    """(n,) the first word of each state, "" without that field: CANCELLED by 1000 is CANCELLED, CANCELLED+ too."""
+    if "State" not in columns:
+        return np.full(len(columns), "")
     words = pc.extract_regex(columns.column("State").fill_null("UNKNOWN"), r"^(?P<word>[A-Z_]*)")
     return np.asarray(pc.struct_field(words, "word").to_pylist(), np.str_)
 

@@ -81,7 +81,8 @@ def read_swf(path: Path, choice: Wanted = None) -> Trace:
     submit, wait, run = (_microseconds(field[name]) for name in ("submit time", "wait time", "run time"))
     processors = np.fmax(*(np.where(field[f"{which} processors"] > 0, field[f"{which} processors"], np.nan) for which in WHICH))
     machine, machine_from = _machine(header, processors)
-    demands, capacity = {"cpu": processors / machine}, {"cpu": f"{machine:,.0f} processors"}
+    demands, amounts = {"cpu": processors / machine}, {"cpu": machine}
+    capacity = {"cpu": f"{machine:,.0f} processors"}
     memory = _first_recorded(field["requested memory"], field["used memory"])
     in_bytes = bool((memory > LARGEST_KB).any())
     total = memory / 2**10 if in_bytes else memory * processors
@@ -89,10 +90,12 @@ def read_swf(path: Path, choice: Wanted = None) -> Trace:
     if largest > 0:
         demands["memory"] = total / largest
         unit = "bytes per job" if in_bytes else "KB per processor"
-        capacity["memory"] = f"{largest / 2**20:,.4g} GiB memory, the largest job's, read as {unit}"
+        amounts["memory"] = largest / 2**20
+        capacity["memory"] = f"{amounts['memory']:,.4g} GiB memory, the largest job's, read as {unit}"
     preceded = int((field["preceding job"] > 0).sum())
     not_followed = f"; preceding jobs, named {preceded:,} times, are not followed" if preceded else ""
     resources = resource_names(choice, tuple(demands), ("cpu",), path)
+    of_memory = f"; {capacity['memory']}" if "memory" in resources else ""
 
     rows = np.argsort(submit, kind="stable")
     start = submit + np.maximum(wait, 0)  # an unknown wait counts as 0: only run times matter
@@ -116,12 +119,14 @@ def read_swf(path: Path, choice: Wanted = None) -> Trace:
         unfit={PART_OF_A_JOB: ((status >= FIRST_PART) & (status <= LAST_PART))[rows]},
         source=str(path),
         rows=rows + 1,
+        ids=field["job number"].astype(np.int64),
         processors=machine if resources[0] == "cpu" else None,
+        machine={name: amounts[name] for name in resources},
         about=f"capacity 1: {', '.join(capacity[name] for name in resources)} ({machine_from}){not_followed}",
         slot_seconds="1",
         servers="1",
         waits=waits_known,
-        notes=(f"a server of capacity 1 is the machine: {machine:,.0f} processors, {machine_from}", *missing),
+        notes=(f"a server of capacity 1 is the machine: {capacity['cpu']}, {machine_from}{of_memory}", *missing),
     )
 
 

@@ -1,0 +1,66 @@
+"""Which records of a file the tasks of a workload are, and the clock of that file: what joins a schedule to a log."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from packenv.workloads.traces.times import SECOND, TIME_UNITS
+
+Ints = NDArray[np.int64]
+
+
+class Records(NamedTuple):
+    """The rows of a file that the tasks of a table come from, what the file calls them, and its clock."""
+
+    rows: Ints | None
+    """(n,) the row of each task in the file, from 1, as messages count them; None where a task is put together from several."""
+    ids: Any
+    """(rows of the file,) the number or name of each, as an array or an Arrow column; None where the file has none."""
+    began: datetime | int | None
+    """When slot 0 begins: a date, or µs from the origin of the file's numbers; None where the file has slots, or tasks come
+    faster or slower than in it."""
+    time_unit: str = "s"
+    """Of the file's numbers, one of TIME_UNITS."""
+
+    def columns(self) -> dict[str, pa.Array]:
+        """The columns (n,) `row` and, where the file has numbers or names, `id`."""
+        if self.rows is None:
+            return {}
+        return {"row": pa.array(self.rows)} | ({} if self.ids is None else {"id": _as_written(self.ids, self.rows - 1)})
+
+    def times(self, slots: Ints, unknown: NDArray[np.bool_], slot_seconds: float) -> pa.Array:
+        """(n,) when slots begin by the clock of the file: dates, or numbers in its unit; null where `unknown` (n,)."""
+        slot = slot_seconds * SECOND
+        since = np.rint(slots * slot).astype(np.int64)
+        if isinstance(self.began, datetime):
+            unit = "us" if self.began.microsecond or slot % SECOND else "s"
+            dates = (np.datetime64(self.began.replace(tzinfo=None), "us") + since).astype(f"datetime64[{unit}]")
+            column = pa.array(dates, mask=unknown)
+            return column if self.began.tzinfo is None else pc.assume_timezone(column, "UTC")
+        assert self.began is not None
+        per = TIME_UNITS[self.time_unit]  # µs
+        times = self.began + since
+        whole = not self.began * per.denominator % per.numerator and not slot * per.denominator % per.numerator
+        return pa.array(times * per.denominator // per.numerator if whole else times / float(per), mask=unknown)
+
+
+def _as_written(ids: Any, rows: Ints) -> pa.Array:
+    """What stands in these rows of a column, from 0: whole numbers as such, also where a file has every cell as a text."""
+    names = (pa.array(ids) if isinstance(ids, np.ndarray) else ids).take(pa.array(rows))
+    names = names.combine_chunks() if isinstance(names, pa.ChunkedArray) else names
+    names = names.dictionary_decode() if pa.types.is_dictionary(names.type) else names
+    if not (pa.types.is_string(names.type) or pa.types.is_large_string(names.type)):
+        return names
+    text = pc.utf8_trim_whitespace(names)
+    text = pc.if_else(pc.equal(text, ""), pa.scalar(None, text.type), text)
+    try:
+        numbers = text.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return text
+    return numbers if numbers.cast(text.type).equals(text) else text  # 007 is a name
