@@ -160,8 +160,8 @@ class PlanOptions:
     )
     add: str | None = option(
         None,
-        "Nodes to add to a cluster: like this one, or a capacity; with --when so many  [default: the commonest].",
-        metavar="[Nx]NODE",
+        "Servers more, such as 64:256; of a cluster nodes: like one, or a capacity; --when: so many  [default: the commonest].",
+        metavar="[Nx]SERVER",
     )
     max_demand: float | None = option(None, "Also without the tasks of a trace that need more: what do they cost?")
     asks_when: bool = option(False, "When waiting pods would start, on a cluster as kubectl prints it (JSON).", "--when")

@@ -12,6 +12,7 @@ from packenv.inputs.numbers import exact
 from packenv.jobs import Ints, Jobs
 from packenv.units import to_units
 from packenv.workloads.demand import Sizes, fits_on, largest_demands, per_resource
+from packenv.workloads.gangs import MOST_OF_A_GANG, many_of_the_last
 from packenv.workloads.laws.joint import Joint
 from packenv.workloads.servers import MOST_SERVERS
 from packenv.workloads.workload import Workload
@@ -108,6 +109,22 @@ def with_mix(workload: Workload, counts: tuple[int, ...]) -> Workload:
     servers = workload.servers.only(np.repeat(np.arange(len(counts)), counts))
     rate = {} if workload.jobs is not None else {"rate": workload.rate}
     return workload.with_(servers=servers, **rate)
+
+
+def with_kind(workload: Workload, kind: str) -> Workload:
+    """The same work with servers of a kind such as `64:256` behind the workload's own (`servers_there`). Raises InputError."""
+    servers = workload.servers.and_kind(kind)
+    rate = {} if workload.jobs is not None else {"rate": workload.rate}
+    return workload.with_(servers=many_of_the_last(servers) if _has_gangs(workload) else servers, **rate)
+
+
+def servers_there(workload: Workload) -> int:
+    """How many servers stand before those of the kind of `with_kind`, or of WithKind."""
+    return len(workload.servers) - (MOST_OF_A_GANG if _has_gangs(workload) else 1)
+
+
+def _has_gangs(workload: Workload) -> bool:
+    return workload.jobs is not None and workload.jobs.gang is not None
 
 
 def money(cost: Fraction) -> str:

@@ -17,6 +17,7 @@ from packenv.options.fields import takes
 from packenv.options.shared import DEFAULT_POLICIES
 from packenv.options.verbs import PLAN_SEEDS, PlanOptions
 from packenv.planning.goals import Goal
+from packenv.planning.kinds import servers_there, with_kind
 from packenv.planning.lower_bounds.fewest_servers import Fewest, fewest_for
 from packenv.planning.plan_servers import GAP, SECONDS, PlanLog, asking, goals_for, run_kind, run_length
 from packenv.planning.search import NoneMeets, Plan, Search
@@ -36,6 +37,7 @@ from packenv.policy import find_policy, name_of
 from packenv.runs.progress import progress_lines
 from packenv.runs.runner import RunOptions
 from packenv.workloads.find import is_trace_source
+from packenv.workloads.servers import WithKind
 from packenv.workloads.workload import Workload
 
 Outcome = TypeVar("Outcome")
@@ -53,6 +55,13 @@ class PlanRequest:
     slots: int | None
     draws: int = 0  # of other days, or seeds, for which the number is looked for
     most_demand: float | None = None  # of the tasks without which the number is looked for too, larger ones
+    there: int = 0  # of the workload's first servers, which are there anyway; more are like the one behind them,
+    add: str | None = None  # of this kind
+
+    @property
+    def kind(self) -> str:
+        """The kind of server of which there may be any number, such as `32:128`."""
+        return self.add or ":".join(f"{amount:g}" for amount in self.workload.servers.capacity[0])
 
     @property
     def shown_slot(self) -> float | None:
@@ -60,14 +69,14 @@ class PlanRequest:
         return self.workload.shown_slot
 
     def search(self, policy: Any) -> Search:
-        return Search(self.workload, policy, self.goals, self.seeds, self.slots, run_kind(self.workload))
+        return Search(self.workload, policy, self.goals, self.seeds, self.slots, run_kind(self.workload), self.there)
 
     def log(self, path: str | Path | None) -> PlanLog | None:
         return None if path is None else PlanLog(path, self.goals)
 
     def bound(self) -> Fewest:
         """With fewer servers none of the policies meets the goals, whatever it does."""
-        return fewest_for(self.workload, self.goals, self.policies, GAP, SECONDS)
+        return fewest_for(self.workload, self.goals, self.policies, GAP, SECONDS, self.there)
 
     def run(self, bound: Fewest, options: RunOptions, log: PlanLog | None) -> ServerPlans:
         """The plan of each policy, from `bound` on; `ServerPlans.plans` is empty if no policy meets the goals."""
@@ -110,14 +119,18 @@ class PlanRequest:
 def plan_request(
     workload: Workload, goals: Sequence[str], policies: Sequence[Any], options: PlanOptions, *, mixed: bool = False
 ) -> PlanRequest:
-    """The request that `plan` runs, from its arguments. `mixed`: servers of several kinds are allowed. Raises InputError."""
+    """The request that `plan` runs, from its arguments; with `options.add` the workload is one `with_kind`. Raises InputError.
+
+    mixed  whether servers of several kinds are allowed
+    """
     seeds, draws, max_demand = PLAN_SEEDS if options.seeds is None else options.seeds, options.draws or 0, options.max_demand
     if seeds < 1 or draws < 0:
         raise ArgumentError(f"`seeds` is at least 1 and `draws` at least 0, not {seeds} and {draws}")
-    parsed_goals, length = goals_for(workload, goals, mixed=mixed), run_length(workload, options.slots)
+    parsed_goals, length = goals_for(workload, goals, mixed=mixed or options.add is not None), run_length(workload, options.slots)
     if max_demand is not None and workload.jobs is None:
         raise ArgumentError("`max_demand` is for traces: the laws of a workload say what tasks there are")
-    return PlanRequest(workload, parsed_goals, policies, seeds, length, draws, max_demand)
+    there = 0 if options.add is None else servers_there(workload)
+    return PlanRequest(workload, parsed_goals, policies, seeds, length, draws, max_demand, there, options.add)
 
 
 def plan_all(
@@ -156,7 +169,7 @@ def plan_all(
     return [outcome for outcome in outcomes if not isinstance(outcome, NoneMeets)], refused
 
 
-@takes(PlanOptions, without=("types", "growth", "without", "add", "asks_when", "submit", "durations", "no_preemption"))
+@takes(PlanOptions, without=("types", "growth", "without", "asks_when", "submit", "durations", "no_preemption"))
 def plan(
     workload: Any,
     *goals: str,
@@ -169,7 +182,8 @@ def plan(
     """The least number of equal servers with which each policy meets all goals, and a bound that no policy can beat.
 
     workload    a Workload, or what `packenv.workload` takes: a name, a file, a trace, a table. Its arguments, such as `rate` or
-                `slot_seconds`, go along here; `servers` says of which kind they are, by default of a trace those of capacity 1
+                `slot_seconds`, go along here; `servers` says of which kind they are, by default of a trace those of capacity 1;
+                with `add`, which there are, of any kinds
     goals       such as "p95 wait <= 60s", "mean queue <= 10", "utilisation >= 70%" (packenv.planning.goals); a stream must also
                 be stable, and may have no goal
     policies    names ("vqs:J=4") or objects
@@ -188,9 +202,15 @@ def plan(
         raise ArgumentError("`policies` names none")
     for policy in chosen:
         find_policy(policy) if isinstance(policy, str) else None
-    if is_trace_source(workload):
-        changes = {"servers": "1", "any_number": True} | {key: value for key, value in changes.items() if value is not None}
-    request = plan_request(at_a_rate(workload, **changes), goals, chosen, options)
+    changes = {key: value for key, value in changes.items() if value is not None}
+    if not is_trace_source(workload):
+        workload = at_a_rate(workload, **changes)
+        workload = workload if options.add is None else with_kind(workload, options.add)
+    elif options.add is None:
+        workload = at_a_rate(workload, **{"servers": "1", "any_number": True} | changes)
+    else:
+        workload = at_a_rate(workload, **changes | {"servers": WithKind(changes.get("servers"), options.add)})
+    request = plan_request(workload, goals, chosen, options)
     runs = request.log(log)
     with RunOptions(fail_fast=True, executor=executor or ThisProcess()) as run_options:
         answer = request.run(request.bound(), run_options, runs)

@@ -57,14 +57,14 @@ def plan_servers(
 def goals_for(workload: Workload, texts: Sequence[str], mixed: bool = False) -> list[Goal]:
     """The goals of a plan for this workload. Raises InputError where there can be no plan.
 
-    mixed  whether servers of several kinds are meant to be there
+    mixed  whether servers of several kinds are meant to be there; the error's remedy is the kind of which there may be more
     """
     name, kinds = workload.name, len(workload.servers.examples)
     if kinds > 1 and not mixed:
-        first, second = (workload.servers.capacity[server] for server in workload.servers.examples[:2])
-        one, other = (":".join(f"{amount:g}" for amount in kind) for kind in (first, second))
-        way = f"plan with one, such as `servers` 1x{one}, or with all and their costs, --types {one}=COST,{other}=COST"
-        raise ArgumentError(f"{name} has servers of {kinds} kinds: {way}{',…' if kinds > 2 else ''}")
+        one, *_, last = (str(workload.servers.only([server])).partition("x")[2] for server in workload.servers.examples)
+        more = f"`add` {last} says how many more of one are needed; "
+        alone = f"`servers` 1x{last} how many of one alone, and --types {one}=COST,{last}=COST which of all are cheapest"
+        raise ArgumentError(f"{name} has servers of {kinds} kinds: {more}", alone, {"add": last})
     if workload.draw is not None:
         raise InputError(f"{name} draws its tables of jobs for its own servers: plans are for laws, and for traces")
     if workload.jobs is not None and workload.jobs.home is not None:

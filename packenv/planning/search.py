@@ -48,15 +48,18 @@ class Plan(NamedTuple):
     between: tuple[int, int] | None = None  # noise leaves open which of these numbers is the least; None: it does not
 
 
-def with_servers(workload: Workload, count: int) -> Workload:
-    """The same work on `count` servers like the first one."""
-    servers = workload.servers.only([0] * count)
+def with_servers(workload: Workload, count: int, there: int = 0) -> Workload:
+    """The same work on `count` servers: the first `there` of the workload, and others like the one behind these."""
+    servers = workload.servers.only(np.minimum(np.arange(count), there))
     return workload.with_(servers=servers, **({} if workload.jobs is not None else {"rate": workload.rate}))
 
 
 @dataclass(frozen=True)
 class Search:
-    """The search with one policy. `slots`, `options`: of packenv.simulate."""
+    """The search with one policy. `slots`, `options`: of packenv.simulate.
+
+    there  so many of the workload's first servers are there anyway, and count; all others are like the one behind them
+    """
 
     workload: Workload
     policy: str | Any
@@ -64,6 +67,7 @@ class Search:
     seeds: int
     slots: int | None
     options: dict[str, Any]
+    there: int = 0
 
     def run(self, bound: int, ask: AskRuns, progress: Callable[[int], None] = lambda servers: None) -> Plan:
         """Search from `bound` on, below which no policy meets the goals. Raises NoneMeets if no number of servers does.
@@ -89,7 +93,7 @@ class Search:
 
         def again(servers: int) -> Trial:
             progress(servers)
-            return self.decided(with_servers(self.workload, servers), ask, budget)
+            return self.decided(with_servers(self.workload, servers, self.there), ask, budget)
 
         return self._confirmed(servers, bound, again, trials)
 
@@ -103,13 +107,13 @@ class Search:
 
     @property
     def most(self) -> int:
-        """The most servers that are tried: one for each task of a table."""
-        return MOST_SERVERS if self.workload.jobs is None else min(MOST_SERVERS, len(self.workload.jobs))
+        """The most servers that are tried: one more for each task of a table."""
+        return MOST_SERVERS if self.workload.jobs is None else min(MOST_SERVERS, self.there + len(self.workload.jobs))
 
     @property
     def most_servers_phrase(self) -> str:
-        one_each = self.workload.jobs is not None and len(self.workload.jobs) <= MOST_SERVERS
-        return ", one for each task," if one_each else ", the most that were tried,"
+        one_each = self.workload.jobs is not None and self.there + len(self.workload.jobs) <= MOST_SERVERS
+        return f", one {'more ' if self.there else ''}for each task," if one_each else ", the most that were tried,"
 
     def seeds_of(self, seeds: range) -> list[int]:
         return seeds_for(self.policy, self.workload, seeds)
@@ -136,7 +140,7 @@ class Search:
 
     def _least(self, bound: int, at: Callable[[int], Trial]) -> tuple[Trial, ...]:
         """All trials, by number of servers: the least number that is enough, and one less unless that is below the bound."""
-        used = most_used(self.workload, self.goals)
+        used = most_used(self.workload, self.goals, self.there)
         if bound > used:
             raise NoneMeets(f"{self.name}: no number of servers will do: at least {bound:,} are needed, {underused_phrase(used)}")
         cache = _TrialCache(self, at, used)
@@ -147,7 +151,7 @@ class Search:
         """The nearest number from `servers` that is enough while one less is not; and if noise leaves that open, between which
         numbers it lies: of one more than the next lower that is decided, and of the next higher, in steps that double.
         """
-        cache = _TrialCache(self, at, most_used(self.workload, self.goals))
+        cache = _TrialCache(self, at, most_used(self.workload, self.goals, self.there))
         least = least_from(servers, bound, cache.most, cache.enough, cache.check)
         trials = cache.trials
         if not trials[least].meets:
@@ -183,8 +187,8 @@ class Search:
         return any(goal.measure == "utilisation" and met is False for goal, met in zip(self.goals, trial.decided, strict=True))
 
     def trial(self, servers: int, seeds: Sequence[int], ask: AskRuns) -> Trial:
-        """Run all seeds on `servers` servers."""
-        return self.trial_on(with_servers(self.workload, servers), seeds, ask)
+        """Run all seeds on `servers` servers in all."""
+        return self.trial_on(with_servers(self.workload, servers, self.there), seeds, ask)
 
     def trial_on(self, workload: Workload, seeds: Sequence[int], ask: AskRuns) -> Trial:
         """Run all seeds on the workload's own servers."""
@@ -284,8 +288,9 @@ def underused_phrase(used: int) -> str:
     return f"and more than {used:,} are used too little under every policy"
 
 
-def most_used(workload: Workload, goals: Sequence[Goal]) -> int:
-    """The most servers like the first one with which a goal on the utilisation can be met; MOST_SERVERS without such a goal.
+def most_used(workload: Workload, goals: Sequence[Goal], there: int = 0) -> int:
+    """The most servers (`there`: as of `with_servers`) with which a goal on the utilisation can be met; MOST_SERVERS without
+    such a goal.
 
     The work of a table, Σ demand · service, is done in no less time than until its last task would end if none waited.
     """
@@ -294,9 +299,13 @@ def most_used(workload: Workload, goals: Sequence[Goal]) -> int:
     if jobs is None or limit == 0:
         return MOST_SERVERS
     work = (jobs.demand * jobs.service[:, None].astype(np.float64)).sum(axis=0)  # (D,)
-    room = workload.servers.units[0] * float((jobs.arrival + jobs.service).max())
-    used = [needed / held for needed, held in zip(work.tolist(), room.tolist(), strict=True) if held > 0]
-    return min(MOST_SERVERS, math.floor(max(used) / limit * (1 + CLOSE)))
+    span, units = float((jobs.arrival + jobs.service).max()), workload.servers.units
+    held, more = units[:there].sum(axis=0) * span, units[there] * span
+    most = work / limit * (1 + CLOSE)  # the room of which these are used well enough
+    if ((more == 0) & (held > 0) & (most >= held)).any():
+        return MOST_SERVERS
+    used = ((most - held)[more > 0] / more[more > 0]).max()
+    return min(MOST_SERVERS, there + max(-1, math.floor(used)))
 
 
 def least_up(bound: int, most: int, enough: Enough, check: Check) -> int:

@@ -11,7 +11,7 @@ from packenv.content.forms import form
 from packenv.content.page import Charts, Figure, Page, Section
 from packenv.content.showable import Showable
 from packenv.content.tables import Column, Table, numbers
-from packenv.content.text import NONE, counted, estimate, number
+from packenv.content.text import NONE, counted, estimate, lasting, number
 from packenv.planning.goals import Goal
 from packenv.planning.lower_bounds.fewest_servers import Fewest
 from packenv.planning.plan_charts import (
@@ -24,7 +24,7 @@ from packenv.planning.plan_charts import (
 )
 from packenv.planning.search import Plan, with_servers
 from packenv.planning.trials import Trial
-from packenv.planning.what_if import Certainty, Compared, WithoutLargest
+from packenv.planning.what_if import DAY, Certainty, Compared, WithoutLargest
 from packenv.policy import name_of
 from packenv.runs.comparison import duration_aware_policies
 from packenv.runs.comparison_tables import duration_aware_sentence
@@ -71,13 +71,21 @@ def in_the_noise(goals: Sequence[Goal], plan: Plan, slot_seconds: float | None) 
     return f"{plan.policy}: not decided between {low:,} and {high:,} servers{open_goals(goals, trials, slot_seconds)}; {SURER}."
 
 
+def _blocks(block: int, slot_seconds: float | None) -> str:
+    """`days`, `blocks of 5 h 20 min`, or in slots where nobody says how long one is."""
+    if slot_seconds is None:
+        return f"blocks of {counted(block, 'slot')}"
+    return "days" if block == round(DAY / slot_seconds) else f"blocks of {lasting(block * slot_seconds)}"
+
+
 SHARES = {"interval_80": 0.8, "interval_95": 0.95}
 """Shares of other draws whose least numbers are shown, by their keys in JSON."""
 
 
 @dataclass(frozen=True, repr=False)
 class ServerPlans(Showable):
-    """How many equal servers each policy needs to meet the goals, and how many any policy needs at least.
+    """How many servers each policy needs to meet the goals, and how many any policy needs at least: in all, with those that are
+    there anyway (`request.there`), if more of a kind are asked for.
 
     plans        by policy; those that meet the goals with no number of servers are not among them
     bound        `bound.servers`: no policy (`bound.scope`) meets the goals with fewer
@@ -119,9 +127,10 @@ class ServerPlans(Showable):
     def _record(self, plan: Plan) -> dict[str, Any]:
         record = {
             **self.workload.record,
-            "server": self.workload.servers.capacity[0].tolist(),
+            "server": self.workload.servers.capacity[self.request.there].tolist(),
             "policy": plan.policy,
             "servers": plan.servers,
+            **self._added(plan),
             "bound": self.bound.servers,
             "bound_of": f"every {self.bound.scope}",
             "slot_seconds": self.workload.shown_slot,
@@ -168,6 +177,10 @@ class ServerPlans(Showable):
             record["without_largest"] = self.without_largest[plan.policy]._asdict()
         return record
 
+    def _added(self, plan: Plan) -> dict[str, int]:
+        """How many of the servers are more than those that are there; nothing where no such number is asked for."""
+        return {"added": plan.servers - self.request.there} if self.request.there else {}
+
     def tables(self) -> list[Table]:
         """The plans, and the policies at the common number."""
         return [self._table_of_plans(), *([self._table_of_comparisons()] if self.comparisons else [])]
@@ -176,13 +189,18 @@ class ServerPlans(Showable):
         """For each policy the number of servers, and each goal's measure with that number and with one less."""
         timed = f"; times in {self._unit}" if self.goals else ""
         title = f"{self.workload.label}: servers, at least {self.bound.servers:,} for any {self.bound.scope}{timed}"
+        if there := self.request.there:
+            least = f"; at least {self.bound.servers - there:+,} for any {self.bound.scope}" if self.bound.servers > there else ""
+            title = f"{self.workload.label}: servers of capacity {self.request.kind} to add to {there:,}{least}{timed}"
         heads = [heading for goal in self.goals for heading in (goal.title, "with one less")]
         heads += ["stable with one less"] if self.workload.jobs is None else []
-        table = Table(title, [Column("policy"), *numbers("servers", *heads)], spare=LEFT_OUT)
+        more = numbers("more") if there else []
+        table = Table(title, [Column("policy"), *more, *numbers("servers", *heads)], spare=LEFT_OUT)
         for plan in self.plans.values():
+            added = [f"{plan.servers - there:+,}"] if there else []
             cells = [self._cell(trial, n) for n in range(len(self.goals)) for trial in (plan.at, plan.below)]
             stable = NONE if plan.below is None else "yes" if plan.below.stable else "no"
-            table.add(plan.policy, f"{plan.servers:,}", *cells, *([stable] if self.workload.jobs is None else []))
+            table.add(plan.policy, *added, f"{plan.servers:,}", *cells, *([stable] if self.workload.jobs is None else []))
         return table
 
     def _table_of_comparisons(self) -> Table:
@@ -222,7 +240,7 @@ class ServerPlans(Showable):
             left_out = f"{counted(smaller.tasks, 'task')} above the limit, {smaller.work:.1%} of the work"
             lines.append(f"{policy}: without the {left_out}: {counted(smaller.servers, 'server')}, {change}.")
         for policy, draws in self._in_order(self.draws):
-            of = "seeds" if draws.block is None else f"draws of the trace's blocks of {counted(draws.block, 'slot')}"
+            of = "seeds" if draws.block is None else f"draws of the trace's {_blocks(draws.block, self.request.shown_slot)}"
             intervals = [(share, *draws.interval(share)) for share in SHARES.values()]
             ranges = [f"{share:.0%} from {low:,} to {high:,}" for share, low, high in intervals]
             lines.append(f"{policy}: of {len(draws.least):,} {of}, {', '.join(ranges)} servers.")
@@ -239,11 +257,32 @@ class ServerPlans(Showable):
         """The plan in a sentence or two."""
         what = " and ".join(goal.text for goal in self.goals) or "a stable queue"
         fewest = [plan.policy for plan in self.plans.values() if plan.servers == self.servers]
-        sentence = f"{counted(self.servers, 'server')} with {' or '.join(fewest)} for {what}"
+        policies, there = " or ".join(fewest), self.request.there
+        if there and self.servers == there:
+            return f"The {counted(there, 'server')} as they are will do with {policies} for {what}."
+        if there:
+            more = self.bound.servers - there
+            sentence = f"{self._many(self.servers)} with {policies} for {what}"
+            needed = (
+                f"no {self.bound.scope} needs fewer"
+                if self.servers == self.bound.servers
+                else f"any {self.bound.scope} needs {more:,} at least"
+            )
+            return f"{sentence}; {needed}." if more else f"{sentence}; it is not proved that every policy needs more."
+        sentence = f"{counted(self.servers, 'server')} with {policies} for {what}"
         if self.servers == self.bound.servers:
             return f"{sentence}; no {self.bound.scope} needs fewer."
         saved = f"which would be {1 - self.bound.servers / self.servers:.0%} fewer servers"
         return f"{sentence}; no {self.bound.scope} can do with fewer than {self.bound.servers:,}, {saved}."
+
+    def _many(self, servers: int) -> str:
+        """A number of servers; beside those that are there, how many more."""
+        there = self.request.there
+        return (
+            f"{counted(servers - there, 'more server')} of capacity {self.request.kind}, {servers:,} in all,"
+            if there
+            else counted(servers, "server")
+        )
 
     def _in_order(self, values: Mapping[str, Value]) -> list[tuple[str, Value]]:
         """By policy, in the order of the plans; side by side they end in any."""
@@ -264,16 +303,18 @@ class ServerPlans(Showable):
         """What each number of servers gives, how full the fewest are, and all that was tried."""
         request, workload, bound, plans = self.request, self.workload, self.bound, [*self.plans.values()]
         trials = [trials_table(plan, self.goals, request.shown_slot, workload.jobs is None) for plan in plans]
+        chosen = with_servers(workload, self.servers, request.there)
         title = f"With {counted(self.servers, 'server')} and {self.best.policy}"
         sections = [
             Section("What each number of servers gives", self._figures(), tables=self.tables()),
-            *occupied(title, with_servers(workload, self.servers), self.best.policy),
+            *occupied(title, chosen, self.best.policy),
             Section("All that was tried", notes=[confirmed(plans)], tables=trials),
         ]
         facts = [
             ("Work", work_of(workload)),
             ("Goals", "; ".join(goal.text for goal in self.goals) or "a stable queue"),
-            ("A server", ":".join(f"{amount:g}" for amount in workload.servers.capacity[0])),
+            *([("Servers that are there", f"{request.there:,}")] if request.there else []),
+            ("One more" if request.there else "A server", request.kind),
             ("Policies", ", ".join(self.plans)),
             ("Runs with each number", runs_of_plan(workload, request.seeds, request.slots)),
             (f"No {bound.scope} needs fewer than", counted(bound.servers, "server")),
@@ -289,7 +330,14 @@ class ServerPlans(Showable):
         rows = []
         for policy, plan in self.plans.items():
             low, high = plan.between or (plan.servers, plan.servers)
-            row = {"policy": policy, "servers": plan.servers, "at_least": low, "at_most": high, "bound": self.bound.servers}
+            row = {
+                "policy": policy,
+                **self._added(plan),
+                "servers": plan.servers,
+                "at_least": low,
+                "at_most": high,
+                "bound": self.bound.servers,
+            }
             for n, goal in enumerate(self.goals):
                 mean, less = plan.at.estimate(n), None if plan.below is None else plan.below.estimate(n)
                 ends = {f"{goal.title} low": mean.low, f"{goal.title} high": mean.high}

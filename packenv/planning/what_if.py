@@ -9,14 +9,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from packenv.content.text import counted
 from packenv.errors import InputError
 from packenv.inputs.numbers import read_whole
 from packenv.jobs import COLUMNS, NO_GANG, Ints, Jobs
-from packenv.planning.lower_bounds.fewest_servers import fewest_for_gangs
+from packenv.planning.lower_bounds.fewest_servers import fewest_that_hold
 from packenv.planning.search import Plan, Search
 from packenv.planning.trials import AskRuns, Trial
 from packenv.units import to_units
-from packenv.workloads.gangs import in_whole_gangs
+from packenv.workloads.gangs import in_whole_gangs, which_fit
 from packenv.workloads.workload import Workload
 
 DAY = 86_400.0
@@ -46,10 +47,10 @@ def certainty(
     for draw in range(draws):
         progress(draw)
         if jobs is None or block is None:
-            numbers.append(search.least_near(servers, 1, [2 * search.seeds + draw], ask))
+            numbers.append(search.least_near(servers, max(1, search.there), [2 * search.seeds + draw], ask))
         else:
             drawn = search.of(search.workload.with_(jobs=redraw_blocks(jobs, block, draw)))
-            numbers.append(drawn.least_near(servers, fewest_for_gangs(drawn.workload), [0], ask))
+            numbers.append(drawn.least_near(servers, fewest_that_hold(drawn.workload, search.there), [0], ask))
     return Certainty(tuple(sorted(numbers)), block)
 
 
@@ -119,7 +120,7 @@ def without_largest(search: Search, servers: int, limit: float, ask: AskRuns) ->
     if not kept.any():
         raise InputError("no task is as small as the limit on demands")
     smaller = search.of(search.workload.with_(jobs=jobs.only(kept)))
-    bound = fewest_for_gangs(smaller.workload)
+    bound = fewest_that_hold(smaller.workload, search.there)
     least = smaller.least_near(max(servers, bound), bound, smaller.seeds_of(range(search.seeds)), ask)
     work = jobs.demand * jobs.service[:, None].astype(np.float64)
     every = work.sum(axis=0)
@@ -159,21 +160,30 @@ def parse_failing(text: str, servers: int) -> tuple[int, ...]:
     return tuple(sorted(failing))
 
 
-def without_servers(workload: Workload, failing: Sequence[int]) -> Workload:
-    """The same work on the other servers. Raises InputError if a task fits none of them."""
+def without_servers(workload: Workload, failing: Sequence[int]) -> tuple[Workload, int]:
+    """The work on the servers that are left, and how many tasks of a table are left out, as they fit none of those.
+
+    Raises InputError if these are most, or if such tasks can occur in a stream.
+    """
     left = workload.servers.only(np.delete(np.arange(len(workload.servers)), failing))
-    rate = {} if workload.jobs is not None else {"rate": workload.rate}
+    jobs, rate = workload.jobs, {} if workload.jobs is not None else {"rate": workload.rate}
     try:
-        return workload.with_(servers=left, **rate)
+        return workload.with_(servers=left, **rate), 0
     except InputError as problem:
-        raise InputError(f"without these servers, {problem}") from None
+        if jobs is None:
+            raise InputError(f"without these servers, {problem}") from None
+        fits = which_fit(jobs.scaled(left.scale), left)
+        unfit = int((~fits).sum())
+        if 2 * unfit > len(jobs):
+            raise InputError(f"without these servers {unfit:,} of {counted(len(jobs), 'task')} fit nowhere: {problem}") from None
+    return workload.with_(jobs=jobs.only(fits)).with_(servers=left), unfit
 
 
-def compare_failure(search: Search, failing: Sequence[int], ask: AskRuns) -> Failure:
-    """Run the policy on the workload's own servers, and without those that fail."""
+def compare_failure(search: Search, left: Workload, ask: AskRuns) -> Failure:
+    """Run the policy on the workload's own servers, and on those that are left."""
     budget = search.budget()
     whole = search.decided(search.workload, ask, budget)
-    return Failure(search.name, whole, search.decided(without_servers(search.workload, failing), ask, budget))
+    return Failure(search.name, whole, search.decided(left, ask, budget))
 
 
 class Compared(NamedTuple):

@@ -10,10 +10,19 @@ from numpy.typing import NDArray
 
 from packenv.errors import ArgumentError, RowError
 from packenv.jobs import FIRST, HOW_MANY, MODEL, TASKS, WHOLE, Jobs, gang_spans
+from packenv.workloads.demand import fitting
 from packenv.workloads.servers import Servers
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+
+MOST_OF_A_GANG = 1024
+"""Servers on which a gang has to fit where it is asked how many there should be."""
+
+
+def many_of_the_last(servers: Servers) -> Servers:
+    """The same servers, with MOST_OF_A_GANG like the last one in its place."""
+    return servers.only(np.minimum(np.arange(len(servers) - 1 + MOST_OF_A_GANG), len(servers) - 1))
 
 
 def gangs_of(gang: Ints) -> Ints:
@@ -98,6 +107,12 @@ def in_whole_gangs(jobs: Jobs, kept: Bools) -> Bools:
     assert jobs.gang is not None
     first = gang_spans(jobs.gang)[:, FIRST]
     return np.asarray(~np.isin(first, first[~kept]))
+
+
+def which_fit(jobs: Jobs, servers: Servers) -> Bools:
+    """(n,) which tasks fit a server, and with all of their gang the servers."""
+    alone = fitting(jobs, servers)
+    return alone if jobs.gang is None else in_whole_gangs(jobs, alone) & gangs_fitting(jobs, servers)
 
 
 def jobs_that_come_together(jobs: Jobs, source: str) -> Ints:

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from packenv.content.text import number
-from packenv.errors import InputError
+from packenv.errors import ArgumentError, InputError
 from packenv.inputs.json_files import read_json
 from packenv.inputs.memory import Memory
 from packenv.inputs.numbers import excerpt, is_number, quantity_of, read_number, read_whole
@@ -139,6 +139,30 @@ class Servers:
         chosen = np.asarray(servers, np.int64)
         return Servers(self.capacity[chosen], None if self.devices is None else self.devices[chosen], self.device_kinds)
 
+    def and_kind(self, text: str) -> Servers:
+        """These servers, and behind them one of a kind such as `64:256`. Raises ArgumentError for a text that names another
+        number of servers, or of capacities.
+        """
+        kind = parse_servers(text if KIND.fullmatch(text.strip()) else f"1x{text}", self.D)
+        if len(kind) > 1:
+            raise ArgumentError(f"`add` {text}: how many is what is asked; name the kind alone, {str(kind).partition('x')[2]}")
+        if kind.D != self.D:
+            such = str(self.only([0])).partition("x")[2]
+            raise ArgumentError(f"`add` {text}: of each resource a server has a capacity, such as {such}")
+        names = (*self.device_kinds, *kind.device_kinds)
+        if self.devices is None and kind.devices is None:
+            return Servers(np.concatenate([self.capacity, kind.capacity]))
+        distinct = tuple(dict.fromkeys(names))
+        index = np.array([*(distinct.index(name) for name in names), NO_MODEL])  # NO_MODEL is the last
+        rows = []
+        for servers, first in ((self, 0), (kind, len(self.device_kinds))):
+            devices = (
+                np.tile([UNKNOWN, MILLI, NO_MODEL], (len(servers), 1)) if servers.devices is None else servers.devices.copy()
+            )
+            devices[:, MODEL] = index[np.where(devices[:, MODEL] == NO_MODEL, NO_MODEL, devices[:, MODEL] + first)]
+            rows.append(devices)
+        return Servers(np.concatenate([self.capacity, kind.capacity]), np.concatenate(rows), distinct)
+
     def with_devices_of(self, resource: int, per_unit: float) -> Servers:
         """The same servers, each with as many devices as it has of a resource, of which an amount of 1 is `per_unit` devices.
 
@@ -152,6 +176,13 @@ class Servers:
             raise InputError(f"server {server}: {amount[server]:g} devices are no whole number")
         devices[unknown, HOW_MANY] = number[unknown]
         return Servers(self.capacity, devices, self.device_kinds)
+
+
+class WithKind(NamedTuple):
+    """In place of a trace's `servers`: those (None: that lie beside it, or that it names), and of a kind any number more."""
+
+    servers: Any
+    kind: str
 
 
 def as_servers(servers: int | str | ArrayLike | Servers, resources: int = 1, names: tuple[str, ...] | None = None) -> Servers:

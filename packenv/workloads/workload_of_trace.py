@@ -19,11 +19,18 @@ from packenv.inputs.numbers import Exact
 from packenv.jobs import GPU, Bools, Jobs
 from packenv.workloads.demand import fitting
 from packenv.workloads.devices import needed_devices, needed_kinds, unknown_kinds
-from packenv.workloads.gangs import gangs_fitting, in_whole_gangs, jobs_that_come_together, too_large_gang
+from packenv.workloads.gangs import (
+    MOST_OF_A_GANG,
+    gangs_fitting,
+    in_whole_gangs,
+    jobs_that_come_together,
+    many_of_the_last,
+    too_large_gang,
+)
 from packenv.workloads.named.blocks import Placed
 from packenv.workloads.network import Network
 from packenv.workloads.resources import chosen_resources, servers_for, unlike_units
-from packenv.workloads.servers import GI, Servers, amount_text, as_servers, in_gib
+from packenv.workloads.servers import GI, Servers, WithKind, amount_text, as_servers, in_gib
 from packenv.workloads.traces.machines import is_slurm, machines_left_out, nodes_of
 from packenv.workloads.traces.philly_machines import beside
 from packenv.workloads.traces.read import named_partitions, read_trace
@@ -39,8 +46,6 @@ GANG_TOO_LARGE = "tasks in gangs that all servers together cannot hold"
 NO_SUCH_KIND = "tasks for kinds of GPU that no server has"
 MOST_NAMED = 5  # partitions of a log
 ONE_AMOUNT = "tasks ask for parts of a GPU, and a node's GPUs count as one amount: more may run at once than on real devices"
-MOST_OF_A_GANG = 1024
-"""Servers on which a gang has to fit where it is asked how many there should be."""
 MOST_MACHINES = 8
 """That servers larger than a log's machine may be together: more are numbers of processors that were taken for shares."""
 TASKS_OF_A_SERVER = 8
@@ -75,7 +80,9 @@ def workload_of_trace(
     one_resource = len(recorded.resources) == 1
 
     # Its tasks in slots, and the servers, in the same units.
-    spec = changes.pop("servers", None)
+    spec, kind = changes.pop("servers", None), None
+    if isinstance(spec, WithKind):
+        spec, kind = spec
     if spec is None:
         spec = (beside(str(source)) if is_path else None) or recorded.servers
     if spec is None:
@@ -94,13 +101,17 @@ def workload_of_trace(
     jobs, dropped, t0 = recorded.jobs(slot, speedup, sizes, estimates)
     servers = servers_for(spec, jobs.resources, recorded.resources, sizes, partial(example_servers, recorded, sizes))
     larger = () if log is None else _larger_than_the_machine(log.machine, servers, spec)
+    if kind is not None:
+        servers = servers.and_kind(kind)
     jobs = jobs.scaled(servers.scale) if jobs.resources == servers.D else jobs
     jobs, servers = _with_devices(recorded, jobs, servers, devices, source)
     if gangs is False:
         jobs = replace(jobs, gang=None)
     elif gangs and jobs.gang is None:
         jobs = replace(jobs, gang=jobs_that_come_together(jobs, str(source)))
-    if jobs.gang is not None and any_number:
+    if jobs.gang is not None and kind is not None:
+        servers = many_of_the_last(servers)
+    elif jobs.gang is not None and any_number:
         servers = servers.only(np.arange(MOST_OF_A_GANG) % len(servers))
 
     # The table of those that fit, from the first of them on, and its name.

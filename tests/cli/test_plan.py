@@ -167,6 +167,20 @@ def test_a_report_on_servers_that_fail(tasks: Path, tmp_path: Path) -> None:
     assert "4, and 3 without 2" in said and "bf-js: met with these servers, not without: max queue" in said
 
 
+def test_tasks_that_no_server_that_is_left_holds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With both, one half runs beside the whole task, and two in its place. Without the whole server its task fits nowhere,
+    and of the three halves two wait, for 10 and 20 slots.
+    """
+    tasks, out = trace(tmp_path, "0,1,10", *["0,0.5,10"] * 3), tmp_path / "without.json"
+    plan(tasks, "-g", "mean wait <= 9", "-p", "bf-js", "--servers", "1x1,1x0.5", "--without", 0, "--json", out)
+    said = " ".join(capsys.readouterr().out.split())
+    others = "1 of 4 tasks fits none of the servers that are left: what is said without these servers is of the other tasks."
+    assert f"{others} bf-js: met with these servers, not without: mean wait <= 9." in said
+    (record,) = json.loads(out.read_text())
+    assert record["fits_nowhere"] == 1
+    assert [record["goals"][0][key][0] for key in ("value", "value_without")] == [5, 10]
+
+
 def test_growth_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A task of a whole server every 10 slots, for 10: one server; twice as many need two."""
     tasks, out = trace(tmp_path, *[f"{10 * n},1,10" for n in range(32)]), tmp_path / "plan.json"
@@ -188,12 +202,13 @@ def test_growth_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
             "--draws does not go with --types, the cheapest mix, but with a number of equal servers",
         ),
         (("-g", "p50 wait <= 1", "--growth", "0"), "--growth must be above 0"),
-        (("-g", "p50 wait <= 1", "--add", "1"), "--add does not go with a number of equal servers"),
+        (("-g", "p50 wait <= 1", "--add", "1"), "a trace needs --servers; this works: packenv plan"),
+        (("-g", "p50 wait <= 1", "--servers", "2", "--add", "1", "--without", "1"), "--add does not go with --without"),
         ((), "a trace is served by any number of servers in the end: give a --goal, such as p95 wait <= 60s"),
         (("-g", "p50 wait <= 1", "--slots", 9), "--slots is for workloads"),
         (
             ("-g", "p50 wait <= 1", "--servers", "1x1,1x0.5"),
-            "has servers of 2 kinds: plan with one, such as --servers 1x0.5, or with all and their costs, --types 0.5=COST",
+            "has servers of 2 kinds: --add 1 says how many more of one are needed; --servers 1x1 how many of one alone",
         ),
         (("-g", "max queue <= 3", "-g", "utilisation >= 100%"), "none of the policies meets the goals"),
         (("-g", "makespan <= 5"), "make no jobs"),
@@ -208,7 +223,7 @@ def test_growth_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         (("-g", "p50 wait <= 5", "--servers", "3", "--without", "0-1,2"), "--without 0-1,2: no server is left"),
         (
             ("-g", "p50 wait <= 5", "--servers", "1x1,2x0.4", "--without", "0"),
-            "without these servers, row 0: a demand of 0.5 fits in no server; the largest has 0.4",
+            "without these servers 8 of 8 tasks fit nowhere: row 0: a demand of 0.5 fits in no server; the largest has 0.4",
         ),
         (("-g", "p50 wait <= 5", "--types", "1=1", "--without", "0"), "--without does not go with --types"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from decimal import Decimal
@@ -17,7 +18,7 @@ from packenv.cli.options.workload import chosen_policies, workload_from, workloa
 from packenv.cli.outputs import Outputs, output_options
 from packenv.cli.tables import text_console
 from packenv.content.text import do_not_go
-from packenv.errors import InputError
+from packenv.errors import ArgumentError, InputError
 from packenv.inputs.numbers import exact
 from packenv.options.shared import OF_TRACES, ProcessOptions, WorkloadOptions
 from packenv.options.verbs import GOAL_EXAMPLES, PlanOptions
@@ -43,6 +44,7 @@ class Question(NamedTuple):
 
 PLANNED = ("goals", "growth", "slots", "seeds", "log", "report")
 NUMBER = Question("a number of equal servers", (*PLANNED, "draws", "max_demand", "plot"))
+ADDED = Question("--add, servers more for those that are there", (*PLANNED, "add", "draws", "max_demand", "plot"))
 MIX = Question("--types, the cheapest mix", (*PLANNED, "types", "plot"))
 FAILURE = Question("--without, a cluster whose servers fail", (*PLANNED, "without"))
 OF_PODS = ("durations", "no_preemption", "draws", "slots")
@@ -52,7 +54,7 @@ OF_CLUSTER = ("goals", "durations", "no_preemption", "seeds", "report")
 NODES = Question("a plan of a cluster as it is", (*OF_CLUSTER, "add"))
 FAILED_NODES = Question("--without, nodes of a cluster that fail", (*OF_CLUSTER, "without"))
 FLAGS = {"goals": "goal"}
-OF_SERVERS, OF_CLUSTERS = (NUMBER, MIX, FAILURE), (NODES, WHEN, SUBMIT, FAILED_NODES)
+OF_SERVERS, OF_CLUSTERS = (NUMBER, ADDED, MIX, FAILURE), (NODES, WHEN, SUBMIT, FAILED_NODES)
 OF_SOME = {name for question in (*OF_SERVERS, *OF_CLUSTERS) for name in question.options}
 
 
@@ -73,8 +75,10 @@ def question_of(parameters: Mapping[str, Any], is_cluster: bool) -> Question:
         question = FAILED_NODES if parameters["without"] is not None else NODES
     elif parameters["types"] is not None:
         question = MIX
+    elif parameters["without"] is not None:
+        question = FAILURE
     else:
-        question = FAILURE if parameters["without"] is not None else NUMBER
+        question = NUMBER if parameters["add"] is None else ADDED
     there = [name for name, value in parameters.items() if not (value is None or value is False or value == ())]
     idle = [name for name in there if name in OF_SOME and name not in question.options]
     if idle:
@@ -84,12 +88,22 @@ def question_of(parameters: Mapping[str, Any], is_cluster: bool) -> Question:
     return question
 
 
-def grown(options: WorkloadOptions, growth: str | None) -> Workload:
-    """The workload with its arrivals `growth` times as many in the same time.
+def grown(options: WorkloadOptions, growth: str | None, add: str | None) -> Workload:
+    """The workload with its arrivals `growth` times as many in the same time, and with `add` one `with_kind`.
 
     Those of a trace come faster: each task is there once, and none at the same time as its copy. Its days become shorter.
     """
-    workload = workload_with_notes(options, servers="1")  # a plan says how many
+    from packenv.planning.kinds import with_kind
+    from packenv.workloads.find import is_trace_source
+    from packenv.workloads.servers import WithKind
+
+    any_number: Any = {"servers": "1"} if add is None else {}  # a plan says how many
+    traced = options.source is not None and is_trace_source(options.source)
+    if add is not None and traced:
+        options = replace(options, servers=WithKind(options.servers, add))  # type: ignore[arg-type]
+    workload = workload_with_notes(options, **any_number)
+    if add is not None and not traced:
+        workload = with_kind(workload, add)
     if growth is None:
         return workload
     if growth.strip().endswith("%"):
@@ -98,7 +112,7 @@ def grown(options: WorkloadOptions, growth: str | None) -> Workload:
     if workload.jobs is None:
         return workload.with_(rate=float(factor * Fraction(workload.rate)))
     speedup = Decimal(growth) * Decimal(options.speedup)
-    return workload_from(replace(options, speedup=f"{speedup:f}"), servers="1")[0]
+    return workload_from(replace(options, speedup=f"{speedup:f}"), **any_number)[0]
 
 
 @click.command("plan")
@@ -107,7 +121,7 @@ def grown(options: WorkloadOptions, growth: str | None) -> Workload:
 @click.option("--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to plan with; repeat for more.")
 @workload_options(
     "servers", "sizes", "service", "load", "intensity", "rate", "resources", *OF_TRACES, "estimates", "speedup",
-    servers="The kind of server: 1, 1x0.5, 1x1:0.5 for two resources; a number before it does not matter.",
+    servers="The kind of server: 1, 1x0.5, 1x1:0.5 for two resources; with --add and --without those that are there.",
     load="Arrivals as a share of ρ* of the workload's own servers.",
     intensity="Arrivals as a share of the area bound of the workload's own servers.",
 )  # fmt: skip
@@ -136,6 +150,7 @@ def plan(
     packenv plan --sizes uniform:0.1:0.9 --service geometric:100 --rate 0.5
     packenv plan trace.parquet -g "mean wait <= 9s" --types 1=0.50,2=0.95
     packenv plan trace.parquet -g "p95 wait <= 60s" --servers 40 --without 0-9
+    packenv plan trace.parquet -g "p95 wait <= 60s" --servers 4x1,2x2 --add 2
     packenv plan cluster.json --when --service exponential:3600
     packenv plan cluster.json --when --service exponential:3600 --add node-3
     packenv plan cluster.json --submit job.yaml --service exponential:3600
@@ -179,9 +194,15 @@ def of_servers(
     named = chosen_policies(names) if names else ()
     kinds = None if options.types is None else parse_kinds(options.types)
     of_workload = replace(of_workload, **kinds_as_servers(kinds, of_workload.servers))
-    workload = grown(of_workload, options.growth)
+    workload = grown(of_workload, options.growth, options.add)
     policies = named or chosen_policies((), workload)
-    request = plan_request(workload, goals, policies, options, mixed=question in (MIX, FAILURE))
+    try:
+        request = plan_request(workload, goals, policies, options, mixed=question in (MIX, FAILURE))
+    except ArgumentError as error:
+        if "add" not in error.remedy:
+            raise
+        words = [*click.get_current_context().find_root().obj, "--add", error.remedy["add"]]
+        raise InputError(f"{error.of_options()}; this works: {shlex.join(['packenv', *words])}") from None
     if question is FAILURE:
         if of_workload.servers is None and workload.jobs is not None:
             raise InputError("--without goes with --servers, which says what the whole cluster is")

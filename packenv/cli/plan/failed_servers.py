@@ -16,21 +16,24 @@ from packenv.planning.trials import AskRuns, Trial
 from packenv.planning.what_if import Failure, compare_failure, without_servers
 from packenv.runs.runner import RunOptions
 from packenv.runs.statistics import interval, mean_and_half
-from packenv.workloads.workload import Workload
 
 
 def plan_failure(request: PlanRequest, failing: tuple[int, ...], run_options: RunOptions, log: str | None) -> Answer:
-    """Each policy on the workload's own servers, with and without those that fail. Raises InputError if a task fits none left."""
-    without_servers(request.workload, failing)  # before any run
+    """Each policy on the workload's own servers, with and without those that fail. Raises InputError if most fit no other."""
+    jobs = request.workload.jobs
+    left, unfit = without_servers(request.workload, failing)
 
     def compare(policy: str, ask: AskRuns, say: Say) -> Failure:
         say(f"with and without {counted(len(failing), 'server')}")
-        return compare_failure(request.search(policy), failing, ask)
+        return compare_failure(request.search(policy), left, ask)
 
     comparisons, _ = plan_all(request.policies, compare, run_options, request.log(log))
     table = _table(request, failing, comparisons)
-    sentences = "\n".join(_sentence(request, comparison) for comparison in comparisons)
-    records = [_record(request.workload, request.goals, failing, comparison) for comparison in comparisons]
+    sentences = [_sentence(request, comparison) for comparison in comparisons]
+    if jobs is not None and unfit:
+        fit = f"{unfit:,} of {counted(len(jobs), 'task')} {'fits' if unfit == 1 else 'fit'} none of the servers that are left"
+        sentences.insert(0, f"{fit}: what is said without these servers is of the other tasks.")
+    records = [_record(request, failing, comparison) | {"fits_nowhere": unfit} for comparison in comparisons]
 
     def page() -> Page:
         servers = len(request.workload.servers)
@@ -39,11 +42,12 @@ def plan_failure(request: PlanRequest, failing: tuple[int, ...], run_options: Ru
             ("Servers", f"{servers:,}, and {servers - len(failing):,} without {_ranges(failing)}"),
             ("Policies", ", ".join(request.policies)),
         ]
-        section = Section("With and without these servers", notes=["All runs saw the same tasks."], tables=[table])
-        first, *others = sentences.splitlines()
+        notes = [] if unfit else ["All runs saw the same tasks."]
+        section = Section("With and without these servers", notes=notes, tables=[table])
+        first, *others = sentences
         return Page(f"What if servers of {request.workload.label} fail", first, about, [section], others, [request.workload])
 
-    return Answer([table], sentences.splitlines(), records, write=page)
+    return Answer([table], sentences, records, write=page)
 
 
 def _table(request: PlanRequest, failing: Sequence[int], comparisons: Sequence[Failure]) -> Table:
@@ -86,8 +90,9 @@ def _broken(goals: Sequence[Goal], trial: Trial) -> list[str]:
     return missed if trial.stable else ["a stable queue", *missed]
 
 
-def _record(workload: Workload, goals: Sequence[Goal], failing: Sequence[int], comparison: Failure) -> dict[str, Any]:
+def _record(request: PlanRequest, failing: Sequence[int], comparison: Failure) -> dict[str, Any]:
     """The JSON of one policy; times are in slots."""
+    workload = request.workload
     return {
         **workload.record,
         "policy": comparison.policy,
@@ -104,7 +109,7 @@ def _record(workload: Workload, goals: Sequence[Goal], failing: Sequence[int], c
                 "met": comparison.whole.met[n],
                 "met_without": comparison.left.met[n],
             }
-            for n, goal in enumerate(goals)
+            for n, goal in enumerate(request.goals)
         ],
         "stable": comparison.whole.stable,
         "stable_without": comparison.left.stable,

@@ -258,15 +258,17 @@ def _failed_answer(request: ClusterRequest, left: Cluster, comparison: FailedNod
             longer.append(f"of {what} some never start")
         elif len(pods):
             longer.append(f"{what} start {seconds(by, request.slot_seconds)} s later on average")
-    never = comparison.never
-    longer += [f"with these nodes too, {counted(len(never), 'pod')} never {_start(never)}: {some(never)}"] if never else []
     later = "".join(f"; {part}" for part in longer)
+    never, why = comparison.never, ""
+    if never:  # goals are of these too; measures only of those that fit on a node that is left
+        shown = "" if {*never} & {pod.name for pod in left.waiting} else ", and the measures are of the others"
+        why = f"{some(never)} never {_start(never)} with these nodes either{shown}; "
     broken, before = _broken_goals(request, comparison.left), _broken_goals(request, comparison.whole)
     if not broken:
-        return f"{comparison.policy}: without these nodes all goals are met{later}."
+        return f"{comparison.policy}: {why}without these nodes all goals are met{later}."
     lost = [what for what in broken if what not in before]
     held = f"met with these nodes, not without: {listed(lost)}" if lost else f"not met with or without: {listed(broken)}"
-    return f"{comparison.policy}: {held}{later}."
+    return f"{comparison.policy}: {why}{held}{later}."
 
 
 def _start(pods: Sequence[str]) -> str:

@@ -8,29 +8,36 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from packenv.cluster.measures import EXACT
 from packenv.errors import InputError
+from packenv.jobs import Ints
 from packenv.planning.goals import Goal, share_of
+from packenv.planning.kinds import MOST_KINDS
 from packenv.planning.lower_bounds.cost_proof import WaitLimit, fewest
 from packenv.planning.lower_bounds.device_columns import with_device_columns
 from packenv.planning.lower_bounds.table_cost import TableCost
 from packenv.planning.search import least_up, with_servers
 from packenv.policy import find_policy, needs_of
 from packenv.simulation import setting_of
+from packenv.theory.capacity.linear_program import Floats
 from packenv.theory.capacity.max_workload import max_workload
 from packenv.theory.queue_bound.queue_bound import queue_bound
-from packenv.workloads.gangs import gangs_fitting
+from packenv.workloads.gangs import which_fit
 from packenv.workloads.servers import MOST_SERVERS
 from packenv.workloads.workload import Workload
 
+CLOSE = 1e-9  # by which a row may be missed, for floats
 LONGEST = 2.0**60  # slots: longer waits bound nothing
 BLIND = "policy that does not know durations"
 
 
-def fewest_servers(workload: Workload, goals: list[Goal], gap: float, seconds: float) -> int:
-    """No policy meets the goals in the long run (a table: on these tasks) with fewer servers like the workload's first one.
+def fewest_servers(workload: Workload, goals: list[Goal], gap: float, seconds: float, there: int = 0) -> int:
+    """No policy meets the goals in the long run (a table: on these tasks) with fewer servers, of which the workload's first
+    `there` are there anyway and all others are like the one behind them.
 
-    workload   with equal servers; policies do not go above their capacities
+    workload   policies do not go above the capacities of its servers
     gap        of the bracket of ρ*, within `seconds`
 
     A stream: with n servers less than n ρ*(1) tasks are in service on average, and rate · mean service must be. A table: the
@@ -39,27 +46,60 @@ def fewest_servers(workload: Workload, goals: list[Goal], gap: float, seconds: f
     if workload.jobs is None:
         if workload.has_gangs:
             raise InputError("a plan for random gangs is one for a table of them: Workload.tabulated(seed, slots)")
+        if there:
+            return _fewest_that_support(workload, gap, seconds, there)
         single = workload.with_(servers=workload.servers.capacity[:1], rate=workload.rate)
         return math.floor(workload.rate * workload.mean_service / max_workload(single, gap, seconds).upper + 1e-9) + 1
-    least = fewest_for_gangs(workload)
-    jobs, capacity = with_device_columns(workload.jobs, workload.servers.only([0]))
+    least = fewest_that_hold(workload, there)
+    kinds, counts = _kinds_there(workload, there)
+    if len(kinds) > MOST_KINDS:
+        return least
+    jobs, capacity = with_device_columns(workload.jobs, workload.servers.only(kinds))
     for limit in wait_limits(workload, goals):
-        search = TableCost(jobs, capacity, (Fraction(1),), limit)
+        search = TableCost(jobs, capacity, (Fraction(1),) * len(kinds), limit)
         search.run(gap, seconds)
-        least = max(least, fewest(search.value))
+        least = max(least, there + _fewest_more(*search.necessary(), counts) if there else fewest(search.value))
     return least
 
 
-def fewest_for_gangs(workload: Workload) -> int:
-    """The least number of servers like the first one that hold each gang of a table when empty, by first fit."""
+def _kinds_there(workload: Workload, there: int) -> tuple[list[int], Ints]:
+    """A server of each kind of the first `there`, and the one behind them; and (kinds,) how many of each are there: 0 of that."""
+    servers = workload.servers
+    rows = servers.units if servers.devices is None else np.column_stack([servers.units, servers.devices])
+    _, kinds, counts = np.unique(rows[:there], axis=0, return_index=True, return_counts=True)
+    return [*kinds.tolist(), there], np.append(counts, 0)
+
+
+def _fewest_more(supply: Floats, need: Floats, counts: Ints) -> int:
+    """The least number of the last kind with which `counts` of the others satisfy all rows that it can help."""
+    missing, each = need * (1 - CLOSE) - supply @ counts, supply[:, -1]
+    helped = (each > 0) & (missing > 0)
+    return math.ceil((missing[helped] / each[helped]).max(initial=0))
+
+
+def _fewest_that_support(workload: Workload, gap: float, seconds: float, there: int) -> int:
+    """The least number of servers of which it is not proved that they are too few for a stream, as far as the seconds go."""
+    load, until = workload.rate * workload.mean_service, time.monotonic() + seconds
+
+    def may_support(servers: int) -> bool:
+        return time.monotonic() > until or max_workload(with_servers(workload, servers, there), gap, seconds).upper > load - CLOSE
+
+    return least_up(there, MOST_SERVERS, may_support, lambda servers: None)
+
+
+def fewest_that_hold(workload: Workload, there: int = 0) -> int:
+    """The least number of servers (`there`: as of `fewest_servers`) that hold each task of a table, and each gang, when empty, by
+    first fit.
+    """
     jobs = workload.jobs
-    if jobs is None or jobs.gang is None:
-        return 1
+    if jobs is None or (jobs.gang is None and there == 0):
+        return max(there, 1)
 
     def hold(servers: int) -> bool:
-        return bool(gangs_fitting(jobs, workload.servers.only([0] * servers)).all())
+        held = workload.servers.only(np.minimum(np.arange(servers), there))
+        return bool(which_fit(jobs.scaled(held.scale), held).all())
 
-    return least_up(1, MOST_SERVERS, hold, lambda servers: None)
+    return least_up(max(there, 1), MOST_SERVERS, hold, lambda servers: None)
 
 
 def wait_limits(workload: Workload, goals: Sequence[Goal]) -> list[WaitLimit]:
@@ -90,12 +130,14 @@ class Fewest(NamedTuple):
     scope: str = "policy"  # or BLIND: those that it holds for
 
 
-def fewest_for(workload: Workload, goals: list[Goal], policies: Sequence[Any], gap: float, seconds: float) -> Fewest:
-    """The best bound that holds for all of these policies (names or objects); `gap`, `seconds` as of `fewest_servers`."""
-    stable = fewest_servers(workload, goals, gap, seconds)
+def fewest_for(
+    workload: Workload, goals: list[Goal], policies: Sequence[Any], gap: float, seconds: float, there: int = 0
+) -> Fewest:
+    """The best bound that holds for all of these policies (names or objects); other arguments as of `fewest_servers`."""
+    stable = fewest_servers(workload, goals, gap, seconds, there)
     if workload.jobs is not None or any(knows_durations(policy, workload) for policy in policies):
         return Fewest(stable)
-    short = fewest_for_queue(workload, goals, stable, seconds)
+    short = fewest_for_queue(workload, goals, stable, seconds, there)
     return Fewest(short, BLIND) if short > stable else Fewest(stable)
 
 
@@ -105,7 +147,7 @@ def knows_durations(policy: Any, workload: Workload) -> bool:
     return needs.durations or needs.table
 
 
-def fewest_for_queue(workload: Workload, goals: Sequence[Goal], stable: int, seconds: float) -> int:
+def fewest_for_queue(workload: Workload, goals: Sequence[Goal], stable: int, seconds: float, there: int = 0) -> int:
     """The least number from `stable` on of which `queue_bound` does not prove that a goal on the mean queue or wait is missed.
 
     With n servers no policy that does not know durations has a mean queue below `queue_bound` (packenv.theory.queue_bound), nor
@@ -124,7 +166,7 @@ def fewest_for_queue(workload: Workload, goals: Sequence[Goal], stable: int, sec
         if time.monotonic() > until:
             return True
         try:
-            return queue_bound(with_servers(workload, servers)).value <= min(limits)
+            return queue_bound(with_servers(workload, servers, there)).value <= min(limits)
         except InputError:  # of such workloads nothing is proved, or the load is so near to ρ* that its bracket leaves it open
             return True
 
