@@ -35,7 +35,8 @@ def test_one_line_for_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().err == f"packenv: compiling 1 of {MANY} functions, once for this version …\n"
 
 
-def test_what_is_quick_is_not_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_quick_is_not_said(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rules, "PATIENCE", 10.0)
     compile_some(Announcement(), tmp_path, 1, 0.01)
     time.sleep(0.1)
     assert capsys.readouterr().err == ""
