@@ -14,7 +14,6 @@ from packenv.content.text import NONE, counted, number
 from packenv.planning.goals import Goal
 from packenv.planning.kinds import money
 from packenv.planning.lower_bounds.cost_bound import CostBound
-from packenv.planning.lower_bounds.fewest_servers import Fewest
 from packenv.planning.mixes import MixPlan, MixTrial
 from packenv.planning.plan_servers import run_kind
 from packenv.planning.search import Plan
@@ -27,10 +26,15 @@ ABOVE = 3.0
 """Curves leave the picture at this multiple of the limit."""
 
 
-def server_figures(plans: Sequence[Plan], goals: Sequence[Goal], bound: Fewest, slot_seconds: float | None) -> list[Figure]:
-    """Each goal's measure against the number of servers; without a goal which numbers of servers are stable."""
-    figures = [_server_figure(plans, n, goal, bound, slot_seconds) for n, goal in enumerate(goals)]
-    return figures or [_stable(plans, bound)]
+def server_figures(
+    plans: Sequence[Plan], goals: Sequence[Goal], bounds: Sequence[Rule], slot_seconds: float | None
+) -> list[Figure]:
+    """Each goal's measure against the number of servers; without a goal which numbers of servers are stable.
+
+    bounds  numbers of servers that no policy does without, if any are proved
+    """
+    figures = [_server_figure(plans, n, goal, bounds, slot_seconds) for n, goal in enumerate(goals)]
+    return figures or [_stable(plans, bounds)]
 
 
 def work_of(workload: Workload) -> str:
@@ -58,7 +62,7 @@ def occupied(title: str, workload: Workload, policy: str) -> list[Section]:
     return [Section(title, [fullness(workload, [result])])]
 
 
-def _server_figure(plans: Sequence[Plan], n: int, goal: Goal, bound: Fewest, slot_seconds: float | None) -> Figure:
+def _server_figure(plans: Sequence[Plan], n: int, goal: Goal, bounds: Sequence[Rule], slot_seconds: float | None) -> Figure:
     """A goal's measure against the number of servers, a line for each policy: filled marks meet all goals."""
     scale, unit = goal.scale(slot_seconds), goal.unit(slot_seconds)
     lines = []
@@ -66,8 +70,7 @@ def _server_figure(plans: Sequence[Plan], n: int, goal: Goal, bound: Fewest, slo
         means = [(trial, trial.value(n)) for trial in plan.trials]
         points = [Point(trial.servers, value * scale, trial.meets) for trial, value in means if value is not None]
         lines.append(line_through(plan.policy, f"{plan.servers:,}", colour, points))
-    up = Rule(bound.servers, f"any {bound.scope}: {bound.servers:,} at least")
-    chart = goal_chart(lines, goal, "servers", up, slot_seconds, whole=True)
+    chart = goal_chart(lines, goal, "servers", bounds, slot_seconds, whole=True)
     findings = "; ".join(_finding(plan, n, scale, unit) for plan in plans)
     return Figure(f"{goal.title} against the number of servers", f"{findings}. Filled marks meet all goals.", chart)
 
@@ -79,16 +82,16 @@ def line_through(policy: str, answer: str, colour: str, points: Sequence[Point],
 
 
 def goal_chart(
-    lines: Sequence[Line], goal: Goal | None, x_title: str, up: Rule, slot_seconds: float | None, **kind: bool
+    lines: Sequence[Line], goal: Goal | None, x_title: str, up: Sequence[Rule], slot_seconds: float | None, **kind: bool
 ) -> LineChart:
     """A goal's measure, which leaves the chart far above its limit; without a goal 1 for stable and 0 for unstable."""
     largest = max((point.y for line in lines for point in line.points), default=0.0)
     if goal is None:
-        return LineChart(lines, x_title, "stable", 1.25, [], [up], **kind)
+        return LineChart(lines, x_title, "stable", 1.25, [], up, **kind)
     unit, limit = goal.unit(slot_seconds), goal.limit * goal.scale(slot_seconds)
     most = max(largest, limit) if goal.measure == "utilisation" or limit == 0 else min(largest, ABOVE / 1.08 * limit)
     title = f"{goal.title} ({unit.strip()})" if unit else goal.title
-    return LineChart(lines, x_title, title, max(1.08 * most, 1.25 * limit) or 1.0, [Rule(limit, goal.text)], [up], **kind)
+    return LineChart(lines, x_title, title, max(1.08 * most, 1.25 * limit) or 1.0, [Rule(limit, goal.text)], up, **kind)
 
 
 def _finding(plan: Plan, n: int, scale: float, unit: str) -> str:
@@ -100,9 +103,9 @@ def _finding(plan: Plan, n: int, scale: float, unit: str) -> str:
     return f"{plan.policy}: {value(plan.at)} with {counted(plan.servers, 'server')}{less}"
 
 
-def _stable(plans: Sequence[Plan], bound: Fewest) -> Figure:
+def _stable(plans: Sequence[Plan], bounds: Sequence[Rule]) -> Figure:
     """Without a goal: which numbers of servers are stable."""
-    numbers = [trial.servers for plan in plans for trial in plan.trials]
+    numbers = [*(int(bound.at) for bound in bounds), *(trial.servers for plan in plans for trial in plan.trials)]
     entries = []
     for plan, colour in zip(plans, colours_for([plan.policy for plan in plans]), strict=True):
         marks = [Mark(trial.servers, filled=trial.stable) for trial in plan.trials]
@@ -110,8 +113,8 @@ def _stable(plans: Sequence[Plan], bound: Fewest) -> Figure:
     chart = RowChart(
         entries,
         "servers",
-        (min(bound.servers, *numbers) - 0.5, max(numbers) + 0.5),
-        [Rule(bound.servers, f"any {bound.scope} at least")],
+        (min(numbers) - 0.5, max(numbers) + 0.5),
+        bounds,
     )
     findings = "; ".join(f"{plan.policy} is stable with {counted(plan.servers, 'server')}" for plan in plans)
     return Figure("Which numbers of servers are stable", f"{findings}. Filled marks are stable.", chart)
@@ -137,7 +140,7 @@ def mix_figures(plans: Sequence[MixPlan], goals: Sequence[Goal], bound: CostBoun
     """Each goal's measure (without goals: whether the queue is stable) of each mix that was run, against its cost."""
     ran = "; ".join(f"{plan.policy}: {len(plan.trials):,} mixes were run" for plan in plans)
     finding = f"{ran}. Filled marks meet all goals; the steps are the best that mixes of no more cost reached."
-    up = Rule(float(bound.whole), f"any mix: {money(bound.whole)} at least")
+    up = [Rule(float(bound.whole), f"any mix: {money(bound.whole)} at least")]
     figures = []
     for n, goal in enumerate(goals or (None,)):
         scale, lines = 1.0 if goal is None else goal.scale(slot_seconds), []

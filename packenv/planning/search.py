@@ -142,7 +142,10 @@ class Search:
         """All trials, by number of servers: the least number that is enough, and one less unless that is below the bound."""
         used = most_used(self.workload, self.goals, self.there)
         if bound > used:
-            raise NoneMeets(f"{self.name}: no number of servers will do: at least {bound:,} are needed, {underused_phrase(used)}")
+            more = bound - self.there
+            needed = f"{more:,} more are needed" if self.there and more else f"{bound:,} are needed"
+            needed = f"{bound:,} are there" if self.there == bound else f"at least {needed}"
+            raise NoneMeets(f"{self.name}: no number of servers will do: {needed}, {underused_phrase(used)}")
         cache = _TrialCache(self, at, used)
         least_up(bound, cache.most, cache.enough, cache.check)
         return tuple(cache.trials[servers] for servers in sorted(cache.trials))

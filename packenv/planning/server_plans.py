@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from packenv.content.charts import Rule
 from packenv.content.forms import form
 from packenv.content.page import Charts, Figure, Page, Section
 from packenv.content.showable import Showable
@@ -88,7 +89,8 @@ class ServerPlans(Showable):
     there anyway (`request.there`), if more of a kind are asked for.
 
     plans        by policy; those that meet the goals with no number of servers are not among them
-    bound        `bound.servers`: no policy (`bound.scope`) meets the goals with fewer
+    bound        `bound.servers`: no policy (`bound.scope`) meets the goals with fewer; with servers that are there, with fewer
+                 more of the kind that is added (`more_at_least`)
     refusals     why the other policies do not meet the goals
     comparisons  each policy with as many servers as the one that needs most
     """
@@ -130,8 +132,7 @@ class ServerPlans(Showable):
             "server": self.workload.servers.capacity[self.request.there].tolist(),
             "policy": plan.policy,
             "servers": plan.servers,
-            **self._added(plan),
-            "bound": self.bound.servers,
+            **self._bound(plan),
             "bound_of": f"every {self.bound.scope}",
             "slot_seconds": self.workload.shown_slot,
             "confirmed": plan.fresh,
@@ -177,9 +178,19 @@ class ServerPlans(Showable):
             record["without_largest"] = self.without_largest[plan.policy]._asdict()
         return record
 
-    def _added(self, plan: Plan) -> dict[str, int]:
-        """How many of the servers are more than those that are there; nothing where no such number is asked for."""
-        return {"added": plan.servers - self.request.there} if self.request.there else {}
+    @property
+    def more_at_least(self) -> int | None:
+        """How many servers more no policy (`bound.scope`) does without, beside those that are there; None where it is not proved
+        that any is needed, or no such number is asked for.
+        """
+        more = self.bound.servers - self.request.there
+        return more if self.request.there and more > 0 else None
+
+    def _bound(self, plan: Plan) -> dict[str, int | None]:
+        """The number that no policy does without; where servers are there anyway, those and what is added to them."""
+        if there := self.request.there:
+            return {"there": there, "added": plan.servers - there, "added_bound": self.more_at_least}
+        return {"bound": self.bound.servers}
 
     def tables(self) -> list[Table]:
         """The plans, and the policies at the common number."""
@@ -190,7 +201,7 @@ class ServerPlans(Showable):
         timed = f"; times in {self._unit}" if self.goals else ""
         title = f"{self.workload.label}: servers, at least {self.bound.servers:,} for any {self.bound.scope}{timed}"
         if there := self.request.there:
-            least = f"; at least {self.bound.servers - there:+,} for any {self.bound.scope}" if self.bound.servers > there else ""
+            least = f"; at least {self.more_at_least:+,} for any {self.bound.scope}" if self.more_at_least else ""
             title = f"{self.workload.label}: servers of capacity {self.request.kind} to add to {there:,}{least}{timed}"
         heads = [heading for goal in self.goals for heading in (goal.title, "with one less")]
         heads += ["stable with one less"] if self.workload.jobs is None else []
@@ -261,19 +272,25 @@ class ServerPlans(Showable):
         if there and self.servers == there:
             return f"The {counted(there, 'server')} as they are will do with {policies} for {what}."
         if there:
-            more = self.bound.servers - there
+            more = self.more_at_least
             sentence = f"{self._many(self.servers)} with {policies} for {what}"
-            needed = (
-                f"no {self.bound.scope} needs fewer"
-                if self.servers == self.bound.servers
-                else f"any {self.bound.scope} needs {more:,} at least"
-            )
-            return f"{sentence}; {needed}." if more else f"{sentence}; it is not proved that every policy needs more."
+            if more is None:
+                return f"{sentence}; it is not proved that every policy needs more."
+            if self.servers == self.bound.servers:
+                return f"{sentence}; no {self.bound.scope} needs fewer."
+            return f"{sentence}; any {self.bound.scope} needs {more:,} more at least."
         sentence = f"{counted(self.servers, 'server')} with {policies} for {what}"
         if self.servers == self.bound.servers:
             return f"{sentence}; no {self.bound.scope} needs fewer."
         saved = f"which would be {1 - self.bound.servers / self.servers:.0%} fewer servers"
         return f"{sentence}; no {self.bound.scope} can do with fewer than {self.bound.servers:,}, {saved}."
+
+    @property
+    def _least(self) -> str:
+        """The bound in words, on servers, or on servers more; nothing where it is not proved that any more is needed."""
+        if self.request.there:
+            return f"{self.more_at_least:,} more" if self.more_at_least else ""
+        return counted(self.bound.servers, "server")
 
     def _many(self, servers: int) -> str:
         """A number of servers; beside those that are there, how many more."""
@@ -297,7 +314,9 @@ class ServerPlans(Showable):
         return Charts(f"{self.workload.label}: how many servers", self._figures())
 
     def _figures(self) -> list[Figure]:
-        return server_figures([*self.plans.values()], self.goals, self.bound, self.request.shown_slot)
+        least = self._least if self.request.there else f"{self.bound.servers:,}"
+        rules = [Rule(self.bound.servers, f"any {self.bound.scope}: {least} at least")] if least else []
+        return server_figures([*self.plans.values()], self.goals, rules, self.request.shown_slot)
 
     def page(self) -> Page:
         """What each number of servers gives, how full the fewest are, and all that was tried."""
@@ -317,7 +336,7 @@ class ServerPlans(Showable):
             ("One more" if request.there else "A server", request.kind),
             ("Policies", ", ".join(self.plans)),
             ("Runs with each number", runs_of_plan(workload, request.seeds, request.slots)),
-            (f"No {bound.scope} needs fewer than", counted(bound.servers, "server")),
+            *([(f"No {bound.scope} needs fewer than", self._least)] if self._least else []),
         ]
         first, *rest = self.sentences
         notes = [*rest, *self.refusals, *workload.bound_caveats]
@@ -330,13 +349,12 @@ class ServerPlans(Showable):
         rows = []
         for policy, plan in self.plans.items():
             low, high = plan.between or (plan.servers, plan.servers)
-            row = {
+            row: dict[str, Any] = {
                 "policy": policy,
-                **self._added(plan),
                 "servers": plan.servers,
                 "at_least": low,
                 "at_most": high,
-                "bound": self.bound.servers,
+                **self._bound(plan),
             }
             for n, goal in enumerate(self.goals):
                 mean, less = plan.at.estimate(n), None if plan.below is None else plan.below.estimate(n)
@@ -351,7 +369,7 @@ class ServerPlans(Showable):
             **self.workload.record,
             "goals": [goal.text for goal in self.goals],
             "servers": self.servers,
-            "bound": self.bound.servers,
+            **self._bound(self.best),
             "bound_of": f"every {self.bound.scope}",
             "plans": self.records,
             "refusals": self.refusals,
@@ -370,4 +388,4 @@ class ServerPlans(Showable):
             texts = [NONE if text == NONE else f"{text}{unit}" for text, unit in zip(cells, units, strict=True)]
             measures = [f"{goal.title} {text}" for goal, text in zip(self.goals, texts, strict=True)]
             facts.append((policy, ", ".join([counted(plan.servers, "server"), *measures])))
-        return [*facts, (f"any {self.bound.scope}", f"at least {counted(self.bound.servers, 'server')}")]
+        return [*facts, *([(f"any {self.bound.scope}", f"at least {self._least}")] if self._least else [])]

@@ -71,6 +71,20 @@ def test_a_bound_by_hand() -> None:
     assert plans.to_frame().to_pylist()[0]["added"] == 3
     answer = "3 more servers of capacity 1:1, 6 in all, with bf-js for max wait <= 0; no policy needs fewer."
     assert answer in str(plans.table())
+    check_bound(plans, 3)
+
+
+def check_bound(plans: packenv.ServerPlans, more: int | None) -> None:
+    """What is said of every policy, in each place, is of servers more, and nothing is said where none is proved to be needed:
+    what is there may be more than is needed.
+    """
+    said = [] if more is None else [("No policy needs fewer than", f"{more} more")]
+    assert [fact for fact in plans.page().facts if fact[0].startswith("No ")] == said
+    assert [fact for fact in plans.facts() if fact[0] == "any policy"] == [("any policy", f"at least {more} more") for _ in said]
+    rules = [rule.label for figure in plans.charts().figures for rule in figure.chart.up]
+    assert rules == [f"any policy: {more} more at least" for _ in said]
+    for record in (*plans.records, *plans.to_frame().to_pylist(), plans.to_dict()):
+        assert "bound" not in record and record["added_bound"] == more and record["added"] == record["servers"] - record["there"]
 
 
 def test_tasks_that_only_the_added_kind_holds() -> None:
@@ -86,6 +100,15 @@ def test_enough_as_it_is() -> None:
     plans = packenv.plan(table, "max wait <= 0", policies=["bf-js", "fifo-ff"], servers="1x1,2x0.5", add="0.5")
     assert plans.servers == 3 and all(plan.below is None for plan in plans.plans.values())
     assert plans.sentences[0] == "The 3 servers as they are will do with bf-js or fifo-ff for max wait <= 0."
+    check_bound(plans, None)
+
+
+def test_more_that_are_not_proved_to_be_needed() -> None:
+    """Of the queue of a table nothing is proved: it may be that another policy does with the server that is there."""
+    table = {"arrival": [0, 0], "size": [1, 1], "service": [10] * 2}
+    plans = packenv.plan(table, "max queue <= 0", policies=["bf-js"], servers="1x1", add="1")
+    assert plans.sentences[0].endswith("2 in all, with bf-js for max queue <= 0; it is not proved that every policy needs more.")
+    check_bound(plans, None)
 
 
 def test_a_kind_that_cannot_help() -> None:
