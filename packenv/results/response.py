@@ -51,4 +51,4 @@ def response_times(jobs: Jobs, schedule: Schedule, warmup: int, bound: float) ->
         for each in (response, slowdown)
         for at in [rank(0.95, len(each)) - 1]
     ]
-    return ResponseTimes(*(float(value) for each in values for value in each), float(bound))
+    return ResponseTimes(*(float(value) for each in values for value in each), slowdown_bound=float(bound))
