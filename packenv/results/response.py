@@ -46,9 +46,14 @@ def response_times(jobs: Jobs, schedule: Schedule, warmup: int, bound: float) ->
         return None
     wait, run = (schedule.start - eligible)[counted], (schedule.end - schedule.start)[counted]
     response, slowdown = wait + run, bounded_slowdown(wait, run, bound)
-    values = [
-        (each.mean(), np.partition(each, at)[at], each.max())
-        for each in (response, slowdown)
-        for at in [rank(0.95, len(each)) - 1]
-    ]
-    return ResponseTimes(*(float(value) for each in values for value in each), slowdown_bound=float(bound))
+    response, slowdown = wait + run, bounded_slowdown(wait, run, bound)
+    at = rank(0.95, len(run)) - 1
+    return ResponseTimes(
+        mean_response=float(response.mean()),
+        response_p95=float(np.partition(response, at)[at]),
+        max_response=float(response.max()),
+        mean_slowdown=float(slowdown.mean()),
+        slowdown_p95=float(np.partition(slowdown, at)[at]),
+        max_slowdown=float(slowdown.max()),
+        slowdown_bound=float(bound),
+    )
