@@ -42,6 +42,7 @@ MORE_FIELDS = (
     "warmup",
     "mean_waiting_size",
     "stopped",
+    "slowdown_bound",
     "confidence",
     "load",
     "rho",
@@ -325,3 +326,12 @@ def test_reserve_says_how_long_its_age_is() -> None:
     assert notices(stream, ("reserve",)) == []
     said = "reserve: keeps servers for tasks that wait longer than 16 min 40 s (age=1000 slots)"
     assert notices(stream.with_(slot_seconds=1.0), ("reserve",)) == [said]
+
+
+def test_a_backlog_has_no_load(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A load that a workload's file says is that of arrivals which are not made."""
+    packenv.workload("paper/fig3a", load=0.8).save(tmp_path / "mine.json")
+    words = ("--backlog", 20, "--slots", 2000, "--seeds", 1, "-p", "bf-js", "--json", tmp_path / "out.json")
+    evaluate(tmp_path / "mine.json", *words)
+    assert "load" not in capsys.readouterr().out
+    assert {record["load"] for record in json.loads((tmp_path / "out.json").read_text()) if "load" in record} == {None}
