@@ -33,9 +33,9 @@ are a Dict of float32 arrays, of every server; amounts are in units of capacity,
 | `action_mask` | (A,) | 1 where an action is valid; with `mask_in_observation` |
 
 ## Own Arguments
-| `choices` | (3, 4) | how many servers are offered, and virtual queues on each; None: all of them |
-| `passing` | False | the agent waits only where nothing fits, and one choice is carried out without asking; or True |
-| `rule` | `"largest"` | or, with `choices=None`, `"head"`, `"window"` |
+| `choices` | (3, 4) | how many servers are offered, and virtual queues on each; None: all of them, with `passing=True` |
+| `passing` | False | the agent waits only where nothing fits, and one choice is carried out without asking; True: any `choices` |
+| `rule` | `"largest"` | with any `choices`; `"head"`, `"window"`: with `choices=None` |
 """
 
 from __future__ import annotations

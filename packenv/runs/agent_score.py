@@ -198,10 +198,10 @@ def _played_as_often_as_differs(play: Callable[[Sequence[int]], Played], rows: S
     """Episodes of the same jobs for every seed: one, unless the first two show that the agent draws."""
     outcome = play(rows[: 1 if deterministic else 2])
     if len(rows) == 1 or (outcome.scores == outcome.scores[0]).all():
-        return Played(*(field[:1] for field in outcome))
+        return Played._make(field[:1] for field in outcome)
     if len(rows) == 2:
         return outcome
-    return Played(*map(np.concatenate, zip(outcome, play(rows[2:]), strict=True)))
+    return Played._make(map(np.concatenate, zip(outcome, play(rows[2:]), strict=True)))
 
 
 def _can_be_deterministic(agent: Any) -> bool:

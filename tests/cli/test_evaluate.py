@@ -209,17 +209,22 @@ def test_schedule(tmp_path: Path) -> None:
         "task": [0, 1, 2, 3],
         "job": [0, 1, 2, 3],
         "row": [1, 2, 3, 4],
+        "arrival": [0, 0, 1, 3],
         "start": [0, 3, 1, None],
         "server": [0, 0, 0, None],
         "end": [3, None, 3, None],
     }
     as_csv = tmp_path / "schedule.csv"
     evaluate(file, "--servers", 1, "-p", "bf-j", "--processes", 1, "--schedule", as_csv)
-    assert as_csv.read_text().splitlines()[:3] == ['"task","job","row","start","server","end"', "0,0,1,0,0,3", "1,1,2,3,0,"]
+    assert as_csv.read_text().splitlines()[:3] == [
+        '"task","job","row","arrival","start","server","end"',
+        "0,0,1,0,0,0,3",
+        "1,1,2,0,3,0,",
+    ]
     assert find_policy(f"replay:{as_csv}").start.tolist() == [0, 3, 1, -1]
     evaluate(file, "--servers", 1, "-p", "bf-j", "-p", "bf-js", "--processes", 1, "--schedule", path, "--drain")
     table = pq.read_table(path)
-    assert table.column_names == ["task", "job", "row", "start", "server", "end", "policy", "seed"]
+    assert table.column_names == ["task", "job", "row", "arrival", "start", "server", "end", "policy", "seed"]
     assert table["start"].to_pylist() == [0, 3, 1, 5, 0, 4, 1, 3]
     assert table["policy"].to_pylist() == ["bf-j"] * 4 + ["bf-js"] * 4
     assert set(table["seed"].to_pylist()) == {0}
