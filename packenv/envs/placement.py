@@ -8,8 +8,9 @@ completion, or both.
 ## Action Space
 `Discrete(S·K + 1)` with `choices=(S, K)`: a = s·K + k starts a task on the s-th of the servers on which some task fits, the
 one with least room first, of servers with equal room the first; there, the largest task that fits of the k-th of the virtual
-queues that it can serve, counted from the largest sizes. So action 0 is what BF-S does. Sizes of action and observation do
-not depend on the number of servers. The last action waits for the next event.
+queues that it can serve, counted from the largest sizes. So always action 0 is a best fit, the same as in ServerFill, but not
+BF-S, which takes servers by index. Sizes of action and observation do not depend on the number of servers. The last action waits
+for the next event.
 
 `Discrete(L·2J + 1)` with `choices=None`: a = server·2J + j starts the largest task of virtual queue j that fits on the server
 (`rule` "head": its head of line, if that fits). With `rule` "window" `Discrete(L·K + 1)`: a = server·K + k starts the k-th
