@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
 from packenv.content.text import listed
@@ -54,23 +55,40 @@ PLAIN = (bool, int, float, str)  # types of parameters that a file may give
 
 
 class Needs(NamedTuple):
-    """What a policy needs of a cluster: the orders that it reads, how it packs, and its types of tasks."""
+    """What a policy needs of a cluster: the orders that it reads, how it packs, and its types of tasks.
 
-    orders: int = 0  # BY_… flags
-    vectors: bool = False  # packs all resources of a server rather than the scalar size
-    levels: int = 0  # J of the partition I; 0 without virtual queues
-    most_levels: int = 0  # the largest J that the policy may change to
-    types: NDArray[np.int64] | None = None  # (T,) units, descending: the largest size of each type, in place of I; (T, D): boxes
-    least: NDArray[np.int64] | None = None  # (L,) units: every job takes at least this much of a server's room
-    room: NDArray[np.int64] | None = None  # (L,) units: scalar room of an empty server, if not its capacity
-    reserve: int = 0  # the most messages that the policy posts in one slot
-    in_service: int = UNLIMITED  # the most tasks in service at once, if known
-    durations: bool = False  # knows the service of tasks: column `estimate`, or the true one if there is no such column
-    table: bool = False  # knows the Jobs table of the run beforehand, except the arrival slots
-    reads: bool = False  # starts tasks only where there is room for what they read over the network (Network.reading)
-    rejects: bool = False  # keeps nothing of waiting tasks from slot to slot, so that those that do not start may be lost
-    devices: bool = False  # starts tasks only where there is room for them on the devices of a server (`fits`)
-    gangs: bool = False  # starts all tasks of a gang in the same slot (`start_first_fit`, `start_best_fit`)
+    orders       BY_… flags
+    vectors      packs all resources of a server rather than the scalar size
+    levels       J of the partition I; 0 without virtual queues
+    most_levels  the largest J that the policy may change to
+    types        (T,) units, descending: the largest size of each type, in place of I; (T, D): boxes
+    least        (L,) units: every job takes at least this much of a server's room
+    room         (L,) units: scalar room of an empty server, if not its capacity
+    reserve      the most messages that the policy posts in one slot
+    in_service   the most tasks in service at once, if known
+    durations    knows the service of tasks: column `estimate`, or the true one if there is no such column
+    table        knows the Jobs table of the run beforehand, except the arrival slots
+    reads        starts tasks only where there is room for what they read over the network (Network.reading)
+    rejects      keeps nothing of waiting tasks from slot to slot, so that those that do not start may be lost
+    devices      starts tasks only where there is room for them on the devices of a server (`fits`)
+    gangs        starts all tasks of a gang in the same slot (`start_first_fit`, `start_best_fit`)
+    """
+
+    orders: int = 0
+    vectors: bool = False
+    levels: int = 0
+    most_levels: int = 0
+    types: NDArray[np.int64] | None = None
+    least: NDArray[np.int64] | None = None
+    room: NDArray[np.int64] | None = None
+    reserve: int = 0
+    in_service: int = UNLIMITED
+    durations: bool = False
+    table: bool = False
+    reads: bool = False
+    rejects: bool = False
+    devices: bool = False
+    gangs: bool = False
 
 
 WITH_GANGS = "fifo-ff, easy, conservative, reserve and bf-js do"
@@ -238,6 +256,42 @@ def needs_of(policy: Any, setting: Setting) -> Needs:
     vectors = setting.capacity.shape[1] > 1
     orders = BY_QUEUE | BY_SIZE | BY_AGE | BY_ROOM | BY_INDEX | (BY_DEMAND if vectors else 0)
     return Needs(orders, vectors=vectors, reads=True, rejects=True, devices=True)  # `fits` says whether there is room
+
+
+def is_told_durations(policy: Any, setting: Setting) -> bool:
+    """Whether a policy knows how long tasks take: it says so (`Needs.durations`), or asks `estimate_of` where there are any."""
+    if needs_of(policy, setting).durations:
+        return True
+    jobs = setting.workload.jobs
+    return jobs is not None and jobs.estimate is not None and asks_estimates(policy)
+
+
+def asks_estimates(policy: Any) -> bool:
+    """Whether the code of a policy of someone else calls `estimate_of`: itself, or through functions of its own module."""
+    kind = type(policy)
+    if kind.__module__.startswith(f"{__package__}."):
+        return False  # those of packenv say what they know
+    own = [value for base in kind.__mro__[:-1] for value in vars(base).values()]
+    left = own + [hook for (_, registered_for), hook in hooks.items() if registered_for in (kind, type(parameters_of(policy)))]
+    seen: set[Any] = set()
+    while left:
+        function = left.pop()
+        function = getattr(function, "py_func", function)  # of a compiled one
+        if not inspect.isfunction(function) or function in seen:
+            continue
+        seen.add(function)
+        names = _names_in(function.__code__)
+        if "estimate_of" in names:
+            return True
+        others = (function.__globals__.get(name) for name in names)
+        left += [other for other in others if getattr(other, "__module__", None) == function.__module__]
+    return False
+
+
+def _names_in(code: CodeType) -> set[str]:
+    """The names of globals and attributes that a function reads, or one inside it."""
+    inner = (_names_in(part) for part in code.co_consts if isinstance(part, CodeType))
+    return {*code.co_names}.union(*inner)
 
 
 def initial_state_of(policy: Any, setting: Setting, seed: int) -> Any:

@@ -207,6 +207,8 @@ def simulate(
     cluster, state, seconds, reason = _run_slots(policy, cluster, state, NEVER if drain else horizon, enough, progress)
     stopped = f"more than {waiting_limit:,} tasks waiting in slot {cluster.head['now'][0]}" if reason == LIMIT else None
     result = result_of(cluster, name_of(policy), offered, seed, seconds, stopped, table)
+    if backlog is not None:
+        result = replace(result, load=None, rho=None)  # of the arrivals that would be
     if backlog is not None or (drain and stopped is None):
         result = replace(result, verdict=NO_VERDICT)  # the queue has the length that was asked for, or all work was done
 

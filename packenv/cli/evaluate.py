@@ -122,17 +122,21 @@ def evaluation_from(
 
 def notices(workload: Workload, policies: tuple[str, ...]) -> list[str]:
     """Which policies know durations, what others say of themselves, and which guarantee is left if J is too low (Corollary 1)."""
-    from packenv.policy import find_policy, needs_of
+    from packenv.policy import asks_estimates, distinct_names, find_policy, is_told_durations
     from packenv.simulation import setting_of
     from packenv.workloads.demand import scalar_cdf
 
     setting = setting_of(workload)
     default = setting.levels
-    clairvoyant = [name for name in policies if needs_of(find_policy(name), setting).durations]
-    believed = "true" if workload.jobs is None or workload.jobs.estimate is None else "estimated"
+    shown = dict(zip(distinct_names(policies), map(find_policy, policies), strict=True))
+    clairvoyant = [name for name, policy in shown.items() if is_told_durations(policy, setting)]
+    estimates = workload.jobs is not None and workload.jobs.estimate is not None
+    believed = "estimated" if estimates else "true"
     lines = [f"told {workload.believed or f'{believed} durations'}: {', '.join(clairvoyant)}"] if clairvoyant else []
-    for name in policies:
-        chosen = find_policy(name)
+    for name, chosen in shown.items():
+        if not estimates and asks_estimates(chosen):
+            of_table = "; --estimates exact tells it true durations" if workload.jobs is not None else ""
+            lines.append(f"{name} asks for estimates, and {workload.name} has none: it sees 0{of_table}")
         if hasattr(chosen, "notice"):
             lines += filter(None, [chosen.notice(setting)])
         levels = getattr(chosen, "J", 0)

@@ -85,6 +85,7 @@ def leaderboard(
     run_options, run_log = runs_in(where), RunLog(log)
     board = prepared.play(run_options, run_log)
     if options.judge and not options.matrix:
+        click.echo("packenv: the runs are made; what each policy supports is judged (--no-judge leaves it out)", err=True)
         board = board.judged(run_options, run_log)
     shown = Matrix(board) if options.matrix else board
     outputs.show(shown)

@@ -62,13 +62,15 @@ The same keys after every step and reset, numbers only (and, if asked for, `rewa
 | `reason` | why the episode ended: {reasons}; 0 while it goes on |
 | `mean_queue`, `mean_delay`, `mean_waiting_size` | of the episode so far: tasks, slots per started task, sizes (as of a run) |
 | `utilisation` | of the episode so far: of the resource that is used most |
-| `baseline_queue` | of `baseline` on the same jobs, at the end of an episode, else −1; only with `yardstick` or `perf` |
+| `baseline_queue`, `baseline_delay` | of `baseline` on the same jobs (†), at the end, else −1; only with `yardstick` or `perf` |
 | `perf` | at the end of an episode, else −1: from 0, twice `baseline_queue`, to 1, the proved bound (*); only with `perf` |
 | `reward_terms` | the terms that add up to the reward, by name; only with `reward_terms` |
 | `guarded` | of the slots since the last decision, those under the guard; only with `guard` |
 
 (*) on the long-run mean queue of any policy (`packenv.queue_bound`), 0 where none is known, as of tables. With the mean queue Q,
-the bound B and W = 2 · `baseline_queue` it is (W − Q) / (W − B), cut off at 0 and 1.
+the bound B and W = 2 · `baseline_queue` it is (W − Q) / (W − B), cut off at 0 and 1; where all work is done, of delays.
+(†) over the same slots where the episode is truncated. Where all work is done (`reason` 3) each has taken its own time, and
+mean queues are over other slots: compare `mean_delay` with `baseline_delay`, whose ratio is that of all waiting.
 
 ## Starting State
 An empty cluster in slot 0, or what `start` says. `reset(seed=s)`: the jobs that `packenv.simulate` draws with seed s;
@@ -98,7 +100,7 @@ the episode, such as that of `gymnasium.make(…, max_episode_steps=…)`.
 | `mask_in_observation` | False | adds `action_mask` to the observation |
 | `reward` | {reward} | one of those above, or a function of a `Passage` |
 | `baseline` | {baseline} | the policy that `advantage` and `yardstick` compare with |
-| `yardstick` | {yardstick} | whether `info` has the baseline's mean queue at the end of an episode |
+| `yardstick` | {yardstick} | whether `info` has the baseline's mean queue and delay at the end of an episode |
 | `perf` | False | whether `info` has `perf`; the bound takes seconds when the environment is made |
 | `reward_terms` | False | whether `info` has the terms of the reward |
 | `invalid` | {invalid} | what invalid actions do: the same as the `"nearest"` valid one, or the `"first"`; or `"wait"` |

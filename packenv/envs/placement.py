@@ -8,8 +8,9 @@ completion, or both.
 ## Action Space
 `Discrete(S·K + 1)` with `choices=(S, K)`: a = s·K + k starts a task on the s-th of the servers on which some task fits, the
 one with least room first, of servers with equal room the first; there, the largest task that fits of the k-th of the virtual
-queues that it can serve, counted from the largest sizes. So action 0 is what BF-S does. Sizes of action and observation do
-not depend on the number of servers. The last action waits for the next event.
+queues that it can serve, counted from the largest sizes. So always action 0 is a best fit, the same as in ServerFill, but not
+BF-S, which takes servers by index. Sizes of action and observation do not depend on the number of servers. The last action waits
+for the next event.
 
 `Discrete(L·2J + 1)` with `choices=None`: a = server·2J + j starts the largest task of virtual queue j that fits on the server
 (`rule` "head": its head of line, if that fits). With `rule` "window" `Discrete(L·K + 1)`: a = server·K + k starts the k-th
@@ -32,9 +33,9 @@ are a Dict of float32 arrays, of every server; amounts are in units of capacity,
 | `action_mask` | (A,) | 1 where an action is valid; with `mask_in_observation` |
 
 ## Own Arguments
-| `choices` | (3, 4) | how many servers are offered, and virtual queues on each; None: all of them |
-| `passing` | False | the agent waits only where nothing fits, and one choice is carried out without asking; or True |
-| `rule` | `"largest"` | or, with `choices=None`, `"head"`, `"window"` |
+| `choices` | (3, 4) | how many servers are offered, and virtual queues on each; None: all of them, with `passing=True` |
+| `passing` | False | the agent waits only where nothing fits, and one choice is carried out without asking; True: any `choices` |
+| `rule` | `"largest"` | with any `choices`; `"head"`, `"window"`: with `choices=None` |
 """
 
 from __future__ import annotations

@@ -7,7 +7,8 @@ first). Sizes of action and observation do not depend on the number of servers: 
 ## Action Space
 `Discrete(2J + 1)`: a = j starts the largest task of virtual queue j that fits on the server. The last action passes: the
 server is left out until its next completion or the next arrival. With `choices=K`, `Discrete(K + 1)`: a = n does so for the
-n-th of the virtual queues that can be served, counted from 0 and from the largest sizes.
+n-th of the virtual queues that can be served, counted from 0 and from the largest sizes. So always action 0 is a best fit; on
+one resource with `order="index"` it is BF-S.
 
 `info["action_mask"]` (int8) and `action_masks()` (bool) say which actions are valid. In place of one
 that is not, `invalid` says what is done; with "wait" it counts as pass.

@@ -41,7 +41,8 @@ class EvaluateOptions:
     by_size: bool = option(False, "Also show delays by the size of tasks: of each of a few, or by quartiles.")
     slowdown_bound: Seconds | None = option(
         None,
-        "Show bounded slowdowns and responses: a run of less counts as if it took so long  [shown of logs of parallel jobs].",
+        "Show bounded slowdowns and responses: a run of less counts as if it took so long  [default: 10s; shown of logs of "
+        "parallel jobs].",
         metavar="10s",
     )
     slots: Count | None = option(None, f"Slots to simulate  [default: a trace's own; {DEFAULT_SLOTS:,} otherwise].")

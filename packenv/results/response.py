@@ -17,7 +17,8 @@ SLOWDOWN_BOUND = 10.0
 
 
 class ResponseTimes(NamedTuple):
-    """Response and slowdown of the tasks that became eligible after the warm-up and started. Fields are keys of measures."""
+    """Response and slowdown of the tasks that became eligible after the warm-up and started. All fields but the last are keys of
+    measures."""
 
     mean_response: float  # slots from eligible to end
     response_p95: float
@@ -25,6 +26,7 @@ class ResponseTimes(NamedTuple):
     mean_slowdown: float
     slowdown_p95: float
     max_slowdown: float
+    slowdown_bound: float  # slots that a task counts as if it ran at least
 
 
 def bounded_slowdown(wait: NDArray[np.int64], run: NDArray[np.int64], bound: float) -> NDArray[np.float64]:
@@ -44,9 +46,14 @@ def response_times(jobs: Jobs, schedule: Schedule, warmup: int, bound: float) ->
         return None
     wait, run = (schedule.start - eligible)[counted], (schedule.end - schedule.start)[counted]
     response, slowdown = wait + run, bounded_slowdown(wait, run, bound)
-    values = [
-        (each.mean(), np.partition(each, at)[at], each.max())
-        for each in (response, slowdown)
-        for at in [rank(0.95, len(each)) - 1]
-    ]
-    return ResponseTimes(*(float(value) for each in values for value in each))
+    response, slowdown = wait + run, bounded_slowdown(wait, run, bound)
+    at = rank(0.95, len(run)) - 1
+    return ResponseTimes(
+        mean_response=float(response.mean()),
+        response_p95=float(np.partition(response, at)[at]),
+        max_response=float(response.max()),
+        mean_slowdown=float(slowdown.mean()),
+        slowdown_p95=float(np.partition(slowdown, at)[at]),
+        max_slowdown=float(slowdown.max()),
+        slowdown_bound=float(bound),
+    )

@@ -41,6 +41,10 @@ class Trajectory(NamedTuple):
     queue: NDArray[np.float64]  # (bins,) number of waiting tasks
     waiting_size: NDArray[np.float64]  # (bins,) sum of the sizes of waiting tasks, in units of capacity
 
+    def __repr__(self) -> str:
+        span = f": means of {self.queue.min():.4g} to {self.queue.max():.4g} waiting tasks" if len(self.queue) else ""
+        return f"Trajectory of {len(self.queue)} bins of {self.bin_slots} slots{span}"
+
 
 @dataclass(frozen=True, repr=False)
 class Result(Showable):
@@ -155,10 +159,10 @@ class Result(Showable):
     ) -> Any:
         """An Arrow table, or a frame of "pandas" or "polars".
 
-        kind      "queue": slot (in which a bin begins), queue and waiting_size, means over bins; "schedule": task, job, start,
-                  server and end of each task, null where it did not start, or end, with its row, id and times in the file that
-                  it comes from; "fragmentation": slot, and from there to
-                  the next the shares of all devices that are idle and of no use, by reason. Both of a run with `schedule=True`
+        kind      "queue": slot (in which a bin begins), queue and waiting_size, means over bins; "schedule": task, job, arrival,
+                  start, server and end of each task, null where it did not start, or end, with its row, id and times in the file
+                  that it comes from; "fragmentation": slot, and from there to the next the shares of all devices that are idle
+                  and of no use, by reason. Both of a run with `schedule=True`
         workload  what was run, where the result is from another process
 
         Raises InputError for another kind, a run without a schedule, and a library that is not installed.

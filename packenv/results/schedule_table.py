@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.files import atomic_path, check_ending
-from packenv.workloads.laws.arrivals import Batch
 
 if TYPE_CHECKING:
     from packenv.results.result import Result
@@ -24,10 +23,10 @@ def schedule_table(workload: Workload, results: Sequence[Result]) -> Any:
     """An Arrow table with a row for each task of each run, which have their schedules; times are slots.
 
     Columns task (row of the Jobs table), job (its job, or the row where every task is a job of its own); row and id, as of
-    `Records`, of tasks that come from a file; start and server (null where a task never started), end (the slot in which it left,
-    null where it did not within the run), start_time and end_time (their beginnings by the file's clock, if it is not slots);
-    source (the server from which it read, null at home) if reads take resources; devices ("0 3", of its server) if servers have
-    devices; policy and seed if there are several runs.
+    `Records`, of tasks that come from a file; arrival; start and server (null where a task never started), end (the slot in
+    which it left, null where it did not within the run), start_time and end_time (their beginnings by the file's clock, if it
+    is not slots); source (the server from which it read, null at home) if reads take resources; devices ("0 3", of its server)
+    if servers have devices; policy and seed if there are several runs.
     """
     import pyarrow as pa
 
@@ -37,10 +36,12 @@ def schedule_table(workload: Workload, results: Sequence[Result]) -> Any:
     for result in results:
         assert result.schedule is not None
         start, server, end, source, devices = result.schedule
+        jobs = workload.played_jobs(result.seed, len(start))
         columns: dict[str, Any] = {
             "task": np.arange(len(start)),
-            "job": jobs_of(workload, result.seed, len(start)),
+            "job": np.arange(len(start)) if jobs.job is None else jobs.job[: len(start)],
             **{name: column[: len(start)] for name, column in of_file.items()},
+            "arrival": jobs.arrival[: len(start)],
             "start": pa.array(start, mask=start < 0),
             "server": pa.array(server, mask=start < 0),
             "end": pa.array(end, mask=~ended(result, end)),
@@ -72,15 +73,6 @@ def write_schedule(path: str | os.PathLike[str], workload: Workload, results: Se
             from pyarrow import parquet
 
             parquet.write_table(table, temporary)
-
-
-def jobs_of(workload: Workload, seed: int, tasks: int) -> NDArray[np.int64]:
-    """(tasks,) the job of each of the first tasks, as the table or the stream of this seed numbers it."""
-    if workload.jobs is not None:
-        job = workload.at(seed).jobs.job  # type: ignore[union-attr]
-    else:
-        job = workload.jobs_table(seed, tasks).job if isinstance(workload.arrivals, Batch) and tasks else None
-    return np.arange(tasks) if job is None else job[:tasks]
 
 
 def ended(result: Result, end: NDArray[np.int64]) -> NDArray[np.bool_]:

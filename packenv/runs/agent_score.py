@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,8 @@ class AgentScore:
     seeds     that something depends on; the first alone where nothing does: there are then no intervals
     cut       seeds whose episode ended at the waiting limit: their queue grows, and the score says how long they went on
     remark    on what the seeds are of a table
+    first_actions  the share of the decisions with several valid actions in which it took the first of them; None where there were
+              none. At 1 it is the rule that always does so, whatever was learnt, and the score says it
     """
 
     measure: str
@@ -64,6 +66,7 @@ class AgentScore:
     seeds: tuple[int, ...]
     cut: tuple[int, ...] = field(default=())
     remark: str = ""
+    first_actions: float | None = None
 
     @property
     def mean(self) -> Interval:
@@ -82,6 +85,9 @@ class AgentScore:
         text += ", one run" if len(self.seeds) == 1 else f", {len(self.seeds)} seeds"
         stopped = "it" if len(self.seeds) == 1 else f"{len(self.cut)} of them"
         text += f"; {stopped} stopped at the waiting limit: the queue grows" if self.cut else ""
+        text += (
+            "; it always took the first valid action, as the rule masks.argmax(axis=1) does" if self.first_actions == 1 else ""
+        )
         return f"{text}; {self.remark}" if self.remark else text
 
 
@@ -146,15 +152,15 @@ def evaluate_agent(
     guard = envs.unwrapped.core.options.guard
     one_table = has_one_table(workload) and (guard is None or not draws_by_chance(guard, workload))
     if not one_table:
-        scores, cut = played(envs, chooser(agent, deterministic, normalizers), rows, measured, slots)
+        outcome = played(envs, chooser(agent, deterministic, normalizers), rows, measured, slots)
     else:
         read = {key: value for key, value in options.items() if key not in OF_WORKLOAD} | {"workload": workload, "jobs": None}
 
-        def play(seeds: Sequence[int]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        def play(seeds: Sequence[int]) -> Played:
             envs = make(num_envs=len(seeds), **read | fixed)
             return played(envs, chooser(agent, deterministic, normalizers), seeds, measured, slots)
 
-        scores, cut = _played_as_often_as_differs(play, rows, deterministic and _can_be_deterministic(agent))
+        outcome = _played_as_often_as_differs(play, rows, deterministic and _can_be_deterministic(agent))
     compared: list[float] = []
     policy_seeds = rows if against is None else seeds_for(against, workload, rows)
     if against is not None and of_jobs:
@@ -165,27 +171,37 @@ def evaluate_agent(
         ends: dict[str, Any] = {"slots": slots, "drain": slots is None, "warmup": 0}
         runs = next(iter(simulate_many(workload, [against], policy_seeds, **ends).values()))
         compared = [_compared(run, measured) for run in runs]
-    depends = rows[: max(len(scores), len(compared))]
+    depends = rows[: max(len(outcome.scores), len(compared))]
+    choices = int(outcome.choices.sum())
     return AgentScore(
         measure=measured,
-        scores=tuple(float(score) for score in scores),
+        scores=tuple(float(score) for score in outcome.scores),
         policy=None if against is None else against if isinstance(against, str) else name_of(against),
         against=tuple(compared),
         seeds=tuple(int(seed) for seed in depends),
-        cut=tuple(int(seed) for seed, over in zip(rows, cut, strict=False) if over),
+        cut=tuple(int(seed) for seed, over in zip(rows, outcome.cut, strict=False) if over),
         remark=_remark(workload, rows, depends),
+        first_actions=int(outcome.first.sum()) / choices if choices else None,
     )
 
 
-def _played_as_often_as_differs(
-    play: Callable[[Sequence[int]], tuple[NDArray[np.float64], NDArray[np.bool_]]], rows: Sequence[int], deterministic: bool
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Scores, and which were cut, on the same jobs for every seed: one, unless the first two show that the agent draws."""
-    scores, cut = play(rows[: 1 if deterministic else 2])
-    if len(rows) == 1 or (scores == scores[0]).all():
-        return scores[:1], cut[:1]
-    more = play(rows[2:]) if len(rows) > 2 else ([], [])
-    return np.concatenate([scores, more[0]]), np.concatenate([cut, more[1]])
+class Played(NamedTuple):
+    """What came of the first episode of each row."""
+
+    scores: NDArray[np.float64]  # (E,) what was measured
+    cut: NDArray[np.bool_]  # (E,) whether it ended at the waiting limit
+    choices: NDArray[np.int64]  # (E,) decisions with several valid actions,
+    first: NDArray[np.int64]  # (E,) and of these, in which the first of them was taken
+
+
+def _played_as_often_as_differs(play: Callable[[Sequence[int]], Played], rows: Sequence[int], deterministic: bool) -> Played:
+    """Episodes of the same jobs for every seed: one, unless the first two show that the agent draws."""
+    outcome = play(rows[: 1 if deterministic else 2])
+    if len(rows) == 1 or (outcome.scores == outcome.scores[0]).all():
+        return Played._make(field[:1] for field in outcome)
+    if len(rows) == 2:
+        return outcome
+    return Played._make(map(np.concatenate, zip(outcome, play(rows[2:]), strict=True)))
 
 
 def _can_be_deterministic(agent: Any) -> bool:
@@ -261,18 +277,22 @@ def _checked_function(agent: Any) -> Choose:
     return function
 
 
-def played(
-    envs: Any, choose: Choose, seeds: Sequence[int], measured: str, slots: int | None = None
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """(E,) what is measured of each row's first episode, the queue over `slots`; and which were cut at the waiting limit."""
+def played(envs: Any, choose: Choose, seeds: Sequence[int], measured: str, slots: int | None = None) -> Played:
+    """Play each row's first episode, with what is measured of it; the queue over `slots`."""
     scores, cut = np.full(len(seeds), np.nan), np.zeros(len(seeds), bool)
+    choices, firsts = np.zeros(len(seeds), np.int64), np.zeros(len(seeds), np.int64)
     observation, info = envs.reset(seed=[int(seed) for seed in seeds])
     core = envs.unwrapped.core
     completion = np.array(core.passage.unfinished)  # up to the first decision, at which the sum of rewards begins
-    while np.isnan(scores).any():
-        observation, reward, terminated, truncated, info = envs.step(np.asarray(choose(observation, info["action_mask"])))
+    while (playing := np.isnan(scores)).any():
+        masks = info["action_mask"]
+        actions = np.asarray(choose(observation, masks))
+        observation, reward, terminated, truncated, info = envs.step(actions)
+        several = playing & (masks.sum(axis=1) > 1)
+        choices += several
+        firsts += several & _took_the_first(masks, actions, core.options.invalid)
         completion -= reward
-        first = (terminated | truncated) & np.isnan(scores)
+        first = (terminated | truncated) & playing
         for row in np.flatnonzero(first):
             cut[row] = info["reason"][row] == TOO_MANY_WAITING
             if measured == "mean queue":  # of a table that is done nothing waits later
@@ -281,4 +301,14 @@ def played(
                 scores[row] = info[measured.replace(" ", "_")][row]
             else:
                 scores[row] = completion[row] / (1 + job_numbers(core.played[row].jobs).max())
-    return scores, cut
+    return Played(scores, cut, choices, firsts)
+
+
+def _took_the_first(masks: NDArray[np.int8], actions: NDArray[np.int64], invalid: str) -> NDArray[np.bool_]:
+    """(E,) whether the first valid action was carried out, be it in place of one that is not valid."""
+    first = masks.argmax(axis=1)
+    if invalid == "nearest":  # of two the lower one
+        away = np.abs(np.arange(masks.shape[1]) - actions[:, None])
+        actions = np.where(masks, away, masks.shape[1]).argmin(axis=1)
+    replaced = masks[np.arange(len(masks)), actions] == 0 if invalid == "first" else False
+    return (actions == first) | replaced

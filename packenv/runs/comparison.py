@@ -21,7 +21,7 @@ from packenv.options.fields import takes
 from packenv.options.shared import DEFAULT_POLICIES as DEFAULT_POLICIES
 from packenv.options.shared import DEFAULT_SLOTS as DEFAULT_SLOTS
 from packenv.options.verbs import EvaluateOptions
-from packenv.policy import distinct_names, find_policy, name_of, needs_of
+from packenv.policy import distinct_names, find_policy, is_told_durations, name_of
 from packenv.results.result import KINDS, Result
 from packenv.runs import comparison_tables, run_charts
 from packenv.runs.chance import seeds_for
@@ -125,7 +125,7 @@ def duration_aware_policies(workload: Workload, policies: Sequence[Any], names: 
     """The names of the policies that know how long tasks take."""
     setting = setting_of(workload)
     objects = [find_policy(policy) if isinstance(policy, str) else policy for policy in policies]
-    return tuple(name for policy, name in zip(objects, names, strict=True) if needs_of(policy, setting).durations)
+    return tuple(name for policy, name in zip(objects, names, strict=True) if is_told_durations(policy, setting))
 
 
 @takes(EvaluateOptions)

@@ -270,8 +270,8 @@ MEASURES: list[Measure] = [
     _of_tasks("tasks_per_second", "tasks/s", SPEED, NEITHER, cell=_about, spare=1,
               meaning="the simulation alone, without reading and compiling"),
     _of_response("mean_slowdown", "slowdown", FACTOR,
-                 meaning="bounded slowdown of these tasks: max(1, (delay + service) / max(service, `--slowdown-bound`)), mean; "
-                         "null of streams without it"),
+                 meaning="bounded slowdown of these tasks: max(1, (delay + service) / max(service, `slowdown_bound`)), mean; "
+                         "null of streams without `--slowdown-bound`"),
     _of_response("slowdown_p95", "slowdown p95", FACTOR, spare=4, meaning="95 % of them were not slowed down more"),
     _of_response("max_slowdown", "slowdown max", FACTOR, spare=2, meaning="the largest"),
     _of_response("mean_response", "response", SLOTS, meaning="of these tasks, from eligible to end, mean; null like these"),
@@ -341,6 +341,7 @@ def record_of(run: Result, values: Mapping[str, Value], slot_seconds: float | No
     """The JSON record of one run. `slot_seconds`: the length of a slot, if known; all times are in slots."""
     record = {key: getattr(run, key) for key in (*ASKED, "seed", "slots", "warmup")}
     record |= {"slot_seconds": slot_seconds, **values, **run.verdict.plain}
+    record["slowdown_bound"] = None if run.response is None else run.response.slowdown_bound
     record["rejected_by_reason"] = run.rejected
     record["node_local_by_job_size"] = None if run.data is None else run.data.by_size(NODE)
     return record | {key: getattr(run, key) for key in ("stopped", "seconds", "load", "rho")}
@@ -358,6 +359,7 @@ def summary_of(runs: Sequence[Result], values: Sequence[Mapping[str, Value]], sl
         record[measure.key], half = measure.over_seeds([of_run[measure.key] for of_run in values])
         interval |= {measure.key: half} if measure.spread else {}
     record |= combine(run.verdict for run in runs).plain
+    record["slowdown_bound"] = next((run.response.slowdown_bound for run in runs if run.response is not None), None)
     record["stopped"] = next((run.stopped for run in runs if run.stopped), None)
     record["seconds"] = float(sum(run.seconds for run in runs))
     return record | {"interval": interval}

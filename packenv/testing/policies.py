@@ -49,10 +49,12 @@ def check_policy(policy: Any, workload: Workload | Sequence[Workload] | None = N
     seed, whatever the policy does; the queue is what Little's law says; and a run that is paused, grown and copied goes on
     like one that is not: all that the policy knows lies in its state.
     """
+    from packenv.theory.capacity.max_workload import resolved  # brings the solver with it
+
     subject = _policy(policy)
     workloads = usual_workloads() if workload is None else [workload] if isinstance(workload, Workload) else [*workload]
     refused = []
-    for case in workloads:
+    for case in map(resolved, workloads):
         where = f"{name_of(subject)} on {case.name}"
         result = _run(subject, case, slots, seed, where)
         if isinstance(result, InputError):

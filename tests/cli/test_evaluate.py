@@ -42,6 +42,7 @@ MORE_FIELDS = (
     "warmup",
     "mean_waiting_size",
     "stopped",
+    "slowdown_bound",
     "confidence",
     "load",
     "rho",
@@ -208,17 +209,22 @@ def test_schedule(tmp_path: Path) -> None:
         "task": [0, 1, 2, 3],
         "job": [0, 1, 2, 3],
         "row": [1, 2, 3, 4],
+        "arrival": [0, 0, 1, 3],
         "start": [0, 3, 1, None],
         "server": [0, 0, 0, None],
         "end": [3, None, 3, None],
     }
     as_csv = tmp_path / "schedule.csv"
     evaluate(file, "--servers", 1, "-p", "bf-j", "--processes", 1, "--schedule", as_csv)
-    assert as_csv.read_text().splitlines()[:3] == ['"task","job","row","start","server","end"', "0,0,1,0,0,3", "1,1,2,3,0,"]
+    assert as_csv.read_text().splitlines()[:3] == [
+        '"task","job","row","arrival","start","server","end"',
+        "0,0,1,0,0,0,3",
+        "1,1,2,0,3,0,",
+    ]
     assert find_policy(f"replay:{as_csv}").start.tolist() == [0, 3, 1, -1]
     evaluate(file, "--servers", 1, "-p", "bf-j", "-p", "bf-js", "--processes", 1, "--schedule", path, "--drain")
     table = pq.read_table(path)
-    assert table.column_names == ["task", "job", "row", "start", "server", "end", "policy", "seed"]
+    assert table.column_names == ["task", "job", "row", "arrival", "start", "server", "end", "policy", "seed"]
     assert table["start"].to_pylist() == [0, 3, 1, 5, 0, 4, 1, 3]
     assert table["policy"].to_pylist() == ["bf-j"] * 4 + ["bf-js"] * 4
     assert set(table["seed"].to_pylist()) == {0}
@@ -325,3 +331,12 @@ def test_reserve_says_how_long_its_age_is() -> None:
     assert notices(stream, ("reserve",)) == []
     said = "reserve: keeps servers for tasks that wait longer than 16 min 40 s (age=1000 slots)"
     assert notices(stream.with_(slot_seconds=1.0), ("reserve",)) == [said]
+
+
+def test_a_backlog_has_no_load(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A load that a workload's file says is that of arrivals which are not made."""
+    packenv.workload("paper/fig3a", load=0.8).save(tmp_path / "mine.json")
+    words = ("--backlog", 20, "--slots", 2000, "--seeds", 1, "-p", "bf-js", "--json", tmp_path / "out.json")
+    evaluate(tmp_path / "mine.json", *words)
+    assert "load" not in capsys.readouterr().out
+    assert {record["load"] for record in json.loads((tmp_path / "out.json").read_text()) if "load" in record} == {None}

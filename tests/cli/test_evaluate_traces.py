@@ -25,7 +25,7 @@ def test_schedule_of_jobs_of_several_tasks(tmp_path: Path) -> None:
     path, file = tmp_path / "schedule.parquet", trace(tmp_path, *ROWS, header=COLUMNS)
     evaluate(file, "--servers", 1, "-p", "fifo-ff", "--processes", 1, "--schedule", path)
     table = pq.read_table(path).to_pydict()
-    expected = {"task": [0, 1, 2], "job": [7, 7, 3], "row": [1, 2, 3], "id": [7, 7, 3]}
+    expected = {"task": [0, 1, 2], "job": [7, 7, 3], "row": [1, 2, 3], "id": [7, 7, 3], "arrival": [0, 0, 0]}
     assert table == {**expected, "start": [0, 6, 4], "server": [0, 0, 0], "end": [4, 8, 6]}
     again = tmp_path / "again.parquet"
     evaluate(file, "--servers", 1, "-p", f"replay:{path}", "--processes", 1, "--schedule", again)

@@ -12,7 +12,7 @@ from packenv import InputError
 from packenv.envs import PolicyAgent
 from tests.envs.conftest import Player
 from tests.envs.grid import PAIR, UNEQUAL
-from tests.envs.playing import plain_env
+from tests.envs.playing import plain_env, play
 
 CHOICES = 3
 
@@ -94,7 +94,7 @@ def test_without_passing_only_real_choices_are_asked() -> None:
 
 
 def test_best_fit_plays_placements_that_are_offered() -> None:
-    """The first choice is what BF-S does, so the policy carries out what it does in the simulator."""
+    """BF-S takes servers by index: where its start is not offered, the policy carries out what comes nearest."""
     workload = packenv.workload("paper/fig4b")
     env: Any = plain_env("Placement", choices=(SERVERS, OF_EACH), horizon=1500, observation="actions", record_schedule=True)
     agent, (seen, _), over = PolicyAgent("bf-s", env), env.reset(seed=3), False
@@ -104,6 +104,29 @@ def test_best_fit_plays_placements_that_are_offered() -> None:
     starts = env.unwrapped.schedule()[0]
     near = np.isclose(np.mean(starts[starts >= 0]), np.mean(run.schedule.start[run.schedule.start >= 0]), rtol=0.05)
     assert near and abs((starts >= 0).sum() - run.started) <= 2
+
+
+@pytest.mark.parametrize("workload", ["paper/fig4b", PAIR], ids=["one", "two"])
+def test_always_the_first_is_one_best_fit_and_by_index_another(workload: Any) -> None:
+    """Placement and ServerFill start the same; servers by index, and one resource, make it BF-S."""
+
+    def schedule(kind: str, **options: Any) -> tuple[Any, Any]:
+        plain = {"observation": "flat", "types": 16, "passing": False}
+        env: Any = plain_env(kind, workload=workload, horizon=3000, record_schedule=True, **plain, **options)
+        play(env, seed=1, choose=lambda info: int(info["action_mask"].argmax()))
+        return env.unwrapped.schedule()
+
+    placed, filled, by_index = (
+        schedule("Placement", choices=(3, 4)),
+        schedule("ServerFill"),
+        schedule("ServerFill", order="index"),
+    )
+    run = packenv.simulate(workload, "bf-s", slots=3000, seed=1, schedule=True, warmup=0).schedule
+    assert run is not None
+    for (start, server), others, same in ((placed, filled, True), (by_index, (run.start, run.server), workload != PAIR)):
+        rows = min(len(start), len(others[0]))
+        assert (np.array_equal(start[:rows], others[0][:rows]) and np.array_equal(server[:rows], others[1][:rows])) == same
+    assert not np.array_equal(placed[1], by_index[1])
 
 
 @pytest.mark.parametrize("options", [{}, {"workload": PAIR}], ids=["one", "two"])

@@ -324,6 +324,36 @@ def test_the_yardstick_is_the_baselines_run_on_the_same_jobs() -> None:
     assert info["baseline_queue"] == expected
 
 
+@pytest.mark.parametrize("horizon", [None, 300, 468])
+def test_the_yardstick_of_a_table_is_the_baselines_own_run(horizon: int | None) -> None:
+    """Whoever is done first, unless a horizon cuts both; and the advantage adds up to the difference of all that waited.
+
+    BF-J/S is done in slot 469, with the first valid actions all is in 467 and with the last ones in 542.
+    """
+    draw = np.random.default_rng(2)
+    rows = 60
+    jobs = packenv.Jobs.of(np.sort(draw.integers(0, 100, rows)), draw.integers(1, 9, rows) / 10, draw.integers(5, 60, rows))
+    workload = packenv.Workload(jobs=jobs, servers=2)
+    own = packenv.simulate(workload, "bf-js", horizon, 0, drain=horizon is None, warmup=0)
+    assert own.mean_queue is not None
+    slots = []
+    for choose in (0, -1):  # the first valid action, or the last
+        options: dict[str, Any] = {"workload": workload, "horizon": horizon, "perf": True, "reward": "advantage"}
+        env, total = gym.make("packenv/ServerFill-v1", **options), 0.0
+        _, info = env.reset(seed=0)
+        while not info["reason"]:
+            _, reward, *_, info = env.step(int(np.flatnonzero(info["action_mask"])[choose]))
+            total += reward
+        slots.append(info["slot"])
+        waited, of_baseline = info["mean_queue"] * info["slot"], own.mean_queue * own.slots
+        assert (info["baseline_queue"], info["baseline_delay"]) == (own.mean_queue, own.mean_delay)
+        assert total == pytest.approx(of_baseline - waited)
+        measure = "delay" if REASONS[info["reason"]] == "all work is done" else "queue"
+        assert info[f"mean_{measure}"] / info[f"baseline_{measure}"] == pytest.approx(waited / of_baseline)
+        assert info["perf"] == pytest.approx(max(1 - waited / of_baseline / 2, 0))
+    assert (own.slots, slots) == {None: (469, [467, 542]), 300: (300, [300, 300]), 468: (468, [467, 468])}[horizon]
+
+
 @pytest.mark.parametrize("reward", sorted(set(REWARDS) - {"completion", "overtaking", "value", "slowdown", "wait"}))
 def test_terms_add_up_to_the_reward(reward: str) -> None:
     """Of one environment and of a batch, the penalty for actions that are not valid included."""

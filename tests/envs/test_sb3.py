@@ -14,6 +14,7 @@ from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.vec_env import VecMonitor
 
+import packenv
 from packenv import InputError
 from packenv.envs.core.state import REASONS
 from packenv.envs.policy_agents.agent import PolicyAgent
@@ -161,16 +162,21 @@ def test_staggered_episodes_end_one_after_the_other() -> None:
     assert [ages[row] for row in range(4)] == pytest.approx([100, 200, 300, 400], abs=5)
 
 
-def test_the_ratio_to_the_yardstick_is_logged() -> None:
-    from stable_baselines3 import PPO
-
+@pytest.mark.parametrize("measure", ["queue", "delay"])
+def test_the_ratio_to_the_yardstick_is_logged(measure: str) -> None:
+    """Of a stream that of the mean queues, of a table, which lasts until its work is done, that of the mean delays."""
     from packenv.envs import PackVecEnv, QueueRatio
 
-    env = PackVecEnv("ServerFill", 2, seed=0, horizon=300, yardstick=True)
+    table = packenv.Workload(jobs=packenv.Jobs.of([0] * 60, [0.5, 0.3, 0.2] * 20, [9, 30, 20, 40] * 15), servers=2)
+    env = PackVecEnv("ServerFill", 2, seed=0, yardstick=True, **({"horizon": 300} if measure == "queue" else {"workload": table}))
     logged: dict[str, float] = {}
     model = PPO("MlpPolicy", env, n_steps=64, batch_size=64, n_epochs=1, device="cpu")
     callback = QueueRatio()
     dump = callback._on_rollout_end
     callback._on_rollout_end = lambda: (dump(), logged.update(model.logger.name_to_value))[0]  # type: ignore[method-assign]
     model.learn(128, callback=callback)
-    assert logged["cluster/ratio"] == pytest.approx(logged["cluster/mean queue"] / logged["cluster/mean queue of the baseline"])
+    of_baseline = logged[f"cluster/mean {measure} of the baseline"]
+    assert logged["cluster/ratio"] == pytest.approx(logged[f"cluster/mean {measure}"] / of_baseline)
+    if measure == "delay":
+        own = packenv.simulate(table, "bf-js", drain=True, warmup=0)
+        assert (logged["cluster/mean queue of the baseline"], of_baseline) == pytest.approx((own.mean_queue, own.mean_delay))

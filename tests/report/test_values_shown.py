@@ -50,6 +50,9 @@ def test_plain_values(result: packenv.Result) -> None:
 def test_frames(result: packenv.Result) -> None:
     queue, tasks = result.to_frame(), result.to_frame("schedule")
     assert queue.column_names == ["slot", "queue", "waiting_size"] and tasks["job"].to_pylist() == [7, 7, 8, 9]
+    assert repr(result.trajectory).startswith(
+        f"Trajectory of {queue.num_rows} bins of {result.trajectory.bin_slots} slots: means of"
+    )
     assert tasks["start"].to_pylist() == result.schedule.start.tolist()  # type: ignore[union-attr]
     assert TABLE.to_frame()["size"].to_pylist() == pytest.approx([0.6, 0.5, 0.4, 1.0], abs=1e-6)
     assert packenv.workload("paper/fig4b").to_frame(tasks=5).num_rows == 5

@@ -24,8 +24,8 @@ def test_by_hand() -> None:
     """Waits 0, 30 and 32, so responses 30, 34, 52; slowdowns 1, 34/10, 52/20."""
     workload = packenv.Workload(jobs=THREE, servers=1, slot_seconds=1.0)
     response = packenv.simulate(workload, "fifo-ff", drain=True).response
-    assert response is not None
-    assert response == pytest.approx((116 / 3, 52, 52, (1 + 3.4 + 2.6) / 3, 3.4, 3.4))
+    assert response is not None and response.slowdown_bound == 10
+    assert response == pytest.approx((116 / 3, 52, 52, (1 + 3.4 + 2.6) / 3, 3.4, 3.4, 10))
     tighter = packenv.simulate(workload, "fifo-ff", drain=True, slowdown_bound=2.0).response
     assert tighter is not None and tighter.max_slowdown == 34 / 4
     minutes = packenv.simulate(workload.with_(slot_seconds=60.0), "fifo-ff", drain=True).response  # 10 s: no run is shorter

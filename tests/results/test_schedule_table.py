@@ -14,6 +14,8 @@ from packenv.executors.local import ThisProcess
 from packenv.executors.shared import Sharing
 from packenv.policy import find_policy
 from packenv.results.schedule_table import write_schedule
+from packenv.workloads.laws import Geometric
+from packenv.workloads.laws.arrivals import Batch
 from tests.workloads.traces.samples import text
 
 HEADER = "id,submit_time_s,duration_s,cpu,memory"
@@ -105,7 +107,7 @@ def test_dates_of_a_table(tmp_path: Path, zone: str) -> None:
     write_schedule(tmp_path / "s.csv", workload, [packenv.simulate(workload, "fifo-ff", drain=True, schedule=True)])
     assert (tmp_path / "s.csv").read_text().splitlines()[
         1
-    ] == f'0,0,3,"c",0,0,10,2026-03-01 03:00:00{zone},2026-03-01 03:10:00{zone}'
+    ] == f'0,0,3,"c",0,0,0,10,2026-03-01 03:00:00{zone},2026-03-01 03:10:00{zone}'
     assert find_policy(f"replay:{tmp_path / 's.csv'}").start.tolist() == [0, 120]
 
 
@@ -128,7 +130,20 @@ def test_what_does_not_come_at_the_file_s_times_has_rows_alone(tmp_path: Path) -
     slots = text(tmp_path / "slots.csv", "id,arrival,size,service", "a,3,1,2", "b,4,1,2")
     assert "start_time" not in (got := schedule(str(slots), servers=1)) and (got["row"], got["id"]) == ([1, 2], ["a", "b"])
     drawn = packenv.simulate("paper/fig4b", "fifo-ff", slots=50, schedule=True).to_frame("schedule")
-    assert drawn.column_names == ["task", "job", "start", "server", "end"]
+    assert drawn.column_names == ["task", "job", "arrival", "start", "server", "end"]
+
+
+@pytest.mark.parametrize("arrivals", [{}, {"arrivals": Batch(Geometric(3))}])
+def test_arrivals_are_those_of_the_run(arrivals: Any) -> None:
+    """Of random tasks as of a table: delays add up to what the run measured, and where nothing waits they are the starts."""
+    workload = packenv.workload("paper/fig4b", intensity=0.9).with_(**arrivals)
+    for servers, waits in ((5, True), (400, False)):
+        result = packenv.simulate(workload.with_(servers=servers, rate=0.1), "bf-js", slots=3000, warmup=0, schedule=True)
+        got = result.to_frame("schedule").to_pydict()
+        delays = [start - arrival for arrival, start in zip(got["arrival"], got["start"], strict=True) if start is not None]
+        assert min(delays) == 0 and np.mean(delays) == result.mean_delay and any(delays) == waits
+    table = schedule({"arrival": [3, 5], "size": [1.0, 1.0], "service": [4, 1]}, servers=1)
+    assert (table["arrival"], table["start"]) == ([3, 5], [3, 7])
 
 
 def test_other_processes_do_not_get_the_file_s_records(tmp_path: Path) -> None:

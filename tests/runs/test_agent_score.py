@@ -39,7 +39,30 @@ def test_largest_first_is_best_fit() -> None:
     assert score.scores == pytest.approx(score.against) and score.measure == "mean queue"
     workload = packenv.workload("paper/fig4b", intensity=0.9)
     assert score.against[2] == packenv.simulate(workload, "bf-s", slots=3000, seed=1_000_002, warmup=0).mean_queue
-    assert repr(score).endswith("3 seeds") and "times that of bf-s on the same jobs" in repr(score)
+    assert "times that of bf-s on the same jobs" in repr(score)
+    assert score.first_actions == 1
+    assert repr(score).endswith("3 seeds; it always took the first valid action, as the rule masks.argmax(axis=1) does")
+
+
+@pytest.mark.parametrize("invalid", ["first", "nearest", "wait"])
+def test_how_often_the_first_valid_action_was_taken(invalid: str) -> None:
+    """Of the decisions with several valid ones; in place of one that is not valid counts what was carried out."""
+    options: dict[str, Any] = {"workload": "paper/fig4b", "intensity": 0.9, "horizon": 2000, "invalid": invalid}
+    env, draw = gym.make("packenv/ServerFill-v1", **options), np.random.default_rng(0)
+    played = draw.integers(0, 5, 10_000)
+    taken: list[bool] = []
+    _, info = env.reset(seed=3)
+    for action in played.tolist():
+        if info["reason"]:
+            break
+        valid = np.flatnonzero(info["action_mask"])
+        nearest = min(valid, key=lambda n: (abs(n - action), n))
+        done = action if action in valid else {"first": valid[0], "nearest": nearest, "wait": -1}[invalid]
+        taken += [bool(done == valid[0])] if len(valid) > 1 else []
+        *_, info = env.step(action)
+    left = iter(played.tolist())
+    score = packenv.evaluate_agent(lambda seen, masks: np.array([next(left)]), "ServerFill", seeds=[3], against=None, **options)
+    assert score.first_actions == np.mean(taken) and 0 < score.first_actions < 1 and "first valid" not in repr(score)
 
 
 def test_the_horizon_of_training_is_the_length_if_nothing_else_is() -> None:
@@ -75,7 +98,7 @@ def test_models_and_functions_are_agents() -> None:
         packenv.evaluate_agent(agent, "ServerFill", seeds=[5, 6], against=None, **SETTING) for agent in (first, Model(), Masked())
     )
     assert of_function.scores == of_model.scores == of_masked.scores and of_function.against == ()
-    assert repr(of_function).endswith(", 2 seeds")
+    assert ", 2 seeds; it always took the first valid action" in repr(of_function)
 
 
 class Alternating:
@@ -148,7 +171,7 @@ def test_one_table_is_played_once() -> None:
     score = packenv.evaluate_agent(agent, "ServerFill", workload=TABLE)
     assert agent.asked == 1 and len(score.scores) == len(score.against) == len(score.seeds) == 1
     assert score.mean.low is None and score.ratio.low is None and score.ratio.mean == score.scores[0] / score.against[0]
-    assert repr(score).endswith(", one run; no seed changes a whole table (jobs=N: windows of it, which seeds do)")
+    assert repr(score).endswith("; no seed changes a whole table (jobs=N: windows of it, which seeds do)")
     assert packenv.evaluate_agent(first, "ServerFill", workload=TABLE, seeds=[3, 4]).scores == score.scores
 
     drawn = packenv.evaluate_agent(agent, "ServerFill", workload=TABLE, deterministic=False)
@@ -167,9 +190,9 @@ def test_one_table_is_played_once() -> None:
 def test_windows_that_share_tasks_are_said() -> None:
     how: dict[str, Any] = {"workload": TABLE, "against": None}
     apart = next([0, seed] for seed in range(1, 99) if not TABLE.windows(20).draw.overlap([0, seed]))  # type: ignore[union-attr]
-    assert repr(packenv.evaluate_agent(first, "ServerFill", jobs=20, seeds=apart, **how)).endswith("2 seeds")
+    assert "overlap" not in repr(packenv.evaluate_agent(first, "ServerFill", jobs=20, seeds=apart, **how))
     said = repr(packenv.evaluate_agent(first, "ServerFill", jobs=20, seeds=4, **how))  # 80 tasks of 60
-    assert said.endswith("4 seeds; their windows of the table overlap, so the interval is too narrow")
+    assert said.endswith("; their windows of the table overlap, so the interval is too narrow")
 
 
 def test_jobs_that_start_before_the_first_decision_count() -> None:
@@ -181,7 +204,7 @@ def test_jobs_that_start_before_the_first_decision_count() -> None:
 
 def test_a_growing_queue_is_said() -> None:
     score = packenv.evaluate_agent(first, "ServerFill", workload="paper/fig4b", rate=5.0, slots=3000, seeds=1, waiting_limit=50)
-    assert score.cut == (1_000_000,) and repr(score).endswith("the queue grows")
+    assert score.cut == (1_000_000,) and "one run; it stopped at the waiting limit: the queue grows;" in repr(score)
 
 
 def test_bad_input() -> None:

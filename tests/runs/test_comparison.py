@@ -12,7 +12,7 @@ import pytest
 
 import packenv
 from packenv.cli.main import main
-from packenv.cluster import NONE, fits, next_in_queue, oldest, place
+from packenv.cluster import NONE, estimate_of, fits, next_in_queue, oldest, place
 from packenv.policy import distinct_names
 from packenv.runs.measures import LESS, MEASURES, QUEUE, TASKS, Measure
 from packenv.runs.statistics import ratio_of_means
@@ -247,3 +247,47 @@ class Nothing:
 
 def test_a_policy_that_starts_nothing_is_said() -> None:
     assert packenv.evaluate("paper/fig4b", [Nothing()], slots=300).remarks == ["Nothing: started no task"]
+
+
+class AsksThroughAnother:
+    """In plain Python: the shortest estimate first, which a function of its module asks for."""
+
+    def schedule(self, cluster: Any, state: Any) -> None:
+        task = oldest(cluster)
+        waits = []
+        while task != NONE:
+            waits.append((_length_of(cluster, task), task))
+            task = next_in_queue(cluster, task)
+        for _, task in sorted(waits):
+            if fits(cluster, task, 0):
+                place(cluster, task, 0)
+
+
+class AsksNothing:
+    def schedule(self, cluster: Any, state: Any) -> None:
+        while (task := oldest(cluster)) != NONE and fits(cluster, task, 0):
+            place(cluster, task, 0)
+
+
+def _length_of(cluster: Any, task: int) -> int:
+    return estimate_of(cluster, task)
+
+
+def test_whoever_is_told_durations_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Policies of one's own too, by their code: a rule, and a class that asks for estimates."""
+    rule = tmp_path / "rule.py"
+    rule.write_text("def priority(task, server, cluster):\n    return -task.estimate\n")
+    table = "submit_time_s,duration_s,cores{}\n0,10,4{}\n1,20,8{}\n2,30,8{}\n"
+    (tmp_path / "told.csv").write_text(table.format(",estimate_s", ",20", ",30", ",40"))
+    (tmp_path / "untold.csv").write_text(table.format("", "", "", ""))
+    own = [f"{__name__}:{name}" for name in ("AsksThroughAnother", "AsksNothing")]
+    options = {"servers": "1x8", "slot_seconds": 1, "drain": True}
+    told = packenv.evaluate(tmp_path / "told.csv", ["fifo-ff", "easy", *own, f"{rule}:priority"], **options)
+    assert told.duration_aware == ("easy", "AsksThroughAnother", f"{rule}:priority")
+    untold = packenv.evaluate(tmp_path / "untold.csv", ["fifo-ff", "easy", *own], **options)
+    assert untold.duration_aware == ("easy",)
+    words = ["--servers", "1x8", "--slot-seconds", "1", "--drain", "-p", "easy", "-p", own[0], "-p", own[1]]
+    main(["evaluate", str(tmp_path / "untold.csv"), *words])
+    said = capsys.readouterr().out
+    assert "\ntold true durations: easy\n" in said
+    assert "\nAsksThroughAnother asks for estimates, and untold.csv has none: it sees 0; --estimates exact tells it" in said

@@ -68,6 +68,10 @@ def test_a_workload_that_is_given_must_not_be_refused() -> None:
         check_policy(Fine(), pair)
 
 
+def test_a_workload_may_be_given_by_its_load() -> None:
+    check_policy("bf-js", packenv.workload("paper/fig3a", load=0.7), slots=200)
+
+
 def test_unknown_policies_are_one_line() -> None:
     with pytest.raises(AssertionError, match="did you mean"):
         check_policy("bf-jx")

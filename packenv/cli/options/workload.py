@@ -297,7 +297,7 @@ def print_workload(
     if workload.has_gangs and not begins_busy(workload):  # the notes of those name them
         words = "each job is one" if workload.jobs is None or workload.jobs.gang is None else gangs_in_words(workload.jobs.gang)
         console.print(f"gangs, whose tasks start together: {words}", highlight=False)
-    if workload.rho is not None:
+    if workload.rho is not None and backlog is None:
         console.print(f"load {workload.load:g} of ρ* >= {workload.rho[0]:.5g} (and <= {workload.rho[1]:.5g}) tasks in service")
     for line in (*workload.notes, *left_out_lines(dropped)):
         console.print(of_options(line), highlight=False)

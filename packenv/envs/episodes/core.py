@@ -22,7 +22,7 @@ from packenv.cluster.whole_jobs.state import no_jobs, whole_jobs
 from packenv.compiled.helpers import expect
 from packenv.envs.core.batch import make_batch, on_cluster, row_of
 from packenv.envs.core.definition import Definition
-from packenv.envs.core.state import BEGUN, FRESH, Batch, Passage
+from packenv.envs.core.state import BEGUN, FRESH, WORK_DONE, Batch, Passage
 from packenv.envs.core.step import step_of
 from packenv.envs.episodes.guard import Guard, together
 from packenv.envs.episodes.policy_run import CHUNK, PolicyRun, initial_jobs
@@ -287,51 +287,71 @@ class Core:
             self.grow()
 
     def advance_baselines(self) -> None:
-        """Write into `passage` the ∫ Q dt of each row's baseline since it was last advanced, up to the row's slot."""
-        passage = self.batch.passage
+        """Write into `passage` the ∫ Q dt of each row's baseline since it was last advanced, up to the row's slot.
+
+        When the row's work is done, up to the end of the baseline's own: what still waits there counts too.
+        """
+        passage, turn = self.batch.passage, self.batch.turn
         for row, run in enumerate(self.baselines):
-            passage["baseline"][row] = run.advance(int(passage["slot"][row]))
+            until = turn["until"][row] if passage["reason"][row] == WORK_DONE else passage["slot"][row]
+            passage["baseline"][row] = run.advance(int(until))
 
     def yardstick(self, row: int) -> dict[str, float]:
-        """What `info` has of the baseline on the jobs of the row's episode, up to its slot; NO_QUEUE while it goes on.
+        """What `info` has of the baseline on the jobs of the row's episode; NO_QUEUE while it goes on.
 
-        It is run when the episode ends, not beside every step. `perf` goes by the mean queues.
+        It is run when the episode ends, not beside every step. `perf` goes by the mean queues of as many slots, or where all work
+        is done, which takes either as long as it takes, by the mean delays.
         """
-        if self.batch.passage["reason"][row] == 0:
+        passage = self.batch.passage[row]
+        if passage["reason"] == 0:
             return dict.fromkeys(self.of_yardstick, NO_QUEUE)
-        values = {"baseline_queue": self.yardstick_queue(row)}
+        run = self._yardstick_run(row)
+        values = {"baseline_queue": run.mean_queue, "baseline_delay": run.mean_delay}
         if self.options.perf:
-            values["perf"] = self.perf(float(self.batch.passage["mean_queue"][row]), values["baseline_queue"])
+            compared = "delay" if passage["reason"] == WORK_DONE else "queue"
+            values["perf"] = self.perf(float(passage[f"mean_{compared}"]), values[f"baseline_{compared}"])
         if self.layout.facts is not None:
-            values["baseline_slowdown"] = self.yardsticks[row].mean_slowdown()
+            values["baseline_slowdown"] = run.mean_slowdown()
         return values
 
     @property
     def of_yardstick(self) -> tuple[str, ...]:
         """The keys of `yardstick`."""
         slowdown = () if self.layout.facts is None else ("baseline_slowdown",)
-        return ("baseline_queue", *(("perf",) if self.options.perf else ()), *slowdown)
+        return ("baseline_queue", "baseline_delay", *(("perf",) if self.options.perf else ()), *slowdown)
 
-    def yardstick_queue(self, row: int) -> float:
-        """The mean queue of the baseline on the jobs of the row's episode, up to its slot."""
+    def _yardstick_run(self, row: int) -> PolicyRun:
+        """The baseline's run on the jobs of the row's episode, up to the row's slot.
+
+        Where all work of the row is done, up to the end of its own, or to the horizon if that comes first.
+        """
         run, seed, slot = self.yardsticks[row], int(self.seeds[row]), int(self.batch.passage["slot"][row])
-        if self.measuring[row] != seed or run.slot > slot:
-            run.restart(self.played[row], seed, self.rate_of(seed))
-            if self.warm:
-                run.warm_up(self._warm_run(row, seed, self.rate_of(seed)))
-            self.measuring[row] = seed
-        run.advance(slot)
-        return run.mean_queue
+        done, until = self.batch.passage["reason"][row] == WORK_DONE, int(self.batch.turn["until"][row])
+        if done or self.measuring[row] != seed or run.slot > slot:
+            self._restart_yardstick(row)
+        run.advance(NEVER if done else slot)
+        if done and run.slot > until:
+            self._restart_yardstick(row)
+            run.advance(until)
+        return run
 
-    def perf(self, mean_queue: float, baseline: float) -> float:
+    def _restart_yardstick(self, row: int) -> None:
+        run, seed = self.yardsticks[row], int(self.seeds[row])
+        run.restart(self.played[row], seed, self.rate_of(seed))
+        if self.warm:
+            run.warm_up(self._warm_run(row, seed, self.rate_of(seed)))
+        self.measuring[row] = seed
+
+    def perf(self, mean: float, baseline: float) -> float:
         """Where a mean queue lies between twice the baseline's on the same jobs, 0, and the proved bound, 1; cut off at both.
 
-        The bound is on the long-run mean queue of every policy (`packenv.queue_bound`); 0 where none is known, as of tables.
+        The bound is on the long-run mean queue of every policy (`packenv.queue_bound`); 0 where none is known, as of tables,
+        whose mean delays are compared.
         """
         worst = 2 * baseline
         if worst <= self.bound:  # an episode so short that its queue has not grown yet
-            return float(mean_queue <= baseline)
-        return min(max((worst - mean_queue) / (worst - self.bound), 0.0), 1.0)
+            return float(mean <= baseline)
+        return min(max((worst - mean) / (worst - self.bound), 0.0), 1.0)
 
     def terms(self, passage: Passage) -> dict[str, Any]:
         """What a reward is the sum of, the penalty for actions that are not valid included."""

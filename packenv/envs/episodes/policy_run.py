@@ -11,7 +11,7 @@ from packenv.cluster.build import build, grow
 from packenv.cluster.copy_tasks import copy_rows, tasks_of, transplant
 from packenv.cluster.loop import runner_for
 from packenv.cluster.slots import FINISHED, GROW
-from packenv.envs.options import LATEST
+from packenv.cluster.state import NEVER
 from packenv.errors import InputError
 from packenv.policy import attached, find_policy, initial_state_of, keeps_books, name_of, needs_of
 from packenv.results.response import SLOWDOWN_BOUND, bounded_slowdown
@@ -102,16 +102,22 @@ class PolicyRun:
         head = self.cluster.head[0]
         return float(head["queue_sum"] / max(head["measured"], 1))
 
+    @property
+    def mean_delay(self) -> float:
+        """The mean delay of the tasks that have started, in slots, as in Result; 0 before the first."""
+        head = self.cluster.head[0]
+        return float(head["delay_sum"] / max(head["delay_count"], 1))
+
     def mean_slowdown(self) -> float:
         """The mean bounded slowdown of all jobs of the table: the run goes on to its end."""
         jobs = self.workload.jobs
         assert jobs is not None
-        self.advance(LATEST)
+        self.advance(NEVER)
         wait, bound = self.cluster.measures.start[0] - jobs.arrival, SLOWDOWN_BOUND / (self.workload.slot_seconds or 1.0)
         return float(bounded_slowdown(wait, jobs.service, bound).mean())
 
     def advance(self, until: int) -> float:
-        """Run up to slot `until`. Returns ∫ Q dt since the last call: waiting tasks, added up over the slots."""
+        """Run up to slot `until`; NEVER: until all work is done. Returns ∫ Q dt since the last call, Q the waiting tasks."""
         reason = None
         while reason != FINISHED:
             try:

@@ -18,7 +18,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 
-from packenv.envs.core.state import OF_EPISODE
+from packenv.envs.core.state import OF_EPISODE, WORK_DONE
 from packenv.envs.registration import find_vector_class
 from packenv.errors import InputError
 
@@ -38,13 +38,15 @@ class QueueRatio(BaseCallback):
     """Logs how training compares with the yardstick, in the logger of the algorithm (TensorBoard, where it has one).
 
     `cluster/mean queue`, `cluster/mean queue of the baseline` and their `cluster/ratio`: means over the episodes
-    that ended during the rollout, with the actions that explore. Raises InputError when training begins in
-    environments without `yardstick=True`, whose `info` has no `baseline_queue`.
+    that ended during the rollout, with the actions that explore. Where all of these lasted until their work was done, as
+    of a table, agent and baseline have spread their waiting over other slots: then `cluster/mean delay` and `cluster/mean
+    delay of the baseline` are logged too, and the ratio is theirs. Raises InputError when training begins in environments
+    without `yardstick=True`, whose `info` has no `baseline_queue`.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self._ended: list[tuple[float, float]] = []
+        self._ended: list[dict[str, float]] = []
 
     def _on_training_start(self) -> None:
         has_yardstick = [bool(core.yardsticks) for core in self.training_env.get_attr("core", [0])]
@@ -52,18 +54,20 @@ class QueueRatio(BaseCallback):
             raise InputError("QueueRatio: make the environments with yardstick=True: without it they say nothing of the baseline")
 
     def _on_step(self) -> bool:
-        ended = (info for info in self.locals["infos"] if info.get("baseline_queue", -1.0) >= 0)
-        self._ended += [(info["mean_queue"], info["baseline_queue"]) for info in ended]
+        self._ended += [info for info in self.locals["infos"] if info.get("baseline_queue", -1.0) >= 0]
         return True
 
     def _on_rollout_end(self) -> None:
-        if self._ended:
-            agent, baseline = np.mean(self._ended, axis=0).tolist()
-            self.logger.record("cluster/mean queue", agent)
-            self.logger.record("cluster/mean queue of the baseline", baseline)
-            if baseline > 0:
-                self.logger.record("cluster/ratio", agent / baseline)
-            self._ended = []
+        if not self._ended:
+            return
+        done = all(info["reason"] == WORK_DONE for info in self._ended)
+        for measure in ("queue", "delay") if done else ("queue",):
+            agent, baseline = (float(np.mean([info[f"{who}_{measure}"] for info in self._ended])) for who in ("mean", "baseline"))
+            self.logger.record(f"cluster/mean {measure}", agent)
+            self.logger.record(f"cluster/mean {measure} of the baseline", baseline)
+        if baseline > 0:
+            self.logger.record("cluster/ratio", agent / baseline)
+        self._ended = []
 
 
 class PackVecEnv(VecEnv):

@@ -17,7 +17,7 @@ from packenv.policies.rules import pairing
 from packenv.policies.rules.jobs_loop import JobsView, jobs_view
 from packenv.policies.rules.language import Rule, checked, read_rule
 from packenv.policies.rules.machine_code import ByAddress, OfJobs, by_address
-from packenv.policies.rules.view import OF_JOBS, View, new_view
+from packenv.policies.rules.view import OF_ESTIMATES, OF_JOBS, View, new_view
 from packenv.policy import Setting
 from packenv.policy_names import RuleFile, check_parameters
 
@@ -54,7 +54,8 @@ class PriorityRule(NamedTuple):
             raise InputError(f"{self.file}: task.estimate: {name} has no estimates of how long its tasks take; {where}")
         if jobs is None:
             raise InputError(f"{self.file}: {asked} is of tables, and {name} is a stream of random tasks")
-        return Needs(orders=sizes, vectors=vectors, devices=vectors, table=True)
+        told = jobs.estimate is not None and any(f"task.{name}" in self.checked.reads for name in OF_ESTIMATES)
+        return Needs(orders=sizes, vectors=vectors, devices=vectors, table=True, durations=told)
 
     def initial_state(self, setting: Setting, seed: int) -> View | JobsView:
         values = self.parameters or tuple(self.checked.parameters.values())

@@ -30,6 +30,8 @@ from packenv.compiled.intrinsics import move, natural
 
 OF_JOBS = ("job_age", "job_left", "job_in_service", "job_work", "phase_left", "path", "estimate", "distance")
 """What a rule may ask of a task in a table alone: of its job, how long it should take, and how far its data lie."""
+OF_ESTIMATES = ("job_work", "path", "estimate")
+"""Those that count with estimates of durations, where the table has any."""
 
 task_type = np.dtype([(name, "f8") for name in ("size", "age", *OF_JOBS, "devices", "device_share")])
 server_type = np.dtype(
