@@ -91,6 +91,11 @@ OFTEN = {
 """What other people's names of our columns have in them."""
 RESOURCES = {"cpu": r"cpu|(?<![a-z])v?cores?(?![a-z])", "memory": r"memory|(?<![a-z])(mem|ram)(?![a-z])", "gpu": r"gpu"}
 """And their names of resources."""
+FURTHER = {
+    "estimate_s": r"(requested|req)[ _.-]?(wall)?[ _.-]?time|(wall)?[ _.-]?time[ _.-]?limit",
+    "tenant": r"user([ _.-]?(name|id))?",
+}
+"""And their names of columns that a table may have besides, which some policies read."""
 UNIT = re.compile(r"[ _(\[](ms|us|ns|min|h)[)\]]?$", re.IGNORECASE)  # at the end of a column's name
 FORMS = (
     "needs arrival, size, service (in slots), or submit_time_s, duration_s (or start_time_s, end_time_s) and a column per "
@@ -134,6 +139,9 @@ def read_user(
     absent = "start_time_s" if {"submit_time_s", "end_time_s"} <= set(names) else missing[present[0]] if present else ""
     what = f"column {absent} is missing" if present else f"columns {', '.join(names) or 'none'}"
     remedy, known = _likely(in_file, theirs, said is None)
+    if known:
+        further = _further(path, table, [name for name in in_file if name not in theirs.values()], names, remedy)
+        remedy["columns"] = ",".join([remedy["columns"], *further])
     if time_unit != "s":
         remedy.pop("time_unit", None)
     such = " ".join(f"`{name}` {shlex.quote(value)}" for name, value in remedy.items())
@@ -163,6 +171,23 @@ def _likely(names: list[str], theirs: Mapping[str, str], with_resources: bool) -
     remedy = {"columns": ",".join(f"{ours}={name}" for ours, name in columns.items())}
     unit = units.pop() if len(units) == 1 else None
     return remedy | ({"time_unit": unit} if unit else {}), known is not None
+
+
+def _further(path: Path, table: pa.Table | None, free: list[str], named: list[str], remedy: Mapping[str, str]) -> Iterator[str]:
+    """`estimate_s=time_limit`, for columns that are FURTHER ones by their names and can be read as such."""
+    for ours, pattern in FURTHER.items():
+        name = next((name for name in free if re.fullmatch(pattern, name, re.IGNORECASE)), None)
+        if name is None or ours in named or f"={name}," in f"{remedy['columns']},":
+            continue
+        columns = _columns(path, table, [ours], {ours: name})
+        try:
+            if ours == "tenant":
+                columns.names_numbered(ours)
+            else:
+                microseconds(columns, ours, MISSING, remedy.get("time_unit", "s"))
+        except InputError:
+            continue
+        yield f"{ours}={name}"
 
 
 def _alike(words: Mapping[str, str], names: list[str]) -> dict[str, str]:

@@ -184,6 +184,7 @@ def test_missing_columns(tmp_path: Path, header: str, problem: str) -> None:
     ("header", "columns"),
     [
         ("Job,Submitted,Run Time,Cores", "'submit_time_s=Submitted,duration_s=Run Time,cpu=Cores'"),
+        ("user,arrived,run,TimeLimit", "submit_time_s=arrived,duration_s=run,estimate_s=TimeLimit,tenant=user"),
         ("Job,Started,End,Cores", "start_time_s=Started,end_time_s=End,cpu=Cores"),
         ("Job,Submitted,Started,End", "submit_time_s=Submitted,start_time_s=Started,end_time_s=End"),
         ("arrived_ms,run_ms,cpu,ram", "submit_time_s=arrived_ms,duration_s=run_ms,cpu=cpu,memory=ram `time_unit` ms"),
@@ -196,6 +197,13 @@ def test_names_of_others_are_recognised(tmp_path: Path, header: str, columns: st
     with pytest.raises(InputError) as error:
         read_trace(text(tmp_path / "a.csv", header, "1,2,3,4"))
     assert str(error.value).endswith(f"with `columns` {columns}")
+
+
+def test_further_columns_are_named_if_they_can_be_read(tmp_path: Path) -> None:
+    file = text(tmp_path / "a.csv", "user,arrived,run,time_limit", "ann,2,3,UNLIMITED", "bob,3,3,1-00:00:00")
+    with pytest.raises(InputError) as error:
+        read_trace(file)
+    assert str(error.value).endswith("with `columns` submit_time_s=arrived,duration_s=run,tenant=user")
 
 
 @pytest.mark.parametrize(
