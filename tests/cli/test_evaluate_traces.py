@@ -138,6 +138,10 @@ def test_what_is_asked_most_is_seen(tmp_path: Path, capsys: pytest.CaptureFixtur
     out = capsys.readouterr().out
     assert "200 tasks, 8 servers, arriving within 3 min 20 s, work of 3 min 15 s for all servers" in out
     assert "intensity" not in out and "utilisation: from the first arrival to the last end\n" in out
+    assert "backlog" not in out
+    evaluate(file, "--servers", "4x16:64:16", *words[3:], "--drain")
+    backlog = "work comes at 195% of what all servers can do: waits are of a backlog, which is worked off at the end\n"
+    assert backlog in capsys.readouterr().out  # 25,000 core seconds in 200 s on 64 cores
 
 
 def test_a_narrow_terminal_gets_fewer_columns(

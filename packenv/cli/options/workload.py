@@ -301,8 +301,10 @@ def print_workload(
         console.print(f"load {workload.load:g} of ρ* >= {workload.rho[0]:.5g} (and <= {workload.rho[1]:.5g}) tasks in service")
     for line in (*workload.notes, *left_out_lines(dropped)):
         console.print(of_options(line), highlight=False)
-    if workload.overloaded and backlog is None and not (drain and workload.jobs is not None):
-        console.print(OVERLOADED, style="yellow")
+    if workload.overloaded and backlog is None:
+        share = f"work comes at {workload.intensity:.0%} of what all servers can do"
+        backlogged = f"{share}: waits are of a backlog, which is worked off at the end"
+        console.print(backlogged if drain and workload.jobs is not None else OVERLOADED, style="yellow")
 
 
 def _time(workload: Workload, slots: float) -> str:
