@@ -12,12 +12,12 @@ import click
 from packenv.cli.options.names import INPUT, PATH
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import JSON
-from packenv.cli.options.workload import note_devices
+from packenv.cli.options.workload import note_devices, note_servers
 from packenv.cli.outputs import Outputs, check_files, output_options, write_all
 from packenv.cli.tables import print_table, text_console
 from packenv.content.tables import Column, Table, numbers
-from packenv.content.text import NONE, counted_by_reason, number
-from packenv.errors import ArgumentError, InputError
+from packenv.content.text import NONE, counted_by_reason, left_out_lines, number
+from packenv.errors import ArgumentError, InputError, of_options
 from packenv.files import write_json
 from packenv.options.shared import parse_columns
 from packenv.options.verbs import ConvertOptions, DescribeOptions, ProfileOptions, ReadOptions
@@ -148,6 +148,7 @@ def profile(path: str, reading: ReadOptions, options: ProfileOptions, json_path:
         recorded, _ = read(path, reading)
     with progress("fitting and comparing with two million tasks"):
         note_devices(recorded)
+        note_servers(recorded, options.servers)
         fitted = fit_to(recorded, name, reading.slot_seconds, options.servers, options.about)
     print_match(fitted)
     write_all((out, lambda file: write_json(file, fitted["workload"])), (json_path, lambda file: write_json(file, fitted)))
@@ -190,7 +191,9 @@ def print_description(name: str, statistics: dict[str, Any]) -> None:
     if "gangs" in statistics:
         console.print(f"gangs: {statistics['gangs']}", highlight=False)
     for note in statistics["notes"]:
-        console.print(note, highlight=False)
+        console.print(of_options(note), highlight=False)
+    for line in left_out_lines(statistics.get("servers", {}).get("left_out", {})):
+        console.print(line, highlight=False)
     resources, shown = statistics["resources"], _columns_shown(statistics)
     demands = _empty("Distinct demands", "distinct", shown(statistics["distinct"]["rows"]))
     for group, levels in statistics["distinct"].items():

@@ -157,7 +157,9 @@ class PlanOptions:
         f"Numbers for so many other draws of days, or seeds  [default: 0]; of a cluster: of unknown times  [default: {DRAWS}].",
     )
     without: str | None = option(
-        None, "What if these fail? Servers such as 3,7,10-12, from 0; nodes of a cluster by name.", metavar="SERVERS"
+        None,
+        "What if these fail? Servers such as 3,7,10-12, from 0; nodes of a cluster, or of a list with names, by name.",
+        metavar="SERVERS",
     )
     add: str | None = option(
         None,

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from packenv.content.text import counted
-from packenv.errors import InputError
+from packenv.content.text import counted, counted_by_reason
+from packenv.errors import InputError, nearest
 from packenv.inputs.numbers import read_whole
 from packenv.jobs import COLUMNS, NO_GANG, Ints, Jobs
 from packenv.planning.lower_bounds.fewest_servers import fewest_that_hold
@@ -18,11 +18,13 @@ from packenv.planning.search import Plan, Search
 from packenv.planning.trials import AskRuns, Trial
 from packenv.units import to_units
 from packenv.workloads.gangs import in_whole_gangs, which_fit
+from packenv.workloads.servers import Servers
 from packenv.workloads.workload import Workload
 
 DAY = 86_400.0
 FEWEST_BLOCKS = 8  # a trace of fewer days is cut into PARTS
 PARTS = 16
+MOST_CHOICES = 1_000  # names among which similar ones are looked for
 RANGE = re.compile(r"\s*([0-9]+)\s*(?:-\s*([0-9]+)\s*)?")
 
 
@@ -141,23 +143,46 @@ class Failure(NamedTuple):
         return [None if whole is None or left is None else left - whole for whole, left in pairs]
 
 
-def parse_failing(text: str, servers: int) -> tuple[int, ...]:
-    """Servers of a cluster, numbered from 0, such as `3,7,10-12`. Raises InputError if one is not there, or none is left."""
+def parse_failing(text: str, servers: Servers) -> tuple[int, ...]:
+    """Servers of a cluster by name, `n03,n07`, where they have names; otherwise numbered from 0, such as `3,7,10-12`.
+
+    Of a list with names numbers are none: it may have left some of its rows out, so that another server would go than is meant.
+    Raises InputError if one is not there, or none is left.
+    """
     failing: set[int] = set()
-    for part in text.split(","):
-        read = RANGE.fullmatch(part)
-        if read is None:
-            raise InputError(f"--without {part.strip()!r}: not of the form 3,7,10-12; servers are numbered from 0")
-        first = read_whole(read[1])
-        last = read_whole(read[2] or read[1])
-        if last < first:
-            raise InputError(f"--without {part.strip()}: goes down")
-        if last >= servers:
-            raise InputError(f"--without {part.strip()}: no server {last:,}; they are numbered from 0 to {servers - 1:,}")
-        failing.update(range(first, last + 1))
-    if len(failing) == servers:
+    for part in map(str.strip, text.split(",")):
+        failing.update([_named(part, servers)] if servers.names else _numbered(part, len(servers)))
+    if len(failing) == len(servers):
         raise InputError(f"--without {text}: no server is left")
     return tuple(sorted(failing))
+
+
+def _named(name: str, servers: Servers) -> int:
+    """The number of the server with a name. Raises InputError."""
+    if name in servers.names:
+        return servers.names.index(name)
+    if RANGE.fullmatch(name):
+        few = ",".join(servers.names[:2])
+        raise InputError(f"--without {name}: these servers have names; name those that go, such as --without {few}")
+    left_out = counted_by_reason(dict(servers.left_out))
+    if re.search(rf"(?<!\S){re.escape(name)}(?!\S)", left_out):
+        raise InputError(f"--without {name}: it is no server; left out: {left_out}")
+    out = f"; left out: {left_out}" if left_out else ""
+    raise InputError(f"--without {name}: no server has this name{nearest(name, servers.names[:MOST_CHOICES])}{out}")
+
+
+def _numbered(part: str, servers: int) -> range:
+    """The numbers that `10-12` stands for. Raises InputError."""
+    read = RANGE.fullmatch(part)
+    if read is None:
+        raise InputError(f"--without {part!r}: not of the form 3,7,10-12; servers are numbered from 0")
+    first = read_whole(read[1])
+    last = read_whole(read[2] or read[1])
+    if last < first:
+        raise InputError(f"--without {part}: goes down")
+    if last >= servers:
+        raise InputError(f"--without {part}: no server {last:,}; they are numbered from 0 to {servers - 1:,}")
+    return range(first, last + 1)
 
 
 def without_servers(workload: Workload, failing: Sequence[int]) -> tuple[Workload, int]:

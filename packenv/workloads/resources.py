@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -106,13 +106,16 @@ def servers_for(
     names: tuple[str, ...] | None,
     sizes: Sizes = "all",
     example: Callable[[Servers], str] | None = None,
+    partitions: Collection[str] = (),
 ) -> Servers:
     """Servers for tasks of so many resources. Raises InputError unless they have a capacity for each.
 
     names    of the resources that tasks ask for; sizes "max": the largest is the one that counts
     example  servers that would do, with these servers' capacities as far as they are enough
+    partitions  as of `parse_servers`
     """
-    servers = as_servers(spec, resources, names if sizes == "all" or (names is not None and len(names) == 1) else None)
+    read = names if sizes == "all" or (names is not None and len(names) == 1) else None
+    servers = as_servers(spec, resources, read, partitions)
     text = spec if isinstance(spec, str) else str(servers)
     if servers.D > resources == 1:
         several = "all" if sizes == "all" or names is None else ",".join(names)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import os
 import re
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
@@ -27,6 +28,7 @@ KIND = re.compile(r"(?:([0-9]+)x|(?=[^x,@]*:))([^x,@]+)(?:@(?:([0-9]+)\*)?([^,@*
 """Of servers, such as 3x32:128, 3x96:384:8@A10, or 32:128, which is one."""
 MOST_SERVERS = 1_000_000
 GI = 2**30
+FORM_OF_LIST = "a list of servers has a row for each: its name, if it has one, and a capacity of each resource (node,cpu,memory)"
 PER_SERVER = 500  # bytes of memory for a capacity in a file
 
 
@@ -37,6 +39,8 @@ class Servers:
     devices       (L, 3) the devices of each server, such as GPUs, beside the resource that is their sum: HOW_MANY, WHOLE (the
                   capacity of each), MODEL (index into `device_kinds`, or -1); None: resources are amounts alone
     device_kinds  names of the models
+    names         (L,) what the list that they were read from calls each; () where it has no names
+    left_out      machines of that list that are no servers: reasons, and how many for each
 
     Raises InputError unless every capacity is finite, at least 0 and at most LARGEST_AMOUNT, and every server has a
     positive capacity in some resource.
@@ -45,6 +49,8 @@ class Servers:
     capacity: NDArray[np.float64]
     devices: NDArray[np.int64] | None = None
     device_kinds: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    left_out: tuple[tuple[str, int], ...] = ()
 
     def __post_init__(self) -> None:
         try:
@@ -137,7 +143,9 @@ class Servers:
     def only(self, servers: ArrayLike) -> Servers:
         """The servers with these indices, in that order; an index may occur several times."""
         chosen = np.asarray(servers, np.int64)
-        return Servers(self.capacity[chosen], None if self.devices is None else self.devices[chosen], self.device_kinds)
+        names = tuple(self.names[n] for n in chosen.tolist()) if self.names else ()
+        devices = None if self.devices is None else self.devices[chosen]
+        return replace(self, capacity=self.capacity[chosen], devices=devices, names=names)
 
     def and_kind(self, text: str) -> Servers:
         """These servers, and behind them one of a kind such as `64:256`. Raises ArgumentError for a text that names another
@@ -151,7 +159,7 @@ class Servers:
             raise ArgumentError(f"`add` {text}: of each resource a server has a capacity, such as {such}")
         names = (*self.device_kinds, *kind.device_kinds)
         if self.devices is None and kind.devices is None:
-            return Servers(np.concatenate([self.capacity, kind.capacity]))
+            return Servers(np.concatenate([self.capacity, kind.capacity]), left_out=self.left_out)
         distinct = tuple(dict.fromkeys(names))
         index = np.array([*(distinct.index(name) for name in names), NO_MODEL])  # NO_MODEL is the last
         rows = []
@@ -161,7 +169,7 @@ class Servers:
             )
             devices[:, MODEL] = index[np.where(devices[:, MODEL] == NO_MODEL, NO_MODEL, devices[:, MODEL] + first)]
             rows.append(devices)
-        return Servers(np.concatenate([self.capacity, kind.capacity]), np.concatenate(rows), distinct)
+        return Servers(np.concatenate([self.capacity, kind.capacity]), np.concatenate(rows), distinct, left_out=self.left_out)
 
     def with_devices_of(self, resource: int, per_unit: float) -> Servers:
         """The same servers, each with as many devices as it has of a resource, of which an amount of 1 is `per_unit` devices.
@@ -175,7 +183,7 @@ class Servers:
         for server in np.flatnonzero(unknown & (np.abs(amount - number) > 1e-6))[:1].tolist():
             raise InputError(f"server {server}: {amount[server]:g} devices are no whole number")
         devices[unknown, HOW_MANY] = number[unknown]
-        return Servers(self.capacity, devices, self.device_kinds)
+        return replace(self, devices=devices)
 
 
 class WithKind(NamedTuple):
@@ -185,15 +193,20 @@ class WithKind(NamedTuple):
     kind: str
 
 
-def as_servers(servers: int | str | ArrayLike | Servers, resources: int = 1, names: tuple[str, ...] | None = None) -> Servers:
+def as_servers(
+    servers: int | str | ArrayLike | Servers,
+    resources: int = 1,
+    names: tuple[str, ...] | None = None,
+    partitions: Collection[str] = (),
+) -> Servers:
     """Servers from their number (of capacity 1 in each of `resources`), a text (`parse_servers`), or capacities (L,) or (L, D).
 
-    `names`: the resources to read from a file of machines. Raises InputError.
+    `names`, `partitions`: what to read of a file of machines, as of `parse_servers`. Raises InputError.
     """
     if isinstance(servers, Servers):
         return servers
     if isinstance(servers, str):
-        return parse_servers(servers, resources, names)
+        return parse_servers(servers, resources, names, partitions)
     if servers is None or isinstance(servers, (bool, float)):
         raise InputError(f"servers must be a number of servers, capacities or a text such as 3x1,2x0.5, not {servers!r}")
     if isinstance(servers, (int, np.integer)):
@@ -204,15 +217,17 @@ def as_servers(servers: int | str | ArrayLike | Servers, resources: int = 1, nam
     return Servers(servers)  # type: ignore[arg-type]
 
 
-def parse_servers(text: str, resources: int = 1, names: tuple[str, ...] | None = None) -> Servers:
+def parse_servers(
+    text: str, resources: int = 1, names: tuple[str, ...] | None = None, partitions: Collection[str] = ()
+) -> Servers:
     """Servers from `5` (of capacity 1), `3x1,2x0.5`, `3x1:0.5` (3 of capacity 1 and 0.5 in two resources), `1:0.5` (one), a file.
 
     Capacities may be quantities of Kubernetes, too: `3x32:128Gi`. Behind them may stand the kind of the servers' devices, such as
     GPUs: `3x96:384:8@A10`.
 
     A file is JSON (a list with one number or one list per server), CSV (one row per server, with or without a header), or
-    the machines of a published trace (packenv.workloads.traces.machines), of which the resources `names` are taken.
-    Raises InputError.
+    the machines of a published trace (packenv.workloads.traces.machines), of which the resources `names` are taken, and of a list
+    of Slurm's nodes those of `partitions`, where it says of which they are; () for all. Raises InputError.
     """
     text = text.strip()
     kinds = [KIND.fullmatch(part.strip()) for part in text.split(",")]
@@ -225,7 +240,7 @@ def parse_servers(text: str, resources: int = 1, names: tuple[str, ...] | None =
             _check_count(sum(counts))
             return _of_kinds([kind for kind in kinds if kind], counts)
         if is_path:
-            return Servers(*_read(Path(text), names))
+            return Servers(*_read(Path(text), names, partitions))
     except InputError as problem:
         message = str(problem).removeprefix("servers: ")
         raise InputError(message if text in message else f"servers {text!r}: {message}") from None
@@ -290,7 +305,7 @@ def _amount(text: str) -> float:
     return read_number(text) if is_number(text) else float(quantity or 0)
 
 
-def _read(file: Path, names: tuple[str, ...] | None) -> tuple[Any, ...]:
+def _read(file: Path, names: tuple[str, ...] | None, partitions: Collection[str]) -> tuple[Any, ...]:
     """What `Servers` takes. Raises InputError."""
     if file.suffix.lower() == ".json":
         rows = read_json(file)
@@ -301,7 +316,7 @@ def _read(file: Path, names: tuple[str, ...] | None) -> tuple[Any, ...]:
     from packenv.workloads.traces.machines import is_machines, machines  # loads pyarrow
 
     if is_machines(file):
-        return machines(file, names)
+        return machines(file, names, partitions)
     if not file.is_file():
         raise InputError("a folder without machine_events")
     memory = Memory(file)
@@ -310,10 +325,30 @@ def _read(file: Path, names: tuple[str, ...] | None) -> tuple[Any, ...]:
         for row in csv.reader(lines_of(file)):
             memory.reserve(PER_SERVER * len(row))
             table += [row] if row else []
-    if table and not is_number(table[0][0]):
-        table = table[1:]
+    header = [cell.strip() for cell in table.pop(0)] if table and not any(map(_is_amount, table[0])) else []
     _check_count(len(table))
-    return ([[_amount(cell) for cell in row] for row in table],)
+    labels = [row[0].strip() for row in table]
+    named = bool(table) and not any(map(_is_amount, labels))
+    columns = [*range(int(named), max(map(len, table), default=0))]
+    if names is not None and {*names} <= {*header}:
+        columns = [header.index(name) for name in names]
+    elif any(len(row) != len(table[0]) for row in table):
+        raise InputError(f"capacities must be numbers, as many for each; {FORM_OF_LIST}")
+    capacity = [[_cell(row, column, line) for column in columns] for line, row in enumerate(table, 1 + bool(header))]
+    distinct = tuple(labels) if named and len({*labels}) == len(labels) else ()
+    return capacity, None, (), distinct
+
+
+def _cell(row: list[str], column: int, line: int) -> float:
+    """A capacity in a list of servers. Raises InputError with its form."""
+    try:
+        return _amount(row[column] if column < len(row) else "")
+    except InputError as problem:
+        raise InputError(f"line {line}: {problem}; {FORM_OF_LIST}") from None
+
+
+def _is_amount(text: str) -> bool:
+    return is_number(text) or quantity_of(text.strip()) is not None
 
 
 def _check_count(servers: int) -> None:

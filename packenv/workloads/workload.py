@@ -147,7 +147,7 @@ class Workload(Showable):
             network=network,
             processors=None if processors is None else positive("processors", processors),
             began=began,
-            left_out=_machines_left_out(servers),
+            left_out=dict(cluster.left_out),
             slot_assumed=False,
             left_out_share=0.0,
             partitions=(),
@@ -399,13 +399,14 @@ class Workload(Showable):
         if self.given and not any(changes.get(key) is not None for key in INTENSITIES):
             arguments[self.given[0]] = self.given[1]
         arguments["jobs"] = arguments.pop("draw") or arguments["jobs"]
-        if changes.get("servers") is not None and self.has_devices:
-            changes["servers"] = self._with_devices(as_servers(changes["servers"], self.D, self.resources))
+        if changes.get("servers") is not None and (self.has_devices or self.partitions):
+            changes["servers"] = self._with_devices(as_servers(changes["servers"], self.D, self.resources, self.partitions))
         changed = Workload(**arguments | changes)
         slot_assumed = self.slot_assumed and "slot_seconds" not in changes
         notes = () if "servers" in changes else self.notes
         believed, waits = (None, None) if "jobs" in changes else (self.believed, self.recorded_waits)
-        left_out, share, partitions = self.left_out | changed.left_out, self.left_out_share, self.partitions
+        others = {reason: n for reason, n in self.left_out.items() if reason not in dict(self.servers.left_out)}
+        left_out, share, partitions = others | changed.left_out, self.left_out_share, self.partitions
         return changed.recorded(left_out, slot_assumed, self.remark, notes, believed, waits, records, share, partitions)
 
     def _spread(self, intensity: float | None = None, rate: float | None = None, **changes: Any) -> dict[str, Any]:
@@ -557,12 +558,3 @@ class Workload(Showable):
 def shortened(text: str) -> str:
     """The text, or as much of it as a line of a `repr` takes."""
     return text if len(text) <= FACT_LETTERS else f"{text[: FACT_LETTERS - 2]} …"
-
-
-def _machines_left_out(servers: Any) -> dict[str, int]:
-    """How many machines of a file of servers are none, by reason; of a trace, whose reader says it, they come as `Servers`."""
-    if not isinstance(servers, str) or not os.path.isfile(servers):  # noqa: PTH113  # as in parse_servers: a text may be long
-        return {}
-    from packenv.workloads.traces.machines import machines_left_out  # loads pyarrow
-
-    return machines_left_out(servers)

@@ -31,9 +31,9 @@ from packenv.workloads.named.blocks import Placed
 from packenv.workloads.network import Network
 from packenv.workloads.resources import chosen_resources, servers_for, unlike_units
 from packenv.workloads.servers import GI, Servers, WithKind, amount_text, as_servers, in_gib
-from packenv.workloads.traces.machines import is_slurm, machines_left_out, nodes_of
+from packenv.workloads.traces.machines import is_slurm
 from packenv.workloads.traces.philly_machines import beside
-from packenv.workloads.traces.read import named_partitions, read_trace
+from packenv.workloads.traces.read import read_trace
 from packenv.workloads.traces.records import Records
 from packenv.workloads.traces.slot_trace import SlotTrace
 from packenv.workloads.traces.times import SECOND
@@ -77,7 +77,7 @@ def workload_of_trace(
     choice, sizes = chosen_resources(resources)
     recorded = read_trace(source, choice, **reading)
     log = recorded if isinstance(recorded, Trace) else None  # with times by a clock
-    one_resource = len(recorded.resources) == 1
+    one_resource, partitions = len(recorded.resources) == 1, recorded.partitions
 
     # Its tasks in slots, and the servers, in the same units.
     spec, kind = changes.pop("servers", None), None
@@ -91,15 +91,12 @@ def workload_of_trace(
             f": the file that {log.list_of_servers} writes, or one machine" if log is not None and log.list_of_servers else ""
         )
         raise ArgumentError(f"a trace needs `servers`{printed}", f", for example `servers` {example}{of}", {"servers": example})
-    partitions = named_partitions(reading.get("partition"))
-    of_slurm = isinstance(spec, str) and is_slurm(spec)
     sizes = usual_sizes(recorded, sizes, spec)
-    machines = machines_left_out(spec, partitions) if isinstance(spec, str) else {}
-    if of_slurm and partitions is not None:
-        spec = Servers(*nodes_of(spec, partitions, recorded.resources if sizes == "all" or one_resource else None))
     slot = recorded.slot_seconds if slot_seconds is None else slot_seconds
     jobs, dropped, t0 = recorded.jobs(slot, speedup, sizes, estimates)
-    servers = servers_for(spec, jobs.resources, recorded.resources, sizes, partial(example_servers, recorded, sizes))
+    example_of = partial(example_servers, recorded, sizes)
+    servers = servers_for(spec, jobs.resources, recorded.resources, sizes, example_of, partitions)
+    machines = dict(servers.left_out)
     larger = () if log is None else _larger_than_the_machine(log.machine, servers, spec)
     if kind is not None:
         servers = servers.and_kind(kind)
@@ -141,13 +138,7 @@ def workload_of_trace(
 
     # What is said of it: what is left out, what policies are told, and how long tasks waited, if they come as fast as they did.
     too_large = {} if fits.all() else _left_out(jobs, servers, fits, alone)
-    waits, began, notes = None, None, (*recorded.notes, *larger)
-    if of_slurm and log is not None and log.uncounted:
-        every = ",".join((*recorded.resources, *log.uncounted))
-        uncounted = f"{listed(log.uncounted)} of jobs and nodes {'is' if len(log.uncounted) == 1 else 'are'} not counted"
-        notes = (*notes, f"{uncounted}; with `resources` {every} all count")
-    if of_slurm and log is not None and partitions is None and log.partition is not None:
-        notes = (*notes, *_pooled(np.unique(log.partition).tolist()))
+    waits, began, notes = None, None, (*recorded.notes, *larger, *slurm_notes(recorded, spec))
     if log is not None and speedup in (1, "1"):
         waits = log.waits_in_slots(slot)
         began = t0 if log.origin is None else log.origin + timedelta(microseconds=t0)
@@ -165,17 +156,27 @@ def workload_of_trace(
         recorded_waits=None if waits is None else waits[fits],
         file_records=Records(None if rows is None else rows[fits], recorded.ids, began, "s" if log is None else log.time_unit),
         left_out_share=1 - float(fits.mean()),
-        partitions=partitions or (),
+        partitions=partitions,
     )
 
 
-def _pooled(partitions: list[str]) -> list[str]:
-    """A line that says that jobs of several partitions go on all nodes."""
-    if len(partitions) < 2:
+def slurm_notes(recorded: Trace | SlotTrace, servers: Any) -> list[str]:
+    """Lines on a log whose servers are a list of Slurm's nodes: resources of both that are not counted, and that jobs of several
+    partitions go on all nodes.
+    """
+    if not (isinstance(recorded, Trace) and isinstance(servers, str) and is_slurm(servers)):
         return []
-    few = partitions[:MOST_NAMED]
-    names = listed(few if len(partitions) == len(few) else [*few, f"{len(partitions) - len(few):,} more"])
-    return [f"jobs of the partitions {names} go on all nodes; with `partition` {partitions[0]} only its jobs and nodes count"]
+    notes = []
+    if without := recorded.uncounted:
+        uncounted = f"{listed(without)} of jobs and nodes {'is' if len(without) == 1 else 'are'} not counted"
+        notes.append(f"{uncounted}; with `resources` {','.join((*recorded.resources, *without))} all count")
+    pooled = [] if recorded.partitions or recorded.partition is None else np.unique(recorded.partition).tolist()
+    if len(pooled) > 1:
+        few = pooled[:MOST_NAMED]
+        names = listed(few if len(pooled) == len(few) else [*few, f"{len(pooled) - len(few):,} more"])
+        only = f"with `partition` {pooled[0]} only its jobs and nodes count"
+        notes.append(f"jobs of the partitions {names} go on all nodes; {only}")
+    return notes
 
 
 def _larger_than_the_machine(machine: Mapping[str, float], servers: Servers, spec: Any) -> tuple[str, ...]:
@@ -265,7 +266,7 @@ def usual_sizes(recorded: Trace | SlotTrace, sizes: Sizes | None, servers: Any =
     """
     if sizes is not None or len(recorded.resources) == 1:
         return sizes or "max"
-    several = servers is not None and as_servers(servers, 1, recorded.resources).D > 1
+    several = servers is not None and as_servers(servers, 1, recorded.resources, recorded.partitions).D > 1
     return "all" if several or (recorded.largest_demand() > 1).any() else "max"
 
 

@@ -160,6 +160,37 @@ def test_what_if_servers_fail(tasks: Path, tmp_path: Path, capsys: pytest.Captur
     assert [record["goals"][0][key][0] for key in ("value", "value_without")] == [0, (3 * 10 + 2 * 20) / 8]
 
 
+def test_servers_that_fail_have_names(tasks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A list of Slurm's nodes without the one that is drained: of the whole server that is left four halves wait for 10 slots."""
+    nodes = tmp_path / "nodes.txt"
+    listed = [("n1", 2, "IDLE"), ("n2", 2, "DRAIN"), ("n3", 2, "IDLE"), ("n4", 4, "IDLE")]
+    nodes.write_text("".join(f"NodeName={name} CPUTot={cores} RealMemory=1 State={state}\n" for name, cores, state in listed))
+    table = tmp_path / "cores.csv"
+    table.write_text(tasks.read_text().replace("size", "cpu").replace("0.5", "1"))
+    out, page = tmp_path / "without.json", tmp_path / "without.html"
+    words = (table, "-g", "mean wait <= 9", "-p", "bf-js", "--servers", nodes, "--json", out, "--report", page)
+    plan(*words, "--without", "n4,n1")
+    said = " ".join(capsys.readouterr().out.split())
+    assert "3 servers, and 1 without n1 and n4;" in said
+    assert "bf-js: met with n1 and n4, not without: mean wait <= 9." in said
+    (record,) = json.loads(out.read_text())
+    assert record["without"] == ["n1", "n4"] and record["goals"][0]["value_without"][0] == (10 + 20 + 30) * 2 / 8
+    assert "3, and 1 without n1 and n4" in page.read_text()
+    for which, problem in (
+        ("2", "--without 2: these servers have names; name those that go, such as --without n1,n3"),
+        ("0-1", "--without 0-1: these servers have names"),
+        (
+            "n5",
+            "--without n5: no server has this name; did you mean n4, n3, n1?; left out: 1 node that takes no jobs: n2 (DRAIN)",
+        ),
+        ("n2", "--without n2: it is no server; left out: 1 node that takes no jobs: n2 (DRAIN)"),
+        ("n1,n3,n4", "--without n1,n3,n4: no server is left"),
+    ):
+        with pytest.raises(SystemExit):
+            plan(*words, "--without", which)
+        assert problem in capsys.readouterr().err
+
+
 def test_a_report_on_servers_that_fail(tasks: Path, tmp_path: Path) -> None:
     page = tmp_path / "without.html"
     plan(tasks, "-g", "max queue <= 0", "-p", "bf-js", "--servers", 4, "--without", "2", "--report", page)

@@ -105,7 +105,7 @@ SLURM = [
         (("evaluate", "--drain"), "bf-js on jobs.txt, partition cpu"),
         (("plan", "-g", "max queue <= 4"), "How many servers for jobs.txt, partition cpu"),
         (("plan", "-g", "max queue <= 4", "--types", "4=1,8=3"), "Which machines for jobs.txt, partition cpu"),
-        (("plan", "-g", "max queue <= 4", "--without", "0"), "What if servers of jobs.txt, partition cpu fail"),
+        (("plan", "-g", "max queue <= 4", "--without", "n1"), "What if servers of jobs.txt, partition cpu fail"),
     ],
 )
 def test_what_is_left_out_of_a_trace(

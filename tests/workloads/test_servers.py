@@ -1,6 +1,7 @@
 """Servers from numbers, texts, arrays and files."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -79,6 +80,29 @@ def test_bad_files_are_named(name, text, tmp_path):
     (tmp_path / name).write_text(text)
     with pytest.raises(InputError, match=name):
         parse_servers(str(tmp_path / name))
+
+
+@pytest.mark.parametrize(
+    ("text", "servers", "names"),
+    [
+        ("node,cores,gib\na,32,192\nb,64,512\n", "1x32:192,1x64:512", ("a", "b")),
+        ("a,32,192\nb,64,512\n", "1x32:192,1x64:512", ("a", "b")),
+        ("node,memory,cpu\na,192,32\n", "1x32:192", ("a",)),  # by the names of the resources, where it has them
+        ("500m,8Gi\n1,16Gi\n", "1x0.5:8Gi,1x1:16Gi", ()),
+        ("kind,cpu,memory\nthin,1,2\nthin,1,2\n", "2x1:2", ()),  # no names, as two are the same
+    ],
+)
+def test_a_list_of_servers_with_names(tmp_path: Path, text: str, servers: str, names: tuple[str, ...]) -> None:
+    (tmp_path / "list.csv").write_text(text)
+    read = parse_servers(str(tmp_path / "list.csv"), 2, ("cpu", "memory"))
+    assert str(read) == servers and read.names == names
+    assert read.only([-1, 0]).names == ((names[-1], names[0]) if names else ())
+
+
+def test_a_list_of_servers_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "list.csv").write_text("node,cpu\na,32\nb,x\n")
+    with pytest.raises(InputError, match=r"line 3: 'x' is not a number, .*; a list of servers has a row for each: its name"):
+        parse_servers(str(tmp_path / "list.csv"))
 
 
 @pytest.mark.parametrize("text", ["3x64:8@A10,2x64:8@V100", "1x64:512Gi:8@8*A10", "2x4:1@2*/500,1x4:2@", "1x0.5:1536Gi:2@T4/16"])

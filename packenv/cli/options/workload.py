@@ -247,6 +247,16 @@ def note_devices(recorded: Trace | SlotTrace) -> None:
         _note(f"{Path(recorded.source).name}: {ONE_AMOUNT}")
 
 
+def note_servers(recorded: Trace | SlotTrace, servers: str | None) -> None:
+    """Say on standard error which machines of a list of servers are none, and what of them and of the trace does not count."""
+    from packenv.workloads.fitting.profile import servers_of
+    from packenv.workloads.workload_of_trace import slurm_notes
+
+    left_out = {} if servers is None else dict(servers_of(recorded, servers).left_out)
+    for line in (*slurm_notes(recorded, servers), *left_out_lines(left_out)):
+        _note(f"{Path(recorded.source).name}: {of_options(line)}")
+
+
 @functools.cache  # once, also where a command reads a trace several times
 def _note(line: str) -> None:
     print(f"packenv: {line}", file=sys.stderr, flush=True)

@@ -206,7 +206,7 @@ def of_servers(
     if question is FAILURE:
         if of_workload.servers is None and workload.jobs is not None:
             raise InputError("--without goes with --servers, which says what the whole cluster is")
-        failing = parse_failing(str(options.without), len(workload.servers))
+        failing = parse_failing(str(options.without), workload.servers)
         return plan_failure(request, failing, run_options, log)
     if kinds is not None:
         return plan_mixes(request, kinds, run_options, log)

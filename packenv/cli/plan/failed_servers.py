@@ -16,6 +16,9 @@ from packenv.planning.trials import AskRuns, Trial
 from packenv.planning.what_if import Failure, compare_failure, without_servers
 from packenv.runs.runner import RunOptions
 from packenv.runs.statistics import interval, mean_and_half
+from packenv.workloads.servers import Servers
+
+MOST_NAMED = 5  # servers in a title or a sentence
 
 
 def plan_failure(request: PlanRequest, failing: tuple[int, ...], run_options: RunOptions, log: str | None) -> Answer:
@@ -29,7 +32,7 @@ def plan_failure(request: PlanRequest, failing: tuple[int, ...], run_options: Ru
 
     comparisons, _ = plan_all(request.policies, compare, run_options, request.log(log))
     table = _table(request, failing, comparisons)
-    sentences = [_sentence(request, comparison) for comparison in comparisons]
+    sentences = [_sentence(request, failing, comparison) for comparison in comparisons]
     if jobs is not None and unfit:
         fit = f"{unfit:,} of {counted(len(jobs), 'task')} {'fits' if unfit == 1 else 'fit'} none of the servers that are left"
         sentences.insert(0, f"{fit}: what is said without these servers is of the other tasks.")
@@ -39,7 +42,7 @@ def plan_failure(request: PlanRequest, failing: tuple[int, ...], run_options: Ru
         servers = len(request.workload.servers)
         about = [
             ("Goals", "; ".join(goal.text for goal in request.goals) or "a stable queue"),
-            ("Servers", f"{servers:,}, and {servers - len(failing):,} without {_ranges(failing)}"),
+            ("Servers", f"{servers:,}, and {servers - len(failing):,} without {_which(request.workload.servers, failing)}"),
             ("Policies", ", ".join(request.policies)),
         ]
         notes = [] if unfit else ["All runs saw the same tasks."]
@@ -54,7 +57,8 @@ def _table(request: PlanRequest, failing: Sequence[int], comparisons: Sequence[F
     workload, seconds = request.workload, request.shown_slot
     servers = len(workload.servers)
     unit = "; times in " + ("slots" if seconds is None else "seconds") if request.goals else ""
-    title = f"{workload.label}: {counted(servers, 'server')}, and {servers - len(failing):,} without {_ranges(failing)}{unit}"
+    which = _which(workload.servers, failing)
+    title = f"{workload.label}: {counted(servers, 'server')}, and {servers - len(failing):,} without {which}{unit}"
     heads = [heading for goal in request.goals for heading in (goal.title, "without", "difference")]
     stable_heads = [Column("stable"), Column("without")] if workload.jobs is None else []
     table = Table(title, [Column("policy"), *numbers(*heads), *stable_heads])
@@ -69,20 +73,22 @@ def _table(request: PlanRequest, failing: Sequence[int], comparisons: Sequence[F
     return table
 
 
-def _sentence(request: PlanRequest, comparison: Failure) -> str:
+def _sentence(request: PlanRequest, failing: Sequence[int], comparison: Failure) -> str:
     """Which goals still hold, and which of them noise leaves open."""
     trials = [(counted(trial.servers, "server"), trial) for trial in (comparison.whole, comparison.left)]
     left_open = open_goals(request.goals, trials, request.shown_slot)
     noise = f" Not decided{left_open}; {SURER}." if left_open else ""
     broken = _broken(request.goals, comparison.left)
+    servers = request.workload.servers
+    these = _which(servers, failing) if servers.names else "these servers"
     if not broken:
-        return f"{comparison.policy}: without these servers all goals are met.{noise}"
+        return f"{comparison.policy}: without {these} all goals are met.{noise}"
     before = _broken(request.goals, comparison.whole)
     lost = [what for what in broken if what not in before]
     if not lost:
-        return f"{comparison.policy}: not met with these servers or without: {listed(broken)}.{noise}"
-    also = f"; with them neither: {listed(before)}" if before else ""
-    return f"{comparison.policy}: met with these servers, not without: {listed(lost)}{also}.{noise}"
+        return f"{comparison.policy}: not met with {these} or without: {listed(broken)}.{noise}"
+    also = f"; with {'it' if servers.names and len(failing) == 1 else 'them'} neither: {listed(before)}" if before else ""
+    return f"{comparison.policy}: met with {these}, not without: {listed(lost)}{also}.{noise}"
 
 
 def _broken(goals: Sequence[Goal], trial: Trial) -> list[str]:
@@ -92,12 +98,12 @@ def _broken(goals: Sequence[Goal], trial: Trial) -> list[str]:
 
 def _record(request: PlanRequest, failing: Sequence[int], comparison: Failure) -> dict[str, Any]:
     """The JSON of one policy; times are in slots."""
-    workload = request.workload
+    workload, names = request.workload, request.workload.servers.names
     return {
         **workload.record,
         "policy": comparison.policy,
         "servers": len(workload.servers),
-        "without": [*failing],
+        "without": [names[server] for server in failing] if names else [*failing],
         "slot_seconds": workload.shown_slot,
         "goals": [
             {
@@ -114,6 +120,14 @@ def _record(request: PlanRequest, failing: Sequence[int], comparison: Failure) -
         "stable": comparison.whole.stable,
         "stable_without": comparison.left.stable,
     }
+
+
+def _which(servers: Servers, failing: Sequence[int]) -> str:
+    """The servers that fail: by name, of many the first; or by number."""
+    if not servers.names:
+        return _ranges(failing)
+    names = [servers.names[server] for server in failing]
+    return listed(names if len(names) <= MOST_NAMED else [*names[:MOST_NAMED], f"{len(names) - MOST_NAMED:,} more"])
 
 
 def _ranges(failing: Sequence[int]) -> str:

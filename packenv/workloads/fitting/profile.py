@@ -37,7 +37,7 @@ from packenv.workloads.traces.slot_trace import SlotTrace
 from packenv.workloads.traces.times import SECOND
 from packenv.workloads.traces.trace import Trace
 from packenv.workloads.workload import Workload
-from packenv.workloads.workload_of_trace import example_servers
+from packenv.workloads.workload_of_trace import example_servers, slurm_notes
 
 USUAL_LOAD = 0.82  # of the servers' capacity, where the number of servers is not given
 COMPARED_TASKS = 2_000_000  # rows of the workload that are compared with the trace
@@ -56,15 +56,21 @@ def describe(
 
     slot_seconds  length of a slot of a trace in slots. Times are in seconds, loads in servers of capacity 1
     servers       as of `packenv.workload`, in the trace's own units: which share of them the kept tasks keep busy, and how many
-                  like the first one, by resource; of one capacity, that of each resource. InputError for another number of them
+                  like the first one, by resource; of one capacity, that of each resource; and which machines of their list are
+                  none (`left_out`). InputError for another number of capacities
     """
     timed = _timed(trace, slot_seconds)
+    cluster = None if servers is None else servers_of(timed, servers)
     kept, dropped = timed.kept()
     within = ~timed.in_snapshot
     demand = np.nan_to_num(timed.demand)
     return {
         "about": timed.about,
-        "notes": [*trace.notes, *([] if servers is None else _unit_notes(timed, demand[kept], servers))],
+        "notes": [
+            *trace.notes,
+            *slurm_notes(trace, servers),
+            *([] if cluster is None else _unit_notes(timed, demand[kept], cluster)),
+        ],
         "rows": len(timed),
         "in_snapshot": int(timed.in_snapshot.sum()),
         "submitted": int(within.sum()),
@@ -78,16 +84,20 @@ def describe(
         "submitted_tasks": summary(_sample(timed, within)),
         "kept_tasks": summary(_sample(timed, kept)),
         **({} if (gang := _gang(trace)) is None else {"gangs": gangs_in_words(gang[kept])}),
-        **({} if servers is None else {"servers": busy_servers(_sample(timed, kept), servers)}),
-        **({} if servers is None or timed.devices is None else {"devices": device_loads(timed, _sample(timed, kept), servers)}),
+        **({} if cluster is None else {"servers": busy_servers(_sample(timed, kept), cluster)}),
+        **({} if cluster is None or timed.devices is None else {"devices": device_loads(timed, _sample(timed, kept), cluster)}),
     }
 
 
-def _unit_notes(trace: Trace, demand: NDArray[np.float64], servers: int | str | Servers) -> list[str]:
+def servers_of(trace: Trace | SlotTrace, servers: int | str | Servers) -> Servers:
+    """Servers in the units of a trace, with what a list of them says of its resources and partitions. Raises InputError."""
+    return as_servers(servers, len(trace.resources), trace.resources, trace.partitions)
+
+
+def _unit_notes(trace: Trace, demand: NDArray[np.float64], cluster: Servers) -> list[str]:
     """A line where demands and servers look like other units."""
-    cluster = as_servers(servers, len(trace.resources), trace.resources)
     line = unlike_units(trace.resources, demand.max(axis=0, initial=0.0), cluster)
-    return [] if line is None else [line.replace("`", "")]
+    return [] if line is None else [line]
 
 
 def _gang(trace: Trace | SlotTrace) -> NDArray[np.int64] | None:
@@ -95,13 +105,12 @@ def _gang(trace: Trace | SlotTrace) -> NDArray[np.int64] | None:
     return trace.table.gang if isinstance(trace, SlotTrace) else trace.others.get("gang")
 
 
-def device_loads(trace: Trace, sample: Sample, servers: int | str | Servers) -> list[dict[str, Any]]:
+def device_loads(trace: Trace, sample: Sample, cluster: Servers) -> list[dict[str, Any]]:
     """For each set of kinds of GPU that kept tasks accept: how many GPUs they keep busy on average, and how many are there.
 
     Empty where servers do not say how many GPUs they have.
     """
     names = trace.resources
-    cluster = as_servers(servers, len(names), names)
     if GPU not in names or len(names) != cluster.D or cluster.D == 1:
         return []
     cluster = cluster.with_devices_of(names.index(GPU), trace.devices_per_unit)
@@ -110,13 +119,12 @@ def device_loads(trace: Trace, sample: Sample, servers: int | str | Servers) -> 
     return [load._asdict() | {"share": load.share} for load in loads]
 
 
-def busy_servers(sample: Sample, servers: int | str | Servers) -> dict[str, Any]:
+def busy_servers(sample: Sample, cluster: Servers) -> dict[str, Any]:
     """The `share` of these servers that tasks keep busy on average, and how many `like` the first one, by resource.
 
     The size, the largest demand, has both where servers have one capacity. None where there is no such capacity, or no time.
     """
     names = sample.resources
-    cluster = as_servers(servers, len(names), names)
     if cluster.D not in (1, len(names)):
         raise ArgumentError(f"`servers` {cluster}: {cluster.D} capacities, and the trace has {len(names)}: {', '.join(names)}")
     offered = offered_load(sample)
@@ -128,7 +136,8 @@ def busy_servers(sample: Sample, servers: int | str | Servers) -> dict[str, Any]
         present = {name: load for name, load in loads.items() if load is not None and capacity[columns[name]] > 0}
         return {name: float(f"{present[name] / capacity[columns[name]]:.6g}") if name in present else None for name in loads}
 
-    return {"servers": str(cluster), "share": over(cluster.capacity.sum(axis=0)), "like": over(cluster.capacity[0])}
+    shares = {"share": over(cluster.capacity.sum(axis=0)), "like": over(cluster.capacity[0])}
+    return {"servers": str(cluster), **shares, "left_out": dict(cluster.left_out)}
 
 
 def profile(
@@ -173,7 +182,7 @@ def in_larger_units(trace: Trace, servers: int | str | Servers | None) -> tuple[
     names = trace.resources
     if servers is None:
         return trace, servers
-    cluster = as_servers(servers, len(names), names)
+    cluster = servers_of(trace, servers)
     if not cluster.scale or len(names) != cluster.D:
         return trace, cluster
     factor = np.ldexp(1.0, -np.array(cluster.scale))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from packenv.errors import InputError
@@ -48,3 +49,9 @@ def gpus_of_nodes(columns: Columns, number: str, model: str) -> tuple[Ints, tupl
     if len(names) > MOST_DEVICES:
         raise InputError(f"{columns.path}: column {model}: {len(names)} kinds; at most {MOST_DEVICES} are possible")
     return np.stack([gpus, np.full(len(gpus), MILLI), np.where(gpus > 0, kind, NO_MODEL)], axis=1), names
+
+
+def names_of_nodes(columns: Columns, name: str) -> tuple[str, ...]:
+    """(L,) a column of names, each of one node; () where there is none."""
+    names = tuple(columns.column(name).cast(pa.string()).to_pylist()) if name in columns else ()
+    return () if None in names or len({*names}) < len(names) else names

@@ -48,20 +48,29 @@ def is_slurm(path: str) -> bool:
     return os.path.isfile(path) and sacct.is_nodes(Path(path))  # noqa: PTH113  # as in parse_servers: a text may be long
 
 
-def nodes_of(path: str, partitions: Collection[str], resources: tuple[str, ...] | None = None) -> Machines:
-    """As `machines`, of a list of Slurm's nodes: those of these partitions, where it says of which they are."""
-    where = Path(path)
-    return Machines(_columns(where, sacct.RESOURCES, sacct.read_nodes(where, partitions).capacity, resources))
-
-
-def machines(path: str | os.PathLike[str], resources: tuple[str, ...] | None = None) -> Machines:
-    """The machines that are there at the start of a trace (`initial_capacities`), and their GPUs if the file has them."""
+def machines(
+    path: str | os.PathLike[str], resources: tuple[str, ...] | None = None, partitions: Collection[str] = ()
+) -> Machines:
+    """The machines that are there at the start of a trace (`initial_capacities`), with their names, and their GPUs if the file
+    has them; of a list of Slurm's nodes those of `partitions`, where it says of which they are.
+    """
     where = Path(path)
     columns = names_of(where) if where.is_file() and (is_parquet(where) or is_csv(where)) else []
     for form in OF_GPUS:
         if form.is_nodes(columns):
             return form.nodes(where, _known(where, form.RESOURCES, resources))
-    return Machines(initial_capacities(where, resources))
+    known: tuple[str, ...]
+    if is_machine_list(where):
+        of_philly = read_machine_list(where)
+        known, left_out = philly.RESOURCES, tuple((reason, n) for reason, n in of_philly.left_out.items() if n)
+        every = Machines(of_philly.capacity, names=of_philly.names, left_out=left_out)
+    elif where.is_file() and sacct.is_nodes(where):
+        nodes = sacct.read_nodes(where, partitions)
+        known, every = sacct.RESOURCES, Machines(nodes.capacity, names=nodes.names, left_out=nodes.left_out)
+    else:
+        known, every = GOOGLE_RESOURCES, _google(where, columns)
+    chosen = every.capacity[:, [known.index(name) for name in _known(where, known, resources)]]
+    return every._replace(capacity=chosen).only((chosen > 0).any(axis=1))
 
 
 def initial_capacities(path: str | os.PathLike[str], resources: tuple[str, ...] | None = None) -> NDArray[np.float64]:
@@ -74,28 +83,7 @@ def initial_capacities(path: str | os.PathLike[str], resources: tuple[str, ...] 
     unknown capacity, or without any of the resources, are left out. Raises InputError if none is left, and for an unknown
     resource.
     """
-    where = Path(path)
-    return _columns(where, *_capacities(where), resources)
-
-
-def _columns(
-    where: Path, names: tuple[str, ...], capacity: NDArray[np.float64], resources: tuple[str, ...] | None
-) -> NDArray[np.float64]:
-    """The columns of these resources, of the machines that have any of them."""
-    chosen = capacity[:, [names.index(name) for name in _known(where, names, resources)]]
-    return np.asarray(chosen[(chosen > 0).any(axis=1)], np.float64)
-
-
-def machines_left_out(servers: str, partitions: Collection[str] | None = None) -> dict[str, int]:
-    """How many machines of a text of `--servers` were left out for which reason, if it names Philly's or Slurm's."""
-    where = Path(servers)
-    if is_machine_list(where):
-        return read_machine_list(where).left_out
-    if not is_slurm(servers):
-        return {}
-    _, out, elsewhere = sacct.read_nodes(where, partitions)
-    reasons = {f"nodes that take no jobs: {sacct.shown_states(out)}": len(out), "nodes of other partitions": len(elsewhere)}
-    return {reason: count for reason, count in reasons.items() if count}
+    return machines(path, resources).capacity
 
 
 def _known(where: Path, names: tuple[str, ...], resources: tuple[str, ...] | None) -> tuple[str, ...]:
@@ -108,20 +96,7 @@ def _known(where: Path, names: tuple[str, ...], resources: tuple[str, ...] | Non
     return names if resources is None else resources
 
 
-def _capacities(where: Path) -> tuple[tuple[str, ...], NDArray[np.float64]]:
-    """The names of the resources, and (L, D) capacities."""
-    if is_machine_list(where):
-        return philly.RESOURCES, read_machine_list(where).capacity
-    if where.is_file() and sacct.is_nodes(where):
-        return sacct.RESOURCES, sacct.read_nodes(where).capacity
-    names = names_of(where) if is_parquet(where) or is_csv(where) else []
-    for form in OF_GPUS:
-        if form.is_nodes(names):
-            return form.RESOURCES, form.nodes(where, form.RESOURCES).capacity
-    return _google(where, names)
-
-
-def _google(where: Path, names: list[str]) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+def _google(where: Path, names: list[str]) -> Machines:
     if names:
         missing = [name for name in FOLDED_COLUMNS if name not in names]
         if missing:
@@ -137,7 +112,8 @@ def _google(where: Path, names: list[str]) -> tuple[tuple[str, ...], NDArray[np.
     initial = (time == 0) & (event == ADDED) & ~np.isnan(capacity).any(axis=1)
     if not initial.any():
         raise InputError(f"{where}: no machine with a known capacity at time 0")
-    return GOOGLE_RESOURCES, capacity[initial][np.argsort(machine[initial], kind="stable")]
+    by_id = np.flatnonzero(initial)[np.argsort(machine[initial], kind="stable")]
+    return Machines(capacity[by_id], names=tuple(map(str, machine[by_id].tolist())))
 
 
 def _parts(folder: Path) -> list[Path]:

@@ -26,9 +26,10 @@ SNIFFED = 2**8  # bytes
 
 
 class MachineList(NamedTuple):
-    """Capacities (L, 1), 1 for 8 GPUs, in the order of the file, and how many machines were left out for which reason."""
+    """Capacities (L, 1), 1 for 8 GPUs, in the order of the file, their names, and how many were left out for which reason."""
 
     capacity: NDArray[np.float64]
+    names: tuple[str, ...]
     left_out: dict[str, int]
 
 
@@ -72,7 +73,7 @@ def read_machine_list(path: Path) -> MachineList:
     left_out[NO_GPU] = len(gpus) - len(capacity)
     if not capacity:
         raise InputError(f"{path}: no machine with a known number of GPUs")
-    return MachineList(np.array(capacity)[:, None], left_out)
+    return MachineList(np.array(capacity)[:, None], tuple(name for name, number in gpus.items() if number), left_out)
 
 
 def _whole(text: str, where: str) -> int:

@@ -42,6 +42,7 @@ class SlotTrace:
     devices_per_unit: float = 1.0  # as of Trace
     notes: tuple[str, ...] = ()  # as of Trace
     servers: str | None = None
+    partitions: tuple[str, ...] = ()  # it names none
 
     def __len__(self) -> int:
         return len(self.table)

@@ -57,6 +57,15 @@ class Machines(NamedTuple):
     capacity: Floats  # (L, D)
     devices: Ints | None = None  # (L, 3)
     device_kinds: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  # (L,)
+    left_out: tuple[tuple[str, int], ...] = ()
+
+    def only(self, there: Bools | np.bool_) -> Machines:
+        """Those of them that are there, (L,)."""
+        rows = np.flatnonzero(there)
+        names = tuple(self.names[row] for row in rows.tolist()) if self.names else ()
+        devices = None if self.devices is None else self.devices[rows]
+        return self._replace(capacity=self.capacity[rows], devices=devices, names=names)
 
 
 @dataclass(frozen=True)
@@ -92,6 +101,7 @@ class Trace:
     list_of_servers: str = ""  # the command that prints the servers that it ran on, if there is one
     servers: str | None = None  # the servers that the trace says it ran on, as `parse_servers` reads them
     partition: NDArray[np.str_] | None = None  # (n,) the name of the partition, or queue, of each task
+    partitions: tuple[str, ...] = ()  # those of which alone tasks are converted, and nodes are servers; () for all
     origin: datetime | None = None  # the date of time 0, if the file has dates; in UTC if they have offsets from it
     waits: bool = False  # whether the log says how long tasks waited: `schedule` is when they started, `submit` when they came
     notes: tuple[str, ...] = ()  # lines on what the servers are, to be shown beside results
@@ -164,7 +174,8 @@ class Trace:
         for name in names:
             if name not in known:
                 raise InputError(f"{self.source}: there is no partition {name!r}; known: {', '.join(known)}")
-        return replace(self, unfit={OTHER_PARTITIONS: ~np.isin(self.partition, [*names]), **self.unfit})
+        unfit = {OTHER_PARTITIONS: ~np.isin(self.partition, [*names]), **self.unfit}
+        return replace(self, unfit=unfit, partitions=(*names,))
 
     def only_finished(self, only: bool = True) -> Trace:
         """The trace without tasks that were evicted, killed or failed; if not `only`, with those that ran, up to that moment.

@@ -118,8 +118,8 @@ def test_machines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Three of six lines are machines with GPUs. They are the servers of the log beside them, and of --servers."""
     jobs, list_ = log(tmp_path / "cluster_job_log"), tmp_path / "cluster_machine_list"
     list_.write_text(MACHINES)
-    capacity, left_out = read_machine_list(list_)
-    assert capacity.tolist() == [[1.0], [0.25], [1.0]]
+    capacity, names, left_out = read_machine_list(list_)
+    assert capacity.tolist() == [[1.0], [0.25], [1.0]] and names == ("m0", "m1", "m4")
     assert left_out == {NO_GPU: 1, UNKNOWN: 1, TWICE: 1}
     assert parse_servers(str(list_)).capacity.tolist() == initial_capacities(list_).tolist() == capacity.tolist()
     out = tmp_path / "out.json"

@@ -10,6 +10,7 @@ import pytest
 
 import packenv
 from packenv.errors import InputError
+from packenv.workloads.fitting.profile import describe
 from packenv.workloads.laws import Constant, Fixed
 from packenv.workloads.traces import Trace, is_trace, read_trace
 from packenv.workloads.traces.formats.sacct import amount_of, memory_of
@@ -313,5 +314,29 @@ def test_nodes_of_a_partition(tmp_path: Path, printed: str) -> None:
     of_cpus = packenv.workload(log, servers=nodes, partition=["cpu"])
     assert of_cpus.servers.capacity.tolist() == [[32], [16]] and "nodes of other partitions" not in of_cpus.left_out
     assert of_cpus.notes[-1] == "memory and gpu of jobs and nodes are not counted; with `resources` cpu,memory,gpu all count"
+    assert of_gpus.servers.names == ("n2",) and of_cpus.servers.names == ("n1", "n2")
+    assert of_gpus.with_(servers=nodes) == packenv.workload(of_gpus, servers=nodes) == of_gpus  # as `compare NODES NODES LOG`
+    assert "nodes of other partitions" not in of_gpus.with_(servers="2x16:2").left_out
     unsaid = str(text(tmp_path / "unsaid.txt", *NODES[printed]))
     assert len(packenv.workload(log, servers=unsaid, partition="gpu", resources="cpu,gpu").servers) == 2
+
+
+def test_shares_are_of_the_nodes_of_the_partition(tmp_path: Path) -> None:
+    """n1 has 32 cores, n2, of another partition, 4, and n3, which is drained, 4."""
+    shown = [("n1", "cpu", "IDLE"), ("n2", "gpu", "IDLE"), ("n3", "gpu", "IDLE+DRAIN")]
+    cores = {"cpu": 32, "gpu": 4}
+    lines = [f"NodeName={name} CPUTot={cores[of]} RealMemory=2048\n   State={state} Partitions={of}" for name, of, state in shown]
+    jobs = [
+        row(f"{n}", "ann", f"12:00:0{n} 12:00:0{n} 12:00:0{n} 12:10:0{n}", "00:10:00", "", amounts, amounts, "COMPLETED")
+        for n, amounts in enumerate([SMALL, GPU, SMALL, GPU])
+    ]
+    log, nodes = text(tmp_path / "jobs.txt", HEADER, *jobs), str(text(tmp_path / "nodes.txt", *lines))
+    for partition, capacity in ((None, 36), ("gpu", 4), ("cpu", 32)):
+        statistics = describe(read_trace(log, partition=partition), servers=nodes)
+        busy, of = statistics["servers"], statistics["kept_tasks"]["offered_load"]["cpu"]
+        assert busy["share"]["cpu"] == pytest.approx(of / capacity, rel=1e-5)
+        elsewhere = {} if partition is None else {"nodes of other partitions": 2 if partition == "cpu" else 1}
+        drained = {} if partition == "cpu" else {"nodes that take no jobs: n3 (IDLE+DRAIN)": 1}
+        assert busy["left_out"] == drained | elsewhere
+        pooled = "jobs of the partitions cpu and gpu go on all nodes; with `partition` cpu only its jobs and nodes count"
+        assert (pooled in statistics["notes"]) == (partition is None)

@@ -18,7 +18,7 @@ from packenv.errors import InputError
 from packenv.jobs import MILLI
 from packenv.workloads.traces.columns import Columns, decimals
 from packenv.workloads.traces.format import TraceFormat
-from packenv.workloads.traces.gpus import gpus_of_nodes
+from packenv.workloads.traces.gpus import gpus_of_nodes, names_of_nodes
 from packenv.workloads.traces.times import MISSING, microseconds
 from packenv.workloads.traces.trace import Machines, Trace, Wanted, resource_names
 
@@ -86,7 +86,7 @@ def nodes(path: Path, resources: tuple[str, ...]) -> Machines:
 
     Raises InputError.
     """
-    table = Columns.read(path, (*NODE_COLUMNS, MODEL))
+    table = Columns.read(path, (*NODE_COLUMNS, *OTHER_NODE_COLUMNS))
     amounts = np.stack([decimals(table, name) for name in NODE_COLUMNS], axis=1)
     for r, name in enumerate(NODE_COLUMNS):
         table.require(~np.isnan(amounts[:, r]), name, "is empty")
@@ -95,9 +95,9 @@ def nodes(path: Path, resources: tuple[str, ...]) -> Machines:
     if not there.any():
         raise InputError(f"{path}: no node has any {' or '.join(resources)}")
     if "gpu" not in resources or len(resources) == 1:
-        return Machines(amounts[there])
+        return Machines(amounts, names=names_of_nodes(table, NAME)).only(there)
     devices, models = gpus_of_nodes(table, "gpu", MODEL)
-    return Machines(amounts[there], devices[there], models)
+    return Machines(amounts, devices, models, names_of_nodes(table, NAME)).only(there)
 
 
 FORMATS = (TraceFormat(read_pods, columns=frozenset(POD_COLUMNS)),)

@@ -320,15 +320,25 @@ class Nodes(NamedTuple):
     """What a list of nodes has of servers."""
 
     capacity: Floats  # (L, 4) cores, GiB, GPUs and 1 node of each that takes jobs, in the order of the file
+    names: tuple[str, ...]  # (L,)
     out: dict[str, str]  # the state of each that takes none
     elsewhere: set[str]  # those of other partitions
 
+    @property
+    def left_out(self) -> tuple[tuple[str, int], ...]:
+        """How many nodes are no servers, by reason."""
+        reasons = {f"nodes that take no jobs: {shown_states(self.out)}": self.out, "nodes of other partitions": self.elsewhere}
+        return tuple((reason, len(nodes)) for reason, nodes in reasons.items() if nodes)
 
-def read_nodes(path: Path, partitions: Collection[str] | None = None) -> Nodes:
-    """The nodes of these `partitions`, where the list says of which they are. Raises InputError where none takes jobs."""
+
+def read_nodes(path: Path, partitions: Collection[str] = ()) -> Nodes:
+    """The nodes of these `partitions`, where the list says of which they are. Raises InputError where none takes jobs.
+
+    partitions  () for all
+    """
 
     def is_elsewhere(names: str) -> bool:
-        return partitions is not None and bool(names) and not {name.rstrip("*") for name in names.split(",")} & {*partitions}
+        return bool(partitions) and bool(names) and not {name.rstrip("*") for name in names.split(",")} & {*partitions}
 
     with reading_table(path):
         lines = [*lines_of(path)]
@@ -364,9 +374,9 @@ def read_nodes(path: Path, partitions: Collection[str] | None = None) -> Nodes:
                 continue
             nodes.setdefault(name, _node(path, name, cells.get("CPUS", ""), cells.get("MEMORY", ""), cells.get("GRES", "")))
     if not nodes:
-        where = "" if partitions is None else f" of partition {','.join(partitions)}"
+        where = "" if not partitions else f" of partition {','.join(partitions)}"
         raise InputError(f"{path}: no node{where} takes jobs{': ' * bool(out)}{shown_states(out)}")
-    return Nodes(np.array([*nodes.values()]), out, elsewhere - {*nodes, *out})
+    return Nodes(np.array([*nodes.values()]), (*nodes,), out, elsewhere - {*nodes, *out})
 
 
 def shown_states(out: dict[str, str]) -> str:

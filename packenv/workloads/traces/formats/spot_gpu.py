@@ -16,7 +16,7 @@ from packenv.errors import InputError
 from packenv.inputs.memory import Memory
 from packenv.workloads.traces.columns import Columns, decimals
 from packenv.workloads.traces.format import TraceFormat
-from packenv.workloads.traces.gpus import gpu_needs, gpus_of_nodes
+from packenv.workloads.traces.gpus import gpu_needs, gpus_of_nodes, names_of_nodes
 from packenv.workloads.traces.times import microseconds
 from packenv.workloads.traces.trace import Machines, Trace, Wanted, resource_names
 
@@ -24,6 +24,7 @@ RESOURCES = ("cpu", "gpu")
 REQUESTS = {"cpu": "cpu_request", "gpu": "gpu_request"}
 MODEL, WORKERS, SUBMIT, DURATION, OWNER = "gpu_model", "worker_num", "submit_time", "duration", "organization"
 CAPACITIES = {"cpu": "cpu_num", "gpu": "gpu_capacity_num"}
+NAME = "node_name"
 NODE_COLUMNS = frozenset({MODEL, *CAPACITIES.values()})
 PER_TASK = 200  # bytes of memory
 ABOUT = "amounts are cores and GPUs; a job's workers are its tasks, and start together"
@@ -67,7 +68,7 @@ def read_jobs(path: Path, choice: Wanted = None) -> Trace:
 
 def nodes(path: Path, resources: tuple[str, ...]) -> Machines:
     """The nodes with their cores and GPUs. Raises InputError."""
-    table = Columns.read(path, (MODEL, *CAPACITIES.values()))
+    table = Columns.read(path, (MODEL, *CAPACITIES.values(), NAME))
     amounts = np.stack([decimals(table, CAPACITIES[name]) for name in resources], axis=1)
     for r, name in enumerate(resources):
         table.require(~np.isnan(amounts[:, r]), CAPACITIES[name], "is empty")
@@ -75,7 +76,7 @@ def nodes(path: Path, resources: tuple[str, ...]) -> Machines:
     if not there.any():
         raise InputError(f"{path}: no node has any {' or '.join(resources)}")
     devices, kinds = gpus_of_nodes(table, CAPACITIES["gpu"], MODEL)
-    return Machines(amounts[there], devices[there], kinds)
+    return Machines(amounts, devices, kinds, names_of_nodes(table, NAME)).only(there)
 
 
 FORMATS = (TraceFormat(read_jobs, columns=frozenset({*REQUESTS.values(), WORKERS, SUBMIT, DURATION})),)
