@@ -37,6 +37,9 @@ BASELINE = "baseline"  # what an agent is compared with: the environment's
 
 SLOWDOWN = "mean slowdown"
 
+NEARLY_ALWAYS = 0.9
+"""Share of first valid actions from which a score says it: among tasks that all fit, which is first changes nothing."""
+
 OF_WORKLOAD = ("workload", "servers", *READING, *INTENSITIES)
 """Options that a workload which is at hand has heeded."""
 
@@ -56,7 +59,7 @@ class AgentScore:
     cut       seeds whose episode ended at the waiting limit: their queue grows, and the score says how long they went on
     remark    on what the seeds are of a table
     first_actions  the share of the decisions with several valid actions in which it took the first of them; None where there were
-              none. At 1 it is the rule that always does so, whatever was learnt, and the score says it
+              none. At 1 it is the rule that always does so, whatever was learnt; from 0.9 on the score says it
     """
 
     measure: str
@@ -85,9 +88,13 @@ class AgentScore:
         text += ", one run" if len(self.seeds) == 1 else f", {len(self.seeds)} seeds"
         stopped = "it" if len(self.seeds) == 1 else f"{len(self.cut)} of them"
         text += f"; {stopped} stopped at the waiting limit: the queue grows" if self.cut else ""
-        text += (
-            "; it always took the first valid action, as the rule masks.argmax(axis=1) does" if self.first_actions == 1 else ""
-        )
+        share = self.first_actions or 0.0
+        if share == 1:
+            text += "; it always took the first valid action, as the rule masks.argmax(axis=1) does"
+        elif share >= NEARLY_ALWAYS:
+            text += (
+                f"; it took the first valid action in {share:.3g} of its choices: compare it with the rule masks.argmax(axis=1)"
+            )
         return f"{text}; {self.remark}" if self.remark else text
 
 
