@@ -25,7 +25,7 @@ from packenv.policy import distinct_names, find_policy, is_told_durations, name_
 from packenv.results.result import KINDS, Result
 from packenv.runs import comparison_tables, run_charts
 from packenv.runs.chance import seeds_for
-from packenv.runs.measures import MEASURES, SPEED, Record, measured_values, record_of, same_jobs, summary_of
+from packenv.runs.measures import COMPLETION, JOBS, MEASURES, SPEED, Record, measured_values, record_of, same_jobs, summary_of
 from packenv.runs.run import Run, runs_of
 from packenv.runs.runner import RunOptions, run_all
 from packenv.runs.size_classes import by_size, mean_by_size
@@ -249,15 +249,25 @@ class Comparison(Showable):
         """Which runs were stopped before their end."""
         return [f"{summary['policy']}: stopped, {summary['stopped']}" for summary in self.summaries if summary["stopped"]]
 
-    def ratio(self, policy: Any, other: Any, measure: str = "mean_queue") -> Interval:
+    @property
+    def usual_measure(self) -> str:
+        """What is compared unless another measure is named: mean completion times of whole jobs; mean delays of a table that all
+        policies ran to its end, each in slots of its own number; else mean queues.
+        """
+        if JOBS in comparison_tables.table_names(self):
+            return COMPLETION
+        return "mean_delay" if self.drained else "mean_queue"
+
+    def ratio(self, policy: Any, other: Any, measure: str | None = None) -> Interval:
         """The mean of a measure under `policy` over that under `other`, paired seed by seed, with its 95 % interval.
 
         policy   as it was given to `evaluate`, or as `results` has it
-        measure  a number of the records: "mean_queue", "mean_delay", "delay_p95", "mean_completion", "makespan", …
+        measure  a number of the records: "mean_queue", "mean_delay", "delay_p95", "mean_completion", "makespan", …; by default
+                 `usual_measure`
 
         What both suffer from the same tasks cancels. Raises InputError for an unknown policy or measure.
         """
-        pair = [self._values(name, measure) for name in (policy, other)]
+        pair = [self._values(name, measure or self.usual_measure) for name in (policy, other)]
         seeds = max(map(len, pair))
         above, below = (values * seeds if len(values) == 1 else values for values in pair)
         return ratio_of_means(above, below)
@@ -279,12 +289,13 @@ class Comparison(Showable):
         return f"Comparison on {self.workload.label}, {seeds} seed{'' if seeds == 1 else 's'}: {story_of(self.by_policy)}"
 
     def facts(self) -> list[tuple[str, str]]:
-        """The verdict and the mean queue of each policy."""
-        facts = []
+        """The verdict and the usual measure of each policy."""
+        facts, key = [], self.usual_measure
+        unit = "" if key == "mean_queue" else " slots"
         for summary in self.summaries:
-            queue = estimate(summary["mean_queue"], summary["interval"]["mean_queue"])
             verdict = "" if summary["verdict"] is None else f"{summary['verdict']}, "
-            facts.append((summary["policy"], f"{verdict}mean queue {queue}"))
+            mean = estimate(summary[key], summary["interval"][key])
+            facts.append((summary["policy"], f"{verdict}{comparison_tables.USUAL[key]} {mean}{unit}"))
         return facts
 
     def tables(self) -> list[Table]:

@@ -220,21 +220,24 @@ def legend(comparison: Comparison) -> list[str]:
     return marks
 
 
+USUAL = {"mean_queue": "mean queue", "mean_delay": "mean delay", COMPLETION: "mean completion"}
+"""What is compared, and its name."""
+
+
 def over_first(comparison: Comparison) -> list[str]:
-    """A line with ratios of mean queues or completion times to the first policy's, seed by seed, and their 95 % intervals.
+    """A line with ratios of the usual measure to the first policy's, seed by seed, and their 95 % intervals.
 
     Without policies whose queue grows as long as a run lasts, or under which not all jobs ended; none of a backlog, which is
     as long under all. A mean's ± is mostly chance that all policies share, and says little about their difference.
     """
-    of_jobs = JOBS in table_names(comparison)
-    key, heading = (COMPLETION, "mean completion") if of_jobs else ("mean_queue", "mean queue")
-    summaries = comparison.summaries
+    key, summaries = comparison.usual_measure, comparison.summaries
+    of_jobs = key == COMPLETION
     lasting = [record["policy"] for record in summaries if (record["makespan"] if of_jobs else record["verdict"] != UNSTABLE)]
     if comparison.backlog is not None or len(lasting) < 2 or all(record["seeds"] == 1 for record in summaries):
         return []
-    ratios = {policy: comparison.ratio(policy, lasting[0], key) for policy in lasting[1:]}
+    ratios = {policy: comparison.ratio(policy, lasting[0]) for policy in lasting[1:]}
     known = [f"{policy} {ratio}" for policy, ratio in ratios.items() if ratio.mean is not None]
-    return [f"{heading} over {lasting[0]}'s, on the same tasks: {', '.join(known)}"] if known else []
+    return [f"{USUAL[key]} over {lasting[0]}'s, on the same tasks: {', '.join(known)}"] if known else []
 
 
 def _not_started(comparison: Comparison) -> str:

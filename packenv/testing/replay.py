@@ -5,26 +5,32 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from packenv.errors import InputError
 from packenv.jobs import SHARE, Jobs
 from packenv.results.schedule import Schedule
 from packenv.workloads.network import Network
+from packenv.workloads.servers import Servers
 from packenv.workloads.workload import Workload
 
 Ints = NDArray[np.int64]
 
 
 def problem_of(
-    jobs: Jobs, capacity: Ints, start: Ints, server: NDArray[np.integer], slots: int, end: Ints | None = None
+    jobs: Jobs, capacity: Ints | Servers, start: Ints, server: NDArray[np.integer], slots: int, end: Ints | None = None
 ) -> str | None:
     """The fault of a schedule of the first `slots` slots, in one line; None if it has none.
 
-    capacity        (L, D) units of each server
+    capacity        the servers, such as those of the workload that has the table (`workload.servers`), or (L, D) units of each
     start, server   (rows,) of the first rows of the table; -1 for a task that has not started
     end             (rows,) slot in which each task left or will leave; None: start + service
 
     Every task starts at most once, not before it arrives and the tasks that it waits for have completed, on a server that is
     there; it stays there for its service (longer where it is away from its data); and no server is above its capacity.
+    Raises InputError for a capacity that is not in units.
     """
+    capacity = capacity.units if isinstance(capacity, Servers) else np.asarray(capacity)
+    if not np.issubdtype(capacity.dtype, np.integer):
+        raise InputError("capacity: give the servers (workload.servers), or whole numbers in units of packenv.UNIT")
     rows = len(start)
     if rows > len(jobs):
         return f"the schedule has {rows} rows, more than the {len(jobs)} tasks that arrive"

@@ -291,3 +291,14 @@ def test_whoever_is_told_durations_is_named(tmp_path: Path, capsys: pytest.Captu
     said = capsys.readouterr().out
     assert "\ntold true durations: easy\n" in said
     assert "\nAsksThroughAnother asks for estimates, and untold.csv has none: it sees 0; --estimates exact tells it" in said
+
+
+def test_tables_run_to_their_end_are_compared_by_their_delays(tmp_path: Path) -> None:
+    """A policy that takes longer spreads its waits over more slots: fifo-ff waits 0, 9, 9 in 12 slots, best fit 0, 9, 0 in 19."""
+    (tmp_path / "table.csv").write_text("submit_time_s,duration_s,cores\n0,10,4\n1,9,8\n2,2,4\n")
+    options = {"servers": "1x8", "slot_seconds": 1}
+    drained = packenv.evaluate(tmp_path / "table.csv", ["fifo-ff", "bf-js"], drain=True, **options)
+    waits = [run.mean_delay for runs in drained.results.values() for run in runs]
+    assert drained.ratio("fifo-ff", "bf-js").mean == waits[0] / waits[1] != drained.ratio("fifo-ff", "bf-js", "mean_queue").mean
+    assert drained.facts()[0] == ("fifo-ff", f"mean delay {waits[0]:.3g} slots")
+    assert packenv.evaluate(tmp_path / "table.csv", ["fifo-ff", "bf-js"], **options).usual_measure == "mean_queue"

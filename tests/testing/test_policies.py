@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import packenv
 from packenv import Jobs, Ragged
+from packenv.errors import InputError
 from packenv.policy import registered
 from packenv.testing import check_policy, problem_of
 from packenv.workloads.find import workload
@@ -100,6 +102,18 @@ GOOD = ([0, 3, 1, 3], [0, 0, 0, 0])
 def test_the_replay_finds_planted_violations(start: list[int], server: list[int], problem: str | None) -> None:
     found = problem_of(TABLE, CAPACITY, np.array(start), np.array(server), 5)
     assert found is None if problem is None else found is not None and problem in found
+
+
+@pytest.mark.parametrize("unit", [1, 1024, 2**30])
+def test_the_replay_takes_the_servers_of_a_table(unit: int, tmp_path: Path) -> None:
+    """Whatever the unit of memory is; two tasks of 5/8 of the memory do not fit together."""
+    (tmp_path / "table.csv").write_text(f"submit_time_s,duration_s,cores,memory\n0,3,8,{80 * unit}\n0,2,8,{80 * unit}\n")
+    log = packenv.workload(tmp_path / "table.csv", servers=f"1x32:{128 * unit}", resources="cores,memory", slot_seconds=1)
+    for starts, problem in (([0, 3], None), ([0, 2], "server 0 is above its capacity in slot 2")):
+        start, server = np.array(starts), np.zeros(2, np.int64)
+        assert problem_of(log.jobs, log.servers, start, server, 10) == problem
+    with pytest.raises(InputError, match="give the servers"):
+        problem_of(log.jobs, log.servers.capacity, np.zeros(2, np.int64), np.zeros(2, np.int64), 10)
 
 
 def test_the_replay_sees_how_long_tasks_stay() -> None:
