@@ -8,12 +8,14 @@ from typing import Any
 
 from packenv.policy import find_policy, initial_state_of
 from packenv.simulation import setting_of
+from packenv.workloads.windows import Windows
 from packenv.workloads.workload import Workload
 
 
 def has_one_table(workload: Workload) -> bool:
     """Whether the jobs are the same for every seed."""
-    return workload.jobs is not None and workload.draw is None
+    only = workload.draw is None or (isinstance(workload.draw, Windows) and workload.draw.is_only_one)
+    return workload.jobs is not None and only
 
 
 def draws_by_chance(policy: Any, workload: Workload) -> bool:

@@ -58,6 +58,12 @@ class Windows:
         part, begins = table.only(chosen), int(table.arrival[at])
         return replace(part, arrival=part.arrival - begins), log.began + begins * (log.slot_seconds or 1.0)
 
+    @property
+    def is_only_one(self) -> bool:
+        """Whether there is no other window than that of all jobs, whatever the seed."""
+        first, last = self._ends(0 if self.workload.jobs is None else len(self.workload.jobs))
+        return self.workload.draw is None and last - first == self.jobs
+
     def overlap(self, seeds: Iterable[int]) -> bool:
         """Whether two of the windows of these seeds share jobs, so that runs on them depend on each other."""
         if self.workload.draw is not None:  # a table for each

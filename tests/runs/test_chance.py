@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -69,3 +70,11 @@ def test_jobs_that_are_drawn() -> None:
     for drawn in ("paper/fig4b", "delay/facebook"):
         assert seeds_for("bf-js", packenv.workload(drawn), range(3)) == [0, 1, 2]
     assert seeds_for("fifo", packenv.workload("price/fig1"), range(3)) == [0]
+
+
+def test_a_window_of_all_jobs_is_one_table(tmp_path: Path) -> None:
+    """No seed changes it; of windows with room for two starts seeds do."""
+    (tmp_path / "table.csv").write_text("arrival,size,service\n" + "".join(f"{row},0.5,3\n" for row in range(10)))
+    table = packenv.workload(tmp_path / "table.csv", servers=1)
+    assert seeds_for("bf-js", table.windows(5, between=(0.5, 1)), range(3)) == [0]
+    assert seeds_for("bf-js", table.windows(4, between=(0.5, 1)), range(3)) == [0, 1, 2]

@@ -41,7 +41,8 @@ def max_workload(
         raise ArgumentError(f"`seconds` must be positive, not {options.seconds}")
     workload = workload if isinstance(workload, Workload) and not changes else find_workload(workload, **changes)
     if not 0 < options.gap < 1:
-        raise InputError(f"gap must lie between 0 and 1, not {options.gap}")
+        exact = "; an answer that is exact has a gap of 1e-9" if options.gap == 0 else ""
+        raise InputError(f"gap must lie between 0 and 1, not {options.gap}{exact}")
     if workload.has_devices:
         return device_bracket(workload, options.gap, options.seconds)
     law, kinds = law_and_kinds(workload)
