@@ -205,11 +205,14 @@ def test_tasks_that_no_server_that_is_left_holds(tmp_path: Path, capsys: pytest.
     tasks, out = trace(tmp_path, "0,1,10", *["0,0.5,10"] * 3), tmp_path / "without.json"
     plan(tasks, "-g", "mean wait <= 9", "-p", "bf-js", "--servers", "1x1,1x0.5", "--without", 0, "--json", out)
     said = " ".join(capsys.readouterr().out.split())
-    others = "1 of 4 tasks fits none of the servers that are left: what is said without these servers is of the other tasks."
-    assert f"{others} bf-js: met with these servers, not without: mean wait <= 9." in said
+    assert "1 of 4 tasks fits none of the servers that are left: no goal is met without them; the measures without are of" in said
+    assert "bf-js: not met without these servers; for the other tasks not: mean wait <= 9." in said and " 5 10 – " in said
     (record,) = json.loads(out.read_text())
     assert record["fits_nowhere"] == 1
-    assert [record["goals"][0][key][0] for key in ("value", "value_without")] == [5, 10]
+    assert [record["goals"][0][key][0] for key in ("value", "value_without", "difference")] == [5, 10, None]
+    plan(tasks, "-g", "mean wait <= 10", "-p", "bf-js", "--servers", "1x1,1x0.5", "--without", 0, "--json", out)
+    assert "bf-js: not met without these servers; for the other tasks all would be." in " ".join(capsys.readouterr().out.split())
+    assert json.loads(out.read_text())[0]["goals"][0]["met_without"] is False
 
 
 def test_growth_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

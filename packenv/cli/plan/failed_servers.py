@@ -8,7 +8,7 @@ from typing import Any
 from packenv.content.page import Page, Section
 from packenv.content.showable import Answer
 from packenv.content.tables import Column, Table, numbers
-from packenv.content.text import counted, estimate, listed
+from packenv.content.text import NONE, counted, estimate, listed
 from packenv.planning.goals import Goal
 from packenv.planning.plan import PlanRequest, Say, plan_all
 from packenv.planning.server_plans import SURER, cell, open_goals
@@ -31,12 +31,13 @@ def plan_failure(request: PlanRequest, failing: tuple[int, ...], run_options: Ru
         return compare_failure(request.search(policy), left, ask)
 
     comparisons, _ = plan_all(request.policies, compare, run_options, request.log(log))
-    table = _table(request, failing, comparisons)
-    sentences = [_sentence(request, failing, comparison) for comparison in comparisons]
+    table = _table(request, failing, comparisons, unfit)
+    sentences = [_sentence(request, failing, comparison, unfit) for comparison in comparisons]
     if jobs is not None and unfit:
         fit = f"{unfit:,} of {counted(len(jobs), 'task')} {'fits' if unfit == 1 else 'fit'} none of the servers that are left"
-        sentences.insert(0, f"{fit}: what is said without these servers is of the other tasks.")
-    records = [_record(request, failing, comparison) | {"fits_nowhere": unfit} for comparison in comparisons]
+        others = "the measures without are of the other tasks, and have no difference from those of all"
+        sentences.insert(0, f"{fit}: no goal is met without them; {others}.")
+    records = [_record(request, failing, comparison, unfit) for comparison in comparisons]
 
     def page() -> Page:
         servers = len(request.workload.servers)
@@ -53,7 +54,7 @@ def plan_failure(request: PlanRequest, failing: tuple[int, ...], run_options: Ru
     return Answer([table], sentences, records, write=page)
 
 
-def _table(request: PlanRequest, failing: Sequence[int], comparisons: Sequence[Failure]) -> Table:
+def _table(request: PlanRequest, failing: Sequence[int], comparisons: Sequence[Failure], unfit: int) -> Table:
     workload, seconds = request.workload, request.shown_slot
     servers = len(workload.servers)
     unit = "; times in " + ("slots" if seconds is None else "seconds") if request.goals else ""
@@ -67,20 +68,24 @@ def _table(request: PlanRequest, failing: Sequence[int], comparisons: Sequence[F
         for n, goal in enumerate(request.goals):
             cells += [cell(trial, n, goal, seconds) for trial in (comparison.whole, comparison.left)]
             scale = goal.scale(seconds)
-            cells.append(estimate(*mean_and_half([None if by is None else by * scale for by in comparison.change(n)])))
+            change = [None if by is None else by * scale for by in comparison.change(n)]
+            cells.append(NONE if unfit else estimate(*mean_and_half(change)))
         stable = [_yes(comparison.whole.stable), _yes(comparison.left.stable)] if workload.jobs is None else []
         table.add(comparison.policy, *cells, *stable)
     return table
 
 
-def _sentence(request: PlanRequest, failing: Sequence[int], comparison: Failure) -> str:
-    """Which goals still hold, and which of them noise leaves open."""
+def _sentence(request: PlanRequest, failing: Sequence[int], comparison: Failure, unfit: int) -> str:
+    """Which goals still hold, and which of them noise leaves open; where tasks fit nowhere, what holds of the others."""
     trials = [(counted(trial.servers, "server"), trial) for trial in (comparison.whole, comparison.left)]
     left_open = open_goals(request.goals, trials, request.shown_slot)
     noise = f" Not decided{left_open}; {SURER}." if left_open else ""
     broken = _broken(request.goals, comparison.left)
     servers = request.workload.servers
     these = _which(servers, failing) if servers.names else "these servers"
+    if unfit:
+        of_others = f"for the other tasks not: {listed(broken)}" if broken else "for the other tasks all would be"
+        return f"{comparison.policy}: not met without {these}; {of_others}.{noise}"
     if not broken:
         return f"{comparison.policy}: without {these} all goals are met.{noise}"
     before = _broken(request.goals, comparison.whole)
@@ -96,8 +101,8 @@ def _broken(goals: Sequence[Goal], trial: Trial) -> list[str]:
     return missed if trial.stable else ["a stable queue", *missed]
 
 
-def _record(request: PlanRequest, failing: Sequence[int], comparison: Failure) -> dict[str, Any]:
-    """The JSON of one policy; times are in slots."""
+def _record(request: PlanRequest, failing: Sequence[int], comparison: Failure, unfit: int) -> dict[str, Any]:
+    """The JSON of one policy; times are in slots. A difference is one of the same tasks."""
     workload, names = request.workload, request.workload.servers.names
     return {
         **workload.record,
@@ -111,14 +116,15 @@ def _record(request: PlanRequest, failing: Sequence[int], comparison: Failure) -
                 "limit": goal.limit,
                 "value": [*comparison.whole.estimate(n)],
                 "value_without": [*comparison.left.estimate(n)],
-                "difference": [*interval(comparison.change(n))],
+                "difference": [*interval([] if unfit else comparison.change(n))],
                 "met": comparison.whole.met[n],
-                "met_without": comparison.left.met[n],
+                "met_without": comparison.left.met[n] and not unfit,
             }
             for n, goal in enumerate(request.goals)
         ],
         "stable": comparison.whole.stable,
         "stable_without": comparison.left.stable,
+        "fits_nowhere": unfit,
     }
 
 
