@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from packenv.content.text import counted
 from packenv.errors import InputError
 from packenv.planning.goals import Goal
 from packenv.planning.trials import AskRuns, RunValues, Trial, is_met, mean_of, run_values
@@ -19,6 +20,7 @@ from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, combine
 from packenv.runs.chance import seeds_for
 from packenv.runs.run import Run
 from packenv.runs.statistics import DOUBT, delay_quantile, doubt_at
+from packenv.workloads.demand import fitting
 from packenv.workloads.servers import MOST_SERVERS
 from packenv.workloads.workload import Workload
 
@@ -239,9 +241,26 @@ class Search:
         goal, value = next(iter(itertools.chain(missed, [(None, None)])))
         if goal is None:
             return f"{self.name}: no number of servers will do: with {trial.servers:,} servers{why} it is unstable"
-        measured = "not known" if value is None else f"{value:,.4g}{' slots' if goal.is_time else ''}"
+        slot = self.workload.shown_slot
+        measured = "not known" if value is None else f"{value * goal.scale(slot):,.4g}{goal.unit(slot)}"
         with_these = f"with {trial.servers:,} servers{why} the {goal.title} is {measured}"
-        return f"{self.name}: no number of servers meets {goal.text!r}: {with_these}"
+        return f"{self.name}: no number of servers {self._added}meets {goal.text!r}: {with_these}{self._too_large}"
+
+    @property
+    def _added(self) -> str:
+        """Of which capacity they are, where servers are added to others."""
+        return f"of capacity {self.workload.servers.only([self.there])} more ".replace("1x", "", 1) if self.there else ""
+
+    @property
+    def _too_large(self) -> str:
+        """That tasks fit only servers that are there, of which the number stays as it is."""
+        jobs = self.workload.jobs
+        if not self.there or jobs is None:
+            return ""
+        servers = self.workload.servers.only([self.there])
+        count = int(np.count_nonzero(~fitting(jobs.scaled(servers.scale), servers)))
+        fit = f"{count:,} of {counted(len(jobs), 'task')} {'fits' if count == 1 else 'fit'}"
+        return f"; {fit} only servers that are there, and those behind may wait for them: try a larger kind" if count else ""
 
 
 class _TrialCache:

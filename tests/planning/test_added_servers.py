@@ -114,8 +114,11 @@ def test_more_that_are_not_proved_to_be_needed() -> None:
 def test_a_kind_that_cannot_help() -> None:
     """The second whole task waits for the first, however many halves there are."""
     table = {"arrival": [0, 0, 0], "size": [1, 1, 0.5], "service": [10] * 3}
-    with pytest.raises(packenv.InputError, match="bf-js: no number of servers meets 'max wait <= 0': with 4 servers, one more"):
+    with pytest.raises(packenv.InputError) as refusal:
         packenv.plan(table, "max wait <= 0", policies=["bf-js"], servers="1x1", add="0.5")
+    said = str(refusal.value)
+    assert said.startswith("bf-js: no number of servers of capacity 0.5 more meets 'max wait <= 0': with 4 servers, one more")
+    assert "the max wait is 10 slots; 2 of 3 tasks fit only servers that are there, and" in said
 
 
 def test_a_stream() -> None:
