@@ -177,13 +177,12 @@ def _construct(factory: Any, text: str, whole: str) -> Any:
         if text:
             raise InputError(f"policy {whole!r} takes no parameters")
         return factory
-    accepted = list(inspect.signature(factory).parameters)
-    hints = get_type_hints(factory) if inspect.isclass(factory) else {}
-    check_parameters(whole, text, accepted)
+    kinds = _kinds_of_parameters(factory)
+    check_parameters(whole, text, [*kinds])
     values: dict[str, Any] = {}
     for part in filter(None, text.split(",")):
         key, _, value = part.partition("=")
-        values[key] = _value(value or "true", hints.get(key, str), f"policy {whole!r}: {key}")
+        values[key] = _value(value or "true", kinds[key], f"policy {whole!r}: {key}")
     try:
         return factory(**values)
     except InputError:
@@ -194,6 +193,17 @@ def _construct(factory: Any, text: str, whole: str) -> Any:
             rule = "a rule is def priority(task, server, cluster), named as FILE.py:priority"
             raise InputError(f"policy {whole!r}: {what} ({error}); {rule}") from None
         raise InputError(f"policy {whole!r}: {error if isinstance(error, (TypeError, ValueError)) else line_on(error)}") from None
+
+
+def _kinds_of_parameters(factory: Callable[..., Any]) -> dict[str, Any]:
+    """The type of each parameter of a class or function: as its field is annotated, or the argument, or that of its default."""
+    fields, named = get_type_hints(factory) if inspect.isclass(factory) else {}, {kind.__name__: kind for kind in PLAIN}
+    kinds = {}
+    for name, parameter in inspect.signature(factory).parameters.items():
+        written = named.get(str(getattr(parameter.annotation, "__name__", parameter.annotation)))
+        of_default = type(parameter.default) if isinstance(parameter.default, PLAIN) else str
+        kinds[name] = fields.get(name, written or of_default)
+    return kinds
 
 
 def _value(text: str, kind: Any, parameter: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,3 +34,24 @@ def test_a_policy_that_was_just_registered(tmp_path: Path, monkeypatch: pytest.M
     project.write_text("[project\n")
     with pytest.raises(InputError, match="unknown policy 'mine'"):
         find_policy("mine")
+
+
+class Annotated:
+    """A policy of someone else whose parameters are arguments of `__init__`, not fields."""
+
+    def __init__(self, depth: int = 1_000, blocking: bool = False, share=0.5, kind="a") -> None:  # type: ignore[no-untyped-def]
+        self.parameters = depth, blocking, share, kind
+
+    def schedule(self, cluster: Any, state: Any) -> None: ...
+
+
+def test_parameters_of_an_init_are_of_the_types_of_its_arguments() -> None:
+    """By annotation, here a text, as annotations are postponed, or else by default: "false" is no true text."""
+    name = f"{__name__}:Annotated"
+    assert find_policy(name).parameters == (1_000, False, 0.5, "a")
+    assert find_policy(f"{name}:blocking=false,depth=1,share=1,kind=7").parameters == (1, False, 1.0, "7")
+    assert find_policy(f"{name}:blocking").parameters[1] is True
+    refused = {"depth=x": "depth must be int", "blocking=7": "blocking must be bool", "deep=1": "did you mean depth"}
+    for wrong, problem in refused.items():
+        with pytest.raises(InputError, match=problem):
+            find_policy(f"{name}:{wrong}")
