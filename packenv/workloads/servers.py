@@ -28,6 +28,7 @@ KIND = re.compile(r"(?:([0-9]+)x|(?=[^x,@]*:))([^x,@]+)(?:@(?:([0-9]+)\*)?([^,@*
 """Of servers, such as 3x32:128, 3x96:384:8@A10, or 32:128, which is one."""
 MOST_SERVERS = 1_000_000
 GI = 2**30
+COUNTS = ("count", "number", "quantity", "servers", "nodes", "machines")  # headings of a column that says how many
 FORM_OF_LIST = "a list of servers has a row for each: its name, if it has one, and a capacity of each resource (node,cpu,memory)"
 PER_SERVER = 500  # bytes of memory for a capacity in a file
 
@@ -329,6 +330,9 @@ def _read(file: Path, names: tuple[str, ...] | None, partitions: Collection[str]
     _check_count(len(table))
     labels = [row[0].strip() for row in table]
     named = bool(table) and not any(map(_is_amount, labels))
+    counts = [cell for cell in header[int(named) :] if cell.lower() in COUNTS and cell not in (names or ())]
+    if counts:
+        raise InputError(f"column {counts[0]!r}: a list has a row for each server, not one for several; {FORM_OF_LIST}")
     columns = [*range(int(named), max(map(len, table), default=0))]
     if names is not None and {*names} <= {*header}:
         columns = [header.index(name) for name in names]

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from packenv.errors import InputError
 from packenv.units import LARGEST_AMOUNT, UNIT
+from packenv.workloads.resources import servers_for
 from packenv.workloads.servers import Servers, as_servers, parse_servers
 
 
@@ -109,3 +110,12 @@ def test_a_list_of_servers_that_cannot_be_read(tmp_path: Path) -> None:
 def test_text_is_read_as_the_same_servers(text: str) -> None:
     """Also where nobody says how many GPUs a server has, and amounts of memory in bytes."""
     assert str(parse_servers(text)) == text and parse_servers(str(parse_servers(text))) == parse_servers(text)
+
+
+def test_a_list_has_a_row_for_each_server(tmp_path: Path) -> None:
+    """A column that says how many there are of a kind is not passed over: it would be another cluster."""
+    (tmp_path / "kinds.csv").write_text("name,count,cores,memory\nthin,4,32,128\nfat,2,48,384\n")
+    with pytest.raises(InputError, match="column 'count': a list has a row for each server"):
+        servers_for(str(tmp_path / "kinds.csv"), 2, ("cores", "memory"))
+    (tmp_path / "nodes.csv").write_text("nodes,cores,memory\nn0,32,128\nn1,48,384\n")
+    assert servers_for(str(tmp_path / "nodes.csv"), 2, ("cores", "memory")).names == ("n0", "n1")
