@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 
 import packenv
 from packenv.jobs import Jobs
-from packenv.kubernetes.owners import OwnerTimes
-from packenv.kubernetes.planning.queue import NEVER, intervals, starts
-from packenv.kubernetes.started import ENDLESS, Started, stretches
+from packenv_kubernetes.owners import OwnerTimes
+from packenv_kubernetes.planning.queue import NEVER, intervals, starts
+from packenv_kubernetes.started import ENDLESS, Started, stretches
 from packenv.options.verbs import DRAWS
 from packenv.runs.run import Run, make
 from packenv.units import UNIT

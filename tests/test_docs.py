@@ -16,7 +16,7 @@ import pytest
 import packenv
 from tests.cli.test_help_examples import ANSWERS
 from tests.cli.test_help_examples import run as run_here
-from tests.kubernetes import sample as cluster_sample
+from kubernetes_tests import sample as cluster_sample
 from tests.workloads.traces import samples, test_alibaba2018, test_azure2020, test_google2019, test_philly, test_sacct
 from tests.workloads.traces.samples import text
 

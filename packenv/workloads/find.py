@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,6 @@ from packenv.content.text import do_not_go, listed
 from packenv.errors import ArgumentError, InputError
 from packenv.inputs.numbers import Exact, exact
 from packenv.inputs.text_files import reading
-from packenv.lazy_names import load
 from packenv.options.shared import INTENSITIES, Estimates
 from packenv.workloads.files import load_workload
 from packenv.workloads.laws import parse_law
@@ -22,8 +23,8 @@ from packenv.workloads.resources import chosen_resources, servers_for, with_reso
 from packenv.workloads.servers import Servers
 from packenv.workloads.workload import Workload
 
-ROOMS = ("packenv.kubernetes",)
-"""Modules with `is_cluster`, `workload_of`, `plan_cluster` and `plan_starts`, as `packenv.kubernetes` has them."""
+ROOMS = "packenv.rooms"
+"""Entry points: modules with `is_cluster`, `workload_of`, `plan_cluster` and `plan_starts`, as those of packenv-kubernetes."""
 OF_STREAMS = ("sizes", "service", *INTENSITIES)
 """Arguments that a trace leaves no place for, since it says them itself."""
 
@@ -149,7 +150,13 @@ def room_of(source: str | None) -> Any:
         return None
     with reading(source):
         Path(source).stat()
-    return next((room for room in map(load, ROOMS) if room.is_cluster(Path(source))), None)
+    return next((room for room in rooms() if room.is_cluster(Path(source))), None)
+
+
+@functools.cache
+def rooms() -> list[Any]:
+    """The rooms that are installed."""
+    return [entry.load() for entry in entry_points(group=ROOMS)]
 
 
 def _is_workload(source: str) -> bool:

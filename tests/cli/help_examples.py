@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from packenv.cli.main import COMMANDS, Commands
-from tests.kubernetes.sample import container, node, pod
+from kubernetes_tests.sample import container, node, pod
 
 
 def commands() -> Iterator[tuple[list[str], click.Command]]:

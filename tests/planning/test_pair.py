@@ -14,7 +14,7 @@ from packenv.planning.pair import OPEN, WORSE, default_measure, is_servers
 from packenv.policies import BestFit
 from packenv.runs.statistics import DOUBT, doubt_at
 from tests.cli.evaluating import trace
-from tests.kubernetes import sample
+from kubernetes_tests import sample
 from tests.planning.test_plans import CENTRE, erlang_c_wait
 
 

@@ -1,0 +1,342 @@
+"""Nodes of a cluster as it is, as `packenv plan cluster.json` shows them: to add or take away, and those that fail."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from packenv.cli.plan.answers import print_refused
+from packenv.cli.tables import text_console
+from packenv.content.page import Page, Section
+from packenv.content.showable import Answer
+from packenv.content.tables import Column, Table, numbers
+from packenv.content.text import NONE, counted, counted_by_reason, estimate, left_out_lines, listed
+from packenv_kubernetes.changed import changed, emptiest_first, kind_of, returns, with_unfit, without_nodes
+from packenv_kubernetes.cluster import FITS_NOWHERE, NEVER_WHOLE, Cluster
+from packenv_kubernetes.durations import Durations
+from packenv_kubernetes.planning.nodes import Added, AddedNodes, FailedNodes, compare_nodes
+from packenv_kubernetes.planning.queue import QueueGoal, QueueRuns, check_pods
+from packenv_kubernetes.pod_groups import gang_lines
+from packenv_kubernetes.preemption import first_cycle
+from packenv_kubernetes.texts import MOST_NAMED, some
+from packenv.planning.plan import Say, plan_all
+from packenv.planning.server_plans import open_goals
+from packenv.planning.trials import AskRuns, Trial, mean_of
+from packenv.runs.runner import RunOptions
+from packenv.runs.statistics import Interval, interval, mean_and_half
+from packenv.workloads.laws import Law
+
+NEVER = "never"
+"""In place of a time: in some run not all pods start."""
+
+
+@dataclass(frozen=True)
+class ClusterRequest:
+    """A question about a cluster as it is: goals, policies, and what is assumed."""
+
+    cluster: Cluster
+    goals: Sequence[QueueGoal]
+    policies: tuple[str, ...]
+    seeds: int
+    service: tuple[Law, ...] | Durations
+    slot_seconds: float
+    preemption: bool = True
+
+    def runs(self, policy: str, ask: AskRuns) -> QueueRuns:
+        return QueueRuns(policy, self.goals, self.service, self.slot_seconds, ask, self.preemption)
+
+
+def plan_added(request: ClusterRequest, add: str | None, run_options: RunOptions) -> Answer:
+    """The least number of nodes to add for each policy. Raises InputError, and NoneMeets if no policy meets the goals."""
+    cluster, goals = request.cluster, request.goals
+    nodes = AddedNodes(cluster, kind_of(cluster, add), request.seeds)
+    grown = with_unfit(cluster, nodes.kind)
+    check_pods(goals, grown, bool(request.service))
+    print_cluster(grown, request.service, len(cluster.nodes))
+    text_console().print(nodes.kind.note(cluster), highlight=False, markup=False)
+    with text_console().status(f"{cluster.name}: the fewest nodes of any policy"):
+        bound = nodes.bound(
+            goals, lambda candidate: candidate.workload(request.service or None, request.slot_seconds, request.preemption)
+        )
+
+    def plan(policy: str, ask: AskRuns, say: Say) -> Added:
+        return nodes.least(request.runs(policy, ask), bound, say)
+
+    plans, refused = plan_all(request.policies, plan, run_options, None)
+    print_refused(refused, plans)
+    table = _added_table(request, nodes, plans, bound)
+    sentences = _added_answer(request, nodes, plans, bound)
+
+    def page() -> Page:
+        about = [
+            ("Goals", "; ".join(goal.text for goal in goals)),
+            ("Nodes", f"{len(cluster.nodes):,}, and nodes like {nodes.kind.name}"),
+            ("Pods in the queue", f"{len(grown.waiting):,}"),
+        ]
+        section = Section(
+            "Nodes to add",
+            notes=[*grown.notes(request.service), nodes.kind.note(cluster), *left_out_lines(grown.left_out)],
+            tables=[table],
+        )
+        first, *others = sentences.splitlines()
+        return Page(f"How many nodes {cluster.name} needs", first, about, [section], [*others, *map(str, refused)])
+
+    return Answer([table], sentences.splitlines(), [_added_record(request, nodes, plan, bound) for plan in plans], write=page)
+
+
+def _added_table(request: ClusterRequest, nodes: AddedNodes, plans: Sequence[Added], bound: int) -> Table:
+    least = f"; at least {bound:+,} for any policy" if bound > 0 else ""
+    title = (
+        f"{request.cluster.name}: nodes like {nodes.kind.name} to add to {len(request.cluster.nodes):,}{least}; times in seconds"
+    )
+    heads = [heading for goal in request.goals for heading in (goal.title, "with one less")]
+    table = Table(title, [Column("policy"), *numbers("nodes", *heads)])
+    for plan in plans:
+        trials = [(n, trial) for n in range(len(request.goals)) for trial in (plan.at, plan.below)]
+        table.add(plan.policy, f"{plan.number:+,}", *(cell(trial, n, request.slot_seconds) for n, trial in trials))
+    return table
+
+
+def _added_answer(request: ClusterRequest, nodes: AddedNodes, plans: Sequence[Added], bound: int) -> str:
+    best = min(plan.number for plan in plans)
+    policies = " or ".join(plan.policy for plan in plans if plan.number == best)
+    goals = request.goals
+    what = " and ".join(goal.text for goal in goals)
+    like = nodes.kind.name
+    if best > 0:
+        sentence = f"{counted(best, 'node')} like {like} more with {policies} for {what}"
+    elif best == 0:
+        sentence = f"The cluster as it is will do with {policies} for {what}"
+    else:
+        sentence = f"{counted(-best, 'node')} like {like} can be taken away with {policies} for {what}"
+    unfit = len(with_unfit(request.cluster, nodes.kind).unfit)
+    sentence += f", not counting {counted(unfit, 'pod')} for which there is no node" if unfit else ""
+    if bound > nodes.fewest and (bound > 0 or best <= 0):  # below today's number it says nothing of nodes to add
+        too_few = "fewer nodes" if best == bound > 0 else _number_of_nodes(nodes, bound - 1)
+        sentence += f"; with {too_few} {'' if request.preemption else 'without preemption '}no policy meets the goals"
+    sentence += "."
+    for plan in plans:
+        trials = [(f"{number:+,}", trial) for number, trial in ((plan.number - 1, plan.below), (plan.number, plan.at)) if trial]
+        if left_open := open_goals(goals, trials, request.slot_seconds):
+            sentence += f" {plan.policy}: not decided{left_open}; more --seeds may decide it."
+    changed_cluster = changed(request.cluster, nodes.kind, best)
+    lines = changed_cluster.begun_notes(first_cycle(changed_cluster)) if request.preemption else []
+    if best < 0:
+        names = removed_nodes(nodes, best)
+        with_pods = [_node_taken_away(request.cluster, name) for name in names[:MOST_NAMED]]
+        lines.insert(0, f"Taken away: {some([*with_pods, *names[MOST_NAMED:]])}.")
+    return "\n".join([sentence, *lines])
+
+
+def _number_of_nodes(nodes: AddedNodes, number: int) -> str:
+    """So many nodes more than there are. Below 0 they are named: others might be done without."""
+    if number == 0:
+        return "the nodes of today"
+    if number > 0:
+        return f"{counted(number, 'node')} more than today"
+    return f"{counted(-number, 'node')} fewer than today ({some(removed_nodes(nodes, number))})"
+
+
+def _node_taken_away(cluster: Cluster, name: str) -> str:
+    """A node, and what becomes of its pods: `n3 (cordoned, empty)`, `n1 (2 pods start again, behind those that wait)`."""
+    node = cluster.nodes.index(name)
+    there = [pod for pod, on in zip(cluster.running, cluster.node, strict=True) if on == node]
+    again = sum(returns(pod) for pod in there)
+    starts = f"{counted(again, 'pod')} {'starts' if again == 1 else 'start'} again, behind those that wait"
+    what = starts if again else "no pod starts again" if there else "empty"
+    return f"{name} ({'cordoned, ' if cluster.traits[node].cordoned else ''}{what})"
+
+
+def removed_nodes(nodes: AddedNodes, count: int) -> list[str]:
+    """Names of the nodes that are removed, if the number is below 0."""
+    return emptiest_first(nodes.cluster, nodes.kind)[: max(-count, 0)]
+
+
+def _added_record(request: ClusterRequest, nodes: AddedNodes, plan: Added, bound: int) -> dict[str, Any]:
+    """The JSON of one policy; times are in slots."""
+    return {
+        "workload": request.cluster.name,
+        "policy": plan.policy,
+        "nodes": len(request.cluster.nodes),
+        "add": nodes.kind.name,
+        "capacity": [*nodes.kind.capacity],
+        "own_pods": [request.cluster.running[n].name for n in nodes.kind.pods(request.cluster)],
+        "fits_nowhere": [pod.name for pod in with_unfit(request.cluster, nodes.kind).unfit],
+        "not_modelled": request.cluster.unmodelled(request.cluster.waiting),
+        "added": plan.number,
+        "taken_away": removed_nodes(nodes, plan.number),
+        "bound": bound if bound > nodes.fewest else None,
+        "slot_seconds": request.slot_seconds,
+        "seeds": request.seeds,
+        "goals": goals_record(request.goals, {"value": plan.at, "one_less": plan.below}),
+        "tried": [
+            {"added": count, "values": [mean_of(values) for values in trial.values], "meets": trial.meets}
+            for count, trial in plan.trials
+        ],
+    }
+
+
+def plan_failed_nodes(request: ClusterRequest, without: str, run_options: RunOptions) -> Answer:
+    """Each policy on the cluster with and without these nodes. Raises InputError."""
+    names = node_names(without)
+    remaining = without_nodes(request.cluster, names)
+    check_pods(request.goals, remaining, bool(request.service))
+    print_cluster(request.cluster, request.service, len(request.cluster.nodes))
+
+    def compare(policy: str, ask: AskRuns, say: Say) -> FailedNodes:
+        say(f"with and without {counted(len(names), 'node')}")
+        return compare_nodes(request.runs(policy, ask), request.cluster, names, range(request.seeds))
+
+    comparisons, _ = plan_all(request.policies, compare, run_options, None)
+    table = _failed_table(request, names, comparisons)
+    sentences = "\n".join(
+        [
+            queued_again(remaining),
+            *(line for line in gang_lines(remaining) if line not in gang_lines(request.cluster)),
+            *(_failed_answer(request, remaining, comparison) for comparison in comparisons),
+        ]
+    )
+
+    def page() -> Page:
+        nodes = len(request.cluster.nodes)
+        about = [
+            ("Goals", "; ".join(goal.text for goal in request.goals)),
+            ("Nodes", f"{nodes:,}, and {nodes - len(names):,} without {listed(names)}"),
+            ("Policies", ", ".join(request.policies)),
+        ]
+        cluster = request.cluster
+        notes = ["The measures are of the same pods in both.", *cluster.notes(request.service), *left_out_lines(cluster.left_out)]
+        section = Section("With and without these nodes", notes=notes, tables=[table])
+        first, *others = sentences.splitlines()
+        return Page(f"What if nodes of {request.cluster.name} fail", first, about, [section], others)
+
+    records = [_failed_record(request, names, remaining, comparison) for comparison in comparisons]
+    return Answer([table], sentences.splitlines(), records, write=page)
+
+
+def node_names(text: str) -> list[str]:
+    """The names of a list with commas."""
+    return [*dict.fromkeys(name.strip() for name in text.split(","))]
+
+
+def _failed_table(request: ClusterRequest, names: Sequence[str], comparisons: Sequence[FailedNodes]) -> Table:
+    nodes = len(request.cluster.nodes)
+    without = some(names) if len(names) <= MOST_NAMED else counted(len(names), "node")
+    title = f"{request.cluster.name}: {counted(nodes, 'node')}, and {nodes - len(names):,} without {without}; times in seconds"
+    heads = [heading for goal in request.goals for heading in (goal.title, "without", "difference")]
+    table = Table(title, [Column("policy"), *numbers(*heads)])
+    for comparison in comparisons:
+        cells = []
+        for n in range(len(request.goals)):
+            cells += [cell(trial, n, request.slot_seconds) for trial in (comparison.whole, comparison.left)]
+            cells.append(seconds(comparison.change(n), request.slot_seconds))
+        table.add(comparison.policy, *cells)
+    return table
+
+
+def stranded_line(cluster: Cluster) -> str:
+    """A sentence on the pods that fit on none of the nodes, or whose gang cannot start as a whole."""
+    return f"{counted(len(cluster.stranded), 'pod')} cannot start on the nodes that are there then: {some(cluster.stranded)}."
+
+
+def queued_again(left: Cluster) -> str:
+    """A sentence on the pods that start again, and on those that cannot."""
+    again = [left.running[n].name for n in left.again]
+    if not again and not left.waiting and not left.stranded and not left.unfit:
+        return "No pod waits, and none of these nodes' pods would start again."
+    sentence = f"{counted(len(again), 'pod')} of these nodes would start again, behind those that wait"
+    sentence += f": {some(again)}." if again else "."
+    return f"{sentence} {stranded_line(left)}" if left.stranded else sentence
+
+
+def _failed_answer(request: ClusterRequest, left: Cluster, comparison: FailedNodes) -> str:
+    """Which goals still hold, and who waits longer."""
+    longer = []
+    for what, pods, by in zip(("pods that wait now", "the others"), (left.waiting, left.again), comparison.later, strict=True):
+        if len(pods) and None in by:
+            longer.append(f"of {what} some never start")
+        elif len(pods):
+            longer.append(f"{what} start {seconds(by, request.slot_seconds)} s later on average")
+    later = "".join(f"; {part}" for part in longer)
+    never, why = comparison.never, ""
+    if never:  # goals are of these too; measures only of those that fit on a node that is left
+        shown = "" if {*never} & {pod.name for pod in left.waiting} else ", and the measures are of the others"
+        why = f"{some(never)} never {_start(never)} with these nodes either{shown}; "
+    broken, before = _broken_goals(request, comparison.left), _broken_goals(request, comparison.whole)
+    if not broken:
+        return f"{comparison.policy}: {why}without these nodes all goals are met{later}."
+    lost = [what for what in broken if what not in before]
+    held = f"met with these nodes, not without: {listed(lost)}" if lost else f"not met with or without: {listed(broken)}"
+    return f"{comparison.policy}: {why}{held}{later}."
+
+
+def _start(pods: Sequence[str]) -> str:
+    return "starts" if len(pods) == 1 else "start"
+
+
+def _broken_goals(request: ClusterRequest, trial: Trial) -> list[str]:
+    return [goal.text for goal, met in zip(request.goals, trial.met, strict=True) if not met]
+
+
+def _failed_record(request: ClusterRequest, names: Sequence[str], left: Cluster, comparison: FailedNodes) -> dict[str, Any]:
+    """The JSON of one policy; times are in slots."""
+    goals = goals_record(request.goals, {"value": comparison.whole, "value_without": comparison.left})
+    for n, record in enumerate(goals):
+        record |= {
+            "difference": mean_or_none(comparison.change(n)),
+            "met": comparison.whole.met[n],
+            "met_without": comparison.left.met[n],
+        }
+    return {
+        "workload": request.cluster.name,
+        "policy": comparison.policy,
+        "nodes": len(request.cluster.nodes),
+        "without": [*names],
+        "again": [left.running[n].name for n in left.again],
+        "stranded": [*left.stranded],
+        "never": [*comparison.never],
+        "not_modelled": left.unmodelled(left.waiting),
+        "slot_seconds": request.slot_seconds,
+        "seeds": request.seeds,
+        "goals": goals,
+        "later": {"waiting": mean_or_none(comparison.later[0]), "again": mean_or_none(comparison.later[1])},
+    }
+
+
+def seconds(values: Sequence[float | None], slot_seconds: float) -> str:
+    """The mean of times in slots over the seeds, with a 95 % interval."""
+    if None in values:
+        return NEVER
+    return estimate(*mean_and_half([value * slot_seconds for value in values if value is not None]))
+
+
+def cell(trial: Trial | None, n: int, slot_seconds: float) -> str:
+    return NONE if trial is None else seconds(trial.values[n], slot_seconds)
+
+
+def mean_or_none(values: Sequence[float | None]) -> list[float | None]:
+    """Mean and 95 % interval in slots; None where in some run not all pods start."""
+    return [*(Interval(None, None, None) if None in values else interval(values))]
+
+
+def print_cluster(cluster: Cluster, service: tuple[Law, ...] | Durations, nodes: int) -> None:
+    """Print what the cluster is, what is assumed, and what is left out. `nodes`: those of today."""
+    console = text_console()
+    waiting = counted(len(cluster.waiting), "pod")
+    never = counted_by_reason({why: cluster.left_out.get(why, 0) for why in (FITS_NOWHERE, NEVER_WHOLE)})
+    unfit = f", {never}" if never else ""
+    console.print(f"[bold]{cluster.name}[/bold]: {counted(nodes, 'node')}, {waiting} in the queue{unfit}", highlight=False)
+    for line in cluster.notes(service):
+        console.print(line, highlight=False, markup=False)
+    for line in left_out_lines(cluster.left_out):
+        console.print(line, highlight=False, markup=False)
+
+
+def goals_record(goals: Sequence[QueueGoal], columns: dict[str, Trial | None]) -> list[dict[str, Any]]:
+    """The JSON of the goals' measures in each of these trials; times are in slots."""
+    return [
+        {"goal": goal.text, "limit": goal.limit}
+        | {name: None if trial is None else mean_or_none(trial.values[n]) for name, trial in columns.items()}
+        for n, goal in enumerate(goals)
+    ]

@@ -1,0 +1,123 @@
+"""`packenv plan --when`: when the waiting pods of a cluster would start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from packenv.cli.options.workload import begin_lines, print_workload
+from packenv.cli.outputs import Outputs
+from packenv.cli.tables import text_console
+from packenv.content.showable import Answer
+from packenv.content.tables import Column, Styled, Table, numbers
+from packenv.content.text import counted, lasting
+from packenv_kubernetes.changed import changed, nodes_to_add, without_nodes
+from packenv_kubernetes.cluster import Cluster
+from packenv_kubernetes.commands.nodes import ClusterRequest, node_names, queued_again, stranded_line
+from packenv_kubernetes.planning.queue import LEVEL, NEVER, StartInterval, covered, trust_lines, when
+from packenv_kubernetes.texts import some
+from packenv.runs.runner import RunOptions
+
+MOST_SHOWN = 40
+
+
+def plan_when(
+    request: ClusterRequest,
+    add: str | None,
+    without: str | None,
+    slots: int,
+    draws: int,
+    run_options: RunOptions,
+    outputs: Outputs,
+) -> None:
+    """Print when each waiting pod would start with each policy, and write it as JSON. Raises InputError.
+
+    add      nodes to be there too, by what they are like, or by their capacity: 3xNODE for three
+    without  names of nodes that are not there: their pods are queued again
+    """
+    console, policies, seconds = text_console(), request.policies, request.slot_seconds
+    cluster, change, change_notes = _with_other_nodes(request.cluster, add, without)
+    names = [pod.name for pod in cluster.waiting] + [cluster.running[n].name for n in cluster.again]
+    workload = cluster.workload(request.service or None, seconds, request.preemption)
+    print_workload(console, workload, cluster.left_out)
+    for line in (*begin_lines(workload), *change_notes, *trust_lines(request.service)):
+        console.print(line, highlight=False)
+    with run_options.runner() as runner:
+
+        def ask(runs: Any, extract: Any) -> list[Any]:
+            return runner.all(runs, extract, f"{workload.name}: when pods start")
+
+        by_policy = when(workload, policies, slots, draws, ask)
+    records = [
+        start_record(name, policy, interval, seconds)
+        for policy, intervals in zip(policies, by_policy, strict=True)
+        for name, interval in zip(names, intervals, strict=True)
+    ]
+    unknown = {"low_s": None, "median_s": None, "high_s": None, "started": None, "level": LEVEL}
+    for policy in policies:
+        unfit = [*(pod.name for pod in cluster.unfit), *cluster.stranded]
+        records += [{"pod": name, "policy": policy} | unknown | {"started": 0.0, "fits": False} for name in unfit]
+    shares = covered(request.service)
+    records = [record | {"covered": None if shares is None else [*shares]} for record in records]
+    table = Table(start_title(f"waiting pods{change}", by_policy, slots, seconds), [Column("pod"), *numbers(*policies)])
+    for n, name in enumerate(names[:MOST_SHOWN]):
+        table.add(name, *(start_cell(intervals[n], seconds) for intervals in by_policy))
+    more = [f"and {len(names) - MOST_SHOWN} more pods: --json has them"] if len(names) > MOST_SHOWN else []
+    answer = Answer([table], more, records)
+    outputs.show(answer)
+    outputs.write(answer)
+
+
+def _with_other_nodes(cluster: Cluster, add: str | None, without: str | None) -> tuple[Cluster, str, list[str]]:
+    """The cluster with one node more, or without some; how it differs in a few words, and in lines. Raises InputError."""
+    changes, notes = [], []
+    if add is not None:
+        count, kind = nodes_to_add(cluster, add)
+        changes.append(f"with {counted(count, 'node')} like {kind.name} more")
+        notes.append(kind.note(cluster))
+        cluster = changed(cluster, kind, count)
+        notes += [stranded_line(cluster)] if cluster.stranded else []
+    if without is not None:
+        names = node_names(without)
+        remaining = without_nodes(cluster, names)
+        changes.append(f"without {some(names)}")
+        notes.append(queued_again(remaining))
+        cluster = remaining
+    return cluster, "".join(f" {change}" for change in changes), notes
+
+
+def start_title(pods: str, starts: Sequence[Sequence[StartInterval]], slots: int, seconds: float) -> str:
+    """The title of a table of `starts`, one row a policy; of intervals where some start is not the same in all draws."""
+    spread = any(interval.low != interval.high for of_policy in starts for interval in of_policy)
+    intervals = f": median, and {LEVEL:.0%} intervals" if spread else ""
+    return f"start of {pods}, from now{intervals}; a run has {time_text(slots, seconds)}"
+
+
+def start_cell(interval: StartInterval, seconds: float) -> Styled:
+    """Median and interval; one time where all three read alike."""
+    low, median, high = (time_text(slot, seconds) for slot in interval[:3])
+    if low == high:
+        return Styled(median, "")
+    return Styled.of((f"{median} ", ""), (f"[{low}, {high}]", "dim"))
+
+
+def time_text(slot: int, seconds: float) -> str:
+    """A time in a unit that people read."""
+    if slot == NEVER:
+        return "later"
+    time = slot * seconds
+    if time >= 2 * 86_400:
+        return lasting(time)
+    for unit, length in (("h", 3600), ("min", 60)):
+        if time >= 2 * length:
+            return f"{time / length:.3g} {unit}"
+    return f"{time:.3g} s"
+
+
+def start_record(pod: str, policy: str, interval: StartInterval, seconds: float) -> dict[str, Any]:
+    """The JSON of one pod with one policy: seconds from now, null for later than the run."""
+    times = {
+        name: None if slot == NEVER else slot * seconds
+        for name, slot in zip(("low_s", "median_s", "high_s"), interval, strict=False)
+    }
+    return {"pod": pod, "policy": policy, **times, "started": interval.started, "level": LEVEL}

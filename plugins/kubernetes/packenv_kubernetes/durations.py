@@ -1,0 +1,155 @@
+"""Past durations of pods by owner, from a file: CSV with the columns `owner` and `seconds`, or JSON with objects of both."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.content.text import counted
+from packenv.errors import InputError
+from packenv.inputs.json_files import read_json
+from packenv.inputs.memory import Memory
+from packenv.inputs.numbers import excerpt, read_number
+from packenv.inputs.text_files import lines_of, reading
+from packenv_kubernetes.objects import Pod
+from packenv_kubernetes.owners import OwnerTimes, central
+from packenv.workloads.laws import Law
+from packenv.workloads.traces.format import first_bytes
+
+Floats = NDArray[np.float64]
+
+COLUMNS = "owner", "seconds"
+PER_ROW = 300  # bytes of memory
+BORDER = re.compile(r"[-/]")
+FEWEST, MOST_CHECKED = 40, 200
+"""Rows without which the file is not checked, and rows that are at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Durations:
+    """Rows of a file in its order, the earliest first."""
+
+    source: str
+    owners: tuple[str, ...]  # (K,) names: of a namespace, a controller or a pod, or how it begins
+    owner: NDArray[np.int64]  # (rows,) number of the owner
+    seconds: Floats  # (rows,)
+
+    @cached_property
+    def number(self) -> dict[str, int]:
+        return {name: n for n, name in enumerate(self.owners)}
+
+    def owner_of(self, pod: Pod) -> int | None:
+        """The owner with whose name a pod's, or its controller's, begins, namespace or not; the longest name of several."""
+        texts = [text for name in (pod.owner, pod.name) if name for text in (name, name.partition("/")[2])]
+        beginnings = [start for text in texts for start in _starts(text) if start in self.number]
+        return self.number[max(beginnings, key=len)] if beginnings else None
+
+    def times(self, waiting: Sequence[Pod], running: Sequence[Pod], age: Floats, slot_seconds: float) -> OwnerTimes:
+        """The assumed times in service of these pods; `age` (running,) in slots."""
+        pods = [*waiting, *running]
+        numbers = [self.owner_of(pod) for pod in pods]
+        name = [pod.owner or pod.name if n is None else self.owners[n] for pod, n in zip(pods, numbers, strict=True)]
+        groups = {owner: n for n, owner in enumerate(dict.fromkeys(name))}
+        number_of = dict(zip(name, numbers, strict=True))
+        group = np.array([-1 if pod.endless else groups[owner] for pod, owner in zip(pods, name, strict=True)], np.int64)
+        slots = self.seconds / slot_seconds
+        return OwnerTimes(
+            values=tuple(np.sort(slots[self.owner == n]) for n in range(len(self.owners))),
+            waiting=group[: len(waiting)],
+            running=group[len(waiting) :],
+            age=age,
+            owner=tuple(number_of.values()),
+            keys=tuple(crc32(owner.encode()) for owner in groups),
+        )
+
+    def notes(self, pods: Sequence[Pod]) -> tuple[str, ...]:
+        """Lines on whose durations these pods have, and on how far they can be trusted. Of pods that end by themselves."""
+        owned = sum(self.owner_of(pod) is not None for pod in pods if not pod.endless)
+        strange = sum(not pod.endless for pod in pods) - owned
+        name = Path(self.source).name
+        line = f"{name}: {counted(len(self.seconds), 'duration')} of {counted(len(self.owners), 'owner')}; "
+        have = "has" if owned == 1 else "have"
+        line += f"{counted(owned, 'pod')} {have} those of {'its' if owned == 1 else 'their'} owner, "
+        return line + f"{strange} those of an owner that is drawn", self.trust()
+
+    def trust(self) -> str:
+        """How many of the later rows, at most MOST_CHECKED, lie in the 80 % interval that the rows before them give."""
+        rows = len(self.seconds)
+        if rows < FEWEST:
+            return f"{Path(self.source).name}: too few durations for a check; with {FEWEST} there is one"
+        checked = np.unique(np.linspace(rows // 2, rows - 1, MOST_CHECKED).astype(np.int64))
+        held = 0
+        for row in checked:
+            before = self.seconds[:row]
+            low, high = central(np.sort(before[self.owner[:row] == self.owner[row]]), np.sort(before))
+            held += bool(low <= self.seconds[row] <= high)
+        share = held / len(checked)
+        return f"of {len(checked)} held-back durations {share:.0%} fell in the 80% interval that earlier ones give"
+
+
+def are_drawn(service: Law | Sequence[Law] | Durations | None) -> bool:
+    """Whether times in service differ between seeds: not where all are of one length, nor where no pod ends."""
+    if isinstance(service, Durations):
+        return True
+    laws = () if service is None else (service,) if isinstance(service, Law) else service
+    return len({end for law in laws for end in law.support()}) > 1
+
+
+def is_durations(path: str) -> bool:
+    """Whether a file has durations by owner: a list in JSON, or CSV with these columns."""
+    if path.endswith(".json"):
+        return not Path(path).is_file() or first_bytes(Path(path), 64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+    if not path.endswith((".csv", ".csv.gz")) or not Path(path).is_file():
+        return False
+    return set(COLUMNS) <= set(next(csv.reader(lines_of(Path(path))), []))
+
+
+def read_durations(path: str) -> Durations:
+    """The durations of a file. Raises InputError, naming file and row."""
+    rows = _of_json(path) if path.endswith(".json") else _of_csv(path)
+    owners: dict[str, int] = {}
+    owner, seconds = [], []
+    for where, name, text in rows:
+        try:
+            amount = read_number(text)
+        except InputError as problem:
+            raise InputError(f"{path}: {where}: seconds: {problem}") from None
+        if not (name and amount > 0):
+            raise InputError(f"{path}: {where}: " + ("seconds must be above 0" if name else "owner is empty"))
+        owner.append(owners.setdefault(name, len(owners)))
+        seconds.append(amount)
+    if not seconds:
+        raise InputError(f"{path}: no durations in it")
+    return Durations(path, tuple(owners), np.array(owner, np.int64), np.array(seconds))
+
+
+def _of_csv(path: str) -> Iterable[tuple[str, str, str]]:
+    memory = Memory(path)
+    with reading(path):
+        for number, row in enumerate(csv.DictReader(lines_of(Path(path))), 2):
+            memory.reserve(PER_ROW)
+            yield f"row {number}", (row["owner"] or "").strip(), row["seconds"] or ""
+
+
+def _of_json(path: str) -> Iterable[tuple[str, str, str]]:
+    rows: Any = read_json(path)
+    if not isinstance(rows, list):
+        raise InputError(f'{path}: a list of objects such as {{"owner": "team/train", "seconds": 3600}} is expected')
+    for number, row in enumerate(rows, 1):
+        if not (isinstance(row, dict) and isinstance(row.get("owner"), str) and isinstance(row.get("seconds"), (int, float))):
+            raise InputError(f"{path}: item {number}: {excerpt(str(row))} has no owner, a text, and seconds, a number")
+        yield f"item {number}", row["owner"].strip(), str(row["seconds"])
+
+
+def _starts(text: str) -> list[str]:
+    """A name, and what it begins with up to each hyphen or slash."""
+    return [text, *(text[: border.start()] for border in BORDER.finditer(text))]

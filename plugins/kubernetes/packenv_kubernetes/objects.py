@@ -1,0 +1,368 @@
+"""Nodes and pods of the list that kubectl prints, checked."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from packenv.errors import InputError
+from packenv.inputs.json_files import PER_BYTE, parse_json, without_collection
+from packenv.inputs.memory import Memory
+from packenv.inputs.numbers import excerpt
+from packenv.inputs.text_files import read_text, reading
+from packenv_kubernetes.filters import Rules, Traits, rules_of, taints_of
+from packenv_kubernetes.requests import Amounts, amounts, held_of, objects, requests_of
+
+COMMAND = "kubectl get nodes,pods -A -o json"
+DONE = ("Succeeded", "Failed")
+FORM = "%Y-%m-%dT%H:%M:%S%z"
+OF_NODES = ("DaemonSet", "Node")  # kinds of owners: pods that the kubelet runs by itself are owned by their node
+SCHEDULER = "default-scheduler"
+BOUND_VOLUMES = {
+    *("persistentVolumeClaim", "ephemeral", "csi", "awsElasticBlockStore", "azureDisk", "cinder", "gcePersistentDisk"),
+    *("iscsi", "rbd", "vsphereVolume"),
+}
+"""Kinds of volumes that are on some nodes alone, or of which a node takes so many."""
+GANG_FIELDS = {"workloadRef", "schedulingGroup"}
+WITH_MINIMUM = ("PodGroup", "Workload")  # kinds of objects that say how many pods of a gang have to run at once
+GANG = re.compile(r"(?i:(pod|task)[-_]?group)|(?<![a-z])(?i:pod)?[gG]ang(?![a-z])|(?i:schedul|volcano)[^/]*/group-name")
+"""Fields of specs, and how the fields, labels and annotations look by which schedulers know a gang: pods that start as a whole.
+
+Kubernetes' own workloads; coscheduling, Volcano, Kueue, YuniKorn, Koordinator, KAI, Armada, Grove and others after them.
+"""
+HAS_NAME = re.compile(r"(?i:name|id|pod-?group|gang)$")  # of those labels and annotations, the ones that name the gang
+APPLICATIONS = ("applicationId", "yunikorn.apache.org/app-id")  # of YuniKorn, where all of an application is one
+OWN_MINIMUM = (
+    "pod-group.scheduling.sigs.k8s.io/min-available",
+    "gang.scheduling.koordinator.sh/min-available",
+    "armadaproject.io/gangMinimumCardinality",
+)
+
+
+GPU_ANNOTATIONS = ("scheduler.framework.gpushare.allocation", "ALIYUN_COM_GPU_MEM_IDX")
+
+
+class Node(NamedTuple):
+    """The properties of a node that are read."""
+
+    offers: Amounts
+    problem: str | None  # why no pod can be started on it, or None
+    traits: Traits
+    latest: float  # the latest time that it mentions, seconds
+
+    @property
+    def name(self) -> str:
+        return self.traits.name
+
+
+class Pod(NamedTuple):
+    """The properties of a pod that are read. Times in seconds since 1970, lengths of time in seconds."""
+
+    name: str  # namespace/name
+    owner: str  # namespace/name of its controller; empty if it has none
+    asks: Amounts
+    node: str | None
+    created: float
+    started: float | None
+    done: bool
+    held: bool  # by a scheduling gate
+    endless: bool  # restarted whenever it ends
+    rules: Rules
+    unmodelled: tuple[str, ...]  # constraints that play no part
+    stays: bool = False  # belongs to its node: of a DaemonSet, or a static pod
+    deleted: float | None = None  # when it will be gone at the latest
+    deadline: float | None = None  # when its Job ends at the latest
+    longest: float | None = None  # how long it may run
+    priority: int = 0
+    preempts: bool = True
+    grace: float = 30.0  # how long it takes to end when it is told to, at the most
+    priority_class: str = ""
+    anew: Amounts | None = None  # what a new pod in its place asks, if that is something else: this one is being resized
+    gpu: str = ""  # which GPU it has a share of, as gpushare writes it
+    submitted: bool = False  # not in the dump: it is asked what would become of it
+    gang: str = ""  # the field, label or annotation that makes it part of a gang; empty without one
+    group: str = ""  # namespace/name of this gang, if that is known
+    least: int | None = None  # of its pods that have to run at once; None: all of them
+
+    @property
+    def gang_name(self) -> str:
+        """Of its gang: the name or, where none is known, that of its controller."""
+        return self.group or self.owner
+
+    @property
+    def has_latest_end(self) -> bool:
+        return self.deleted is not None or self.deadline is not None or self.longest is not None
+
+    def of_gang(self, gang: str, group: str) -> Pod:
+        """As its owner says it, unless it says itself of which gang it is."""
+        return self if self.gang or not gang else self._replace(gang=gang, group=group)
+
+    def with_minimum(self, minimums: Mapping[str, int]) -> Pod:
+        """With the minimum of its gang, if there is one; a replica of a group of a Workload has that of the group."""
+        if not self.group or not minimums:
+            return self
+        return self._replace(least=minimums.get(self.group, minimums.get(self.group.rpartition("/")[0], self.least)))
+
+    def with_others(self, count: int) -> Pod:
+        """With so many pods of its gang that run, or need no room, and are not counted elsewhere."""
+        return self._replace(least=self.least - count) if self.gang and self.least is not None and count else self
+
+    def ends_by(self, started: float) -> float | None:
+        """When the pod ends at the latest if it has started then; None: that is not known."""
+        limits = [self.deleted, None if self.deadline is None else self.deadline + self.grace]
+        limits.append(None if self.longest is None else started + self.longest + self.grace)
+        return min((limit for limit in limits if limit is not None), default=None)
+
+
+@without_collection()
+def read_objects(path: Path) -> tuple[list[Node], list[Pod], Counter[str], dict[str, int]]:
+    """The nodes and pods of a file, how many objects of other kinds it has, and the minimum of each gang for which it has one.
+
+    Of pods' owners, deadlines of Jobs and gangs are read. Raises InputError, naming file and object.
+    """
+    with reading(path):
+        Memory(path).reserve(PER_BYTE * path.stat().st_size)
+        text = read_text(path)
+    try:
+        value = parse_json(text)
+    except InputError as problem:
+        raise InputError(f"{path}: {problem}") from None
+    del text  # a large one is a quarter of the memory
+    items = value.get("items") if isinstance(value, dict) else None
+    if not isinstance(items, list):
+        raise InputError(f"{path}: not what `{COMMAND}` prints: no list of items")
+    nodes: list[Node] = []
+    pods: list[Pod] = []
+    deadlines: dict[str, float] = {}
+    gangs: dict[str, tuple[str, str]] = {}  # what says so and the group, by namespace/name of the owner
+    others: Counter[str] = Counter()
+    least: dict[str, int] = {}  # by namespace/name of a group
+    for number, item in enumerate(items, 1):
+        kind = item.get("kind") if isinstance(item, dict) else None
+        if not isinstance(kind, str):
+            raise InputError(f"{path}: item {number}: is no object with a kind; give what `{COMMAND}` prints")
+        where = f"{path}: item {number}"
+        try:
+            name = object_of(item, "metadata").get("name")
+            if not isinstance(name, str):
+                raise InputError("metadata: has no name")
+            where = f"{path}: {kind.lower()} {excerpt(name, quoted=False)}"
+            nodes += [_node(item, name)] if kind == "Node" else []
+            pods += [pod_of(item, name)] if kind == "Pod" else []
+            if kind in ("Node", "Pod"):
+                continue
+            namespace = item["metadata"].get("namespace", "default")
+            owner = f"{namespace}/{name}"
+            if kind not in WITH_MINIMUM and (gang := gang_of_owner(item, namespace))[0]:
+                gangs[owner] = gang
+            minimums = minimums_of(item, kind, owner)
+            least |= minimums
+            if kind == "Job":
+                deadlines |= {owner: end} if (end := _deadline(item)) is not None else {}
+            elif not minimums:
+                others[excerpt(kind, quoted=False)] += 1
+        except InputError as problem:
+            raise InputError(f"{where}: {problem}") from None
+    if not nodes:
+        raise InputError(f"{path}: no node in it: give what `{COMMAND}` prints")
+    twice = [name for name, count in Counter(node.name for node in nodes).items() if count > 1]
+    if twice:
+        raise InputError(f"{path}: node {excerpt(twice[0], quoted=False)} is there more than once")
+    for n, pod in enumerate(pods):
+        if pod.owner in deadlines or pod.owner in gangs:
+            pod = pod._replace(deadline=deadlines.get(pod.owner)).of_gang(*gangs.get(pod.owner, ("", "")))
+        pods[n] = pod.with_minimum(least)
+    return nodes, pods, others, least
+
+
+def _node(item: dict[str, Any], name: str) -> Node:
+    spec, status = object_of(item, "spec"), object_of(item, "status")
+    labels = object_of(item["metadata"], "labels")
+    offers = amounts(status.get("allocatable", status.get("capacity")), "status, allocatable")
+    conditions = objects(status, "conditions")
+    ready = next((condition.get("status") for condition in conditions if condition.get("type") == "Ready"), "True")
+    times = [_time(condition, key) for condition in conditions for key in ("lastHeartbeatTime", "lastTransitionTime")]
+    times.append(_time(item["metadata"], "creationTimestamp"))
+    traits = Traits(name, tuple(sorted((key, str(value)) for key, value in labels.items())), taints_of(spec))
+    return Node(offers, None if ready == "True" else "not ready", traits, max(time or 0.0 for time in times))
+
+
+def pod_of(item: dict[str, Any], name: str, created: float | None = None) -> Pod:
+    """A pod's properties; `created`: its time of creation if it does not say so. Raises InputError that says where in the pod."""
+    metadata, spec, status = item["metadata"], object_of(item, "spec"), object_of(item, "status")
+    node = spec.get("nodeName")
+    if node is not None and not isinstance(node, str):
+        raise InputError("spec, nodeName: is no name")
+    created = created if (time := _time(metadata, "creationTimestamp")) is None else time
+    if created is None:
+        raise InputError("metadata, creationTimestamp: is missing")
+    namespace = metadata.get("namespace", "default")
+    rules, unknown = rules_of(spec)
+    grace = whole_of(spec, "terminationGracePeriodSeconds")
+    asks, held = requests_of(spec, status), held_of(status)
+    owner, gang = _owner(metadata, namespace), gang_of(item)
+    group = group_of(item, namespace) if gang else ""
+    annotations = object_of(metadata, "annotations")
+    return Pod(
+        name=f"{namespace}/{name}",
+        owner=owner,
+        asks=asks,
+        node=node or None,
+        created=created,
+        started=_time(status, "startTime"),
+        done=status.get("phase") in DONE,
+        held=bool(objects(spec, "schedulingGates")),
+        endless=spec.get("restartPolicy", "Always") == "Always",
+        gpu=next((str(annotations[key]) for key in GPU_ANNOTATIONS if key in annotations), ""),
+        rules=rules,
+        unmodelled=(*unknown, *_unmodelled(spec), *((gang,) if gang and not (group or owner) else ())),
+        stays=any(reference.get("kind") in OF_NODES for reference in objects(metadata, "ownerReferences")),
+        deleted=_time(metadata, "deletionTimestamp"),
+        longest=whole_of(spec, "activeDeadlineSeconds"),
+        priority=int(whole_of(spec, "priority") or 0),
+        anew=anew if held and (anew := requests_of(spec)) != asks else None,
+        priority_class=str(spec.get("priorityClassName") or ""),
+        preempts=spec.get("preemptionPolicy") != "Never",
+        grace=30.0 if grace is None else grace,
+        gang=gang if group or owner else "",  # of one without a name it is not known which pods are its own
+        group=group,
+        least=_own_minimum(metadata) if gang else None,
+    )
+
+
+def gang_of(item: dict[str, Any]) -> str:
+    """The field, label or annotation by which a pod, or a template of one, is part of a gang; empty without one."""
+    spec, metadata = object_of(item, "spec"), object_of(item, "metadata")
+    for field, value in spec.items():
+        if value and _names_gang(field):
+            return f"spec.{field}"
+    marks = (mark for where in ("labels", "annotations") for mark in object_of(metadata, where).items())
+    if keys := [key for key, value in marks if value not in (None, "", "false") and _names_gang(key)]:
+        return next((key for key in keys if HAS_NAME.search(key)), keys[0])
+    kinds = (str(reference.get("kind")) for reference in objects(metadata, "ownerReferences"))
+    return next((f"{kind}, its owner," for kind in kinds if _names_gang(kind)), "")
+
+
+def group_of(item: dict[str, Any], namespace: str) -> str:
+    """namespace/name of the gang of a pod, as the value of what makes it part of one says; empty where that is no name."""
+    key, owners = gang_of(item), objects(object_of(item, "metadata"), "ownerReferences")
+    spec, metadata = object_of(item, "spec"), object_of(item, "metadata")
+    value: Any = spec.get(key.removeprefix("spec."))
+    for where in ("labels", "annotations"):
+        marks = object_of(metadata, where)
+        value = marks.get(key, value) if HAS_NAME.search(key) else value
+        value = next((marks[name] for name in APPLICATIONS if name in marks), value) if "yunikorn" in key else value
+    value = next((owner.get("name") for owner in owners if f"{owner.get('kind')}, its owner," == key), value)
+    if isinstance(value, dict):
+        value = "/".join(str(part) for part in value.values())
+    return f"{namespace}/{value}" if isinstance(value, str) and value != "true" else ""
+
+
+def _own_minimum(metadata: dict[str, Any]) -> int | None:
+    """The minimum of its gang that a pod says itself."""
+    values = [object_of(metadata, where).get(key) for where in ("labels", "annotations") for key in OWN_MINIMUM]
+    return next((int(value) for value in values if isinstance(value, str) and value.isascii() and value.isdigit()), None)
+
+
+@lru_cache(10_000)  # a large dump has few different ones
+def _names_gang(name: str) -> bool:
+    return name in GANG_FIELDS or GANG.search(name) is not None
+
+
+def gang_of_owner(item: dict[str, Any], namespace: str) -> tuple[str, str]:
+    """The same two of a pod's owner: what it says itself, its template of a Job, and its template of a pod."""
+    if gang := gang_of(item):
+        return gang, group_of(item, namespace)
+    spec = item.get("spec")
+    templates = [spec.get(key) for key in ("jobTemplate", "template")] if isinstance(spec, dict) else []
+    nested = (gang_of_owner(template, namespace) for template in templates if isinstance(template, dict))
+    return next((gang for gang in nested if gang[0]), ("", ""))
+
+
+def minimums_of(item: dict[str, Any], kind: str, name: str) -> dict[str, int]:
+    """By namespace/name of a gang, how many of its pods have to run at once, as an object says; 1 where its policy makes no gang.
+
+    `name`: that of the object. A Workload has several groups, each with a name of its own behind that.
+    """
+    if kind not in WITH_MINIMUM:
+        return {}
+    spec = object_of(item, "spec")
+    policies = [(name, spec, "schedulingPolicy")]
+    policies += [(f"{name}/{group.get('name')}", group, "policy") for group in objects(spec, "podGroups")]
+    minimums = {}
+    for group, parent, key in policies:
+        policy = object_of(parent, key)
+        minimum = whole_of(object_of(policy, "gang"), "minCount")
+        minimum = whole_of(parent, "minMember") if minimum is None else minimum
+        minimum = 1.0 if minimum is None and "basic" in policy else minimum
+        if minimum is not None:
+            minimums[group] = int(minimum)
+    return minimums
+
+
+def _deadline(item: dict[str, Any]) -> float | None:
+    """When a Job ends at the latest, if that is known."""
+    longest = whole_of(object_of(item, "spec"), "activeDeadlineSeconds")
+    started = _time(object_of(item, "status"), "startTime")
+    return None if longest is None or started is None else started + longest
+
+
+def whole_of(spec: dict[str, Any], key: str) -> float | None:
+    """A whole number of a spec; None if there is none. Raises InputError."""
+    value = spec.get(key)
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+        raise InputError(f"{key}: {excerpt(str(value))} is no whole number")
+    return None if value is None else float(value)
+
+
+def _owner(metadata: dict[str, Any], namespace: str) -> str:
+    """The controller among the objects that own it."""
+    names = [reference.get("name") for reference in objects(metadata, "ownerReferences") if reference.get("controller") is True]
+    return f"{namespace}/{names[0]}" if names and isinstance(names[0], str) else ""
+
+
+def _unmodelled(spec: dict[str, Any]) -> list[str]:
+    """The constraints of a pod that a real scheduler heeds, and packenv does not; preferences are none."""
+    affinity = spec.get("affinity")
+    between = affinity if isinstance(affinity, dict) else {}
+    terms = {kind: between.get(kind) for kind in ("podAffinity", "podAntiAffinity")}
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    kinds = [kind for kind, term in terms.items() if isinstance(term, dict) and term.get(required)]
+    spreads = objects(spec, "topologySpreadConstraints")
+    kinds += ["topologySpreadConstraints"] if any(rule.get("whenUnsatisfiable") != "ScheduleAnyway" for rule in spreads) else []
+    kinds += ["volumes"] if any(BOUND_VOLUMES & {*volume} for volume in objects(spec, "volumes")) else []
+    kinds += [key for key in ("resourceClaims", "runtimeClassName") if spec.get(key)]
+    return kinds + (["schedulerName"] if spec.get("schedulerName", SCHEDULER) != SCHEDULER else [])
+
+
+def object_of(parent: dict[str, Any], key: str) -> dict[str, Any]:
+    """An object under a key; empty if there is none. Raises InputError."""
+    value = parent.get(key)
+    if value is not None and not isinstance(value, dict):
+        raise InputError(f"{key}: an object is expected")
+    return value or {}
+
+
+def _time(parent: dict[str, Any], key: str) -> float | None:
+    """Seconds since 1970 of a time such as 2024-05-01T12:00:00Z; None if there is none. Raises InputError."""
+    text = parent.get(key)
+    if text is None:
+        return None
+    try:
+        if not (isinstance(text, str) and len(text) <= 35 and text.isascii()):
+            raise ValueError
+        return _seconds(text)
+    except (ValueError, OverflowError):
+        raise InputError(f"{key}: {excerpt(str(text))} is not a time such as 2024-05-01T12:00:00Z") from None
+
+
+@lru_cache(10_000)
+def _seconds(text: str) -> float:
+    if text.endswith("Z"):
+        return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
+    return datetime.strptime(text, FORM).timestamp()

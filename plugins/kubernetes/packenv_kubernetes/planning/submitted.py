@@ -1,0 +1,290 @@
+"""Pods that would be submitted to a cluster as it is: whether and when they start, at whose expense, and what would help."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv_kubernetes.changed import NodeKind, changed, kind_of, with_changed_pods, without_submitted
+from packenv_kubernetes.cluster import Cluster
+from packenv_kubernetes.durations import Durations
+from packenv_kubernetes.filters import Toleration
+from packenv_kubernetes.objects import Pod
+from packenv_kubernetes.planning.queue import NEVER, StartInterval, intervals, waiting_times
+from packenv_kubernetes.preemption import first_cycle
+from packenv_kubernetes.started import Started
+from packenv_kubernetes.texts import amount_text, counted
+from packenv.planning.trials import AskRuns
+from packenv.results.result import Result
+from packenv.runs.run import Run
+from packenv.units import to_units
+from packenv.workloads.laws import Law
+from packenv.workloads.workload import Workload
+
+Ints = NDArray[np.int64]
+
+MOST_KINDS = 8
+"""Kinds of nodes of which some are added on trial: the commonest on which the pods fit."""
+STEPS = {"cpu": Fraction(1, 20), "memory": Fraction(2**26), "ephemeral-storage": Fraction(2**26)}
+"""Requests are lowered to whole numbers of these: 50m, 64Mi; of other resources to whole numbers."""
+FINEST = 2**10
+"""Amounts that are looked at, at most, for each resource."""
+PARTS = 64
+"""All requests together are lowered by multiples of one part in this number."""
+
+
+class Later(NamedTuple):
+    """A pod of the queue that starts later for the sake of those that are submitted, on the same seeds."""
+
+    pod: str
+    slots: tuple[int, ...]  # by which it starts later, in each draw in which it starts in both
+    lost: float  # share of the draws in which it starts without them alone
+
+
+class Change(NamedTuple):
+    """A change with which pods that are alike would start now. Each was tried on the cluster with all that waits there."""
+
+    pods: tuple[str, ...]
+    kind: str  # "rule", "request" or "node"
+    text: str
+    amount: float  # nodes, or the share that is left of the request; 1 for a rule
+    nodes: tuple[str, ...]  # where they would start
+
+
+@dataclass(frozen=True)
+class Submission:
+    """The answer for one policy; `starts` of the pods in the order of the queue."""
+
+    policy: str
+    pods: tuple[str, ...]
+    starts: tuple[StartInterval, ...]
+    now: tuple[str, ...]  # those that start now, or as soon as pods in their place are gone
+    unfit: tuple[str, ...]  # those that fit on no node, or whose gang cannot start as a whole
+    preempted: tuple[str, ...]  # pods in service that give way to them
+    later: tuple[Later, ...]  # those most of all first
+    changes: tuple[Change, ...]  # the smallest of each kind
+
+
+@dataclass(frozen=True)
+class SubmittedPods:
+    """A cluster that was read with submitted pods, and what is assumed of times in service."""
+
+    cluster: Cluster
+    service: tuple[Law, ...] | Durations = ()
+    slot_seconds: float = 1.0
+    preemption: bool = True
+
+    @property
+    def lowest(self) -> int:
+        """The lowest priority that waits: with the pods and without, the same ones are started by priority."""
+        return min((pod.priority for pod in self.cluster.waiting), default=0)
+
+    def workload(self, cluster: Cluster) -> Workload:
+        return cluster.workload(self.service or None, self.slot_seconds, self.preemption, self.lowest)
+
+    def answer(self, policy: str, slots: int, draws: int, ask: AskRuns) -> Submission:
+        """The fate of the submitted pods in runs of `slots` slots, and of the other pods with and without them."""
+        new = [n for n, pod in enumerate(self.cluster.waiting) if pod.submitted]
+        before = without_submitted(self.cluster)
+        times = np.zeros((draws, 0), np.int64)
+        later: list[Later] = []
+        preempted: set[str] = set()
+        if new:
+            times = self._times(self.cluster, policy, slots, draws, ask)
+            names_before = {pod.name: n for n, pod in enumerate(before.waiting)}
+            queued = [n for n, pod in enumerate(self.cluster.waiting) if pod.name in names_before]
+            same = [names_before[self.cluster.waiting[n].name] for n in queued]
+            pods = [before.waiting[n] for n in same]
+            later = _later(pods, self._times(before, policy, slots, draws, ask)[:, same], times[:, queued])
+            preempted = self._preempted(self.cluster) - self._preempted(before)
+        started = {*self._start_now(self.cluster, policy, ask)}
+        names = tuple(self.cluster.waiting[n].name for n in new)
+        return Submission(
+            policy,
+            names,
+            tuple(intervals(times[:, new])) if new else (),
+            tuple(name for name in names if name in started),
+            tuple(pod.name for pod in self.cluster.unfit if pod.submitted),
+            tuple(sorted(preempted)),
+            tuple(later),
+            tuple(change for group in self._late(started) for change in self._changes(group, policy, ask)),
+        )
+
+    def _times(self, cluster: Cluster, policy: str, slots: int, draws: int, ask: AskRuns) -> Ints:
+        """(draws, waiting) slots of starts."""
+        if not cluster.waiting:
+            return np.zeros((draws, 0), np.int64)
+        return waiting_times(self.workload(cluster), policy, slots, draws, ask)
+
+    def _preempted(self, cluster: Cluster) -> set[str]:
+        begun = first_cycle(cluster, self.lowest) if self.preemption else []
+        return {cluster.running[v].name for placement in begun for v in placement.victims}
+
+    def _start_now(self, cluster: Cluster, policy: str, ask: AskRuns) -> dict[str, str]:
+        """The submitted pods that start now, with their nodes."""
+        if not cluster.waiting:
+            return {}
+        (places,) = ask([Run(self.workload(cluster), policy, 0, 1, {"schedule": True})], first_places)
+        named = zip(cluster.waiting, places, strict=True)
+        return {pod.name: cluster.nodes[node] for pod, node in named if pod.submitted and node >= 0}
+
+    def _late(self, started: set[str]) -> list[list[Pod]]:
+        """The submitted pods that do not start now: those that are alike together, with those of them that do."""
+        groups: dict[Any, list[Pod]] = {}
+        for pod in (*self.cluster.waiting, *self.cluster.unfit):
+            if pod.submitted:
+                groups.setdefault((pod.rules, tuple(sorted(pod.asks.items())), pod.priority), []).append(pod)
+        return [group for group in groups.values() if any(pod.name not in started for pod in group)]
+
+    def _changes(self, group: Sequence[Pod], policy: str, ask: AskRuns) -> Iterator[Change]:
+        names = dict.fromkeys(pod.name for pod in group)
+
+        def start(cluster: Cluster) -> tuple[str, ...] | None:
+            """Where they start if all of them start now."""
+            places = self._start_now(cluster, policy, ask)
+            return tuple(dict.fromkeys(places[name] for name in names)) if names.keys() <= places.keys() else None
+
+        def changing(**fields: Any) -> tuple[str, ...] | None:
+            return start(with_changed_pods(self.cluster, lambda pod: pod._replace(**fields) if pod.name in names else pod))
+
+        for kind, changes in (
+            ("rule", self._rules(group[0], changing)),
+            ("request", self._requests(group[0], changing)),
+            ("node", self._nodes(group[0], start)),
+        ):
+            for text, amount, nodes in changes:
+                yield Change(tuple(pod.name for pod in group), kind, text, amount, nodes)
+
+    def _rules(self, pod: Pod, changing: Changing) -> Iterator[Try]:
+        """Without one of the rules that keep the pod off nodes."""
+        rules, cluster = pod.rules, self.cluster
+        choices = [("without its nodeSelector", rules._replace(selector=()))] if rules.selector else []
+        choices += [("without its required nodeAffinity", rules._replace(terms=None))] if rules.terms is not None else []
+        choices += [("without its host ports", rules._replace(ports=()))] if rules.ports else []
+        taints = dict.fromkeys(taint for node in cluster.traits for taint in node.lasting())
+        for taint in taints:
+            if not any(toleration.tolerates(taint) for toleration in rules.tolerations):
+                more = Toleration(taint.key, "Exists", "", taint.effect)
+                text = f"with a toleration of the taint {taint.key}"
+                choices.append((text, rules._replace(tolerations=tuple(sorted((*rules.tolerations, more))))))
+        for text, variant in choices:
+            if (nodes := changing(rules=variant)) is not None:
+                yield text, 1.0, nodes
+
+    def _requests(self, pod: Pod, changing: Changing) -> Iterator[Try]:
+        """A smaller request of one resource, as large as possible; where that does not help, of all resources."""
+        if any(amount > 0 and "/" in name and name not in self.cluster.resources for name, amount in pod.asks.items()):
+            return
+        requests = {name: amount for name, amount in pod.asks.items() if amount > 0 and name in self.cluster.resources}
+
+        def most(choices: Sequence[dict[str, Fraction]]) -> tuple[dict[str, Fraction], tuple[str, ...]] | None:
+            """The last of the choices, of which each asks for more than those before it, that helps."""
+            low, best = 0, None
+            high = len(choices)
+            while low < high:
+                middle = low if best is None else (low + high) // 2  # the least first: if that does not help, none does
+                if (nodes := changing(asks=pod.asks | choices[middle])) is not None:
+                    best, low = (choices[middle], nodes), middle + 1
+                elif best is None:
+                    return None
+                else:
+                    high = middle
+            return best
+
+        helped = False
+        for name, amount in sorted(requests.items()):
+            step = STEPS.get(name, Fraction(1))
+            step *= max(math.ceil(amount / step / FINEST), 1)
+            if (less := most([{name: step * k} for k in range(1, math.ceil(amount / step))])) is not None:
+                helped = True
+                yield _less(less[0], pod), float(less[0][name] / amount), less[1]
+        if not helped and len(requests) > 1:
+            parts = [Fraction(k, PARTS) for k in range(1, PARTS)]
+            if (less := most([{name: amount * part for name, amount in requests.items()} for part in parts])) is not None:
+                name = next(iter(requests))
+                yield _less(less[0], pod), float(less[0][name] / requests[name]), less[1]
+
+    def _nodes(self, pod: Pod, start: Start) -> Iterator[Try]:
+        """The fewest additional nodes of a kind in the dump; of two kinds with as few, the smaller nodes."""
+        cluster, labels = self.cluster, pod.rules.labels
+        room, traits = cluster.emptied(pod.priority if pod.preempts else -math.inf)
+        demand = to_units(cluster.shares([pod]))[0]
+        fits = ((demand <= to_units(room)) | (demand == 0)).all(axis=1)
+        kinds = [
+            (tuple(row), node.seen_by(labels).labels, node.lasting())
+            for row, node in zip(cluster.capacity.tolist(), traits, strict=True)
+        ]
+        possible = [kind for n, kind in enumerate(kinds) if fits[n] and pod.rules.against(traits[n].renamed("added")) is None]
+        best: tuple[int, float, NodeKind, tuple[str, ...]] | None = None
+        for kind, _ in Counter(possible).most_common(MOST_KINDS):
+            node = kind_of(cluster, cluster.nodes[kinds.index(kind)])
+            most = len(cluster.waiting) + len(cluster.unfit) if best is None else best[0]
+            fewest = _fewest(partial(self._grown, node, start), most)
+            if fewest is not None and (best is None or (fewest[0], sum(kind[0])) < best[:2]):
+                best = fewest[0], sum(kind[0]), node, fewest[1]
+        if best is not None:
+            yield f"with {counted(best[0], 'node')} like {best[2].name} more", float(best[0]), best[3]
+
+    def _grown(self, kind: NodeKind, start: Start, count: int) -> tuple[str, ...] | None:
+        return start(changed(self.cluster, kind, count))
+
+
+Try = tuple[str, float, tuple[str, ...]]
+"""A change in words, its amount, and the nodes on which all of the pods then start."""
+Changing = Callable[..., tuple[str, ...] | None]
+Start = Callable[[Cluster], tuple[str, ...] | None]
+
+
+def _fewest(start: Callable[[int], tuple[str, ...] | None], most: int) -> tuple[int, tuple[str, ...]] | None:
+    """The least number, up to `most`, with which all start, and where; None if there is none."""
+    low, high = 0, 1
+    while (nodes := start(high)) is None:
+        if high >= most:
+            return None
+        low, high = high, min(2 * high, most)
+    while high - low > 1:
+        middle = (low + high) // 2
+        fewer = start(middle)
+        low, high, nodes = (middle, high, nodes) if fewer is None else (low, middle, fewer)
+    return high, nodes
+
+
+def _less(amounts: dict[str, Fraction], pod: Pod) -> str:
+    lower = " and ".join(amount_text(name, amount) for name, amount in sorted(amounts.items()))
+    return f"with {lower} each, not {' and '.join(amount_text(name, pod.asks[name]) for name in sorted(amounts))}"
+
+
+def _later(pods: Sequence[Pod], without: Ints, with_: Ints) -> list[Later]:
+    """Those of these pods of the queue (draws, pods) that start later beside the submitted ones, the most delayed first."""
+    later = []
+    for n, pod in enumerate(pods):
+        a, b = without[:, n], with_[:, n]
+        both = (a < NEVER) & (b < NEVER)
+        slots = (b[both] - a[both]).tolist()
+        lost = float(((a < NEVER) & (b == NEVER)).mean()) - float(((a == NEVER) & (b < NEVER)).mean())
+        if sum(slots) > 0 or lost > 0:
+            later.append(Later(pod.name, tuple(slots), max(lost, 0.0)))
+    return sorted(later, key=lambda entry: (-entry.lost, -sum(entry.slots) / max(len(entry.slots), 1)))
+
+
+def first_places(workload: Workload, result: Result) -> list[int]:
+    """The `Extract` of a run of a slot: (waiting,) the node on which each pod starts now; -1: it does not."""
+    schedule, started = result.schedule, workload.draw
+    assert schedule is not None and isinstance(started, Started)
+    places = np.full(len(started.demand), -1)
+    start, server = started.in_queue_order(schedule.start), started.in_queue_order(schedule.server)
+    rows = slice(len(started.queued))
+    places[started.queued] = np.where(start[rows] == 0, server[rows], -1)
+    for pod, node, _ in started.begun:
+        places[pod] = node
+    for pod, leader in started.behind:
+        places[pod] = places[pod] if places[leader] >= 0 else -1
+    return [int(place) for place in places]

@@ -1,0 +1,249 @@
+"""What the scheduler does now: waiting pods in order of priority, each where it fits, or in place of pods of lower priority.
+
+A pod that fits on no node preempts: of the nodes on which it would fit without the pods of lower priority, the one whose victims
+are fewest and least. Victims are first all pods of lower priority there; then, in order of priority and the oldest first, each is
+left in service if the pod still fits. Nodes are compared by the highest priority among their victims, the sum of priorities, the
+number, and the start of the youngest of the highest priority. Sources: kubernetes.io/docs/concepts/scheduling-eviction/
+pod-priority-preemption and the plugin DefaultPreemption of kube-scheduler. PodDisruptionBudgets are not in the file.
+
+A gang starts now only if each of its pods that have to start together finds a node, in place of others where it must; otherwise
+none does, and nobody is preempted for it. So do Volcano (its action preempt commits the victims of a job that has its minimum,
+and discards others) and Kubernetes' own gangs; with the coscheduling plugin pods preempt one by one, and may do so in vain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv_kubernetes.filters import admitted, groups_of
+from packenv_kubernetes.pod_groups import gangs_of, largest_first
+from packenv.units import to_units
+
+if TYPE_CHECKING:
+    from packenv_kubernetes.cluster import Cluster
+    from packenv_kubernetes.objects import Pod
+
+Ints = NDArray[np.int64]
+LEAST_CANDIDATES = 100
+"""Nodes that the scheduler looks at before it preempts: this many or a tenth, whichever is more; here the first in the file."""
+SMALLEST = 2**31
+"""Added to each priority before they are summed, so that fewer victims count first."""
+
+
+class Begun(NamedTuple):
+    """A waiting pod that the scheduler starts now."""
+
+    pod: int  # number among the waiting
+    node: int
+    victims: tuple[int, ...]  # numbers among the running
+    delay: float  # s until there is room: victims hold theirs until their grace has ended
+
+
+def first_cycle(cluster: Cluster, lowest: int | None = None) -> list[Begun]:
+    """The pods that start now before all others: those of higher priority than others that wait or run.
+
+    `lowest`: the lowest priority of those that wait, if it is that of a pod which is not there.
+    """
+    least_there = min((pod.priority for pod in cluster.waiting), default=0)
+    lowest = least_there if lowest is None else min(lowest, least_there)
+    below = [pod.priority for pod, node in zip(cluster.running, cluster.node, strict=True) if node >= 0]
+    least = min(below, default=lowest)
+    if all(pod.priority <= min(lowest, least) or (pod.priority == lowest and not pod.preempts) for pod in cluster.waiting):
+        return []
+    return _Nodes(cluster).begin(lowest)
+
+
+Alike = tuple[object, ...]
+"""Rules, demand and priority: pods of which these are equal find the same nodes."""
+Victims = tuple[int, int, int, float, int, tuple[int, ...]]
+"""Four numbers that nodes are compared by, the node, and the pods."""
+
+
+class _Nodes:
+    """The room of each node while pods are put there."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.demand = to_units(cluster.demand)
+        self.capacity = np.maximum(to_units(cluster.capacity), 1)
+        self.held = to_units(cluster.running_demand)
+        self.free = to_units(cluster.capacity)
+        self.node = cluster.node.copy()
+        self.cache: dict[tuple[Alike, int], tuple[int, Victims | None]] = {}
+        self.changes = [0] * len(cluster.nodes)
+        self.lower: dict[int, Ints] = {}  # of each priority, (L, D) what pods below it hold
+        self.leaving: list[list[tuple[float, Ints]]] = [[] for _ in cluster.nodes]  # grace in s and amount of each victim
+        placed = cluster.node >= 0
+        np.subtract.at(self.free, cluster.node[placed], self.held[placed])
+        rules, self.rule = groups_of(pod.rules for pod in cluster.waiting)
+        self.allowed = admitted(rules, cluster.traits)
+        self.ports = [set[object]() for _ in cluster.nodes]
+        self.on_node: list[list[int]] = [[] for _ in cluster.nodes]
+        for n in np.flatnonzero(placed).tolist():
+            self.ports[cluster.node[n]].update(cluster.running[n].rules.ports)
+            self.on_node[cluster.node[n]].append(n)
+
+    def begin(self, lowest: int) -> list[Begun]:
+        """A gang is looked at where its first pod is; its pods above the minimum are looked at if it starts now."""
+        begun: list[Begun] = []
+        hopeless: set[Alike] = set()
+        gangs = {group.members[0]: group for group in gangs_of(self.cluster)}
+        others = {n for group in gangs.values() for n in group.members}  # which do not start by themselves
+        for n in range(len(self.cluster.waiting)):
+            starts: list[Begun] = []
+            if n in gangs and max(gangs[n].together) < len(self.cluster.waiting):
+                starts = self._place_all(largest_first(gangs[n].together, self.cluster.demand), hopeless)
+            elif n not in others and (start := self._place(n, hopeless)) is not None:
+                starts = [start]
+            if any(start.victims or self.cluster.waiting[start.pod].priority > lowest for start in starts):
+                delay = max(start.delay for start in starts)
+                begun += [start._replace(delay=delay) for start in starts]
+                others -= {*gangs[n].others} if n in gangs else set()
+        return begun
+
+    def _place_all(self, numbers: Sequence[int], hopeless: set[Alike]) -> list[Begun]:
+        """Put all of these pods, or none, so that nobody is preempted for some of them."""
+        starts: list[Begun] = []
+        for n in numbers:
+            start = self._place(n, {*hopeless})  # beside the others of its gang: this says nothing of it alone
+            if start is None:
+                for taken in reversed(starts):
+                    self._take_back(taken)
+                return []
+            starts.append(start)
+        return starts
+
+    def _place(self, n: int, hopeless: set[Alike]) -> Begun | None:
+        """Put a pod where it fits, or in place of others; None, and nothing changes, where it does neither."""
+        pod = self.cluster.waiting[n]
+        alike = (self.rule[n], self.demand[n].tobytes(), pod.priority)
+        node = self._where_it_fits(n)
+        if node is not None:
+            start = Begun(n, node, (), self._delay(n, node))
+            self._put(n, node)
+            return start
+        if not pod.preempts or alike in hopeless:
+            return None
+        choices = (self._cached_victims(n, node, alike) for node in self._candidates(n))
+        best = min((choice for choice in choices if choice), default=None)
+        if best is None:
+            hopeless.add(alike)
+            return None
+        node, victims = best[-2], best[-1]
+        self._evict(node, victims)
+        start = Begun(n, node, victims, self._delay(n, node))
+        self._put(n, node)
+        return start
+
+    def _delay(self, n: int, node: int) -> float:
+        """Seconds until the pod, which fits where the victims have gone, has room beside those that are still there."""
+        if not self.leaving[node]:
+            return 0.0
+        delay, free, demand = 0.0, self.free[node] - sum(amount for _, amount in self.leaving[node]), self.demand[n]
+        for grace, amount in sorted(self.leaving[node], key=lambda leaving: leaving[0]):
+            if ((demand <= free) | (demand == 0)).all():
+                break
+            delay, free = grace, free + amount
+        return delay
+
+    def _where_it_fits(self, n: int) -> int | None:
+        """The node that is left with the least of its capacity."""
+        demand = self.demand[n]
+        fits = self.allowed[self.rule[n]] & ((demand <= self.free) | (demand == 0)).all(axis=1)
+        nodes = np.flatnonzero(fits)
+        if self.cluster.waiting[n].rules.ports:
+            nodes = np.array([node for node in nodes.tolist() if not self._port_taken(n, node)], np.int64)
+        if len(nodes) == 0:
+            return None
+        return int(nodes[np.argmin((self.free[nodes] / self.capacity[nodes]).sum(axis=1))])
+
+    def _port_taken(self, n: int, node: int, without: tuple[int, ...] = ()) -> bool:
+        ports = self.cluster.waiting[n].rules.ports
+        if not ports:
+            return False
+        occupied = self.ports[node] - {port for v in without for port in self.cluster.running[v].rules.ports}
+        return any(port.conflicts(used) for port in ports for used in occupied)  # type: ignore[arg-type]
+
+    def _candidates(self, n: int) -> list[int]:
+        """The first nodes on which the pod would fit without the pods of lower priority, as many as the scheduler looks at."""
+        if (priority := self.cluster.waiting[n].priority) not in self.lower:
+            lower = [pod.priority < priority and pod.deleted is None for pod in self.cluster.running]
+            rows = np.flatnonzero(np.array(lower, np.bool_) & (self.node >= 0))
+            self.lower[priority] = np.zeros_like(self.free)
+            np.add.at(self.lower[priority], self.node[rows], self.held[rows])
+        amount, demand = self.lower[priority], self.demand[n]
+        room = ((demand <= self.free + amount) | (demand == 0)).all(axis=1)
+        nodes = np.flatnonzero(self.allowed[self.rule[n]] & room)
+        return [int(node) for node in nodes[: max(LEAST_CANDIDATES, len(self.on_node) // 10)]]
+
+    def _cached_victims(self, n: int, node: int, alike: Alike) -> Victims | None:
+        """The victims, looked for once for all pods that are alike, as long as the node does not change."""
+        change, victims = self.cache.get((alike, node), (-1, None))
+        if change != self.changes[node]:
+            victims = self._victims(n, node)
+            self.cache[alike, node] = self.changes[node], victims
+        return victims
+
+    def _victims(self, n: int, node: int) -> Victims | None:
+        """The pods that would have to go, after the numbers that nodes are compared by; None if even that is too little."""
+        running, priority = self.cluster.running, self.cluster.waiting[n].priority
+        lower = [v for v in self.on_node[node] if running[v].priority < priority and running[v].deleted is None]
+        if not lower:
+            return None
+        free, demand = self.free[node] + self.held[lower].sum(axis=0), self.demand[n]
+
+        def fits(without: tuple[int, ...]) -> bool:
+            return bool(((demand <= free) | (demand == 0)).all()) and not self._port_taken(n, node, without)
+
+        if not fits(tuple(lower)):
+            return None
+        gone = list(lower)
+        for v in sorted(lower, key=lambda v: (-running[v].priority, _start(running[v]), v)):
+            gone.remove(v)
+            free = free - self.held[v]
+            if not fits(tuple(gone)):
+                gone.append(v)
+                free = free + self.held[v]
+        most = max(running[v].priority for v in gone)
+        youngest = max(_start(running[v]) for v in gone if running[v].priority == most)
+        total = sum(running[v].priority + SMALLEST for v in gone)
+        return most, total, len(gone), -youngest, node, tuple(sorted(gone))
+
+    def _evict(self, node: int, victims: tuple[int, ...]) -> None:
+        self.changes[node] += 1
+        for v in victims:
+            self.on_node[node].remove(v)
+            self.free[node] += self.held[v]
+            self.leaving[node].append((self.cluster.running[v].grace, self.held[v]))
+            self.node[v] = -1
+            for priority, amount in self.lower.items():
+                amount[node] -= self.held[v] * (self.cluster.running[v].priority < priority)
+            self.ports[node] -= {*self.cluster.running[v].rules.ports}
+
+    def _put(self, n: int, node: int) -> None:
+        self.changes[node] += 1
+        self.free[node] -= self.demand[n]
+        self.ports[node].update(self.cluster.waiting[n].rules.ports)
+
+    def _take_back(self, start: Begun) -> None:
+        """Undo the last `_put`, and the `_evict` before it."""
+        node, running = start.node, self.cluster.running
+        self.changes[node] += 1
+        self.free[node] += self.demand[start.pod]
+        self.ports[node] -= {*self.cluster.waiting[start.pod].rules.ports}
+        del self.leaving[node][len(self.leaving[node]) - len(start.victims) :]
+        for v in start.victims:
+            self.on_node[node].append(v)
+            self.free[node] -= self.held[v]
+            self.node[v] = node
+            for priority, amount in self.lower.items():
+                amount[node] += self.held[v] * (running[v].priority < priority)
+            self.ports[node].update(running[v].rules.ports)
+
+
+def _start(pod: Pod) -> float:
+    return pod.created if pod.started is None else pod.started

@@ -1,0 +1,183 @@
+"""GPUs that pods share by memory, as gpushare does it: which nodes have how many, and who has a share of which.
+
+A node offers the memory of all its GPUs (aliyun.com/gpu-mem) and their number. A pod has its amount on a single one, which the
+scheduler writes into an annotation of the pod.
+Source: github.com/AliyunContainerService/gpushare-scheduler-extender, docs/designs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.errors import InputError
+from packenv.inputs.json_files import parse_json
+from packenv.jobs import MOST_DEVICES, NO_MODEL, WHOLE
+from packenv_kubernetes.objects import Node, Pod
+from packenv_kubernetes.texts import counted, some
+
+if TYPE_CHECKING:
+    from packenv_kubernetes.cluster import Cluster
+    from packenv_kubernetes.preemption import Begun
+
+Ints = NDArray[np.int64]
+
+GPU_MEM, GPU_COUNT = "aliyun.com/gpu-mem", "aliyun.com/gpu-count"
+OF_ONE_GPU = ("nvidia.com/gpumem", "volcano.sh/vgpu-memory")
+"""Resources of which a pod has its amount on a single GPU too, by HAMi and Volcano; nodes do not say how many they have."""
+ABOVE_HALF = f"{GPU_MEM} above half of a GPU of"
+"""Begins the names of resources by which pods that cannot share a GPU do not."""
+
+
+@dataclass(frozen=True, eq=False)
+class SharedGpus:
+    """The GPUs of L nodes, and which of its node's each running pod has a share of."""
+
+    devices: Ints  # (L, 3) as `Servers.devices`
+    taken: Ints  # (running,) as bits; 0: none
+    unit: int  # of how many each unit of memory consists, so that all amounts are whole
+    guessed: tuple[str, ...] = ()  # running pods that do not say it
+    homeless: tuple[str, ...] = ()  # running pods whose share has no room on the GPUs of their node
+
+    def shares(self, pods: Sequence[Pod]) -> Ints:
+        """(n,) what these pods need of one GPU."""
+        return np.array([math.ceil(share_of(pod) * self.unit) for pod in pods], np.int64)
+
+    def needs(self, pods: Sequence[Pod]) -> Ints:
+        """(n, 3) the same as `Jobs.devices`."""
+        share = self.shares(pods)
+        return np.stack([np.sign(share), share, np.zeros_like(share)], axis=1)
+
+    def held(self, pods: Sequence[Pod]) -> Ints:
+        """(running, 4) what the running pods have, as `InService.devices`."""
+        return np.column_stack([self.needs(pods) * (self.taken > 0)[:, None], self.taken])
+
+    def left(self, pods: Sequence[Pod], node: Ints) -> list[list[int]]:
+        """(L,) what is left of each GPU beside these running pods, on nodes (running,); -1: none."""
+        left = [[whole] * number for number, whole, _ in self.devices.tolist()]
+        for share, bits, n in zip(self.shares(pods).tolist(), self.taken.tolist(), node.tolist(), strict=True):
+            if bits and n >= 0:
+                left[n][bits.bit_length() - 1] -= share
+        return left
+
+    def grown(self, template: int, memory: float, count: int, staying: Sequence[int]) -> SharedGpus:
+        """With so many nodes more that have so much memory, in GPUs like those of a node, and copies of running pods there."""
+        whole = int(self.devices[template, WHOLE]) or int(self.devices[:, WHOLE].max())
+        number = min(int(memory * self.unit / whole + 1e-6), MOST_DEVICES)
+        row = np.array([[number, whole if number else 0, NO_MODEL]])
+        taken = np.concatenate([self.taken, np.tile(self.taken[[*staying]], count)])
+        return replace(self, devices=np.concatenate([self.devices, np.tile(row, (count, 1))]), taken=taken)
+
+    def only(self, nodes: NDArray[np.bool_]) -> SharedGpus:
+        """With these nodes (L,) alone."""
+        return replace(self, devices=self.devices[nodes])
+
+    def lines(self) -> list[str]:
+        """What is assumed of running pods."""
+        said = f"{GPU_MEM} of {{}} ({{}})"
+        guessed = f"{said}: no annotation says on which GPU it is; taken to be packed tightly"
+        homeless = f"not modelled: {said}: no GPU of their node has room: it is of the node's amount alone"
+        pairs = ((guessed, self.guessed), (homeless, self.homeless))
+        return [line.format(counted(len(names), "running pod"), some(names)) for line, names in pairs if names]
+
+    def begin(self, cluster: Cluster, begun: Sequence[Begun]) -> tuple[list[Begun], dict[int, int], list[str]]:
+        """Of waiting pods that start now those for which, and for all of their gang, a GPU has room; which each takes, as bits.
+
+        And a line on the others.
+        """
+        gone = [v for start in begun for v in start.victims]
+        left = self.left(cluster.running, np.where(np.isin(np.arange(len(cluster.running)), gone), -1, cluster.node))
+        pods = [cluster.waiting[start.pod] for start in begun]
+        taken: dict[int, int] = {}
+        refused: set[str] = set()
+        for start, pod, share in zip(begun, pods, self.shares(pods).tolist(), strict=True):
+            able = [d for d, room in enumerate(left[start.node]) if room >= share > 0]
+            if share and not able:
+                refused.add(pod.gang_name if pod.gang else pod.name)
+            elif share:
+                device = min(able, key=lambda d: left[start.node][d])
+                left[start.node][device] -= share
+                taken[start.pod] = 1 << device
+        kept = [start for start, pod in zip(begun, pods, strict=True) if (pod.gang_name if pod.gang else pod.name) not in refused]
+        names = [pod.name for start, pod in zip(begun, pods, strict=True) if start not in kept]
+        line = "not modelled: {} would start now by amounts, but no GPU of that node has room: taken to wait with the others"
+        return kept, taken, [line.format(some(names))] if names else []
+
+
+def shared_gpus(nodes: Sequence[Node], running: Sequence[Pod], node: Ints, waiting: Sequence[Pod]) -> SharedGpus | None:
+    """The GPUs of the nodes, and those that running pods have, on nodes (running,); None if no pod has a share of one.
+
+    Of running pods that do not say which GPU they have the largest come first, each on the tightest that holds it.
+    """
+    gpus = [gpus_of(each) for each in nodes]
+    asks = [share_of(pod) for pod in (*running, *waiting)]
+    if not any(asks) or not any(size for _, size in gpus):
+        return None
+    unit = math.lcm(*(amount.denominator for amount in (*asks, *(size for _, size in gpus))))
+    devices = np.array([(count, int(size * unit), NO_MODEL) for count, size in gpus], np.int64)
+    share, said = [int(share_of(pod) * unit) for pod in running], [index_of(pod) for pod in running]
+    left = [[int(size * unit)] * count for count, size in gpus]
+    taken, guessed, homeless = np.zeros(len(running), np.int64), list[int](), list[int]()
+    for n in sorted(np.flatnonzero(share).tolist(), key=lambda n: (said[n] is None, -share[n], n)):
+        of_node = left[node[n]]
+        able = [d for d, room in enumerate(of_node) if (room >= share[n] if said[n] is None else d == said[n])]
+        if not able:
+            homeless.append(n)
+            continue
+        device = min(able, key=lambda d: of_node[d])
+        of_node[device] -= share[n]
+        taken[n] = 1 << device
+        guessed += [n] if said[n] is None and len(of_node) > 1 else []
+    names = (tuple(running[n].name for n in sorted(numbers)) for numbers in (guessed, homeless))
+    return SharedGpus(devices, taken, unit, *names)
+
+
+def with_whole_gpus(nodes: list[Node], pods: list[Pod]) -> tuple[list[Node], list[Pod]]:
+    """Nodes and pods with a resource more for each size of GPU: no two pods that have more than a half share one.
+
+    It is for what looks at amounts alone: where a pod fits at all, whom it may preempt, and bounds. A node has as many of it
+    as GPUs of that size, or enough, if its GPUs have another. A pod takes one if it has more than half a GPU, more than a
+    node has if it needs more than a whole one, otherwise none.
+    """
+    for size in sorted({gpus_of(node)[1] for node in nodes} - {0}):
+        need = [share_of(pod) / size for pod in pods]
+        if sum(share > Fraction(1, 2) for share in need) < 2 and max(need, default=0) <= 1:
+            continue
+        counts = [Fraction(count) if own == size else None for count, own in map(gpus_of, nodes)]
+        over = max(count for count in counts if count is not None) + 1
+        takes = [over if share > 1 else Fraction(share > Fraction(1, 2)) for share in need]
+        name, enough = f"{ABOVE_HALF} {float(size):g}", sum(takes, Fraction(0))
+        offers = [{name: enough if count is None else count} for count in counts]
+        nodes = [node._replace(offers=node.offers | offer) for node, offer in zip(nodes, offers, strict=True)]
+        pods = [pod._replace(asks=pod.asks | {name: take}) if take else pod for pod, take in zip(pods, takes, strict=True)]
+    return nodes, pods
+
+
+def share_of(pod: Pod) -> Fraction:
+    """What a pod needs of one GPU; 0 for those that spread over several, which are amounts alone."""
+    return Fraction(0) if GPU_COUNT in pod.asks else pod.asks.get(GPU_MEM, Fraction(0))
+
+
+def gpus_of(node: Node) -> tuple[int, Fraction]:
+    """The number of GPUs of a node, and the memory of each: that of all over their number, or a single one if it says none."""
+    memory, count = node.offers.get(GPU_MEM, Fraction(0)), min(int(node.offers.get(GPU_COUNT, 1)), MOST_DEVICES)
+    return (count, memory / count) if memory and count > 0 else (0, Fraction(0))
+
+
+def index_of(pod: Pod) -> int | None:
+    """The number of the GPU that a pod has a share of, as its annotation says it; None if it does not say one."""
+    text = pod.gpu
+    if text.startswith("{"):  # of each container the GPUs, and what it has of them
+        try:
+            containers = [gpus for gpus in parse_json(text).values() if isinstance(gpus, dict)]
+        except InputError:
+            return None
+        text = next(iter({*chain(*containers)})) if len({*chain(*containers)}) == 1 else ""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 3 else None

@@ -1,0 +1,296 @@
+"""Waiting pods as a table of tasks, and the pods that run already, with times that are drawn by seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.jobs import HOW_MANY, SHARE, WHOLE, Jobs
+from packenv_kubernetes.owners import LAWS, OwnerTimes, random_of
+from packenv.units import to_units
+from packenv.workloads.in_service import InService
+from packenv.workloads.laws import Empirical, Law
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+ENDLESS = 2**31
+"""Slots of a task that does not end: more than any run has (68 years of seconds)."""
+
+STRETCH, MOST_STRETCHES = 100, 1000
+WAITING, RUNNING = 0, 1  # streams of random numbers
+MOST_KEPT = 4  # of drawn times
+MOST_SEEDS = 64  # of which what remains to the pods in service is kept: 16 search, 16 confirm, of waiting pods too
+TAKEN = 3  # column of `InService.devices`
+STEPS = 64  # of a bisection: doubles have no more
+
+
+def no_amounts() -> Floats:
+    return np.zeros((0, 0))
+
+
+def no_slots() -> Ints:
+    return np.zeros(0, np.int64)
+
+
+def no_pods() -> Bools:
+    return np.zeros(0, np.bool_)
+
+
+class OfGpus(NamedTuple):
+    """The shares that pods have of GPUs: as `Jobs.devices`, and of pods in service as `InService.devices`."""
+
+    nodes: Ints  # (L, 3) as `Servers.devices`
+    need: Ints  # (n, 3) of the waiting pods
+    again: Ints  # (again and evicted, 3)
+    held: Ints  # (m, 4) of the running pods
+    begun: Ints  # (begun, 4) of those that start now
+
+
+class Held:
+    """The amounts that pods hold on nodes (L, D), in units: `demand` (n, D), and the node of each (n,), -1: none.
+
+    devices  (n, 4) what they have of GPUs, as `InService.devices`; `gpus` (L, 3) those of the nodes
+    """
+
+    def __init__(self, demand: Ints, server: Ints, capacity: Ints, devices: Ints | None = None, gpus: Ints | None = None) -> None:
+        self.devices, self.gpus = devices, gpus
+        self.over = -capacity
+        if len(capacity):
+            placed = server >= 0
+            np.add.at(self.over, server[placed], demand[placed])
+        overfull = np.flatnonzero((self.over > 0).any(axis=1))
+        self.demand, self.server = demand, server
+        self.full = np.flatnonzero(np.isin(server, overfull))  # pods of overfull nodes
+        self.there = (server >= 0) & demand.any(axis=1)
+
+    def with_slots(self, left: Ints) -> InService:
+        """The same pods with the slots that remain (n,), on nodes that hold what they have."""
+        demand, there = self.demand, self.there
+        if len(self.full):
+            demand, over = demand.copy(), self.over.copy()
+            for n in self.full[np.argsort(left[self.full], kind="stable")].tolist():
+                less = np.clip(over[self.server[n]], 0, demand[n])
+                demand[n] -= less
+                over[self.server[n]] -= less
+            there = there & demand.any(axis=1)
+        return InService(demand[there], self.server[there], left[there], self._shares(left, there))
+
+    def _shares(self, left: Ints, there: Bools) -> Ints | None:
+        """(there, 4) what these pods have of GPUs, those that end first less where they have more than there is."""
+        if self.devices is None or self.gpus is None:
+            return None
+        devices = np.where(there[:, None], self.devices, 0)
+        gpu = np.log2(np.maximum(devices[:, TAKEN], 1)).astype(np.int64)  # of its node
+        over = np.repeat(-self.gpus[:, WHOLE, None], self.gpus[:, HOW_MANY].max() or 1, axis=1)
+        np.add.at(over, (self.server, gpu), devices[:, SHARE])
+        for n in np.argsort(left, kind="stable").tolist() if (over > 0).any() else ():
+            less = min(max(over[self.server[n], gpu[n]], 0), devices[n, SHARE])
+            devices[n, SHARE] -= less
+            over[self.server[n], gpu[n]] -= less
+        return (devices * (devices[:, SHARE] > 0)[:, None])[there]
+
+
+@dataclass(frozen=True, eq=False)
+class Started:
+    """A function from a seed to the table of the waiting pods; `in_service` has those that run. Demands in units of capacity.
+
+    Pods are those that wait, and behind them those that start again. Arrays left empty: there are none of which it is true.
+    """
+
+    demand: Floats  # (n, D) of the waiting pods
+    row: Ints  # (n,) which random number is a pod's: that of its place in the queue as it was read
+    endless: Bools  # (n,)
+    running_demand: Floats  # (m, D)
+    running_endless: Bools  # (m,)
+    server: Ints  # (m,) -1: its node is taken away
+    age: Floats  # (m,) slots in service so far
+    services: tuple[Law, ...] | OwnerTimes
+    """Laws of the service of pods that end, in slots: each seed has one of them; without any no pod ends."""
+    again: tuple[int, ...] = ()  # of the running pods, by number: they start again, behind those that wait
+    again_demand: Floats = field(default_factory=no_amounts)  # (again and evicted, D) as new pods
+    names: tuple[str, ...] = ()  # of the waiting pods, and of those that start again
+    notes: tuple[str, ...] = ()  # lines on what is assumed and ignored
+    unfit: tuple[str, ...] = ()  # names of pods that wait and fit on no node: they are no tasks
+    capacity: Floats = field(default_factory=no_amounts)  # (L, D) of the nodes; without it none is overfull
+    latest: Ints = field(default_factory=no_slots)  # (n,) slots that a waiting pod is in service at the most
+    running_latest: Ints = field(default_factory=no_slots)  # (m,) slots from now until a running pod has ended
+    again_latest: Ints = field(default_factory=no_slots)  # (again and evicted,) as `latest`
+    begun: tuple[tuple[int, int, int], ...] = ()  # waiting pods that start now: number, server, slots until the room is free
+    evicted: tuple[int, ...] = ()  # of the running pods, by number: preempted by those, and queued last
+    loose: Bools = field(
+        default_factory=no_pods
+    )  # (pods,) whether more keeps a pod waiting, or less in service, than is modelled
+    lower: Bools = field(default_factory=no_pods)  # (pods,) whether another may preempt it
+    running_lower: Bools = field(
+        default_factory=no_pods
+    )  # (m,) whether its end is up to others: it may be preempted, or is being deleted
+    running_server: Ints = field(default_factory=no_slots)  # (m,) before any was preempted
+    order: Ints = field(default_factory=no_slots)  # (queue,) which entry of the queue each row of the table is
+    gang: Ints = field(default_factory=no_slots)  # (queue,) of each row, the gang with which it starts
+    gpus: OfGpus | None = None  # of which pods have shares; None: of none
+    behind: tuple[tuple[int, int], ...] = ()  # pairs of pods of a gang: the first starts with the second at the earliest
+
+    def __call__(self, seed: int) -> Jobs:
+        """The table: waiting pods that do not start now, those that start again, and those that are preempted.
+
+        A pod that starts again is in service for what it has been already, and for what remained. Pods that start together
+        stand side by side.
+        """
+        again = np.array([*self.again, *self.evicted], np.int64)
+        whole = np.minimum(np.ceil(self.age[again]).astype(np.int64) + self.remaining(seed, limited=False)[again], ENDLESS)
+        whole = np.minimum(whole, self.again_latest) if len(self.again_latest) else whole
+        waits = self.queued
+        demand = np.concatenate([self.demand[waits], self.again_demand]) if len(again) else self.demand[waits]
+        units, service = to_units(demand), np.concatenate([self.slots(seed)[waits], whole])
+        arrival = np.zeros(len(demand), np.int64)
+        devices = None if self.gpus is None else np.concatenate([self.gpus.need[waits], self.gpus.again])
+        if not len(self.order):
+            return Jobs(arrival, units, service, devices=devices)
+        devices = None if devices is None else devices[self.order]
+        return Jobs(arrival, units[self.order], service[self.order], gang=self.gang, devices=devices)
+
+    def in_queue_order(self, column: NDArray[Any]) -> NDArray[Any]:
+        """A column of the table, of the queue: waiting pods that do not start now, those that start again, the preempted."""
+        if not len(self.order):
+            return column
+        of_queue = np.empty_like(column)
+        of_queue[self.order] = column
+        return of_queue
+
+    @cached_property
+    def queued(self) -> Ints:
+        """The numbers of the waiting pods that do not start now."""
+        return np.setdiff1d(np.arange(len(self.demand)), [pod for pod, _, _ in self.begun]).astype(np.int64)
+
+    def in_service(self, seed: int) -> InService:
+        """The running pods whose node is there, and those that start now, each with the slots that remain.
+
+        Of a node that holds more than it has, the pods that end first give no room back until it holds what it has.
+        """
+        first, _, wait = np.array(self.begun, np.int64).reshape(-1, 3).T
+        begun = np.minimum(wait + self.slots(seed)[first], ENDLESS) if len(first) else first
+        return self._there.with_slots(np.concatenate([self.remaining(seed), begun]))
+
+    def sure(self, seed: int) -> InService:
+        """Those of them that go on whatever a policy does.
+
+        Not waiting ones that start now, nor those that may be preempted, or are being deleted and may be gone sooner.
+        """
+        return self._sure.with_slots(self.remaining(seed))
+
+    @cached_property
+    def _there(self) -> Held:
+        first, node, _ = np.array(self.begun, np.int64).reshape(-1, 3).T
+        units = np.concatenate([self._running_units, to_units(self.demand[first])])
+        server, capacity = np.concatenate([self.server, node]), to_units(self.capacity)
+        if self.gpus is None:
+            return Held(units, server, capacity)
+        return Held(units, server, capacity, np.concatenate([self.gpus.held, self.gpus.begun]), self.gpus.nodes)
+
+    @cached_property
+    def _sure(self) -> Held:
+        server = np.where(self.running_lower, -1, self.running_server) if len(self.running_lower) else self.server
+        return Held(self._running_units, server, to_units(self.capacity))
+
+    @cached_property
+    def _running_units(self) -> Ints:
+        return to_units(self.running_demand)
+
+    def remaining(self, seed: int, limited: bool = True) -> Ints:
+        """(m,) slots that remain of each running pod's service. `limited`: not longer than until its latest end."""
+        slots = self._slots(seed, RUNNING, np.arange(len(self.age)), self.age, self.running_endless)
+        return np.minimum(slots, self.running_latest) if limited and len(self.running_latest) else slots
+
+    def slots(self, seed: int) -> Ints:
+        """(n,) slots that each waiting pod will be in service."""
+        slots = self._slots(seed, WAITING, self.row, np.zeros(len(self.demand)), self.endless)
+        return np.minimum(slots, self.latest) if len(self.latest) else slots
+
+    def times(self, seed: int, start: Ints, end: Ints) -> tuple[Ints, Ints]:
+        """(pods,) starts and ends of the waiting pods and of those that start again, from those of the table; -1: never."""
+        times = []
+        slots = self.slots(seed)
+        for column, longer in ((start, 0), (end, 1)):
+            column = self.in_queue_order(column)
+            whole = np.full(len(self.demand), -1)
+            whole[self.queued] = column[: len(self.queued)]
+            for pod, _, wait in self.begun:
+                whole[pod] = min(wait + longer * slots[pod], ENDLESS)
+            times.append(np.concatenate([whole, column[len(self.queued) : len(self.queued) + len(self.again)]]))
+        first, last = times
+        for pod, leader in self.behind:
+            if first[leader] < 0:
+                first[pod] = last[pod] = -1
+            elif 0 <= first[pod] < first[leader]:
+                last[pod] += first[leader] - first[pod]
+                first[pod] = first[leader]
+        return first, last
+
+    @cached_property
+    def drawn(self) -> dict[tuple[int, int], Ints]:
+        """The last draw of `_slots`: one run asks for it several times."""
+        return {}
+
+    def _slots(self, seed: int, stream: int, row: Ints, age: Floats, endless: Bools) -> Ints:
+        if (seed, stream) not in self.drawn:
+            slots = self._draw(seed, stream, row, age, endless)
+            if len(self.drawn) >= MOST_KEPT:
+                self.drawn.clear()
+            self.drawn[seed, stream] = slots
+        return self.drawn[seed, stream]
+
+    def _draw(self, seed: int, stream: int, row: Ints, age: Floats, endless: Bools) -> Ints:
+        if not self.services:
+            return np.full(len(age), ENDLESS)
+        uniform = random_of(seed, stream).random(int(row.max(initial=-1)) + 1)[row]
+        if isinstance(self.services, OwnerTimes):
+            owners = self.services.owners(seed)
+            if stream == RUNNING:
+                slots = self.services.remaining(owners, uniform)
+            else:
+                slots = self.services.slots(owners, uniform, self.remaining(seed, limited=False))
+        else:
+            law = self.services[random_of(seed, LAWS).integers(len(self.services))]
+            slots = np.full(len(age), ENDLESS)
+            slots[~endless] = np.frombuffer(_remaining(law, age[~endless].tobytes(), uniform[~endless].tobytes()), np.int64)
+        return np.where(endless, ENDLESS, np.minimum(slots, ENDLESS))
+
+
+def stretches(services: Ints) -> tuple[Law, ...]:
+    """Laws of services that were recorded one after the other (n,) slots: each is that of a stretch of STRETCH of them.
+
+    Tasks that come together last about as long as each other. Draws of all of them from one stretch vary as much together.
+    """
+    step = max(STRETCH // 2, len(services) // MOST_STRETCHES)
+    first = range(0, max(len(services) - STRETCH, 0) + 1, step)
+    return tuple(Empirical(services[n : n + STRETCH]) for n in first)
+
+
+@lru_cache(MOST_SEEDS)
+def _remaining(law: Law, age: bytes, uniform: bytes) -> bytes:
+    """`remaining`, kept: clusters with more nodes, or fewer, have the same pods in service, and see the same draws."""
+    return remaining(law, np.frombuffer(age), np.frombuffer(uniform)).tobytes()
+
+
+def remaining(law: Law, age: Floats, uniform: Floats) -> Ints:
+    """(n,) whole slots, at least 1, that remain of services that have lasted `age` slots: X - age, given that X > age.
+
+    The inverse of the distribution function at `uniform` (n,) in [0, 1). Where no service lasts so long, 1 slot remains.
+    """
+    below = law.cdf(age)
+    target = below + (1 - below) * uniform
+    low, high = age.copy(), np.maximum(2 * age, 1.0)
+    while (short := (law.cdf(high) < target) & (high < ENDLESS)).any():
+        low, high = np.where(short, high, low), np.where(short, 2 * high, high)
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        enough = law.cdf(middle) >= target
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    last = np.ceil(np.round(high - age, 6))  # a whole number of slots, if the law has only whole ones
+    return np.where(below < 1, np.clip(last, 1, ENDLESS), 1).astype(np.int64)
