@@ -19,7 +19,6 @@ from packenv.learning.settings import Settings
 SETTINGS = Settings(
     packenv.workload("analytics"),
     environment="JobFill",
-    algorithm="cma-es",
     network="sum",
     reward="completion",
     samples=90_000_000,  # tasks that candidates start, in all

@@ -18,7 +18,6 @@ from packenv.learning.settings import Settings
 SETTINGS = Settings(
     packenv.workload("analytics"),
     environment="JobFill",
-    algorithm="cma-es",
     network="sum",
     reward="completion:unfairness=1",
     start="analytics",

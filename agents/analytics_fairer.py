@@ -15,7 +15,6 @@ from packenv.learning.settings import Settings
 SETTINGS = Settings(
     packenv.workload("analytics"),
     environment="JobFill",
-    algorithm="cma-es",
     network="sum",
     reward="completion:unfairness=3",
     start="analytics",

@@ -32,7 +32,6 @@ CASES = 10  # in a generation
 TASKS, TURNOVERS = 20_000, 10  # a run has so many tasks, and lasts so many mean services at least
 SETTINGS = Settings(
     random_workload(FAMILY, 0).with_(name="random workloads"),
-    algorithm="cma-es",
     network="linear",
     J=4,
     types=40,

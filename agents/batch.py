@@ -68,7 +68,6 @@ def stream(seed: int) -> Workload:
 SETTINGS = Settings(
     stream(0).with_(name="random streams of hpc/lublin"),
     environment="NextJob",
-    algorithm="cma-es",
     network="varying",  # two weights a feature: one counts times the logarithm of the waiting jobs
     reward="slowdown",
     guard=None,

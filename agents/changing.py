@@ -19,7 +19,6 @@ from packenv.learning.settings import Settings
 SETTINGS = Settings(
     packenv.workload("delay/changing"),
     environment="JobFill",
-    algorithm="cma-es",
     network="sum",
     window=12,  # groups: durations differ, so each task is one; more only cost time
     reward="completion",

@@ -20,7 +20,6 @@ from packenv.learning.settings import Settings
 SETTINGS = Settings(
     packenv.workload("dag"),
     environment="JobFill",
-    algorithm="cma-es",
     network="varying",  # two weights a feature: one counts times the logarithm of the waiting tasks
     reward="completion",
     learning_rate=0.2,  # the first step size

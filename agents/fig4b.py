@@ -19,7 +19,6 @@ from packenv.learning.settings import Settings
 
 SETTINGS = Settings(
     packenv.workload("paper/fig4b"),
-    algorithm="cma-es",
     network="linear",  # a weighted sum of fifteen terms of an action; weights depend on how many tasks wait
     types=40,  # virtual queues of equal width: fine enough to pair sizes that fill a server
     arrivals={"intensity": (0.9, 0.99)},  # share of the area bound; candidates run at four loads in it

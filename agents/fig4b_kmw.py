@@ -19,7 +19,6 @@ from packenv.learning.settings import Settings
 
 SETTINGS = Settings(
     packenv.workload("paper/fig4b"),
-    algorithm="cma-es",  # that of the weights, as all else that is not about types and guard
     network="linear",
     types=128,  # ρ_K is 0.990 of ρ* with as many, 0.970 with the forty of agent:fig4b
     arrivals={"intensity": (0.9, 0.99)},

@@ -42,7 +42,6 @@ FAMILY, POOL, CASES = "training", 200, 10  # mixes 0, 1, …, and how many of th
 SETTINGS = Settings(
     random_jobs(FAMILY, 10).with_(name="random jobs"),
     environment="JobFill",
-    algorithm="cma-es",
     network="varying",  # two weights a feature: one counts times the logarithm of the waiting tasks
     reward="completion",
     start="analytics",

@@ -19,7 +19,6 @@ from packenv.learning.settings import Settings
 SETTINGS = Settings(
     packenv.workload("price/fig5"),
     environment="JobFill",
-    algorithm="cma-es",
     network="sum",
     window=128,  # groups: the phases of a hundred jobs that may start at a time
     learning_rate=0.25,  # the first step size: wide, as there is much to find

@@ -9,16 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import torch
-
 from packenv.envs.registration import find_definition
-from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.metadata import agent_metadata
 from packenv.learning.agents.saved import load_agent, save_agent
 from packenv.learning.evolution import Case, Evolution
-from packenv.learning.reinforcement.sb3_learner import Sb3Learner
 from packenv.learning.settings import Settings
-from packenv.learning.training.evaluation import Evaluation, overall
+from packenv.learning.training.evaluation import Evaluation
+from packenv.learning.weighted_sums import as_vector
 
 EVERY = 10  # generations from one agent that is kept to the next, where cases are drawn
 FirstWeights = Mapping[str, float | tuple[float, float]]
@@ -35,66 +32,6 @@ def options_of(description: str | None, arguments: Sequence[str] | None, **more:
     for name, default in more.items():
         parser.add_argument(f"--{name}", type=int, default=default)
     return parser.parse_args(arguments)
-
-
-def train_stages(
-    main: Callable[..., None],
-    arguments: Sequence[str] | None,
-    stages: Sequence[Settings],
-    against: str,
-    every: int,
-    quick: int,
-    slots: int = 200_000,
-    seeds: int = 4,
-) -> None:
-    """A script's `main`: train the stages, each from the agent of the one before, and compare the last with `against`.
-
-    Evaluations run for so many slots and seeds. With --quick every stage has `quick` samples and evaluations are short.
-    """
-    given = options_of(main.__doc__, arguments)
-    torch.set_num_threads(2)
-    runs = {"slots": 50_000, "seeds": 2} if given.quick else {"slots": slots, "seeds": seeds}
-    start = None
-    for number, stage in enumerate(stages, 1):
-        name = given.out if number == len(stages) else f"{given.out}-stage{number}"
-        settings = replace(stage, start=start, seed=given.seed)
-        if given.quick:
-            settings = replace(settings, samples=quick, imitation_steps=100)
-        if len(stages) > 1:
-            print(f"stage {number} of {len(stages)}")
-        train(settings, name, against, every, **runs)
-        start = name
-    compare(stages[-1], given.out, against, **runs)
-
-
-def train(settings: Settings, out: str, against: str, every: int, slots: int = 200_000, seeds: int = 4) -> None:
-    """Train an agent with Stable-Baselines3 and save it as it was when it did best in evaluations `every` so many samples.
-
-    An evaluation runs the agent and `against` on the same jobs, for so many slots and seeds at three loads.
-    """
-    learner = Sb3Learner(settings)
-    print(learner.initialise())  # how well the actor imitates `settings.imitate`; None where it imitates nobody
-    evaluation = Evaluation(settings, against, slots, seeds)
-    best, due = float("inf"), every
-
-    def evaluate() -> None:
-        nonlocal best
-        about = agent_metadata(settings, command(), learner.samples, "best", {})
-        agent = SavedAgent(out, about, learner.network.exported())
-        score = overall(evaluation(agent))  # geometric mean of the ratios of mean queues
-        print(f"{learner.samples:,} samples: mean queue {score:.3f} times that of {against}", flush=True)
-        if score < best:
-            best = score
-            save_agent(out, agent.about, agent.weights)
-
-    def between_iterations() -> None:
-        nonlocal due
-        if learner.samples >= due:
-            evaluate()
-            due += every
-
-    learner.learn(settings.samples, between_iterations)
-    evaluate()
 
 
 def evolve_on_jobs(
@@ -128,7 +65,7 @@ def evolve(settings: Settings, out: str, processes: int, first_weights: FirstWei
     due = 0
 
     def save() -> None:
-        save_agent(out, agent_metadata(settings, command(), learner.samples, "last", {}), learner.network.exported())
+        save_agent(out, agent_metadata(settings, command(), learner.samples, "last", {}), learner.weights)
 
     def between_generations() -> None:
         nonlocal due
@@ -157,7 +94,7 @@ def evolve_on_cases(
     generation = 0
 
     def save(path: str) -> None:
-        save_agent(path, agent_metadata(settings, command(), learner.samples, "last", {}), learner.network.exported())
+        save_agent(path, agent_metadata(settings, command(), learner.samples, "last", {}), learner.weights)
 
     def between_generations() -> None:
         nonlocal generation
@@ -175,12 +112,12 @@ def begin_with(learner: Evolution, first_weights: FirstWeights) -> None:
     """Set the weights of the environment's features that are named, and leave the others at 0."""
     features = find_definition(learner.settings.environment).features
     assert features is not None
-    position = {each.name: n for n, each in enumerate(features.of_action)}
-    with torch.no_grad():
-        for name, weights in first_weights.items():
-            both = weights if isinstance(weights, tuple) else (weights,)
-            for parameter, weight in zip(("of_action", "per_waiting"), both, strict=False):
-                learner.network.actor.get_parameter(parameter)[..., position[name]] = weight
+    position, begun = {each.name: n for n, each in enumerate(features.of_action)}, learner.weights
+    for name, weights in first_weights.items():
+        both = weights if isinstance(weights, tuple) else (weights,)
+        for key, weight in zip(("actor.of_action", "actor.per_waiting"), both, strict=False):
+            begun[key][position[name]] = weight
+    learner.search.mean = as_vector(begun)
 
 
 def compare(settings: Settings, out: str, against: str, slots: int = 200_000, seeds: int = 4) -> None:

@@ -1,8 +1,8 @@
 """Agents that learn to schedule: how they are trained, guarded, saved and used as policies.
 
-- `settings`: everything a training run depends on; `loads`: the workload at several loads.
-- `agents`: saved agents as policies of the compiled loop, the guard, and the agents that come with packenv. No PyTorch.
-- `networks`: the same networks in PyTorch, to be trained.
-- `reinforcement`, `evolution`: the two kinds of learner, Stable-Baselines3's algorithms and CMA-ES.
-- `training`: a training run with logs, evaluations and checkpoints (`packenv train`).
+- `settings`: everything a training run depends on.
+- `agents`: saved agents as policies of the compiled loop, the guard, and the agents that come with packenv.
+- `weighted_sums`, `imitation`, `evolution`: what is trained, where it begins, and how it gets better.
+- `training`: a training run with logs, evaluations and checkpoints (`packenv train`). PPO and others: any library that
+  learns on the environments; `save_model` makes a policy of what it learned.
 """

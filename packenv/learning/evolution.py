@@ -7,85 +7,53 @@ the arrivals, which they share, nor the different lengths of queues at different
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
-from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
-from packenv.envs.interfaces.sb3 import PackVecEnv
-from packenv.errors import ArgumentError
+from packenv.envs.registration import find_definition, find_vector_class
+from packenv.errors import InputError
 from packenv.executors.choose import PROCESSES, executor
 from packenv.executors.pieces import Pieces
 from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.inference.weights import Weights
 from packenv.learning.agents.metadata import agent_metadata
-from packenv.learning.imitation import imitate_policy, scaled
-from packenv.learning.learner import Learner
-from packenv.learning.networks.network import Network, form_of
+from packenv.learning.agents.saved import load_agent
 from packenv.learning.objective import Objective, measure, objective
 from packenv.learning.settings import Settings, workloads_at_loads
+from packenv.learning.weighted_sums import Doubles, as_vector, as_weights, first_weights, weights_of_agent
 from packenv.workloads.workload import Workload
 
-MOST_WEIGHTS = 1000  # the covariance has so many squared
 
-
-class CmaEs(nn.Module):
-    """A normal distribution over the weights of a network's actor. Its mean is the network's weights.
+class CmaEs:
+    """A normal distribution over weights.
 
     A generation draws candidates from it, and it moves towards the better half of them; only their order counts. Hansen, "The
     CMA Evolution Strategy: A Tutorial", arXiv 1604.00772, with positive weights; equation numbers are those of the tutorial.
-
-    Raises InputError for a network with more than MOST_WEIGHTS weights.
     """
 
-    step: Tensor
-    covariance: Tensor
-    step_path: Tensor
-    path: Tensor
-    generation: Tensor
+    def __init__(self, mean: Doubles, step: float) -> None:
+        n = len(mean)
+        self.mean = mean.copy()  # (n,) m
+        self.step = np.array(step)  # σ
+        self.covariance = np.eye(n)  # C
+        self.step_path = np.zeros(n)  # p_σ
+        self.path = np.zeros(n)  # p_c
+        self.generation = np.array(0)
 
-    def __init__(self, network: Network, step: float) -> None:
-        super().__init__()
-        self.network = network
-        n = sum(weights.numel() for weights in network.actor.parameters())
-        if n > MOST_WEIGHTS:
-            raise ArgumentError(
-                f"cma-es looks for at most {MOST_WEIGHTS:,} weights, this network has {n:,}: choose `network` linear"
-            )
-        self.register_buffer("step", torch.tensor(step, dtype=torch.float64))  # σ
-        self.register_buffer("covariance", torch.eye(n, dtype=torch.float64))  # C
-        self.register_buffer("step_path", torch.zeros(n, dtype=torch.float64))  # p_σ
-        self.register_buffer("path", torch.zeros(n, dtype=torch.float64))  # p_c
-        self.register_buffer("generation", torch.zeros((), dtype=torch.int64))
-
-    @property
-    def mean(self) -> Tensor:
-        """(n,) the mean of the distribution."""
-        return parameters_to_vector(self.network.actor.parameters()).detach().double()
-
-    def weights_of(self, candidate: Tensor) -> Weights:
-        """The network's weights by name, from the (n,) numbers of a candidate."""
-        weights, first = {}, 0
-        for name, array in self.network.exported().items():
-            weights[name] = candidate[first : first + array.size].float().numpy().reshape(array.shape)
-            first += array.size
-        return weights
-
-    def ask(self, population: int, seed: int) -> tuple[Tensor, Tensor]:
+    def ask(self, population: int, seed: int) -> tuple[Doubles, Doubles]:
         """(λ, n) candidates, and the (λ, n) standard normal draws that they are made from; equations (38)–(40)."""
-        draws = torch.randn(population, len(self.path), dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+        draws = np.random.default_rng(seed).standard_normal((population, len(self.mean)))
         lengths, axes = self._axes()
         return self.mean + self.step * (draws * lengths) @ axes.T, draws
 
-    def tell(self, draws: Tensor, order: list[int]) -> None:
+    def tell(self, draws: Doubles, order: list[int]) -> None:
         """Move towards the better half of the candidates; `order`: from the best to the worst; equations (41)–(47)."""
-        n, half = len(self.path), len(order) // 2
-        weights = torch.log(torch.tensor(len(order) / 2 + 0.5)) - torch.log(torch.arange(1, half + 1, dtype=torch.float64))
+        n, half = len(self.mean), len(order) // 2
+        weights = np.log(len(order) / 2 + 0.5) - np.log(np.arange(1, half + 1))
         weights = weights / weights.sum()
         mass = 1 / float((weights**2).sum())
         step_rate = (mass + 2) / (n + mass + 5)
@@ -98,23 +66,23 @@ class CmaEs(nn.Module):
         lengths, axes = self._axes()
         steps = (draws[order[:half]] * lengths) @ axes.T
         moved = weights @ steps
-        vector_to_parameters((self.mean + self.step * moved).float(), self.network.actor.parameters())
-        self.generation += 1
+        self.mean = self.mean + self.step * moved
+        self.generation = self.generation + 1
         whitened = axes @ ((axes.T @ moved) / lengths)
-        self.step_path.mul_(1 - step_rate).add_(math.sqrt(step_rate * (2 - step_rate) * mass) * whitened)
-        norm = float(self.step_path.norm())
+        self.step_path = (1 - step_rate) * self.step_path + math.sqrt(step_rate * (2 - step_rate) * mass) * whitened
+        norm = float(np.linalg.norm(self.step_path))
         steady = math.sqrt(1 - (1 - step_rate) ** (2 * int(self.generation)))
         small = norm / steady < (1.4 + 2 / (n + 1)) * expected
-        self.path.mul_(1 - path_rate).add_(small * math.sqrt(path_rate * (2 - path_rate) * mass) * moved)
+        self.path = (1 - path_rate) * self.path + small * math.sqrt(path_rate * (2 - path_rate) * mass) * moved
         correction = 0.0 if small else path_rate * (2 - path_rate)
-        self.covariance.mul_(1 - path_weight * (1 - correction) - rank_weight)
-        self.covariance.add_(path_weight * torch.outer(self.path, self.path) + rank_weight * (steps.T * weights) @ steps)
-        self.step.mul_(math.exp(step_rate / damping * (norm / expected - 1)))
+        self.covariance = (1 - path_weight * (1 - correction) - rank_weight) * self.covariance
+        self.covariance += path_weight * np.outer(self.path, self.path) + rank_weight * (steps.T * weights) @ steps
+        self.step = self.step * math.exp(step_rate / damping * (norm / expected - 1))
 
-    def _axes(self) -> tuple[Tensor, Tensor]:
+    def _axes(self) -> tuple[Doubles, Doubles]:
         """(n,) lengths and (n, n) directions, in columns, of the covariance's axes."""
-        squares, axes = torch.linalg.eigh(self.covariance)
-        return squares.clamp(min=1e-20).sqrt(), axes
+        squares, axes = np.linalg.eigh(self.covariance)
+        return np.sqrt(np.maximum(squares, 1e-20)), axes
 
 
 class Trial(NamedTuple):
@@ -175,11 +143,11 @@ class Case(NamedTuple):
     reference: float | None = None  # what a policy measures on the same jobs
 
 
-class Evolution(Learner):
+class Evolution:
     """CMA-ES over the weights of the settings' network; candidates run on the executor `on`, as `packenv.executor` names it.
 
-    `draw` gives a generation's cases from its seed; case n runs with seed + n. Without it all generations have the settings'
-    workload, at several loads.
+    A sample is a task that a candidate started. `draw` gives a generation's cases from its seed; case n runs with seed + n.
+    Without it all generations have the settings' workload, at several loads.
     """
 
     def __init__(
@@ -190,10 +158,9 @@ class Evolution(Learner):
         draw: Callable[[int], list[Case]] | None = None,
     ) -> None:
         self.settings, self.processes, self.on = settings, processes, on
-        env = PackVecEnv(settings.environment, 1, bare=True, **settings.env_options())
-        self.network = Network(env.observation_space, 1, critic=False, **form_of(settings, env.core.layout))
-        self.search = CmaEs(self.network, settings.learning_rate)
-        self.module, self.optimizer, self.core = self.search, None, None
+        self.layout = find_vector_class(settings.environment)(1, **settings.env_options()).core.layout
+        self.first = first_weights(settings.network, self.layout)
+        self.search = CmaEs(as_vector(self.first), settings.learning_rate)
         self.population = settings.population or 2 * round(2 + 1.5 * math.log(len(self.search.path)))
         if draw is None:
             cases = [Case(*case, settings.horizon) for case in workloads_at_loads(settings, LOADS).items()]
@@ -202,44 +169,60 @@ class Evolution(Learner):
         self.draw = draw or (lambda seed: cases)
         self.by = objective(settings.reward)
         self.about = agent_metadata(settings, "", 0, "last", {})
-        self.started = 0
+        self.samples = 0
         self.metrics: dict[str, float] = {}
 
+    @property
+    def weights(self) -> Weights:
+        """The weights that the candidates of the next generation lie around."""
+        return as_weights(self.search.mean, self.first)
+
     def initialise(self, say: Callable[[str], None] = print) -> str | None:
-        line = super().initialise(say)
+        """Set the first weights as the settings say; returns a line on how that went, if there is one.
+
+        `say` is told what goes on meanwhile.
+        """
+        if self.settings.start is not None:
+            agent, kind = load_agent(self.settings.start), self.settings.environment
+            if agent.definition.follows_jobs != find_definition(kind).follows_jobs:
+                raise InputError(f"{agent.name}: it learned in {agent.kind}, whose features are not those of {kind}")
+            self.search.mean = as_vector(weights_of_agent(agent, self.settings.network, self.first, self.layout))
+        line = None
         if self.settings.imitate is not None:
-            line = imitate_policy(self.settings, self.network, say)
-            scaled(self.network)  # the step size is relative to weights of order 1
+            from packenv.learning.imitation import imitate_policy
+
+            self.search.mean, line = imitate_policy(self.settings, self.layout, say)
         return line
 
-    @property
-    def samples(self) -> int:
-        return self.started
-
     def learn(self, samples: int, between: Callable[[], None]) -> None:
-        end = self.started + samples
+        """Make at least `samples` more samples and learn from them; `between` is called before each generation."""
+        end = self.samples + samples
         with executor(self.on, self.processes) as cluster:
             run = TrialRunner(cluster)
-            while self.started < end:
+            while self.samples < end:
                 between()
                 self._generation(run)
 
     def measured(self) -> dict[str, float]:
+        """The measures since the last call, by name (`group/name`)."""
         metrics, self.metrics = self.metrics, {}
         return metrics
 
-    def counters(self) -> dict[str, Any]:
-        return {"num_timesteps": self.started}
+    def state(self) -> dict[str, NDArray[Any]]:
+        """The arrays that a checkpoint keeps."""
+        return {name: np.asarray(value) for name, value in vars(self.search).items()}
 
-    def resume(self, counters: dict[str, Any]) -> None:
-        self.started = counters["num_timesteps"]
+    def load_state(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Set the arrays. Raises ValueError or KeyError if they are those of another network."""
+        for name, value in self.state().items():  # a file has numbers as arrays of length 1
+            setattr(self.search, name, arrays[name].reshape(value.shape))
 
     def _generation(self, run: TrialRunner) -> None:
-        seed = self.settings.seed_after(self.started)  # the same whether the run was interrupted or not
+        seed = self.settings.seed_after(self.samples)  # the same whether the run was interrupted or not
         candidates, draws = self.search.ask(self.population, seed)
         cases = self.draw(seed)
         trials = [
-            Trial(self.about, self.search.weights_of(candidate), case.workload, case.slots, seed + n, self.by)
+            Trial(self.about, as_weights(candidate, self.first), case.workload, case.slots, seed + n, self.by)
             for candidate in candidates
             for n, case in enumerate(cases)
         ]
@@ -248,7 +231,7 @@ class Evolution(Learner):
         merit = merits(measured, cases)
         ended = merit[np.isfinite(merit)]
         self.search.tell(draws, np.argsort(merit, kind="stable").tolist())
-        self.started += max(sum(score.started for score in scores), 1)  # so that training ends where all pass for ever
+        self.samples += max(sum(score.started for score in scores), 1)  # so that training ends where all pass for ever
         self.metrics = {
             f"train/median {str(self.by).removeprefix('mean ')} at {case.label}": float(np.median(measured[:, n]))
             for n, case in enumerate(cases)

@@ -1,4 +1,4 @@
-"""Learning begins where a policy is: the actor is fitted to the actions that the policy takes in the environment.
+"""Learning begins where a policy is: the weighted sum is fitted to the actions that the policy takes in the environment.
 
 An agent that starts with random actions overloads its clusters and then learns from overloaded clusters only; one that
 starts near a sensible policy learns where queues are short, and evolution need not find what is known already.
@@ -11,163 +11,104 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
-from torch.nn.functional import cross_entropy
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import log_softmax
 
+from packenv.envs.core.definition import Layout
 from packenv.envs.core.features import VALID
-from packenv.envs.interfaces.sb3 import PackVecEnv
 from packenv.envs.policy_agents.agent import PolicyAgent
-from packenv.envs.registration import find_definition
+from packenv.envs.registration import find_definition, find_vector_class
 from packenv.errors import InputError
-from packenv.learning.networks.layers import LinearActor, SumActor
-from packenv.learning.networks.network import Network, mask_of
-from packenv.learning.networks.valid_actions import random_valid
-from packenv.learning.settings import EVOLUTION, Settings
+from packenv.learning.settings import Settings
+from packenv.learning.weighted_sums import Doubles, Observation, terms
 
 SECONDS = 5.0  # between lines on how far it is
+RIDGE = 1e-3
+"""Times half the squared length of the weights: where a sum takes all of the policy's actions, none are likeliest."""
+ENVIRONMENTS, TABLES = 64, 4  # that the policy plays side by side
+DRIVEN = {"JobFill": {"passing": True, "ask": "always"}}
+"""Options with which a policy that knows jobs drives an environment exactly."""
 
 
 class Demonstrations(NamedTuple):
     """N decisions of a policy."""
 
-    observations: dict[str, Tensor]  # observations, by name
-    actions: Tensor  # (N,)
+    observations: Observation
+    actions: NDArray[np.int64]  # (N,)
+
+    @property
+    def valid(self) -> NDArray[np.bool_]:
+        """(N, A) which actions were valid."""
+        return self.observations["actions"][:, :, VALID] > 0
 
     def without_passing(self) -> Demonstrations:
         """The decisions in which it did not pass, and there were other actions, for an agent that may not (the last action)."""
-        actions = self.observations["actions"].clone()
+        actions = self.observations["actions"].copy()
         actions[:, -1] = 0.0
-        kept = (self.actions < actions.shape[1] - 1) & (actions[:, :, VALID].sum(dim=1) > 1)
-        observations = self.observations | {"actions": actions}
+        kept = (self.actions < actions.shape[1] - 1) & ((actions[:, :, VALID] > 0).sum(axis=1) > 1)
+        observations = {**self.observations, "actions": actions}
         return Demonstrations({name: array[kept] for name, array in observations.items()}, self.actions[kept])
 
 
-def demonstrations(env: PackVecEnv, policy: str, steps: int, say: Callable[[str], None] = print) -> Demonstrations:
+def demonstrations(env: Any, policy: str, steps: int, say: Callable[[str], None], seed: int) -> Demonstrations:
     """The policy's decisions in `steps` steps of each environment; `say` gets lines on the progress.
 
     Decisions with a single valid action are left out, and so are those in which no valid action does what the policy
     does; the environment then takes some valid action. Raises InputError if the policy cannot drive the environment.
     """
-    agent = PolicyAgent(policy, env)
-    observation: Any = env.reset()
-    observations: list[Any] = []
-    chosen_actions: list[Any] = []
-    reported = time.monotonic()
+    agent, random = PolicyAgent(policy, env), np.random.default_rng(seed)
+    observation, _ = env.reset(seed=seed)
+    observations: list[Observation] = []
+    chosen_actions: list[NDArray[np.int64]] = []
+    reported, rows = time.monotonic(), np.arange(env.num_envs)
     for step in range(steps):
         if time.monotonic() - reported > SECONDS:
             reported = time.monotonic()
             say(f"watches {policy}: step {step:,} of {steps:,}, {env.num_envs} environments")
         masks = env.action_masks()
         actions, _ = agent.predict(observation)
-        valid = masks[np.arange(env.num_envs), actions] & (masks.sum(axis=1) > 1)
-        observations.append({name: array[valid] for name, array in observation.items()})
-        chosen_actions.append(actions[valid])
-        random = random_valid(torch.from_numpy(masks)).numpy()
-        chosen = np.where(masks[np.arange(env.num_envs), actions], actions, random)
-        observation, _, _, _ = env.step(chosen)
-    stacked = {name: torch.from_numpy(np.concatenate([batch[name] for batch in observations])) for name in observation}
-    return Demonstrations(stacked, torch.from_numpy(np.concatenate(chosen_actions)))
+        shown = masks[rows, actions] & (masks.sum(axis=1) > 1)
+        observations.append({name: array[shown] for name, array in observation.items()})
+        chosen_actions.append(actions[shown])
+        instead = (random.random(masks.shape) * masks).argmax(axis=1)
+        observation, *_ = env.step(np.where(masks[rows, actions], actions, instead))
+    stacked = {name: np.concatenate([batch[name] for batch in observations]) for name in observation}
+    return Demonstrations(stacked, np.concatenate(chosen_actions))
 
 
-SPREAD = 0.1  # of the target's probability is spread evenly over all valid actions
-EPOCHS, BATCH, RATE = 8, 1024, 3e-3
-RIDGE = 1e-3
-"""Times half the squared length of the weights: where a sum takes all of the policy's actions, none are likeliest."""
-ITERATIONS = 200  # of L-BFGS
+def fit(kind: str, layout: Layout, shown: Demonstrations) -> tuple[Doubles, float]:
+    """The weights under which the policy's actions are likeliest (conditional logit), and the share of decisions in which they
+    take its action. The loss is convex."""
+    each, valid, rows = terms(kind, layout, shown.observations), shown.valid, np.arange(len(shown.actions))
+
+    def loss(weights: Doubles) -> tuple[float, Doubles]:
+        likely = log_softmax(np.where(valid, each @ weights, -np.inf), axis=1)
+        slope = np.exp(likely)
+        slope[rows, shown.actions] -= 1.0
+        value = -likely[rows, shown.actions].mean() + RIDGE / 2 * (weights @ weights)
+        return float(value), np.einsum("na,nak->k", slope, each) / len(rows) + RIDGE * weights
+
+    weights = minimize(loss, np.zeros(each.shape[2]), jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
+    taken = np.where(valid, each @ weights, -np.inf).argmax(axis=1)
+    return weights, float((taken == shown.actions).mean())
 
 
-def fit(network: Network, demonstrations: Demonstrations, likeliest: bool = False) -> float:
-    """Fit the actor; return the share of decisions in which it then takes the policy's action.
+def imitate_policy(settings: Settings, layout: Layout, say: Callable[[str], None]) -> tuple[Doubles, str]:
+    """Weights that do what `settings.imitate` does, the largest of them 1, and a line on how well they fit.
 
-    If `likeliest`, a weighted sum gets the weights under which the policy's actions are likeliest (conditional logit);
-    otherwise the target has SPREAD.
-    """
-    if isinstance(network.actor, SumActor | LinearActor):
-        _fit_sum(network, demonstrations, 0.0 if likeliest else SPREAD)
-    else:
-        _fit_by_steps(network, demonstrations)
-    with torch.no_grad():
-        mask = mask_of(demonstrations.observations)
-        actions = network.scores(network.read(demonstrations.observations, mask), mask).argmax(dim=1)
-    return float((actions == demonstrations.actions).float().mean())
-
-
-def _fit_sum(network: Network, demonstrations: Demonstrations, spread: float) -> None:
-    """Minimise the mean cross-entropy, which is convex in the weights, from weights of 0, with 64-bit floats."""
-    mask = mask_of(demonstrations.observations).double()
-    rows = network.read({name: array.double() for name, array in demonstrations.observations.items()}, mask)
-    target = _target(mask, demonstrations.actions, spread)
-    actor = network.actor.double()
-    weights = list(actor.parameters())
-    for weight in weights:
-        weight.data.zero_()
-    optimizer = torch.optim.LBFGS(weights, max_iter=ITERATIONS, history_size=20, line_search_fn="strong_wolfe")
-
-    def loss() -> Tensor:
-        optimizer.zero_grad()
-        value = cross_entropy(network.scores(rows, mask), target)
-        value = value + RIDGE / 2 * torch.stack([(weight**2).sum() for weight in weights]).sum()
-        value.backward()  # type: ignore[no-untyped-call]
-        return value
-
-    optimizer.step(loss)  # type: ignore[no-untyped-call]
-    actor.float()
-
-
-def _fit_by_steps(network: Network, demonstrations: Demonstrations) -> None:
-    optimizer = torch.optim.Adam(network.actor.parameters(), lr=RATE)
-    count = len(demonstrations.actions)
-    for _ in range(EPOCHS):
-        order = torch.randperm(count)
-        for first in range(0, count, BATCH):
-            chosen = order[first : first + BATCH]
-            batch = {name: array[chosen] for name, array in demonstrations.observations.items()}
-            mask = mask_of(batch)
-            scores = network.scores(network.read(batch, mask), mask)
-            loss = cross_entropy(scores, _target(mask, demonstrations.actions[chosen], SPREAD))
-            optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
-
-
-def _target(mask: Tensor, actions: Tensor, spread: float) -> Tensor:
-    """(N, A) probabilities: 1 - spread of the policy's action, and spread over all valid ones."""
-    target = spread * mask / mask.sum(dim=1, keepdim=True)
-    return target.scatter_add_(1, actions.unsqueeze(1), torch.full_like(target[:, :1], 1 - spread))
-
-
-ENVIRONMENTS, TABLES = 64, 4  # that the policy plays side by side
-DRIVEN = {"JobFill": {"passing": True, "ask": "always"}}
-"""Options with which a policy that knows jobs drives an environment exactly."""
-
-
-def imitate_policy(settings: Settings, network: Network, say: Callable[[str], None] = print) -> str:
-    """Fit the actor to `settings.imitate` on environments of their own, without a guard; return a line on how well it fits.
-
-    For evolution the weights of a weighted sum become those under which the policy's actions are likeliest, with the largest
-    weight 1, since its candidates take the action of the highest score; others give every valid action some probability,
-    so that the agent still tries them. `say` is told what goes on. Raises InputError if the policy made no choice between
-    actions, or cannot drive the environment.
+    Raises InputError if the policy made no choice between actions, or cannot drive the environment.
     """
     assert settings.imitate is not None
     options = {key: value for key, value in settings.env_options().items() if key not in ("guard", "guard_limit")}
     options |= DRIVEN.get(settings.environment, {})
-    most = TABLES if find_definition(settings.environment).follows_jobs else ENVIRONMENTS
-    env = PackVecEnv(settings.environment, min(most, settings.envs), bare=True, **options)
-    env.seed(settings.seed_after(1))
-    shown: Demonstrations = demonstrations(env, settings.imitate, settings.imitation_steps, say)
+    count = TABLES if find_definition(settings.environment).follows_jobs else ENVIRONMENTS
+    env = find_vector_class(settings.environment)(count, autoreset_mode="SameStep", **options)
+    shown = demonstrations(env, settings.imitate, settings.imitation_steps, say, settings.seed_after(1))
     if not settings.own_options().get("passing", True):
         shown = shown.without_passing()
     if len(shown.actions) == 0:
         raise InputError(f"--imitate {settings.imitate}: it made no choice in {settings.imitation_steps} steps")
-    share = fit(network, shown, likeliest=settings.algorithm == EVOLUTION)
-    return f"imitates {settings.imitate}: the same action in {share:.1%} of {len(shown.actions):,} choices"
-
-
-def scaled(network: Network) -> None:
-    """Divide the actor's weights by the largest: the order of the scores of a weighted sum stays."""
-    with torch.no_grad():
-        largest = max(float(weights.abs().max()) for weights in network.actor.parameters())
-        for weights in network.actor.parameters():
-            weights.div_(max(largest, 1e-9))
+    weights, share = fit(settings.network, layout, shown)
+    line = f"imitates {settings.imitate}: the same action in {share:.1%} of {len(shown.actions):,} choices"
+    return weights / max(float(np.abs(weights).max()), 1e-9), line

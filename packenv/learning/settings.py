@@ -10,25 +10,19 @@ from packenv.envs.core.definition import one_of, whole
 from packenv.envs.episodes.seeds import mix
 from packenv.envs.registration import ENVIRONMENTS, FORMER, find_definition
 from packenv.envs.rewards import name_and_price
-from packenv.errors import ArgumentError, InputError
+from packenv.errors import InputError
 from packenv.options.verbs import LearningOptions
 from packenv.policy import find_policy, find_registered
 from packenv.workloads.workload import INTENSITIES, Workload
 
-ALGORITHMS = ("maskable-ppo", "ppo", "a2c", "dqn", "cma-es")
-ON_POLICY = ALGORITHMS[:3]
-EVOLUTION = ALGORITHMS[-1]
-NETWORKS = ("shared", "linear", "sum", "varying", "mlp")
+EVOLUTION = "cma-es"
 WAITING_LIMIT = 4
 """An episode ends when more than this multiple of the guard's limit waits: the guard must have failed by then."""
 
-HIDDEN = {"shared": 32, "linear": 32, "sum": 32, "varying": 32, "mlp": 64}
-LEARNING_RATES = {"maskable-ppo": 1e-3, "ppo": 1e-3, "a2c": 1e-3, "dqn": 5e-4, "cma-es": 0.15}
-STEPS = {"maskable-ppo": 64, "ppo": 64, "a2c": 16, "dqn": 1, "cma-es": 1}
-STEP_AFTER_IMITATION = 0.05  # the learning rate of cma-es where the weights are good already
-EPOCHS = {"maskable-ppo": 3, "ppo": 3, "a2c": 1, "dqn": 1, "cma-es": 1}
-BATCH = {"maskable-ppo": 4096, "ppo": 4096, "a2c": 0, "dqn": 1024, "cma-es": 0}
+STEP = 0.15
+STEP_AFTER_IMITATION = 0.05  # where the weights are good already
 
+NETWORKS = ("linear", "sum", "varying")
 Arrivals = dict[str, tuple[float, float]]
 
 
@@ -38,7 +32,6 @@ class Settings(LearningOptions):
 
     `arrivals` names load, intensity or rate and the interval from which each episode draws it; if it is empty, episodes
     have the workload's own rate. `options` are the environment's own (order, rule, passing, configurations).
-    0 and None stand for the default of the algorithm or network.
     """
 
     workload: Workload
@@ -46,38 +39,27 @@ class Settings(LearningOptions):
     baseline: str = field(default="bf-js", kw_only=True)  # of the reward `advantage`
 
     def __post_init__(self) -> None:
-        if self.algorithm == EVOLUTION and self.imitate is not None and not self.learning_rate:
-            object.__setattr__(self, "learning_rate", STEP_AFTER_IMITATION)
-        for name, table, key in (
-            ("hidden", HIDDEN, self.network),
-            ("learning_rate", LEARNING_RATES, self.algorithm),
-            ("steps", STEPS, self.algorithm),
-            ("epochs", EPOCHS, self.algorithm),
-            ("batch", BATCH, self.algorithm),
-        ):
-            if not getattr(self, name) and key in table:
-                object.__setattr__(self, name, table[key])
-        self._choose_for_environment()
+        of_jobs = self._of_jobs()
+        defaults = {
+            "network": "varying" if of_jobs else "linear",
+            "learning_rate": STEP if self.imitate is None else STEP_AFTER_IMITATION,
+            "reward": "completion" if of_jobs else "size",
+            "window": 32 if of_jobs else 16,
+            "guard": None if of_jobs else "bf-js",
+            "imitation_steps": 10_000 if of_jobs else 400,
+        }
+        for name, value in defaults.items():
+            if getattr(self, name) in ("", 0):
+                object.__setattr__(self, name, value)
         self._check_names()
         self._check_numbers()
 
-    def _choose_for_environment(self) -> None:
-        """The defaults that differ between environments of tasks and of whole jobs."""
+    def _of_jobs(self) -> bool:
         one_of("environment", self.environment, tuple(ENVIRONMENTS))
-        of_jobs = find_definition(self.environment).follows_jobs
-        of_jobs_or_tasks = {
-            **{"reward": ("completion", "size"), "window": (32, 16), "guard": (None, "bf-js")},
-            "imitation_steps": (10_000, 400),
-        }
-        for name, (for_jobs, for_tasks) in of_jobs_or_tasks.items():
-            value = for_jobs if of_jobs else for_tasks
-            if getattr(self, name) in ("", 0):
-                object.__setattr__(self, name, value)
+        return find_definition(self.environment).follows_jobs
 
     def _check_names(self) -> None:
-        one_of("algorithm", self.algorithm, ALGORITHMS)
         one_of("network", self.network, NETWORKS)
-        one_of("observation", self.observation, ("actions", "full", "compact"))  # "normalized" is for other libraries
         name_and_price(self.reward)
         for policy in (self.imitate, self.baseline):
             if policy is not None:
@@ -86,41 +68,23 @@ class Settings(LearningOptions):
             find_registered(self.guard)  # the agent's file names it
         if self.start is not None and self.imitate is not None:
             raise InputError("an agent begins with the weights of another or imitates a policy, not both")
-        if self.network != "mlp" and self.observation != "actions":
-            raise ArgumentError(
-                f"the {self.network} network reads the observation actions: choose `network` mlp for {self.observation}"
-            )
-        if self.average_reward and self.algorithm not in ON_POLICY:
-            raise InputError(f"the average reward goes with {', '.join(ON_POLICY)}, not with {self.algorithm}")
         if set(self.arrivals) - set(INTENSITIES) or len(self.arrivals) > 1:
             raise InputError("give at most one of load, intensity and rate")
 
     def _check_numbers(self) -> None:
         for name, low, high in (
-            ("hidden", 1, 4096),
             ("samples", 1, 10**12),
-            ("envs", 1, 2**20),
             ("horizon", 1, 2**31 - 1),
             ("guard_limit", 1, 1_000_000),
             ("imitation_steps", 1, 10**6),
-            ("steps", 1, 10**6),
-            ("epochs", 1, 1000),
+            ("population", 0, 10_000),
             ("seed", 0, 2**62),
         ):
             whole(name, getattr(self, name), low, high)
-        whole("batch", self.batch, 0, 10**9)
-        whole("population", self.population, 0, 10_000)
         if 0 < self.population < 4:
             raise InputError(f"a population of {self.population} has no better half to learn from: at least 4")
-        for name in ("reward_scale", "timescale", "learning_rate"):
-            if not 0 < getattr(self, name) < float("inf"):
-                raise InputError(f"{name} must be a number above 0, not {getattr(self, name)}")
-        if not 0 <= self.gae_lambda <= 1:
-            raise InputError(f"lambda must lie between 0 and 1, not {self.gae_lambda}")
-        if not 0 <= self.entropy < float("inf"):
-            raise InputError(f"entropy must be a number >= 0, not {self.entropy}")
-        if self.algorithm in ("maskable-ppo", "ppo") and self.envs * self.steps < 2:
-            raise InputError("one environment and one step per iteration leave nothing to normalise: give more of one")
+        if not 0 < self.learning_rate < float("inf"):
+            raise InputError(f"learning_rate must be a number above 0, not {self.learning_rate}")
 
     def env_options(self) -> dict[str, Any]:
         """The keyword arguments with which the environment is made."""
@@ -130,8 +94,7 @@ class Settings(LearningOptions):
             "J": self.J,
             "types": self.types,
             "window": self.window,
-            "observation": self.observation,
-            "mask_in_observation": self.observation != "actions",
+            "observation": "actions",
             "reward": self.reward,
             "baseline": self.baseline,
             **self.arrivals,

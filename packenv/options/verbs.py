@@ -241,26 +241,19 @@ class WarmupOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class LearningOptions:
-    """What is learned, and how: two runs with equal ones give equal weights. 0 and None stand for the default of the algorithm,
-    the network or the environment."""
+    """What is learned by evolution, and how: two runs with equal ones give equal weights. 0 and "" stand for the default."""
 
     environment: str = option("ServerFill", "Environment: ServerFill, Placement, …", "--env")
-    algorithm: str = option("maskable-ppo", "maskable-ppo, ppo, a2c, dqn, cma-es.", "--algo")
-    network: str = option("shared", "shared, linear, sum or varying (the order of actions does not matter), or mlp.")
-    hidden: int = option(0, "Width of the network's layers  [default: shared 32, mlp 64].")
+    network: str = option("", "Weighted sum of an action's terms: linear, sum or varying  [default: linear; JobFill varying].")
     J: int | None = option(None, "Divide sizes into 2J virtual queues, as VQS does  [default: by the workload].", "--J")
     types: int | None = option(None, "Divide sizes into so many virtual queues of equal width instead.")
     window: int = option(0, "How many tasks (JobFill: groups) the agent sees  [default: 16; JobFill 32].")
-    observation: str = option("actions", "actions, full or compact.")
     options: dict[str, Any] = option(
         dict, "Option of the environment: passing, rule, …", "--option", metavar="KEY=VALUE", typed=()
     )
     reward: str = option(
-        "", "size, tasks, queue, …; JobFill: completion, makespan, value [:unfairness=PRICE]  [default: the first]."
+        "", "JobFill: completion, makespan, value [:unfairness=PRICE]; else the mean queue  [default: the first]."
     )
-    reward_scale: float = option(1.0, "Multiply rewards by this.")
-    timescale: float = option(5000.0, "Discount a reward t slots ahead by exp(−t/timescale).")
-    average_reward: bool = option(False, "Maximise the mean reward per slot instead of the discounted sum.")
     guard: PolicyName | None = option(
         "", "Policy that schedules while too many tasks wait; none: the agent always does  [default: bf-js; JobFill none]."
     )
@@ -268,28 +261,18 @@ class LearningOptions:
     start: str | None = option(None, "Start from the weights of this saved agent (a name or a path).", "--from", metavar="AGENT")
     imitate: PolicyName | None = option(None, "Begin with weights that imitate this policy.", metavar="POLICY")
     imitation_steps: int = option(0, "Steps of imitation  [default: 400; JobFill 10,000].")
-    samples: int = option(16_000_000, "Train for so many decisions, up to a whole number of --envs × --steps; cma-es: tasks.")
-    envs: int = option(512, "Environments that run side by side.")
-    horizon: int = option(100_000, "Slots of an episode.")
+    samples: int = option(16_000_000, "Train until the candidates have started so many tasks.")
+    horizon: int = option(100_000, "Slots of a candidate's run.")
     seed: int = option(0, "Seed of the jobs and of the training.")
-    learning_rate: float = option(
-        0.0,
-        "Learning rate at the start, which falls to a tenth  [default: 0.001; dqn 0.0005]; cma-es: step size  "
-        "[default: 0.15; after --imitate 0.05].",
-    )
-    entropy: float = option(0.003, "Weight of the entropy bonus.")
-    gae_lambda: float = option(0.95, "λ of the generalised advantage estimate.", "--lambda")
-    steps: int = option(0, "Steps of each environment in an iteration  [default: 64; a2c 16, dqn 1].")
-    epochs: int = option(0, "Passes over the samples; dqn: gradient steps  [default: 3; dqn 1].")
-    batch: int = option(0, "Samples in a gradient step  [default: 4096; dqn 1024].")
-    population: int = option(0, "cma-es: candidates in a generation  [default: by the weights].")
+    learning_rate: float = option(0.0, "First step size  [default: 0.15; after --imitate 0.05].")
+    population: int = option(0, "Candidates in a generation  [default: by the weights].")
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingOptions:
     """Where a training run is kept, and how its agents are evaluated."""
 
-    threads: Count = option(2, "Threads that train the network; cma-es: processes.")
+    threads: Count = option(2, "Candidates that run at the same time, in processes.")
     on: str = option(PROCESSES, "processes; ray: a cluster's, or a new local one's; ray://HOST:PORT.", metavar="WHERE")
     logdir: Folder = option("runs", "Folder in which each run has a folder of its own.")
     name: str | None = option(None, "Name of this run's folder  [default: from environment, workload, algorithm and seed].")

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import os
 import time
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 INSTALL = "pip install tensorboard"
 
@@ -27,7 +23,7 @@ def new_event_path(folder: Path) -> Path:
 
 
 class EventFile:
-    """Scalars, pictures and texts of one run, each under a name such as `group/name`, written in order to one file.
+    """Scalars and texts of one run, each under a name such as `group/name`, written in order to one file.
 
     Open it in a `with` statement, or call `close`. With `hide_from`, TensorBoard hides what earlier files of the folder
     show from this step on: a resumed run writes those steps again.
@@ -46,17 +42,6 @@ class EventFile:
     def scalar(self, name: str, value: float, step: int) -> None:
         """A number at a step."""
         self._summary(step, tag=name, simple_value=value)
-
-    def picture(self, name: str, pixels: NDArray[np.uint8], step: int) -> None:
-        """(height, width, 3) RGB pixels at a step."""
-        from PIL import Image
-        from tensorboard.compat.proto.summary_pb2 import Summary
-
-        encoded = io.BytesIO()
-        Image.fromarray(pixels).save(encoded, format="PNG")
-        height, width, colours = pixels.shape
-        image = Summary.Image(height=height, width=width, colorspace=colours, encoded_image_string=encoded.getvalue())
-        self._summary(step, tag=name, image=image)
 
     def text(self, name: str, markdown: str) -> None:
         """A text in Markdown."""

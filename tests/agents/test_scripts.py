@@ -15,7 +15,9 @@ import packenv
 from packenv.learning.agents.saved import load_agent, pretrained_agents
 from packenv.learning.settings import Settings
 
-SMALL: dict[str, Any] = {"samples": 100, "envs": 8, "steps": 8, "batch": 32, "epochs": 1, "horizon": 1000, "imitation_steps": 20}
+BY_PPO = ("fig3a", "fig3b", "fig4a", "google2011-like")
+"""Trained with MaskablePPO in 0.9.0: no script makes them again."""
+EVOLVED = [agent for agent in pretrained_agents() if agent not in BY_PPO]
 
 
 def script(agent: str) -> Any:
@@ -31,7 +33,7 @@ BEFORE = ("dag",)
 """Trained on what their workload was in 0.9.0: its tables have other durations since then."""
 
 
-@pytest.mark.parametrize("agent", pretrained_agents())
+@pytest.mark.parametrize("agent", EVOLVED)
 def test_settings_are_those_of_the_shipped_agent(agent: str) -> None:
     """Workload, environment, network, guard, loads, algorithm and reward, as its JSON has them."""
     settings = stages_of(script(agent))[-1]
@@ -43,21 +45,20 @@ def test_settings_are_those_of_the_shipped_agent(agent: str) -> None:
     wanted, found = settings.own_options() | {"observation": "actions"}, shipped["environment"]["options"]
     assert {name: found.get(name) for name in wanted} == wanted
     assert settings.types == found.get("types")
-    assert {"kind": settings.network, "hidden": settings.hidden}.items() <= shipped["network"].items()
+    assert settings.network == shipped["network"]["kind"]
     guard = None if settings.guard is None else {"policy": settings.guard, "limit": settings.guard_limit}
     assert guard == shipped["guard"]
-    assert settings.algorithm == shipped["algorithm"]
-    assert shipped["reward"] in ({None} if settings.algorithm == "cma-es" else set()) | {settings.reward}
-    assert shipped["timescale"] == (None if settings.algorithm == "cma-es" else settings.timescale)
+    assert shipped["algorithm"] == "cma-es"
+    assert shipped["reward"] in (None, settings.reward)
 
 
-IN_CI = ("any", "fig4a", "fig4b", "fig4b-kmw", "analytics", "jobs")
+IN_CI = ("any", "fig4b", "fig4b-kmw", "analytics", "jobs")
 """One of each way to train."""
 
 
 @pytest.mark.slow  # whole scripts
 @pytest.mark.parametrize(
-    "agent", [agent if agent in IN_CI else pytest.param(agent, marks=pytest.mark.minutes) for agent in pretrained_agents()]
+    "agent", [agent if agent in IN_CI else pytest.param(agent, marks=pytest.mark.minutes) for agent in EVOLVED]
 )
 def test_an_agent_comes_out_that_can_be_evaluated(agent: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     module, out = script(agent), str(tmp_path / "agent")
@@ -73,10 +74,6 @@ def test_an_agent_comes_out_that_can_be_evaluated(agent: str, tmp_path: Path, ca
         shared.evolve(replace(module.SETTINGS, population=4, samples=1), out, 1, weights)
     elif agent == "fig4b-kmw":
         module.with_finer_types(module.SETTINGS, out)
-    else:
-        for stage in stages_of(module):
-            start = out if stage.imitate is None and agent == "fig4a" else None
-            shared.train(replace(stage, start=start, **SMALL), out, module.AGAINST, every=64, slots=1000, seeds=1)
     settings = stages_of(module)[-1]
     made = load_agent(out)
     assert made.about["samples"] > 0

@@ -99,7 +99,7 @@ def untrained(path: Path, seed: int) -> None:
     """An agent for ServerFill as it is before it has learned anything."""
     torch = pytest.importorskip("torch")
     from packenv.learning.agents.saved import save_agent
-    from packenv.learning.networks.network import Network
+    from tests.reference.networks.network import Network
 
     env: Any = plain_env("ServerFill", observation="actions", J=4)
     torch.manual_seed(seed)

@@ -117,7 +117,6 @@ def test_sb3_is_told_what_a_monitor_would_say() -> None:
     assert told["mean_queue"] == pytest.approx(info["episode"]["mean_queue"], abs=1e-6)
     assert told["seed"] == 1 and env.reset_infos[0]["seed"] not in (1, 2)
     assert env.env_is_wrapped(Monitor) == [True, True] and env.env_is_wrapped(gym.Wrapper) == [False, False]
-    assert plain_sb3("ServerFill", 2, bare=True).env_is_wrapped(Monitor) == [False, False]
     fresh = plain_sb3("ServerFill", 2, seed=1, **options)
     plain = evaluate_policy(PolicyAgent("bf-s", fresh), fresh, n_eval_episodes=4, return_episode_rewards=True)
     again = plain_sb3("ServerFill", 2, seed=1, **options)

@@ -126,28 +126,6 @@ def test_trained_on_five_servers_runs_on_a_thousand() -> None:
     assert len(returns) == 1  # type: ignore[arg-type]
 
 
-def test_a_bare_environment_says_in_arrays_what_infos_would_say() -> None:
-    """The same steps with and without infos; a bare one has nothing for SB3 to bootstrap with."""
-    plain, bare = (plain_sb3("ServerFill", 5, horizon=150, seed=4, bare=bare) for bare in (False, True))
-    plain.reset(), bare.reset()
-    ends = 0
-    for _ in range(60):
-        actions = plain.action_masks().argmax(axis=1)
-        seen, rewards, done, infos = plain.step(actions)
-        own_seen, own_rewards, own_done, own_infos = bare.step(actions)
-        assert all((seen[key] == own_seen[key]).all() for key in seen)
-        assert (rewards == own_rewards).all() and (done == own_done).all()
-        assert list(own_infos) == [] and own_infos[3] == {}
-        for env in (plain, bare):
-            assert env.terminal_rows.tolist() == np.flatnonzero(done).tolist()
-            for k, row in enumerate(env.terminal_rows):
-                assert env.terminal_truncated[k] == infos[row]["TimeLimit.truncated"]
-                for name, last in env.terminal_observations.items():
-                    assert (last[k] == infos[row]["terminal_observation"][name]).all()
-        ends += len(plain.terminal_rows)
-    assert ends > 5
-
-
 def test_staggered_episodes_end_one_after_the_other() -> None:
     env = plain_sb3("ServerFill", 4, horizon=400, seed=4)
     env.reset()

@@ -90,6 +90,6 @@ def test_training_says_what_is_assumed(
 
     monkeypatch.setattr("packenv.learning.training.train.Training.run", stop)
     with pytest.raises(SystemExit) as left:
-        main(["train", "analytics", "--env", "JobFill", "--algo", "cma-es", "--network", "sum", "--logdir", str(tmp_path)])
+        main(["train", "analytics", "--env", "JobFill", "--network", "sum", "--logdir", str(tmp_path)])
     assert left.value.code == 7
     assert capsys.readouterr().err.count("analytics has no column value, tenant, home: every job counts the same (value); ") == 1

@@ -6,39 +6,34 @@ import math
 
 import numpy as np
 import pytest
-import torch
-from gymnasium import spaces
 
 import packenv
-from packenv import InputError
-from packenv.envs.core.features import CONTEXT, FEATURES
 from packenv.learning.agents.inference.linear import TERMS
 from packenv.learning.evolution import FLOOR, Case, CmaEs, Evolution, merits
-from packenv.learning.networks.network import Network
 from packenv.learning.settings import Settings
+from packenv.learning.weighted_sums import as_vector, as_weights, first_weights
+from tests.envs.playing import plain_env
 
-SEEN = spaces.Dict({"actions": spaces.Box(0, 9, (1, FEATURES)), "context": spaces.Box(0, 9, (CONTEXT,))})
 N = 2 * TERMS
 
 
 def search(step: float = 0.5) -> CmaEs:
-    return CmaEs(Network(SEEN, 1, "linear", 8, critic=False), step)
+    return CmaEs(np.zeros(N), step)
 
 
-def generation(found: CmaEs, seed: int, target: torch.Tensor, scale: torch.Tensor) -> None:
+def generation(found: CmaEs, seed: int, target: np.ndarray, scale: np.ndarray) -> None:
     candidates, draws = found.ask(12, seed)
-    found.tell(draws, torch.argsort((((candidates - target) * scale) ** 2).sum(dim=1)).tolist())
+    found.tell(draws, np.argsort((((candidates - target) * scale) ** 2).sum(axis=1)).tolist())
 
 
 @pytest.mark.slow
 def test_the_minimum_of_an_ill_conditioned_bowl() -> None:
     """Axes a thousand times as steep as others: the covariance has to learn them."""
-    target = torch.linspace(-2, 2, N, dtype=torch.float64)
-    scale = torch.logspace(0, 1.5, N, dtype=torch.float64)
+    target, scale = np.linspace(-2, 2, N), np.logspace(0, 1.5, N)
     found = search()
     for n in range(1500):
         generation(found, n, target, scale)
-    assert torch.allclose(found.mean, target, atol=1e-3)
+    assert np.allclose(found.mean, target, atol=1e-3)
     assert found.step < 0.05
     lengths = found.covariance.diagonal()
     assert lengths[0] > 30 * lengths[-1]
@@ -50,34 +45,29 @@ def test_without_a_better_half_the_mean_wanders_about_where_it_began() -> None:
     begun = found.mean
     for n in range(100):
         _, draws = found.ask(12, n)
-        found.tell(draws, torch.randperm(12, generator=torch.Generator().manual_seed(n)).tolist())
+        found.tell(draws, np.random.default_rng(1000 + n).permutation(12).tolist())
     assert 0.02 < float(found.step) < 0.5
-    assert float((found.mean - begun).abs().max()) < 3
+    assert float(np.abs(found.mean - begun).max()) < 3
 
 
 def test_its_state_is_all_that_it_knows() -> None:
-    target, scale = torch.ones(N, dtype=torch.float64), torch.ones(N, dtype=torch.float64)
     one, other = search(), search()
     for n in range(20):
-        generation(one, n, target, scale)
-    other.load_state_dict(one.state_dict())
+        generation(one, n, np.ones(N), np.ones(N))
+    vars(other).update(vars(one))
     for n in range(20, 40):
-        generation(one, n, target, scale)
-        generation(other, n, target, scale)
-    assert all(torch.equal(one.state_dict()[name], other.state_dict()[name]) for name in one.state_dict())
+        generation(one, n, np.ones(N), np.ones(N))
+        generation(other, n, np.ones(N), np.ones(N))
+    assert all(np.array_equal(vars(one)[name], vars(other)[name]) for name in vars(one))
 
 
-def test_weights_have_the_networks_names_and_order() -> None:
-    found = search()
-    weights = found.weights_of(found.mean)
-    assert {name: array.tolist() for name, array in weights.items()} == {
-        name: array.tolist() for name, array in found.network.exported().items()
-    }
-
-
-def test_networks_that_are_too_large() -> None:
-    with pytest.raises(InputError, match="at most 1,000 weights"):
-        CmaEs(Network(SEEN, 1, "shared", 32), 0.1)
+@pytest.mark.parametrize("kind", ["linear", "sum", "varying"])
+def test_weights_have_the_networks_names_and_order(kind: str) -> None:
+    first = first_weights(kind, plain_env("ServerFill", observation="actions").unwrapped.core.layout)  # type: ignore[attr-defined]
+    numbers = np.arange(as_vector(first).size, dtype=np.float64)
+    weights = as_weights(numbers, first)
+    assert {name: array.shape for name, array in weights.items()} == {name: array.shape for name, array in first.items()}
+    assert np.array_equal(as_vector(weights), numbers)
 
 
 def test_merits_by_hand() -> None:
@@ -98,7 +88,7 @@ def test_a_generation_plays_the_cases_that_are_drawn_for_it() -> None:
         seeds.append(seed)
         return [Case("one", workload, 300, 0.2), Case("other", workload.with_(servers=2), 300, 0.2)]
 
-    settings = Settings(workload, algorithm="cma-es", network="linear", population=4)
+    settings = Settings(workload, network="linear", population=4)
     learner = Evolution(settings, draw=draw)
     learner.learn(1, lambda: None)
     assert seeds == [settings.seed_after(0)]

@@ -14,7 +14,7 @@ from packenv import InputError
 from packenv.envs.core.features import CONTEXT, FEATURES
 from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.saved import load_agent
-from packenv.learning.networks.network import INVALID, Network, mask_of
+from tests.reference.networks.network import INVALID, Network, mask_of
 
 E, A, F, C, H = 6, 5, 3, 4, 8
 SEEN = spaces.Dict({"actions": spaces.Box(-9, 9, (A, F)), "context": spaces.Box(-9, 9, (C,))})

@@ -17,7 +17,6 @@ from packenv import InputError
 from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.inference.shared import shared_network
 from packenv.learning.agents.saved import load_agent, save_agent
-from packenv.learning.networks.network import Network, mask_of
 from packenv.policies.throughput_optimal.kmw import KMaxWeightRule
 from packenv.policy import find_policy, name_of, parameters_of
 from packenv.runs.contest import contest
@@ -25,6 +24,7 @@ from packenv.runs.leaderboard import at_home
 from packenv.simulation import setting_of
 from packenv.workloads.laws import Fixed, Uniform
 from tests.envs.playing import plain_env
+from tests.reference.networks.network import Network, mask_of
 
 SLOTS = 4000
 FORMS = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import re
 import signal
 import subprocess
@@ -15,7 +16,6 @@ from typing import Any
 import click
 import numpy as np
 import pytest
-import torch
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
@@ -31,11 +31,11 @@ from packenv.options.verbs import ArrivalOptions, LearningOptions, TrainingOptio
 from packenv.simulation import setting_of
 
 SMALL = [
-    *("--envs", "8", "--steps", "16", "--epochs", "2", "--batch", "64", "--horizon", "2000", "--hidden", "8", "--threads", "1"),
+    *("--horizon", "500", "--population", "4", "--threads", "1"),
     *("--guard-limit", "60", "--evaluation-slots", "2000", "--evaluation-seeds", "1", "--judge-every", "0"),
 ]
 
-EVOLVED = "--algo cma-es --network linear --population 6 --horizon 500 --intensity 0.8:0.9 --keep last"
+EVOLVED = "--network linear --population 6 --horizon 500 --intensity 0.8:0.9 --keep last"
 
 
 def train(folder: Path, *more: str, name: str = "run") -> dict[str, NDArray[np.float32]]:
@@ -60,12 +60,10 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 @pytest.mark.parametrize(
     "arguments",
     [
-        "--algo maskable-ppo --imitate bf-s --imitation-steps 30",
-        pytest.param("--algo ppo --average-reward --keep last --option passing=true", marks=pytest.mark.slow),
-        pytest.param("--algo a2c --network mlp --observation compact --guard none", marks=pytest.mark.slow),
-        pytest.param("--algo dqn --env Configuration", marks=pytest.mark.minutes),
-        pytest.param("paper/fig3a --env Placement --reward advantage --rate 0.014 --guard vqs", marks=pytest.mark.slow),
-        "--algo cma-es --network linear --types 12 --population 4 --intensity 0.5:0.6 --horizon 500",
+        "--network sum --imitate bf-s --imitation-steps 30",
+        "--network varying --types 12 --intensity 0.5:0.6",
+        pytest.param("paper/fig3a --env Placement --network sum --rate 0.014 --guard vqs", marks=pytest.mark.slow),
+        pytest.param("paper/fig3b --env Configuration --network sum --rate 0.0306 --guard none", marks=pytest.mark.slow),
     ],
 )
 def test_everything_learns_and_is_saved(arguments: str, tmp_path: Path) -> None:
@@ -73,7 +71,7 @@ def test_everything_learns_and_is_saved(arguments: str, tmp_path: Path) -> None:
     assert all(np.isfinite(array).all() for array in weights.values())
     agent = load_agent(tmp_path / "mine")
     assert same(weights, agent.weights)
-    assert agent.about["samples"] <= 1000 and "train" in agent.about["command"]
+    assert agent.about["samples"] <= 3000 and "train" in agent.about["command"]
     assert any("ratio to bf-js" in name for name in agent.about["measured"])
     workload = packenv.workload("paper/fig3a" if "fig3a" in arguments else "paper/fig4b")
     assert packenv.simulate(workload, agent, 2000).started > 5
@@ -86,8 +84,8 @@ def test_in_python(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["paper/fig3a", *EVOLVED.split(), "--samples", "600", "--evaluation-slots", "2000", "--evaluation-seeds", "1"]
     weights = train(tmp_path, *words, "--judge-every", "0", "--keep", "best", name="a")
     printed = capsys.readouterr().out
-    settings: dict[str, Any] = {"algorithm": "cma-es", "network": "linear", "population": 6, "hidden": 8, "samples": 600}
-    settings |= {"envs": 8, "steps": 16, "epochs": 2, "batch": 64, "horizon": 500, "guard_limit": 60, "intensity": (0.8, 0.9)}
+    settings: dict[str, Any] = {"network": "linear", "population": 6, "samples": 600}
+    settings |= {"horizon": 500, "guard_limit": 60, "intensity": (0.8, 0.9)}
     trained = packenv.train(
         "paper/fig3a", logdir=tmp_path, name="b", threads=1, judge_every=0, evaluation_slots=2000, evaluation_seeds=1, **settings
     )
@@ -110,17 +108,12 @@ def test_in_python(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_one_seed_gives_one_agent(tmp_path: Path) -> None:
     """However often it is looked at and saved."""
-    arguments = ["--samples", "1000", "--keep", "last", "--imitate", "bf-s", "--imitation-steps", "20", "--horizon", "300"]
+    arguments = ["--samples", "1000", "--keep", "last", "--imitate", "bf-s", "--imitation-steps", "20"]
     first = train(tmp_path, *arguments, name="a")
     again = train(tmp_path, *arguments, "--evaluate-every", "200", "--checkpoint-every", "150", name="b")
     other = train(tmp_path, *arguments, "--seed", "1", name="c")
     assert same(first, again)
     assert not same(first, other)
-
-
-def test_dqn_too(tmp_path: Path) -> None:
-    arguments = ["--algo", "dqn", "--steps", "1", "--samples", "800", "--keep", "last"]
-    assert same(train(tmp_path, *arguments, name="a"), train(tmp_path, *arguments, name="b"))
 
 
 @pytest.mark.slow  # five trainings
@@ -163,12 +156,11 @@ def test_interrupted_in_the_closing_evaluation(
         patch.setattr(TrainingRun, "evaluate", interrupt)
         train(tmp_path, *arguments)
     said = capsys.readouterr().err
-    assert "256 samples, not 200: whole iterations of 8 environments × 16 steps\n" in said
-    assert re.search(r"256 of 256 samples, [\d,]+ per second\n", said) and "256 samples: evaluating\n" in said
-    assert "run: the same command with --resume goes on after 256 samples\n" in said
+    assert re.search(r"samples: evaluating\n", said)
+    assert re.search(r"run: the same command with --resume goes on after [\d,]+ samples\n", said)
     learned, agent = load_file(tmp_path / "run" / "agent.safetensors"), load_agent(tmp_path / "run")
     setting = setting_of(packenv.workload("paper/fig4b"))
-    assert "has not ended" in str(agent.notice(setting)) and "--resume goes on after 256 samples" in str(agent.notice(setting))
+    assert "has not ended" in str(agent.notice(setting)) and "--resume goes on after" in str(agent.notice(setting))
     assert same(learned, train(tmp_path, *arguments, "--resume"))
     assert load_agent(tmp_path / "run").notice(setting) is None
     (tmp_path / "run" / "agent.json").unlink()
@@ -179,7 +171,7 @@ def test_interrupted_in_the_closing_evaluation(
 @pytest.mark.slow
 def test_a_killed_run_goes_on(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """kill −9 after a checkpoint: what is lost is at most what came after it, and the run ends where it should."""
-    every, samples = 512, 12_800
+    every, samples = 2000, 120_000
     arguments = ["--samples", str(samples), "--checkpoint-every", str(every), "--evaluate-every", "100000", "--keep", "last"]
     run = tmp_path / "run"
     command = [sys.executable, "-m", "packenv.cli.main", "train", *SMALL, "--logdir", str(tmp_path), "--name", "run", *arguments]
@@ -199,8 +191,7 @@ def test_a_killed_run_goes_on(tmp_path: Path, capfd: pytest.CaptureFixture[str])
     main(["train", *SMALL, "--logdir", str(tmp_path), "--name", "run", *arguments, "--resume"])
     assert f"goes on after {reached:,} samples" in capfd.readouterr().err
     after = read_checkpoint(run / "checkpoint.safetensors")
-    assert samples <= after.counters["num_timesteps"] < samples + 128
-    assert after.counters["_n_updates"] == 2 * -(-samples // 128)  # every iteration was counted once
+    assert samples <= after.counters["num_timesteps"] < samples + 5000
     assert load_agent(run / "agent").about["samples"] == after.counters["num_timesteps"]
 
 
@@ -213,9 +204,10 @@ def test_going_on_takes_up_weights_moments_and_counters(tmp_path: Path) -> None:
     after = read_checkpoint(path)
     assert same(before.arrays, after.arrays)
     assert before.counters == after.counters
-    kinds = {name.split("/")[0] for name in before.arrays}
-    assert kinds == {"weights", "optimizer", "best"}
-    assert {name.split("/")[2] for name in before.arrays if name.startswith("optimizer/")} == {"step", "exp_avg", "exp_avg_sq"}
+    assert {name.split("/")[0] for name in before.arrays} == {
+        *("mean", "step", "covariance", "step_path", "path", "generation"),
+        "best",
+    }
 
 
 def test_one_agent_begins_where_another_ended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -226,7 +218,7 @@ def test_one_agent_begins_where_another_ended(tmp_path: Path, capsys: pytest.Cap
     assert all(np.allclose(first[name], second[name], atol=1e-6) for name in first)
     capsys.readouterr()
     where = ["--logdir", str(tmp_path), "--name", "c"]
-    assert "not of the kind and size" in refused(capsys, *where, *more, "--hidden", "16")
+    assert "not of the kind and size" in refused(capsys, *where, *more, "--network", "sum")
     assert "not both" in refused(capsys, *where, *more, "--imitate", "bf-s")
     assert "no agent" in refused(capsys, *where, "--from", "nobody")
     assert not (tmp_path / "c").exists()
@@ -245,8 +237,8 @@ def test_folders_that_hold_something_else(tmp_path: Path, capsys: pytest.Capture
     where = ["--logdir", str(tmp_path), "--name", "run"]
     capsys.readouterr()
     assert "--resume goes on" in refused(capsys, *where, "--samples", "200")
-    assert "another run: entropy is 0.003 there, not 0.5" in refused(
-        capsys, *where, "--samples", "200", "--entropy", "0.5", "--resume"
+    assert "another run: population is 4 there, not 6" in refused(
+        capsys, *where, "--samples", "200", "--population", "6", "--resume"
     )
     assert kept == {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
     (tmp_path / "other").mkdir()
@@ -263,28 +255,24 @@ def test_loading_a_checkpoint_executes_nothing(tmp_path: Path) -> None:
         def __reduce__(self) -> Any:
             return os.mkdir, (str(tmp_path / "boom"),)
 
-    torch.save({"weights": Bomb()}, tmp_path / "bad.safetensors")
+    (tmp_path / "bad.safetensors").write_bytes(pickle.dumps({"weights": Bomb()}))
     with pytest.raises(packenv.InputError, match="not a checkpoint"):
         read_checkpoint(tmp_path / "bad.safetensors")
     assert not (tmp_path / "boom").exists()
-    for name in ("training/run_folder.py", "agents/saved.py", "training/train.py", "learner.py"):
+    for name in ("training/run_folder.py", "agents/saved.py", "training/train.py", "evolution.py"):
         source = (Path(packenv.__file__).parent / "learning" / name).read_text()
-        assert "pickle" not in source and "torch.load" not in source
+        assert "pickle" not in source
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         ("--env ServrFill", "did you mean ServerFill"),
-        ("--algo sac", "unknown algorithm"),
-        ("--network shared --observation full", "choose --network mlp"),
-        ("--algo dqn --average-reward", "average reward goes with"),
-        ("--algo cma-es --hidden 32", "at most 1,000 weights"),
-        ("--algo cma-es --network linear --population 3", "at least 4"),
-        ("--network linear --observation full", "choose --network mlp"),
+        ("--network shared", "unknown network"),
+        ("--population 3", "at least 4"),
         ("--types 1", "types must be a whole number from 2"),
         ("--types 8 --guard vqs", "types of equal width; use bf-js"),
-        ("--types 8 --env Configuration", "Configuration has J, not types"),
+        ("--types 8 --env Configuration --network sum", "Configuration has J, not types"),
         ("--intensity 0.9 --load 0.9", "give one of"),
         ("--intensity 0.9:0.8", "LOW:HIGH"),
         ("--option order", "KEY=VALUE"),
@@ -293,9 +281,7 @@ def test_loading_a_checkpoint_executes_nothing(tmp_path: Path) -> None:
         ("--guard vq", "unknown policy"),
         ("--imitate bf", "unknown policy"),
         ("--against nothing", "unknown policy"),
-        ("--timescale 0", "timescale must be"),
         ("--samples 0", "samples must be"),
-        ("--envs 1 --steps 1", "nothing to normalise"),
         ("--name a/b", "not a path"),
         ("--checkpoint-every -1", "must not be negative"),
         ("--out nowhere/agent", "folder does not exist"),
@@ -323,22 +309,13 @@ def test_what_tensorboard_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     events.Reload()
     shown = set(events.Tags()["scalars"])
     assert {
-        "cluster/mean queue",
-        "cluster/delay",
-        "cluster/utilisation",
-        "guard/intervention rate",
-        "time/elapsed slots per decision (mean)",
-        "time/elapsed slots per decision (p95)",
         "speed/samples per second",
-        "train/value_loss",
+        "train/step size",
         "evaluation/mean queue ratio to bf-js",
         "evaluation/lower bound (durations unknown) at intensity 0.4",
         "judge/agent, lower end",
         "judge/guarantee two thirds",
     } <= shown
-    assert events.Tags()["images"] == ["cluster/picture"]
-    utilisation = [each.value for each in events.Scalars("cluster/utilisation")]
-    assert utilisation[-1] == pytest.approx(0.4, abs=0.15)
     settings = json.loads((tmp_path / "run" / "settings.json").read_text())
     assert settings["arrivals"] == {"intensity": [0.4, 0.4]}
 

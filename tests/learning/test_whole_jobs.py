@@ -17,13 +17,14 @@ from packenv.cluster import BY_QUEUE, Cluster, Needs, oldest, place
 from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.metadata import agent_metadata
 from packenv.learning.agents.saved import load_agent, save_agent
-from packenv.learning.networks.network import Network, form_of, mask_of
+from packenv.learning.evolution import Evolution
 from packenv.learning.objective import Objective, measure, objective
 from packenv.learning.settings import Settings
 from packenv.learning.training.plan import RunPlan
-from packenv.learning.training.train import Training, make_learner
+from packenv.learning.training.train import Training
 from packenv.workloads.named.analytics import analytics
 from tests.envs.playing import plain_env
+from tests.reference.networks.network import Network, mask_of
 
 SMALL = analytics(jobs=10, servers=4)
 
@@ -65,13 +66,17 @@ class OneTask:
             place(cluster, oldest(cluster), 0)
 
 
+def form_of(kind: str, layout: Any) -> dict[str, Any]:
+    return {"kind": kind, "hidden": 4, "waiting": layout.features.waiting}
+
+
 def varying_agent(per_waiting: float, of_waiting: float = -2.0) -> tuple[Network, SavedAgent]:
     """A network with random weights, as PyTorch has it and as a policy."""
-    settings = Settings(SMALL, environment="JobFill", algorithm="cma-es", network="varying", window=8)
+    settings = Settings(SMALL, environment="JobFill", network="varying", window=8)
     env = plain_env("JobFill", workload=SMALL, window=8)
     layout = env.unwrapped.core.layout  # type: ignore[attr-defined]
     torch.manual_seed(3)
-    made = Network(env.observation_space, 1, critic=False, **form_of(settings, layout))
+    made = Network(env.observation_space, 1, critic=False, **form_of("varying", layout))
     for name, weights in made.actor.named_parameters():
         torch.nn.init.normal_(weights, std=per_waiting if name == "per_waiting" else 1.0)
     made.actor.get_parameter("of_action").data[1] = of_waiting
@@ -119,20 +124,21 @@ def test_a_varying_network_that_does_not_vary_is_a_sum() -> None:
 @pytest.mark.parametrize("network", ["sum", "varying", "shared"])
 def test_an_agent_that_knew_fewer_features_plays_on(network: str) -> None:
     """With zeros for those that came later, of actions and of the context; one saved by 0.7 says nothing of their number."""
-    settings = Settings(SMALL, environment="JobFill", network=network, hidden=4, window=8)
+    settings = Settings(SMALL, environment="JobFill", network="sum", window=8)
     layout = plain_env("JobFill", workload=SMALL, window=8).unwrapped.core.layout  # type: ignore[attr-defined]
     features, context = layout.observed["actions"][1], layout.observed["context"][0]
     about = agent_metadata(settings, "", 0, "last", {})
     assert about["network"]["context"] == context
+    about["network"] = {"kind": network, "hidden": 4, "context": context}
     fewer = {"actions": spaces.Box(-9, 9, (9, 20)), "context": spaces.Box(-9, 9, (7,))}
     torch.manual_seed(1)
-    before = Network(spaces.Dict(fewer), 9, critic=False, **form_of(settings, layout))
+    before = Network(spaces.Dict(fewer), 9, critic=False, **form_of(network, layout))
     for weights in before.actor.parameters():
         torch.nn.init.normal_(weights)
     for said in ({"kind": network, "hidden": 4, "context": 7}, {"kind": network, "hidden": 4}):
         old = SavedAgent("old", about | {"network": said}, before.exported())
         wide = {"actions": spaces.Box(-9, 9, (9, features)), "context": spaces.Box(-9, 9, (context,))}
-        after = Network(spaces.Dict(wide), 9, critic=False, **form_of(settings, layout))
+        after = Network(spaces.Dict(wide), 9, critic=False, **form_of(network, layout))
         after.start_from(old)
         new = SavedAgent("new", about, after.exported())
         runs = [packenv.simulate(SMALL, agent, seed=2, schedule=True, drain=True).schedule for agent in (old, new)]
@@ -141,16 +147,13 @@ def test_an_agent_that_knew_fewer_features_plays_on(network: str) -> None:
 
 def test_agents_of_other_environments_are_no_beginning() -> None:
     with pytest.raises(InputError, match="learned in ServerFill, whose features are not those of JobFill"):
-        make_learner(Settings(SMALL, environment="JobFill", algorithm="cma-es", network="sum", start="fig4a")).initialise()
+        Evolution(Settings(SMALL, environment="JobFill", network="sum", start="fig4a")).initialise()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("algorithm", ["cma-es", pytest.param("maskable-ppo", marks=pytest.mark.minutes)])
-def test_a_run_leaves_an_agent_that_schedules_whole_jobs(tmp_path: Path, algorithm: str) -> None:
-    few = {"samples": 3000, "envs": 4, "steps": 16, "batch": 32, "seed": 1, "window": 6}
-    network = "varying" if algorithm == "cma-es" else "shared"
-    learnt = {"algorithm": algorithm, "network": network, "hidden": 8, "population": 4, "options": {"passing": False}}
-    settings = Settings(SMALL, environment="JobFill", **learnt, **few)
+def test_a_run_leaves_an_agent_that_schedules_whole_jobs(tmp_path: Path) -> None:
+    learnt = {"network": "varying", "population": 4, "options": {"passing": False}}
+    settings = Settings(SMALL, environment="JobFill", samples=3000, seed=1, window=6, **learnt)
     trained = Training(settings, RunPlan(tmp_path / "run", against="tetris:f=0", evaluation_seeds=2)).run()
     assert "mean completion ratio to tetris:f=0" in trained.measured
     agent = load_agent(trained.path)
@@ -165,7 +168,7 @@ def test_an_agent_that_never_ends_its_jobs_is_saved_all_the_same(tmp_path: Path)
     save_agent(tmp_path / "passes", passes.about, passes.weights)
     few: dict[str, Any] = {"samples": 1, "population": 4, "learning_rate": 1e-9, "window": 8, "options": {"ask": "always"}}
     few["start"] = str(tmp_path / "passes")
-    settings = Settings(SMALL, environment="JobFill", algorithm="cma-es", network="varying", **few)
+    settings = Settings(SMALL, environment="JobFill", network="varying", **few)
     trained = Training(settings, RunPlan(tmp_path / "run", against="tetris:f=0", evaluation_seeds=1)).run()
     assert trained.measured == {} and load_agent(trained.path).about["measured"] == {}
 
@@ -173,13 +176,11 @@ def test_an_agent_that_never_ends_its_jobs_is_saved_all_the_same(tmp_path: Path)
 def test_an_agent_imitates_tetris_before_it_evolves() -> None:
     """A weighted sum of JobFill's features can do what Tetris does, but for ties: its jobs end within 5 % of the time."""
     said: list[str] = []
-    settings = Settings(
-        SMALL, environment="JobFill", algorithm="cma-es", network="sum", imitate="tetris:f=0", imitation_steps=300
-    )
-    learner = make_learner(settings)
+    settings = Settings(SMALL, environment="JobFill", network="sum", imitate="tetris:f=0", imitation_steps=300)
+    learner = Evolution(settings)
     line = learner.initialise(said.append)
     assert line is not None and "imitates tetris:f=0: the same action in" in line
-    weights = learner.network.exported()
+    weights = learner.weights
     assert max(abs(array).max() for array in weights.values()) == 1.0
     about = agent_metadata(settings, "", 0, "last", {})
     means = []
@@ -196,5 +197,5 @@ def test_an_agent_imitates_tetris_before_it_evolves() -> None:
 def test_the_linear_network_reads_other_features() -> None:
     from packenv.learning.evolution import Evolution
 
-    with pytest.raises(InputError, match="choose `network` sum or shared"):
-        Evolution(Settings(SMALL, environment="JobFill", algorithm="cma-es", network="linear"))
+    with pytest.raises(InputError, match="choose `network` sum or varying"):
+        Evolution(Settings(SMALL, environment="JobFill", network="linear"))

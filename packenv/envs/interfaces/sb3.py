@@ -27,13 +27,6 @@ IN_LAST_INFO = ("elapsed", "slot", "invalid", "seed", "reason", *OF_EPISODE)
 NO_ROWS: NDArray[np.int64] = np.zeros(0, np.int64)
 
 
-class NoInfos(list[dict[str, Any]]):
-    """The infos of a `bare` environment: the info of every row is empty, and a loop over all of them ends at once."""
-
-    def __getitem__(self, row: Any) -> Any:
-        return {}
-
-
 class QueueRatio(BaseCallback):
     """Logs how training compares with the yardstick, in the logger of the algorithm (TensorBoard, where it has one).
 
@@ -77,18 +70,16 @@ class PackVecEnv(VecEnv):
     `terminal_observation`, the numbers that the single environment has in its last info (`reason`, `seed`, `mean_queue`, …),
     and `episode` (return, steps, seconds since the environments were made) as from SB3's `Monitor`; the next episode's
     seed is in `reset_infos[i]`. The infos of other rows are empty; read the arrays `elapsed`, `invalid` and
-    `action_masks()` instead. With `bare` all infos are empty, so that Stable-Baselines3 does not bootstrap truncated
-    episodes by itself: the buffers of `packenv.learning.reinforcement` do, from the arrays.
+    `action_masks()` instead.
     """
 
-    def __init__(self, kind: str, num_envs: int = 1, *, seed: int | None = None, bare: bool = False, **options: Any) -> None:
+    def __init__(self, kind: str, num_envs: int = 1, *, seed: int | None = None, **options: Any) -> None:
         self.env = find_vector_class(kind)(num_envs, autoreset_mode="SameStep", **options)
         self.core = self.env.core
         super().__init__(num_envs, self.env.single_observation_space, self.env.single_action_space)
         self.elapsed = np.zeros(num_envs, np.int64)  # slots
         self.invalid = np.zeros(num_envs, np.bool_)
         self.guarded = np.zeros(num_envs, np.int64)  # slots of `elapsed` that passed under the guard
-        self.bare = bare
         self._made = time.monotonic()
         self._returns, self._steps = np.zeros(num_envs), np.zeros(num_envs, np.int64)  # of the episodes so far
         self._no_ends()
@@ -113,7 +104,7 @@ class PackVecEnv(VecEnv):
     def step_wait(self) -> tuple[Any, NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
         observations, rewards, terminated, truncated, info = self.env.step(self._chosen)
         done = terminated | truncated
-        infos: list[dict[str, Any]] = NoInfos() if self.bare else [{} for _ in range(self.num_envs)]
+        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         self._remember(info)
         self._returns += rewards
         self._steps += 1
@@ -126,8 +117,7 @@ class PackVecEnv(VecEnv):
                     getattr(self, name)[done] = final[name][done]
             self._remember_ends(np.flatnonzero(done), truncated, info["final_obs"])
             for row in self.terminal_rows.tolist():
-                if not self.bare:
-                    infos[row] = self._last_info(row, info, bool(truncated[row]))
+                infos[row] = self._last_info(row, info, bool(truncated[row]))
                 self.reset_infos[row] = {"seed": int(info["seed"][row])}
             self._returns[done], self._steps[done] = 0.0, 0
         return observations, rewards.astype(np.float32), done, infos
@@ -200,7 +190,7 @@ class PackVecEnv(VecEnv):
 
     def env_is_wrapped(self, wrapper_class: type[gymnasium.Wrapper[Any, Any, Any, Any]], indices: Indices = None) -> list[bool]:
         """Whether rows report what this wrapper would: `episode` at an episode's end, as from SB3's `Monitor`."""
-        reports = not self.bare and issubclass(wrapper_class, Monitor)
+        reports = issubclass(wrapper_class, Monitor)
         return [reports for _ in self._get_indices(indices)]
 
     def get_images(self) -> list[NDArray[np.uint8] | None]:

@@ -23,7 +23,7 @@ def agent_metadata(settings: Settings, command: str, samples: int, kept: str, me
     `measured`: mean queues and ratios of the evaluation that goes with the weights.
     """
     levels = settings.J or settings.workload.default_levels()
-    options = {"observation": settings.observation, "J": levels, "types": settings.types, "window": settings.window}
+    options = {"observation": "actions", "J": levels, "types": settings.types, "window": settings.window}
     record = settings.record()
     guard = None if settings.guard is None else {"policy": settings.guard, "limit": settings.guard_limit}
     acts: dict[str, Any] = {
@@ -33,18 +33,17 @@ def agent_metadata(settings: Settings, command: str, samples: int, kept: str, me
             "options": options | settings.own_options(),
             **({} if settings.workload.jobs is None else {"columns": columns_of(settings.workload.jobs)}),
         },
-        "network": {"kind": settings.network, "hidden": settings.hidden},
+        "network": {"kind": settings.network},
         "guard": guard,
     }
-    compares_queues = settings.algorithm == EVOLUTION and objective(settings.reward).measure == QUEUE
+    compares_queues = objective(settings.reward).measure == QUEUE
     observed = SavedAgent(settings.environment, acts, {}).layout(np.full((1, 1), UNIT)).observed
     acts["network"]["context"] = observed.get("context", (0,))[0]  # where features of actions end that are added later
     return acts | {
         "workload": record["workload"],
         "arrivals": record["arrivals"],
-        "algorithm": settings.algorithm,
+        "algorithm": EVOLUTION,
         "reward": None if compares_queues else settings.reward,
-        "timescale": None if settings.average_reward or settings.algorithm == EVOLUTION else settings.timescale,
         "command": command,
         "seed": settings.seed,
         "samples": samples,

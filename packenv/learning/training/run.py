@@ -12,7 +12,7 @@ from packenv.learning.agents.agent import UNFINISHED, SavedAgent
 from packenv.learning.agents.inference.weights import Weights
 from packenv.learning.agents.metadata import agent_metadata
 from packenv.learning.agents.saved import save_agent
-from packenv.learning.learner import Learner
+from packenv.learning.evolution import Evolution
 from packenv.learning.settings import Settings
 from packenv.learning.training.evaluation import Evaluation, overall, supported
 from packenv.learning.training.plan import Compared, RunPlan, TrainedAgent
@@ -27,7 +27,7 @@ PROVEN = ("bf-js", "vqs-bf")  # the better of these is shown beside the agent's 
 class TrainingRun:
     """Drives a learner: logs, evaluations and checkpoints between its iterations."""
 
-    def __init__(self, settings: Settings, plan: RunPlan, learner: Learner) -> None:
+    def __init__(self, settings: Settings, plan: RunPlan, learner: Evolution) -> None:
         self.settings, self.plan, self.learner = settings, plan, learner
         self.best: Weights = {}
         self.best_score, self.best_at = float("inf"), 0
@@ -91,7 +91,7 @@ class TrainingRun:
         if self.plan.judge_every:
             self.judge()
         self.checkpoint()
-        weights, at, measured = self.learner.network.exported(), done, self.measured
+        weights, at, measured = self.learner.weights, done, self.measured
         if self.plan.keep == "best" and self.best:
             weights, at, measured = self.best, self.best_at, self.best_measured
         agent = self.plan.out or self.plan.folder / AGENT
@@ -115,7 +115,7 @@ class TrainingRun:
 
     def evaluate(self) -> None:
         """Compare the agent's measure with the policy's on the same jobs, and remember the best agent."""
-        samples, weights = self.learner.samples, self.learner.network.exported()
+        samples, weights = self.learner.samples, self.learner.weights
         compared = self.evaluation(self.agent(weights))
         score, by = overall(compared), self.evaluation.by
         self.curve = [point for point in self.curve if point.samples != samples]  # the last one may be done twice
@@ -130,8 +130,6 @@ class TrainingRun:
             self.best, self.best_score, self.best_at, self.best_measured = weights, score, samples, self.measured
         shown = self.measured | self.evaluation.bounds()
         self.log.scalars({f"evaluation/{name}": value for name, value in shown.items()}, samples)
-        if self.learner.core is not None:
-            self.log.picture(self.learner.core, samples)
         self.log.flush()
         text = ", ".join(f"{comparison.agent:.3g} ({comparison.ratio:.3f}) at {comparison.label}" for comparison in compared)
         self.progress.say(f"{samples:,} samples: {by} (ratio to {self.plan.against}) {text}")
@@ -141,7 +139,7 @@ class TrainingRun:
         samples = self.learner.samples
         workload = next(iter(self.evaluation.workloads.values()))
         shown = lambda: self.progress.reach(samples)  # noqa: E731
-        low, high = supported(workload, self.agent(self.learner.network.exported()), shown)
+        low, high = supported(workload, self.agent(self.learner.weights), shown)
         if not self.references:
             fractions = {name: supported(workload, name, shown)[0] for name in PROVEN}
             best = max(fractions, key=lambda name: fractions[name])
@@ -161,7 +159,7 @@ class TrainingRun:
         }
         about = self.about(self.learner.samples, "last", self.measured)
         try:
-            save_agent(self.plan.folder / AGENT, about | {UNFINISHED: True}, self.learner.network.exported())
+            save_agent(self.plan.folder / AGENT, about | {UNFINISHED: True}, self.learner.weights)
             write_checkpoint(self.plan.folder / CHECKPOINT, self.learner, counters, self.best)
             self.saved = self.learner.samples
         except InputError as error:  # a full disk may have room again at the next one

@@ -1,6 +1,6 @@
 """The folder of a training run, and its checkpoints.
 
-`settings.json` holds the settings, `checkpoint.safetensors` how far the run is (weights, optimizer moments and counters),
+`settings.json` holds the settings, `checkpoint.safetensors` how far the run is (the distribution of the weights, and counters),
 `agent.*` what it has learned so far. TensorBoard's event files lie beside them. Reading a checkpoint executes nothing. It is
 replaced in one step, so a run that is killed at any moment leaves the last complete one.
 """
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
@@ -23,8 +24,8 @@ from packenv.learning.agents.saved import IN_RUN
 from packenv.learning.agents.saved import SETTINGS as SETTINGS
 from packenv.learning.settings import Settings
 
-if TYPE_CHECKING:  # brings PyTorch with it
-    from packenv.learning.learner import Arrays, Learner
+if TYPE_CHECKING:  # brings the simulator with it
+    from packenv.learning.evolution import Evolution
 
 FORMAT = "packenv checkpoint 1"
 BEST = "best/"
@@ -33,21 +34,19 @@ BEST = "best/"
 class Checkpoint(NamedTuple):
     """The contents of a file."""
 
-    arrays: Arrays
+    arrays: dict[str, NDArray[Any]]
     counters: dict[str, Any]
 
     @property
     def best(self) -> Weights:
         """The weights of the best agent so far; empty before the first evaluation."""
-        from packenv.learning.learner import named
-
-        return named(BEST, self.arrays)
+        return {name.removeprefix(BEST): array for name, array in self.arrays.items() if name.startswith(BEST)}
 
 
-def write_checkpoint(path: Path, learner: Learner, more: dict[str, Any], best: Weights) -> None:
+def write_checkpoint(path: Path, learner: Evolution, more: dict[str, Any], best: Weights) -> None:
     """Save the learner, the counters in `more` (JSON values) and the weights of the best agent so far."""
-    arrays = learner.arrays() | {BEST + name: value for name, value in best.items()}
-    counters = learner.counters() | more
+    arrays = learner.state() | {BEST + name: value for name, value in best.items()}
+    counters = {"num_timesteps": learner.samples} | more
     data = save(
         {name: np.ascontiguousarray(array) for name, array in arrays.items()},
         metadata={"format": FORMAT, "counters": json.dumps(counters)},
@@ -68,14 +67,14 @@ def read_checkpoint(path: Path) -> Checkpoint:
         raise InputError(f"{path}: not a checkpoint ({error})") from None
 
 
-def restore_checkpoint(path: Path, learner: Learner) -> Checkpoint:
+def restore_checkpoint(path: Path, learner: Evolution) -> Checkpoint:
     """Set the learner to where the checkpoint was written. Raises InputError for a checkpoint of another network."""
     checkpoint = read_checkpoint(path)
     try:
-        learner.load_arrays(checkpoint.arrays)
-    except (RuntimeError, ValueError, KeyError) as error:
+        learner.load_state(checkpoint.arrays)
+    except (ValueError, KeyError) as error:
         raise InputError(f"{path}: a checkpoint of another network ({str(error).splitlines()[0]})") from None
-    learner.resume(checkpoint.counters)
+    learner.samples = checkpoint.counters["num_timesteps"]
     return checkpoint
 
 

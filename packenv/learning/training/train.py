@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from packenv.envs.job_fill.features import assumptions
 from packenv.envs.registration import find_definition
-from packenv.errors import ArgumentError, InputError, install_command
-from packenv.executors.choose import PROCESSES
+from packenv.errors import ArgumentError
 from packenv.files import check_folder_writable, make_folder, write_json
 from packenv.learning.agents.saved import SETTINGS
 from packenv.learning.objective import QUEUE, objective
@@ -23,9 +22,6 @@ from packenv.policy import find_policy, guarantee_of
 from packenv.simulation import setting_of
 from packenv.workloads.find import workload as find_workload
 from packenv.workloads.workload import INTENSITIES, Workload
-
-if TYPE_CHECKING:  # brings PyTorch with it
-    from packenv.learning.learner import Learner
 
 DEFAULT_WORKLOAD, DEFAULT_INTENSITY = "paper/fig4b", (0.85, 0.97)
 
@@ -50,35 +46,27 @@ class Training:
 
     def run(self) -> TrainedAgent:
         """Train the agent, or resume its training, and save it. Raises InputError, before anything is run, for bad input."""
-        try:
-            import torch
+        from packenv.learning.evolution import Evolution
+        from packenv.learning.training.run import TrainingRun
+        from packenv.learning.training.training_log import TrainingProgress, require_tensorboard
 
-            from packenv.learning.training.run import TrainingRun
-            from packenv.learning.training.training_log import TrainingProgress, require_tensorboard
-        except ImportError as error:
-            raise InputError(f"training needs {error.name}, which is not installed: {install_command('agents')}") from None
         settings, plan = self.settings, self.plan
         require_tensorboard()
         check_folder(plan.folder, settings, plan.resume)
         check_folder_writable(plan.folder)
-        torch.set_num_threads(plan.threads)
-        learner = make_learner(settings, plan.threads, plan.on)
+        learner = Evolution(settings, plan.threads, plan.on)
         checkpoint = plan.folder / CHECKPOINT
         resumes = checkpoint.exists()
         run = TrainingRun(settings, plan, learner)
         if resumes:
             run.resume(checkpoint)
-        whole = learner.whole(settings.samples)
-        with TrainingProgress(plan.folder.name, whole, learner.samples) as progress:
+        with TrainingProgress(plan.folder.name, settings.samples, learner.samples) as progress:
             after = f"goes on after {learner.samples:,} samples, with fresh episodes"
             line = after if resumes else learner.initialise(progress.say)
             make_folder(plan.folder)
             write_json(plan.folder / SETTINGS, settings.record())
             if line is not None:
                 progress.say(line)
-            if whole > max(settings.samples, learner.samples):
-                iteration = f"{settings.envs} environments × {settings.steps} steps"
-                progress.say(f"{whole:,} samples, not {settings.samples:,}: whole iterations of {iteration}")
             try:
                 return run.run(progress)
             except KeyboardInterrupt:
@@ -171,17 +159,4 @@ def ends_of(key: str, value: float | Sequence[float]) -> tuple[float, float]:
 def default_name(settings: Settings) -> str:
     """The name of a run's folder: environment, workload, algorithm and seed."""
     workload = settings.workload.name.replace("/", "-").replace(":", "-")
-    return f"{settings.environment}-{workload}-{settings.algorithm}-{settings.seed}"
-
-
-def make_learner(settings: Settings, processes: int = 1, on: str = PROCESSES) -> Learner:
-    """The settings' algorithm with fresh weights. Evolution runs its candidates on `packenv.executor(on, processes)`."""
-    if settings.algorithm == EVOLUTION:
-        from packenv.learning.evolution import Evolution
-
-        return Evolution(settings, processes, on)
-    from packenv.learning.reinforcement.sb3_learner import Sb3Learner
-
-    if on != PROCESSES:
-        raise InputError(f"--on {on} is for --algo {EVOLUTION}: RLlib trains others on a cluster")
-    return Sb3Learner(settings)
+    return f"{settings.environment}-{workload}-{EVOLUTION}-{settings.seed}"

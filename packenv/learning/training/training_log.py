@@ -12,8 +12,6 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from packenv.envs.episodes.core import Core
-from packenv.envs.rendering import Viewer
 from packenv.errors import InputError
 from packenv.results.event_file import INSTALL, EventFile, new_event_path, tensorboard_is_installed
 
@@ -91,7 +89,6 @@ class TrainingLog:
         with self._while_possible():
             # the steps that a killed run wrote after its last checkpoint are written again
             self.file = EventFile(new_event_path(folder), hide_from=samples + 1 if samples else None)
-        self.viewer = Viewer("rgb_array")  # keeps the queue from one picture to the next
 
     @contextmanager
     def _while_possible(self) -> Iterator[None]:
@@ -120,10 +117,6 @@ class TrainingLog:
         """One chart of the agent's supported fraction beside the guarantees and these other scalars."""
         lines = ["judge/agent, lower end", "judge/agent, upper end", *GUARANTEES, *references]
         self._write("joint_chart", "supported fraction of ρ*", "agent and references", lines)
-
-    def picture(self, core: Core, samples: int) -> None:
-        """The cluster of the first environment."""
-        self._write("picture", "cluster/picture", self.viewer.show(core, 0), samples)
 
     def hyperparameters(self, record: Mapping[str, Any], measured: Mapping[str, float], samples: int) -> None:
         """The settings beside what they led to, for TensorBoard's table of runs."""

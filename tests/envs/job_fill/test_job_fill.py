@@ -130,7 +130,7 @@ def test_a_policy_that_starts_a_task_which_is_not_offered_is_told() -> None:
 
 
 def agent_with(weights: Any, of_context: Any, passing: bool) -> SavedAgent:
-    settings = Settings(SMALL, environment="JobFill", algorithm="cma-es", network="sum", window=8, options={"passing": passing})
+    settings = Settings(SMALL, environment="JobFill", network="sum", window=8, options={"passing": passing})
     arrays = {"actor.of_action": np.float32(weights), "actor.of_context": np.float32(of_context)}
     return SavedAgent("tried", agent_metadata(settings, "", 0, "last", {}), arrays)
 

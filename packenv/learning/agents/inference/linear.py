@@ -6,6 +6,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from packenv.cluster import NONE
 from packenv.compiled.decorators import compiled
@@ -104,3 +105,17 @@ def set_terms(terms: Floats, row: Floats) -> None:
     terms[12] = large if row[features.COMPLEMENTS] == 0.0 else 0.0  # a large task without any of the former
     terms[13] = large if row[features.COMPANIONS] == 0.0 else 0.0  # and without any of the latter
     terms[14] = (1.0 - 2.0 * large) * row[features.EXCESS] * COUNT  # whether small tasks are scarce, or large ones
+
+
+def terms_of(actions: Floats) -> NDArray[np.float64]:
+    """(N, A, TERMS) from the features (N, A, F) of N observations."""
+    rows = np.ascontiguousarray(actions.reshape(-1, actions.shape[-1]), np.float32)
+    terms = np.zeros((len(rows), TERMS), np.float32)
+    set_all_terms(terms, rows)
+    return terms.reshape(*actions.shape[:2], TERMS).astype(np.float64)
+
+
+@compiled
+def set_all_terms(terms: Floats, rows: Floats) -> None:
+    for n in range(rows.shape[0]):
+        set_terms(terms[n], rows[n])

@@ -16,7 +16,7 @@ from torch.nn.functional import linear
 
 from packenv.envs.core import features as feature
 from packenv.learning.agents.inference.linear import COUNT, SIZE, TERMS
-from packenv.learning.networks.valid_actions import ValidActions, layer_of, mean_of
+from tests.reference.networks.valid_actions import ValidActions, layer_of, mean_of
 
 
 class SharedActor(nn.Module):

@@ -12,15 +12,14 @@ import torch
 from gymnasium import spaces
 from torch import Tensor, nn
 
-from packenv.envs.core.definition import Layout
 from packenv.envs.core.features import FEATURES, VALID
 from packenv.errors import ArgumentError, InputError, nearest
 from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.inference.weights import Weights, with_later_features
-from packenv.learning.networks.layers import LinearActor, Mlp, SharedActor, SharedCritic, SumActor, VaryingActor
-from packenv.learning.networks.valid_actions import Observation, valid_actions
-from packenv.learning.settings import NETWORKS, Settings
+from tests.reference.networks.layers import LinearActor, Mlp, SharedActor, SharedCritic, SumActor, VaryingActor
+from tests.reference.networks.valid_actions import Observation, valid_actions
 
+NETWORKS = ("shared", "linear", "sum", "varying", "mlp")
 INVALID = -1e8
 """The score of an action that is not valid: its probability is 0."""
 
@@ -110,11 +109,6 @@ class Network(nn.Module):
     def exported(self) -> Weights:
         """The actor's weights under the names that compiled inference knows."""
         return {f"actor.{name}": value.detach().cpu().numpy().copy() for name, value in self.actor.state_dict().items()}
-
-
-def form_of(settings: Settings, layout: Layout) -> dict[str, Any]:
-    """The keyword arguments of the settings' network in an environment of this layout."""
-    return {"kind": settings.network, "hidden": settings.hidden, "waiting": layout.features.waiting}
 
 
 def actor_of(kind: str, features: int, context: int, hidden: int, waiting: int | None) -> nn.Module:
