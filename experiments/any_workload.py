@@ -23,7 +23,7 @@ import numpy as np
 
 from agents.random_workloads import FAMILIES, random_workload
 from packenv.errors import InputError
-from packenv.learning.agents.inference.linear import TERM_NAMES
+from packenv.learning.agents.networks import TERM_NAMES
 from packenv.learning.agents.saved import load_agent, save_agent
 from packenv.results.stability import UNSTABLE, combine
 from packenv.runs.log import RunLog

@@ -19,7 +19,7 @@ from experiments.script_options import options_of
 from packenv.content.colours import COLOURS, GREY
 from packenv.envs.core import features
 from packenv.envs.registration import id_of
-from packenv.learning.agents.inference.linear import COUNT, TERM_NAMES, TERMS, set_terms
+from packenv.learning.agents.networks import COUNT, TERM_NAMES, TERMS, set_terms
 from packenv.learning.agents.saved import load_agent
 from packenv.report.plot_style import light_grid
 

@@ -27,8 +27,8 @@ import packenv
 from agents.random_jobs import JOB_FAMILIES, random_jobs
 from packenv.errors import InputError
 from packenv.learning.agents.agent import SavedAgent
-from packenv.learning.agents.inference.weights import with_later_features
 from packenv.learning.agents.saved import load_agent, pretrained_agents, save_agent
+from packenv.learning.agents.weights import with_later_features
 from packenv.runs.leaderboard import problem_of
 from packenv.runs.log import RunLog
 from packenv.runs.measured import Measured

@@ -19,9 +19,9 @@ from packenv.errors import InputError
 from packenv.executors.choose import PROCESSES, executor
 from packenv.executors.pieces import Pieces
 from packenv.learning.agents.agent import SavedAgent
-from packenv.learning.agents.inference.weights import Weights
 from packenv.learning.agents.metadata import agent_metadata
 from packenv.learning.agents.saved import load_agent
+from packenv.learning.agents.weights import Weights
 from packenv.learning.objective import Objective, measure, objective
 from packenv.learning.settings import Settings, workloads_at_loads
 from packenv.learning.weighted_sums import Doubles, as_vector, as_weights, first_weights, weights_of_agent

@@ -1,7 +1,7 @@
 """The networks that evolution trains: weighted sums. The score of an action is ⟨weights, terms of the action⟩.
 
 `linear` weighs fifteen terms of sizes and rooms, `sum` the features of the action, and `varying` these with weights that change
-with the number of waiting tasks. Compiled inference (packenv.learning.agents.inference) reads the weights by the same names.
+with the number of waiting tasks. Compiled inference (packenv.learning.agents.networks) reads the weights by the same names.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from packenv.envs.core.definition import Layout
 from packenv.envs.core.features import OF_TASKS, WAITING, WAITS
 from packenv.errors import ArgumentError, InputError
 from packenv.learning.agents.agent import SavedAgent
-from packenv.learning.agents.inference.linear import SIZE, TERMS, terms_of
-from packenv.learning.agents.inference.weights import Weights, with_later_features
+from packenv.learning.agents.networks import SIZE, TERMS, terms_of
+from packenv.learning.agents.weights import Weights, with_later_features
 
 Doubles = NDArray[np.float64]
 Observation = Mapping[str, NDArray[Any]]

@@ -16,7 +16,7 @@ from agents.random_jobs import random_jobs
 from experiments.random_requirements import fig4
 from experiments.reproduce import FIGURES, GROUPS
 from packenv.content.text import number
-from packenv.learning.agents.inference.linear import SIZE, TERM_NAMES, best_of_linear, linear_network
+from packenv.learning.agents.networks import FROM_WEIGHTS, SIZE, TERM_NAMES, score_by_sum
 from packenv.learning.agents.saved import load_agent, save_agent
 from packenv.runs.statistics import interval, ratio_of_means
 from tests.learning.test_agent_notes import agent as untrained
@@ -66,9 +66,10 @@ def test_a_decision(tmp_path: Path) -> None:
     env = gymnasium.make("packenv/ServerFill-v1", **module.SETTING).unwrapped
     agent = load_agent("fig4b")
     actions, mask, parts, _ = module.find_decision(env, agent.weights["actor.weights"], 10)
-    network = linear_network("fig4b", agent.weights, env.core.layout)
+    network = FROM_WEIGHTS["linear"]("fig4b", agent.weights, env.core.layout)
     batch = SimpleNamespace(actions=actions[None], mask=mask[None])
-    assert module.choices(actions, mask, parts)[0] == best_of_linear(network, batch)
+    score_by_sum.function(network, batch)
+    assert module.choices(actions, mask, parts)[0] == np.where(mask, network.scores, -np.inf).argmax()
 
 
 def test_the_ladder(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import packenv
-from packenv.learning.agents.inference.linear import TERMS
+from packenv.learning.agents.networks import TERMS
 from packenv.learning.evolution import FLOOR, Case, CmaEs, Evolution, merits
 from packenv.learning.settings import Settings
 from packenv.learning.weighted_sums import as_vector, as_weights, first_weights

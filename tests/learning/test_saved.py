@@ -15,7 +15,7 @@ import packenv
 from agents.random_jobs import random_jobs
 from packenv import InputError
 from packenv.learning.agents.agent import SavedAgent
-from packenv.learning.agents.inference.shared import shared_network
+from packenv.learning.agents.networks import shared_network
 from packenv.learning.agents.saved import load_agent, save_agent
 from packenv.policies.throughput_optimal.kmw import KMaxWeightRule
 from packenv.policy import find_policy, name_of, parameters_of

@@ -22,10 +22,9 @@ from packenv.envs.options import INVALID, split
 from packenv.envs.registration import ENVIRONMENTS, find_definition
 from packenv.errors import InputError
 from packenv.learning.agents.guarded import Guarded, GuardedState
-from packenv.learning.agents.inference.best_action import FROM_WEIGHTS
-from packenv.learning.agents.inference.one_array import UNMASKED
-from packenv.learning.agents.inference.weights import FORMER_CONTEXT, Weights, with_later_features
 from packenv.learning.agents.learned import Learned, LearnedState, remark_on
+from packenv.learning.agents.networks import FROM_WEIGHTS, UNMASKED
+from packenv.learning.agents.weights import FORMER_CONTEXT, Weights, with_later_features
 from packenv.policy import Setting, find_registered, guarantee_of, initial_state_of, needs_of
 from packenv.units import UNIT
 

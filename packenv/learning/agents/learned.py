@@ -17,7 +17,7 @@ from packenv.compiled.decorators import compiled
 from packenv.envs.core.server_summaries import remove_completed
 from packenv.envs.core.state import DECIDING, Batch
 from packenv.envs.core.step import act, begin, observe
-from packenv.learning.agents.inference.best_action import best_action
+from packenv.learning.agents.networks import best_action
 from packenv.policy import schedules
 
 

@@ -12,11 +12,10 @@ from packenv.envs.options import ONE_ARRAY
 from packenv.envs.registration import id_of, kind_of
 from packenv.errors import InputError
 from packenv.learning.agents.agent import SavedAgent
-from packenv.learning.agents.inference.best_action import FROM_WEIGHTS
-from packenv.learning.agents.inference.one_array import UNMASKED
-from packenv.learning.agents.inference.weights import Weights
+from packenv.learning.agents.networks import FROM_WEIGHTS, UNMASKED
 from packenv.learning.agents.saved import save_agent
 from packenv.learning.agents.trained_in import normalizers_of
+from packenv.learning.agents.weights import Weights
 from packenv.policy import name_of
 
 LAYERS = {

@@ -18,9 +18,9 @@ from packenv.errors import InputError, nearest
 from packenv.files import atomic_path, write_json
 from packenv.inputs.json_files import read_json
 from packenv.learning.agents.agent import SavedAgent
-from packenv.learning.agents.inference.weights import Weights
 from packenv.learning.agents.shipped import PRETRAINED as PRETRAINED
 from packenv.learning.agents.shipped import pretrained_agents as pretrained_agents
+from packenv.learning.agents.weights import Weights
 from packenv.policy_names import OF_ZIP
 
 FORMAT = 1

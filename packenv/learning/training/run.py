@@ -9,9 +9,9 @@ from typing import Any
 
 from packenv.errors import InputError
 from packenv.learning.agents.agent import UNFINISHED, SavedAgent
-from packenv.learning.agents.inference.weights import Weights
 from packenv.learning.agents.metadata import agent_metadata
 from packenv.learning.agents.saved import save_agent
+from packenv.learning.agents.weights import Weights
 from packenv.learning.evolution import Evolution
 from packenv.learning.settings import Settings
 from packenv.learning.training.evaluation import Evaluation, overall, supported

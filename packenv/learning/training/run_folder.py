@@ -19,9 +19,9 @@ from safetensors.numpy import save
 from packenv.errors import ArgumentError, InputError
 from packenv.files import atomic_path
 from packenv.inputs.json_files import parse_json, read_json
-from packenv.learning.agents.inference.weights import Weights
 from packenv.learning.agents.saved import IN_RUN
 from packenv.learning.agents.saved import SETTINGS as SETTINGS
+from packenv.learning.agents.weights import Weights
 from packenv.learning.settings import Settings
 
 if TYPE_CHECKING:  # brings the simulator with it

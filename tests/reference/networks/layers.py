@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from packenv.envs.core import features as feature
-from packenv.learning.agents.inference.linear import COUNT, SIZE, TERMS
+from packenv.learning.agents.networks import COUNT, SIZE, TERMS
 from tests.reference.networks.valid_actions import ValidActions, layer_of, mean_of
 
 
@@ -71,7 +71,7 @@ class LinearActor(nn.Module):
 
 
 def terms_of(features: Tensor) -> Tensor:
-    """(N, TERMS) from (N, F) features, as `set_terms` of packenv.learning.agents.inference.linear."""
+    """(N, TERMS) from (N, F) features, as `set_terms` of packenv.learning.agents.networks."""
     of_server = feature.WAITS, feature.SIZE, feature.ROOM_LEFT, feature.ROOM_FILLED, feature.JOBS
     passing, size, left, filled, jobs = (features[:, k] for k in of_server)
     of_queue = feature.COMPLEMENTS, feature.COMPANIONS, feature.EXCESS, feature.QUEUE_PER_ROOT

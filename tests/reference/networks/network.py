@@ -1,6 +1,6 @@
 """The network that is trained: an actor and a critic, in PyTorch.
 
-Compiled inference (packenv.learning.agents.inference) reads the exported weights by the same names.
+Compiled inference (packenv.learning.agents.networks) reads the exported weights by the same names.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from packenv.envs.core.features import FEATURES, VALID
 from packenv.errors import ArgumentError, InputError, nearest
 from packenv.learning.agents.agent import SavedAgent
-from packenv.learning.agents.inference.weights import Weights, with_later_features
+from packenv.learning.agents.weights import Weights, with_later_features
 from tests.reference.networks.layers import LinearActor, Mlp, SharedActor, SharedCritic, SumActor, VaryingActor
 from tests.reference.networks.valid_actions import Observation, valid_actions
 
