@@ -19,7 +19,7 @@ $(VENV)/.base: $(SOURCES)
 	touch $@
 
 $(VENV)/.all: $(VENV)/.base
-	$(PIP) -e '.[dev,docs,agents,render,sat,offline,ray,report]'
+	$(PIP) -e '.[dev,docs,agents,render,sat,offline,ray]'
 	touch $@
 
 demo: $(VENV)/.base ## compare three policies within a minute: a table, and out/demo.png

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Mapping, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -11,10 +12,10 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from packenv.content.text import do_not_go, listed
-from packenv.errors import ArgumentError, InputError
+from packenv.errors import ArgumentError, InputError, UnknownArgument
 from packenv.inputs.numbers import Exact, exact
 from packenv.inputs.text_files import reading
-from packenv.options.shared import INTENSITIES, Estimates
+from packenv.options.shared import INTENSITIES, Estimates, parse_columns
 from packenv.workloads.files import load_workload
 from packenv.workloads.laws import parse_law
 from packenv.workloads.named.registry import ENDINGS, WORKLOADS, named_workload, unknown_workload
@@ -36,7 +37,7 @@ def workload(
     slot_seconds: Exact | None = None,
     resources: str | Sequence[str] | None = None,
     speedup: Exact = 1,
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, str] | str | None = None,
     time_unit: str | None = None,
     partition: str | Sequence[str] | None = None,
     finished_only: bool | None = None,
@@ -59,7 +60,8 @@ def workload(
                   resource (cores and GiB), else the largest. The same texts reduce a named workload, where a sequence gives
                   its resources names
     speedup       β: arrivals of a trace come so many times as fast
-    columns       names in a table of one's own by ours: {"submit_time_s": "Submitted", "cpu": "Cores"}. With one that is a
+    columns       names in a table of one's own by ours: {"submit_time_s": "Submitted", "cpu": "Cores"}, or
+                  "submit_time_s=Submitted,cpu=Cores". With one that is a
                   resource, only those that are named are read
     time_unit     of times and durations in such a table that are numbers: "s" (the default), "ms", "us", "ns", "min" or "h"
     partition     names of the partitions (queues) of a log of Slurm's, or in Standard Workload Format, whose jobs count
@@ -79,6 +81,11 @@ def workload(
     Rows that are no tasks are counted in `Workload.left_out`. Raises InputError, with the nearest names for an unknown one, and
     with file, row and column for a value that cannot be.
     """
+    taken = [*inspect.signature(workload).parameters][:-1] + [*inspect.signature(Workload.__init__).parameters][1:]
+    for key in changes:
+        if key not in taken and key != "any_number":
+            raise UnknownArgument(key, taken)
+    columns = parse_columns(columns) if isinstance(columns, str) else columns
     if servers is not None:
         changes["servers"] = servers
     if network is not None:

@@ -135,6 +135,9 @@ def arrow_table(source: Any) -> pa.Table:
         table = source if isinstance(source, pa.Table) else pa.table(dict(source) if isinstance(source, Mapping) else source)
     except (TypeError, ValueError, pa.ArrowException) as error:
         raise InputError(f"a table of type {type(source).__name__} cannot be read: {' '.join(str(error).split())}") from None
+    for name in table.column_names:
+        if table.column_names.count(name) > 1:
+            raise InputError(f"a table of type {type(source).__name__}: column {name} occurs more than once")
     table = table.drop_columns([name for name in table.column_names if INDEX.fullmatch(name)])
     views = [name for name, type_ in zip(table.column_names, table.schema.types, strict=True) if pa.types.is_string_view(type_)]
     for name in views:  # as polars has texts
