@@ -19,7 +19,8 @@ FIRST_LINE, HELP, CHANGE = 10, 12, 25  # words at most
 RELATIVE = re.compile(r"\b(?:that|which|what|whom?|whose|where)\b", re.IGNORECASE)
 PRIVATE = re.compile(
     r"\b(?:of (?:one's|your|its|their) own|of (?:theirs|ours)|(?:so|as) many|those (?:that|of|who)|that of"
-    r"|what (?:is|no|are|was|has)|(?:is|are|was|were) (?:told|said|asked)|(?:by|for) itself|by themselves|in earnest|beforehand|anew|at once|as of|beside"
+    r"|what (?:is|no|are|was|has)|(?:is|are|was|were) (?:told|said|asked)|(?:by|for) itself|by themselves"
+    r"|in earnest|beforehand|anew|at once|as of|beside"
     r"|(?:to|of|in|with|from|by) which|of such|more of (?:it|them)|the (?:more|longer|larger) the)\b",
     re.IGNORECASE,
 )

@@ -59,20 +59,20 @@ class Backfilling(NamedTuple):
 
 
 class Easy(NamedTuple):
-    """EASY: FIFO, and others may start if they do not delay the oldest waiting task.
+    """Let tasks pass the oldest one if they do not delay it.
 
     Every task goes to the first server with room. The oldest one that fits nowhere has a reservation on the server where it is
-    expected to have room first, the lower index of equals. All behind it, oldest first, start on the first server with room:
-    on another server, or on that one if they are expected to leave before the reservation or fit beside it.
+    expected to have room first, the lower index of equals. Tasks behind it, oldest first, start on the first server with room:
+    on another server, or on that one if they are expected to leave before the reservation or fit next to it.
 
     A gang is one entry of the queue. It starts, or has a reservation for all of it, in the first slot in which each of its
-    tasks, in row order, is expected to have room beside those before it, on the first server that has.
+    tasks, in row order, is expected to have room next to those before it, on the first server with room.
 
-    order  what stands in place of "oldest": a rule of packenv.policies.orders, asked anew in every slot
+    order  a rule of packenv.policies.orders in place of age, applied again in every slot
 
-    Reservations are made anew in every slot with a completion or an arrival. Durations are those of column `estimate`, or the
-    true ones without it; a task that outlives its estimate is expected to leave in the next slot. `estimates`: raises InputError
-    for a workload without the column.
+    Reservations are computed again in every slot with a completion or an arrival. Durations are those of column `estimate`, or
+    the true ones without it. A task that outlives its estimate is expected to leave in the next slot. `estimates`: raises
+    InputError for a workload without the column.
     """
 
     estimates: bool = False
@@ -94,11 +94,11 @@ class Easy(NamedTuple):
 
 
 class Conservative(NamedTuple):
-    """Conservative backfilling: a task may start if it delays none of those in front of it.
+    """Let tasks pass others only if they delay none of them.
 
-    As `easy`, but the `depth` oldest waiting tasks have reservations, each made beside those in front of it: the first slot, then
-    the lowest server, with room for as long as the task is expected to stay. Tasks behind them have none, and may start beside
-    all reservations. `order` as of `easy`. Raises InputError for a depth below 1.
+    As `easy`, but the `depth` oldest waiting tasks have reservations, each computed next to those in front of it: the first slot,
+    then the lowest server, with room for as long as the task is expected to stay. Tasks behind them have none, and may start next
+    to all reservations. `order` as in `easy`. Raises InputError for a depth below 1.
     """
 
     depth: int = 100

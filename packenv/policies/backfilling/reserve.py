@@ -58,17 +58,21 @@ class Reservations(Frame):
 
 
 class Reserve(NamedTuple):
-    """BF-J/S, but a task that has waited for more than `age` slots has a server kept for it until it starts.
+    """Keep a server free for each task that waited too long.
 
-    In every slot with a completion or an arrival: (1) tasks start on the servers kept for them, where they have room now;
-    (2) each older task without one, oldest first, takes the server with the most room, lower index of equals, of those that
-    could hold it when empty and are not kept, and starts there if it has room now; (3) BF-J/S on all servers that are not kept;
-    (4) a server kept for a task that has started on another one is no longer kept, and is filled by best fit: the lowest index
-    first, until there is none. Room of several resources: Σ of the shares that are free.
+    Otherwise this is BF-J/S. In every slot with a completion or an arrival:
 
-    For a gang servers are kept until all its tasks would fit on them when empty, each task with the last one or on another; where
-    there are too few, no younger task has one kept. It starts when each task has room where it would be. Raises InputError for an
-    age below 0.
+    1. Tasks start on the servers kept for them, if they have room now.
+    2. Each task that has waited for more than `age` slots and has no server, oldest first, takes the server with the most room,
+       lower index of equals, among servers that could hold it when empty and are not kept. It starts there if it has room now.
+    3. BF-J/S runs on all servers that are not kept.
+    4. A server kept for a task that has started elsewhere is released and filled by best fit, the lowest index first.
+
+    Room of several resources is the sum of the free shares.
+
+    For a gang, servers are kept until all its tasks would fit on them when empty, each task with the last one or on another. If
+    there are too few, no younger task has a server kept. A gang starts when each task has room where it would be. Raises
+    InputError for an age below 0.
     """
 
     age: int = 1000

@@ -27,12 +27,12 @@ from packenv.workloads.network import NODE
 
 
 class Delay(NamedTuple):
-    """Delay scheduling with fixed intervals: a job waits up to `interval` seconds for a server with its data.
+    """Let jobs wait a fixed time for a server with their data.
 
     interval   seconds that a job waits for a server with its data
-    rack       further seconds that it waits for a server in a rack with its data; ignored if the workload has no racks
-    skips      if >= 0, the number of offers that a job skips, instead of the intervals; there is no rack level then
-    paper      True: a job waits anew after every launch
+    rack       additional seconds that it waits for a server in a rack with its data. Ignored if the workload has no racks
+    skips      if >= 0, the number of offers that a job skips, instead of the intervals. There is no rack level then
+    paper      True: a job waits again after every launch
 
     A slot lasts one second if the workload does not say. Raises InputError for a negative or infinite interval, or skips < -1.
     """
@@ -56,15 +56,16 @@ class Delay(NamedTuple):
 
 
 class DelayDynamic(NamedTuple):
-    """Delay scheduling with intervals that follow the measured overhead of remote tasks, separately for each phase number.
+    """Let jobs wait for their data as long as remote reads cost.
 
-    When a task that ran away from its data completes, its extra slots are a reading: interval ← (1 − weight) · interval +
-    weight · reading. In a cluster with racks, a task that ran off its rack updates the rack interval, with its extra slots
-    beyond the node interval (at least 0); every other task updates the node interval.
+    Intervals follow the measured overhead of remote tasks, separately for each phase number. When a task that ran away from its
+    data completes, its extra slots are a reading: interval ← (1 − weight) · interval + weight · reading. In a cluster with racks,
+    a task that ran off its rack updates the rack interval, with its extra slots beyond the node interval (at least 0). Every
+    other task updates the node interval.
 
     interval, rack   seconds at the start of the run
     weight           of a new reading, 0 < weight <= 1
-    paper            True: tasks that ran at home report too, a reading of 0, and a job waits anew after every launch
+    paper            True: tasks that ran at home report too, a reading of 0, and a job waits again after every launch
 
     Raises InputError for a weight or an interval out of range.
     """
@@ -88,7 +89,10 @@ class DelayDynamic(NamedTuple):
 
 
 class Fair(NamedTuple):
-    """Fair sharing without delay: a job accepts every offer, and launches a task with data on the server if it has one."""
+    """Share fairly without delay: a job accepts every offer.
+
+    It launches a task with data on the server if it has one.
+    """
 
     @property
     def rule(self) -> Rules:

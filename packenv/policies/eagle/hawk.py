@@ -47,7 +47,10 @@ def probing_system(kind: System) -> System:
 
 @probing_system
 class Sparrow(NamedTuple):
-    """Sparrow: `ratio` probes per task to random servers, late binding, first come first served. No job counts as long."""
+    """Send `ratio` probes per task to random servers.
+
+    Probes bind late, first come first served. No job counts as long.
+    """
 
     ratio: int = 2
     minimum: int = 2
@@ -59,7 +62,10 @@ class Sparrow(NamedTuple):
 
 @probing_system
 class Hawk(NamedTuple):
-    """Hawk: Sparrow's probes for short jobs, LWL for long ones; an idle server tries `attempts` times to steal probes."""
+    """Probe for short jobs, place long ones centrally, steal when idle.
+
+    Short jobs are probed as in Sparrow, long jobs placed as in LWL. An idle server tries `attempts` times to steal probes.
+    """
 
     cutoff: float = AUTOMATIC
     reserved: float = AUTOMATIC
@@ -77,11 +83,13 @@ class Hawk(NamedTuple):
 
 @probing_system
 class Eagle(NamedTuple):
-    """Eagle: Hawk without stealing, but with three mechanisms instead, which can be switched off one by one.
+    """Probe like Hawk, share state, and keep probes sticky.
 
-    sharing    servers with long tasks reject probes and say which other servers have long tasks; not on a single server
+    There is no stealing. Three mechanisms can be switched off one by one:
+
+    sharing    servers with long tasks reject probes and name other servers with long tasks. Not on a single server
     sticky     a probe stays in its queue until its job has no unassigned task
-    srpt       the shortest remaining job first; Σ estimates of the tasks that overtake a probe may not exceed `threshold`
+    srpt       the shortest remaining job goes first. Σ estimates of the tasks that overtake a probe may not exceed `threshold`
                times the estimate of its job
     """
 
@@ -107,7 +115,10 @@ class Eagle(NamedTuple):
 
 @probing_system
 class LeastWaitingTime(NamedTuple):
-    """LWL for all jobs: a central scheduler binds each task on arrival to the server with the least estimated waiting time."""
+    """Place each task where the estimated waiting time is least.
+
+    A central scheduler binds every task on arrival, for all jobs.
+    """
 
     delay: float = NETWORK_DELAY
 
@@ -119,7 +130,10 @@ class LeastWaitingTime(NamedTuple):
 
 @probing_system
 class Yaq(NamedTuple):
-    """Yaq: LWL, but servers start the shortest remaining job first; `threshold` limits how often a task is overtaken."""
+    """Place tasks like LWL, and start short jobs first.
+
+    The shortest remaining job of a server's queue goes first. `threshold` limits how often a task is overtaken.
+    """
 
     delay: float = NETWORK_DELAY
     srpt: bool = True

@@ -135,10 +135,12 @@ def placing(setting: Setting, score: int, ties: str, seed: int, beside: float = 
 
 @by_score(FGD)
 class Fgd(NamedTuple):
-    """FGD: where what is idle on devices stays of most use to the tasks that usually come (Weng et al., USENIX ATC 2023).
+    """Waste the least idle GPU room for usual tasks.
 
-    beside  weight of what is idle beside a task that fits: 1 as published. 0.1 with `ties=exact` allocates more where nothing
-            leaves, but lets tasks wait far longer where they do
+    Source: FGD, Weng et al., USENIX ATC 2023.
+
+    beside  weight of idle room on devices next to a task that fits: 1 as published. 0.1 with `ties=exact` allocates more if
+            nothing leaves, but tasks wait far longer if they do. Both hold in exact arithmetic, not in floating point
     """
 
     ties: str = "order"
@@ -147,32 +149,35 @@ class Fgd(NamedTuple):
 
 @by_score(BEST_FIT)
 class GpuBestFit(NamedTuple):
-    """Best fit over cpu and devices: where least of them is left."""
+    """Leave the least cpu and GPU room on the server."""
 
     ties: str = "order"
 
 
 @by_score(DOT_PRODUCT)
 class DotProduct(NamedTuple):
-    """Dot product: where what the task needs is least in line with what is left of cpu and devices."""
+    """Choose the smallest alignment of demands and free room."""
 
     ties: str = "order"
 
 
 @by_score(PACKING)
 class GpuPacking(NamedTuple):
-    """GPU packing: a device in use before a free one, of a server in use before that of an empty one."""
+    """Prefer devices in use, then servers in use."""
 
     ties: str = "order"
 
 
 @by_score(CLUSTERING)
 class GpuClustering(NamedTuple):
-    """GPU clustering: where tasks of the same class are: those with a share, or with as many whole devices."""
+    """Prefer servers with tasks of the same class.
+
+    A class is tasks with a share of a device, or with the same number of whole devices.
+    """
 
     ties: str = "order"
 
 
 @by_score(RANDOM)
 class RandomServer(NamedTuple):
-    """Random: any server and device that has room, drawn anew for each task."""
+    """Choose a random server and device with room, for each task."""

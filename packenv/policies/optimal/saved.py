@@ -74,7 +74,10 @@ def files_of(path: str | Path) -> tuple[Path, Path]:
 
 
 def find_optimal(text: str) -> Optimal:
-    """Does what a file written by `packenv optimal-policy --out FILE` says: the shortest mean queue of a small workload."""
+    """Play decisions written by `packenv optimal-policy --out FILE`.
+
+    They give the shortest mean queue of a small workload.
+    """
     if not text:
         raise InputError("optimal: say which, by the path that `packenv optimal-policy --out` wrote: optimal:FILE")
     return load_optimal(text)

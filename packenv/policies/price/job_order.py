@@ -61,7 +61,7 @@ class InOrder(NamedTuple):
 
 
 class JobFifo(InOrder):
-    """FIFO by job: the ready phase of the earliest job first."""
+    """Start the ready phase of the earliest job first."""
 
     _field_defaults = {"blocking": True}  # noqa: RUF012
 
@@ -70,7 +70,10 @@ class JobFifo(InOrder):
 
 
 class Priority(InOrder):
-    """The ready phase of the job with the largest value first; needs column `value`."""
+    """Start the ready phase of the most valuable job first.
+
+    The workload needs the column `value`.
+    """
 
     def needs(self, setting: Setting) -> Needs:
         if setting.workload.jobs is not None:
@@ -91,7 +94,10 @@ def values_of(setting: Setting) -> Floats:
 
 
 class SmallestDemand(InOrder):
-    """The ready phase with the smallest demand first: Σ_r d_r / k_r, k_r the largest capacity of a server."""
+    """Start the ready phase with the smallest demand first.
+
+    The demand is Σ_r d_r / k_r, with k_r the largest capacity of a server.
+    """
 
     def merits(self, setting: Setting, book: JobBook) -> Floats:
         capacity = setting.capacity.max(axis=0)

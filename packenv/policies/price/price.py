@@ -46,7 +46,9 @@ class PriceState(Frame):
 
 
 class Price(NamedTuple):
-    """Price scheduler: the phase with the most value for the least waste, which is priced by demand; value 1 if not given.
+    """Start the phase with the most value for the least waste.
+
+    A resource costs more if more waiting value needs it. The value is 1 where the table has none.
 
     welfare   weight of the welfare, >= 0
     c         divisor of the waste, > 0

@@ -11,9 +11,10 @@ from packenv.theory.makespan.optimum import optimal_schedule
 
 
 class Sat(NamedTuple):
-    """Replays the shortest schedule found in `limit` seconds, or the first one found within `gap` of the lower bound.
+    """Replay the shortest schedule found in `limit` seconds.
 
-    `fixed`: each task is assigned in advance to the server with the least work. `workers`: cores used, 0 for all.
+    The search also stops within `gap` of the lower bound. `fixed`: each task is assigned in advance to the server with the least
+    work. `workers`: cores used, 0 for all.
     """
 
     limit: float = 60.0
