@@ -1,9 +1,9 @@
 """FIFO with backfilling: EASY and conservative (PAPERS §6).
 
-Both are one rule that differs in how many waiting tasks have reservations. A task that has none, or whose reservation is now,
-starts where it has room for as long as it is expected to stay, beside all reservations of tasks in front of it. EASY: Lifka,
-The ANL/IBM SP scheduling system, JSSPP 1995. Conservative: Mu'alem and Feitelson, IEEE TPDS 12(6), 2001. Neither is guaranteed a
-share of ρ*.
+Both are one rule with another number of reservations. A task without a reservation, or with one for now, starts where it has
+room for its expected stay next to all reservations of tasks in front of it. Neither has a guaranteed share of ρ*.
+
+Sources. EASY: Lifka, The ANL/IBM SP scheduling system, JSSPP 1995. Conservative: Mu'alem and Feitelson, IEEE TPDS 12(6), 2001.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ from packenv.policy import Setting, schedules
 
 
 def check_estimates(setting: Setting, only_estimates: bool) -> None:
-    """Raise InputError if `only_estimates` and the workload has no column `estimate`."""
+    """Raise InputError if `only_estimates` and there is no column `estimate`."""
     jobs = setting.workload.jobs
     if only_estimates and (jobs is None or jobs.estimate is None):
         raise InputError(f"reservations need estimates: workload {setting.workload.name} has no column `estimate`")
 
 
 class Backfilling(NamedTuple):
-    """What compiled code knows of both policies: how many waiting tasks have a reservation."""
+    """Parameters of the compiled rule: the number of reservations."""
 
     depth: int
 
@@ -123,7 +123,10 @@ class Conservative(NamedTuple):
 
 
 def backfilling_needs(setting: Setting, order: str, policy: str) -> Needs:
-    """The queue, servers by index, and durations; the smallest size says when nothing more fits. Orders know the table."""
+    """Return the orders of both policies, and durations.
+
+    The smallest size says when nothing more fits. Other orders need the table.
+    """
     order_named(order, policy)
     vectors = setting.capacity.shape[1] > 1
     orders = BY_QUEUE | BY_INDEX | BY_SIZE
@@ -143,13 +146,19 @@ def schedule_backfilling(policy: Backfilling, cluster: Cluster, state: RoomAhead
 
 @compiled
 def room_for_any(c: Cluster) -> bool:
-    """Whether a waiting task may fit on a server. Of several resources this is not known, nor of gangs."""
+    """Return whether a waiting task may fit on a server.
+
+    With several resources or gangs this is not known, and true.
+    """
     return waiting(c) > 0 and (c.vectors != 0 or has_gangs(c) or first_server(c, smallest_size(c), 0) != NONE)
 
 
 @apart
 def backfill(c: Cluster, ahead: RoomAhead, depth: int, task: int) -> None:
-    """Start all tasks from `task`, the first in line, on that delay no reservation; the first `depth` that do not have one."""
+    """Start all tasks from `task` on that delay no reservation.
+
+    `task` is the first in line. The first `depth` tasks that do not start get a reservation.
+    """
     look_ahead(c, ahead)
     reservations = 0
     while task != NONE and room_for_any(c):
@@ -175,7 +184,7 @@ def backfill(c: Cluster, ahead: RoomAhead, depth: int, task: int) -> None:
 
 @compiled
 def startable_server(c: Cluster, ahead: RoomAhead, i: int) -> int:
-    """The first server on which task i may start now beside all reservations; NONE if there is none."""
+    """Return the first server for task i next to all reservations, or NONE."""
     server = next_server_for(c, i, 0)
     while server != NONE and ahead.reserved[server] and earliest(c, ahead, i, server) > now(c):
         server = next_server_for(c, i, server + 1)

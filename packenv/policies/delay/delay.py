@@ -1,16 +1,19 @@
-"""Delay scheduling: fair sharing in which a job waits a limited time for a server that holds its data (PAPERS §5;
-Zaharia et al., EuroSys 2010; dynamic: a report).
+"""Delay scheduling: fair sharing in which jobs wait for their data.
 
-In every slot each server, in index order, is offered to the jobs until none of them launches a task on it. An offer goes
-through the jobs with a task that fits, those with the fewest tasks in service first. A job launches a task with data on the
-server if it has one. Otherwise, once it has waited longer than the node interval, it may launch a task with data in the rack
-of the server; once it has waited longer than the node and the rack interval, any task. In a cluster without racks it may
-launch any task after the node interval. A job that may launch nothing is skipped; its wait begins when it is first skipped.
+Sources: PAPERS §5, Zaharia et al., EuroSys 2010, and a report for dynamic intervals.
 
-A launch ends the wait. By default (as in Algorithm 3 of Zaharia et al.) the job then keeps the level (node, rack, any) of
-that launch: after a launch far from its data it need not wait again until it launches a task nearer to them. With `paper`
-(the report) the level returns to node, so the job waits anew, after every launch. Ties go to the job, then to the row, that
-comes first in the table.
+In every slot each server, in index order, is offered to the jobs until none launches a task on it. An offer goes through the
+jobs with a task that fits, those with the fewest tasks in service first.
+
+- A job with data on the server launches such a task.
+- Once it has waited longer than the node interval, it may launch a task with data in the rack of the server.
+- Once it has waited longer than the node and the rack interval, it may launch any task. Without racks it may after the node
+  interval.
+- A job that may launch nothing is skipped. Its wait begins when it is first skipped.
+
+A launch ends the wait. By default (Algorithm 3 of Zaharia et al.) the job keeps the level of that launch. After a launch far
+from its data it waits again only once it launches a task nearer to them. With `paper` (the report) the level returns to node,
+so the job waits again after every launch. Ties go to the earlier job, then to the earlier row.
 """
 
 from __future__ import annotations

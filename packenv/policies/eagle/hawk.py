@@ -1,13 +1,13 @@
-"""Hawk and Eagle, and the schedulers that they are compared with: Sparrow, LWL and Yaq (PAPERS §4).
+"""Hawk and Eagle, and Sparrow, LWL and Yaq (PAPERS §4).
 
 A job is long if the mean estimated duration of its tasks is above `cutoff` seconds. A central scheduler places long jobs on
 the general servers. Short jobs send probes to servers, and a server requests a task for a probe when it has a free slot. The
 last servers, a share `reserved` of all, rounded down, never run long tasks. Every message takes `delay` seconds. By default
-(-1) `cutoff` is chosen so that at most a tenth of the jobs are long, and `reserved` is the short jobs' share of the work.
+(-1) `cutoff` makes at most a tenth of the jobs long, and `reserved` is the short jobs' share of the work.
 
-A server runs at most as many tasks at once as it has room for copies of the largest task of the table. `ratio` is the number
-of probes per task, `minimum` the least number of probes per job; they are drawn with replacement, so both may exceed the
-number of servers: `ratio` up to 2, `minimum` up to 20, which are the defaults of Eagle.
+A server runs at most the number of tasks that it has room for, counted as copies of the table's largest task. `ratio` is the
+number of probes per task, `minimum` the least number of probes per job. Probes are drawn with replacement, so both may exceed
+the number of servers: `ratio` up to 2, `minimum` up to 20 (the defaults of Eagle).
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ System = TypeVar("System", bound=type)
 
 
 def probing_system(kind: System) -> System:
-    """A class decorator: what all five share, their compiled `rule`, and that they know the jobs and estimated durations."""
+    """Give a class the parts that all five systems share.
+
+    These are the compiled `rule`, and needs: jobs and estimated durations.
+    """
     shared: Any = kind
     shared.rule = ServerQueues()
     shared.needs = lambda self, setting: Needs(vectors=setting.capacity.shape[1] > 1, table=True, durations=True)
@@ -146,7 +149,10 @@ class Yaq(NamedTuple):
 
 
 class _Jobs:
-    """Jobs and servers as a system sees them before slot 0. Raises InputError for parameters out of range."""
+    """Jobs and servers as a system sees them before slot 0.
+
+    Raises InputError for parameters out of range.
+    """
 
     def __init__(self, policy: Any, setting: Setting, seed: int) -> None:
         self.name = name_of(policy)
@@ -173,7 +179,10 @@ class _Jobs:
             raise InputError(f"{self.name}: {knob} must lie between {least} and {most:g}{where}, not {value:g}")
 
     def _slots(self, capacity: Ints) -> Ints:
-        """(L,) number of tasks that each server can run at once. Raises InputError if the largest task does not fit in each."""
+        """Return the tasks that each server can run at once, (L,).
+
+        Raises InputError if the largest task does not fit in each.
+        """
         largest = self.table.demand.max(axis=0)
         slots = np.asarray((capacity[:, largest > 0] // largest[largest > 0]).min(axis=1))
         if (slots < 1).any():
@@ -181,7 +190,7 @@ class _Jobs:
         return slots
 
     def part(self, policy: Hawk | Eagle) -> None:
-        """Decide which jobs are long (`central`) and how many servers may run them (`general`)."""
+        """Decide which jobs are long, and how many servers run them."""
         cutoff, reserved = policy.cutoff, policy.reserved
         if cutoff != AUTOMATIC:
             self._check(policy, "cutoff", 0, MOST)
@@ -207,5 +216,8 @@ class _Jobs:
 
 
 def share_of(servers: int, share: float) -> int:
-    """A share of the servers, rounded down; what floating-point numbers put just below a whole number counts as that."""
+    """Return a share of the servers, rounded down.
+
+    A floating-point number just below a whole number counts as that number.
+    """
     return math.floor(share * servers + 1e-9)

@@ -1,7 +1,8 @@
-"""Six policies for servers with devices: the oldest task that fits anywhere goes to the server with the best score (PAPERS §7).
+"""Six policies for servers with devices (PAPERS §7).
 
-Tasks that fit nowhere are passed over. The order of the queue is that of arrival; what a policy chooses is the server and, of its
-devices, the one for a share. `ties` names how equal scores are told apart: `scores.TIES`.
+The oldest task that fits anywhere goes to the server with the best score. Tasks that fit nowhere are skipped. The queue is in
+the order of arrival. A policy chooses the server, and the device for a share. `ties` names the rule for equal scores:
+`scores.TIES`.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ from packenv.policy import Setting, completes, schedules
 
 
 class ByScore(NamedTuple):
-    """What compiled code knows of the six policies: nothing, the ranking has their score."""
+    """Parameters of the compiled rule: none. The ranking has the scores."""
 
 
 class Placing(Frame):
-    """The state of a policy: n rows of the table, N requests."""
+    """State of a policy: n rows of the table, N requests."""
 
     ranking: Ranking
     requests: Ints  # (n,) which of the N different requests each row has
@@ -72,7 +73,7 @@ def complete_by_score(policy: ByScore, cluster: Cluster, state: Placing, task: i
 
 @compiled
 def look_again(c: Cluster, state: Placing, server: int) -> None:
-    """A server has more room: which of the requests that no server had room for fit now."""
+    """Find the requests that fit now on a server with more room."""
     state.ranking.changes[server] += 1
     for request in range(len(state.stuck)):
         if state.stuck[request] and score_now(state.ranking, request, server, c.free, c.devices.left, c.e) != NOT_HERE:
@@ -93,7 +94,7 @@ Policy = TypeVar("Policy", bound=type)
 
 
 def by_score(score: int) -> Callable[[Policy], Policy]:
-    """A class decorator: what all six share."""
+    """Give a class the parts that all six policies share."""
 
     def with_score(kind: Policy) -> Policy:
         shared: Any = kind
@@ -119,7 +120,6 @@ def needs(setting: Setting, ties: str) -> Needs:
 
 
 def placing(setting: Setting, score: int, ties: str, seed: int, beside: float = 1.0) -> Placing:
-    """The state before slot 0."""
     jobs, servers = setting.table, setting.workload.servers
     assert jobs.devices is not None and servers.devices is not None
     cpu, (milli, number, kinds) = cpu_of(setting.workload), needs_of_devices(jobs)

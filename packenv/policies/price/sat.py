@@ -1,4 +1,7 @@
-"""`sat`: the SAT scheduler of Zhang and Yao (PAPERS §3), which knows all jobs in advance: replays the shortest schedule found."""
+"""`sat`: the SAT scheduler of Zhang and Yao (PAPERS §3).
+
+It knows all jobs in advance, and replays the shortest schedule found.
+"""
 
 from __future__ import annotations
 
@@ -37,5 +40,8 @@ class Sat(NamedTuple):
 
     @property
     def rehearsal(self) -> Sat:
-        """This policy with a minimal search: running it compiles the same code without the wait."""
+        """This policy with a minimal search.
+
+        Running it compiles the same code without the wait.
+        """
         return self._replace(limit=1e-3)
