@@ -4,7 +4,7 @@ VENV := .venv
 PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 SOURCES := pyproject.toml constraints.txt
 
-.PHONY: help install demo test test-all test-minutes coverage campaign docs lint bench clean
+.PHONY: help install demo test test-all test-minutes test-pythons coverage campaign docs lint bench release clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -34,6 +34,11 @@ test-all: $(VENV)/.all ## the slow ones too: before a release, and every night
 test-minutes: $(VENV)/.all ## whole studies as the pages show them, and more cases of what is slow
 	$(VENV)/bin/python -m pytest -n auto --dist worksteal -m minutes
 
+PYTHONS_SECONDS ?= 3600
+
+test-pythons: ## some 250 tests on other Pythons that are here, with the newest libraries and with the pinned ones
+	$(PYTHON) -m tests.pythons --seconds $(PYTHONS_SECONDS)
+
 coverage: $(VENV)/.all ## every test, and which lines of Python they run; compiled functions cannot be seen
 	$(VENV)/bin/python -m pytest -n auto --dist worksteal -m "" --cov=packenv
 
@@ -57,6 +62,9 @@ ONE_CORE := $(shell command -v taskset >/dev/null 2>&1 && echo taskset -c 0)
 
 bench: $(VENV)/.base ## how fast this installation is, on one core; PACKENV_TRACES=FOLDER adds the Google trace
 	NUMBA_NUM_THREADS=1 $(ONE_CORE) $(VENV)/bin/packenv bench
+
+release: $(VENV)/.all ## wheels, source distributions and a conda recipe in dist, proved in an empty environment
+	$(VENV)/bin/python -m tests.release
 
 clean: ## remove what make and the tools have made
 	rm -rf $(VENV) out build dist docs/_build docs/examples docs/reference/made *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache

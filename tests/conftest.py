@@ -14,7 +14,7 @@ import pytest
 SLOWEST = 10
 os.environ.setdefault("PACKENV_QUIET", "1")  # with an empty cache, any test may be the first that compiles something
 seconds: Counter[str] = Counter()
-OF_EXTRAS = ("torch", "stable_baselines3", "sb3_contrib", "tensorboard", "torchrl", "minari", "ray", "optuna", "nbformat", "nbclient")
+OF_EXTRAS = ("torch", "stable_baselines3", "sb3_contrib", "tensorboard", "torchrl", "minari", "ray", "optuna", "nbformat")
 """Modules of optional libraries: a file of tests that imports one of them is skipped where it is not installed."""
 
 
