@@ -6,15 +6,13 @@ import ast
 import functools
 import inspect
 import tomllib
-from importlib import import_module
-from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from packenv.errors import InputError, nearest
 from packenv.lazy_names import load
+from packenv.plugins import POLICIES, entries, loaded
 
-GROUP = "packenv.policies"
 OF_FILES = ("agent", "optimal", "replay")
 """Policies that are read from the file that stands behind their name."""
 
@@ -34,7 +32,7 @@ class Described(NamedTuple):
 @functools.cache
 def registered() -> dict[str, str]:
     """Names of all installed policies, each with its `module:attribute`."""
-    return {entry.name: entry.value for entry in sorted(entry_points(group=GROUP))}
+    return {name: entry.value for name, entry in entries(POLICIES).items()}
 
 
 @functools.cache
@@ -44,7 +42,10 @@ def described(name: str) -> Described:
     if module.startswith(f"{PACKAGE.name}."):
         about, fields = _read(module, attribute)
         return Described(_first_line(about), fields)
-    target: Any = getattr(import_module(module), attribute)
+    try:
+        target = loaded(entries(POLICIES)[name])
+    except InputError as problem:  # it is listed with what is wrong, next to the others
+        return Described(str(problem), {})
     parameters = inspect.signature(target).parameters.values()
     return Described(_first_line(inspect.getdoc(target)), {key.name: str(key.default) for key in parameters})
 
@@ -164,7 +165,7 @@ def _written_in(project: Path) -> dict[str, str]:
     """The policies that a pyproject.toml registers; none where there is no such file."""
     try:
         settings = tomllib.loads(project.read_text(encoding="utf-8"))
-        written: dict[str, str] = settings["project"]["entry-points"][GROUP]
+        written: dict[str, str] = settings["project"]["entry-points"][POLICIES]
     except (OSError, ValueError, KeyError, TypeError):
         return {}
     return written if isinstance(written, dict) else {}

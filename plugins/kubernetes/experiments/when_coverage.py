@@ -1,6 +1,6 @@
-"""How often the intervals of `packenv plan --when` hold the start that came true, on held-back halves of two traces.
+"""How often the intervals of `packenv kubernetes when` hold the start that came true, on held-back halves of two traces.
 
-    PACKENV_TRACES=FOLDER python experiments/when_coverage.py [--trace NAME] [--know NAME] [--json FILE]
+    PACKENV_TRACES=FOLDER python plugins/kubernetes/experiments/when_coverage.py [--trace NAME] [--know NAME] [--json FILE]
 
 Half of a trace's jobs, drawn at random, are held back. They are replayed on too few servers with the durations that they had.
 At random moments the state is taken as a cluster that one looks at: what is in service, for how long, and what waits. The
@@ -24,15 +24,15 @@ from numpy.typing import NDArray
 
 import packenv
 from packenv.jobs import Jobs
-from packenv_kubernetes.owners import OwnerTimes
-from packenv_kubernetes.planning.queue import NEVER, intervals, starts
-from packenv_kubernetes.started import ENDLESS, Started, stretches
-from packenv.options.verbs import DRAWS
 from packenv.runs.run import Run, make
 from packenv.units import UNIT
 from packenv.workloads.laws import Empirical
 from packenv.workloads.traces import read_trace
 from packenv.workloads.workload import Workload
+from packenv_kubernetes.commands.command import DRAWS
+from packenv_kubernetes.owners import OwnerTimes
+from packenv_kubernetes.planning.queue import NEVER, intervals, starts
+from packenv_kubernetes.started import ENDLESS, Started, stretches
 
 FEWEST, MOST = 5, 40
 """Waiting tasks of a moment that counts: the first MOST of them are asked about."""

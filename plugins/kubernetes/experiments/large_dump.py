@@ -1,6 +1,6 @@
-"""A dump of a large cluster, drawn at random, and how long `packenv plan` takes to read it and to plan nodes, and its memory.
+"""Draw a dump of a large cluster, and measure time and memory of `packenv kubernetes plan`.
 
-    python experiments/large_dump.py [--nodes 5000] [--pods 100000] [--keep FILE] [--goal "max wait <= 10min"]
+    python plugins/kubernetes/experiments/large_dump.py [--nodes 5000] [--pods 100000] [--keep FILE] [--goal "max wait <= 10min"]
 
 Nodes of three kinds, some with GPUs and a taint, in three zones, each with two daemons. 19 of 20 other pods run: of Deployments,
 which are restarted, and of Jobs; of one priority, or of two with `--priorities`. The rest wait. Pods are about as long as kubectl
@@ -163,7 +163,9 @@ def main(words: list[str] | None = None) -> None:
             cluster = read_cluster(file)
             print(f"{len(cluster.nodes):,} nodes, {len(cluster.running):,} pods run, {len(cluster.waiting):,} wait")
         else:
-            packenv_main(["plan", str(file), "-g", options.goal, "--service", "exponential:3600", "--processes", "1"])
+            packenv_main(
+                ["kubernetes", "plan", str(file), "-g", options.goal, "--service", "exponential:3600", "--processes", "1"]
+            )
         print(f"{file.stat().st_size / 1e6:.0f} MB: {time.perf_counter() - begin:.1f} s, at most {memory():.2f} GB")
 
 
