@@ -203,7 +203,7 @@ def test_no_pod_waits_today(tmp_path: Path) -> None:
     [
         ((), "give a --goal, such as mean wait <= 60s"),
         ((), "`packenv kubernetes when` shows when pods start"),
-        (("-g", "max wait <= 1", "--slots", "9"), "No such option: --slots"),
+        (("-g", "max wait <= 1", "--slots", "9"), "No such option"),
         (("-g", "p95 wait <= 1"), "of 2 pods it is the largest; at least 20 would have to wait"),
         (("-g", "max wait <= 1", "--add", "n7"), "--add n7: neither a node of"),
         (("-g", "max wait <= 1", "--without", "n7"), "has no node n7 that is ready; did you mean n0"),

@@ -233,7 +233,7 @@ def test_submit_is_for_clusters(tmp_path: Path, capsys: pytest.CaptureFixture[st
     cluster = str(listed(tmp_path / "cluster.json", NODES))
     for words, problem in (
         ((cluster,), "Missing argument 'MANIFEST…'"),
-        ((cluster, file, "-g", "max wait <= 1s"), "No such option: -g"),
+        ((cluster, file, "-g", "max wait <= 1s"), "No such option"),
         ((cluster, "gone.yaml"), "gone.yaml: no such file"),
         (("gone.json", file), "gone.json: no such file"),
     ):

@@ -130,7 +130,7 @@ def test_durations_of_a_trace(tmp_path: Path) -> None:
         (("CLUSTER", "--add", "onyl"), "--add onyl: neither a node of"),
         (("CLUSTER", "--without", "only"), "no node is left"),
         (("gone.json",), "gone.json: no such file"),
-        (("CLUSTER", "-g", "max queue <= 5"), "No such option: -g"),
+        (("CLUSTER", "-g", "max queue <= 5"), "No such option"),
         (("CLUSTER", "--draws", 5), "5 draws are too few for 80% intervals"),
         (("CLUSTER", "--durations", "gone.csv"), "gone.csv: no such file"),
         (("CLUSTER", "--durations", "gone.csv", "--service", "fixed:5"), "give one of --service and --durations"),
