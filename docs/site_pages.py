@@ -40,8 +40,6 @@ MODULES = {
 
 OTHER_NAMES = {
     "packenv.envs.registration": ("register", "FORMER"),
-    "packenv.grading.adapters.openevolve": ("stages",),
-    "packenv.grading.adapters.shinka": ("main",),
     "packenv.learning.evolution": ("Evolution",),
     "packenv.results.job_times": ("JobTimes", "job_times", "efficiency", "progress"),
     "packenv.runs.measures": ("MEASURES", "Measure", "LESS", "MORE", "NEITHER", "TASKS", "SLOTS", "SHARE", "QUEUE", "JOBS"),

@@ -32,7 +32,7 @@ PLAYED = [page for page in PAGES if ROOT / page not in CARDS]
 (`test_names_on_pages.py`). Of all pages the Python runs."""
 
 LONG = (
-    *("packenv reproduce", "packenv judge", "packenv train", "packenv score"),
+    *("packenv reproduce", "packenv judge", "packenv train"),
     *("packenv trace profile", "packenv evaluate tasks-like.json", "packenv evaluate delay/", "packenv evaluate analytics"),
     *("packenv evaluate eagle/", "packenv evaluate price/", "packenv evaluate facebook.tsv", "packenv leaderboard -w paper/"),
     *("packenv record", "packenv evaluate paper/fig4b --intensity 0.95 --slots 100000 -p bf-js -p agent:runs/"),
@@ -46,7 +46,6 @@ MINUTES = (
     *("packenv evaluate paper/fig4b --slots 500000", "packenv evaluate paper/fig4b --intensity 0.9 --slots 500000"),
     *(
         "packenv leaderboard",
-        "packenv score candidate.py smallest",
         "packenv plan --sizes",
         "packenv trace profile",
         "packenv evaluate tasks-like.json",

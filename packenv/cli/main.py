@@ -34,7 +34,6 @@ COMMANDS = {
     "train": ("train:train_command", "Train an agent."),
     "record": ("record:record_command", "Record a policy's episodes as a dataset for offline learning."),
     "leaderboard": ("leaderboard:leaderboard", "Rank policies and agents on the same jobs of many workloads."),
-    "score": ("score:score_command", "Grade a policy that a machine wrote: 0 is the reference, 100 the bound no policy beats."),
     "reproduce": ("checkout:reproduce", "Reproduce figures of the papers, and say which of their claims the runs show."),
     "trace": ("trace:trace", "Convert, describe and profile traces."),
     "list": ("listing:listing", "Show the policies and workloads that have names."),

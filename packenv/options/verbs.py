@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from packenv.errors import ArgumentError, InputError
 from packenv.inputs.numbers import read_number
-from packenv.options.fields import Count, Folder, InFile, JsonFile, OutFile, PolicyName, Range, Seconds, Share, option, options_in
+from packenv.options.fields import Count, Folder, JsonFile, OutFile, PolicyName, Range, Seconds, Share, option, options_in
 from packenv.options.shared import DEFAULT_SLOTS, PROCESSES, Estimates, TimeUnit, WorkloadOptions, parse_columns
 
 WAITING_LIMIT = 5_000_000
@@ -123,20 +123,6 @@ class LeaderboardOptions:
         "Show one table, of policies by workloads, with ratios alone, and judge nothing. Agents that come with packenv then "
         "compete away from home too.",
     )
-
-
-@dataclass(frozen=True)
-class ScoreOptions:
-    """On what a candidate is scored, and for how long."""
-
-    suite: InFile = option("one-resource", "Suite of workloads: a name, or a .json file.")
-    against: PolicyName | None = option(None, "Policy that is 0 on the scale  [default: the suite's].")
-    test: bool = option(False, "On the suite's workloads for the end, other laws and loads, which a search should see once.")
-    time: float = option(60.0, "Begin no further runs after so many seconds.")
-    width: float = option(2.0, "Stop when the score is known to ± this.")
-    stages: Annotated[int, Range(1, 3)] = option(3, "Stop after: 1, legal on toy clusters; 2, a few runs; 3, the interval.")
-    seed: Annotated[int, Range(0)] | None = option(None, "Of the jobs, to repeat a score  [default: drawn, and told nobody].")
-    processes: Count | None = option(None, "Runs at the same time  [default: one per core].")
 
 
 @dataclass(frozen=True)

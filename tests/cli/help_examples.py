@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,7 +36,7 @@ def words_of(example: str) -> list[str]:
 
 
 def write_files(folder: Path) -> None:
-    """A trace of 600 tasks, as two names; a policy that a machine wrote, and a suite."""
+    """A trace of 600 tasks, as two names."""
     rng = np.random.default_rng(0)
     columns = {
         "submit_time_s": np.sort(rng.uniform(0, 3000, 600)).round(1),
@@ -48,5 +47,3 @@ def write_files(folder: Path) -> None:
     pq.write_table(pa.table(columns), folder / "trace.parquet")
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     (folder / "tasks.csv").write_text("\n".join([",".join(columns), *(",".join(map(str, row)) for row in rows)][:61]) + "\n")
-    (folder / "candidate.py").write_text("def priority(task, server, cluster):\n    return task.size - server.room\n")
-    (folder / "mine.json").write_text(json.dumps({"train": [{"workload": "paper/fig4b", "slots": 5000}]}))

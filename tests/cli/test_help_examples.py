@@ -21,7 +21,6 @@ ELSEWHERE = ("packenv reproduce", "packenv bench")
 
 MINUTES = {
     "packenv judge": [],
-    "packenv score": ["--time", "5"],
     "packenv plan --sizes": [],
     "packenv optimum": [],
     "packenv train": ["--samples", "20000", "--evaluation-slots", "2000", "--evaluation-seeds", "1", "--judge-every", "0"],
