@@ -12,7 +12,7 @@ help: ## this list
 
 install: $(VENV)/.all ## .venv with packenv and everything its tests use (torch and OR-tools included)
 
-# Stamps: `.base` is packenv alone, `.all` adds the extras. Each is made anew when the pins or the project file change.
+# Stamps: `.base` is packenv alone, `.all` adds the extras, `.lint` what lint needs. Each is made again when the pins or the project file change.
 $(VENV)/.base: $(SOURCES)
 	test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) -e .
@@ -20,6 +20,10 @@ $(VENV)/.base: $(SOURCES)
 
 $(VENV)/.all: $(VENV)/.base
 	$(PIP) -e '.[dev,docs,agents,render,sat,offline,ray]'
+	touch $@
+
+$(VENV)/.lint: $(VENV)/.base
+	$(PIP) ruff mypy import-linter
 	touch $@
 
 demo: $(VENV)/.base ## compare three policies within a minute: a table, and out/demo.png
@@ -50,7 +54,7 @@ campaign: $(VENV)/.all ## damaged files, random commands, kills, full disks for 
 docs: $(VENV)/.all ## the site, into docs/_build/html; a warning is an error
 	$(VENV)/bin/python -m sphinx -b html -W --keep-going -q docs docs/_build/html
 
-lint: $(VENV)/.all ## ruff, mypy, and the order of imports
+lint: $(VENV)/.lint ## ruff, mypy, and the order of imports
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/mypy
 	$(VENV)/bin/mypy -p agents

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 TESTED = ROOT / "packenv" / "cli" / "tested.json"
 FOLDER = ROOT / "out" / "pythons"
-INSTALLED = (".[sat,offline]", "./plugins/kubernetes", "pytest", "hypothesis")  # without torch, whose builds bring gigabytes of CUDA
+INSTALLED = (".[sat,offline]", "pytest", "hypothesis")  # without torch, whose builds bring gigabytes of CUDA
 TESTS = (
     *("tests/test_options.py", "tests/cli/test_doctor.py", "tests/executors/test_script_without_guard.py"),
     *("tests/report/test_charts.py", "tests/report/test_forms.py", "tests/report/test_page.py"),
