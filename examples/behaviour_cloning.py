@@ -40,11 +40,11 @@ def clone(dataset: minari.MinariDataset, epochs: int, hidden: int = 64) -> nn.Mo
     optimiser = torch.optim.Adam(network.parameters(), lr=1e-3)
     for epoch in range(epochs):
         right = 0
-        for batch in torch.randperm(len(actions)).split(256):  # type: ignore[no-untyped-call]
+        for batch in torch.randperm(len(actions)).split(256):
             scores = network(seen[batch]).masked_fill(~masks[batch], -1e9)
             loss = nn.functional.cross_entropy(scores, actions[batch])
             optimiser.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             optimiser.step()
             right += int((scores.argmax(dim=1) == actions[batch]).sum())
         if epoch % 10 == 0 or epoch == epochs - 1:
