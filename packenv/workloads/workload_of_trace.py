@@ -156,6 +156,7 @@ def workload_of_trace(
         recorded_waits=None if waits is None else waits[fits],
         file_records=Records(None if rows is None else rows[fits], recorded.ids, began, "s" if log is None else log.time_unit),
         left_out_share=1 - float(fits.mean()),
+        left_out_work=_share_of_work(jobs, ~fits),
         partitions=partitions,
     )
 
@@ -234,6 +235,13 @@ def _fitting_example(recorded: Trace | SlotTrace, sizes: Sizes | None) -> tuple[
         most = recorded.most_at_once()
         return f"1x{most:g}", f", one machine of the {recorded.resources[0]} that its jobs had at once"
     return example_servers(recorded, usual_sizes(recorded, sizes)), ""
+
+
+def _share_of_work(jobs: Jobs, some: Bools) -> float:
+    """The share of amount × service that some of the tasks (n,) have, the largest over the resources."""
+    work = jobs.demand * jobs.service[:, None].astype(np.float64)
+    total = work.sum(axis=0)
+    return float((work[some].sum(axis=0)[total > 0] / total[total > 0]).max(initial=0.0))
 
 
 def _left_out(jobs: Jobs, servers: Servers, fits: Bools, each: Bools) -> dict[str, int]:
