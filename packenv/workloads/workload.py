@@ -206,7 +206,7 @@ class Workload(Showable):
 
     @property
     def label(self) -> str:
-        """The name, for titles: with the partitions of a log that were named, and the shares that are left out, if they are much."""
+        """The name, for titles: with the partitions of a log that were named, and large shares that are left out."""
         of = (
             f", {'partition' if len(self.partitions) == 1 else 'partitions'} {listed(self.partitions)}" if self.partitions else ""
         )
@@ -216,7 +216,7 @@ class Workload(Showable):
 
     @property
     def much_left_out(self) -> bool:
-        """Whether a twentieth or more of the tasks, or of the work, of a trace fits nowhere: runs then say little of its cluster."""
+        """Whether a twentieth of the tasks or of the work of a trace fits nowhere: runs then say little of its cluster."""
         return max(self.left_out_share, self.left_out_work) >= SAID_IN_TITLES
 
     @property
