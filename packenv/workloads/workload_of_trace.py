@@ -180,15 +180,15 @@ def workload_of_trace(
 
 
 def slurm_notes(recorded: Trace | SlotTrace, servers: Any) -> list[str]:
-    """Lines on a log whose servers are a list of Slurm's nodes: resources of both that are not counted, and that jobs of several
-    partitions go on all nodes.
-    """
-    if not (isinstance(recorded, Trace) and isinstance(servers, str) and is_slurm(servers)):
+    """Lines on a log: resources that are not counted, and, on a list of Slurm's nodes, that jobs of several partitions go on all."""
+    if not isinstance(recorded, Trace):
         return []
-    notes = []
+    notes, of_nodes = [], isinstance(servers, str) and is_slurm(servers)
     if without := recorded.uncounted:
-        uncounted = f"{listed(without)} of jobs and nodes {'is' if len(without) == 1 else 'are'} not counted"
+        uncounted = f"{listed(without)} of jobs{' and nodes' * of_nodes} {'is' if len(without) == 1 else 'are'} not counted"
         notes.append(f"{uncounted}; with `resources` {','.join((*recorded.resources, *without))} all count")
+    if not of_nodes:
+        return notes
     pooled = [] if recorded.partitions or recorded.partition is None else np.unique(recorded.partition).tolist()
     if len(pooled) > 1:
         few = pooled[:MOST_NAMED]

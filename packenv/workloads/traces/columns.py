@@ -175,7 +175,8 @@ class Columns:
         """
         if names[0] not in self:
             return np.zeros(len(self), np.bool_)
-        columns = (self.column(name).combine_chunks() for name in names if name in self)
+        there = (self.column(name) for name in dict.fromkeys(names) if name in self)
+        columns = (column.combine_chunks() for column in there if not pa.types.is_nested(column.type))
         numbers = [np.asarray(column.dictionary_encode().indices.fill_null(-1)) for column in columns]
         return repeated(numbers) & (numbers[0] >= 0)
 
@@ -409,8 +410,8 @@ def _read_parquet(path: Path, columns: list[str]) -> pa.Table:
         with pq.ParquetFile(part) as file:
             memory.reserve(PER_CELL * file.metadata.num_rows * len(columns))
             _check_part(part, file.schema_arrow, first, schema)
-            batches = file.iter_batches(columns=columns, use_threads=False)
-            table = pa.Table.from_batches(counted(path, batches), _only(file.schema_arrow, columns)).select(columns)
+            batches = (batch.select(columns) for batch in file.iter_batches(columns=columns, use_threads=False))
+            table = pa.Table.from_batches(counted(path, batches), pa.schema([file.schema_arrow.field(name) for name in columns]))
             tables.append(plain_types(part, table))
             try:
                 pa.concat_tables([tables[0].slice(0, 0), tables[-1].slice(0, 0)], promote_options="permissive")
@@ -428,10 +429,6 @@ def _check_part(part: Path, schema: pa.Schema, first: Path, of_first: pa.Schema)
         raise InputError(f"{part}: column {min(absent)} is missing, which {first.name} has")
     if more := names - known:
         raise InputError(f"{part}: column {min(more)} is not in {first.name}: all parts of a table have the same columns")
-
-
-def _only(schema: pa.Schema, columns: list[str]) -> pa.Schema:
-    return pa.schema([field for field in schema if field.name in columns])
 
 
 def _first_bad(column: pa.ChunkedArray, type_: pa.DataType) -> int:

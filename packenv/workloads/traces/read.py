@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from packenv.errors import ArgumentError, InputError
+from packenv.inputs.standard_input import from_standard_input
 from packenv.workloads.traces.columns import INDEX, check_names, is_csv, is_parquet, names_of, plain_types, reading_table
 from packenv.workloads.traces.format import TraceFormat
 from packenv.workloads.traces.formats import trace_formats
@@ -77,7 +78,7 @@ def _read(source: Any, resources: Wanted, columns: Mapping[str, str] | None, tim
     if not isinstance(source, (str, os.PathLike)):
         table = arrow_table(source)
         return read_user(TABLE, table.column_names, resources, columns, table, unit)
-    where = Path(source)
+    where = Path(from_standard_input(source))
     if not where.exists():
         raise InputError(f"{where}: no such file")
     form = _format_of(where)

@@ -41,7 +41,6 @@ def test_jobs(tmp_path: Path, name: str) -> None:
     assert exact is not None and exact.tolist() == [10, 5, 7, 4, 4]
     assert dropped == {
         "repeated rows": 0,
-        "repeated rows": 0,
         "part of a job that has a line of its own": 1,
         "in the initial snapshot": 0,
         "not finished": 0,

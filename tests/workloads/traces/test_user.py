@@ -137,7 +137,7 @@ BAD = [
     ("seconds", ",1,0.5", "row 3, column submit_time_s: is empty"),
     ("seconds", "-2,1,0.5", "row 3, column submit_time_s: -2 is negative"),
     ("seconds", "1e12,1,0.5", "row 3, column submit_time_s: 1e12 is too large for a time in s; as one in ms: `time_unit` ms"),
-    ("seconds", "2,-1,0.5", "row 3, column duration_s: -1 is negative"),
+    ("seconds", "2,-2,0.5", "row 3, column duration_s: -2 is negative"),
     ("seconds", "2,nan,0.5", "row 3, column duration_s: nan is not a finite number"),
     ("seconds", "2,long,0.5", "row 3, column duration_s: 'long' is not a number, nor a duration such as 00:15:04 or PT15M"),
     ("seconds", "2,1,nan", "row 3, column cpu: nan is not a finite number"),
