@@ -180,7 +180,7 @@ def workload_of_trace(
 
 
 def slurm_notes(recorded: Trace | SlotTrace, servers: Any) -> list[str]:
-    """Lines on a log: resources that are not counted, and, on a list of Slurm's nodes, that jobs of several partitions go on all."""
+    """Lines on a log: resources that are not counted, and partitions whose jobs go on all of a list of Slurm's nodes."""
     if not isinstance(recorded, Trace):
         return []
     notes, of_nodes = [], isinstance(servers, str) and is_slurm(servers)

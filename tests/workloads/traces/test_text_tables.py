@@ -49,7 +49,8 @@ REFUSED = [
 
 
 def setting(source: Any, **arguments: Any) -> tuple[Workload, Jobs]:
-    workload = packenv.workload(source, **{"servers": "1x8", "slot_seconds": 1} | arguments)
+    usual: dict[str, Any] = {"servers": "1x8", "slot_seconds": 1}
+    workload = packenv.workload(source, **usual | arguments)
     assert workload.jobs is not None
     return workload, workload.jobs
 
@@ -186,10 +187,11 @@ NUMBERS: list[tuple[list[str], list[float] | None]] = [
 def test_numbers_of_tables_and_lists(tmp_path: Path, separator: str, cells: list[str], amounts: list[float] | None) -> None:
     table = text(tmp_path / "a.csv", separator.join(NAMES[:3]), *(separator.join(["0", "1", cell]) for cell in cells))
     servers = text(tmp_path / "b.csv", separator.join(["Node", "CPU"]), *(f"n{n}{separator}{c}" for n, c in enumerate(cells)))
-    for read in (
+    readers: list[Callable[[], Any]] = [
         lambda: setting(str(table), servers="1x4000000")[1].amounts[:, 0].tolist(),
         lambda: parse_servers(str(servers), 1, ("cpu",)).capacity[:, 0].tolist(),
-    ):
+    ]
+    for read in readers:
         if amounts is None:
             with pytest.raises(InputError, match=r"thousands or decimals|decimal point"):
                 read()
