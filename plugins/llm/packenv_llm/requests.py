@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from packenv_llm.replica import Replica
 Floats, Ints = NDArray[np.float64], NDArray[np.int64]
 GAP, BURST, SERVICE, PROMPT, OUTPUT, PLACE, ERROR = range(1, 8)  # columns
 BLOCK_ROWS = 256
+LENGTHS = re.compile(r"(\d{1,9})\+(\d{1,9})(?:~(\d*\.?\d+))?")
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ def fill(key: np.uint64, out: Floats) -> None:
 def uniforms(seed: int, column: int, n: int) -> Floats:
     """Numbers in (0, 1): number i depends on (seed, i, column) alone."""
     golden = 0x9E3779B97F4A7C15
-    key = word_at(mix(np.uint64((seed + golden) % 2**64)), column)
+    key = word_at(np.uint64(mix(np.uint64((seed + golden) % 2**64))), column)
     out = np.empty(n)
     fill(np.uint64(key), out)
     return out
@@ -94,11 +96,12 @@ def uniforms(seed: int, column: int, n: int) -> Floats:
 
 @dataclass(frozen=True)
 class Service:
-    """Requests of one kind: quantiles of prompts and outputs at equal steps of the share, from 0 to 1."""
+    """Requests of one kind: quantiles of prompts and of outputs, at `shares` from 0 to 1."""
 
     weight: float
     prompts: tuple[float, ...]
     outputs: tuple[float, ...]
+    shares: tuple[float, ...] = (0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -139,8 +142,8 @@ class Source:
         u, v = uniforms(seed, PROMPT, n), uniforms(seed, OUTPUT, n)
         for k, service in enumerate(self.services):
             of_kind = kind == k
-            prompt[of_kind] = np.interp(u[of_kind], np.linspace(0, 1, len(service.prompts)), service.prompts)
-            output[of_kind] = np.interp(v[of_kind], np.linspace(0, 1, len(service.outputs)), service.outputs)
+            prompt[of_kind] = np.interp(u[of_kind], service.shares, service.prompts)
+            output[of_kind] = np.interp(v[of_kind], service.shares, service.outputs)
         whole = [np.maximum(np.rint(column), 1).astype(np.int64) for column in (prompt, output)]
         most = max(service.outputs[-1] for service in self.services)
         arrival = self._arrivals(seed, n) / rate
@@ -216,18 +219,16 @@ def find_source(text: str | Source | Requests) -> Source:
     sources = named_sources()
     if text in sources:
         return sources[text]
+    lengths = LENGTHS.fullmatch(text)
+    if lengths is not None:
+        prompt, output, ratio = int(lengths[1]), int(lengths[2]), float(lengths[3] or 0)
+        if prompt < 1 or output < 1 or ratio >= 1:
+            raise InputError(f"requests {text!r}: lengths from 1 on, and a ratio from 0 to below 1")
+        return between(text, prompt, output, ratio)
     if Path(text).suffix or Path(text).is_file():
         from packenv_llm.readers import read_requests
 
         table = read_requests(Path(text))
         return Source(table.name, table=table)
-    lengths, _, ratio = text.partition("~")
-    try:
-        prompt, output = (int(part) for part in lengths.split("+"))
-        spread = float(ratio or 0)
-    except ValueError:
-        forms = "a file, or lengths such as 1000+200 or 1000+200~0.2"
-        raise InputError(f"unknown requests {text!r}{nearest(text, [*sources])}, {forms}") from None
-    if prompt < 1 or output < 1 or not 0 <= spread < 1:
-        raise InputError(f"requests {text!r}: lengths from 1 on, and a ratio from 0 to below 1")
-    return between(text, prompt, output, spread)
+    forms = "a file, or lengths such as 1000+200 or 1000+200~0.2"
+    raise InputError(f"unknown requests {text!r}{nearest(text, [*sources])}, {forms}")
