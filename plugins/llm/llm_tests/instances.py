@@ -36,7 +36,7 @@ def random_instance(number: int) -> Instance:
     most = -(-int((prompt + output - 1).max()) // block)
     blocks = most + int(g.integers(1, 1 + 2 * most)) if g.random() < 0.85 else 0
     batch = str(g.choice(BATCHES))
-    chunked = bool(g.random() < 0.6) and batch != "whole-batches"
+    chunked = bool(g.random() < 0.6)
     budget = int(g.choice([0, 64, 30, 7] if chunked else [0, 80]))
     admission = str(g.choice(ADMISSIONS))
     rule = Rule(

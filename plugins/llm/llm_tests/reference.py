@@ -161,7 +161,7 @@ class Model:
             return r.known + self.ratio * coming <= (self.free - reserve) * self.replica.block
         if self.rule.admission == "known-look-ahead":
             # (steps still to come, tokens computed before them); a prompt takes one step, with its first token
-            members = [(x.left, x.computed) for x in self.running] + [(r.left, r.known - 1)]
+            members = [(x.left, x.computed if x.in_decode else x.known - 1) for x in self.running] + [(r.left, r.known - 1)]
             for end, _ in members:
                 held = sum(self.blocks(computed + end) for steps, computed in members if steps >= end)
                 if held + reserve > self.replica.usable:
@@ -216,10 +216,10 @@ class Model:
             self.under_way(), self.admit()
             if not self.served:
                 self.decodes()
-        elif self.running:
+        elif any(r.in_decode for r in self.running):
             self.decodes()
         else:
-            self.admit()
+            self.under_way(), self.admit()
         if not self.served:
             assert self.stopped or self.arrived < len(self.requests), "nothing can be admitted"
             if not self.stopped:

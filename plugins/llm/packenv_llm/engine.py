@@ -21,8 +21,8 @@ from packenv.workloads.sampling import word_at
 
 AHEAD, QUEUED, UNDER_WAY, DECODES, DONE = 0, 1, 2, 3, 4
 NONE = -1
-FINISHED, STUCK, ENDLESS_LOOP, LOG_FULL, REACHED = 0, 1, 2, 3, 4
-"""Why a run stopped: all is done; nothing can be admitted; no token for MOST_IDLE steps; the log is full; the time is up."""
+FINISHED, STUCK, ENDLESS_LOOP, REACHED = 0, 1, 2, 3
+"""Why a run stopped: all is done; nothing can be admitted; no token for MOST_IDLE steps; the time is up."""
 
 MOST_IDLE = 10_000
 START, FALL, LEAST, CLIP, AHEAD_STEPS = 0.7, 0.7 * 0.86 / 600, 0.7 * 0.14, 4096, 20  # SGLang's ratio (00550cd1)
@@ -46,7 +46,7 @@ setting_type = np.dtype(
         *((name, "i8") for name in ("block", "usable", "budget", "places", "quantum", "closed")),
         *((name, "f8") for name in ("fixed", "prefill", "decode", "level", "above", "rate", "width")),
         *((name, "i8") for name in ("batch", "chunked", "admission", "hold", "reserve", "threshold", "order", "victim")),
-        *((name, "i8") for name in ("rejoin", "moving", "order_at", "victim_at", "admit_at", "logs", "seed")),
+        *((name, "i8") for name in ("rejoin", "moving", "order_at", "victim_at", "admit_at", "seed")),
     ],
     align=True,
 )
@@ -616,7 +616,8 @@ def fits_ahead(s: Core, i: int, known: int, keep: int) -> bool:
     for n in range(c.running):
         other, produced = s.request[s.running[n]], produced_by(s, s.running[n])
         s.ends[0, n] = max(other.predicted - produced, 1)
-        s.ends[1, n] = other.computed + produced - other.produced
+        decodes = other.state == DECODES
+        s.ends[1, n] = other.computed + produced - other.produced if decodes else other.prompt + produced - 1
     s.ends[0, c.running] = max(r.predicted - r.produced, 1)
     s.ends[1, c.running] = known - 1
     for m in range(members):
@@ -648,10 +649,9 @@ def arrive(s: Core) -> None:
 @compiled
 def write_log(s: Core, i: int, kind: int, tokens: int) -> None:
     c = s.count[0]
-    if s.setting[0].logs:
-        if c.logged < s.log.shape[0]:
-            entry = s.log[c.logged]
-            entry.step, entry.time, entry.request, entry.kind, entry.tokens = c.steps, c.now, i, kind, tokens
+    if c.logged < s.log.shape[0]:
+        entry = s.log[c.logged]
+        entry.step, entry.time, entry.request, entry.kind, entry.tokens = c.steps, c.now, i, kind, tokens
         c.logged += 1
 
 
@@ -705,9 +705,10 @@ def choose(s: Core) -> None:
         admit(s)
         if c.served == 0:
             serve_outputs(s)
-    elif c.running > 0:
+    elif c.decodes > 0:
         serve_outputs(s)
     else:
+        serve_under_way(s)
         admit(s)
 
 
@@ -791,6 +792,4 @@ def run(s: Core, until: float) -> int:
             finish(s)
         if c.idle > MOST_IDLE:
             return ENDLESS_LOOP
-        if c.logged > s.log.shape[0]:
-            return LOG_FULL
     return REACHED

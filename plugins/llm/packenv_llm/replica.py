@@ -66,7 +66,9 @@ def step_time(text: str) -> StepTime:
     except (TypeError, ValueError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"step time {text!r}: a name, fixed=0.006,prefill=1e-5, or a table{nearest(text, [*STEP_TIMES])}") from None
+        raise InputError(
+            f"step time {text!r}: a name, fixed=0.006,prefill=1e-5, or a table{nearest(text, [*STEP_TIMES])}"
+        ) from None
 
 
 def fitted_step_time(file: str) -> StepTime:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,8 @@ from packenv.errors import ArgumentError, InputError, nearest
 from packenv.workloads.sampling import mix, uniform, word_at
 from packenv_llm.replica import Replica
 
-Floats, Ints = NDArray[np.float64], NDArray[np.int64]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 GAP, BURST, SERVICE, PROMPT, OUTPUT, PLACE, ERROR = range(1, 8)  # columns
 BLOCK_ROWS = 256
 LENGTHS = re.compile(r"(\d{1,9})\+(\d{1,9})(?:~(\d*\.?\d+))?")
@@ -47,15 +50,17 @@ class Requests:
         if n == 0:
             raise InputError(f"{self.name}: no requests")
         self._refuse(~np.isfinite(self.arrival) | (self.arrival < 0), "arrives at {}: a time from 0 on", self.arrival)
-        self._refuse(np.diff(self.arrival, prepend=0.0) < 0, "arrives at {}, before the one above it: sort the table", self.arrival)
+        self._refuse(
+            np.diff(self.arrival, prepend=0.0) < 0, "arrives at {}, before the one above it: sort the table", self.arrival
+        )
         for key in ("prompt", "output"):
             column = getattr(self, key)
             self._refuse((column < 1) | (column > 2**30), f"{key} of {{}} tokens: 1 to 2^30", column)
-        if self.limit is None:
-            object.__setattr__(self, "limit", np.full(n, self.output.max(), np.int64))
-        self._refuse(self.output > self.limit, "output of {} tokens is above its limit", self.output)
+        limit = np.full(n, self.output.max(), np.int64) if self.limit is None else self.limit
+        object.__setattr__(self, "limit", limit)
+        self._refuse(self.output > limit, "output of {} tokens is above its limit", self.output)
 
-    def _refuse(self, wrong: NDArray[np.bool_], problem: str, values: NDArray[Any]) -> None:
+    def _refuse(self, wrong: Any, problem: str, values: NDArray[Any]) -> None:
         if wrong.any():
             row = int(wrong.argmax())
             raise InputError(f"{self.name}: request {row} {problem.format(values[row])}")
@@ -68,11 +73,19 @@ class Requests:
         own = len(self) / self.arrival[-1] if self.arrival[-1] > 0 else 1.0
         return replace(self, arrival=self.arrival * own / rate)
 
-    def check(self, replica: Replica, whole: bool) -> None:
-        """Raise InputError for a request that can never run: its memory, or its prompt where rules take prompts whole."""
+    def check(self, replica: Replica, whole: bool, reserves: bool) -> None:
+        """Raise InputError for a request that can never run.
+
+        whole     the rule takes prompts whole: they must not exceed the budget
+        reserves  the rule reserves memory up to the limit
+        """
         peak = self.prompt + self.output - 1
         blocks = -(-peak // replica.block)
         self._refuse(blocks > replica.usable, f"needs {{}} blocks at its end, and there are {replica.usable}", blocks)
+        if reserves and self.limit is not None:
+            blocks = -(-(self.prompt + self.limit - 1) // replica.block)
+            problem = f"reserves {{}} blocks up to its limit, and there are {replica.usable}"
+            self._refuse(blocks > replica.usable, problem, blocks)
         if whole:
             problem = f"prompt of {{}} tokens is above the budget of {replica.tokens}, and this rule takes prompts whole"
             self._refuse(self.prompt > replica.tokens, problem, self.prompt)
@@ -125,10 +138,7 @@ class Source:
 
     def draw(self, seed: int, n: int, rate: float = 1.0) -> Requests:
         """Return n requests, `rate` a second on average."""
-        if self.table is not None:
-            requests = self._from_table(seed, n, rate)
-        else:
-            requests = self._from_services(seed, n, rate)
+        requests = self._from_services(seed, n, rate) if self.table is None else self._from_table(seed, n, rate)
         if self.error > 0:
             normal = normals(uniforms(seed, ERROR, n))
             predicted = np.maximum(np.rint(requests.output * np.exp(self.error * normal)), 1).astype(np.int64)
@@ -144,10 +154,10 @@ class Source:
             of_kind = kind == k
             prompt[of_kind] = np.interp(u[of_kind], service.shares, service.prompts)
             output[of_kind] = np.interp(v[of_kind], service.shares, service.outputs)
-        whole = [np.maximum(np.rint(column), 1).astype(np.int64) for column in (prompt, output)]
-        most = max(service.outputs[-1] for service in self.services)
+        prompts, outputs = (np.maximum(np.rint(column), 1).astype(np.int64) for column in (prompt, output))
+        most = round(max(service.outputs[-1] for service in self.services))
         arrival = self._arrivals(seed, n) / rate
-        return Requests(arrival, *whole, limit=np.full(n, int(np.rint(most))), name=self.name)
+        return Requests(arrival, prompts, outputs, np.full(n, most, np.int64), name=self.name)
 
     def _arrivals(self, seed: int, n: int) -> Floats:
         """Arrivals at one a second: exponential gaps, with a rate that a gamma law draws for each window."""
@@ -197,15 +207,49 @@ def between(name: str, prompt: float, output: float, ratio: float, about: str = 
     return Source(name, (Service(1.0, prompts, outputs),), about=about)
 
 
+SHARES = (0.0, 0.05, 0.15, 0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 0.93, 0.97, 0.99, 0.995, 0.999, 1.0)
+"""Of a class of requests that is below each of its fitted quantiles."""
+
+CUTS = {"conversation": (75, 150, 300, 405, 450), "code": (10, 20, 60, 150)}
+"""Ends of the classes of outputs, in tokens, by service."""
+
+
+def fit_services(requests: Requests, cuts: Sequence[int]) -> tuple[Service, ...]:
+    """Return a service for each class of outputs: up to cuts[0], up to cuts[1], …, and above."""
+    kind = np.searchsorted(cuts, requests.output)
+    services = []
+    for k in range(len(cuts) + 1):
+        prompts, outputs = (np.quantile(column[kind == k], SHARES).round() for column in (requests.prompt, requests.output))
+        weight = round(float((kind == k).mean()), 4)
+        services.append(Service(weight, tuple(prompts.tolist()), tuple(outputs.tolist()), SHARES))
+    return tuple(services)
+
+
+def fitted_services(name: str) -> tuple[Service, ...]:
+    """Return what `fit_services` found in the Azure LLM inference traces of 2023 (CC-BY 4.0; Splitwise, ISCA 2024)."""
+    text = (Path(__file__).parent / "services.json").read_text(encoding="utf-8")
+    return tuple(Service(weight, tuple(p), tuple(o), SHARES) for weight, p, o in json.loads(text)[name])
+
+
 def named_sources() -> dict[str, Source]:
     """The sources that have names."""
-    from packenv_llm.fitted import CODE, CONVERSATION
-
     sources = [
-        Source("llm/conv-like", CONVERSATION, 0.045, 333.0, about="Conversation, fitted to Azure 2023: a mixture, with bursts"),
-        Source("llm/code-like", CODE, 1.08, 151.0, about="Code completion, fitted to Azure 2023: a mixture, with strong bursts"),
+        Source(
+            "llm/conv-like",
+            fitted_services("conversation"),
+            0.045,
+            333.0,
+            about="Conversation, fitted to Azure 2023, with bursts",
+        ),
+        Source(
+            "llm/code-like",
+            fitted_services("code"),
+            1.08,
+            151.0,
+            about="Code completion, fitted to Azure 2023, with bursts",
+        ),
         between("llm/random-1000-5000", 1000, 5000, 0.2, "Prompts of 1,000 and outputs of 5,000 tokens, both within 20 %"),
-        fixed("llm/theorem", 129, 112, "129 + 112 tokens, Poisson arrivals (Dai, Deng, Li, Peng, Fig. 1)"),
+        fixed("llm/theorem", 129, 113, "129 prompt and 112 further tokens (Dai, Deng, Li, Peng, Fig. 1)"),
     ]
     return {source.name: source for source in sources}
 

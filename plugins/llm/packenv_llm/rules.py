@@ -24,8 +24,8 @@ class Rule:
     """A rule for a replica.
 
     batch      what a step computes. `mixed`: outputs, then the prompt under way, then new prompts. `prefill-first`: prompts,
-               then outputs in what is left. `prompts-alone`: prompts if there are any, else outputs. `whole-batches`: new
-               prompts only when nothing runs
+               then outputs in what is left. `prompts-alone`: prompts if there are any, else outputs. `whole-batches`: outputs
+               if there are any, else prompts
     chunked    a prompt may be cut at the end of the budget; else it enters whole or waits
     admission  what must fit. `prompt`: all known tokens. `chunk`: those of this step. `reserve`: every running request to its
                limit. `ratio`: SGLang's estimate of what all will still produce. `known-look-ahead`: MC-SF's check, which knows

@@ -57,7 +57,7 @@ def core_of(requests: Requests, replica: Replica, rule: Rule, seed: int = 0, clo
     """Return the state before the first step. Raises InputError for requests that can never run."""
     if closed < 0:
         raise ArgumentError(f"`closed` is a number of clients, not {closed}")
-    requests.check(replica, not rule.chunked)
+    requests.check(replica, not rule.chunked, rule.admission == "reserve")
     n = len(requests)
     places = min(replica.places, n)
     request = np.zeros(n, engine.request_type)
@@ -74,13 +74,15 @@ def core_of(requests: Requests, replica: Replica, rule: Rule, seed: int = 0, clo
         **{"batch": BATCHES.index(rule.batch), "chunked": int(rule.chunked), "hold": int(rule.hold)},
         **{"admission": ADMISSIONS.index(rule.admission), "reserve": int(rule.watermark * replica.blocks)},
         **{"threshold": rule.threshold, "order": ORDERS.index(rule.order), "victim": VICTIMS.index(rule.victim)},
-        **{"rejoin": REJOINS.index(rule.rejoin), "rate": rule.rate, "logs": int(log > 0), "seed": seed},
-        **{"moving": int(rule.order == "hrrn" or "order" in addresses and addresses["order"][1])},
+        **{"rejoin": REJOINS.index(rule.rejoin), "rate": rule.rate, "seed": seed},
+        **{"moving": int(rule.order == "hrrn" or addresses.get("order", (0, False))[1])},
         **{f"{name}_at": address for name, (address, _) in addresses.items()},
     }
     for key, value in values.items():
         setting[key] = value
-    horizon = float(requests.arrival[-1]) if not closed else float(n)
+    horizon = float(requests.arrival[-1])
+    if closed:  # about as long as that takes, for the width of bins
+        horizon = n / closed * float(requests.output.mean()) * replica.time.seconds(0, closed) * 1.5
     setting["width"] = max(horizon, 1e-9) / BINS
     count = np.zeros(1, engine.count_type)
     count["free"], count["ratio"] = replica.usable, engine.START
@@ -129,7 +131,7 @@ def simulate(
     closed     so many clients, each with one request at a time; 0: requests arrive when the table says
     drain      go on until all requests are done, and not only until the last arrival
     intensity  the load as a share of the bound: at 1 or more no run is called stable
-    log        entries of the log of services, for replays; 0: none
+    log        the log of services has this many entries, and ends when it is full
 
     Raises InputError for requests that can never run, and for a rule that admits nobody or makes no progress.
     """
@@ -145,8 +147,6 @@ def simulate(
         raise InputError(f"rule {rule.name}: admits nobody at {count['now']:.6g} s, with nothing running; request {stuck} waits")
     if why == engine.ENDLESS_LOOP:
         raise InputError(f"rule {rule.name}: no request has had a token for {engine.MOST_IDLE:,} steps at {count['now']:.6g} s")
-    if why == engine.LOG_FULL:
-        raise InputError(f"the log of {log:,} entries is full")
     bins = core.bins / float(core.setting[0]["width"])
     now, done = float(count["now"]), int(count["done"])
     verdict = NO_VERDICT
