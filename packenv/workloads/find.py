@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from packenv.content.text import do_not_go, listed
 from packenv.errors import ArgumentError, InputError, UnknownArgument
 from packenv.inputs.numbers import Exact, exact
+from packenv.inputs.standard_input import from_standard_input
 from packenv.inputs.text_files import reading
 from packenv.options.shared import INTENSITIES, Estimates, parse_columns
 from packenv.plugins import install_line, rooms
@@ -50,8 +51,8 @@ def workload(
     """The workload with a name, of a file, of a trace, or of a table, with some arguments changed (`Workload.with_`).
 
     source        a name (`packenv.names()`); a JSON file, of a workload or as kubectl prints a cluster; a trace
-                  (`packenv.workloads.traces`); a table in the forms of a user's own traces: a frame of pandas or polars, an Arrow
-                  table, or a mapping of columns; or a Workload
+                  (`packenv.workloads.traces`), or "-" for one from standard input; a table in the forms of a user's own traces: a
+                  frame of pandas or polars, an Arrow table, or a mapping of columns; or a Workload
     servers       as of `Workload`, or a file of machines. A trace needs them, unless its own machines lie beside it or, as in
                   Standard Workload Format, its header says how large the machine is
     slot_seconds  length of a slot: an exact decimal, by default the usual one of the trace's form
@@ -86,6 +87,7 @@ def workload(
         if key not in taken and key != "any_number":
             raise UnknownArgument(key, taken)
     columns = parse_columns(columns) if isinstance(columns, str) else columns
+    source = from_standard_input(source)
     if servers is not None:
         changes["servers"] = servers
     if network is not None:
@@ -136,7 +138,7 @@ def is_trace_source(source: Any) -> bool:
         return False
     if not isinstance(source, (str, Path)):
         return is_columns(source)
-    text = str(source)
+    text = str(from_standard_input(source))
     if text in WORKLOADS or room_of(text) is not None:
         return False
     is_file = (text != "" and Path(text).exists()) or text.endswith(ENDINGS) or text.startswith((".", "/"))
@@ -153,6 +155,7 @@ def room_of(source: str | None) -> Any:
 
     Raises InputError for a file *.json that is not there, and for a list of kubectl's that no plug-in reads.
     """
+    source = None if source is None else str(from_standard_input(source))
     if source is None or source in WORKLOADS or not Path(source).is_file():
         if source is not None and source.endswith(".json") and source not in WORKLOADS:
             with reading(source):
