@@ -135,6 +135,7 @@ def evaluate_agent(
         if spec is None or isinstance(environment, type):
             raise InputError('the environment is an id, "packenv/ServerFill-v1", with its options, or of gymnasium.make')
         environment, options = spec.id, {**spec.kwargs, **options}
+        options.pop("render_mode", None)
     name = kind_of(environment)
     definition = find_definition(name)
     against = options.get("baseline", "bf-js") if isinstance(against, str) and against == BASELINE else against

@@ -159,17 +159,22 @@ def check_name(folder: Path) -> None:
 
 
 def chooser(env: gymnasium.Env[Any, Any], policy: Any) -> Choose:
-    """The function that chooses the actions of a policy or a model.
+    """The function that chooses the actions of a policy or of a model, as of `packenv.evaluate_agent`.
 
     Raises InputError for a policy that is unknown or cannot play the environment.
     """
     if isinstance(policy, str) and policy == RANDOM:
         return _random_valid
-    if not isinstance(policy, type) and hasattr(policy, "predict"):
+    if not isinstance(policy, type) and (hasattr(policy, "predict") or callable(policy)):
         choose = model_chooser(policy)
-        return lambda observation, info: int(np.ravel(choose(observation, np.asarray(info["action_mask"])))[0])
+        return lambda observation, info: int(choose(_as_batch(observation), np.asarray(info["action_mask"])[None])[0])
     agent = PolicyAgent(policy, env)
     return lambda observation, info: int(agent.predict(observation)[0])
+
+
+def _as_batch(observation: Any) -> Any:
+    """An observation as that of a batch of one environment."""
+    return {name: value[None] for name, value in observation.items()} if isinstance(observation, dict) else observation[None]
 
 
 def _random_valid(observation: Any, info: dict[str, Any]) -> int:

@@ -183,6 +183,18 @@ def test_a_moving_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert list(tmp_path.iterdir()) == [gif]
 
 
+def test_a_film_of_a_model(tmp_path: Path) -> None:
+    class Model:
+        def predict(self, observation: Any, action_masks: Any) -> Any:
+            return action_masks.argmax(axis=1), None
+
+    env = gymnasium.make("packenv/ServerFill-v1", workload="paper/fig4b", intensity=0.9, horizon=200, render_mode="rgb_array")
+    of_model = recording.film(env, Model(), tmp_path / "model.gif", frames=5)
+    of_function = recording.film(env, lambda observations, masks: masks.argmax(axis=1), tmp_path / "function.gif", frames=5)
+    assert of_model == of_function >= 5
+    assert (tmp_path / "model.gif").read_bytes() == (tmp_path / "function.gif").read_bytes()
+
+
 @pytest.mark.parametrize(("words", "problem"), [([], "--out says where"), (["--gif", "film.mp4"], "a moving picture is .gif")])
 def test_what_is_no_recording(words: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
