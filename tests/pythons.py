@@ -128,10 +128,18 @@ def _normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def record(passed: list[Installation]) -> None:
-    """Write which versions the tests passed with, here and in the environment that runs `make test`."""
-    runs = [(each.version, versions_in(FOLDER / each.name / "bin" / "python")) for each in passed]
-    runs.append((f"{sys.version_info[0]}.{sys.version_info[1]}", versions_in(Path(sys.executable))))
+def pinned() -> dict[str, str]:
+    """Versions of constraints.txt for this Python, with which `make test` runs."""
+    from packaging.requirements import Requirement
+
+    pins = map(Requirement, (ROOT / "constraints.txt").read_text().splitlines())
+    return {_normal(pin.name): str(pin.specifier)[2:] for pin in pins if pin.marker is None or pin.marker.evaluate()}
+
+
+def record(environments: dict[str, Path]) -> None:
+    """Write the versions of environments whose tests passed, by Python, and those of constraints.txt."""
+    runs = [(name.partition("-")[0], versions_in(folder / "bin" / "python")) for name, folder in environments.items()]
+    runs.append((f"{sys.version_info[0]}.{sys.version_info[1]}", pinned()))
     tested = {"python": sorted({version for version, _ in runs}, key=lambda text: int(text.partition(".")[2]))}
     for name in direct():
         if versions := sorted({there[name] for _, there in runs if name in there}):
@@ -156,7 +164,7 @@ def main() -> int:
             print(f"{installation.name}: {problem}", file=sys.stderr)
     failed = [problem for problem in problems.values() if problem and not problem.startswith("not run")]
     if options.record and not any(problems.values()):
-        record(chosen)
+        record({each.name: FOLDER / each.name for each in chosen})
     return int(bool(failed))
 
 
