@@ -6,6 +6,7 @@ import re
 import traceback
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 
 class InputError(ValueError):
@@ -48,8 +49,11 @@ class UnknownArgument(InputError):
     """An argument that nobody takes, with the names of those that are taken."""
 
     def __init__(self, name: str, known: Iterable[str], function: str = "workload") -> None:
-        self.name, self.known = name, [*dict.fromkeys(known)]
+        self.name, self.known, self.function = name, [*dict.fromkeys(known)], function
         super().__init__(f"{function}() has no argument {name!r}{nearest(name, self.known)}")
+
+    def __reduce__(self) -> Any:
+        return UnknownArgument, (self.name, self.known, self.function)
 
     def of_call(self, function: str, own: Iterable[str]) -> UnknownArgument:
         """The same error of a function that hands arguments on, and whose names come first."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import packenv
-from packenv.errors import InputError, library_needed
+from packenv.errors import InputError, UnknownArgument, library_needed
 from packenv.policies import BestFit
 
 TABLE = pa.table({"submit_time_s": [0, 1], "duration_s": [10, 10], "cpu": [1, 2]})
@@ -44,6 +45,11 @@ def test_bad_arguments(call: Callable[[], Any], problem: str) -> None:
     with pytest.raises(InputError) as error:
         call()
     assert problem in str(error.value) and "\n" not in str(error.value)
+
+
+def test_an_unknown_argument_comes_back_from_another_process() -> None:
+    error = pickle.loads(pickle.dumps(UnknownArgument("slotz", ["slots"], "evaluate")))
+    assert str(error) == "evaluate() has no argument 'slotz'; did you mean slots?" and error.name == "slotz"
 
 
 def test_columns_as_text() -> None:

@@ -61,9 +61,8 @@ def workload(
                   resource (cores and GiB), else the largest. The same texts reduce a named workload, where a sequence gives
                   its resources names
     speedup       β: arrivals of a trace come so many times as fast
-    columns       names in a table of one's own by ours: {"submit_time_s": "Submitted", "cpu": "Cores"}, or
-                  "submit_time_s=Submitted,cpu=Cores". With one that is a
-                  resource, only those that are named are read
+    columns       names in a table of one's own by ours: {"submit_time_s": "Submitted", "cpu": "Cores"}, or the
+                  text "submit_time_s=Submitted,cpu=Cores". With one that is a resource, only those that are named are read
     time_unit     of times and durations in such a table that are numbers: "s" (the default), "ms", "us", "ns", "min" or "h"
     partition     names of the partitions (queues) of a log of Slurm's, or in Standard Workload Format, whose jobs count
     finished_only True leaves out tasks of a trace that failed or were cancelled after they had begun to run, False keeps them; by
