@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from kubernetes_tests import sample as cluster_sample
 
 import packenv
 from tests.cli.test_help_examples import ANSWERS
 from tests.cli.test_help_examples import run as run_here
-from kubernetes_tests import sample as cluster_sample
 from tests.workloads.traces import samples, test_alibaba2018, test_azure2020, test_google2019, test_philly, test_sacct
 from tests.workloads.traces.samples import text
 

@@ -58,9 +58,10 @@ def train_by_ppo(settings: Settings, plan: RunPlan, progress: TrainingProgress) 
     began = time.monotonic()
     model.learn(samples, callback=[QueueRatio(), evaluation, watch])
     speed = model.num_timesteps / (time.monotonic() - began)
+    evaluation.eval_freq = 1  # the last update has changed the model: evaluate it too
+    evaluation.on_step()
+    watch.on_step()
     model.logger.close()
-    if plan.keep == "last" or not evaluation.scores:
-        watch.save()
 
     # The agent that is kept, at several loads, on jobs that no training has seen.
     progress.end(f"{model.num_timesteps:,} steps: evaluating")
