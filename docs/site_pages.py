@@ -14,9 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
+from tables import linked
 
+from packenv.catalogue import CATALOGUE, SOURCES
 from packenv.cli.main import COMMANDS
-from packenv.policy import find_policy, registered
+from packenv.plugins import CHECKOUT
+from packenv.policy import find_policy
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -29,6 +32,7 @@ MODULES = {
     "packenv.workloads.laws": "Laws of sizes and of service.",
     "packenv.envs": "The environments: what they need beside `gymnasium.make`.",
     "packenv.wrappers": "Wrappers for other libraries.",
+    "packenv.extend": "What a plug-in may use, besides the names above.",
     "packenv.testing": "The suite that packenv's own policies and environments pass, for yours.",
     "packenv.learning.agents.saved": "Agents that learned, from their files.",
 }
@@ -36,11 +40,6 @@ MODULES = {
 
 OTHER_NAMES = {
     "packenv.envs.registration": ("register", "FORMER"),
-    "packenv.grading.adapters.openevolve": ("stages",),
-    "packenv.grading.adapters.shinka": ("main",),
-    "packenv.kubernetes": ("read_cluster",),
-    "packenv.kubernetes.manifests": ("read_manifests",),
-    "packenv.kubernetes.planning.submitted": ("SubmittedPods",),
     "packenv.learning.evolution": ("Evolution",),
     "packenv.results.job_times": ("JobTimes", "job_times", "efficiency", "progress"),
     "packenv.runs.measures": ("MEASURES", "Measure", "LESS", "MORE", "NEITHER", "TASKS", "SLOTS", "SHARE", "QUEUE", "JOBS"),
@@ -61,11 +60,12 @@ def write_pages(docs: Path) -> None:
         (made / f"{kind.lower()}.md").write_text(environment_page(kind), encoding="utf-8")
     for name, (place, _) in COMMANDS.items():
         (made / f"command_{name}.rst").write_text(command_page(name, place), encoding="utf-8")
-    for name in policies():
+    for name in CATALOGUE:
         (made / f"policy_{name}.md").write_text(policy_page(name), encoding="utf-8")
     for module, about in MODULES.items():
         (made / f"{module}.md").write_text(module_page(module, about), encoding="utf-8")
     (made / "packenv_other_names.md").write_text(other_names_page(), encoding="utf-8")
+    write_plugin_pages(docs / "plugins")
     notebooks = docs / "examples"
     shutil.rmtree(notebooks, ignore_errors=True)
     notebooks.mkdir()
@@ -73,14 +73,18 @@ def write_pages(docs: Path) -> None:
         shutil.copyfile(notebook, notebooks / notebook.name)
 
 
+def write_plugin_pages(folder: Path) -> None:
+    """Copy the pages of the plug-ins that lie in the checkout; their links to packenv's pages become those of the site."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    for page in sorted(CHECKOUT.glob("*/docs/*.md")):
+        written = page.read_text(encoding="utf-8").replace("](../../../docs/", "](../")
+        (folder / page.name).write_text(written, encoding="utf-8")
+
+
 def command_page(name: str, place: str) -> str:
     """The page of a command: its help, of its subcommands too."""
     return f".. click:: packenv.cli.{place}\n   :prog: packenv {name}\n   :nested: full\n"
-
-
-def policies() -> list[str]:
-    """The names of all policies that have a page."""
-    return [name for name in registered() if name not in ("agent", "optimal", "replay")]
 
 
 def environment_page(kind: str) -> str:
@@ -103,29 +107,19 @@ def spaces_of(space: gymnasium.Space[Any]) -> str:
 
 
 def policy_page(name: str) -> str:
-    """The page of a policy: what its class says, its row of the table of all policies, its parameters, and what was measured."""
+    """The page of a policy: its docstring, its entry of the catalogue, its parameters and measured results."""
     kind = type(find_policy(name))
+    entry = CATALOGUE[name]
+    key, _, place = entry.source.partition(" ")
     defaults = getattr(kind, "_field_defaults", {})
     parameters = "".join(f"| `{key}` | `{value}` |\n" for key, value in defaults.items())
     table = f"| parameter | default |\n|---|---|\n{parameters}\n" if defaults else "It has no parameters.\n\n"
-    rule, guarantee, source = told(name)
     return (
-        f"# {name}\n\n{rst(kind)}\n**Rule**: {rule}.\n\n**Guaranteed share of ρ\\***: {guarantee or 'none'}.\n\n"
-        f"**Source**: {source or 'none'}\n\n{table}**In Python**: `{kind.__module__}.{kind.__name__}`, whose module says:\n\n"
+        f"# {name}\n\n{rst(kind)}\n**Guaranteed share of ρ\\***: {entry.guarantee or 'none'}.\n\n"
+        f"**Source**: {f'{linked(SOURCES[key])} {place}' if key else 'none'}\n\n{table}"
+        f"**In Python**: `packenv.policies.{kind.__name__}`. Its module:\n\n"
         f"{rst(inspect.getmodule(kind))}\n{measured(name)}[All policies](../policies.md)\n"
     )
-
-
-def told(name: str) -> tuple[str, str, str]:
-    """Rule, guarantee and source of a policy, from the table of all policies."""
-    page = (ROOT / "docs" / "reference" / "policies.md").read_text(encoding="utf-8")
-    rows = [line.strip().strip("|").split("|") for line in page.splitlines() if line.startswith("| `")]
-    _, _, rule, guarantee, source = (cell.strip() for cell in next(row for row in rows if f"`{name}`" in row[0]))
-    listed = next(paragraph for paragraph in page.split("\n\n") if paragraph.startswith("[1] "))
-    for number, paper in re.findall(r"\[(\d+)\] ((?:(?!\[\d+\]).)+)", " ".join(listed.split())):
-        source = source.replace(f"[{number}]", paper.strip(" ."))
-    deeper = [text.replace("](../", "](../../").replace("](#", "](../policies.md#") for text in (rule, guarantee)]
-    return deeper[0], deeper[1], source
 
 
 def measured(name: str) -> str:

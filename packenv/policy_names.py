@@ -1,4 +1,4 @@
-"""The policies that have names, what is said of them, and whether a text can name one: without importing any of them."""
+"""Names of policies, their descriptions, and texts that name one, without importing any policy."""
 
 from __future__ import annotations
 
@@ -6,17 +6,13 @@ import ast
 import functools
 import inspect
 import tomllib
-from importlib import import_module
-from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from packenv.catalogue import CATALOGUE, OF_FILES
 from packenv.errors import InputError, nearest
 from packenv.lazy_names import load
-
-GROUP = "packenv.policies"
-OF_FILES = ("agent", "optimal", "replay")
-"""Policies that are read from the file that stands behind their name."""
+from packenv.plugins import POLICIES, entries, loaded
 
 OF_ZIP = "packenv.save_model makes a model of Stable-Baselines3, loaded from its zip, the policy agent:PATH"
 """What to do with the file of a model."""
@@ -33,8 +29,9 @@ class Described(NamedTuple):
 
 @functools.cache
 def registered() -> dict[str, str]:
-    """Names of all installed policies, each with its `module:attribute`."""
-    return {entry.name: entry.value for entry in sorted(entry_points(group=GROUP))}
+    """Return the `module:attribute` of every policy by name: the catalogue's, and those of other installed packages."""
+    packaged = {name: entry.path for name, entry in CATALOGUE.items()} | OF_FILES
+    return dict(sorted(({name: entry.value for name, entry in entries(POLICIES).items()} | packaged).items()))
 
 
 @functools.cache
@@ -44,7 +41,10 @@ def described(name: str) -> Described:
     if module.startswith(f"{PACKAGE.name}."):
         about, fields = _read(module, attribute)
         return Described(_first_line(about), fields)
-    target: Any = getattr(import_module(module), attribute)
+    try:
+        target = loaded(entries(POLICIES)[name])
+    except InputError as problem:  # it is listed with what is wrong, next to the others
+        return Described(str(problem), {})
     parameters = inspect.signature(target).parameters.values()
     return Described(_first_line(inspect.getdoc(target)), {key.name: str(key.default) for key in parameters})
 
@@ -150,11 +150,9 @@ def unknown(name: str) -> InputError:
     stem = name.removesuffix(".json").removesuffix(".safetensors")
     if Path(f"{stem}.json").is_file() and Path(f"{stem}.safetensors").is_file():
         return InputError(f"unknown policy {name!r}; the agent in {stem}.json is agent:{stem}")
-    for folder in (Path.cwd(), PACKAGE.parent):
-        if name in _written_in(folder / "pyproject.toml"):
-            return InputError(
-                f"policy {name!r} is in {folder / 'pyproject.toml'}, but not in what is installed: pip install -e {folder}"
-            )
+    project = Path.cwd() / "pyproject.toml"
+    if name in _written_in(project):
+        return InputError(f"policy {name!r} is in {project}, but not in what is installed: pip install -e {project.parent}")
     if name.replace(".", "").isidentifier() and Path(f"{name.replace('.', '/')}.py").is_file():
         return InputError(f"unknown policy {name!r}; a policy of the module {name} is {name}:CLASS")
     return InputError(f"unknown policy {name!r}{nearest(name, list(registered()))}")
@@ -164,7 +162,7 @@ def _written_in(project: Path) -> dict[str, str]:
     """The policies that a pyproject.toml registers; none where there is no such file."""
     try:
         settings = tomllib.loads(project.read_text(encoding="utf-8"))
-        written: dict[str, str] = settings["project"]["entry-points"][GROUP]
+        written: dict[str, str] = settings["project"]["entry-points"][POLICIES]
     except (OSError, ValueError, KeyError, TypeError):
         return {}
     return written if isinstance(written, dict) else {}

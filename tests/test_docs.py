@@ -15,6 +15,7 @@ import pytest
 from kubernetes_tests import sample as cluster_sample
 
 import packenv
+from packenv.plugins import CHECKOUT
 from tests.cli.test_help_examples import ANSWERS
 from tests.cli.test_help_examples import run as run_here
 from tests.workloads.traces import samples, test_alibaba2018, test_azure2020, test_google2019, test_philly, test_sacct
@@ -32,7 +33,7 @@ PLAYED = [page for page in PAGES if ROOT / page not in CARDS]
 (`test_names_on_pages.py`). Of all pages the Python runs."""
 
 LONG = (
-    *("packenv reproduce", "packenv judge", "packenv train", "packenv score"),
+    *("packenv reproduce", "packenv judge", "packenv train"),
     *("packenv trace profile", "packenv evaluate tasks-like.json", "packenv evaluate delay/", "packenv evaluate analytics"),
     *("packenv evaluate eagle/", "packenv evaluate price/", "packenv evaluate facebook.tsv", "packenv leaderboard -w paper/"),
     *("packenv record", "packenv evaluate paper/fig4b --intensity 0.95 --slots 100000 -p bf-js -p agent:runs/"),
@@ -46,7 +47,6 @@ MINUTES = (
     *("packenv evaluate paper/fig4b --slots 500000", "packenv evaluate paper/fig4b --intensity 0.9 --slots 500000"),
     *(
         "packenv leaderboard",
-        "packenv score candidate.py smallest",
         "packenv plan --sizes",
         "packenv trace profile",
         "packenv evaluate tasks-like.json",
@@ -147,9 +147,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     test_google2019.sample(path)
     test_azure2020.database(path / "packing_trace.sqlite")
     test_philly.log(path / "cluster_job_log")
-    cluster_sample.listed(path / "cluster.json")
-    (path / "job.yaml").write_text(blocks("docs/how_to/kubernetes.md", "yaml")[0])
-    (path / "past.csv").write_text("owner,seconds\n" + "".join(f"team/train,{60 * n}\n" for n in range(1, 51)))
     samples.native_folder(path / "google2011")
     (path / "tasks.csv").write_text("\n".join(["submit_time_s,duration_s,cpu,memory", *rows]) + "\n")
     return path
@@ -225,22 +222,14 @@ def test_there_are_commands_and_programs() -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_links(page: str) -> None:
     targets = re.findall(r"\]\(([^)#\s]+)", PAGES[page])
-    missing = [target for target in targets if "://" not in target and not ((ROOT / page).parent / target).exists()]
+    there = [target for target in targets if "://" not in target and (CHECKOUT.is_dir() or not target.startswith("plugins/"))]
+    missing = [target for target in there if not ((ROOT / page).parent / target).exists()]
     assert not missing
 
 
 def test_readme_is_short() -> None:
     lines = PAGES["README.md"].splitlines()
     assert len(lines) <= 95 and max(map(len, lines)) <= 200
-
-
-def test_each_policy_with_a_source_is_cited() -> None:
-    """But `delay-dynamic`, whose source [6] is a report without authors."""
-    cited = " ".join(re.findall(r'notes: "(.*)"', (ROOT / "CITATION.cff").read_text()))
-    rows = [line.split("|") for line in PAGES["docs/reference/policies.md"].splitlines() if re.match(r"\| `[a-z]", line)]
-    sourced = [row[1] for row in rows if len(row) > 6 and re.search(r"\[(?!6\])\d+\]", row[5])]
-    named = re.findall(r"`([a-z-]+)`", " ".join(sourced))
-    assert len(named) > 30 and not [name for name in named if not re.search(rf"(?<![\w-]){name}(?![\w-])", cited)]
 
 
 def test_the_entries_to_cite_say_what_citation_cff_does() -> None:
