@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from kubernetes_tests import sample
 
 import packenv
 from packenv.cli.main import main
