@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from packenv.cli.options.workload import OF_READING, chosen_policies
+from packenv.cli.options.workload import chosen_policies
 from packenv.cli.outputs import Outputs
 from packenv.content.showable import Answer
 from packenv.content.text import do_not_go
@@ -19,7 +19,7 @@ from packenv_kubernetes.durations import Durations, is_durations, read_durations
 from packenv_kubernetes.manifests import Submitted, read_manifests
 from packenv_kubernetes.planning.queue import parse_queue_goals
 from packenv_kubernetes.started import stretches
-from packenv.options.shared import DEFAULT_SLOTS, WorkloadOptions
+from packenv.options.shared import DEFAULT_SLOTS, OF_READING, WorkloadOptions
 from packenv.options.verbs import DRAWS, QUEUE_SEEDS
 from packenv.runs.runner import RunOptions
 from packenv.workloads.laws import Law, parse_law
