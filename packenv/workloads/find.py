@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
+import re
 from collections.abc import Mapping, Sequence
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from packenv.inputs.standard_input import from_standard_input
 from packenv.inputs.text_files import reading
 from packenv.options.fields import takes
 from packenv.options.shared import AS_IT_IS, INTENSITIES, OF_READING, Reading
+from packenv.plugins import install_line, rooms
 from packenv.workloads.files import load_workload
 from packenv.workloads.laws import parse_law
 from packenv.workloads.named.registry import ENDINGS, WORKLOADS, named_workload, unknown_workload
@@ -25,8 +25,8 @@ from packenv.workloads.resources import chosen_resources, servers_for, with_reso
 from packenv.workloads.servers import Servers
 from packenv.workloads.workload import Workload
 
-ROOMS = "packenv.rooms"
-"""Entry points: modules with `is_cluster`, `workload_of`, `plan_cluster` and `plan_starts`, as those of packenv-kubernetes."""
+KUBECTL = re.compile(rb'(?:[EW][^\n]*\n)*\s*\{\s*"(apiVersion|items|kind)"\s*:')
+"""How kubectl's lists begin, behind its warnings. The plug-in `packenv_kubernetes` reads them."""
 OF_STREAMS = ("sizes", "service", *INTENSITIES)
 """Arguments that a trace leaves no place for, since it says them itself."""
 
@@ -80,8 +80,8 @@ def workload(
                 raise ArgumentError(f"`resources` {resources}: {why}")
             slot = reading.slot_seconds
             seconds = 1.0 if slot is None else float(exact(slot, "`slot_seconds`"))
-            begins: Workload = room.workload_of(str(source), choice, seconds, changes)
-            return begins
+            of_room: Workload = room.workload_of(str(source), choice, seconds, changes)
+            return of_room
         return _named(source, changes, reading.slot_seconds, resources)
     if idle := [f"`{argument}`" for argument in OF_STREAMS if changes.get(argument) is not None]:
         faster = "; `speedup` makes its tasks come faster" if any(changes.get(key) is not None for key in INTENSITIES) else ""
@@ -110,22 +110,29 @@ def is_columns(source: Any) -> bool:
 
 
 def room_of(source: str | None) -> Any:
-    """The room of packenv that answers for a file, such as a cluster as kubectl prints it; None for all other sources.
+    """The room of a plug-in that reads a file (`packenv.plugins`); None for all other sources.
 
-    Rooms are asked by their names, so that nothing depends on them. Raises InputError for a file *.json that is not there.
+    Raises InputError for a file *.json that is not there, and for a list of kubectl's that no plug-in reads.
     """
     source = None if source is None else str(from_standard_input(source))
-    if source is None or not source.endswith(".json"):
+    if source is None or source in WORKLOADS or not Path(source).is_file():
+        if source is not None and source.endswith(".json") and source not in WORKLOADS:
+            with reading(source):
+                Path(source).stat()
         return None
-    with reading(source):
-        Path(source).stat()
-    return next((room for room in rooms() if room.is_cluster(Path(source))), None)
+    room = next((room for room in rooms() if room.is_mine(Path(source))), None)
+    if room is None and is_of_kubectl(source):
+        raise InputError(f"{source}: a plug-in reads what kubectl prints, and it is not installed: {install_line('kubernetes')}")
+    return room
 
 
-@functools.cache
-def rooms() -> list[Any]:
-    """The rooms that are installed."""
-    return [entry.load() for entry in entry_points(group=ROOMS)]
+def is_of_kubectl(source: str) -> bool:
+    """Whether a file begins as kubectl prints lists in JSON."""
+    if not source.endswith(".json"):
+        return False
+    from packenv.workloads.traces.format import first_bytes  # brings pyarrow with it
+
+    return KUBECTL.match(first_bytes(Path(source), 2**10).removeprefix(b"\xef\xbb\xbf")) is not None
 
 
 def _is_workload(source: str) -> bool:
