@@ -68,13 +68,14 @@ def recipe(source: Path) -> str:
     """The conda recipe of the core: what pyproject.toml says, and the digest of the source distribution."""
     core = project(ROOT)
     python = f"python {core['requires-python']}"
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
     ((name, target),) = core["scripts"].items()
     return RECIPE.format(
         version=core["version"],
         file=source.name,
         digest=hashlib.sha256(source.read_bytes()).hexdigest(),
         entry_point=f"{name} = {target}",
-        host="\n    - ".join([python, "pip", "setuptools"]),
+        host="\n    - ".join([python, "pip", *map(conda, build)]),
         run="\n    - ".join([python, *map(conda, core["dependencies"])]),
         summary=core["description"],
         license=core["license"],
