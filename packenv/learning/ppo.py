@@ -98,7 +98,7 @@ class Watch(BaseCallback):
                 Compared(samples, at, score.mean.mean, float(sum(score.against) / len(score.against)), score.ratio.mean)
             )
             self.progress.say(f"{samples:,} steps: {score}")
-            if self.plan.keep == "last" or self.evaluation.best < self.best:
+            if len(self.curve) == 1 or self.plan.keep == "last" or self.evaluation.best < self.best:
                 self.best = self.evaluation.best
                 self.save()
         return True
