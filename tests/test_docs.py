@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from kubernetes_tests import sample as cluster_sample
 
 import packenv
 from packenv.plugins import CHECKOUT

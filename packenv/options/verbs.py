@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from packenv.errors import ArgumentError, InputError
 from packenv.inputs.numbers import read_number
 from packenv.options.fields import Count, Folder, JsonFile, OutFile, PolicyName, Range, Seconds, Share, option, options_in
-from packenv.options.shared import DEFAULT_SLOTS, PROCESSES, Estimates, TimeUnit, WorkloadOptions, parse_columns
+from packenv.options.shared import DEFAULT_SLOTS, OF_TRACES, PROCESSES, Estimates, Reading, WorkloadOptions
 
 WAITING_LIMIT = 5_000_000
 """Waiting tasks at which a run is stopped, unless another number is given."""
@@ -255,18 +255,14 @@ def of_traces(name: str) -> Any:
 
 
 @dataclass(frozen=True)
-class ReadOptions:
-    """How a trace is read."""
+class ReadOptions(Reading):
+    """How a trace is read, and which of its resources."""
 
-    slot_seconds: str | None = of_traces("slot_seconds")
     resources: str | None = of_traces("resources")
-    columns: str | None = of_traces("columns")
-    time_unit: TimeUnit | None = of_traces("time_unit")
-    partition: str | None = of_traces("partition")
-    finished_only: bool | None = of_traces("finished_only")
 
-    def __post_init__(self) -> None:
-        parse_columns(self.columns)
+
+OF_ROWS = ("slot_seconds", "resources", *(name for name in OF_TRACES if name not in ("slot_seconds", "devices", "gangs")))
+"""Options of reading that commands have which show or convert a trace."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ import click
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from kubernetes_tests.sample import container, node, pod
 
 from packenv.cli.main import COMMANDS, Commands
 

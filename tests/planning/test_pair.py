@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-from kubernetes_tests import sample
 
 import packenv
 from packenv.cli.main import main
