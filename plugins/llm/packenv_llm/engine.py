@@ -14,10 +14,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.compiled.by_address import call_address
-from packenv.compiled.decorators import apart, compiled
-from packenv.compiled.frame import Frame
-from packenv.workloads.sampling import word_at
+from packenv.extend import Frame, apart, call_address, compiled, word_at
 
 AHEAD, QUEUED, UNDER_WAY, DECODES, DONE = 0, 1, 2, 3, 4
 NONE = -1
@@ -39,7 +36,10 @@ request_type = np.dtype(
     ],
     align=True,
 )
-"""before: tokens that the replica had computed at the arrival. tie: breaks equal keys. beat: the clock when produced and computed were written. take: tokens in this step."""
+"""before: tokens that the replica had computed at the arrival. tie: breaks equal keys. take: tokens in this step.
+
+beat: the clock when produced and computed were written.
+"""
 
 setting_type = np.dtype(
     [

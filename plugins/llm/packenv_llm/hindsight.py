@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from packenv.errors import InputError, install_command
+from packenv.extend import InputError, install_command
 
 
 class RoundRequest(NamedTuple):

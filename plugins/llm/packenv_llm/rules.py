@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import get_type_hints
 
-from packenv.errors import InputError, nearest
+from packenv.extend import InputError, nearest
 
 BATCHES = ("mixed", "prefill-first", "prompts-alone", "whole-batches")
 ADMISSIONS = ("prompt", "chunk", "reserve", "ratio", "known-look-ahead")
@@ -33,8 +33,8 @@ class Rule:
     hold       the whole prompt takes its blocks on admission; else a chunk does when it is computed
     watermark  share of all blocks that admission keeps free while something runs
     threshold  admit only when this many requests wait (WAIT, arXiv 2504.11320, with one type of requests)
-    order      who is first. `prompt`: fewest known tokens. `aged`: known tokens less `rate` a second of waiting. `aged-tokens`: known tokens
-               less the share `rate` of the tokens that the replica has computed since the arrival. `hrrn`: largest
+    order      who is first. `prompt`: fewest known tokens. `aged`: known tokens less `rate` a second of waiting. `aged-tokens`:
+               known tokens less the share `rate` of the tokens that the replica has computed since the arrival. `hrrn`: largest
                wait over known tokens; first come, first served when more than `rate` wait, if that is above 0. `edf`: earliest
                arrival + known tokens / `rate`. `priority`: lowest number. `limit`: smallest limit. `known-output`: fewest
                outputs still to come, which no rule knows in practice
@@ -147,7 +147,7 @@ def _engine(name: str, text: str) -> Rule:
 
 def read_functions(file: str) -> str:
     """Return the text of a file of rules, checked. Raises InputError with file and line."""
-    from packenv.inputs.text_files import read_text, reading
+    from packenv.extend import read_text, reading
 
     with reading(file):
         source = read_text(Path(file))

@@ -8,16 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from packenv.content.charts import Entry, RowChart
-from packenv.content.charts import Rule as ChartRule
-from packenv.content.colours import COLOURS
-from packenv.content.page import Charts, Figure
-from packenv.content.showable import Answer
-from packenv.content.tables import Column, Table, numbers
-from packenv.content.text import number
-from packenv.errors import InputError, nearest
-from packenv.results.stability import combine
-from packenv.runs.statistics import ratio_of_means
+from packenv.extend import (
+    COLOURS,
+    Answer,
+    Charts,
+    Column,
+    Entry,
+    Figure,
+    InputError,
+    RowChart,
+    Table,
+    combine,
+    nearest,
+    number,
+    numbers,
+    ratio_of_means,
+)
 from packenv_llm.hindsight import RoundRequest, least_total, rounds_of
 from packenv_llm.measures import values_of
 from packenv_llm.options import SLOS
@@ -244,7 +250,7 @@ def shares(seeds: int, traces: str | None) -> Answer:
         figures = []
         for name, steps in dict.fromkeys((row[0], row[1]) for row in rows):
             entries = [Entry(row[2], COLOURS[0], row[3], row[4]) for row in rows if row[:2] == [name, steps]]
-            chart = RowChart(entries, "share of the bound", (0.0, 1.0), [ChartRule(1.0, "bound")], bars=True)
+            chart = RowChart(entries, "share of the bound", (0.0, 1.0), bars=True)
             figures.append(Figure(f"{name}, {steps}", f"{name}: what each rule keeps stable", chart, small=True))
         return Charts("", figures)
 
@@ -291,18 +297,17 @@ def watermark(seeds: int, traces: str | None) -> Answer:
 
 def rule_study(seeds: int, traces: str | None) -> Answer:
     """The rule that comes with packenv, against `vllm` with a watermark of 2 %, under three step times."""
-    shipped = str(Path(__file__).parent / "examples" / "short_first.py")
     rows = []
     for source in sources_of(traces):
         for steps in STEPS:
             rules = (
                 "vllm:watermark=0.02",
-                shipped,
+                "short-first",
                 "vllm:watermark=0.02,order=prompt,rejoin=order",
                 "vllm:watermark=0.02,order=hrrn,rejoin=order",
             )
             for row in compared(source, 0.9, rules, seeds, steps):
-                rows.append([row[0], steps, row[2].rpartition("/")[2], *row[3:]])
+                rows.append([row[0], steps, row[2], *row[3:]])
     return answer("Ratios to vllm:watermark=0.02 at 0.9", ["requests", "step time", "rule", *DECIDING], rows)
 
 

@@ -1,5 +1,7 @@
 """Short prompts first, with age, and room for those that run: better than first come, first served, for most and for the last."""
 
+from math import ceil, floor
+
 AGE = 0.05  # a request gains this share of the tokens that the replica has computed since it arrived
 SPARE = 0.01  # share of the blocks that stay free while something runs
 
