@@ -1,4 +1,4 @@
-"""The versions by which the processes that share work recognise each other."""
+"""The versions that processes must share to share work."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""Whether a run was stable: a verdict with its confidence, from the waiting size over time (CONTRIBUTING, decision 5).
+"""Verdicts with a confidence: was a run stable?
 
-The mean queue of an unstable run tells how long the run was, not how good the policy is, so every mean comes with a verdict.
-A run is compared with a queue at the edge of stability, whose increments have mean 0: a Brownian motion reflected at 0, which
-is of the order σ√T after T slots. A stable queue stays far below that; an unstable one grows in proportion to T, above it.
+The mean queue of an unstable run measures its length, not the policy. So every mean has a verdict, from the waiting size over
+time (CONTRIBUTING, decision 5). A run is compared with a queue at the edge of stability, whose increments have mean 0. This is a
+Brownian motion reflected at 0, of order σ√T after T slots. A stable queue stays far below, an unstable one grows like T above it.
 
 The level of a run is the mean waiting size over its second half, in units of σ√T, where σ² is the variance per slot of the
-increments of the waiting size. The distribution of the level at the edge of stability is known. A run whose level is
-improbably low there is called stable, improbably high unstable, and otherwise undecided. Levels of independent runs are
+increments of the waiting size. The distribution of the level at the edge of stability is known. A run with an improbably
+low level is called stable, improbably high unstable, and otherwise undecided. Levels of independent runs are
 combined by Fisher's method.
 """
 
@@ -43,7 +43,7 @@ LEAST = 1e-15
 
 
 class Verdict(NamedTuple):
-    """`low`, `high`: probability of a level of at most, and at least, this one at the edge of stability."""
+    """A verdict. `low`, `high`: P(at most, at least this level) at the edge."""
 
     kind: str  # STABLE, UNSTABLE, UNDECIDED or UNASKED
     drift: float  # growth of the waiting size per slot, in largest servers
@@ -61,7 +61,7 @@ class Verdict(NamedTuple):
 
     @property
     def plain(self) -> dict[str, Any]:
-        """`verdict` and `confidence` in JSON; null where there is none."""
+        """`verdict` and `confidence` in JSON, or null."""
         asked = self.kind != UNASKED
         return {"verdict": self.kind if asked else None, "confidence": self.confidence if asked else None}
 
@@ -73,9 +73,10 @@ NO_VERDICT = NOTHING._replace(kind=UNASKED)
 
 
 def judge_run(waiting_size: NDArray[np.float64], bin_slots: int, mean_service: float, intensity: float) -> Verdict:
-    """The verdict on a run with this waiting size: (bins,) means over bins of `bin_slots` slots, in largest servers.
+    """Return the verdict on a waiting size: (bins,) means, in largest servers.
 
-    `mean_service` is in slots. At an `intensity` (share of the area bound) of 1 or more no run is called stable.
+    `bin_slots` is the length of a bin, `mean_service` is in slots. At an `intensity` (share of the area bound) of 1 or more no
+    run is called stable.
     """
     bins = len(waiting_size)
     if bins < FEWEST_BINS:
@@ -102,11 +103,10 @@ def judge_run(waiting_size: NDArray[np.float64], bin_slots: int, mean_service: f
 
 
 def combine(verdicts: Iterable[Verdict]) -> Verdict:
-    """One verdict on independent runs of the same setting.
+    """Combine verdicts on independent runs of the same setting.
 
-    A queue that grows in some of the runs only is not stable. So all are unstable if one run is, beyond doubt for so many
-    runs; and all are stable only if in each run the level is below the median at the edge of stability. Runs without a verdict
-    do not count.
+    All are unstable if one run is, beyond doubt for this number of runs. All are stable only if each level is below the median at
+    the edge of stability. Runs without a verdict do not count.
     """
     everyone = list(verdicts)
     runs = [run for run in everyone if run.kind != UNASKED] or everyone[:1]
@@ -124,7 +124,7 @@ def combine(verdicts: Iterable[Verdict]) -> Verdict:
 
 
 def longer(verdict: Verdict) -> float:
-    """About how many times as long a run must be for a verdict: levels fall like 1/√T if stable, and grow like √T if not."""
+    """Estimate the factor for a verdict: levels scale with 1/√T if stable, else √T."""
     if math.isnan(verdict.level):
         return math.inf
     low, middle, high = np.interp([DOUBT, 0.5, 1 - DOUBT], SHARES, LEVELS).tolist()
@@ -132,9 +132,9 @@ def longer(verdict: Verdict) -> float:
 
 
 def variance_rate(path: NDArray[np.float64]) -> float:
-    """Variance per bin of the increments of a path of bin means, estimated from blocks of bins: the largest over block lengths.
+    """Return the variance per bin of a path's increments, over block lengths the largest.
 
-    The increments are differences of the means of neighbouring blocks; those of a Brownian motion have ⅔ of its variance.
+    The increments are differences of the means of neighbouring blocks; a Brownian motion's have ⅔ of its variance.
     """
     most, length = 0.0, 1
     while len(path) // length >= FEWEST_BLOCKS:
@@ -160,7 +160,7 @@ def above(level: float) -> float:
 
 
 def fisher(probabilities: list[float]) -> float:
-    """Fisher's combined probability: that of values this small, if they are independent and uniform."""
+    """Return Fisher's probability of independent uniform values this small."""
     from scipy.special import chdtrc  # half a second, for several runs alone
 
     return float(chdtrc(2 * len(probabilities), -2 * sum(math.log(max(p, LEAST)) for p in probabilities)))
