@@ -11,7 +11,10 @@ Found = TypeVar("Found")
 
 
 def in_threads(search: Callable[[int, threading.Event], Found], count: int) -> list[Found]:
-    """The results of `search(k, stop)` for each k below `count`. `stop` is set when one of them fails, and on Ctrl-C."""
+    """Return the results of `search(k, stop)` for each k below `count`.
+
+    `stop` is set when one of them fails, and on Ctrl-C.
+    """
     stop = threading.Event()
     with ThreadPoolExecutor(count) as pool:
         runs = [pool.submit(search, k, stop) for k in range(count)]
