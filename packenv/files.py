@@ -131,7 +131,6 @@ def _temporary(final: Path, folder: Path | None) -> Path:
 
 
 def _mode(target: Path) -> int:
-    """Return the permissions of the file to replace, or default ones."""
     try:
         return stat.S_IMODE(target.stat().st_mode)
     except FileNotFoundError:

@@ -44,7 +44,6 @@ class Ragged(NamedTuple):
     values: Ints
 
     def row(self, i: int) -> Ints:
-        """The list of row i."""
         return self.values[self.offsets[i] : self.offsets[i + 1]]
 
     @staticmethod
@@ -228,7 +227,6 @@ class Jobs:
         _require(devices[:, KINDS] >> len(self.device_kinds) == 0, "a kind of device without a name")
 
     def _check_phases(self, phase: Ints) -> None:
-        """Raise InputError if a job's phases decrease from row to row."""
         if self.job is None:
             raise InputError("column phase needs column job")
         order = np.argsort(self.job, kind="stable")
@@ -241,7 +239,6 @@ class Jobs:
 
     @staticmethod
     def _check_values(job: Ints, value: Floats) -> None:
-        """Raise InputError if the rows of a job differ in value."""
         first = first_rows(job)
         if (value != value[first]).any():
             row = int(np.argmax(value != value[first]))

@@ -265,7 +265,7 @@ def distinct_names(policies: Sequence[Any]) -> list[str]:
 
 
 def guarantee_of(policy: Any, setting: Setting) -> float:
-    """Return the policy's `guarantee(setting)`: a proved share of ρ*, or 0."""
+    """Return the share of ρ* proved by the policy's `guarantee`, or 0."""
     return float(policy.guarantee(setting)) if hasattr(policy, "guarantee") else 0.0
 
 
@@ -309,13 +309,11 @@ def asks_estimates(policy: Any) -> bool:
 
 
 def _names_in(code: CodeType) -> set[str]:
-    """Return the globals and attributes that a function reads."""
     inner = (_names_in(part) for part in code.co_consts if isinstance(part, CodeType))
     return {*code.co_names}.union(*inner)
 
 
 def initial_state_of(policy: Any, setting: Setting, seed: int) -> Any:
-    """Return the policy's `initial_state`, or an empty tuple."""
     return _called(policy, policy.initial_state, setting, seed) if hasattr(policy, "initial_state") else ()
 
 

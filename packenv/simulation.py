@@ -281,7 +281,6 @@ def _check_able(policy: Any, needs: Needs, workload: Workload, as_it_is: bool) -
 
 
 def _check_reject(policy: Any, needs: Needs, workload: Workload, backlog: int | None) -> None:
-    """Raise ArgumentError where tasks cannot be turned away."""
     if backlog is not None:
         raise ArgumentError("`reject` leaves nothing waiting: no `backlog` goes with it")
     if not needs.rejects:
@@ -292,10 +291,7 @@ def _check_reject(policy: Any, needs: Needs, workload: Workload, backlog: int | 
 
 
 def _check_backlog(policy: Any, backlog: int, workload: Workload, table: Jobs | None, waiting_limit: int) -> None:
-    """Raise InputError if tasks cannot arrive as others start.
-
-    table  made of random tasks, for a policy that needs all jobs
-    """
+    """Raise InputError for a backlog with tables, gangs, or all-knowing policies (`table`)."""
     if workload.jobs is not None:
         raise InputError(f"a backlog goes with random workloads: the tasks of {workload.name} come when its table says")
     if not 1 <= backlog <= waiting_limit:

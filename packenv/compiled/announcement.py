@@ -95,10 +95,7 @@ class Announcement:
         return f"packenv: compiling {counted}, once for this version …"
 
     def _watch(self, folder: Path) -> None:
-        """Print the line of a long compilation, until FORGET seconds without one.
-
-        Only one process prints it.
-        """
+        """Print the line, as the only process, until FORGET seconds without compilation."""
         speaker, spent, printed = Lock(folder / "announcing"), 0.0, -AGAIN
         while (idle := 0.0 if self.under_way else time.monotonic() - self.ended) < FORGET:
             if idle > PAUSE:
@@ -115,7 +112,6 @@ class Announcement:
         speaker.release()
 
     def _show(self, line: str) -> None:
-        """Replace the line on the terminal."""
         line = line[: shutil.get_terminal_size().columns - 1]
         _write("\r" + line.ljust(self.width))
         self.width = len(line)

@@ -59,7 +59,6 @@ class Compiled:
             raise Apart.failure or NotCompiled from None
 
     def __reduce__(self) -> Any:
-        """Pickle and copy by module and name."""
         return _named, (self.function.__module__, self.function.__qualname__, self.modules[1:])
 
 
@@ -77,10 +76,7 @@ class Inner(Compiled):
 
 
 def beside(function: Callable[..., Any], modules: Iterable[str]) -> Callable[..., Any]:
-    """Return a version cached by these modules too.
-
-    They define the `dispatched` parts of the function.
-    """
+    """Return a version cached by these modules of `dispatched` parts too."""
     typed: Compiled = function  # type: ignore[assignment]
     names = tuple(modules)
     return _beside(typed, names, folder_for((*typed.modules, *names)))

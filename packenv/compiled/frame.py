@@ -59,7 +59,6 @@ class Frame:
         _remember(kind, self._numba_type_)
 
     def replace(self, **changes: Any) -> Self:
-        """Return a copy with some fields changed."""
         return type(self)(**self._now() | changes)
 
     def point(self, name: str, array: NDArray[Any], address: int | None = None) -> None:
@@ -80,10 +79,7 @@ class Frame:
         self._words[self._numba_type_.fields[name][1]] = _natural_number(value)
 
     def assigned(self, name: str) -> int:
-        """Return an integer field's value in compiled code.
-
-        Compiled code does not change Python's attribute.
-        """
+        """Return an integer field's value in compiled code, unknown to Python."""
         return int(self._words[self._numba_type_.fields[name][1]])
 
     def __reduce__(self) -> Any:
@@ -111,7 +107,6 @@ class FrameType(types.Type):
 
 @functools.cache
 def _names_of(kind: Any) -> tuple[str, ...]:
-    """Return the annotated fields of a frame class, bases first."""
     return tuple(name for base in reversed(kind.__mro__) for name in vars(base).get("__annotations__", {}))
 
 

@@ -18,10 +18,7 @@ IDLE = 5.0  # seconds without a message after which a helper ends
 
 
 class Messages:
-    """Messages on standard input, read by a thread.
-
-    The end of the input ends this process.
-    """
+    """Messages on standard input, read by a thread until it ends."""
 
     def __init__(self) -> None:
         self.waiting: list[bytes] = []

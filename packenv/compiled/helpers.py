@@ -56,10 +56,7 @@ def most_helpers() -> int:
 
 @functools.cache
 def needed() -> dict[str, list[str]]:
-    """Return the separately compiled functions per caller, in call order.
-
-    `tests/compiled/test_needed.py` records them, and fails when they change.
-    """
+    """Return function names per caller in call order (tests/compiled/test_needed.py)."""
     text = Path(__file__).with_name("needed.json").read_text(encoding="utf-8")
     named: dict[str, list[str]] = json.loads(text)
     return named
@@ -86,12 +83,11 @@ def expect(kind: str, resources: int, otherwise: str) -> None:
 
 
 def name_of(function: Apart) -> str:
-    """Its name in `needed.json`."""
+    """Return its name in `needed.json`."""
     return f"{function.function.__module__}.{function.function.__qualname__}"
 
 
 def _is_there(function: Apart) -> bool:
-    """Return whether the function's machine code is loaded or cached."""
     folder = folder_for((function.function.__module__,))
     kept = folder is not None and next(folder.glob(f"*.{function.function.__qualname__}-*.nbi"), None) is not None
     return function.word.value != 0 or kept
@@ -142,7 +138,6 @@ def _start(helpers: int) -> None:
 
 @atexit.register
 def _end() -> None:
-    """End all helpers, and wait for that."""
     for helper in _running():
         helper.kill()
     for helper in _helpers:

@@ -70,7 +70,6 @@ def note(module: str) -> None:
 
 
 def has_file(module: str) -> bool:
-    """Return whether a loaded module was read from a file."""
     return Path(getattr(sys.modules.get(module), "__file__", None) or "").is_file()
 
 
@@ -282,7 +281,6 @@ def _recall(folder: Path) -> None:
 
 
 def _remember(folder: Path) -> None:
-    """Write the digests of existing files to `folder`, if there is room."""
     kept = {file: source for file, source in dict(_sources).items() if Path(file).is_file()}
     with suppress(InputError):
         write_json(folder / MEMORY, kept)

@@ -49,10 +49,7 @@ def safe_path() -> Iterator[None]:
 
 
 def is_guarded() -> bool:
-    """Return whether other processes can import the running script safely.
-
-    They cannot read a script from standard input again.
-    """
+    """Return whether other processes can import the running script safely."""
     file = getattr(sys.modules["__main__"], "__file__", None)
     return file is None or (Path(file).exists() and _has_guard(str(file)))
 
@@ -105,7 +102,6 @@ class WorkerProcesses(ProcessPoolExecutor):
 
 
 def _start(begin: Callable[..., None] | None, values: tuple[Any, ...]) -> None:
-    """Watch the parent process, and begin."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     with suppress(ImportError, AttributeError, OSError):  # not on every system

@@ -108,7 +108,6 @@ class RayExecutor(Executor):
                 future.set_exception(_plain(error))
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        """Wait for all calls; after an exception cancel them."""
         self.shutdown(wait=kind is None, cancel_futures=kind is not None)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -137,7 +136,6 @@ class _Dumper(pickle.Pickler):
 
 
 def _connect(address: str | None, processes: int | None) -> None:
-    """Join the cluster, or begin one."""
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     os.environ.setdefault("RAY_task_oom_retries", str(OOM_RETRIES))  # of a task that takes too much memory; Ray retries for ever
@@ -192,7 +190,6 @@ def _join(address: str, options: dict[str, Any]) -> None:
 
 
 def _plain(error: BaseException) -> BaseException:
-    """Return an exception of Ray's in a readable form."""
     if isinstance(error, OutOfMemoryError):
         return MemoryError(f"too little memory on a node: {_line_of(error)}")
     if isinstance(error, RayTaskError):

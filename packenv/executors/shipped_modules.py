@@ -54,10 +54,7 @@ class Shipped(MetaPathFinder):
 
 
 def modules_to_ship(names: Iterable[str]) -> ShippedModules | None:
-    """Return these loaded modules and their imports; None if all are installed.
-
-    Raises InputError for a module without a Python file.
-    """
+    """Return loaded modules and imports not installed, or None; may raise InputError."""
     files: dict[str, bytes] = {}
     absent = sorted(name for name in set(names) if not _is_everywhere(name))
     for name in sorted({*absent, *sources_of(absent, base())}) if absent else ():

@@ -1,7 +1,4 @@
-"""A histogram of delays. Merge runs before you take a quantile.
-
-A mean of quantiles jumps with each run's whole slots.
-"""
+"""A histogram of delays. Merge runs before you take quantiles."""
 
 from __future__ import annotations
 
@@ -14,10 +11,7 @@ from numpy.typing import NDArray
 
 
 def rank(share: float, count: int) -> int:
-    """Return the least number of `count` with at least this share; 1 or more.
-
-    Rounding can put a share just above a whole number, as 0.55 · 100.
-    """
+    """Return the least number of `count` >= this share, and >= 1."""
     return max(math.ceil(share * count * (1 - 1e-12)), 1)
 
 
@@ -56,7 +50,6 @@ class Delays(NamedTuple):
         return Delays.together([Delays(np.rint(self.slots / step) * step, self.tasks)])
 
     def plain(self) -> list[list[float]]:
-        """The delays in JSON's types."""
         return [self.slots.tolist(), self.tasks.tolist()]
 
     @classmethod

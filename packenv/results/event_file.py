@@ -13,7 +13,6 @@ INSTALL = "pip install tensorboard"
 
 
 def tensorboard_is_installed() -> bool:
-    """Whether event files can be written here."""
     return find_spec("tensorboard") is not None
 
 
@@ -40,7 +39,6 @@ class EventFile:
             self._event(step=hide_from, session_log=SessionLog(status=SessionLog.START))
 
     def scalar(self, name: str, value: float, step: int) -> None:
-        """A number at a step."""
         self._summary(step, tag=name, simple_value=value)
 
     def text(self, name: str, markdown: str) -> None:
@@ -113,7 +111,6 @@ class EventFile:
 
 
 def _plugin(name: str, content: bytes) -> Any:
-    """Name TensorBoard's plugin for a value."""
     from tensorboard.compat.proto.summary_pb2 import SummaryMetadata
 
     return SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name=name, content=content))

@@ -46,9 +46,9 @@ class JobTimes:
         return float(self.completion.mean()) if len(self.completion) else None
 
     def slowed(self, other: JobTimes, by: float = 0.1) -> float:
-        """Return the share of jobs, ended in both runs, slower than 1 + `by` times.
+        """Return the share of jobs slower than 1 + `by` times `other`.
 
-        The other run has the same table.
+        Both runs have the same table. Only jobs that ended in both count.
         """
         mine, its = self.end - self.arrival, other.end - other.arrival
         both = (self.end != NONE) & (other.end != NONE)

@@ -105,10 +105,7 @@ def idle_slots(jobs: Jobs, schedule: Schedule, eligible: Ints, capacity: Ints, n
 
 
 def time_with_room(held: InService, demand: Ints, capacity: Ints) -> tuple[Ints, Ints]:
-    """Return slots, and the number of earlier slots with room for `demand`.
-
-    Room means on some server, after scheduling.
-    """
+    """Return slots, and earlier slots with room for `demand` after scheduling."""
     last = int(held.end.max(initial=0)) + 1
     server = np.concatenate([np.arange(len(capacity)), held.server, held.server])
     slot = np.concatenate([np.full(len(capacity), -1), held.start, held.end])
@@ -126,7 +123,6 @@ def time_with_room(held: InService, demand: Ints, capacity: Ints) -> tuple[Ints,
 
 
 def _running_sums(rows: Ints, server: NDArray[np.int64]) -> Ints:
-    """Sum the rows of each server cumulatively; its rows are consecutive."""
     sums = np.cumsum(rows, axis=0)
     first = np.flatnonzero(np.diff(server, prepend=-1))
     before = np.vstack([np.zeros_like(rows[:1]), sums])[first]

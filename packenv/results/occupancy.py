@@ -65,9 +65,9 @@ class Occupancy:
 
 
 def occupancy(jobs: Jobs, schedule: Schedule, capacity: Ints, network: Network | None = None) -> Occupancy:
-    """Return use and queue from the first arrival to the last end.
+    """Return use and queue for capacities (L, D) in units.
 
-    `capacity` (L, D) in units. `network`: the workload's, if remote reads take resources.
+    It covers the first arrival to the last end. `network`: the workload's, if remote reads take resources.
     """
     _, start, end, demand = in_service(jobs, schedule, network)
     eligible = eligible_slots(jobs, schedule)

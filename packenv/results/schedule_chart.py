@@ -64,7 +64,6 @@ class ScheduleChart:
 
     @property
     def servers_height(self) -> float:
-        """Inches of the servers of a run."""
         return min(max(0.32 * len(self.capacity), 1.6), 9.0)
 
     def height(self, narrow: bool) -> int:
@@ -128,7 +127,6 @@ def _span(runs: Sequence[Result], views: Sequence[RunView], first: int | None, l
 
 
 def _most_used(view: RunView, capacity: Ints) -> int:
-    """Return the resource with the largest used share."""
     area = (view.served.end - view.served.start) @ view.served.demand
     return int(np.argmax(area / np.maximum(capacity.sum(axis=0), 1)))
 

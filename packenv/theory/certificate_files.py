@@ -1,7 +1,4 @@
-"""Certificates of bounds on ρ* and queues, as plain JSON files.
-
-Anybody can check them with other tools.
-"""
+"""Certificates of bounds on ρ* and queues, as plain JSON files."""
 
 from __future__ import annotations
 
@@ -26,10 +23,7 @@ MOST_DIGITS = 100  # of the whole numbers in a proof
 
 
 def save_certificate(bracket: Bracket, path: str | Path) -> None:
-    """Write both bounds, their proofs and their workload's name as JSON.
-
-    The file appears whole or not at all.
-    """
+    """Write both bounds, proofs and workload's name as JSON, whole or not."""
     whose = bracket.proved_for if bracket.workload is None else place_of(bracket.workload)
     write_json(path, plain_of(bracket) | {PROVED_FOR: whose})
 
@@ -43,10 +37,7 @@ def plain_of(bracket: Bracket) -> dict[str, Any]:
 
 
 def load_certificate(path: str | Path) -> Bracket:
-    """Read a file of `save_certificate`, unchecked (see `Bracket.verify`).
-
-    Raises InputError for any other file.
-    """
+    """Read a certificate, unchecked (see `Bracket.verify`); InputError for other files."""
     try:
         plain = _with_key("attained", read_json(path, digits=MOST_DIGITS))
         low, high = _attained(plain.pop("attained")), _bounded(plain.pop("bounded"))
@@ -77,7 +68,6 @@ PROVED_FOR = "proved_for"
 
 
 def _whose(plain: dict[str, Any]) -> str | None:
-    """Return a proof's subject in words, for people."""
     text = plain.get(PROVED_FOR)
     if text is not None and not (isinstance(text, str) and text.isprintable() and len(text) <= MOST_LETTERS):
         raise ValueError(f"{PROVED_FOR} is no line of text")
@@ -104,7 +94,6 @@ def _with_key(key: str, plain: Any) -> dict[str, Any]:
 
 
 def _what(problem: Exception, path: str | Path) -> str:
-    """Describe what is wrong in a file."""
     return f"no {problem}" if isinstance(problem, KeyError) else str(problem).removeprefix(f"{path}: ")
 
 
@@ -157,10 +146,7 @@ def save_queue_bound(bound: QueueBound, path: str | Path) -> None:
 
 
 def load_queue_bound(path: str | Path) -> QueueBound:
-    """Read a file of `save_queue_bound`, unchecked (see `QueueBound.verify`).
-
-    Raises InputError for any other file.
-    """
+    """Read a certificate, unchecked (see `QueueBound.verify`); InputError for other files."""
     try:
         plain = _with_key("proved", read_json(path, digits=QUEUE_DIGITS))
         proved = tuple(Proved(finite_number(proof["value"]), _proof(proof["proof"])) for proof in plain["proved"])

@@ -35,10 +35,7 @@ def halving_configurations(levels: int) -> Ints:
 
 
 def reduced_bounds(levels: int, capacity: int) -> Ints:
-    """(2 J,) units: the upper ends of the types of I, decreasing.
-
-    The last type also holds all smaller sizes (§1.3).
-    """
+    """(2 J,) units: decreasing upper ends of I's types, the last unbounded below (§1.3)."""
     level = np.arange(levels)
     return np.column_stack([capacity >> level, 2 * capacity // (3 << level)]).ravel()
 

@@ -71,10 +71,7 @@ def solve_boxes(law: VectorLaw, kinds: VectorKinds, boxes: Ints, gap: float, sec
 
 
 def _prices(program: ConfigurationProgram, boxes: Ints, kinds: VectorKinds, gap: float, deadline: float) -> Floats:
-    """Solve the program and return the prices; InputError for oversized boxes.
-
-    It takes all configurations if they can be enumerated, else column generation.
-    """
+    """Return the program's prices, by enumeration or generation; InputError for oversized boxes."""
     try:
         counts = [maximal_fillings(boxes, capacity, MOST_ENUMERATED) for capacity in kinds.capacity]
     except OverflowError:
@@ -98,10 +95,7 @@ def _begin_with_packings(program: ConfigurationProgram, boxes: Ints, kinds: Vect
 
 
 def _listed(columns: ConfigurationColumns, weights: Floats, prices: Floats) -> ConfigurationColumns:
-    """Return configurations in use, and the most valuable per server kind.
-
-    They are in descending lexicographic order.
-    """
+    """Return used and most valuable configurations in descending lexicographic order."""
     worth = np.where(weights > 0, np.inf, columns.counts @ prices)
     of_kind = [np.flatnonzero(columns.kind == kind) for kind in np.unique(columns.kind)]
     kept = [rows[np.argsort(-worth[rows], kind="stable")[:LISTED]] for rows in of_kind]
@@ -111,10 +105,7 @@ def _listed(columns: ConfigurationColumns, weights: Floats, prices: Floats) -> C
 
 
 def boxes_of(law: VectorLaw, kinds: VectorKinds, most: int) -> Ints:
-    """(T, D) at most `most` boxes, in units, descending by volume.
-
-    A demand belongs to the last box that holds it.
-    """
+    """(T, D) at most `most` boxes, as in `solve_boxes`, in units."""
     if isinstance(law, Atoms):
         boxes = law.vectors if len(law.vectors) <= most else halved(law, kinds, most)
     else:
@@ -156,7 +147,7 @@ def halved(law: Atoms, kinds: VectorKinds, most: int) -> Ints:
 
 
 def _cell(vectors: Ints, mass: Floats, kinds: VectorKinds, scale: Floats, number: int) -> tuple[float, int, Ints, Floats]:
-    """Sorts by how much the box wastes, the most first."""
+    """Return the box with a sort key, the most wasteful first."""
     corner = vectors.max(axis=0)
     waste = float(mass @ ((corner - vectors) @ scale))
     if not (corner <= kinds.capacity).all(axis=1).any():

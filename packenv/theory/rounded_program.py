@@ -201,7 +201,6 @@ def _cuts(law: SizeLaw, kinds: ServerKinds, types: int, most_steps: int) -> Iter
 
 
 def _inhabited(law: SizeLaw, edges: Ints) -> Ints:
-    """Return the cells with sizes."""
     return edges[np.bincount(cells_of(law.high, edges), minlength=len(edges)) > 0]
 
 

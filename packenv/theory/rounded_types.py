@@ -23,10 +23,7 @@ ROUNDING = 1e-9
 
 
 def distinct_sizes(sizes: Sizes | Jobs, servers: Servers) -> tuple[Ints, Floats] | None:
-    """Return ascending scalar sizes in units, with P(size ≤ each).
-
-    None if the law is continuous.
-    """
+    """Return ascending sizes (units) with P(size ≤ each); None if continuous."""
     if isinstance(sizes, Jobs):
         return _tally(scalar_size(sizes.demand, servers), np.full(len(sizes), 1 / len(sizes)))
     if isinstance(sizes, Joint):

@@ -62,12 +62,10 @@ class BestProofs:
 
     @property
     def reached(self) -> bool:
-        """Whether the bracket is as narrow as requested."""
         return self.upper - self.lower <= self.gap * self.upper
 
     @property
     def should_stop(self) -> bool:
-        """Whether the search should stop."""
         return self.reached or self.lower >= self.useless or time.monotonic() > self.deadline
 
 

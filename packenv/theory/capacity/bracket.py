@@ -32,7 +32,6 @@ class Bounds(Showable):
 
     @property
     def gap(self) -> float:
-        """(upper - lower) / upper."""
         return (self.upper - self.lower) / self.upper
 
     @property
@@ -99,7 +98,6 @@ class Bracket(Bounds):
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """All in one record."""
         return [self.to_dict()]
 
     def to_dict(self) -> dict[str, Any]:

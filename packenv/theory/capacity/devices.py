@@ -167,10 +167,7 @@ def server_cuts(shapes: Shapes, k: int) -> list[Floats]:
 
 
 def cuts_of(amount: Ints, room: int, allowed: Bools) -> list[Floats]:
-    """(T,) each: shares of the room, cut at some ε <= ½.
-
-    Amounts above room − ε count as 1, below ε as 0.
-    """
+    """(T,) 1 above room − ε, 0 below ε, else shares, per cut ε."""
     items = np.unique(amount[allowed & (amount > 0) & (amount < room)])
     ends = np.unique(np.where(2 * items <= room, items, room - items))
     if len(ends) > MOST_CUTS:

@@ -32,10 +32,7 @@ class Pooled(NamedTuple):
 
 
 def srpt(release: Ints, work: list[int], speed: int) -> Pooled:
-    """Run SRPT with releases (N,) in slots and `work` (Schrage 1968).
-
-    The machine does `speed` in a slot.
-    """
+    """Run SRPT (Schrage 1968) with releases (N,) in slots, `speed` per slot."""
     order = np.argsort(release, kind="stable").tolist()
     waiting: list[tuple[int, int]] = []
     now, total, k = 0, 0, 0
@@ -132,10 +129,7 @@ def within_jobs(jobs: Jobs, job: Ints) -> Jobs:
 
 
 def _of_resource(jobs: Jobs, job: Ints, release: Ints, tail: Ints, r: int, capacity: int) -> tuple[int, int]:
-    """Return the bounds for q = 0 and the best q.
-
-    For resource r, with `capacity` units in the cluster.
-    """
+    """Return the bounds for q = 0 and the best q, for resource r."""
     count = len(release)
     longest = np.zeros(count, np.int64)
     np.maximum.at(longest, job, tail + jobs.service)

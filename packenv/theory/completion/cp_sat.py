@@ -1,7 +1,4 @@
-"""The least sum of completion times of small tables, by CP-SAT.
-
-It is the OR-tools model of `makespan` with another objective.
-"""
+"""The least sum of completion times, by `makespan`'s CP-SAT model."""
 
 from __future__ import annotations
 
@@ -18,10 +15,7 @@ from packenv.workloads.workload import Workload
 
 
 class LeastCompletion(NamedTuple):
-    """A schedule in slots, its sum of completion times, and its bound.
-
-    The bound holds for every schedule without preemption.
-    """
+    """A schedule in slots, its completion times, and a non-preemptive bound."""
 
     start: Ints  # (n,)
     server: Ints  # (n,)

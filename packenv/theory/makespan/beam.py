@@ -73,10 +73,7 @@ def is_ready(b: Beam, start: NDArray[np.int32], i: int, tick: int) -> bool:
 
 @compiled
 def list_ready(b: Beam, start: NDArray[np.int32], server: int, tick: int, end: int) -> int:
-    """Count tasks that may start on a server, listed in `ready`.
-
-    -1 if a waiting task can no longer meet the end.
-    """
+    """List tasks for a server in `ready`; return their number, -1 if late."""
     count = 0
     for i in b.order:
         if start[i] == WAITS and is_ready(b, start, i, tick):
@@ -160,10 +157,7 @@ def key_of_start(b: Beam, i: int, server: int, tick: int) -> np.uint64:
 
 @compiled
 def offer_sets(b: Beam, generation: int, state: int, server: int, tick: int, count: int, sets: int) -> None:
-    """Offer up to `sets` fitting sets of `ready`, the empty set first.
-
-    `ready` has `count` tasks.
-    """
+    """Offer up to `sets` sets of `count` ready tasks, the empty set first."""
     depth, candidate, cost, key = 0, 0, b.cost[generation, state], b.key[generation, state]
     for r in range(len(b.free)):
         b.free[r] = b.room[generation, state, server, r]
@@ -217,10 +211,7 @@ def extend_states(b: Beam, generation: int, server: int, tick: int) -> None:
 
 @compiled
 def pass_tick(b: Beam, generation: int, states: int, tick: int) -> int:
-    """Free the room of ending tasks; return the shortest finished state.
-
-    -1 if every state has waiting tasks.
-    """
+    """Free room of ending tasks; return the shortest finished state, or -1."""
     final, shortest = -1, np.iinfo(np.int64).max
     for state in range(states):
         start, server, room = b.start[generation, state], b.server[generation, state], b.room[generation, state]

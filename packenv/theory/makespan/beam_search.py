@@ -1,7 +1,4 @@
-"""Repeated beam searches for shorter schedules (Ow & Morton 1988).
-
-They run forward or backward, with random weights.
-"""
+"""Repeated beam searches with random weights, both ways (Ow & Morton 1988)."""
 
 from __future__ import annotations
 
@@ -112,10 +109,7 @@ def _between(rng: np.random.Generator, low: float, high: float) -> float:
 
 
 def searched(tasks: Tasks, width: int, end: int, backward: bool, rng: np.random.Generator) -> FoundSchedule | None:
-    """Return one beam's schedule by tick `end`, or None.
-
-    Each task then starts as early as it can on its server.
-    """
+    """Return one beam's schedule by tick `end`, shifted early, or None."""
     beam = beam_from(tasks, width, end, backward, rng)
     generation, state = search(beam, end, min(SETS, STEPS // (len(tasks.capacity) * max(end, 1))))
     if state < 0:

@@ -179,10 +179,7 @@ def choose(s: ListSearch, i: int) -> None:
 
 @compiled
 def decode(s: ListSearch, first: int, limit: float) -> bool:
-    """Compute the trial's schedule, changed from position `first` on.
-
-    Returns False as soon as its cost is above `limit`.
-    """
+    """Compute the trial, changed from `first` on; False above cost `limit`."""
     # All servers are free for all time.
     for server in range(s.capacity.shape[0]):
         s.segments[server] = 1

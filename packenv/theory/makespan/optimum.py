@@ -1,7 +1,4 @@
-"""`packenv.optimal_schedule`: the shortest schedule of a known Jobs table.
-
-It also gives a lower bound.
-"""
+"""`packenv.optimal_schedule`: shortest schedules of Jobs tables, with lower bounds."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Tasks and servers of an offline scheduling problem (PAPERS §3).
-
-It has a lower bound on the makespan, and a check of schedules.
-"""
+"""Offline scheduling problems: tasks, servers, bounds and checks (PAPERS §3)."""
 
 from __future__ import annotations
 
@@ -63,7 +60,7 @@ class Tasks:
         return self._longest(np.zeros(self.nodes, np.int64), self.after, self.before)
 
     def _longest(self, least: Ints, before: Ints, after: Ints) -> Ints:
-        """(nodes,) the longest paths to each node, at least `least`."""
+        """Return (nodes,) longest paths to each node, at least `least`."""
         service = np.append(self.service, np.zeros(self.nodes - len(self), np.int64))
         while True:
             longer = least.copy()
@@ -92,10 +89,7 @@ class Tasks:
         return longest
 
     def _works(self) -> list[tuple[NDArray[Any], int]]:
-        """Return pairs of (n,) work and a tick's capacity, in Python's integers.
-
-        For each resource of the whole cluster, and of each server if tasks are assigned in advance.
-        """
+        """Return (n,) work and capacity per tick, for the cluster or fixed servers too."""
         servers = np.arange(len(self.capacity))
         groups = [servers] if self.fixed is None else [servers, *servers[:, None]]
         pairs = []
@@ -111,20 +105,14 @@ class Tasks:
 
     @property
     def pairs(self) -> int:
-        """Count pairs of tasks in which one waits for the other.
-
-        Directly, or through a barrier.
-        """
+        """Count pairs in which one waits, also through barriers, for another."""
         entering = np.bincount(self.after, minlength=self.nodes)
         inner = (self.before >= len(self)) & (self.after < len(self))
         return int((self.after < len(self)).sum() - inner.sum() + entering[self.before[inner]].sum())
 
     @cached_property
     def waits_for(self) -> tuple[Ints, Ints]:
-        """(offsets, rows): row i waits for rows[offsets[i] : offsets[i + 1]].
-
-        Directly, or through a barrier.
-        """
+        """(offsets, rows): row i waits, also through barriers, for rows[offsets[i] : offsets[i + 1]]."""
         direct = (self.before < len(self)) & (self.after < len(self))
         pairs = [np.stack([self.before[direct], self.after[direct]])]
         for barrier in range(len(self), self.nodes):
@@ -239,6 +227,5 @@ def _dual_feasible(demand: Ints, capacity: int) -> list[Ints]:
 
 
 def _cuts(values: Ints) -> Ints:
-    """Return the distinct values, at most CUTS of them."""
     distinct = np.unique(values)
     return distinct[np.unique(np.linspace(0, len(distinct) - 1, CUTS).astype(int))] if len(distinct) > CUTS else distinct

@@ -1,7 +1,4 @@
-"""Arrivals and service in exact numbers, for proofs of queue bounds.
-
-Arrivals are independent from slot to slot, and service is geometric. Everything else is refused.
-"""
+"""Independent arrivals and geometric service in exact numbers, for queue bounds."""
 
 from __future__ import annotations
 
@@ -38,10 +35,7 @@ class Setting:
         return self.jobs * self.tasks
 
     def second_moment(self, mean: Fraction, square: Fraction) -> Fraction:
-        """Return a lower bound on E[A²], A a slot's price of arrivals.
-
-        A task's price has this mean and mean square.
-        """
+        """Return a lower bound on E[A²] from a price's mean and mean square."""
         of_pairs = square if self.alike else mean**2
         of_job = self.tasks * square + (self.square - self.tasks) * of_pairs
         together = Fraction(0) if self.bernoulli else (self.rate * mean) ** 2
@@ -74,10 +68,7 @@ def setting_of(workload: Workload) -> Setting:
 
 
 def _moments(size: Law) -> tuple[Fraction, Fraction]:
-    """Return E[tasks in a job], and E[their square] or a lower bound.
-
-    The square is exact for few values.
-    """
+    """Return a job's E[tasks] and E[tasks²], or a lower bound for many values."""
     atoms = size.atoms()
     if atoms is None:
         mean = Fraction(size.mean_slots())

@@ -1,7 +1,4 @@
-"""`QueueBound`: a proved lower bound on every policy's mean queue.
-
-It holds for policies that do not know durations.
-"""
+"""`QueueBound`: a proved bound on mean queues without known durations."""
 
 from __future__ import annotations
 

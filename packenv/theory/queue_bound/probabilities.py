@@ -1,7 +1,4 @@
-"""Probabilities of a slot's arrivals and departures, rounded down.
-
-They are whole multiples of 2^-BITS, and cut off where tiny.
-"""
+"""Arrival and departure probabilities, as multiples of 2^-BITS below the true ones."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""`packenv.queue_bound`: the best of several bounds on mean queues.
-
-They hold for every policy that does not know durations.
-"""
+"""`packenv.queue_bound`: the best bound on mean queues without known durations."""
 
 from __future__ import annotations
 
@@ -41,10 +38,7 @@ FINEST = 240  # the largest price, of those that prove the bound on ρ*
 
 
 def weightings(kinds: Any, bounded: Any) -> list[tuple[int, ...]]:
-    """Return weights of the resources; () for one resource.
-
-    Each alone, all alike, and the weights of the bound on ρ*.
-    """
+    """Return weights: each resource, all alike, ρ*'s bound; () for one resource."""
     if kinds.capacity.ndim == 1:
         return [()]
     largest = kinds.capacity.max(axis=0)
@@ -127,10 +121,7 @@ def counted_proof(prices: Prices, setting: Setting, tasks: PricedTasks) -> Count
 
 
 def _rounded(prices: Prices, values: Floats, slope: float, bend: Fraction, k: int) -> Counted:
-    """Round the parabola; raise its slope until it is low enough.
-
-    It must not be above the values before it.
-    """
+    """Round the parabola, with a slope that keeps it below earlier values."""
     whole = [round(value * PARTS) for value in np.maximum(values, 0.0).tolist()]
     bends, last = math.floor(bend * PARTS), len(whole) - 1
     slopes = max(0, round(slope * PARTS))
@@ -140,10 +131,7 @@ def _rounded(prices: Prices, values: Floats, slope: float, bend: Fraction, k: in
 
 
 def _after_departures(last: int, k: int, leaving: float) -> Any:
-    """(N + 1, N + 1) chances that n tasks become m, min(n, k) in service.
-
-    Sparse, without tiny chances.
-    """
+    """(N + 1, N + 1) sparse chances that n tasks become m, min(n, k) in service."""
     out: Floats = np.ones(1)  # chances that 0, 1, … leave
     chances, starts, ends = [], [], []
     for n in range(last + 1):
@@ -218,10 +206,7 @@ def counted_proofs(prices: Prices, setting: Setting, law: Any, kinds: Any) -> It
 
 @functools.lru_cache(maxsize=64)
 def bound_or_zero(workload: Workload) -> float:
-    """Return the bound for tables of policies, or 0.
-
-    0 if none is claimed, no policy keeps up, or it is too small to see.
-    """
+    """Return the bound to show, or 0 if unclaimed, unstable or tiny."""
     try:
         value = queue_bound(workload).value
     except InputError:

@@ -150,10 +150,7 @@ def spread_out(workload: Workload, policy: str | Any, times: float, seed: int) -
 
 
 def status(share: float, low: float, high: float, claimed: float) -> str:
-    """Return whether a policy with [low, high) holds a guarantee of `share`.
-
-    All are fractions of ρ*.
-    """
+    """Return whether support in [low, high) of ρ* holds a guarantee of `share`."""
     if claimed < share - CLAIM:
         return NOT_CLAIMED
     return HELD if low >= share else BROKEN if high < share else UNDECIDED
@@ -167,10 +164,7 @@ class LoadSearch:
         self.evidence: list[Evidence] = []
 
     def interval(self, width: int) -> tuple[int, int]:
-        """Return the largest stable and smallest unstable load, in grid steps.
-
-        The second is GRID (ρ*) if none is unstable.
-        """
+        """Return the largest stable, smallest unstable load (or GRID), in grid steps."""
         low, high = 0, GRID
         doubtful: list[int] = []
         while high - low > width:

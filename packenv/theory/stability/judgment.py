@@ -52,7 +52,6 @@ class Judged(Showable):
         return "Supported fractions of ρ*"
 
     def facts(self) -> list[tuple[str, str]]:
-        """The interval of each."""
         return [(f"{case.policy} on {case.workload}", f"{case.low:.3f} to {case.high:.3f}") for case in self._all()]
 
     @property
@@ -66,7 +65,6 @@ class Judged(Showable):
         return [notice for judgment in self._all() for notice in judgment.remarks]
 
     def tables(self) -> list[Table]:
-        """A line for each judgment."""
         return [judgments_table(self._all())]
 
     def footnotes(self) -> list[str]:
@@ -80,10 +78,7 @@ class Judged(Showable):
         return Charts("", supported(self._all()))
 
     def to_frame(self, library: str = "arrow") -> Any:
-        """Return a row per load, as an Arrow table or `library`'s frame.
-
-        library  "arrow", "pandas" or "polars"
-        """
+        """Return a row per load, as Arrow, "pandas" or "polars"."""
         rows = []
         for case in self._all():
             of_case = {"workload": case.workload, "policy": case.policy, "low": case.low, "high": case.high}
@@ -193,7 +188,6 @@ class Judgment(Judged):
         return record | {"evidence": evidence}
 
     def to_dict(self) -> dict[str, Any]:
-        """The judgment in plain values, ready for JSON."""
         return self.record
 
 
@@ -216,7 +210,6 @@ class Judgments(Judged):
         return self.judgments[place]
 
     def to_dict(self) -> dict[str, Any]:
-        """All in plain values, ready for JSON: `judgments`."""
         return {"judgments": self.records}
 
 

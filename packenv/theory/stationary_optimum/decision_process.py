@@ -49,10 +49,7 @@ class Bounds(NamedTuple):
 
 
 class DecisionProcess:
-    """Values and decisions per occupancy and waiting counts 0 .. `most`.
-
-    Arrays are (S, most + 1, … most + 1), one axis per type.
-    """
+    """Values per occupancy and waiting counts: (S, most + 1, … most + 1)."""
 
     def __init__(self, instance: SmallInstance, occupancies: Occupancies, most: int) -> None:
         types = len(instance.sizes)
@@ -156,5 +153,4 @@ class DecisionProcess:
 
 
 def states_of(occupancies: Occupancies, types: int, most: int) -> int:
-    """Count the states, in an integer that cannot overflow."""
     return len(occupancies.jobs) * (most + 1) ** types

@@ -44,10 +44,7 @@ class SmallInstance:
 
 
 def small_instance(workload: Workload) -> SmallInstance:
-    """Return the instance of a workload; InputError as in `small_types`.
-
-    Also for a load that no policy keeps stable.
-    """
+    """Return the instance; InputError as in `small_types`, or if unstable."""
     instance = small_types(workload)
     setting = resolved(workload)
     offered, most = setting.rate * setting.mean_service, supportable(setting).upper
@@ -108,10 +105,7 @@ class Start(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Occupancies:
-    """The S occupancies of an instance, the empty one first.
-
-    Positions 0 .. L-1 hold servers kind by kind.
-    """
+    """The S occupancies, the empty first; positions 0 .. L-1 by kind."""
 
     servers: Ints  # (L,) server at each position, before servers of one kind are ordered
     kind: Ints  # (L,) kind of the server at each position
@@ -134,10 +128,7 @@ class Occupancies:
 
 
 def occupancies(instance: SmallInstance) -> Occupancies:
-    """List the occupancies of an instance.
-
-    InputError above MOST_MIXES, or for too many servers to number the starts on them.
-    """
+    """List occupancies; InputError above MOST_MIXES, or for too many servers."""
     kinds, capacity = server_kinds(instance.capacity)
     if (codes := len(instance.sizes) * len(kinds)) > MOST_CODES:
         raise InputError(f"sizes times servers are {codes:,}; the optimal policy is found for at most {MOST_CODES}")

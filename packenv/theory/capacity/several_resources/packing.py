@@ -55,10 +55,7 @@ def columns_of(packed: Boxes) -> ConfigurationColumns:
 
 
 def valuable(boxes: Ints, kinds: VectorKinds, prices: Floats) -> tuple[Floats, ConfigurationColumns]:
-    """(G,) the largest worth found per server kind, and configurations.
-
-    It need not be the maximum. Each box begins one configuration on each kind of server that it fits.
-    """
+    """(G,) worth found (a lower bound), with configurations begun by each box."""
     counts, kind = [], []
     worth = np.zeros(len(kinds.number))
     for k, capacity in enumerate(kinds.capacity):

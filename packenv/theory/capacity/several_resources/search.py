@@ -153,7 +153,6 @@ class SeveralResourcesSearch(BestProofs):
         return value * (1 - SPARE) >= self.upper * (1 - self.gap)
 
     def _boxes(self, program: ConfigurationProgram, boxes: Ints) -> list[Boxes]:
-        """Prove the lower bound from the weights of a program."""
         vectors = tuple(map(tuple, boxes.tolist()))
         choices = weighted(program.columns(), program.weights(), self.kinds.number)
         return [Boxes(vectors, configurations, parts) for configurations, parts in choices]
