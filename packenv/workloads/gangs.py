@@ -82,8 +82,8 @@ def _may_hold(jobs: Jobs, servers: Servers, rows: slice) -> bool:
         alone = np.where((share == 0) | (2 * share > largest), number, 0)  # of these no two share a device
         demand = np.column_stack([demand, number * np.where(share > 0, share, smallest), alone])
         room = np.column_stack([room, there * whole, there])
-        able = (number[:, None] <= there) & (share[:, None] <= whole) & np.array([_accepts(mask, model) for mask in kinds.tolist()])
-        able |= (number == 0)[:, None]
+        able = (number == 0)[:, None] | ((number[:, None] <= there) & (share[:, None] <= whole))
+        able &= np.array([_accepts(mask, model) for mask in kinds.tolist()])
     able &= (demand[:, None] <= room).all(axis=2)
     if not able.any(axis=1).all() or (demand.sum(axis=0) > room.sum(axis=0)).any():
         return False

@@ -70,9 +70,11 @@ class Room:
         free = [[c - h for c, h in zip(self.capacity, self.held.get(t, [0] * len(self.capacity)), strict=True)] for t in slots]
         if any(demand > room for of_slot in free for demand, room in zip(task.demand, of_slot, strict=True)):
             return
+        if task.kinds and self.devices.kind not in task.kinds:
+            return
         if not task.devices:
             yield ()
-        elif not task.kinds or self.devices.kind in task.kinds:
+        else:
             part = task.share or self.devices.whole
             able = [
                 device

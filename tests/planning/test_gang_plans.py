@@ -21,7 +21,7 @@ from packenv.planning.mixes import MixSearch
 from packenv.planning.plan import PlanRequest
 from packenv.planning.search import Search
 from packenv.runs.runner import RunOptions
-from packenv.workloads.gangs import gangs_fitting, which_fit
+from packenv.workloads.gangs import which_fit
 from tests.planning.every_schedule import (
     GOALS,
     Instance,
@@ -55,7 +55,8 @@ def check_plan(instance: Instance, goal_text: str, there: int) -> None:
     except packenv.InputError:
         assert not some_schedule(instance.tasks, servers_of(instance, servers(there + rows)), goal)
         return
-    least = next(n for n in range(there + rows + 1) if some_schedule(instance.tasks, servers_of(instance, servers(n)), goal))
+    tried = range(there + rows + 1)
+    least = next((n for n in tried if some_schedule(instance.tasks, servers_of(instance, servers(n)), goal)), tried.stop)
     request = PlanRequest(whole, [goal], POLICIES, 1, None, there=there, add="added" if there else None)
     bound = request.bound()
     assert bound.servers <= max(least, 1, there)
@@ -63,7 +64,7 @@ def check_plan(instance: Instance, goal_text: str, there: int) -> None:
     for policy in POLICIES:
         met = {}
         for number in numbers:
-            if gangs_fitting(whole.jobs, whole.servers.only(range(number))).all():
+            if which_fit(whole.jobs, whole.servers.only(range(number))).all():
                 met[number] = policy_meets(whole.with_(servers=whole.servers.only(range(number))), instance.tasks, policy, goal)
         if policy not in plans.plans:
             assert not any(met.values())
