@@ -90,7 +90,7 @@ def schedule_replay(policy: Replaying, cluster: Cluster, state: Starts) -> None:
 
 
 def find_replay(text: str) -> Replay:
-    """Starts every task as in a schedule file written by `packenv evaluate --schedule FILE`."""
+    """Start every task as in a schedule of `packenv evaluate --schedule FILE`."""
     if not text:
         raise InputError("replay: say which schedule, replay:FILE")
     import pyarrow as pa

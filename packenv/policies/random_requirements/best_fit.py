@@ -57,9 +57,10 @@ def _needs(setting: Setting, scalar: int, stall: bool) -> Needs:
 
 
 class BestFit(NamedTuple):
-    """BF-J/S: fill the servers that had completions, then find servers for the new tasks that are left.
+    """Fill freed servers, then place new tasks by best fit.
 
-    Gangs come first, the oldest of those whose tasks all have room: each task, in row order, goes where BF-J puts it.
+    This is BF-J/S of §IV: BF-S on the servers with completions in this slot, then BF-J for the tasks that arrived in it.
+    Gangs come first, the oldest of those whose tasks all have room. Each task, in row order, goes where BF-J puts it.
     """
 
     stall: bool = False
@@ -129,7 +130,10 @@ def place_new(cluster: Cluster) -> None:
 
 
 class BestFitServers(NamedTuple):
-    """BF-S: every server in index order is filled with the largest task that fits, until none fits."""
+    """Fill each server with the largest tasks that fit.
+
+    This is BF-S of §IV. Servers go in index order, each until no task fits.
+    """
 
     stall: bool = False
 
@@ -177,7 +181,10 @@ def next_changed_server(cluster: Cluster, start: int) -> int:
 
 
 class BestFitJobs(NamedTuple):
-    """BF-J: every waiting task in queue order goes to the tightest server that has room for it."""
+    """Put each waiting task on the tightest server with room.
+
+    This is BF-J of §IV. Tasks go in queue order.
+    """
 
     stall: bool = False
 

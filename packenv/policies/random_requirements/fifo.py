@@ -48,13 +48,14 @@ from packenv.units import UNIT
 
 
 class FifoFirstFit(NamedTuple):
-    """FIFO-FF: the oldest waiting task goes to the first server with room; if there is none, all tasks wait.
+    """Put the oldest task on the first server with room.
 
-    A gang is one entry of the queue: its tasks, in row order, go to the first servers with room, if there is room for all.
+    If no server has room, all tasks wait. A gang is one entry of the queue: its tasks, in row order, go to the first servers
+    with room, if there is room for all.
 
-    order     what stands in place of "oldest": a rule of packenv.policies.orders. The task that it puts first is
-              kept until it fits, whoever comes meanwhile, and only then the rule is asked again
-    blocking  False: a task that fits nowhere is passed over. The rule is asked anew in every slot
+    order     a rule of packenv.policies.orders in place of age. Its first task is reserved until it fits, whatever arrives
+              meanwhile. Then the rule chooses again
+    blocking  False: a task that fits nowhere is skipped. The rule chooses again in every slot
     """
 
     stall: bool = False
@@ -141,10 +142,10 @@ def first_now(c: Cluster, line: Line) -> int:
 
 
 class SlotFifo(NamedTuple):
-    """FIFO over slots: each server is divided into n equal slots of one task each, whatever the tasks' sizes.
+    """Divide each server into n equal slots of one task each.
 
-    `slots` is n; 0 stands for ⌊capacity of the smallest server / largest size⌋, at least 1. Raises InputError if n is not in
-    1 to 1,024, or if a task may be larger than a slot.
+    Tasks go in queue order, whatever their sizes. `slots` is n. 0 is ⌊capacity of the smallest server / largest size⌋, at
+    least 1. Raises InputError if n is not in 1 to 1,024, or if a task may be larger than a slot.
     """
 
     slots: int = 0

@@ -60,9 +60,11 @@ class Configurations(NamedTuple):
 
 
 class MaxWeight(NamedTuple):
-    """MaxWeight: an empty server takes the heaviest of all maximal configurations, ⟨k, Q⟩, and keeps it until it is empty.
+    """Give each empty server the heaviest of all configurations.
 
-    types  number of types: the distinct sizes of the law or table if there are at most so many, else cells of equal
+    The weight of a configuration k is ⟨k, Q⟩. A server keeps its configuration until it is empty.
+
+    types  number of types: the distinct sizes of the law or table if there are at most this many, else cells of equal
            probability
     J      instead of `types`: the types are the 2J intervals of partition I of the largest server
     limit  largest number of configurations

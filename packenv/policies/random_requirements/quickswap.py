@@ -45,18 +45,19 @@ class Phases(NamedTuple):
 
 
 class Quickswap(NamedTuple):
-    """Quickswap: a server serves one type, drains when at most `threshold` of its jobs are left, and serves the next type.
+    """Serve one type of size at a time on each server.
 
-    threshold  jobs in service, ℓ; at most one less than fit, which is also what -1 stands for; 0 is Most Servers First
-    types      number of types: the distinct sizes of the law or table if there are at most so many, else cells of equal
-               probability; a server takes as many jobs of a type as fit at the largest size of the type
+    threshold  jobs in service ℓ, at most one less than fit. -1 is one less than fit, 0 is Most Servers First
+    types      number of types: the distinct sizes of the law or table if there are at most this many, else cells of equal
+               probability. A server takes as many jobs of a type as fit at the largest size of the type
 
     A server starts jobs of its type, oldest first. With at most ℓ jobs in service after that, and jobs of another type waiting,
-    it starts nothing until it is empty, or no other type waits. Then it serves the next smaller type of which jobs wait, after
-    the smallest the largest, and may drain at once. The first type is the largest. Several resources: packs by scalar size.
+    it starts nothing until it is empty, or until no other type waits. Then it serves the next smaller type with waiting jobs.
+    After the smallest it serves the largest, and may drain immediately. The first type is the largest. Several resources are
+    packed by scalar size.
 
-    With one server and a geometric law of service, every workload of one or all below ρ* is supported (Theorem 1 of the source,
-    for any ℓ). Raises InputError for a threshold below -1, and for less than 1 type or more than 32.
+    With one server and geometric service, every workload of "one or all" below ρ* is supported (Theorem 1 of the source, for any
+    ℓ). Raises InputError for a threshold below -1, for less than 1 type, and for more than 32.
     """
 
     threshold: int = -1

@@ -124,10 +124,11 @@ def stall_light(cluster: Cluster, state: VirtualQueues) -> None:
 
 
 class VQS(NamedTuple):
-    """VQS: a server keeps its configuration until it is empty, and serves only that configuration's virtual queues.
+    """Give each empty server a configuration, and serve only its virtual queues.
 
-    `J` = 0 stands for the smallest J >= 2 with F(2^-J) <= 0.01, F the distribution of sizes. With `adaptive` this J is
-    estimated from the sizes seen so far, after `check` tasks and again whenever their number has doubled.
+    This is VQS of §V. A server keeps its configuration until it is empty.
+    `J` = 0 is the smallest J >= 2 with F(2^-J) <= 0.01, where F is the distribution of sizes. With `adaptive`, J is
+    estimated from the sizes seen so far, after `check` tasks and whenever their number has doubled.
     """
 
     J: int = 0
@@ -181,7 +182,10 @@ def serve_configuration(cluster: Cluster, state: VirtualQueues, server: int) -> 
 
 
 class VQSBestFit(NamedTuple):
-    """VQS-BF: first the active configuration, the largest tasks of each type, then best fit from the whole queue. J as in VQS."""
+    """Serve a configuration's queues, then fill the server by best fit.
+
+    This is VQS-BF of §VI. The largest task of each virtual queue goes first. Best fit takes from the whole queue. `J` as in VQS.
+    """
 
     J: int = 0
     adaptive: bool = False

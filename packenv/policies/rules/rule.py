@@ -89,7 +89,11 @@ def find_rule(named: RuleFile, text: str) -> PriorityRule:
 
 
 class Pairing(NamedTuple):
-    """Best fit that looks ahead, and at what waits: sizes of which many wait, and many partners that fill a server with them."""
+    """Look ahead for tasks that fill a server together.
+
+    While less waits than fills all servers twice, this is BF-J/S. Beyond that it prefers sizes of which many wait, and sizes
+    with many partners that fill a server with them.
+    """
 
     @property
     def rule(self) -> ByAddress | OfJobs:

@@ -223,9 +223,10 @@ def fair_state(setting: Setting, book: JobBook, checked: int, counts: Ints | Non
 
 
 class DRF(NamedTuple):
-    """Dominant resource fairness: a share is the largest fraction, over resources, of the cluster that an owner uses.
+    """Serve the owner with the least dominant share first.
 
-    `checked`: only the first so many resources count and are checked; 0 stands for all. Raises InputError if there are fewer.
+    The dominant share is the largest fraction, over resources, of the cluster that an owner uses.
+    `checked`: only this many resources count and are checked, from the first. 0 is all. Raises InputError if there are fewer.
     """
 
     checked: int = 0
@@ -242,7 +243,10 @@ class DRF(NamedTuple):
 
 
 class TaskFair(NamedTuple):
-    """Fair sharing of tasks: a share is the number of tasks in service, whatever their demands. `checked` as in DRF."""
+    """Serve the owner with the fewest tasks in service first.
+
+    Demands do not matter for the share. `checked` as in DRF.
+    """
 
     checked: int = 0
 
@@ -259,12 +263,12 @@ class TaskFair(NamedTuple):
 
 
 class SlotFair(NamedTuple):
-    """Fair sharing of slots, as schedulers did before Tetris: a share is the number of slots that an owner holds.
+    """Serve the owner with the fewest slots first.
 
-    A slot is 1/`slots` of the largest server's cpu and memory (the first `checked` resources, or all if there are fewer). A
-    server has as many as fit in its capacities, and a task takes as many as cover its demands, at least one. Disk and network
-    are not checked. Raises InputError if `slots` or `checked` is below 1, and for a task that takes more slots than any
-    server has.
+    Schedulers before Tetris shared slots. A slot is 1/`slots` of the largest server's cpu and memory (the first `checked`
+    resources, or all if there are fewer). A server has as many as fit in its capacities, and a task takes as many as cover its
+    demands, at least one. Disk and network are not checked. Raises InputError if `slots` or `checked` is below 1, and for a task
+    that takes more slots than any server has.
     """
 
     slots: int = 16

@@ -113,15 +113,15 @@ class Knobs(NamedTuple):
 
 
 class Tetris(NamedTuple):
-    """Multi-resource packing that favours jobs with little work left, with fairness and barriers.
+    """Pack by alignment, and favour jobs with little work left.
 
     f        fairness, 0 ≤ f < 1: of the n owners with waiting tasks, only the ⌈(1 − f) n⌉ with the least dominant share count
-    b        barrier, 0 ≤ b ≤ 1: when this fraction of the tasks before a barrier has completed, the others go first; 1 is off.
-             Before a barrier are the tasks of a phase that is followed by another, and the predecessors of a task
+    b        barrier, 0 ≤ b ≤ 1: when this fraction of the tasks before a barrier has completed, the others go first. 1 is off.
+             Before a barrier are the tasks of a phase that another phase follows, and the predecessors of a task
     m        weight of the remaining work, >= 0
-    packing  weight of the alignment, >= 0; 0: only the remaining work counts
+    packing  weight of the alignment, >= 0. 0: only the remaining work counts
     remote   share of the alignment that is lost on a server without the task's data, 0 ≤ remote ≤ 1
-    weights  of the resources in the alignment, as 1:1:2:1; all 1 by default
+    weights  of the resources in the alignment, as 1:1:2:1. All are 1 by default
 
     Durations are those of column `estimate`, or the true ones without it. Raises InputError for parameters out of range.
     """

@@ -123,18 +123,18 @@ REFRESH = {"empty": EMPTY, "timer": TIMER, "weight": WEIGHT}
 
 
 class KMaxWeight(NamedTuple):
-    """K-discretised MaxWeight: a server's configuration is the one of the largest ⟨k, Q⟩ among all of K rounded types.
+    """Give a server the heaviest configuration of K rounded types.
 
-    types     number of types K; 0: the distinct sizes if these are few, else as many as make ρ_K >= (1 - eps) ρ*
-    refresh   when the configuration of a server with room for some waiting task is chosen anew. "empty": if the server is
+    types     number of types K. 0: the distinct sizes if these are few, else as many as make ρ_K >= (1 - eps) ρ*
+    refresh   when a server with room for some waiting task gets a new configuration. "empty": if the server is
               empty. "weight": also if the configuration weighs less than the largest weight w by more than slack · √w.
               "timer": also after `every` slots
     slack     see `refresh`
-    every     slots; 0: ten mean services
+    every     slots. 0: ten mean services
     backfill  fill idle room by best fit from the whole queue
-    few       types of which at most so many tasks wait are served by backfilling only
+    few       types with at most this many waiting tasks are served by backfilling only
     eps       see `types`
-    grid      in place of `types`: so many types of equal width, as an agent has with `--types`, which the policy can guard then
+    grid      in place of `types`: the number of types of equal width, as an agent has with `--types`, which the policy can guard
 
     Raises InputError for parameters out of range, and for a load that is at least ρ_K of the given `types`.
     """

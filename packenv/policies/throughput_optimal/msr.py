@@ -112,15 +112,17 @@ ROUND, VISIT = 100.0, 5.0  # mean services in a round, and more for each candida
 
 
 class MSR(NamedTuple):
-    """MSR: each server goes round the configurations that attain ρ_K, by a timer, and starts what is missing of the active one.
+    """Rotate each server through configurations that attain ρ_K, by a timer.
 
-    types     number of types K; 0: the distinct sizes if these are few, else as many as make ρ_K >= (1 - eps) ρ*
-    cycle     mean slots of a round; 0: 100 mean services, and 5 for each configuration. With a long queue it lasts longer:
+    A server starts tasks that its active configuration lacks.
+
+    types     number of types K. 0: the distinct sizes if these are few, else as many as make ρ_K >= (1 - eps) ρ*
+    cycle     mean slots of a round. 0: 100 mean services, and 5 for each configuration. With a long queue it lasts longer:
               the geometric mean of `cycle` and the time in which as many tasks arrive as wait
     backfill  fill idle room by best fit from the whole queue
-    few       types of which at most so many tasks wait are served by backfilling only
+    few       types with at most this many waiting tasks are served by backfilling only
     eps       see `types`
-    grid      in place of `types`: so many types of equal width, as an agent has with `--types`, which the policy can guard then
+    grid      in place of `types`: the number of types of equal width, as an agent has with `--types`, which the policy can guard
 
     Raises InputError for parameters out of range, and for a load that is at least ρ_K of the given `types`.
     """

@@ -17,10 +17,11 @@ from packenv.policy import Setting
 
 
 class CriticalPath(InOrder):
-    """The task with the longest path first: its duration and that of what waits for it, along the longest chain.
+    """Start the task with the longest path to its job's end first.
 
-    Durations are those of column `estimate`, or the true ones without it. Source: Graham, *Bounds on multiprocessing timing
-    anomalies*, SIAM J. Appl. Math. 17(2), 1969, and Hu 1961: level scheduling.
+    A path is the task's duration and those of the tasks that wait for it, along the longest chain. Durations are those of column
+    `estimate`, or the true ones without it. Source: Graham, *Bounds on multiprocessing timing anomalies*, SIAM J. Appl. Math.
+    17(2), 1969, and Hu 1961: level scheduling.
     """
 
     def needs(self, setting: Setting) -> Needs:
@@ -34,9 +35,10 @@ class CriticalPath(InOrder):
 
 
 class MostWork(InOrder):
-    """The task with the most work below it first: its own, and that of all tasks that wait for it, each counted once.
+    """Start the task with the most work below it first.
 
-    Work is Σ_r d_r / k_r · duration, k_r the largest capacity of a server; durations as for `critical-path`.
+    This is its own work and that of all tasks that wait for it, each counted once. Work is Σ_r d_r / k_r · duration, with k_r the
+    largest capacity of a server. Durations as in `critical-path`.
     """
 
     def needs(self, setting: Setting) -> Needs:

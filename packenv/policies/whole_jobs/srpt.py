@@ -28,13 +28,14 @@ class ByWork(NamedTuple):
 
 
 class ShortestRemaining(NamedTuple):
-    """Shortest remaining job first, by work (SRPT); within the job, the task with the longest path to the end of its DAG.
+    """Serve the job with the least work left first.
 
-    The work left of a job is that of its tasks that wait or are to come, and what should be left of those in service, as
-    Tetris counts it: Σ_r d_r / k_r · duration, k_r the largest capacity of a server.
+    Within the job, the task with the longest path to the end of its DAG goes first. The work left of a job counts waiting
+    and coming tasks, and the rest of those in service, as Tetris does: Σ_r d_r / k_r · duration, k_r the largest capacity of a
+    server.
 
-    total  True: by the whole work of a job, whatever is left of it. This is SJF-CP, "shortest job first, critical path" of
-           Mao et al., *Learning scheduling algorithms for data processing clusters* (Decima), SIGCOMM 2019, §7.1
+    total  True: by the whole work of a job, finished or not. This is SJF-CP, "shortest job first, critical path" of Mao et al.,
+           *Learning scheduling algorithms for data processing clusters* (Decima), SIGCOMM 2019, §7.1
 
     A job whose tasks fit nowhere is skipped. Durations are those of column `estimate`, or the true ones without it.
     """
@@ -53,15 +54,16 @@ class ShortestRemaining(NamedTuple):
 
 
 class Graphene(NamedTuple):
-    """Shortest remaining job first, as `srpt`; within the job, its troublesome tasks and all that they wait for first.
+    """Serve short jobs first, and their troublesome tasks before others.
 
-    Troublesome is a task whose duration is at least `long` times that of the longest one of its job, or that demands at least
-    the share `large` of some resource of the largest server. Ties: the longest path, as in `srpt`.
+    Jobs go as in `srpt`. Within a job, troublesome tasks and all tasks that they wait for go first. A task is troublesome if its
+    duration is at least `long` times that of the longest one of its job, or if it demands at least the share `large` of some
+    resource of the largest server. Ties: the longest path, as in `srpt`.
 
-    This takes from Graphene (Grandl et al., *Packing and dependency-aware scheduling for data-parallel clusters*, OSDI 2016)
-    that long tasks and tasks that are hard to pack go first, after what they need, and that jobs go by remaining work.
-    It does not take the schedule of each job that Graphene builds beforehand and searches thresholds for, its score of
-    packing, nor its bounded unfairness. Raises InputError for shares out of range.
+    From Graphene (Grandl et al., *Packing and dependency-aware scheduling for data-parallel clusters*, OSDI 2016) this takes two
+    ideas: long tasks and tasks that are hard to pack go first, after what they need, and jobs go by remaining work. It does not
+    build a schedule of each job in advance, nor search thresholds for it, nor use Graphene's score of packing and bounded
+    unfairness. Raises InputError for shares out of range.
     """
 
     long: float = 0.5
