@@ -80,8 +80,7 @@ class AskRuns(Protocol):
 def run_values(workload: Workload, result: Result, goals: Sequence[Goal]) -> RunValues:
     """The `Extract` of a plan's runs. Nothing is known of a table's waits if some of its tasks never start."""
     if result.stopped is not None and workload.jobs is not None:
-        unknown = [None] * len(goals)
-        return RunValues(unknown, result.verdict, result.stopped, result.max_queue or 0)
+        return RunValues([None for _ in goals], result.verdict, result.stopped, result.max_queue or 0)
     delays = result.delays if any(goal.pooled is not None for goal in goals) else None
     values = [goal.value(result) for goal in goals]
     return RunValues(values, result.verdict, result.stopped, result.max_queue or 0, result.mean_queue, delays)

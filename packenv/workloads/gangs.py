@@ -99,7 +99,9 @@ class _Packing:
         kinds, of_server = np.unique(able[order].T, axis=0, return_inverse=True)
         self.able: list[list[bool]] = kinds.T.tolist()  # of each task, by kind of server
         self.servers = Counter((kind, *row) for kind, row in zip(of_server.ravel().tolist(), room.tolist(), strict=True))
-        self.full: set[tuple[int, frozenset[tuple[tuple[int, ...], int]]]] = set()  # of each task, servers without room for the rest
+        self.full: set[tuple[int, frozenset[tuple[tuple[int, ...], int]]]] = (
+            set()
+        )  # of a task on servers without room for the rest
         self.looks = 0
 
     def possible(self) -> bool:

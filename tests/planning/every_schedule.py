@@ -1,4 +1,4 @@
-"""Every schedule of a few tasks on a few servers: whether some schedule meets a goal on the wait, and what a policy's own gives."""
+"""Every schedule of a few tasks on a few servers: whether one meets a goal on the wait, and whether a policy's own does."""
 
 from __future__ import annotations
 

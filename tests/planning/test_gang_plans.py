@@ -24,7 +24,6 @@ from packenv.runs.runner import RunOptions
 from packenv.workloads.gangs import which_fit
 from tests.planning.every_schedule import (
     GOALS,
-    Instance,
     on_servers,
     policy_meets,
     servers_of,
@@ -33,7 +32,7 @@ from tests.planning.every_schedule import (
     waits_of,
 )
 from tests.planning.test_plans import ask
-from tests.reference.instances import to_jobs, to_servers
+from tests.reference.instances import Instance, to_jobs, to_servers
 from tests.seeds import seeds
 
 CASES = Path(__file__).parents[1] / "cases"
@@ -64,7 +63,7 @@ def check_plan(instance: Instance, goal_text: str, there: int) -> None:
     for policy in POLICIES:
         met = {}
         for number in numbers:
-            if which_fit(whole.jobs, whole.servers.only(range(number))).all():
+            if which_fit(to_jobs(instance), whole.servers.only(range(number))).all():
                 met[number] = policy_meets(whole.with_(servers=whole.servers.only(range(number))), instance.tasks, policy, goal)
         if policy not in plans.plans:
             assert not any(met.values())
@@ -128,7 +127,7 @@ def test_servers_that_fail(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", seeds(8, 200))
 def test_mixes(seed: int) -> None:
-    """Of tasks with devices, which are in no gangs: the bound on the cost is not above that of the cheapest mix of any schedule."""
+    """Of tasks with devices, which are in no gangs: no mix of any schedule costs less than the bound."""
     rng = random.Random(seed)
     instance = unequal_gangs(rng, [(6,), (4,)], devices=True)
     instance = replace(instance, tasks=[replace(task, gang=-1) for task in instance.tasks[:5]])

@@ -165,7 +165,7 @@ class TableCost:
             length, most = row.end - row.start, most_of(row.rule, self.capacity)
             whole, waits = self.limit.spared is None, self.tasks.waits
             of_row = np.array([self.limit.least_cost(price, overlap, waits)] if whole else price * overlap, np.float64)
-            of_row = of_row if whole or waits is None else np.bincount(waits, of_row)
+            of_row = of_row if whole or waits is None else np.bincount(waits, of_row).astype(np.float64)
             scale = float(max(most))
             costs.append(of_row / (length * scale))
             supply.append(np.array(most) / scale)
