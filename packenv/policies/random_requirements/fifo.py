@@ -1,4 +1,7 @@
-"""FIFO scheduling: FIFO-FF, and FIFO over equal slots as in Hadoop's first schedulers (PAPERS §1.5). Neither has a guarantee."""
+"""FIFO scheduling: FIFO-FF, and FIFO over equal slots (PAPERS §1.5).
+
+Hadoop's first schedulers used equal slots. Neither policy has a guarantee.
+"""
 
 from __future__ import annotations
 
@@ -93,7 +96,7 @@ class Oldest(NamedTuple):
 
 
 class InLine(NamedTuple):
-    """What compiled code knows of `fifo-ff` with an order, or that passes over tasks."""
+    """Parameters of compiled `fifo-ff` with an order, or without blocking."""
 
     stall: bool
     blocking: bool
@@ -124,7 +127,10 @@ def schedule_in_line(policy: InLine, cluster: Cluster, state: Line) -> None:
 
 @compiled
 def serve_line(c: Cluster, line: Line) -> None:
-    """Place the blocked task, then the first in line, until one fits nowhere: it is blocked."""
+    """Place tasks in line until one fits nowhere and blocks.
+
+    The blocked task of the last slot goes first.
+    """
     if line.estimate.shape[0] == 0:
         add_new(c, line)
     task = line.blocked[0] if line.blocked[0] != NONE else first_now(c, line)
@@ -135,7 +141,10 @@ def serve_line(c: Cluster, line: Line) -> None:
 
 @compiled
 def first_now(c: Cluster, line: Line) -> int:
-    """The first in line, which leaves it; NONE if nothing waits. Weights of a wait change the order from slot to slot."""
+    """Take the first task out of the line, or return NONE.
+
+    Weights of a wait change the order from slot to slot.
+    """
     if line.estimate.shape[0] > 0 and line.blocked[1] != now(c):
         return line_up(c, line, False)
     return pop(line)
@@ -180,7 +189,7 @@ def schedule_slots(policy: SlotFifo, cluster: Cluster, state: tuple[()]) -> None
 
 @compiled
 def stall_slots(cluster: Cluster) -> None:
-    """The stalling rule of FIFO (`stall_half_empty`), with the slots in use as the occupied room."""
+    """Stall servers as `stall_half_empty` does, by slots in use."""
     for server in range(server_count(cluster)):
         record = cluster.server[cluster.e, server]
         occupied = jobs_in(cluster, server) * record.least

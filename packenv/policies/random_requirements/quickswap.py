@@ -1,7 +1,7 @@
-"""Quickswap: a server serves one type at a time, and changes before the type has nothing left (PAPERS §6).
+"""Quickswap: one type at a time, with an early change (PAPERS §6).
 
-Chen et al., Improving nonpreemptive multiserver job scheduling with Quickswap, arXiv 2509.01893: MSFQ of "one or all", where a
-job needs a k-th of the server, or all of it. Other laws: the same phases for each type in turn.
+Chen et al., Improving nonpreemptive multiserver job scheduling with Quickswap, arXiv 2509.01893. MSFQ is for "one or all", where
+a job needs a k-th of the server, or all of it. Other laws have the same phases for each type in turn.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Quickswap(NamedTuple):
         return Phases(most, np.zeros(servers, np.int64), np.zeros(servers, np.bool_))
 
     def guarantee(self, setting: Setting) -> float:
-        """1 for one server and two sizes that exclude each other; 0 elsewhere."""
+        """Return 1 for one server and two exclusive sizes, else 0."""
         if self.types < 2 or len(setting.capacity) > 1 or not in_model(setting, stall=False):
             return 0.0
         finite, capacity = distinct_sizes(setting.workload.demand_law, setting.workload.servers), int(setting.capacity[0, 0])
@@ -128,7 +128,7 @@ def has_few(c: Cluster, phases: Phases, server: int, threshold: int) -> bool:
 
 @compiled
 def start(c: Cluster, phases: Phases, server: int) -> None:
-    """Start waiting jobs of the server's type, as many as fit, oldest first."""
+    """Start waiting jobs of the server's type, oldest first, while they fit."""
     served, kind = phases.serves[server], kind_of(c, server)
     task = head_of_line(c, kind, served)
     while task != NONE and jobs_in(c, server) < phases.most[server, served] and fits(c, task, server):
@@ -138,7 +138,7 @@ def start(c: Cluster, phases: Phases, server: int) -> None:
 
 @compiled
 def next_type(c: Cluster, phases: Phases, server: int) -> int:
-    """The next type after the server's of which jobs wait, or the same one if no other waits."""
+    """Return the next type with waiting jobs, or the server's own."""
     types, served = phases.most.shape[1], phases.serves[server]
     for step in range(1, types):
         following = (served + step) % types

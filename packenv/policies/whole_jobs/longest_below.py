@@ -1,7 +1,8 @@
-"""Tasks in the order of what waits for them: `critical-path` and `most-work`, the classic rules for DAGs of tasks.
+"""Tasks ordered by what waits for them: `critical-path`, `most-work`.
 
-The eligible task with the longest path to the end of its DAG, or with the most work below it, starts on the first server with
-room. If no server has room for it, it is skipped, or all others wait behind it (`blocking`). Ties: the earlier job, phase, row.
+These are the classic rules for DAGs of tasks. The eligible task with the longest path to the end of its DAG, or with the most
+work below it, starts on the first server with room. If no server has room for it, it is skipped, or all others wait behind it
+(`blocking`). Ties: the earlier job, phase, row.
 """
 
 from __future__ import annotations
@@ -52,5 +53,8 @@ class MostWork(InOrder):
 
 
 def of_groups(book: JobBook, of_rows: Ints) -> Floats:
-    """(G,) numbers of the groups of a book, from numbers (n,) of the rows that are equal within a group."""
+    """Return numbers of a book's groups, (G,), from those of rows (n,).
+
+    They are equal within a group.
+    """
     return of_rows[np.unique(book.group, return_index=True)[1]].astype(np.float64)

@@ -1,4 +1,7 @@
-"""Jobs by the work that they have left: `srpt`, and `graphene`, which takes other tasks of a job first."""
+"""Jobs by the work that they have left: `srpt` and `graphene`.
+
+`graphene` takes other tasks of a job first.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +99,7 @@ class Graphene(NamedTuple):
 
 
 def with_predecessors(jobs: Jobs, tasks: Ints) -> Ints:
-    """(n,) 1 for the wanted tasks and all that they wait for, directly or through others."""
+    """Return 1 for the marked tasks and all that they wait for, (n,)."""
     before, after, nodes = precedence_edges(jobs)
     marks = np.append(tasks, np.zeros(nodes - len(jobs), np.int64))
     while True:
@@ -108,7 +111,10 @@ def with_predecessors(jobs: Jobs, tasks: Ints) -> Ints:
 
 
 def state_by_work(setting: Setting, ranks: Ints) -> JobState:
-    """The state before slot 0; `ranks` (n,) within the job, the highest first. `weight` is the work of a whole job."""
+    """Return the state before slot 0.
+
+    `ranks` (n,) within the job, the highest first. `weight` is the work of a whole job.
+    """
     state = job_state(setting.table, setting.capacity, ranks)
     state.rank[:] = of_groups(state.book, ranks)
     state.weight[:] = state.work.waiting
@@ -140,7 +146,10 @@ def complete_by_work(policy: ByWork, cluster: Cluster, state: JobState, task: in
 
 @compiled
 def set_work(policy: ByWork, c: Cluster, state: JobState) -> None:
-    """Set the merits of all waiting groups; away from its data a task adds to its job's work when it starts."""
+    """Set the merits of all waiting groups.
+
+    A task that starts away from its data adds to its job's work.
+    """
     for n in range(state.book.count[0]):
         g = state.book.active[n]
         job = state.book.job[g]

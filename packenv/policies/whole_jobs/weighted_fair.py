@@ -1,4 +1,4 @@
-"""`weighted-fair`: each job is due a share of the cluster that grows or falls with its work (Decima, §7.1)."""
+"""`weighted-fair`: shares that grow or fall with a job's work (Decima, §7.1)."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def complete_weighted(policy: WeightedShares, cluster: Cluster, state: SharesSta
 
 @compiled
 def set_shares(state: SharesState) -> None:
-    """Set the merits of all waiting groups: minus the dominant share of their job, over its weight."""
+    """Set the merits of waiting groups: minus the job's weighted share."""
     jobs = state.jobs
     for n in range(jobs.book.count[0]):
         g = jobs.book.active[n]
