@@ -233,8 +233,9 @@ def simulate(
 def _never_started(cluster: Cluster, policy: str, waiting: int) -> str:
     """Why tasks wait although nothing is in service any more: such as a gang for which first fit never finds room."""
     rows = np.sort(cluster.task["row"][0][(cluster.task["kind"][0] == TASK) & (cluster.task["server"][0] == NONE)])
-    which = f"row {rows[0]:,} (from 0, by arrival)" if len(rows) else "them"
-    return f"{counted(waiting, 'task')} never {'starts' if waiting == 1 else 'start'}: {policy} leaves {which} waiting on empty servers"
+    first = f"row {rows[0]:,} (from 0, by arrival)" if len(rows) else "them"
+    never = f"{counted(waiting, 'task')} never {'starts' if waiting == 1 else 'start'}"
+    return f"{never}: {policy} leaves {first} waiting on empty servers"
 
 
 def _run_slots(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import ArgumentError, RowError
-from packenv.jobs import FIRST, HOW_MANY, MODEL, TASKS, WHOLE, Jobs, gang_spans
+from packenv.jobs import FIRST, TASKS, Jobs, gang_spans
 from packenv.workloads.demand import fitting
 from packenv.workloads.servers import Servers
 
@@ -99,9 +99,7 @@ class _Packing:
         kinds, of_server = np.unique(able[order].T, axis=0, return_inverse=True)
         self.able: list[list[bool]] = kinds.T.tolist()  # of each task, by kind of server
         self.servers = Counter((kind, *row) for kind, row in zip(of_server.ravel().tolist(), room.tolist(), strict=True))
-        self.full: set[tuple[int, frozenset[tuple[tuple[int, ...], int]]]] = (
-            set()
-        )  # of a task on servers without room for the rest
+        self.full: set[object] = set()  # of a task with servers on which it and those behind it have no room
         self.looks = 0
 
     def possible(self) -> bool:

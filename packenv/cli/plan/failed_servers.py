@@ -75,9 +75,7 @@ def _table(request: PlanRequest, failing: Sequence[int], comparisons: Sequence[F
 
 
 def _sentence(request: PlanRequest, failing: Sequence[int], comparison: Failure, unfit: int) -> str:
-    """Which goals still hold, which of them noise leaves open, and which tasks never start; where tasks fit nowhere, what holds of
-    the others.
-    """
+    """Which goals still hold, which noise leaves open, and which tasks never start; where tasks fit nowhere, what holds of others."""
     trials = [(counted(trial.servers, "server"), trial) for trial in (comparison.whole, comparison.left)]
     left_open = open_goals(request.goals, trials, request.shown_slot)
     noise = f" Not decided{left_open}; {SURER}." if left_open else ""
@@ -88,6 +86,9 @@ def _sentence(request: PlanRequest, failing: Sequence[int], comparison: Failure,
     if unfit:
         of_others = f"for the other tasks not: {listed(broken)}" if broken else "for the other tasks all would be"
         return f"{comparison.policy}: not met without {these}; {of_others}.{noise}"
+    if request.workload.much_left_out:
+        text = f"for the rest not without {these}: {listed(broken)}" if broken else f"for the rest all would be without {these}"
+        return f"{comparison.policy}: no goal is met for what is left out; {text}.{noise}"
     if not broken:
         return f"{comparison.policy}: without {these} all goals are met.{noise}"
     before = _broken(request, comparison.whole)
@@ -119,8 +120,8 @@ def _record(request: PlanRequest, failing: Sequence[int], comparison: Failure, u
                 "value": [*comparison.whole.estimate(n)],
                 "value_without": [*comparison.left.estimate(n)],
                 "difference": [*interval([] if unfit else comparison.change(n))],
-                "met": comparison.whole.met[n],
-                "met_without": comparison.left.met[n] and not unfit,
+                "met": comparison.whole.met[n] and not workload.much_left_out,
+                "met_without": comparison.left.met[n] and not unfit and not workload.much_left_out,
             }
             for n, goal in enumerate(request.goals)
         ],

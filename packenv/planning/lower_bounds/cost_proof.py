@@ -94,7 +94,7 @@ class WaitLimit:
         """Σ price · slots in service, at the least, of tasks with these overlaps (n,) of a window; `waits` as of TableTasks.
 
         The tasks to be spared are those of the largest products. A slot of wait takes a task out of one slot of the window at
-        most: those of the largest prices wait first, each for its own overlap. A slot of a gang's wait takes all of its tasks out.
+        most: those of the largest prices wait first, each for its own overlap. A slot of a gang's wait takes out all its tasks.
         """
         if self.spared is not None:
             return sum_without_largest(price * overlap, self.spared, waits)
