@@ -241,15 +241,9 @@ class _Checker(ast.NodeTransformer):
         return node
 
     def own_parameters(self, node: ast.FunctionDef, names: list[str]) -> list[ast.stmt]:
-<<<<<<< HEAD
-        """The lines that give the rule's own arguments their values, which the view holds."""
+        """Return lines that set the rule's arguments from the view."""
         if self.helpers[node.name][: len(self.objects)] != [*self.objects]:
             self.refuse(node, f"the arguments of {node.name} must be {', '.join(self.objects)}")
-=======
-        """Return lines that set the rule's arguments from the view."""
-        if self.helpers[node.name][:3] != [*OBJECTS]:
-            self.refuse(node, f"the arguments of {node.name} must be task, server, cluster")
->>>>>>> origin/main
         if len(node.args.defaults) < len(names):
             self.refuse(node, f"the arguments of {node.name} behind {self.objects[-1]} must have default values")
         values = node.args.defaults[len(node.args.defaults) - len(names) :]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from packenv_llm.replica import Replica, StepTime
-from packenv_llm.requests import Requests
-from packenv_llm.rules import ADMISSIONS, BATCHES, ORDERS, REJOINS, VICTIMS, Rule
 
 from llm_tests.reference import Model, Request
 from packenv.workloads.sampling import word_at
+from packenv_llm.replica import Replica, StepTime
+from packenv_llm.requests import Requests
+from packenv_llm.rules import ADMISSIONS, BATCHES, ORDERS, REJOINS, VICTIMS, Rule
 
 
 class Instance(NamedTuple):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
+from llm_tests.instances import random_instance, slow_run
+from packenv.errors import InputError
 from packenv_llm.engine import ADMITTED, COMPUTED, PREEMPTED
 from packenv_llm.replica import Replica, StepTime
 from packenv_llm.requests import Requests
 from packenv_llm.rules import Rule
 from packenv_llm.simulation import simulate
-
-from llm_tests.instances import random_instance, slow_run
-from packenv.errors import InputError
 
 INSTANCES = 240
 

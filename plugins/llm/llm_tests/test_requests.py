@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+from packenv.errors import InputError
 from packenv_llm.readers import read_requests
 from packenv_llm.replica import Replica, block_steps
 from packenv_llm.requests import CUTS, Requests, Source, find_source, fit_services, fitted_services
-
-from packenv.errors import InputError
 
 TRACES = Path(os.environ.get("PACKENV_TRACES", "/nowhere")) / "llm"
 with_traces = pytest.mark.skipif(not TRACES.is_dir(), reason="needs PACKENV_TRACES")

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+from llm_tests.instances import random_instance
+from packenv.errors import InputError
 from packenv_llm.replica import Replica
 from packenv_llm.requests import Requests, find_source
 from packenv_llm.rules import ENGINES, find_rule
 from packenv_llm.simulation import simulate
-
-from llm_tests.instances import random_instance
-from packenv.errors import InputError
 
 AGED, MOST = {"order": "aged", "rate": 5.0, "rejoin": "order"}, {"victim": "most"}
 LIKE_BUILT_IN = {

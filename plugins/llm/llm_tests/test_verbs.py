@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+
+from packenv.errors import InputError
 from packenv_llm.commands import llm
 from packenv_llm.grading import score
 from packenv_llm.measures import counted, end_to_end, first_token, gap_quantile, per_token
@@ -18,8 +20,6 @@ from packenv_llm.requests import find_source
 from packenv_llm.rules import find_rule
 from packenv_llm.simulation import simulate
 from packenv_llm.verbs import bound, evaluate, judge
-
-from packenv.errors import InputError
 
 ORACLES = Path(os.environ.get("PACKENV_ORACLES", "/nowhere")) / "llm" / "published.csv"
 THEOREM = {"blocks": 0, "budget": 512, "sequences": 0, "time": "codellama"}
