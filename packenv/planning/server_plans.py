@@ -292,9 +292,7 @@ class ServerPlans(Showable):
 
     @property
     def _least(self) -> str:
-        """The bound in words, on servers, or on servers more; nothing where it is not proved that any more is needed, or much of a
-        trace is left out.
-        """
+        """Return the bound in words; nothing where no more is proved to be needed, or much of a trace is left out."""
         if self.workload.much_left_out:
             return ""
         if self.request.there:

@@ -75,7 +75,7 @@ def _table(request: PlanRequest, failing: Sequence[int], comparisons: Sequence[F
 
 
 def _sentence(request: PlanRequest, failing: Sequence[int], comparison: Failure, unfit: int) -> str:
-    """Which goals still hold, which noise leaves open, and which tasks never start; where tasks fit nowhere, what holds of others."""
+    """Return which goals still hold, which noise leaves open, and which tasks never start."""
     trials = [(counted(trial.servers, "server"), trial) for trial in (comparison.whole, comparison.left)]
     left_open = open_goals(request.goals, trials, request.shown_slot)
     noise = f" Not decided{left_open}; {SURER}." if left_open else ""
