@@ -17,11 +17,7 @@ from packenv.content.forms import form
 from packenv.content.page import Charts
 from packenv.content.showable import Showable
 from packenv.content.text import counted_by_reason, left_out_lines, listed
-<<<<<<< HEAD
-from packenv.errors import InputError, UnknownArgument
-=======
-from packenv.errors import InputError, RowError, nearest
->>>>>>> 3472fa3f32988954061976c500cccad55583da63
+from packenv.errors import InputError, RowError, UnknownArgument
 from packenv.files import write_json
 from packenv.jobs import FIRST, GPU, HOW_MANY, Jobs, gang_spans
 from packenv.options.shared import INTENSITIES as INTENSITIES
