@@ -8,6 +8,10 @@ The level of a run is the mean waiting size over its second half, in units of σ
 increments of the waiting size. The distribution of the level at the edge of stability is known. A run whose level is
 improbably low there is called stable, improbably high unstable, and otherwise undecided. Levels of independent runs are
 combined by Fisher's method.
+
+Three things keep a run undecided, whatever its level. It is not settled: the servers still fill, so a short queue says nothing.
+Its growth slows down: a queue that settles at a high level rises at first, too. Its σ² still grows with the length of the
+blocks that it is estimated from: then the queue relaxes more slowly than the run can show.
 """
 
 from __future__ import annotations
@@ -24,7 +28,9 @@ UNASKED = "not asked"  # of a run that ends with its work, or whose queue has th
 
 DOUBT = 1e-3  # probability of a wrong verdict at the edge of stability, at most; it is smaller elsewhere
 FEWEST_BINS, FEWEST_BLOCKS = 64, 32
-SETTLED = 20.0  # a run must last this many mean services to be stable: at first the servers fill, and nothing waits
+SETTLED = 20.0  # a run must last this many services, or residual services, to be stable: at first the servers fill
+SLOWED = 0.5  # growth in the second half, as a share of that in the first, below which a run is not called unstable
+ROUGHER = 3.0  # σ² from the longest blocks, as a multiple of that from blocks a quarter as long, above which nothing is decided
 RESOLUTION = 0.01  # of the largest server: a smaller waiting size counts as 0
 
 # The level at the edge: quantiles of the mean of |B| over the second half of [0, 1], B a Brownian motion
@@ -72,18 +78,26 @@ NOTHING = Verdict(UNDECIDED, 0.0, math.nan, 1.0, 1.0)
 NO_VERDICT = NOTHING._replace(kind=UNASKED)
 
 
-def judge_run(waiting_size: NDArray[np.float64], bin_slots: int, mean_service: float, intensity: float) -> Verdict:
+def settling_time(mean_service: float, mean_residual: float) -> float:
+    """How long a run must last to be called stable, in the unit of both; infinite where services have no variance.
+
+    mean_residual  E[S²] / 2E[S]: an empty cluster fills as fast as the residual service of a busy server ends
+    """
+    return SETTLED * max(mean_service, mean_residual)
+
+
+def judge_run(waiting_size: NDArray[np.float64], bin_slots: float, settling: float, intensity: float) -> Verdict:
     """The verdict on a run with this waiting size: (bins,) means over bins of `bin_slots` slots, in largest servers.
 
-    `mean_service` is in slots. At an `intensity` (share of the area bound) of 1 or more no run is called stable.
+    `settling` is a `settling_time` in slots. At an `intensity` (share of the area bound) of 1 or more no run is called stable.
     """
     bins = len(waiting_size)
     if bins < FEWEST_BINS:
         return NOTHING
-    settled = bins * bin_slots >= SETTLED * mean_service
     late = float(waiting_size[bins // 2 :].mean())
     drift = (late - float(waiting_size[: bins // 2].mean())) / (bins / 2 * bin_slots)
-    deviation = math.sqrt(variance_rate(waiting_size) * bins)
+    variances = variance_rates(waiting_size)
+    deviation = math.sqrt(max(variances) * bins)
     if late < RESOLUTION:
         level = 0.0
     elif deviation == 0:
@@ -92,13 +106,20 @@ def judge_run(waiting_size: NDArray[np.float64], bin_slots: int, mean_service: f
         level = late / deviation
     if math.isnan(level):
         return NOTHING
-    low, high = below(level), above(level)
-    kind = UNDECIDED
-    if high < DOUBT:
-        kind = UNSTABLE
-    elif low < DOUBT and settled and intensity < 1:
-        kind = STABLE
-    return Verdict(kind, drift, level, low if settled and intensity < 1 else 1.0, high)
+    rough = len(variances) > 2 and variances[-1] > ROUGHER * variances[-3] > 0
+    low = below(level) if bins * bin_slots >= settling and intensity < 1 and not rough else 1.0
+    high = above(level) if growth(waiting_size) >= SLOWED and not rough else 1.0
+    return Verdict(UNSTABLE if high < DOUBT else STABLE if low < DOUBT else UNDECIDED, drift, level, low, high)
+
+
+def growth(waiting_size: NDArray[np.float64]) -> float:
+    """How much a queue grows in its second half, as a share of its growth in the first: 1 if steady, 0 if it has settled."""
+    eighths = waiting_size[: len(waiting_size) // 8 * 8].reshape(8, -1).mean(axis=1)
+    middle = (eighths[3] + eighths[4]) / 2
+    first, second = float(middle - eighths[0]), float(eighths[7] - middle)
+    if second <= 0:
+        return 0.0
+    return second / first if first > 0 else math.inf
 
 
 def combine(verdicts: Iterable[Verdict]) -> Verdict:
@@ -131,17 +152,17 @@ def longer(verdict: Verdict) -> float:
     return (verdict.level / low) ** 2 if verdict.level < middle else (high / verdict.level) ** 2
 
 
-def variance_rate(path: NDArray[np.float64]) -> float:
-    """Variance per bin of the increments of a path of bin means, estimated from blocks of bins: the largest over block lengths.
+def variance_rates(path: NDArray[np.float64]) -> list[float]:
+    """Variance per bin of the increments of a path of bin means, estimated from blocks of 1, 2, 4, … bins.
 
     The increments are differences of the means of neighbouring blocks; those of a Brownian motion have ⅔ of its variance.
     """
-    most, length = 0.0, 1
+    rates, length = [], 1
     while len(path) // length >= FEWEST_BLOCKS:
         means = path[: len(path) // length * length].reshape(-1, length).mean(axis=1)
-        most = max(most, 1.5 * float(np.diff(means).var(ddof=1)) / length)
+        rates.append(1.5 * float(np.diff(means).var(ddof=1)) / length)
         length *= 2
-    return most
+    return rates
 
 
 def below(level: float) -> float:

@@ -62,7 +62,7 @@ def test_fishers_method() -> None:
 def test_the_edge_is_hardly_ever_decided() -> None:
     """What is called stable or unstable there is wrong: at most DOUBT each; a variance that is estimated adds a little."""
     rng = np.random.default_rng(1)
-    kinds = [judge_run(walk(rng, 0.0), 100, 10, 0.9).kind for _ in range(2_000)]
+    kinds = [judge_run(walk(rng, 0.0), 100, 200, 0.9).kind for _ in range(2_000)]
     assert kinds.count(STABLE) <= 8
     assert kinds.count(UNSTABLE) <= 8
 
@@ -71,7 +71,7 @@ def test_the_edge_is_hardly_ever_decided() -> None:
 def test_clear_drifts_are_seen(drift: float, kind: str) -> None:
     """T = 92 (σ/δ)²."""
     rng = np.random.default_rng(2)
-    kinds = [judge_run(walk(rng, drift), 100, 10, 0.9).kind for _ in range(200)]
+    kinds = [judge_run(walk(rng, drift), 100, 200, 0.9).kind for _ in range(200)]
     assert kinds.count(kind) >= 190
     assert set(kinds) <= {kind, UNDECIDED}
 
@@ -79,7 +79,7 @@ def test_clear_drifts_are_seen(drift: float, kind: str) -> None:
 @pytest.mark.parametrize("drift, kind", [(-0.12, STABLE), (0.12, UNSTABLE)])
 def test_several_runs_decide_what_one_does_not(drift: float, kind: str) -> None:
     rng = np.random.default_rng(3)
-    runs = [judge_run(walk(rng, drift), 100, 10, 0.9) for _ in range(8)]
+    runs = [judge_run(walk(rng, drift), 100, 200, 0.9) for _ in range(8)]
     assert combine(runs).kind == kind
     assert [run.kind for run in runs].count(UNDECIDED) >= 2
     assert combine(runs).confidence > 0.999
@@ -87,11 +87,11 @@ def test_several_runs_decide_what_one_does_not(drift: float, kind: str) -> None:
 
 def test_one_run_that_locks_up_makes_all_unstable() -> None:
     rng = np.random.default_rng(4)
-    quiet = [judge_run(walk(rng, -0.5), 100, 10, 0.9) for _ in range(7)]
-    locked = judge_run(walk(rng, 0.5), 100, 10, 0.9)
+    quiet = [judge_run(walk(rng, -0.5), 100, 200, 0.9) for _ in range(7)]
+    locked = judge_run(walk(rng, 0.5), 100, 200, 0.9)
     assert combine(quiet).kind == STABLE
     assert combine([*quiet, locked]).kind == UNSTABLE
-    slow = judge_run(walk(rng, 0.03), 100, 10, 0.9)
+    slow = judge_run(walk(rng, 0.03), 100, 200, 0.9)
     assert slow.kind == UNDECIDED
     assert combine([*quiet, slow]).kind == UNDECIDED  # stable only if each looks like it
 
@@ -99,19 +99,19 @@ def test_one_run_that_locks_up_makes_all_unstable() -> None:
 def test_what_says_nothing() -> None:
     rng = np.random.default_rng(5)
     quiet = walk(rng, -0.5)
-    assert judge_run(quiet, 100, 10, 0.9).kind == STABLE
-    assert judge_run(quiet, 100, 10_000, 0.9).kind == UNDECIDED  # the servers are still filling
-    assert judge_run(quiet, 100, 10, 1.0).kind == UNDECIDED  # no policy is stable at intensity 1
-    assert judge_run(quiet[:50], 100, 10, 0.9).kind == UNDECIDED
-    assert judge_run(np.zeros(BINS), 100, 10, 0.9).kind == STABLE
-    assert judge_run(np.full(BINS, 3.0), 100, 10, 0.9).kind == UNDECIDED  # something waits for ever
-    assert judge_run(np.arange(BINS) * 1.0, 100, 10, 0.9).kind == UNSTABLE
-    assert judge_run(np.arange(BINS) * 1.0, 100, 10, 0.9).drift == pytest.approx(0.01)
+    assert judge_run(quiet, 100, 200, 0.9).kind == STABLE
+    assert judge_run(quiet, 100, 200_000, 0.9).kind == UNDECIDED  # the servers are still filling
+    assert judge_run(quiet, 100, 200, 1.0).kind == UNDECIDED  # no policy is stable at intensity 1
+    assert judge_run(quiet[:50], 100, 200, 0.9).kind == UNDECIDED
+    assert judge_run(np.zeros(BINS), 100, 200, 0.9).kind == STABLE
+    assert judge_run(np.full(BINS, 3.0), 100, 200, 0.9).kind == UNDECIDED  # something waits for ever
+    assert judge_run(np.arange(BINS) * 1.0, 100, 200, 0.9).kind == UNSTABLE
+    assert judge_run(np.arange(BINS) * 1.0, 100, 200, 0.9).drift == pytest.approx(0.01)
 
 
 def test_how_much_longer() -> None:
     rng = np.random.default_rng(6)
-    weak = judge_run(walk(rng, -0.08), 100, 10, 0.9)
+    weak = judge_run(walk(rng, -0.08), 100, 200, 0.9)
     assert weak.kind == UNDECIDED
     assert 1 < longer(weak) < 40
     assert longer(stability.NOTHING) == math.inf
