@@ -106,3 +106,72 @@ def backlog_drift(arrival: Floats, end: Floats, window: float = 60.0) -> str:
     x = np.arange(len(flying)) - (len(flying) - 1) / 2
     slope, floor = float(x @ flying / (x @ x)), 1 / math.sqrt(len(arrival))
     return "stable" if slope <= floor else "unstable" if slope > 3 * floor else "undecided"
+
+
+RULES: dict[str, Callable[[Floats, Floats, Floats], str]] = {
+    "packenv": lambda arrival, start, end: packenv.verdict(*(times * DAY / A_DAY for times in (arrival, start, end))).kind,
+    "composite": lambda arrival, start, end: composite(arrival, end),
+    "backlog drift": lambda arrival, start, end: backlog_drift(arrival, end),
+}
+
+
+def cell(law: str, servers: int, kind: str, count: int, loads: Sequence[float], runs: int, seed: int) -> dict[str, Any]:
+    """How often each rule answers what, in runs that share these loads: {(rule, answer): number of runs}."""
+    answers: dict[str, Any] = {}
+    for run in range(runs):
+        load = loads[run % len(loads)]
+        rng = np.random.default_rng([seed, run, count, servers, SERVICES.index(law), KINDS.index(kind), round(1000 * load)])
+        arrival = arrivals(kind, count, rng)
+        service = services(law, count, rng) * load * servers
+        start = starts(arrival, service, servers)
+        for rule, answer in RULES.items():
+            key = rule, answer(arrival, start, start + service)
+            answers[key] = answers.get(key, 0) + 1
+            answers[load, *key] = answers.get((load, *key), 0) + 1
+    return answers
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=400, help="Runs of a cell [default: 400].")
+    parser.add_argument("--arrivals", type=int, nargs="+", default=ARRIVALS, help="Arrivals of a run.")
+    parser.add_argument("--services", nargs="+", default=SERVICES, choices=SERVICES, help="Laws of services.")
+    parser.add_argument("--kinds", nargs="+", default=KINDS, choices=KINDS, help="Kinds of arrivals.")
+    parser.add_argument("--seed", type=int, default=1, help="Seed of all runs.")
+    options = parser.parse_args(arguments)
+    began = time.process_time()
+    totals: dict[tuple[str, str, str], list[int]] = {}
+    at_load: dict[tuple[str, float], list[int]] = {}
+    worst: dict[tuple[str, str], tuple[float, str]] = {}
+    for law, servers, kind, count in itertools.product(options.services, SERVERS, options.kinds, options.arrivals):
+        for wrong, right, loads in (("unstable", "stable", BELOW), ("stable", "unstable", ABOVE)):
+            answers = cell(law, servers, kind, count, loads, options.runs, options.seed)
+            for rule in RULES:
+                found = [answers.get((rule, wrong), 0), answers.get((rule, right), 0), options.runs]
+                for group in ("all", law, f"{servers} servers", kind, f"{count:,} arrivals"):
+                    into = totals.setdefault((group, rule, wrong), [0, 0, 0])
+                    into[:] = [a + b for a, b in zip(into, found, strict=True)]
+                name = f"{law}, {servers} servers, {kind}, {count:,}"
+                worst[rule, wrong] = max(worst.get((rule, wrong), (0.0, "")), (found[0] / options.runs, name))
+                if kind == "poisson" and count == 6_000 and law in SERVICES[:2] and 1.2 in loads:
+                    into = at_load.setdefault((rule, 1.2), [0, 0])
+                    into[0] += answers.get((1.2, rule, "unstable"), 0)
+                    into[1] += sum(answers.get((1.2, rule, kind), 0) for kind in ("stable", "unstable", "undecided"))
+    head = " | ".join(f"{rule}: false unstable | false stable | decided" for rule in RULES)
+    print(f"| | {head} |\n|---|{'--:|' * 3 * len(RULES)}")
+    for group in dict.fromkeys(group for group, _, _ in totals):
+        cells = []
+        for rule in RULES:
+            below, above = totals[group, rule, "unstable"], totals[group, rule, "stable"]
+            decided = sum(below[:2]) + sum(above[:2])
+            cells += [f"{below[0] / below[2]:.2%}", f"{above[0] / above[2]:.2%}", f"{decided / (below[2] + above[2]):.0%}"]
+        print(f"| {group} | {' | '.join(cells)} |")
+    for (rule, wrong), (share, name) in worst.items():
+        print(f"worst cell of {rule}, called {wrong}: {share:.1%}, {name}")
+    for (rule, load), (hits, runs) in at_load.items():
+        print(f"{rule}: exponential or fixed services, Poisson, 6,000 arrivals, load {load:g}: {hits / max(runs, 1):.1%} unstable")
+    print(f"{sum(totals['all', 'packenv', side][2] for side in ('stable', 'unstable')):,} runs, {time.process_time() - began:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -17,7 +17,7 @@ blocks that it is estimated from: then the queue relaxes more slowly than the ru
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,18 +33,45 @@ SLOWED = 0.5  # growth in the second half, as a share of that in the first, belo
 ROUGHER = 3.0  # σ² from the longest blocks, as a multiple of that from blocks a quarter as long, above which nothing is decided
 RESOLUTION = 0.01  # of the largest server: a smaller waiting size counts as 0
 
-# The level at the edge: quantiles of the mean of |B| over the second half of [0, 1], B a Brownian motion
-# (600,000 paths of 256 steps; tests/results/test_stability.py draws some again).
 SHARES = (
     *(0.00001, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5),
     *(0.6, 0.7, 0.8, 0.9, 0.97, 0.99, 0.997, 0.999),
 )
-LEVELS = (
-    *(0.0652, 0.0756, 0.0826, 0.0927, 0.1056, 0.1257, 0.1550, 0.2164, 0.2896, 0.3675, 0.4566, 0.5626),
-    *(0.6904, 0.8469, 1.0443, 1.3417, 1.7692, 2.1008, 2.4087, 2.6799),
+
+
+class Edge(NamedTuple):
+    """The law of a level at the edge of stability, where the path is |B|, B a Brownian motion on [0, 1].
+
+    From 600,000 paths of 256 and of 512 steps; tests/results/test_stability.py draws some again.
+    """
+
+    levels: tuple[float, ...]  # its quantiles at SHARES
+    high_tail: float  # above them it is about normal with this deviation
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The level below which a run is stable, and that above which it is unstable."""
+        low, high = np.interp([DOUBT, 1 - DOUBT], SHARES, self.levels).tolist()
+        return low, high
+
+
+QUEUE = Edge(
+    (
+        *(0.0652, 0.0756, 0.0826, 0.0927, 0.1056, 0.1257, 0.1550, 0.2164, 0.2896, 0.3675, 0.4566, 0.5626),
+        *(0.6904, 0.8469, 1.0443, 1.3417, 1.7692, 2.1008, 2.4087, 2.6799),
+    ),
+    math.sqrt(2 / 3),
 )
+"""Of the mean of the second half."""
+SYSTEM = Edge(
+    (
+        *(0.0674, 0.0783, 0.0851, 0.0952, 0.1077, 0.1272, 0.1556, 0.2150, 0.2755, 0.3231, 0.3659, 0.4087),
+        *(0.4550, 0.5098, 0.5819, 0.6980, 0.8855, 1.0411, 1.1953, 1.3269),
+    ),
+    0.403,
+)
+"""Of the mean of the second half above its least value: where tasks in service count too, which are there in a stable system."""
 LOW_TAIL = 0.038  # below the table, ln P falls like -LOW_TAIL / level²
-HIGH_TAIL = math.sqrt(2 / 3)  # above the table, the level is about normal with this deviation: the path never returned to 0
 LEAST = 1e-15
 
 
@@ -86,10 +113,13 @@ def settling_time(mean_service: float, mean_residual: float) -> float:
     return SETTLED * max(mean_service, mean_residual)
 
 
-def judge_run(waiting_size: NDArray[np.float64], bin_slots: float, settling: float, intensity: float) -> Verdict:
+def judge_run(
+    waiting_size: NDArray[np.float64], bin_slots: float, settling: float, intensity: float, edge: Edge = QUEUE
+) -> Verdict:
     """The verdict on a run with this waiting size: (bins,) means over bins of `bin_slots` slots, in largest servers.
 
     `settling` is a `settling_time` in slots. At an `intensity` (share of the area bound) of 1 or more no run is called stable.
+    With `edge` SYSTEM the path counts tasks in service too.
     """
     bins = len(waiting_size)
     if bins < FEWEST_BINS:
@@ -98,6 +128,10 @@ def judge_run(waiting_size: NDArray[np.float64], bin_slots: float, settling: flo
     drift = (late - float(waiting_size[: bins // 2].mean())) / (bins / 2 * bin_slots)
     variances = variance_rates(waiting_size)
     deviation = math.sqrt(max(variances) * bins)
+    grown = waiting_size
+    if edge is SYSTEM:
+        grown = waiting_size[bins // 2 :]
+        late -= float(grown.min())
     if late < RESOLUTION:
         level = 0.0
     elif deviation == 0:
@@ -106,10 +140,15 @@ def judge_run(waiting_size: NDArray[np.float64], bin_slots: float, settling: flo
         level = late / deviation
     if math.isnan(level):
         return NOTHING
-    rough = len(variances) > 2 and variances[-1] > ROUGHER * variances[-3] > 0
-    low = below(level) if bins * bin_slots >= settling and intensity < 1 and not rough else 1.0
-    high = above(level) if growth(waiting_size) >= SLOWED and not rough else 1.0
+    rough = is_rough(variances)
+    low = below(level, edge) if bins * bin_slots >= settling and intensity < 1 and not rough else 1.0
+    high = above(level, edge) if growth(grown) >= SLOWED and not rough else 1.0
     return Verdict(UNSTABLE if high < DOUBT else STABLE if low < DOUBT else UNDECIDED, drift, level, low, high)
+
+
+def is_rough(variances: Sequence[float]) -> bool:
+    """Whether `variance_rates` still grow with the length of the blocks."""
+    return len(variances) > 2 and variances[-1] > ROUGHER * variances[-3] > 0
 
 
 def growth(waiting_size: NDArray[np.float64]) -> float:
@@ -144,11 +183,11 @@ def combine(verdicts: Iterable[Verdict]) -> Verdict:
     return Verdict(kind, drift, level, low, min(high, len(runs) * least_high))
 
 
-def longer(verdict: Verdict) -> float:
+def longer(verdict: Verdict, edge: Edge = QUEUE) -> float:
     """About how many times as long a run must be for a verdict: levels fall like 1/√T if stable, and grow like √T if not."""
     if math.isnan(verdict.level):
         return math.inf
-    low, middle, high = np.interp([DOUBT, 0.5, 1 - DOUBT], SHARES, LEVELS).tolist()
+    (low, high), middle = edge.ends, float(np.interp(0.5, SHARES, edge.levels))
     return (verdict.level / low) ** 2 if verdict.level < middle else (high / verdict.level) ** 2
 
 
@@ -165,19 +204,19 @@ def variance_rates(path: NDArray[np.float64]) -> list[float]:
     return rates
 
 
-def below(level: float) -> float:
+def below(level: float, edge: Edge = QUEUE) -> float:
     """P(at most this level) at the edge of stability."""
-    if level < LEVELS[0]:
-        tail = SHARES[0] * math.exp(LOW_TAIL * (1 / LEVELS[0] ** 2 - 1 / max(level, 1e-3) ** 2))
-        return max(tail, LEAST)
-    return float(np.exp(np.interp(level, LEVELS, np.log(SHARES))))
+    least = edge.levels[0]
+    if level < least:
+        return max(SHARES[0] * math.exp(LOW_TAIL * (1 / least**2 - 1 / max(level, 1e-3) ** 2)), LEAST)
+    return float(np.exp(np.interp(level, edge.levels, np.log(SHARES))))
 
 
-def above(level: float) -> float:
+def above(level: float, edge: Edge = QUEUE) -> float:
     """P(at least this level) at the edge of stability."""
-    if level > LEVELS[-1]:
-        return max(math.erfc(level / HIGH_TAIL / math.sqrt(2)), LEAST)
-    return float(np.exp(np.interp(level, LEVELS, np.log1p(-np.array(SHARES)))))
+    if level > edge.levels[-1]:
+        return max(math.erfc(level / edge.high_tail / math.sqrt(2)), LEAST)
+    return float(np.exp(np.interp(level, edge.levels, np.log1p(-np.array(SHARES)))))
 
 
 def fisher(probabilities: list[float]) -> float:

@@ -11,9 +11,10 @@ import packenv
 from packenv.jobs import Jobs
 from packenv.results import stability
 from packenv.results.stability import (
-    LEVELS,
+    QUEUE,
     SHARES,
     STABLE,
+    SYSTEM,
     UNDECIDED,
     UNSTABLE,
     above,
@@ -34,24 +35,26 @@ def walk(rng: np.random.Generator, drift: float, bins: int = BINS, fine: int = 8
     return (free - np.minimum.accumulate(np.minimum(free, 0.0))).reshape(bins, fine).mean(axis=1)
 
 
-def test_the_table_is_the_law_of_reflected_brownian_motion() -> None:
+def test_the_tables_are_laws_of_reflected_brownian_motion() -> None:
     rng = np.random.default_rng(7)
-    steps, paths = 256, 40_000
-    ends = np.abs(np.cumsum(rng.normal(0, steps**-0.5, (paths, steps)), axis=1)[:, steps // 2 :]).mean(axis=1)
-    for share, level in zip(SHARES, LEVELS, strict=True):
-        if 0.003 <= share <= 0.997:
-            found = float((ends <= level).mean())
-            assert found == pytest.approx(share, abs=4 * math.sqrt(share * (1 - share) / paths) + 0.004)
+    steps, paths = 512, 20_000
+    half = np.abs(np.cumsum(rng.normal(0, steps**-0.5, (paths, steps)), axis=1)[:, steps // 2 :])
+    for edge, ends in ((QUEUE, half.mean(axis=1)), (SYSTEM, half.mean(axis=1) - half.min(axis=1))):
+        for share, level in zip(SHARES, edge.levels, strict=True):
+            if 0.003 <= share <= 0.997:
+                found = float((ends <= level).mean())
+                assert found == pytest.approx(share, abs=4 * math.sqrt(share * (1 - share) / paths) + 0.006)
 
 
-def test_tails_continue_the_table() -> None:
+@pytest.mark.parametrize("edge", [QUEUE, SYSTEM])
+def test_tails_continue_the_table(edge: stability.Edge) -> None:
     levels = np.geomspace(0.02, 8, 400)
-    assert (np.diff([below(level) for level in levels]) >= 0).all()
-    assert (np.diff([above(level) for level in levels]) <= 0).all()
-    assert below(LEVELS[0] * 0.999) == pytest.approx(SHARES[0], rel=0.1)
-    assert above(LEVELS[-1] * 1.001) == pytest.approx(1 - SHARES[-1], rel=0.15)
-    assert below(0.0) > 0
-    assert above(1e9) > 0
+    assert (np.diff([below(level, edge) for level in levels]) >= 0).all()
+    assert (np.diff([above(level, edge) for level in levels]) <= 0).all()
+    assert below(edge.levels[0] * 0.999, edge) == pytest.approx(SHARES[0], rel=0.1)
+    assert above(edge.levels[-1] * 1.001, edge) == pytest.approx(1 - SHARES[-1], rel=0.15)
+    assert below(0.0, edge) > 0
+    assert above(1e9, edge) > 0
 
 
 def test_fishers_method() -> None:
