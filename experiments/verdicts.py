@@ -133,44 +133,52 @@ def cell(law: str, servers: int, kind: str, count: int, loads: Sequence[float], 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=400, help="Runs of a cell [default: 400].")
+    parser.add_argument("--runs", type=int, default=400, help="Runs of a cell on each side of load 1 [default: 400].")
     parser.add_argument("--arrivals", type=int, nargs="+", default=ARRIVALS, help="Arrivals of a run.")
     parser.add_argument("--services", nargs="+", default=SERVICES, choices=SERVICES, help="Laws of services.")
     parser.add_argument("--kinds", nargs="+", default=KINDS, choices=KINDS, help="Kinds of arrivals.")
     parser.add_argument("--seed", type=int, default=1, help="Seed of all runs.")
     options = parser.parse_args(arguments)
-    began = time.process_time()
     totals: dict[tuple[str, str, str], list[int]] = {}
-    at_load: dict[tuple[str, float], list[int]] = {}
     worst: dict[tuple[str, str], tuple[float, str]] = {}
-    for law, servers, kind, count in itertools.product(options.services, SERVERS, options.kinds, options.arrivals):
-        for wrong, right, loads in (("unstable", "stable", BELOW), ("stable", "unstable", ABOVE)):
-            answers = cell(law, servers, kind, count, loads, options.runs, options.seed)
-            for rule in RULES:
-                found = [answers.get((rule, wrong), 0), answers.get((rule, right), 0), options.runs]
-                for group in ("all", law, f"{servers} servers", kind, f"{count:,} arrivals"):
-                    into = totals.setdefault((group, rule, wrong), [0, 0, 0])
-                    into[:] = [a + b for a, b in zip(into, found, strict=True)]
+    for count in options.arrivals:
+        for law, servers, kind in itertools.product(options.services, SERVERS, options.kinds):
+            for wrong, right, loads in (("unstable", "stable", BELOW), ("stable", "unstable", ABOVE)):
+                answers = cell(law, servers, kind, count, loads, options.runs, options.seed)
                 name = f"{law}, {servers} servers, {kind}, {count:,}"
-                worst[rule, wrong] = max(worst.get((rule, wrong), (0.0, "")), (found[0] / options.runs, name))
-                if kind == "poisson" and count == 6_000 and law in SERVICES[:2] and 1.2 in loads:
-                    into = at_load.setdefault((rule, 1.2), [0, 0])
-                    into[0] += answers.get((1.2, rule, "unstable"), 0)
-                    into[1] += sum(answers.get((1.2, rule, kind), 0) for kind in ("stable", "unstable", "undecided"))
+                groups = ["all", law, f"{servers} servers", kind, f"{count:,} arrivals"]
+                for rule in RULES:
+                    found = [answers.get((rule, wrong), 0), answers.get((rule, right), 0), options.runs]
+                    if kind == "poisson" and law in SERVICES[:2] and count == 6_000:
+                        at = [answers.get((1.2, rule, answer), 0) for answer in ("stable", "unstable", "undecided")]
+                        add(totals, ("6,000 arrivals, light tails, load 1.2", rule, wrong), [at[0], at[1], sum(at)])
+                    for group in groups:
+                        add(totals, (group, rule, wrong), found)
+                    worst[rule, wrong] = max(worst.get((rule, wrong), (0.0, "")), (found[0] / options.runs, name))
+        print(f"\nUp to {count:,} arrivals, {totals['all', 'packenv', 'stable'][2] * 2:,} runs, {time.process_time():.0f} s of processor\n")
+        print(table_of(totals), flush=True)
+        for (rule, wrong), (share, name) in worst.items():
+            print(f"worst cell of {rule}, called {wrong}: {share:.1%}, {name}", flush=True)
+
+
+def add(totals: dict[tuple[str, str, str], list[int]], key: tuple[str, str, str], numbers: Sequence[int]) -> None:
+    """Add to the wrong answers, the right ones and the runs of a group."""
+    totals[key] = [a + b for a, b in zip(totals.get(key, [0, 0, 0]), numbers, strict=True)]
+
+
+def table_of(totals: dict[tuple[str, str, str], list[int]]) -> str:
+    """A line for each group: of each rule the shares of false alarms and of the runs that are decided."""
     head = " | ".join(f"{rule}: false unstable | false stable | decided" for rule in RULES)
-    print(f"| | {head} |\n|---|{'--:|' * 3 * len(RULES)}")
+    lines = [f"| | {head} |", f"|---|{'--:|' * 3 * len(RULES)}"]
     for group in dict.fromkeys(group for group, _, _ in totals):
         cells = []
         for rule in RULES:
-            below, above = totals[group, rule, "unstable"], totals[group, rule, "stable"]
-            decided = sum(below[:2]) + sum(above[:2])
-            cells += [f"{below[0] / below[2]:.2%}", f"{above[0] / above[2]:.2%}", f"{decided / (below[2] + above[2]):.0%}"]
-        print(f"| {group} | {' | '.join(cells)} |")
-    for (rule, wrong), (share, name) in worst.items():
-        print(f"worst cell of {rule}, called {wrong}: {share:.1%}, {name}")
-    for (rule, load), (hits, runs) in at_load.items():
-        print(f"{rule}: exponential or fixed services, Poisson, 6,000 arrivals, load {load:g}: {hits / max(runs, 1):.1%} unstable")
-    print(f"{sum(totals['all', 'packenv', side][2] for side in ('stable', 'unstable')):,} runs, {time.process_time() - began:.0f} s")
+            below, above = (totals[group, rule, side] for side in ("unstable", "stable"))
+            shares = below[0] / max(below[2], 1), above[0] / max(above[2], 1)
+            decided = sum(below[:2] + above[:2]) / (below[2] + above[2])
+            cells += [f"{shares[0]:.2%}", f"{shares[1]:.2%}", f"{decided:.0%}"]
+        lines.append(f"| {group} | {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

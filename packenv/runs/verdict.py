@@ -183,6 +183,10 @@ class Sustained(Showable):
     def records(self) -> list[dict[str, Any]]:
         return [log.to_dict() for log in self.logs]
 
+    @property
+    def plain(self) -> Any:
+        return self.to_dict()
+
     def to_dict(self) -> dict[str, Any]:
         """The interval, what to run next, and all verdicts in plain values."""
         return {"low": self.low, "high": self.high, "next": self.next, "logs": self.records}
@@ -326,10 +330,12 @@ def _services(log: Log, last: float) -> Floats:
 
 
 def _follows(arrival: Floats, cycle: float) -> bool:
-    """Whether arrivals depend on the phase of the cycle, more than their dispersion explains."""
-    turns = np.exp(2j * np.pi * (arrival / cycle))
-    own = max(_dispersion(arrival, np.array([arrival[0], arrival[-1]]), 1), 1.0) if arrival[-1] - arrival[0] > 8 * cycle else 1.0
-    return bool(abs(turns.sum()) ** 2 / len(arrival) / min(own, 4.0) > CYCLIC)
+    """Whether arrivals in whole cycles depend on their phase, more than their dispersion explains."""
+    end = arrival[0] + (arrival[-1] - arrival[0]) // cycle * cycle
+    inside = arrival[arrival < end]
+    power = abs(np.exp(2j * np.pi / cycle * inside).sum()) ** 2 / len(inside)
+    bursts = _dispersion(inside, np.array([arrival[0], end]), 1) if end - arrival[0] > WINDOWS[-1] * cycle else 1.0
+    return bool(power > CYCLIC * max(bursts, 1.0))
 
 
 def _dispersion(arrival: Floats, edges: Floats, cycles: int) -> float:

@@ -26,6 +26,7 @@ from packenv.errors import ArgumentError, InputError
 from packenv.inputs.json_files import read_json
 from packenv.workloads.traces.columns import Columns, is_csv, is_parquet
 from packenv.workloads.traces.format import first_bytes
+from packenv.workloads.traces.formats.sacct import RUNNING, WAITING
 from packenv.workloads.traces.read import read_trace
 from packenv.workloads.traces.times import MISSING, SECOND, times
 from packenv.workloads.traces.trace import Trace
@@ -34,7 +35,8 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 NAMES = ("submit_time_s", "start_time_s", "end_time_s")
-OTHER_UNIT = 20.0  # times of one column are at least so many times those of another: they count another unit
+UNITS, SAME_UNIT = (60, 1e3, 3600, 1e6, 1e9), 0.02
+"""Ratios of two units of time; times of two columns with such a ratio, up to this share, count different units."""
 CLOSED_KINDS = ("concurrent", "synchronous", "throughput")
 """Strategies of GuideLLM that send a request when another one is answered, or all at once."""
 
@@ -88,10 +90,10 @@ def log_of(
     if n < 2:
         raise InputError(f"{name}: {n} arrivals are no log")
     for what, column in (("starts", start), ("ends", end)):
-        both = (arrival > arrival[0]) & (arrival > 0) & (column > 0)
-        ratio = np.median(column[both] / arrival[both]) if both.any() else 1.0
-        if not 1 / OTHER_UNIT < ratio < OTHER_UNIT and np.quantile(column[both] / arrival[both], 0.05) * 1.5 > ratio / 1.5:
-            raise InputError(f"{name}: {what} are about {ratio:,.3g} times the arrivals: give all times in one unit")
+        both = (arrival > 0) & (column > 0)
+        times = float(np.median(column[both] / arrival[both])) if both.any() else 1.0
+        if any(abs(times / ratio - 1) < SAME_UNIT for unit in UNITS for ratio in (unit, 1 / unit)):
+            raise InputError(f"{name}: {what} are about {times:.3g} times the arrivals: give all times in one unit")
     check(np.diff(arrival, prepend=arrival[0]) < 0, "it arrives before the row above: sort the log by arrival")
     check(start < arrival, "it starts before it arrives")
     check(end < np.where(np.isnan(start), arrival, start), "it ends before it starts")
@@ -145,11 +147,14 @@ def _of_trace(trace: Trace, name: str) -> Log:
     waits = trace.schedule != MISSING
     ended = waits & (trace.end != MISSING)
     began = ended & (trace.end > trace.schedule)
-    unfit = {reason: which for reason, which in trace.unfit.items() if reason not in ("still running", "waiting")}
+    unfit = dict(trace.unfit)
+    runs, queued = (unfit.pop(reason, None) for reason in (RUNNING, WAITING))
     kept = ~np.any([*unfit.values(), np.zeros(len(trace), np.bool_)], axis=0)
-    given_up = ended & ~began & kept
+    given_up = ended & ~began
+    if runs is not None and queued is not None:  # sacct says how jobs ended: one without an end that does not run took no time
+        ended, given_up = waits & ~runs, np.zeros(len(trace), np.bool_)
     start = np.where(given_up, MISSING, trace.schedule)[kept]
-    end = np.where(ended, trace.end, MISSING)[kept]
+    end = np.where(ended, np.maximum(trace.end, trace.schedule), MISSING)[kept]
     left_out = counted_by_reason({reason: int(which.sum()) for reason, which in unfit.items()})
     rows = None if trace.rows is None else trace.rows[kept]
     notes = (f"left out: {left_out}",) if left_out else ()
@@ -174,7 +179,7 @@ def _vllm(path: Path, content: Mapping[str, Any]) -> Log:
     sent, first = (np.array(content[key], np.float64) for key in ("start_times", "ttfts"))
     failed = np.array([bool(text) for text in content.get("errors") or [""] * len(sent)], np.bool_)
     start = np.where(failed, np.nan, sent + first)
-    end = start + [float(np.sum(gaps)) for gaps in content["itls"]]
+    end = np.array([at + float(np.sum(gaps)) for at, gaps in zip(start, content["itls"], strict=True)])
     order = np.argsort(sent, kind="stable")
     closed = content.get("max_concurrency") is not None
     return log_of(str(path), sent[order], start[order], end[order], failed[order], order + 1, closed)
