@@ -59,7 +59,7 @@ def arrivals(kind: str, count: int, rng: np.random.Generator) -> Floats:
     if kind == "poisson":
         return clock
     if kind == "daily":
-        grid = np.linspace(0, 2 * count + A_DAY, 200_001)
+        grid = np.linspace(0, 2 * count + A_DAY, 40 * (2 * count // A_DAY + 1) + 1)
         phase = 2 * np.pi / A_DAY
         passed = grid - DAILY_SWING * np.sin(phase * grid) / phase  # the night comes first
         return np.interp(clock, passed, grid)
@@ -89,7 +89,8 @@ def composite(arrival: Floats, end: Floats) -> str:
     if n >= 2:
         first, second = latency[: n // 2].mean(), latency[n // 2 :].mean()
         trend = max(0.0, (second - first) / first)
-        quarters = [latency[k * (n // 4) : (k + 1) * (n // 4) if k < 3 else n].mean() for k in range(4)] if n >= 20 else [0.0, 1.0]
+        ends = [*(n // 4 * np.arange(4)), n]
+        quarters = [latency[a:b].mean() for a, b in itertools.pairwise(ends)] if n >= 20 else [0.0, 1.0]
         if not (np.diff(quarters) > 0).all():
             trend = 0.0
     score = max(1 - n / len(arrival), min(trend, 1.0))
@@ -155,7 +156,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
                     for group in groups:
                         add(totals, (group, rule, wrong), found)
                     worst[rule, wrong] = max(worst.get((rule, wrong), (0.0, "")), (found[0] / options.runs, name))
-        print(f"\nUp to {count:,} arrivals, {totals['all', 'packenv', 'stable'][2] * 2:,} runs, {time.process_time():.0f} s of processor\n")
+        runs = 2 * totals["all", "packenv", "stable"][2]
+        print(f"\nUp to {count:,} arrivals, {runs:,} runs, {time.process_time():.0f} s of processor\n")
         print(table_of(totals), flush=True)
         for (rule, wrong), (share, name) in worst.items():
             print(f"worst cell of {rule}, called {wrong}: {share:.1%}, {name}", flush=True)

@@ -21,12 +21,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-import packenv
-from packenv.jobs import Jobs
 from packenv_kubernetes.owners import OwnerTimes
 from packenv_kubernetes.planning.queue import NEVER, intervals, starts
 from packenv_kubernetes.started import ENDLESS, Started, stretches
+
+import packenv
+from packenv.jobs import Jobs
 from packenv.options.verbs import DRAWS
 from packenv.runs.run import Run, make
 from packenv.units import UNIT

@@ -29,6 +29,7 @@ from packenv.content.tables import Column, Styled, Table, numbers
 from packenv.content.text import lasting, number
 from packenv.errors import ArgumentError
 from packenv.results.stability import (
+    NOTHING,
     QUEUE,
     SHARES,
     STABLE,
@@ -47,6 +48,7 @@ from packenv.workloads.traces.logs import Log, log_of, read_logs
 Floats = NDArray[np.float64]
 
 DAY, HOURS = 86_400.0, 24
+RISES = 0.1  # of its greatest length, by which the queue grows in an hour that falls behind
 BINS, FEWEST_CYCLES = 1024, 3
 CYCLIC = 12.0  # power of the cycle in the arrivals above which they follow it; its mean is 1 in arrivals without one
 WINDOWS = (8, 16, 32, 64)  # of a log, whose numbers of arrivals are compared
@@ -169,7 +171,10 @@ class Sustained(Showable):
 
     def facts(self) -> list[tuple[str, str]]:
         ends = [("sustained", self.low), ("not sustained", self.high)]
-        return [*((name, "no rate" if rate is None else f"{number(rate)} per second") for name, rate in ends), ("next", self.next)]
+        return [
+            *((name, "no rate" if rate is None else f"{number(rate)} per second") for name, rate in ends),
+            ("next", self.next),
+        ]
 
     def tables(self) -> list[Table]:
         return [_table(self.logs)]
@@ -255,11 +260,12 @@ def judge_log(log: Log, cycle: float | None = DAY) -> LogVerdict:
     width, half = lasts / bins, bins // 2
     if width == 0:
         nothing = np.zeros(0)
-        burst = Verdict(UNDECIDED, 0.0, math.nan, 1.0, 1.0)
-        return LogVerdict(log.name, burst, ("all arrivals come at once: a burst, no stream",), log.notes, None, len(log.arrival), 0.0,
-                          float(log.lost.mean()), log.has_starts, nothing, nothing, nothing)  # fmt: skip
+        return LogVerdict(
+            *(log.name, NOTHING, ("all arrivals come at once: a burst, no stream",), log.notes, None, len(log.arrival), 0.0),
+            *(float(log.lost.mean()), log.has_starts, nothing, nothing, nothing),
+        )
     if 0 < cycles < FEWEST_CYCLES:
-        what = f"the load follows a cycle of {lasting(cycle)} and the log has {cycles:.1f}; {FEWEST_CYCLES} whole ones are needed"
+        what = f"the load follows a cycle of {lasting(cycle)} and the log has {cycles:.1f}: it needs {FEWEST_CYCLES} whole ones"
         reasons.append((what, (FEWEST_CYCLES + 0.1) / cycles))
     leaves = np.where(log.lost & np.isnan(log.start), log.end, log.start) if log.has_starts else log.end
     waiting = np.maximum(np.diff(_area(log.arrival, edges) - _area(leaves, edges)) / width, 0.0)
@@ -390,28 +396,36 @@ def _waits_for_completions(log: Log) -> bool:
 
 
 def _hours(course: Floats, first: float, cycle: float | None) -> tuple[str, ...]:
-    """The hours in which the mean queue grows most and is longest, where there is a cycle."""
+    """The hours in which the mean queue is longest and those in which it falls behind, where there is a cycle."""
     if cycle is None or not course.any():
         return ()
-    hour = (first + (np.arange(len(course)) + 0.5) * cycle / len(course)) % cycle / cycle * HOURS
-    rising = hour[np.diff(course, prepend=course[-1]) > 0.01 * course.max()]
-    longest = hour[int(np.argmax(course))]
-    inside = f"; it grows in the hours {', '.join(f'{int(h)}' for h in np.unique(rising // 1))}" if len(rising) else ""
-    return (f"the queue is longest in hour {int(longest)} of {HOURS} of the cycle{inside}",)
+    hour = ((first + (np.arange(len(course)) + 0.5) * cycle / len(course)) % cycle / cycle * HOURS).astype(np.int64)
+    queue = np.bincount(hour, course, HOURS) / np.maximum(np.bincount(hour, minlength=HOURS), 1)
+    behind = np.flatnonzero(np.diff(queue, prepend=queue[-1]) > RISES * queue.max())
+    falls = f"; it falls behind in hours {', '.join(map(str, behind))}" if len(behind) else ""
+    return (f"the queue is longest in hour {int(np.argmax(queue))} of the cycle's {HOURS}{falls}",)
 
 
 def _table(logs: Sequence[LogVerdict]) -> Table:
     """A line for each log."""
-    table = Table("Did it keep up?", [*map(Column, ("log", "verdict")), *numbers("arrivals", "per second", "level", "lost", "watch")])
+    columns = [*map(Column, ("log", "verdict")), *numbers("arrivals", "per second", "level", "lost", "watch")]
+    table = Table("Did it keep up?", columns)
     for log in logs:
         watch = f"{log.watch:.1f} times" if log.watch else ""
         lost = f"{log.lost:.1%}" if log.lost else ""
         cells = f"{log.arrivals:,}", number(log.rate), f"{log.verdict.level:.2f}", lost, watch
-        table.add(log.name, Styled(log.kind, STYLES[log.kind]), *cells)
+        table.add(_short(log), Styled(log.kind, STYLES[log.kind]), *cells)
     return table
+
+
+def _short(log: LogVerdict) -> str:
+    """The name of a log without its folder."""
+    return log.name.rsplit("/", 1)[-1]
 
 
 def _lines(logs: Sequence[LogVerdict]) -> list[str]:
     """The reasons and notes of each log, and how fast queues grow."""
     grow = {log: f"the queue grows by {number(3600 * log.verdict.drift)} tasks an hour" for log in logs if log.kind == UNSTABLE}
-    return [f"{log.name}: {line}" for log in logs for line in (*([grow[log]] if log in grow else []), *log.reasons, *log.notes)]
+    return [
+        f"{_short(log)}: {line}" for log in logs for line in (*([grow[log]] if log in grow else []), *log.reasons, *log.notes)
+    ]

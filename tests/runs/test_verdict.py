@@ -18,7 +18,9 @@ from packenv.runs.verdict import DAY
 from packenv.workloads.traces.logs import read_logs
 
 
-def log(load: float, count: int = 4_000, servers: int = 16, law: str = "exponential", kind: str = "poisson", seed: int = 1) -> Any:
+def log(
+    load: float, count: int = 4_000, servers: int = 16, law: str = "exponential", kind: str = "poisson", seed: int = 1
+) -> Any:
     """Arrivals, starts and ends of a queue of this load, a task a second."""
     rng = np.random.default_rng(seed)
     arrival = arrivals(kind, count, rng)
@@ -39,12 +41,14 @@ def test_queues_of_known_load(load: float, kind: str, law: str) -> None:
 
 def test_heavy_tails_that_have_not_filled_the_servers_are_not_stable() -> None:
     """Lognormal services of σ 1.5 and a run of 30 mean services: stable in 5 to 18 % of runs by the mean alone."""
-    kinds = [packenv.verdict(*log(load, 500, law="lognormal 1.5", seed=seed)).kind for load in (1.05, 1.1, 1.2) for seed in range(60)]
+    runs = [log(load, 500, law="lognormal 1.5", seed=seed) for load in (1.05, 1.1, 1.2) for seed in range(60)]
+    kinds = [packenv.verdict(*run).kind for run in runs]
     assert kinds.count("stable") <= 1
 
 
 def test_a_few_long_services_are_no_overload() -> None:
-    kinds = [packenv.verdict(*log(0.9, 500, 1, law, seed=seed)).kind for law in ("pareto 1.5", "lognormal 2.5") for seed in range(60)]
+    runs = [log(0.9, 500, 1, law, seed=seed) for law in ("pareto 1.5", "lognormal 2.5") for seed in range(60)]
+    kinds = [packenv.verdict(*run).kind for run in runs]
     assert kinds.count("unstable") == 0
 
 
@@ -83,7 +87,7 @@ def test_a_closed_loop_says_nothing() -> None:
 def test_a_daily_cycle_is_judged_over_whole_days() -> None:
     scale = DAY / 500  # 500 arrivals a day
     two_days = packenv.verdict(*(times * scale for times in log(0.7, 1_000, kind="daily")))
-    assert two_days.kind == "undecided" and "three whole ones" not in two_days.reasons[0] and "3 whole ones" in two_days.reasons[0]
+    assert two_days.kind == "undecided" and "needs 3 whole ones" in two_days.reasons[0]
     for load, kind in ((0.6, "stable"), (1.3, "unstable")):
         verdict = packenv.verdict(*(times * scale for times in log(load, 10_000, kind="daily")))
         assert verdict.kind == kind
@@ -152,7 +156,11 @@ def guidellm(path: Path, *logs: Any, kind: str = "poisson") -> Path:
     benchmarks = []
     for arrival, start, end in logs:
         requests = [
-            {"request_start_time": a, "request_end_time": c, "info": {"timings": {"targeted_start": a, "first_token_iteration": b}}}
+            {
+                "request_start_time": a,
+                "info": {"timings": {"targeted_start": a, "first_token_iteration": b}},
+                "request_end_time": c,
+            }
             for a, b, c in zip(arrival.tolist(), start.tolist(), end.tolist(), strict=True)
         ]
         statuses = {"successful": requests[:-1], "incomplete": [], "errored": requests[-1:]}
@@ -162,7 +170,8 @@ def guidellm(path: Path, *logs: Any, kind: str = "poisson") -> Path:
 
 
 def swf(path: Path, times: Any) -> Path:
-    lines = [f"{n} {a:.0f} {b - a:.0f} {c - b:.0f} 1 -1 -1 1 -1 -1 1 1 1 1 1 1 -1 -1" for n, (a, b, c) in enumerate(zip(*times, strict=True), 1)]
+    rows = enumerate(zip(*times, strict=True), 1)
+    lines = [f"{n} {a:.0f} {b - a:.0f} {c - b:.0f} 1 -1 -1 1 -1 -1 1 1 1 1 1 1 -1 -1" for n, (a, b, c) in rows]
     path.write_text("; MaxProcs: 16\n" + "\n".join(lines) + "\n")
     return path
 
@@ -249,5 +258,8 @@ TRACES, ORACLES = (os.environ.get(name) for name in ("PACKENV_TRACES", "PACKENV_
 def test_real_logs_are_read() -> None:
     for folder, pattern in ((Path(TRACES or ""), "raw/*.swf"), (Path(ORACLES or ""), "rlscheduler/*.swf")):
         for path in sorted(folder.glob(pattern)):
-            (read,) = read_logs(path)
-            assert packenv.verdict(path).arrivals == len(read.arrival) > 500
+            if path.name.startswith("lublin"):  # a model's jobs, which nobody scheduled
+                with pytest.raises(InputError, match="does not say when each task started"):
+                    read_logs(path)
+            else:
+                assert packenv.verdict(path).arrivals > 500

@@ -160,7 +160,7 @@ class LoadSearch:
         self.evidence: list[Evidence] = []
 
     def interval(self, width: int, proved: int = 0) -> tuple[int, int]:
-        """(low, high) in grid steps: the largest load found stable or proved so, and the smallest found unstable, or GRID (ρ*)."""
+        """(low, high) in grid steps: the largest load found or proved stable, and the smallest found unstable, or GRID."""
         low, high = min(proved, GRID), GRID
         doubtful: list[int] = []
         while high - low > width:

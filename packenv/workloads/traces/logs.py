@@ -144,6 +144,8 @@ def read_logs(
 
 def _of_trace(trace: Trace, name: str) -> Log:
     """The jobs of a workload log. Jobs that were cancelled in the queue are lost; parts of jobs do not count."""
+    if not trace.waits:
+        raise InputError(f"{name}: it does not say when each task started, so there is no queue to judge")
     waits = trace.schedule != MISSING
     ended = waits & (trace.end != MISSING)
     began = ended & (trace.end > trace.schedule)
