@@ -116,9 +116,9 @@ RULES: dict[str, Callable[[Floats, Floats, Floats], str]] = {
 }
 
 
-def cell(law: str, servers: int, kind: str, count: int, loads: Sequence[float], runs: int, seed: int) -> dict[str, Any]:
+def cell(law: str, servers: int, kind: str, count: int, loads: Sequence[float], runs: int, seed: int) -> dict[Any, int]:
     """How often each rule answers what, in runs that share these loads: {(rule, answer): number of runs}."""
-    answers: dict[str, Any] = {}
+    answers: dict[Any, int] = {}
     for run in range(runs):
         load = loads[run % len(loads)]
         rng = np.random.default_rng([seed, run, count, servers, SERVICES.index(law), KINDS.index(kind), round(1000 * load)])
