@@ -1,9 +1,10 @@
-"""What a function `priority(task, server, cluster)` may say. A file that says more is refused, and none is ever executed.
+"""The language of rules: what `priority(task, server, cluster)` may contain.
 
-The function is read as a tree and checked against a list of what is allowed: arithmetic, comparisons, `if`, `for` over a range,
-names of its own, the functions in FUNCTIONS, helpers that the file defines above it, and of its three arguments what ATTRIBUTES
-and METHODS name. So it can be compiled and run in any process: it has no way to files, to modules, or to what a scheduler does
-not know. Arguments after `cluster` are constants with default values, which a policy's parameters may replace.
+A file with anything else is refused, and none is ever executed. The function is read as a tree and checked against a list:
+arithmetic, comparisons, `if`, `for` over a range, variables, the functions in FUNCTIONS, helpers above it in the file, and the
+parts of its three arguments in ATTRIBUTES and METHODS. It has no access to files, to modules, or to facts that a scheduler does
+not know, so it can be compiled and run in any process. Arguments after `cluster` are constants with default values. A policy's
+parameters may replace them.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 
 
 class Rule(NamedTuple):
-    """A checked function: a module of its constants, its helpers and itself, as the compiler takes them."""
+    """A checked function for the compiler: constants, helpers, itself."""
 
     tree: ast.Module  # all functions have the arguments task, server, cluster, view before their own
     reads: frozenset[str]  # `task.age`, `cluster.room_after`, …
@@ -56,7 +57,7 @@ class Rule(NamedTuple):
 
 
 def read_rule(file: str, function: str) -> tuple[str, Rule]:
-    """The text of a file, and the rule in it. Raises InputError."""
+    """Return the text of a file, and its rule, or raise InputError."""
     with reading(file):
         source = read_text(Path(file))
     return source, checked(source, file, function)
@@ -64,7 +65,10 @@ def read_rule(file: str, function: str) -> tuple[str, Rule]:
 
 @functools.lru_cache(256)
 def checked(source: str, file: str, name: str = "priority") -> Rule:
-    """The rule `name` in the text of a file. Raises InputError that begins with `file:line` for all that is not allowed."""
+    """Return the rule `name` in the text of a file.
+
+    Raises InputError with `file:line` for everything that is not allowed.
+    """
     if len(source) > MOST_CHARACTERS:
         raise InputError(f"{file}: a rule has at most {MOST_CHARACTERS:,} characters, not {len(source):,}")
     try:
@@ -81,7 +85,7 @@ def checked(source: str, file: str, name: str = "priority") -> Rule:
 
 
 class _Checker(ast.NodeTransformer):
-    """Checks a file's tree, and rewrites what its functions ask of their arguments for the compiler."""
+    """Checks a file's tree, and rewrites it for the compiler."""
 
     def __init__(self, file: str, name: str) -> None:
         self.file, self.name = file, name
@@ -127,7 +131,10 @@ class _Checker(ast.NodeTransformer):
         return Rule(ast.fix_missing_locations(ast.Module(body, [])), frozenset(self.reads), self.parameters, about)
 
     def take_import(self, node: ast.Import | ast.ImportFrom) -> None:
-        """`import math`, `import numpy as np`, `from typing import Any`: what a rule has anyway. Nothing is imported."""
+        """Accept an import of names that a rule has anyway.
+
+        `import math`, `import numpy as np`, `from typing import Any`. Nothing is imported.
+        """
         if isinstance(node, ast.ImportFrom):
             if node.module in ("__future__", "typing") or (
                 node.module in MODULES and all(alias.name in MATHEMATICS and alias.asname is None for alias in node.names)
@@ -149,7 +156,10 @@ class _Checker(ast.NodeTransformer):
         return ast.copy_location(ast.Assign([ast.Name(target.id, ast.Store())], ast.Constant(value)), node)
 
     def number(self, node: ast.expr) -> float:
-        """The value of a constant: a number, or arithmetic with numbers and constants above it."""
+        """Return the value of a constant: a number, or arithmetic.
+
+        It may use numbers and constants above it.
+        """
         if isinstance(node, ast.Constant):
             self.visit_Constant(node)
             return node.value  # type: ignore[return-value]
@@ -176,7 +186,7 @@ class _Checker(ast.NodeTransformer):
             self.refuse(node, f"{name} is the name of something else")
 
     def function(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        """Check a function, and give it the arguments of all functions."""
+        """Check a function, and give it the common arguments."""
         self.new_name(node, node.name)
         given = node.args
         if (
@@ -213,7 +223,7 @@ class _Checker(ast.NodeTransformer):
         return node
 
     def own_parameters(self, node: ast.FunctionDef, names: list[str]) -> list[ast.stmt]:
-        """The lines that give the rule's own arguments their values, which the view holds."""
+        """Return lines that set the rule's arguments from the view."""
         if self.helpers[node.name][:3] != [*OBJECTS]:
             self.refuse(node, f"the arguments of {node.name} must be task, server, cluster")
         if len(node.args.defaults) < len(names):
