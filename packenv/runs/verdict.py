@@ -53,8 +53,9 @@ BINS, FEWEST_CYCLES = 1024, 3
 CYCLIC = 12.0  # power of the cycle in the arrivals above which they follow it; its mean is 1 in arrivals without one
 WINDOWS = (8, 16, 32, 64)  # of a log, whose numbers of arrivals are compared
 INDEPENDENT = 60.0  # arrivals that a log needs, counted as if each were independent of all others
+UNKNOWN = 0.9  # how full servers may be of which a log says nothing
 MARGIN, UNSEEN = 1.75, 2.0  # the servers must have room for so many standard errors, and times the load that has not come yet
-SERVICES = 3.0  # mean services that a log must last: a shorter one is a burst
+SERVICES, TIMES_THERE = 3.0, 5.0  # mean services, or mean times in the system, that a log must last: a shorter one is a burst
 CLOSED, AT_ONCE = 0.95, 0.01  # share of arrivals that find as many in the system, and come within this share of a mean distance
 STYLES = {STABLE: "green", UNSTABLE: "red", UNDECIDED: "yellow"}
 AGAIN = 4.0  # times as long, where nothing says how long
@@ -288,7 +289,7 @@ def judge_log(log: Log, cycle: float | None = DAY) -> LogVerdict:
     if independent < INDEPENDENT:
         what = f"bursts or a few long services: as much as {independent:.0f} independent arrivals, {INDEPENDENT:.0f} are needed"
         reasons.append((what, INDEPENDENT / independent))
-    if lasts < SERVICES * mean:
+    if lasts < (SERVICES if log.has_starts else TIMES_THERE) * mean:
         reasons.append((f"arrivals last {lasting(lasts)}, a service {lasting(mean)}: a burst, no stream", settling / lasts))
     if is_rough(variance_rates(path)):
         reasons.append(("the queue changes more slowly than a log of this length shows", AGAIN))
@@ -296,13 +297,16 @@ def judge_log(log: Log, cycle: float | None = DAY) -> LogVerdict:
         # Room in the servers for chance, and for long services that have not come yet.
         error, unseen = MARGIN * math.sqrt(2 / independent), _unseen(services, lasts / 2)
         full = _fullness(waiting[half:], in_service, half)
-        if lasts < settling:
+        if not log.has_ends:
+            reasons.append(("the log has no ends, so it does not show whether the servers still fill", math.inf))
+        elif lasts < settling:
             what = f"the servers still fill: with services as long as these that takes {lasting(settling)}"
             reasons.append((what, settling / lasts))
         elif full * (1 + UNSEEN * unseen + error) >= 1:
             room = 1 - full * (1 + UNSEEN * unseen)
             tail = f", and long services have {unseen:.0%} to come" if unseen >= 0.005 else ""
-            what = f"the servers are {full:.0%} full, give or take {full * error:.0%}{tail}"
+            known = "are" if in_service.any() else "may be"
+            what = f"the servers {known} {full:.0%} full, give or take {full * error:.0%}{tail}"
             reasons.append((what, (full * error / room) ** 2 if room > 0 else math.inf))
     if not reasons and judged.kind == UNDECIDED:
         slows = judged.level > edge.ends[1]
@@ -373,10 +377,10 @@ def _unseen(services: Floats, beyond: float) -> float:
 
 
 def _fullness(waiting: Floats, in_service: Floats, half: int) -> float:
-    """Tasks in service in the second half, as a share of those while more wait than usual; 0 where services are unknown."""
+    """Tasks in service in the second half, as a share of those while more wait than usual; UNKNOWN without starts or ends."""
     late = in_service[half:]
     if not late.any():
-        return 0.0
+        return UNKNOWN
     queued = waiting > max(0.5, 2 * float(np.median(waiting)))
     while_queued = float(late[queued].mean()) if queued.sum() > 8 else 0.0
     return float(late.mean()) / max(while_queued, float(np.quantile(in_service, 0.99)))
