@@ -165,7 +165,7 @@ def combine(verdicts: Iterable[Verdict]) -> Verdict:
     """One verdict on independent runs of the same setting.
 
     A queue that grows in some of the runs only is not stable. So all are unstable if one run is, beyond doubt for so many
-    runs; and all are stable only if in each run the level is below the median at the edge of stability. Runs without a verdict
+    runs, unless the growth of most long queues slows down; and all are stable only if in each run the level is below the median at the edge of stability. Runs without a verdict
     do not count.
     """
     everyone = list(verdicts)
@@ -174,13 +174,16 @@ def combine(verdicts: Iterable[Verdict]) -> Verdict:
         return runs[0]
     low, high = fisher([run.low for run in runs]), fisher([run.high for run in runs])
     least_high = min(run.high for run in runs)
+    # Of long queues, most must still grow: by chance some do that settle.
+    long_queues = [run.high < 1 for run in runs if run.level > QUEUE.levels[SHARES.index(0.5)]]
+    grows = 2 * sum(long_queues) > len(long_queues)
     kind = UNDECIDED
-    if high < DOUBT or least_high < DOUBT / len(runs):
+    if grows and (high < DOUBT or least_high < DOUBT / len(runs)):
         kind = UNSTABLE
     elif low < DOUBT and max(run.low for run in runs) < 1 / 2:
         kind = STABLE
     drift, level = (float(np.mean([getattr(run, key) for run in runs])) for key in ("drift", "level"))
-    return Verdict(kind, drift, level, low, min(high, len(runs) * least_high))
+    return Verdict(kind, drift, level, low, min(high, len(runs) * least_high) if grows else 1.0)
 
 
 def longer(verdict: Verdict, edge: Edge = QUEUE) -> float:

@@ -24,7 +24,7 @@ from packenv.results.stability import (
     judge_run,
     longer,
 )
-from packenv.workloads.laws import Constant, Fixed, Geometric
+from packenv.workloads.laws import Constant, Fixed, Geometric, LogNormal, Pareto
 
 BINS = 1024
 
@@ -97,6 +97,35 @@ def test_one_run_that_locks_up_makes_all_unstable() -> None:
     slow = judge_run(walk(rng, 0.03), 100, 200, 0.9)
     assert slow.kind == UNDECIDED
     assert combine([*quiet, slow]).kind == UNDECIDED  # stable only if each looks like it
+
+
+def test_a_queue_that_settles_at_a_high_level_is_not_unstable() -> None:
+    """A rise to 60 σ within a third of the run, as of VQS near its limit: runs of that length were called unstable."""
+    rng = np.random.default_rng(8)
+    rise = 60 * -np.expm1(-np.arange(BINS) / (BINS / 3))
+    runs = [judge_run(rise + 0.5 * np.cumsum(rng.normal(size=BINS)) * 0.3, 100, 200, 0.9) for _ in range(8)]
+    assert all(run.level > QUEUE.ends[1] for run in runs)
+    assert combine(runs).kind == UNDECIDED
+    assert combine([judge_run(walk(rng, 0.15), 100, 200, 0.9) for _ in range(8)]).kind == UNSTABLE
+
+
+def test_a_variance_that_grows_with_the_blocks_decides_nothing() -> None:
+    """A queue that goes up and down once in the run has no more to show than one change."""
+    slow = 20 * (1 - np.cos(np.arange(BINS) * 6 * np.pi / BINS)) + np.arange(BINS) * 0.2
+    assert stability.is_rough(stability.variance_rates(slow))
+    assert judge_run(slow, 100, 200, 0.9).kind == UNDECIDED
+
+
+def test_residual_services_settle_a_run() -> None:
+    heavy = packenv.Workload(sizes=Constant(0.5), service=LogNormal(100, cv=10), servers=3, intensity=0.5)
+    assert heavy.mean_residual == pytest.approx(100 * 101 / 2, rel=0.02)
+    assert EQUAL.mean_residual == pytest.approx(99.5, rel=0.001)
+    assert Fixed(7).mean_square() == 49
+    assert Pareto(1.5, 1, math.inf).mean_square() == math.inf
+    assert Pareto(2.5, 1, math.inf).mean_square() == pytest.approx(5, rel=0.01)
+    assert stability.settling_time(100, math.inf) == math.inf
+    table = packenv.Workload(jobs=Jobs.of([0, 1], [[0.5], [0.5]], [1, 3]), servers=1)
+    assert table.mean_residual == 10 / 4 / 2
 
 
 def test_what_says_nothing() -> None:
