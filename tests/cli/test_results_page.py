@@ -11,7 +11,6 @@ import pytest
 
 from packenv.cli.main import main
 from packenv.runs.measures import MEASURES
-from tests.grading.suites import QUICK
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "reference"
 PAGES = [(FOLDER / name).read_text(encoding="utf-8") for name in ("results.md", "results_of_commands.md")]
@@ -24,11 +23,10 @@ COMMANDS = {
     "judge": "judge paper/fig3a -p bf-js --seeds 1 --width 0.4",
     "leaderboard": "leaderboard -w paper/fig3a@rate=0.014 -p bf-js --seeds 2 --slots 500 --no-judge -w price/fig8",
     "optimum": "optimum price/fig2 --limit 1 -p fifo",
-    "score": "score bf-js --suite quick.json --stages 2",
     "reproduce": "reproduce fig2 --quick",
 }
 
-PARTS = {"compare": ["sides"], "score": ["cases"]}
+PARTS = {"compare": ["sides"]}
 """Fields that are lists of records."""
 
 
@@ -41,7 +39,6 @@ def section(command: str) -> str:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_fields_are_on_the_page(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "quick.json").write_text(QUICK)
     with contextlib.suppress(SystemExit):  # `compare` says its verdict by it
         main([*COMMANDS[command].split(), "--json", "out.json"])
     found = json.loads((tmp_path / "out.json").read_text())
