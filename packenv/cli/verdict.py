@@ -24,7 +24,8 @@ def verdict_command(logs: tuple[str, ...], options: VerdictOptions, outputs: Out
     prints the largest rate that is sustained, the smallest that is not, and what to run next.
 
     \b
-    packenv verdict jobs.csv --columns submit_time_s=Submit,start_time_s=Start,end_time_s=End --plot queue.png
+    packenv verdict jobs.csv --columns submit_time_s=Submit,start_time_s=Start,end_time_s=End
+    packenv verdict rate-2.csv rate-4.csv --plot queues.png
     sacct -P -a -S 2026-05-01 -o JobID,Submit,Start,End,State,AllocCPUS | packenv verdict -
     """
     outputs.check()
