@@ -270,7 +270,7 @@ class VerdictOptions:
     """How a log is judged."""
 
     columns: str | None = of_traces("columns")
-    time_unit: TimeUnit | None = of_traces("time_unit")
+    time_unit: Literal["s", "ms", "us", "ns", "min", "h"] | None = of_traces("time_unit")
     partition: str | None = of_traces("partition")
     cycle: Seconds = option(86_400.0, "Length of the cycle that the load follows, if it does  [default: a day].")
 

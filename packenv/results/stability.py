@@ -165,8 +165,8 @@ def combine(verdicts: Iterable[Verdict]) -> Verdict:
     """One verdict on independent runs of the same setting.
 
     A queue that grows in some of the runs only is not stable. So all are unstable if one run is, beyond doubt for so many
-    runs, unless the growth of most long queues slows down; and all are stable only if in each run the level is below the median at the edge of stability. Runs without a verdict
-    do not count.
+    runs, unless the growth of most long queues slows down. All are stable only if in each run the level is below the median at
+    the edge of stability. Runs without a verdict do not count.
     """
     everyone = list(verdicts)
     runs = [run for run in everyone if run.kind != UNASKED] or everyone[:1]

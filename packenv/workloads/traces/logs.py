@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from packenv.content.text import counted_by_reason
 from packenv.errors import ArgumentError, InputError
 from packenv.inputs.json_files import read_json
+from packenv.options.shared import Reading
 from packenv.workloads.traces.columns import Columns, is_csv, is_parquet
 from packenv.workloads.traces.format import first_bytes
 from packenv.workloads.traces.formats.sacct import RUNNING, WAITING
@@ -134,7 +135,8 @@ def read_logs(
             used = Columns(where, pa.table([found.raw(name) for name in names.values()], names=[*names]), theirs)
             at = dict(zip(names, (_known(column) for column in times(used, [*names], time_unit)), strict=True))
             return [log_of(str(path), at["submit_time_s"], at.get("start_time_s"), at.get("end_time_s"))]
-    trace = read_trace(where, columns=columns, time_unit=time_unit, partition=partition) if not table or not names else None
+    reading = Reading(columns=columns, time_unit=time_unit, partition=partition)  # type: ignore[arg-type]
+    trace = read_trace(where, reading=reading) if not table or not names else None
     if not isinstance(trace, Trace):
         missing = "start_time_s or end_time_s" if table and "submit_time_s" in names else "submit_time_s"
         advice = f"; under names of its own with `columns` {missing.split(' or ')[0]}=THEIRS"
