@@ -70,7 +70,7 @@ def arrivals(kind: str, count: int, rng: np.random.Generator) -> Floats:
     return np.interp(clock, passed, np.concatenate([[0.0], np.cumsum(stays)]))
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
 def starts(arrival: Floats, service: Floats, servers: int) -> Floats:
     """(n,) when each task starts: the first server that is free takes the task that came first."""
     free = [0.0] * servers
