@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from packenv.runs.leaderboard import leaderboard as leaderboard
     from packenv.runs.many import judge as judge
     from packenv.runs.many import simulate_many as simulate_many
+    from packenv.runs.verdict import sustained as sustained
+    from packenv.runs.verdict import verdict as verdict
     from packenv.theory.capacity.bracket import Bracket as Bracket
     from packenv.theory.capacity.configuration_bounds import halving_bound as halving_bound
     from packenv.theory.capacity.configuration_bounds import vqs_bound as vqs_bound
@@ -86,6 +88,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         ".runs.comparison": ["Comparison", "evaluate"],
         ".runs.leaderboard": ["Leaderboard", "leaderboard"],
         ".runs.many": ["judge", "simulate_many"],
+        ".runs.verdict": ["sustained", "verdict"],
         ".theory.capacity.bracket": ["Bracket"],
         ".theory.capacity.configuration_bounds": ["halving_bound", "vqs_bound"],
         ".theory.capacity.max_workload": ["max_workload", "resolved"],

@@ -31,7 +31,7 @@ from packenv.results.locality import data_locality
 from packenv.results.response import SLOWDOWN_BOUND, response_times
 from packenv.results.result import Result, Trajectory
 from packenv.results.schedule import Schedule
-from packenv.results.stability import NO_VERDICT, judge_run
+from packenv.results.stability import NO_VERDICT, judge_run, settling_time
 from packenv.units import UNIT, to_units
 from packenv.workloads.in_service import InService, begins_busy, in_service_of
 from packenv.workloads.servers import Servers
@@ -59,6 +59,7 @@ def result_of(
     used = cluster.measures.used[0] / max(measured, 1)
     trajectory = _trajectory(cluster, workload.servers.size_unit)
     in_servers = trajectory.waiting_size / (workload.servers.capacity.max() if workload.D == 1 else 1.0)
+    settling = settling_time(workload.mean_service, workload.mean_residual)
     delays = _delays(cluster, table)
     return Result(
         policy=policy,
@@ -83,7 +84,7 @@ def result_of(
         delay_p999=delays.quantile(0.999),
         max_delay=int(head["delay_max"]) if head["delay_count"] else None,
         utilisation=tuple(used[r] / capacity[r] if measured and capacity[r] else None for r in range(len(used))),
-        verdict=judge_run(in_servers, trajectory.bin_slots, workload.mean_service, workload.intensity),
+        verdict=judge_run(in_servers, trajectory.bin_slots, settling, workload.intensity),
         load=workload.load,
         rho=workload.rho,
         stopped=stopped,

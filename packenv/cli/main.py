@@ -29,6 +29,7 @@ COMMANDS = {
     "capacity": ("theory.capacity:capacity", "Bound the maximum supportable workload ρ* from both sides, with proofs."),
     "bound": ("theory.bound:bound_command", "Bound from below the mean queue of policies that do not know durations."),
     "judge": ("judge:judge_command", "Find the fraction of ρ* that policies keep stable, beside their guarantees."),
+    "verdict": ("verdict:verdict_command", "Decide from a log whether a system kept up with its arrivals."),
     "plan": ("plan.command:plan", "Find how many servers meet your goals, beside a bound that no policy can beat."),
     "optimum": ("optimum:optimum", "Find the shortest schedule of a table of jobs, and compare policies with it."),
     "optimal-policy": ("theory.optimal_policy:optimal_policy", "Find the policy with the shortest queue on a small workload."),

@@ -266,6 +266,16 @@ OF_ROWS = ("slot_seconds", "resources", *(name for name in OF_TRACES if name not
 
 
 @dataclass(frozen=True)
+class VerdictOptions:
+    """How a log is judged."""
+
+    columns: str | None = of_traces("columns")
+    time_unit: Literal["s", "ms", "us", "ns", "min", "h"] | None = of_traces("time_unit")
+    partition: str | None = of_traces("partition")
+    cycle: Seconds = option(86_400.0, "Length of the cycle that the load follows, if it does  [default: a day].")
+
+
+@dataclass(frozen=True)
 class ConvertOptions:
     """How a trace is converted to slots."""
 

@@ -307,6 +307,11 @@ class Workload(Showable):
         return demands.mean_service(self.demand_law, self.service)
 
     @property
+    def mean_residual(self) -> float:
+        """Mean time that a task found in service still takes, in slots; infinite where services have no variance."""
+        return demands.mean_residual(self.demand_law, self.service)
+
+    @property
     def mean_size_in_service(self) -> Floats:
         """(D,) mean demand of a task in service: the mean demand, weighted by service where that depends on the demand."""
         return demands.mean_demand_in_service(self.demand_law, self.service)
