@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
+from tables import linked
 
+from packenv.catalogue import CATALOGUE, SOURCES
 from packenv.cli.main import COMMANDS
-from packenv.policy import find_policy, registered
+from packenv.policy import find_policy
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -61,7 +63,7 @@ def write_pages(docs: Path) -> None:
         (made / f"{kind.lower()}.md").write_text(environment_page(kind), encoding="utf-8")
     for name, (place, _) in COMMANDS.items():
         (made / f"command_{name}.rst").write_text(command_page(name, place), encoding="utf-8")
-    for name in policies():
+    for name in CATALOGUE:
         (made / f"policy_{name}.md").write_text(policy_page(name), encoding="utf-8")
     for module, about in MODULES.items():
         (made / f"{module}.md").write_text(module_page(module, about), encoding="utf-8")
@@ -76,11 +78,6 @@ def write_pages(docs: Path) -> None:
 def command_page(name: str, place: str) -> str:
     """The page of a command: its help, of its subcommands too."""
     return f".. click:: packenv.cli.{place}\n   :prog: packenv {name}\n   :nested: full\n"
-
-
-def policies() -> list[str]:
-    """The names of all policies that have a page."""
-    return [name for name in registered() if name not in ("agent", "optimal", "replay")]
 
 
 def environment_page(kind: str) -> str:
@@ -103,29 +100,19 @@ def spaces_of(space: gymnasium.Space[Any]) -> str:
 
 
 def policy_page(name: str) -> str:
-    """The page of a policy: what its class says, its row of the table of all policies, its parameters, and what was measured."""
+    """The page of a policy: its docstring, its entry of the catalogue, its parameters and measured results."""
     kind = type(find_policy(name))
+    entry = CATALOGUE[name]
+    key, _, place = entry.source.partition(" ")
     defaults = getattr(kind, "_field_defaults", {})
     parameters = "".join(f"| `{key}` | `{value}` |\n" for key, value in defaults.items())
     table = f"| parameter | default |\n|---|---|\n{parameters}\n" if defaults else "It has no parameters.\n\n"
-    rule, guarantee, source = told(name)
     return (
-        f"# {name}\n\n{rst(kind)}\n**Rule**: {rule}.\n\n**Guaranteed share of ρ\\***: {guarantee or 'none'}.\n\n"
-        f"**Source**: {source or 'none'}\n\n{table}**In Python**: `{kind.__module__}.{kind.__name__}`, whose module says:\n\n"
+        f"# {name}\n\n{rst(kind)}\n**Guaranteed share of ρ\\***: {entry.guarantee or 'none'}.\n\n"
+        f"**Source**: {f'{linked(SOURCES[key])} {place}' if key else 'none'}\n\n{table}"
+        f"**In Python**: `packenv.policies.{kind.__name__}`. Its module:\n\n"
         f"{rst(inspect.getmodule(kind))}\n{measured(name)}[All policies](../policies.md)\n"
     )
-
-
-def told(name: str) -> tuple[str, str, str]:
-    """Rule, guarantee and source of a policy, from the table of all policies."""
-    page = (ROOT / "docs" / "reference" / "policies.md").read_text(encoding="utf-8")
-    rows = [line.strip().strip("|").split("|") for line in page.splitlines() if line.startswith("| `")]
-    _, _, rule, guarantee, source = (cell.strip() for cell in next(row for row in rows if f"`{name}`" in row[0]))
-    listed = next(paragraph for paragraph in page.split("\n\n") if paragraph.startswith("[1] "))
-    for number, paper in re.findall(r"\[(\d+)\] ((?:(?!\[\d+\]).)+)", " ".join(listed.split())):
-        source = source.replace(f"[{number}]", paper.strip(" ."))
-    deeper = [text.replace("](../", "](../../").replace("](#", "](../policies.md#") for text in (rule, guarantee)]
-    return deeper[0], deeper[1], source
 
 
 def measured(name: str) -> str:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
+from packenv.catalogue import CATALOGUE
 from packenv.content.text import listed
 from packenv.errors import InputError, MisuseError, line_on, nearest
 from packenv.inputs.numbers import LARGEST_WHOLE, read_number, read_whole
@@ -91,7 +92,8 @@ class Needs(NamedTuple):
     gangs: bool = False
 
 
-WITH_GANGS = "fifo-ff, easy, conservative, reserve and bf-js do"
+WITH_GANGS = f"{listed([name for name, entry in CATALOGUE.items() if 'gangs' in entry.can.split()])} do"
+"""Who starts gangs, for messages."""
 
 
 class Setting(NamedTuple):

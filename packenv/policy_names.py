@@ -1,4 +1,4 @@
-"""The policies that have names, what is said of them, and whether a text can name one: without importing any of them."""
+"""Names of policies, their descriptions, and texts that name one, without importing any policy."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from packenv.catalogue import CATALOGUE, OF_FILES
 from packenv.errors import InputError, nearest
 from packenv.lazy_names import load
 
 GROUP = "packenv.policies"
-OF_FILES = ("agent", "optimal", "replay")
-"""Policies that are read from the file that stands behind their name."""
+"""Entry points of policies of other packages."""
 
 OF_ZIP = "packenv.save_model makes a model of Stable-Baselines3, loaded from its zip, the policy agent:PATH"
 """What to do with the file of a model."""
@@ -33,8 +33,9 @@ class Described(NamedTuple):
 
 @functools.cache
 def registered() -> dict[str, str]:
-    """Names of all installed policies, each with its `module:attribute`."""
-    return {entry.name: entry.value for entry in sorted(entry_points(group=GROUP))}
+    """Return the `module:attribute` of every policy by name: the catalogue's, and those of other installed packages."""
+    packaged = {name: entry.path for name, entry in CATALOGUE.items()} | OF_FILES
+    return dict(sorted(({entry.name: entry.value for entry in entry_points(group=GROUP)} | packaged).items()))
 
 
 @functools.cache
@@ -150,11 +151,9 @@ def unknown(name: str) -> InputError:
     stem = name.removesuffix(".json").removesuffix(".safetensors")
     if Path(f"{stem}.json").is_file() and Path(f"{stem}.safetensors").is_file():
         return InputError(f"unknown policy {name!r}; the agent in {stem}.json is agent:{stem}")
-    for folder in (Path.cwd(), PACKAGE.parent):
-        if name in _written_in(folder / "pyproject.toml"):
-            return InputError(
-                f"policy {name!r} is in {folder / 'pyproject.toml'}, but not in what is installed: pip install -e {folder}"
-            )
+    project = Path.cwd() / "pyproject.toml"
+    if name in _written_in(project):
+        return InputError(f"policy {name!r} is in {project}, but not in what is installed: pip install -e {project.parent}")
     if name.replace(".", "").isidentifier() and Path(f"{name.replace('.', '/')}.py").is_file():
         return InputError(f"unknown policy {name!r}; a policy of the module {name} is {name}:CLASS")
     return InputError(f"unknown policy {name!r}{nearest(name, list(registered()))}")

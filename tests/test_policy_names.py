@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from packenv.catalogue import OF_FILES
 from packenv.errors import InputError
 from packenv.policy import find_policy
-from packenv.policy_names import OF_FILES, check_text, described, registered
+from packenv.policy_names import check_text, described, registered
 
 
 @pytest.mark.parametrize("name", [name for name in registered() if name not in OF_FILES])

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from packenv.catalogue import CATALOGUE, OF_FILES
 from packenv.cli.tables import print_table
 from packenv.learning.agents.shipped import pretrained_agents, summary_of
-from packenv.policy_names import OF_FILES, described, registered
+from packenv.policy_names import described, registered
 from packenv.workloads.named.registry import WORKLOADS
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def listing() -> None:
 
 def policies() -> Iterator[Entry]:
     """Every policy that is registered, and each agent that comes with packenv."""
-    for name in [name for name in registered() if name not in OF_FILES]:
+    for name in [*CATALOGUE, *(name for name in registered() if name not in CATALOGUE and name not in OF_FILES)]:
         about, parameters = described(name)
         yield Entry(name, about, ", ".join(f"{key}={value}" for key, value in parameters.items()))
     yield Entry("replay:FILE", described("replay").about)

@@ -1,12 +1,13 @@
 """Policies that do not learn: one folder per paper. Each scheduling rule follows the paper's pseudo-code.
 
-The names below are imported when they are first used.
+The names of `packenv.catalogue`, and those of `HOMES`, are imported when they are first used. Type checkers read the list below.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from packenv.catalogue import CATALOGUE
 from packenv.lazy_names import lazy_names
 
 if TYPE_CHECKING:
@@ -60,33 +61,14 @@ if TYPE_CHECKING:
     from packenv.policies.whole_jobs.srpt import ShortestRemaining as ShortestRemaining
     from packenv.policies.whole_jobs.weighted_fair import WeightedFair as WeightedFair
 
-__all__, __getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        ".backfilling.backfilling": ["Conservative", "Easy"],
-        ".backfilling.reserve": ["Reserve"],
-        ".delay.delay": ["Delay", "DelayDynamic", "Fair"],
-        ".eagle.hawk": ["Eagle", "Hawk", "LeastWaitingTime", "Sparrow", "Yaq"],
-        ".gpus.policies": ["DotProduct", "Fgd", "GpuBestFit", "GpuClustering", "GpuPacking", "RandomServer"],
-        ".optimal.optimal": ["Optimal"],
-        ".optimal.saved": ["load_optimal", "save_optimal"],
-        ".orders": ["ORDERS"],
-        ".price.job_order": ["JobFifo", "Priority", "SmallestDemand"],
-        ".price.price": ["Price"],
-        ".price.sat": ["Sat"],
-        ".random_requirements.best_fit": ["BestFit", "BestFitJobs", "BestFitServers"],
-        ".random_requirements.fifo": ["FifoFirstFit", "SlotFifo"],
-        ".random_requirements.max_weight": ["MaxWeight"],
-        ".random_requirements.quickswap": ["Quickswap"],
-        ".random_requirements.virtual_queues": ["VQS", "VQSBestFit"],
-        ".replay": ["Replay"],
-        ".rules.rule": ["Pairing", "PriorityRule"],
-        ".tetris.fair": ["DRF", "SlotFair", "TaskFair"],
-        ".tetris.tetris": ["Tetris"],
-        ".throughput_optimal.kmw": ["KMaxWeight"],
-        ".throughput_optimal.msr": ["MSR"],
-        ".whole_jobs.longest_below": ["CriticalPath", "MostWork"],
-        ".whole_jobs.srpt": ["Graphene", "ShortestRemaining"],
-        ".whole_jobs.weighted_fair": ["WeightedFair"],
-    },
-)
+HOMES: dict[str, list[str]] = {
+    "packenv.policies.optimal.optimal": ["Optimal"],
+    "packenv.policies.optimal.saved": ["load_optimal", "save_optimal"],
+    "packenv.policies.orders": ["ORDERS"],
+    "packenv.policies.replay": ["Replay"],
+}
+for entry in CATALOGUE.values():
+    HOMES.setdefault(entry.module, []).append(entry.name)
+HOMES["packenv.policies.rules.rule"].append("PriorityRule")
+
+__all__, __getattr__, __dir__ = lazy_names(__name__, HOMES)

@@ -11,9 +11,9 @@ import click
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from kubernetes_tests.sample import container, node, pod
 
 from packenv.cli.main import COMMANDS, Commands
-from kubernetes_tests.sample import container, node, pod
 
 
 def commands() -> Iterator[tuple[list[str], click.Command]]:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from kubernetes_tests import sample
 
 import packenv
 from packenv.cli.main import main
@@ -14,7 +15,6 @@ from packenv.planning.pair import OPEN, WORSE, default_measure, is_servers
 from packenv.policies import BestFit
 from packenv.runs.statistics import DOUBT, doubt_at
 from tests.cli.evaluating import trace
-from kubernetes_tests import sample
 from tests.planning.test_plans import CENTRE, erlang_c_wait
 
 

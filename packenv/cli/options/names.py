@@ -9,11 +9,12 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from packenv.catalogue import OF_FILES
 from packenv.cli.outputs import FILE as FILE
 from packenv.errors import InputError
 from packenv.inputs.numbers import read_number, read_seconds
 from packenv.learning.agents.shipped import pretrained_agents
-from packenv.policy_names import OF_FILES, check_text, described, registered
+from packenv.policy_names import check_text, described, registered
 from packenv.workloads.named.registry import check_source, names
 
 

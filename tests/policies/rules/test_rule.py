@@ -175,7 +175,7 @@ def test_against_python(cluster: dict[str, Any]) -> None:
 
 def test_pairing_is_what_the_page_shows() -> None:
     """And at home it halves best fit's queue."""
-    page = (Path(packenv.__file__).parent.parent / "docs" / "reference" / "policies.md").read_text(encoding="utf-8")
+    page = (Path(packenv.__file__).parent.parent / "docs" / "explanation" / "pairing.md").read_text(encoding="utf-8")
     text = Path(pairing.__file__).read_text(encoding="utf-8").partition("def priority")[2].partition("\n")[2]
     assert text in page
     workload = packenv.workload("paper/fig4b", intensity=0.95)
