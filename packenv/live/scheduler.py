@@ -374,6 +374,11 @@ class Scheduler:
         self._done = []
         return self._started(c, slot)
 
+    def warm_up(self) -> None:
+        """Compile what decisions need, so that the first one is as fast as the others."""
+        probe = Scheduler(self.policy, self.servers, resources=self.resources, workload=self.law, network=self.network)
+        probe.decide()
+
     @property
     def wake(self) -> int | None:
         """The slot in which the policy is to be asked again even if nothing happens until then; None: in none."""
@@ -468,10 +473,12 @@ class Scheduler:
             except MemoryError:
                 raise
             except Exception as error:  # the compiled code found a misuse, or a policy in plain Python raised something
+                self._cluster = None  # the next decision begins from the tasks that are known to run and wait
                 raise misuse(self.policy, error, int(c.orders)) from error
             if reason == GROW:
                 c = self._attach(make_room(c))
         if reason in (OVERFULL, IN_PART):
+            self._cluster = None
             what = "put a server above its capacity" if reason == OVERFULL else "started a gang in part"
             raise MisuseError(f"policy {name_of(self.policy)} {what} in slot {slot}")
         return c

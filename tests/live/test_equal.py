@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+import packenv
+
 from packenv.workloads.workload import Workload
 from tests.live.driving import compare
 from tests.reference.instances import Instance, random_instance, to_jobs, to_network, to_servers, with_devices, with_gangs
@@ -73,4 +75,26 @@ def test_gangs(policy: str, seed: int) -> None:
 @pytest.mark.parametrize("seed", seeds(2, 20))
 def test_data_locality(policy: str, seed: int) -> None:
     rng = random.Random(f"{policy}{seed}")
-    check(estimated(random_instance(rng, resources=1 + seed % 2, predecessors=False, initial=False, placed=True), rng), policy)
+    instance = random_instance(rng, resources=1 + seed % 2, predecessors=False, initial=False, placed=True, drain=True)
+    check(estimated(instance, rng), policy)
+
+
+RANDOM = ("msr", "kmw", "vqs", "vqs-bf", "bf-js", "quickswap", "slot-fifo")
+AGENTS = ("any", "fig3a", "fig3b", "fig4a", "fig4b", "fig4b-kmw", "google2011-like")
+
+
+@pytest.mark.parametrize("policy", RANDOM)
+@pytest.mark.parametrize("seed", seeds(1, 20))
+def test_random_tasks(policy: str, seed: int) -> None:
+    """Policies that know the law of the tasks, and set timers."""
+    workload = packenv.workload("paper/fig4b", intensity=0.9)
+    assert compare(workload, policy, 1500, seed, law=workload) > 5
+
+
+@pytest.mark.parametrize("name", AGENTS)
+@pytest.mark.parametrize("seed", seeds(1, 20))
+def test_agents(name: str, seed: int) -> None:
+    """All shipped agents that do not know whole jobs; without a workload they take times as on the one that they learned on."""
+    source = name if name.startswith("google") else f"paper/{name if name.startswith('fig3') or name == 'fig4a' else 'fig4b'}"
+    workload = packenv.workload(source, **({"resources": "max"} if name.startswith("google") else {}))
+    assert compare(workload, f"agent:{name}", 1500, seed, law=workload if name == "any" else None) > 3
