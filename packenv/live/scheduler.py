@@ -17,7 +17,7 @@ from packenv.cluster.servers import scalar_capacity
 from packenv.cluster.slots import GROW
 from packenv.cluster.state import MESSAGE, NEVER, NONE, Cluster
 from packenv.errors import InputError, MisuseError, nearest
-from packenv.inputs.numbers import LARGEST_WHOLE, excerpt, quantity_of
+from packenv.inputs.numbers import LARGEST_WHOLE, excerpt, finite_amount
 from packenv.jobs import GPU, HOW_MANY, MODEL, WHOLE
 from packenv.live.rows import (
     STARTED,
@@ -219,7 +219,7 @@ class Scheduler:
         fresh = Task(
             name,
             demand,
-            0 if estimate is None else max(round(_number(f"task {name!r}: estimate", estimate, above=0)), 1),
+            0 if estimate is None else max(round(_number(f"task {name!r}: estimate", estimate)), 1),
             0 if job is None else _job_number(job),
             None if gang is None else _name("gang", gang),
             devices,
@@ -514,13 +514,9 @@ def _job_number(job: Name) -> int:
     return int.from_bytes(blake2b(str(job).encode(), digest_size=6).digest())
 
 
-def _number(what: str, value: Any, above: float = -1.0) -> float:
+def _number(what: str, value: Any) -> float:
     """An amount, at least 0: a number, or a text such as "500m" or "4Gi"."""
-    if isinstance(value, str):
-        quantity = quantity_of(value.strip())
-        value = None if quantity is None else float(quantity)
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise InputError(f"{what} must be a number")
-    if not above < value < LARGEST_WHOLE * 2**10 or value < 0:
-        raise InputError(f"{what} must be a number {'above' if above == 0 else 'of at least'} 0, not {value:g}")
-    return float(value)
+    try:
+        return finite_amount(value)
+    except InputError as problem:
+        raise InputError(f"{what} {problem}") from None

@@ -94,6 +94,8 @@ class Service:
             return reply, None
         if action == "decide":
             message = {"decide": {"now": self.scheduler.slot}, "starts": reply["starts"]}
+        if action == "remove":
+            message = {"remove": argument, "waiting": reply["waiting"]}
         return reply, message
 
     @staticmethod
@@ -155,6 +157,7 @@ class Service:
                 raise InputError(f"{path}: the log of another policy or other servers: give another file to --log")
             return
         wanted = message.pop("starts", None) if isinstance(message, dict) else None
+        message.pop("waiting", None)
         reply, _ = self._answer(json.dumps(message).encode())
         if "error" in reply:
             raise InputError(f"{path}: line {number}: {reply['error']}")
