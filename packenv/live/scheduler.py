@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +19,8 @@ from packenv.cluster.servers import scalar_capacity
 from packenv.cluster.slots import GROW
 from packenv.cluster.state import MESSAGE, NEVER, NONE, Cluster
 from packenv.errors import InputError, MisuseError, nearest
+from packenv.files import write_json
+from packenv.inputs.json_files import read_json
 from packenv.inputs.numbers import LARGEST_WHOLE, excerpt, finite_amount
 from packenv.jobs import GPU, HOW_MANY, MODEL, WHOLE
 from packenv.live.rows import (
@@ -34,12 +38,14 @@ from packenv.live.rows import (
     withdraw,
 )
 from packenv.live.setting import setting_for
+from packenv.live.snapshot import tasks_of
 from packenv.policy import (
     BY_QUEUE,
     UNLIMITED,
     WITH_GANGS,
     attached,
     find_policy,
+    find_registered,
     initial_state_of,
     misuse,
     name_of,
@@ -52,6 +58,7 @@ from packenv.workloads.in_service import InService
 from packenv.workloads.network import Network
 from packenv.workloads.servers import Servers, as_servers
 
+VERSION = 1
 ENDLESS_START = 1 << 48
 
 
@@ -110,6 +117,95 @@ class Scheduler:
         self._cluster: Cluster | None = None  # made by the next decision
         self._starts = np.zeros((0, STARTED), np.int64)
         self._prepare()
+
+    @classmethod
+    def of(cls, tasks: Any, policy: Any, servers: Any = None, **arguments: Any) -> Scheduler:
+        """A scheduler of a cluster where tasks run and wait.
+
+        tasks  a data frame, an Arrow table or a mapping of columns: arguments of `submit`, `server` empty for what waits; or a file,
+               as `squeue`, `sacct` or kubectl print it (packenv.live.snapshot)
+
+        The others are those of Scheduler. Raises InputError, naming the task.
+        """
+        rows, known = tasks_of(tasks, arguments.get("resources") or (), arguments.get("slot_seconds", 1.0))
+        known |= arguments | ({} if servers is None else {"servers": servers})
+        scheduler = cls(policy, **known)
+        for row in rows:
+            scheduler.submit(**{str(key): value for key, value in row.items()})
+        return scheduler
+
+    def to_dict(self) -> dict[str, Any]:
+        """What runs and waits, in plain values; what the policy remembers of earlier slots is left out."""
+        servers, network = self.servers, self.network
+        return {
+            "packenv": "scheduler",
+            "version": VERSION,
+            "policy": self.policy_text,
+            "servers": servers.capacity.tolist(),
+            "devices": None if servers.devices is None else servers.devices.tolist(),
+            "device_kinds": list(servers.device_kinds),
+            "names": list(servers.names),
+            "resources": None if self.resources is None else list(self.resources),
+            "network": None if network is None else asdict(network),
+            "slot_seconds": self.slot_seconds,
+            "seed": self.seed,
+            "slot": self.slot,
+            "drained": [self.server_names[number] for number in self._drained],
+            "tasks": [self._arguments(task) for task in self._tasks.values()],
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Any, policy: Any = None, workload: Any = None) -> Scheduler:
+        """The scheduler that `to_dict` described; `policy`: where it is none that a file may name. Raises InputError."""
+        try:
+            if plain["packenv"] != "scheduler" or plain["version"] != VERSION:
+                raise InputError("not the state of a scheduler of this version")
+            kinds, names = (tuple(map(str, plain[key])) for key in ("device_kinds", "names"))
+            named = find_registered(plain["policy"]) if policy is None else policy
+            scheduler = cls(
+                named,
+                Servers(plain["servers"], plain["devices"], kinds, names),
+                workload=workload,
+                network=None if plain["network"] is None else Network(**plain["network"]),
+                **{key: plain[key] for key in ("resources", "slot_seconds", "seed")},
+            )
+            scheduler.policy_text, scheduler.slot = plain["policy"], int(plain["slot"])
+            for server in plain["drained"]:
+                scheduler.drain(server)
+            for task in plain["tasks"]:
+                scheduler.submit(**task)
+        except InputError:
+            raise
+        except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as problem:
+            raise InputError(f"not the state of a scheduler: {' '.join(str(problem).split())}") from None
+        return scheduler
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write `to_dict` as JSON; the file appears whole or not at all."""
+        write_json(path, self.to_dict())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], policy: Any = None, workload: Any = None) -> Scheduler:
+        """The scheduler that `save` wrote: `from_dict`. Nothing in the file is executed. Raises InputError, naming the file."""
+        try:
+            return cls.from_dict(read_json(Path(path)), policy, workload)
+        except InputError as problem:
+            raise InputError(f"{path}: {str(problem).removeprefix(f'{path}: ')}") from None
+
+    def _arguments(self, task: Task) -> dict[str, Any]:
+        """What `submit` takes to have this task again."""
+        number, share, kinds = task.devices
+        amounts = np.ldexp(np.array(task.demand) / UNIT, np.array(self._scale)).tolist()
+        named: dict[str, Any] = {"task": task.name, "size": amounts, "estimate": task.estimate or None, "job": task.job or None}
+        named |= {"gang": task.gang, "home": [self.server_names[n] for n in task.home], "remote_overhead": task.overhead or None}
+        if self.servers.devices is not None:
+            named["gpu"] = share / int(self.servers.devices[:, WHOLE].max()) if share else number
+            named["gpu_kinds"] = "|".join(name for k, name in enumerate(self.servers.device_kinds) if kinds >> k & 1)
+        if task.server != NONE:
+            named |= {"server": self.server_names[task.server], "devices": list(devices_in(task.taken))}
+        if task not in self._new:
+            named["since"] = task.since
+        return {key: value for key, value in named.items() if value not in (None, [], "")}
 
     # Servers and policy
 
@@ -175,7 +271,7 @@ class Scheduler:
         return lost
 
     def _known_server(self, server: Name) -> int:
-        if server not in self._number:
+        if not isinstance(server, (str, int)) or server not in self._number:
             raise InputError(f"no server {server!r}{nearest(str(server), list(map(str, self.server_names)))}")
         return self._number[server]
 
@@ -192,6 +288,9 @@ class Scheduler:
         home: Sequence[Name] = (),
         remote_overhead: int = 0,
         gpu_kinds: str = "",
+        server: Name | None = None,
+        devices: Sequence[int] = (),
+        since: int | None = None,
         **amounts: float | str,
     ) -> None:
         """A task arrives; it waits from the next decision on.
@@ -204,6 +303,8 @@ class Scheduler:
         home       servers that hold its data
         remote_overhead  slots that it runs longer away from them
         gpu_kinds  kinds of devices that it accepts, "A10|V100"; the amount `gpu` is how many it needs, or a part of one
+        server     where it runs already, and the numbers of the `devices` that it has there; the policy then begins anew
+        since      slot since which it waits or runs, by default the next one
 
         Raises InputError for a name twice, for a task that fits on no server, and for what the policy cannot take.
         """
@@ -215,20 +316,27 @@ class Scheduler:
             raise InputError(f"task {name!r}: {name_of(self.policy)} plans with durations: give estimate, in slots")
         if gang is not None and not self._needs.gangs:
             raise InputError(f"task {name!r}: {name_of(self.policy)} does not start gangs: {WITH_GANGS}")
-        demand, devices = self._demand(name, size, amounts, gpu_kinds)
+        demand, needed = self._demand(name, size, amounts, gpu_kinds)
         fresh = Task(
             name,
             demand,
             0 if estimate is None else max(round(_number(f"task {name!r}: estimate", estimate)), 1),
             0 if job is None else _job_number(job),
             None if gang is None else _name("gang", gang),
-            devices,
+            needed,
             tuple(self._known_server(server) for server in home),
             int(_number(f"task {name!r}: remote_overhead", remote_overhead)),
         )
         self._check_fits(fresh)
+        if server is None and since is None:
+            self._new.append(fresh)
+        else:
+            fresh.since = max(self.slot, 0) if since is None else int(_number(f"task {name!r}: since", since))
+            self._cluster = None
+        if server is not None:
+            fresh.server, fresh.taken = self._known_server(server), sum(1 << int(device) for device in {*devices})
+            self._in_service([task for task in self._tasks.values() if task.server == fresh.server] + [fresh])
         self._tasks[name] = fresh
-        self._new.append(fresh)
 
     def complete(self, task: Name) -> None:
         """A task has ended: what it had is free at the next decision. Raises InputError for a task that does not run."""
@@ -378,6 +486,26 @@ class Scheduler:
         """Compile what decisions need, so that the first one is as fast as the others."""
         probe = Scheduler(self.policy, self.servers, resources=self.resources, workload=self.law, network=self.network)
         probe.decide()
+
+    def observation(self, environment: str, now: int | None = None, **options: Any) -> tuple[Any, Any]:
+        """The observation and the mask that an agent of an environment would have at its first decision in slot `now`.
+
+        Nothing is decided. To let a model decide, make it the policy: Scheduler(packenv.live.Model(environment, predict), …).
+        """
+        from packenv.live.model import Model  # loads the environments
+
+        model = Model(environment, None, **options)
+        probe = Scheduler(
+            *(model, self.servers),
+            **{name: getattr(self, name) for name in ("resources", "network", "slot_seconds", "seed")},
+            workload=self.law,
+        )
+        probe._tasks = {name: replace(task) for name, task in self._tasks.items()}
+        probe._drained = {number: [] for number in self._drained}
+        probe._new = [probe._tasks[task.name] for task in self._new]
+        probe.decide(max(self.slot, 0) if now is None else now)
+        assert model.shown is not None
+        return model.shown
 
     @property
     def wake(self) -> int | None:

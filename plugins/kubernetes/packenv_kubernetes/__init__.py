@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from packenv_kubernetes.commands.command import plan_starts as plan_starts
     from packenv_kubernetes.dump import read_cluster as read_cluster
     from packenv_kubernetes.dump import workload_of as workload_of
+    from packenv_kubernetes.live import tasks_of as tasks_of
 
 SNIFFED = 2**10  # bytes
 START = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"(apiVersion|items|kind)"\s*:')
@@ -36,6 +37,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         ".cluster": ["Cluster"],
         ".commands.command": ["plan_cluster", "plan_starts"],
         ".dump": ["read_cluster", "workload_of"],
+        ".live": ["tasks_of"],
     },
 )
 __all__ += ["is_cluster"]
