@@ -100,12 +100,11 @@ class Scheduler:
         self.policy = find_policy(policy) if isinstance(policy, str) else policy
         self.policy_text = policy if isinstance(policy, str) else name_of(policy)
         self.law = find_workload(workload) if workload is not None else None
-        if servers is None and self.law is None:
-            raise InputError("say what the servers are: servers='5', '3x64:256' or a file")
         names = tuple(resources) if resources is not None else self.law.resources if self.law is not None else None
-        if servers is None and self.law is not None:
-            servers = self.law.servers
-        self.servers = as_servers(servers, len(names or (0,)), names)
+        known: Any = servers if servers is not None else self.law.servers if self.law is not None else None
+        if known is None:
+            raise InputError("say what the servers are: servers='5', '3x64:256' or a file")
+        self.servers = as_servers(known, len(names or (0,)), names)
         if names is not None and len(names) != self.servers.D:
             raise InputError(f"resources: {len(names)} names, and servers have {self.servers.D} resources")
         self.resources, self.network, self.slot_seconds, self.seed = names, network, float(slot_seconds), seed
@@ -515,7 +514,7 @@ class Scheduler:
         slots = [int(self._cluster.head["wake"][0])]
         if self._needs.reserve:
             task = self._cluster.task[0]
-            slots += task["slots"][task["kind"] == MESSAGE].tolist()
+            slots += task["slots"][(task["kind"] == MESSAGE) & (task["slots"] > self.slot)].tolist()
         return min(slots) if min(slots) < NEVER else None
 
     @property

@@ -50,12 +50,12 @@ class Unforeseen(Setting):
     """A setting whose types of tasks and largest size follow from a law that nobody has given."""
 
     @property
-    def levels(self) -> int:  # type: ignore[override]
-        return int(self.workload.default_levels)  # raises InputError
+    def levels(self) -> int:
+        return self.workload.default_levels()  # raises InputError
 
     @property
-    def largest_size(self) -> int:  # type: ignore[override]
-        return int(self.workload.largest_size)  # raises InputError
+    def largest_size(self) -> int:
+        return self.workload.largest_size()  # raises InputError
 
 
 def setting_for(

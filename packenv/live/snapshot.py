@@ -13,8 +13,8 @@ from packenv.inputs.text_files import lines_of
 from packenv.workloads.find import room_of
 
 SLURM = {
-    "jobid": "task", "state": "state", "nodelist": "server", "alloctres": "tres", "reqtres": "tres", "cpus": "cpu", "ncpus": "cpu",
-    "alloccpus": "cpu", "reqcpus": "cpu", "timelimit": "limit", "time_limit": "limit", "min_memory": "memory", "reqmem": "memory",
+    "jobid": "task", "state": "state", "nodelist": "server", "alloctres": "tres", "reqtres": "tres", "cpus": "cpu",
+    "ncpus": "cpu",    "alloccpus": "cpu", "reqcpus": "cpu", "timelimit": "limit", "time_limit": "limit", "min_memory": "memory", "reqmem": "memory",
 }  # fmt: skip
 """Fields of `squeue` and `sacct`, in lower case."""
 
@@ -38,7 +38,11 @@ def tasks_of(source: Any, resources: Collection[str], slot_seconds: float) -> tu
 
 def _filled(row: dict[str, Any]) -> dict[str, Any]:
     """A row without its empty cells; a frame has whole numbers with gaps as decimals."""
-    cells = {key: value for key, value in row.items() if value not in (None, "") and not (isinstance(value, float) and math.isnan(value))}
+    cells = {
+        key: value
+        for key, value in row.items()
+        if value not in (None, "") and not (isinstance(value, float) and math.isnan(value))
+    }
     names = {key: int(cells[key]) for key in ("task", "server", "gang", "job", "since") if isinstance(cells.get(key), float)}
     return cells | names
 
@@ -61,8 +65,10 @@ def slurm_tasks(path: Path, resources: Collection[str], slot_seconds: float) -> 
         if state in RUNS and "server" in row:
             task["server"] = row["server"]
             if {*"[,"} & {*row["server"]}:
-                raise InputError(f"{path}: line {number}: job {row['task']} has several nodes, {row['server']}: give a table of its parts")
-        amounts = {name: amount_of(row["tres"], name) for name in ("cpu", "memory", "gpu")} if "tres" in row else {}
+                raise InputError(f"{path}: line {number}: job {row['task']} is on {row['server']}: give a table with its parts")
+        amounts: dict[str, Any] = (
+            {name: amount_of(row["tres"], name) for name in ("cpu", "memory", "gpu")} if "tres" in row else {}
+        )
         amounts["cpu"] = amounts.get("cpu") or row.get("cpu")
         amounts["memory"] = amounts.get("memory") or memory_of(row.get("memory", ""))
         task |= {name: amount for name, amount in amounts.items() if name in resources and amount}

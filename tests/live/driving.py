@@ -73,8 +73,9 @@ def remote_slots(workload: Workload, row: int, server: int, slot: int) -> int:
     return int(np.rint(int(jobs.remote_overhead[row]) * factor * near))
 
 
-def driven(scheduler: packenv.Scheduler, workload: Workload, jobs: Jobs, slots: int | None) -> Outcome:
+def driven(scheduler: packenv.Scheduler, workload: Workload, jobs: Jobs | None, slots: int | None) -> Outcome:
     """Report arrivals and ends as a real cluster would; nothing else is known to the scheduler."""
+    assert jobs is not None
     ends: list[tuple[int, int]] = []
     outcome, row = Outcome({}, {}, {}), 0
     devices = workload.servers.devices

@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 import packenv
-
 from packenv.workloads.workload import Workload
 from tests.live.driving import compare
 from tests.reference.instances import Instance, random_instance, to_jobs, to_network, to_servers, with_devices, with_gangs
@@ -96,5 +95,5 @@ def test_random_tasks(policy: str, seed: int) -> None:
 def test_agents(name: str, seed: int) -> None:
     """All shipped agents that do not know whole jobs; without a workload they take times as on the one that they learned on."""
     source = name if name.startswith("google") else f"paper/{name if name.startswith('fig3') or name == 'fig4a' else 'fig4b'}"
-    workload = packenv.workload(source, **({"resources": "max"} if name.startswith("google") else {}))
+    workload = packenv.workload(source, resources="max" if name.startswith("google") else None)
     assert compare(workload, f"agent:{name}", 1500, seed, law=workload if name == "any" else None) > 3

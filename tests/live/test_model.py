@@ -13,7 +13,7 @@ from packenv.errors import InputError
 from packenv.live import Model
 from tests.live.driving import driven, simulated
 
-WORKLOAD = {"workload": "paper/fig4b", "intensity": 0.9}
+WORKLOAD: dict[str, Any] = {"workload": "paper/fig4b", "intensity": 0.9}
 
 
 def first_valid(observation: Any, mask: Any) -> int:
@@ -22,7 +22,7 @@ def first_valid(observation: Any, mask: Any) -> int:
 
 @pytest.mark.parametrize("observation", ["actions", "flat", "full"])
 def test_same_starts_as_in_the_environment(observation: str) -> None:
-    options = {"observation": observation, "J": 4}
+    options: dict[str, Any] = {"observation": observation, "J": 4}
     env = gymnasium.make("packenv/ServerFill-v1", **WORKLOAD, **options, horizon=600, record_schedule=True, waiting_limit=10_000)
     seen, info = env.reset(seed=3)
     observations, over = [], False
@@ -56,7 +56,7 @@ def test_observation_changes_nothing() -> None:
     scheduler = packenv.Scheduler("bf-js", servers=2, workload="paper/fig4b")
     for n in range(4):
         scheduler.submit(n, size=0.3 + 0.1 * n)
-    compact = {"J": 4, "observation": "compact"}
+    compact: dict[str, Any] = {"J": 4, "observation": "compact"}
     observation, mask = scheduler.observation("packenv/ServerFill-v1", **compact)
     assert mask.sum() > 1 and set(observation) and scheduler.waiting == [0, 1, 2, 3]
     before = scheduler.to_dict()

@@ -126,9 +126,9 @@ def read_events(path: Path, choice: Wanted = None) -> Trace:
         requested=_microseconds(estimate, slot) if estimate.any() else None,
         others={} if (gang := _gangs(rows)) is None else {"gang": gang},
         home=_homes(rows, names),
-        remote=None if _homes(rows, names) is None else _microseconds(
-            np.array([_slots(path, row, "remote_overhead") for row in rows]), slot
-        ),
+        remote=None
+        if _homes(rows, names) is None
+        else _microseconds(np.array([_slots(path, row, "remote_overhead") for row in rows]), slot),
         unfit={
             WITHDRAWN: withdrawn,
             WAITING: ~withdrawn & ~started,
@@ -193,7 +193,7 @@ def _number(path: Path, row: Attempt, name: str, value: Any) -> float:
 
 
 def _microseconds(slots: Any, slot: Any) -> Any:
-    return np.array([int(round(value * slot)) for value in np.asarray(slots).tolist()], np.int64)
+    return np.array([round(value * slot) for value in np.asarray(slots).tolist()], np.int64)
 
 
 FORMATS = (TraceFormat(read_events, content=begins_as_events),)
