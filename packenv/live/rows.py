@@ -122,7 +122,7 @@ class Rows:
         return renewed
 
     def make_room(self, count: int) -> Ints:
-        """Renumber the rows of tasks that are there from 0 on, in their order, with room for `count` more; (rows,) the new numbers."""
+        """Renumber the rows of present tasks from 0 on, with room for `count` more; returns the new numbers, (rows,)."""
         new = np.full(self.places, NONE, np.int64)
         kept = np.array([row for row, task in enumerate(self.tasks) if task.row == row], np.int64)
         new[kept] = np.arange(len(kept))

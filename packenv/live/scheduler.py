@@ -121,8 +121,8 @@ class Scheduler:
     def of(cls, tasks: Any, policy: Any, servers: Any = None, **arguments: Any) -> Scheduler:
         """A scheduler of a cluster where tasks run and wait.
 
-        tasks  a data frame, an Arrow table or a mapping of columns: arguments of `submit`, `server` empty for what waits; or a file,
-               as `squeue`, `sacct` or kubectl print it (packenv.live.snapshot)
+        tasks  a data frame, an Arrow table or a mapping of columns: arguments of `submit`, `server` empty for what waits; or a
+               file, as `squeue`, `sacct` or kubectl print it (packenv.live.snapshot)
 
         The others are those of Scheduler. Raises InputError, naming the task.
         """
@@ -466,10 +466,7 @@ class Scheduler:
         if slot < self.slot:
             raise InputError(f"now is slot {slot}, and the last decision was in slot {self.slot}: time goes forward")
         self.slot = slot
-        if self._cluster is None:
-            c = self._begin(slot)
-        else:
-            c = self._take_new(self._cluster, slot)
+        c = self._begin(slot) if self._cluster is None else self._take_new(self._cluster, slot)
         done = np.array([task.place for task in self._done], np.int64)
         due = report(c, slot, done, len(done)) + len(self._new)
         self._new = []

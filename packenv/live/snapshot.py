@@ -13,9 +13,10 @@ from packenv.inputs.text_files import lines_of
 from packenv.workloads.find import room_of
 
 SLURM = {
-    "jobid": "task", "state": "state", "nodelist": "server", "alloctres": "tres", "reqtres": "tres", "cpus": "cpu",
-    "ncpus": "cpu",    "alloccpus": "cpu", "reqcpus": "cpu", "timelimit": "limit", "time_limit": "limit", "min_memory": "memory", "reqmem": "memory",
-}  # fmt: skip
+    **{"jobid": "task", "state": "state", "nodelist": "server", "alloctres": "tres", "reqtres": "tres", "cpus": "cpu"},
+    **{"ncpus": "cpu", "alloccpus": "cpu", "reqcpus": "cpu", "timelimit": "limit", "time_limit": "limit"},
+    **{"min_memory": "memory", "reqmem": "memory"},
+}
 """Fields of `squeue` and `sacct`, in lower case."""
 
 SLURM_FORM = "squeue -o '%i|%T|%N|%C|%m|%l', or sacct --parsable2 --format JobID,State,NodeList,AllocTRES,ReqTRES,Timelimit"

@@ -99,12 +99,13 @@ def driven(scheduler: packenv.Scheduler, workload: Workload, jobs: Jobs | None, 
             assert task not in outcome.slot
             outcome.slot[task], outcome.server[task] = start.slot, int(start.server)
             outcome.devices[task] = sum(1 << d for d in start.devices)
-            stay = int(jobs.service[task]) + (remote_slots(workload, task, int(start.server), slot) if workload.jobs else 0)
+            away = remote_slots(workload, task, int(start.server), slot) if workload.jobs is not None else 0
+            stay = int(jobs.service[task]) + away
             heapq.heappush(ends, (slot + stay, task))
 
 
 def compare(workload: Workload, policy: Any, slots: int | None, seed: int = 0, law: Workload | None = None) -> int:
-    """Returns how many tasks started; a policy that the simulator refuses is refused live. `law`: what the policy knows of tasks."""
+    """Returns how many tasks started; a policy that the simulator refuses is refused live. `law`: what it knows of tasks."""
     options: dict[str, Any] = {"workload": law, "network": workload.network, "seed": seed}
     jobs = workload.jobs
     try:
