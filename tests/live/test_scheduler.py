@@ -13,6 +13,7 @@ import pytest
 
 import packenv
 from packenv import Scheduler
+from packenv.cluster import BY_QUEUE, Needs
 from packenv.errors import InputError, MisuseError
 from packenv.policy_names import registered
 from tests.cluster.user_policies import Hold, HoldInPython
@@ -126,8 +127,8 @@ def test_what_the_policy_does_not_take() -> None:
         Scheduler("easy", servers=1).submit("a", size=0.5)
     with pytest.raises(InputError, match="bf-s does not start gangs"):
         Scheduler("bf-s", servers=1).submit("a", size=0.5, gang="g")
-    with pytest.raises(InputError, match="quickswap does not look for room on devices"):
-        Scheduler("quickswap:types=2", packenv.Servers(np.array([[8.0, 2]]), np.array([[2, 1000, -1]])), workload="hpc/lublin")
+    with pytest.raises(InputError, match="PutsAll does not look for room on devices"):
+        Scheduler(PutsAll(), packenv.Servers(np.array([[8.0, 2]]), np.array([[2, 1000, -1]])))
 
 
 @pytest.mark.parametrize("policy", ["bf-js", "fifo-ff", "easy", "reserve:age=2"])
@@ -230,6 +231,9 @@ def test_timers_and_messages_of_policies(policy: Any) -> None:
 
 class PutsAll:
     """Places every task on the first server, whether there is room or not."""
+
+    def needs(self, setting: Any) -> Any:
+        return Needs(BY_QUEUE)
 
     def schedule(self, cluster: Any, state: Any) -> None:
         from packenv.cluster import NONE, oldest, place
