@@ -21,9 +21,8 @@ def serve(policy: str, options: ServeOptions) -> None:
 
     \b
     packenv serve bf-js --servers 5
-    packenv serve agent:fig4b --servers 5 --socket /tmp/packenv --log events.jsonl
+    packenv serve agent:fig4b --servers 5 --log events.jsonl
     packenv serve easy --servers 20x64:256 --resources cpu,memory --slot-seconds 1
-    packenv evaluate events.jsonl -p bf-js -p fifo-ff
     """
     if options.servers is None and options.workload is None:
         raise InputError("--servers says what the servers are: 5, 20x64:256 or a file")

@@ -167,7 +167,7 @@ class Service:
 
 def serve_standard(service: Service) -> None:
     """Answer standard input on standard output, until it ends."""
-    for lines in _lines(lambda: os.read(sys.stdin.fileno(), CHUNK)):
+    for lines in _lines(lambda: os.read(0, CHUNK)):
         sys.stdout.buffer.write(service.answer(lines))
         sys.stdout.buffer.flush()
 
