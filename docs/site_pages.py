@@ -18,6 +18,7 @@ from tables import linked
 
 from packenv.catalogue import CATALOGUE, SOURCES
 from packenv.cli.main import COMMANDS
+from packenv.plugins import CHECKOUT
 from packenv.policy import find_policy
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,6 +32,7 @@ MODULES = {
     "packenv.workloads.laws": "Laws of sizes and of service.",
     "packenv.envs": "The environments: what they need beside `gymnasium.make`.",
     "packenv.wrappers": "Wrappers for other libraries.",
+    "packenv.extend": "What a plug-in may use, besides the names above.",
     "packenv.testing": "The suite that packenv's own policies and environments pass, for yours.",
     "packenv.learning.agents.saved": "Agents that learned, from their files.",
 }
@@ -38,11 +40,6 @@ MODULES = {
 
 OTHER_NAMES = {
     "packenv.envs.registration": ("register", "FORMER"),
-    "packenv.grading.adapters.openevolve": ("stages",),
-    "packenv.grading.adapters.shinka": ("main",),
-    "packenv.kubernetes": ("read_cluster",),
-    "packenv.kubernetes.manifests": ("read_manifests",),
-    "packenv.kubernetes.planning.submitted": ("SubmittedPods",),
     "packenv.learning.evolution": ("Evolution",),
     "packenv.results.job_times": ("JobTimes", "job_times", "efficiency", "progress"),
     "packenv.runs.measures": ("MEASURES", "Measure", "LESS", "MORE", "NEITHER", "TASKS", "SLOTS", "SHARE", "QUEUE", "JOBS"),
@@ -68,11 +65,21 @@ def write_pages(docs: Path) -> None:
     for module, about in MODULES.items():
         (made / f"{module}.md").write_text(module_page(module, about), encoding="utf-8")
     (made / "packenv_other_names.md").write_text(other_names_page(), encoding="utf-8")
+    write_plugin_pages(docs / "plugins")
     notebooks = docs / "examples"
     shutil.rmtree(notebooks, ignore_errors=True)
     notebooks.mkdir()
     for notebook in sorted((ROOT / "examples").glob("*.ipynb")):
         shutil.copyfile(notebook, notebooks / notebook.name)
+
+
+def write_plugin_pages(folder: Path) -> None:
+    """Copy the pages of the plug-ins that lie in the checkout; their links to packenv's pages become those of the site."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    for page in sorted(CHECKOUT.glob("*/docs/*.md")):
+        written = page.read_text(encoding="utf-8").replace("](../../../docs/", "](../")
+        (folder / page.name).write_text(written, encoding="utf-8")
 
 
 def command_page(name: str, place: str) -> str:

@@ -29,17 +29,13 @@ CAN = {
 
 def policies() -> str:
     """The table of policies: name, rule, guarantee and source."""
-    rows = [
-        (f"`{name}`", described(name).about.rstrip("."), entry.guarantee, cited(entry)) for name, entry in CATALOGUE.items()
-    ]
+    rows = [(f"`{name}`", described(name).about.rstrip("."), entry.guarantee, cited(entry)) for name, entry in CATALOGUE.items()]
     return table(("policy", "rule", "guaranteed share of ρ\\*", "source"), rows)
 
 
 def abilities() -> str:
     """The table of what each policy can do."""
-    rows = [
-        (f"`{name}`", *("✓" if word in entry.can.split() else "" for word in CAN)) for name, entry in CATALOGUE.items()
-    ]
+    rows = [(f"`{name}`", *("✓" if word in entry.can.split() else "" for word in CAN)) for name, entry in CATALOGUE.items()]
     return table(("policy", *CAN.values()), rows)
 
 

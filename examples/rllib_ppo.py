@@ -31,8 +31,8 @@ import packenv
 from packenv.envs.registration import id_of
 from packenv.learning.agents.metadata import agent_metadata
 from packenv.learning.agents.saved import save_agent
-from tests.reference.networks.network import Network, mask_of
 from packenv.learning.settings import Settings
+from tests.reference.networks.network import Network, mask_of
 
 SETTINGS = Settings(packenv.workload("paper/fig4b"), arrivals={"intensity": (0.85, 0.95)}, horizon=20_000)
 

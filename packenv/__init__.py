@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from packenv.api import simulate as simulate
     from packenv.errors import InputError as InputError
     from packenv.executors.choose import executor as executor
-    from packenv.grading.result import Score as Score
-    from packenv.grading.result import Scores as Scores
-    from packenv.grading.score import score as score
     from packenv.jobs import Jobs as Jobs
     from packenv.jobs import Ragged as Ragged
     from packenv.learning.agents.library_models import save_model as save_model
@@ -91,8 +88,6 @@ __all__, __getattr__, __dir__ = lazy_names(
         ".runs.comparison": ["Comparison", "evaluate"],
         ".runs.leaderboard": ["Leaderboard", "leaderboard"],
         ".runs.many": ["judge", "simulate_many"],
-        ".grading.result": ["Score", "Scores"],
-        ".grading.score": ["score"],
         ".theory.capacity.bracket": ["Bracket"],
         ".theory.capacity.configuration_bounds": ["halving_bound", "vqs_bound"],
         ".theory.capacity.max_workload": ["max_workload", "resolved"],

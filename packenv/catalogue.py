@@ -78,9 +78,7 @@ CATALOGUE = {
     "quickswap": Entry(
         "random_requirements.quickswap:Quickswap", "quickswap", "law", "1 for one server, if one of two sizes fills it"
     ),
-    "maxweight": Entry(
-        "random_requirements.max_weight:MaxWeight", "psychas-ghaderi", "law", "1 if types are the exact sizes"
-    ),
+    "maxweight": Entry("random_requirements.max_weight:MaxWeight", "psychas-ghaderi", "law", "1 if types are the exact sizes"),
     "msr": Entry("throughput_optimal.msr:MSR", "msr", "several law", ROUNDED),
     "kmw": Entry("throughput_optimal.kmw:KMaxWeight", "kmw", "several law", f"{ROUNDED}, with `refresh=weight`"),
     "pairing": Entry("rules.rule:Pairing", "", "several devices"),
@@ -173,9 +171,7 @@ SOURCES = {
     "graham": Source(
         "Graham, Ronald L.", "Bounds on multiprocessing timing anomalies", 1969, "SIAM Journal on Applied Mathematics"
     ),
-    "decima": Source(
-        "Mao, Hongzi; et al.", "Learning scheduling algorithms for data processing clusters", 2019, "SIGCOMM"
-    ),
+    "decima": Source("Mao, Hongzi; et al.", "Learning scheduling algorithms for data processing clusters", 2019, "SIGCOMM"),
     "graphene": Source(
         "Grandl, Robert; et al.",
         "Graphene: packing and dependency-aware scheduling for data-parallel clusters",
@@ -188,9 +184,7 @@ SOURCES = {
         2010,
         "EuroSys",
     ),
-    "eagle": Source(
-        "Delgado, Pamela; et al.", "Job-aware scheduling in Eagle: divide and stick to your probes", 2016, "SoCC"
-    ),
+    "eagle": Source("Delgado, Pamela; et al.", "Job-aware scheduling in Eagle: divide and stick to your probes", 2016, "SoCC"),
     "hawk": Source("Delgado, Pamela; et al.", "Hawk: hybrid datacenter scheduling", 2015, "USENIX ATC"),
     "fgd": Source(
         "Weng, Qizhen; et al.",
@@ -204,7 +198,5 @@ SOURCES = {
         2017,
         "SC",
     ),
-    "wfp3": Source(
-        "Tang, Wei; et al.", "Fault-aware, utility-based job scheduling on Blue Gene/P systems", 2009, "IEEE Cluster"
-    ),
+    "wfp3": Source("Tang, Wei; et al.", "Fault-aware, utility-based job scheduling on Blue Gene/P systems", 2009, "IEEE Cluster"),
 }

@@ -6,17 +6,13 @@ import ast
 import functools
 import inspect
 import tomllib
-from importlib import import_module
-from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from packenv.catalogue import CATALOGUE, OF_FILES
 from packenv.errors import InputError, nearest
 from packenv.lazy_names import load
-
-GROUP = "packenv.policies"
-"""Entry points of policies of other packages."""
+from packenv.plugins import POLICIES, entries, loaded
 
 OF_ZIP = "packenv.save_model makes a model of Stable-Baselines3, loaded from its zip, the policy agent:PATH"
 """What to do with the file of a model."""
@@ -35,7 +31,7 @@ class Described(NamedTuple):
 def registered() -> dict[str, str]:
     """Return the `module:attribute` of every policy by name: the catalogue's, and those of other installed packages."""
     packaged = {name: entry.path for name, entry in CATALOGUE.items()} | OF_FILES
-    return dict(sorted(({entry.name: entry.value for entry in entry_points(group=GROUP)} | packaged).items()))
+    return dict(sorted(({name: entry.value for name, entry in entries(POLICIES).items()} | packaged).items()))
 
 
 @functools.cache
@@ -45,7 +41,10 @@ def described(name: str) -> Described:
     if module.startswith(f"{PACKAGE.name}."):
         about, fields = _read(module, attribute)
         return Described(_first_line(about), fields)
-    target: Any = getattr(import_module(module), attribute)
+    try:
+        target = loaded(entries(POLICIES)[name])
+    except InputError as problem:  # it is listed with what is wrong, next to the others
+        return Described(str(problem), {})
     parameters = inspect.signature(target).parameters.values()
     return Described(_first_line(inspect.getdoc(target)), {key.name: str(key.default) for key in parameters})
 
@@ -163,7 +162,7 @@ def _written_in(project: Path) -> dict[str, str]:
     """The policies that a pyproject.toml registers; none where there is no such file."""
     try:
         settings = tomllib.loads(project.read_text(encoding="utf-8"))
-        written: dict[str, str] = settings["project"]["entry-points"][GROUP]
+        written: dict[str, str] = settings["project"]["entry-points"][POLICIES]
     except (OSError, ValueError, KeyError, TypeError):
         return {}
     return written if isinstance(written, dict) else {}

@@ -19,6 +19,8 @@ from click.shell_completion import CompletionItem
 
 from packenv.cli.options.every_command import Context, limited
 from packenv.errors import ArgumentError, InputError, nearest
+from packenv.plugins import COMMANDS as PLUGINS
+from packenv.plugins import OURS, entries, first_line, install_line, loaded
 
 COMMANDS = {
     "evaluate": ("evaluate:evaluate", "Compare policies on a workload or a trace."),
@@ -33,7 +35,6 @@ COMMANDS = {
     "serve": ("serve:serve", "Answer your scheduler with decisions of a policy or an agent."),
     "record": ("record:record_command", "Record a policy's episodes as a dataset for offline learning."),
     "leaderboard": ("leaderboard:leaderboard", "Rank policies and agents on the same jobs of many workloads."),
-    "score": ("score:score_command", "Grade a policy that a machine wrote: 0 is the reference, 100 the bound no policy beats."),
     "reproduce": ("checkout:reproduce", "Reproduce figures of the papers, and say which of their claims the runs show."),
     "trace": ("trace:trace", "Convert, describe and profile traces."),
     "list": ("listing:listing", "Show the policies and workloads that have names."),
@@ -53,29 +54,48 @@ class Commands(click.Group):
     context_class = Context
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return [*COMMANDS, *of_plugins()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        try:
+            return limited(find_command(cmd_name))
+        except InputError:
             if ctx.resilient_parsing:  # a shell asks for completions
                 return None
-            raise InputError(f"unknown command {cmd_name!r}{nearest(cmd_name, list(COMMANDS), alike=0.6)}")
-        module, _, function = COMMANDS[cmd_name][0].partition(":")
-        try:
-            command: click.Command = getattr(import_module(f"packenv.cli.{module}"), function)
-        except InputError:  # it takes a checkout
-            if ctx.resilient_parsing:
-                return None
             raise
-        return limited(command)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        commands = [CompletionItem(name, help=about) for name, (_, about) in COMMANDS.items() if name.startswith(incomplete)]
+        lines = {name: about for name, (_, about) in COMMANDS.items()} | of_plugins()
+        commands = [CompletionItem(name, help=about) for name, about in lines.items() if name.startswith(incomplete)]
         return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, about) for name, (_, about) in COMMANDS.items()])
+        if plugins := of_plugins():
+            with formatter.section("Commands of plug-ins"):
+                formatter.write_dl([*plugins.items()])
+
+
+def of_plugins() -> dict[str, str]:
+    """The commands of plug-ins, each with its line of help."""
+    return {name: first_line(entry) for name, entry in entries(PLUGINS).items() if name not in COMMANDS}
+
+
+def find_command(name: str) -> click.Command:
+    """A command of packenv or of a plug-in. Raises InputError for an unknown one, and for one that cannot be imported."""
+    if name in COMMANDS:
+        module, _, function = COMMANDS[name][0].partition(":")
+        command: click.Command = getattr(import_module(f"packenv.cli.{module}"), function)
+        return command
+    if name not in (installed := entries(PLUGINS)):
+        if name in OURS:
+            raise InputError(f"{name} is the command of a plug-in that is not installed: {install_line(name)}")
+        raise InputError(f"unknown command {name!r}{nearest(name, [*COMMANDS, *installed], alike=0.6)}")
+    of_plugin: Any = loaded(installed[name])
+    if not isinstance(of_plugin, click.Command):
+        raise InputError(f"plug-in {installed[name].value}: is not a command of click's")
+    return of_plugin
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

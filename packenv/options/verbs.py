@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from packenv.errors import ArgumentError, InputError
 from packenv.inputs.numbers import read_number
-from packenv.options.fields import Count, Folder, InFile, JsonFile, OutFile, PolicyName, Range, Seconds, Share, option, options_in
+from packenv.options.fields import Count, Folder, JsonFile, OutFile, PolicyName, Range, Seconds, Share, option, options_in
 from packenv.options.shared import DEFAULT_SLOTS, PROCESSES, Estimates, TimeUnit, WorkloadOptions, parse_columns
 
 WAITING_LIMIT = 5_000_000
@@ -21,13 +21,6 @@ GOAL_EXAMPLES = "p95 wait <= 60s, mean queue <= 10, p99 completion <= 2h, makesp
 
 PLAN_SEEDS = 4
 """Runs with each number of servers, and as many others that confirm the answer."""
-
-DRAWS, QUEUE_SEEDS = 199, 16
-"""Of a cluster as it is: draws of unknown times, and runs with each number of nodes.
-
-With 199 draws the interval is from the 20th of the ordered draws to the 180th: 160 of 200 places that a further one may take. Few
-runs say little of waits, and each is short.
-"""
 
 
 @dataclass(frozen=True)
@@ -133,52 +126,21 @@ class LeaderboardOptions:
 
 
 @dataclass(frozen=True)
-class ScoreOptions:
-    """On what a candidate is scored, and for how long."""
-
-    suite: InFile = option("one-resource", "Suite of workloads: a name, or a .json file.")
-    against: PolicyName | None = option(None, "Policy that is 0 on the scale  [default: the suite's].")
-    test: bool = option(False, "On the suite's workloads for the end, other laws and loads, which a search should see once.")
-    time: float = option(60.0, "Begin no further runs after so many seconds.")
-    width: float = option(2.0, "Stop when the score is known to ± this.")
-    stages: Annotated[int, Range(1, 3)] = option(3, "Stop after: 1, legal on toy clusters; 2, a few runs; 3, the interval.")
-    seed: Annotated[int, Range(0)] | None = option(None, "Of the jobs, to repeat a score  [default: drawn, and told nobody].")
-    processes: Count | None = option(None, "Runs at the same time  [default: one per core].")
-
-
-@dataclass(frozen=True)
 class PlanOptions:
     """What is planned, and how many runs decide it. Not every option goes with every question."""
 
     types: str | None = option(None, "Kinds of machines and the cost of each, for the cheapest mix: 1=0.50,2=0.95; or 1:0.5=0.8.")
     growth: str | None = option(None, "Arrivals grow by this factor: a trace comes so much faster, a workload has more tasks.")
     draws: Annotated[int, Range(0, 1000)] | None = option(
-        None,
-        f"Numbers for so many other draws of days, or seeds  [default: 0]; of a cluster: of unknown times  [default: {DRAWS}].",
+        None, "Numbers for so many other draws of days, or seeds  [default: 0]."
     )
     without: str | None = option(
-        None,
-        "What if these fail? Servers such as 3,7,10-12, from 0; nodes of a cluster, or of a list with names, by name.",
-        metavar="SERVERS",
+        None, "What if these fail? Servers such as 3,7,10-12, from 0; those of a list with names by name.", metavar="SERVERS"
     )
-    add: str | None = option(
-        None,
-        "Servers more, such as 64:256; of a cluster nodes: like one, or a capacity; --when: so many  [default: the commonest].",
-        metavar="[Nx]SERVER",
-    )
+    add: str | None = option(None, "Kind of server to add, such as 64:256.", metavar="SERVER")
     max_demand: float | None = option(None, "Also without the tasks of a trace that need more: what do they cost?")
-    asks_when: bool = option(False, "When waiting pods would start, on a cluster as kubectl prints it (JSON).", "--when")
-    submit: tuple[InFile, ...] = option(
-        (), "Would these pods start, and at whose expense? Manifests of Pods, Jobs, Deployments (YAML, JSON); repeat for more."
-    )
-    durations: InFile | None = option(None, "How long pods took: a file with owner and seconds, or a trace; for a cluster.")
-    no_preemption: bool = option(False, "On a cluster: no waiting pod takes the place of others.")
     slots: Count | None = option(None, f"Slots of each run of a workload  [default: {DEFAULT_SLOTS:,}].")
-    seeds: Count | None = option(
-        None,
-        "Runs with each number; as many others confirm the answer  "
-        f"[default: {PLAN_SEEDS}, of a cluster as it is {QUEUE_SEEDS}].",
-    )
+    seeds: Count | None = option(None, f"Runs with each number; as many others confirm the answer  [default: {PLAN_SEEDS}].")
 
 
 @dataclass(frozen=True)

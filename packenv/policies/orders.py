@@ -1,15 +1,15 @@
-"""Orders of a queue of parallel jobs (PAPERS §8): which waiting job a scheduler looks at first.
+"""Orders of a queue of parallel jobs (PAPERS §8).
 
-A rule is one function. It sees what a scheduler knows of the jobs, arrays (n,), never how long they run, and returns a number
-for each; the smallest goes first, of equal ones the job that waits longer. Under `by_wait` the number is the weight of w / e, the
-wait so far over the estimate, and the largest product goes first: such orders change while jobs wait. A rule of one's own is a
-line:
+A rule is one function. It sees what a scheduler knows of n jobs, as arrays (n,), never how long they run. It returns a number
+for each job. The smallest goes first, and among equal numbers the job that waits longer. With `by_wait` the number is the
+weight of w / e, the wait so far over the estimate, and the largest product goes first. Such orders change while jobs wait.
+A rule of yours is one line:
 
     ORDERS["smallest-log"] = lambda job: job.estimate * np.log2(job.processors + 1)
 
-Sources: F1 to F4: Carastan-Santos and de Camargo, Obtaining dynamic scheduling policies with simulation and machine learning,
+Sources. F1 to F4: Carastan-Santos and de Camargo, Obtaining dynamic scheduling policies with simulation and machine learning,
 SC 2017. WFP3, UNICEF: Tang, Lan, Desai, Buettner, Fault-aware, utility-based job scheduling on Blue Gene/P systems, Cluster
-2009. Expansion factor: as in Maui and Slurm. The others are folklore; see Feitelson, Rudolph, Schwiegelshohn, Parallel job
+2009. Expansion factor: as in Maui and Slurm. The others are folklore: see Feitelson, Rudolph, Schwiegelshohn, Parallel job
 scheduling: a status report, JSSPP 2004.
 """
 
@@ -46,7 +46,7 @@ LOG2_OF_ONE = 1e-15  # what log₂ n counts as for serial jobs, in UNICEF
 
 
 class QueuedJobs(NamedTuple):
-    """What a rule sees of n jobs."""
+    """The facts about n jobs that a rule sees."""
 
     submitted: Floats  # (n,) s, seconds by the clock of the log
     estimate: Floats  # (n,) e, seconds: column `estimate`; the true ones only of a table without it
@@ -56,7 +56,10 @@ class QueuedJobs(NamedTuple):
 
     @property
     def processors(self) -> Floats:
-        """(n,) n. Raises InputError where only shares of a machine are known."""
+        """Processors of each job, (n,).
+
+        Raises InputError if only shares of a machine are known.
+        """
         if not self.counted:
             raise InputError("this order counts processors: say how many a server of capacity 1 has (`processors`)")
         return self.size
@@ -68,7 +71,10 @@ growing: set[Rule] = set()
 
 
 def by_wait(rule: Rule) -> Rule:
-    """Mark a rule: its numbers are weights of w / e, and the largest product goes first."""
+    """Mark a rule: its numbers weigh w / e.
+
+    The largest product goes first.
+    """
     growing.add(rule)
     return rule
 
@@ -99,7 +105,7 @@ def smallest(job: QueuedJobs) -> Floats:
 
 
 def log10(amount: Floats) -> Floats:
-    """As F1 to F4 take it: what is not positive counts as 0.1."""
+    """Return log₁₀ as in F1 to F4: at least that of 0.1."""
     return np.asarray(np.log10(np.where(amount > 0, amount, 0.1)))
 
 
@@ -125,13 +131,13 @@ def f4(job: QueuedJobs) -> Floats:
 
 @by_wait
 def wfp3(job: QueuedJobs) -> Floats:
-    """−n (w / e)³: in this order go their cube roots, ∛n w / e, the largest first."""
+    """Order by −n (w / e)³: the largest ∛n w / e first."""
     return np.cbrt(job.size)
 
 
 @by_wait
 def unicef(job: QueuedJobs) -> Floats:
-    """−w / (e log₂ n); serial jobs that wait come before all others."""
+    """Order by −w / (e log₂ n); waiting serial jobs go first."""
     return 1 / np.where(job.processors > 1, np.log2(np.maximum(job.processors, 1)), LOG2_OF_ONE)
 
 
@@ -151,16 +157,17 @@ WITHOUT_DURATIONS = (FCFS, "smallest")
 
 
 def order_named(name: str, policy: str) -> Rule:
-    """The rule with this name. Raises InputError."""
+    """Return the rule with this name, or raise InputError."""
     if name not in ORDERS:
         raise InputError(f"{policy}: unknown order {name!r}{nearest(name, list(ORDERS))}")
     return ORDERS[name]
 
 
 class Line(Frame):
-    """The waiting tasks as a rule orders them: a heap, filled when a policy needs it. Empty arrays: the order of the queue.
+    """The waiting tasks in the order of a rule, as a heap.
 
-    Of static rules the heap may be kept from slot to slot, with the new tasks added.
+    It is filled when a policy needs it. Empty arrays stand for the order of the queue. With static rules the heap may stay
+    from slot to slot, and new tasks are added.
     """
 
     key: Floats  # (n,) the rule's number of each row of the table
@@ -173,7 +180,10 @@ class Line(Frame):
 
 
 def line_of(setting: Setting, order: str, policy: str) -> Line:
-    """The state before slot 0. Raises InputError for an unknown order, or one that needs to know more of the workload."""
+    """Return the state before slot 0.
+
+    Raises InputError for an unknown order, or one that needs unknown facts of the workload.
+    """
     rule = order_named(order, policy)
     key = estimate = np.zeros(0)
     if order != FCFS:
@@ -186,7 +196,7 @@ def line_of(setting: Setting, order: str, policy: str) -> Line:
 
 
 def queued_jobs(setting: Setting) -> QueuedJobs:
-    """What a rule sees of the workload's table."""
+    """Return the facts about the workload's table that a rule sees."""
     workload, jobs = setting.workload, setting.table
     slot, processors = workload.slot_seconds or 1.0, workload.processors or 1.0
     amounts = bool((workload.servers.capacity[:, 0] > 1).any())  # of processors, not shares of a machine
@@ -212,7 +222,7 @@ def _heap(places: int) -> dict[str, NDArray[np.float64] | NDArray[np.int64] | ND
 
 
 def with_room(line: Line, places: int) -> Line:
-    """The same line with room for as many tasks as a pool has places."""
+    """Return the line with room for a pool of this size."""
     arrays = _heap(places if len(line.key) else 0)
     for name, array in arrays.items():
         old = getattr(line, name)
@@ -222,19 +232,28 @@ def with_room(line: Line, places: int) -> Line:
 
 @compiled
 def first_in_line(c: Cluster, line: Line, fitting: bool) -> int:
-    """The waiting task that the rule puts first; NONE if nothing waits. `fitting`: only those with room now are behind it."""
+    """Return the first waiting task of the order, or NONE.
+
+    `fitting`: only tasks with room now follow it.
+    """
     return oldest(c) if line.key.shape[0] == 0 else line_up(c, line, fitting)
 
 
 @compiled
 def next_in_line(c: Cluster, line: Line, i: int) -> int:
-    """The task behind i, which was the last one taken, and its gang; NONE at the end. Ask before placing i."""
+    """Return the task behind i and its gang, or NONE.
+
+    i was the last one taken. Call this before placing i.
+    """
     return behind(c, i) if line.key.shape[0] == 0 else pop(line)
 
 
 @apart
 def line_up(c: Cluster, line: Line, fitting: bool) -> int:
-    """The task that the rule puts first, NONE if nothing waits; the heap gets the others, or those of them with room now."""
+    """Return the first task of the order; put others into the heap.
+
+    NONE if nothing waits. `fitting`: only tasks with room now.
+    """
     n, first, least, i = 0, NONE, 0.0, oldest(c)
     while i != NONE:
         value = score(c, line, i)
@@ -254,7 +273,10 @@ def line_up(c: Cluster, line: Line, fitting: bool) -> int:
 
 @apart
 def keep_fitting(c: Cluster, line: Line) -> None:
-    """Take the tasks that fit nowhere now out of the heap: no room is freed in this slot any more."""
+    """Remove tasks that fit nowhere now from the heap.
+
+    No room is freed in this slot any more.
+    """
     n = 0
     for k in range(line.count[0]):
         if first_server_for(c, line.task[k]) != NONE:
@@ -266,7 +288,7 @@ def keep_fitting(c: Cluster, line: Line) -> None:
 
 @compiled
 def score(c: Cluster, line: Line, i: int) -> float:
-    """The number of waiting task i now: the smallest goes first."""
+    """Return task i's number now: the smallest goes first."""
     row = row_of(c, i)
     if line.estimate.shape[0] == 0:
         return line.key[row]
@@ -282,7 +304,6 @@ def make_heap(line: Line) -> None:
 
 @apart
 def add_new(c: Cluster, line: Line) -> None:
-    """Add the slot's new tasks to the heap."""
     for k in range(new_count(c)):
         i = new_task(c, k)
         if follows(c, i):
@@ -300,7 +321,7 @@ def add_new(c: Cluster, line: Line) -> None:
 
 @compiled
 def pop(line: Line) -> int:
-    """Take the first task out of the heap; NONE if it is empty."""
+    """Take the first task out of the heap, or return NONE."""
     if line.count[0] == 0:
         return NONE
     first = line.task[0]
@@ -312,7 +333,7 @@ def pop(line: Line) -> int:
 
 @apart
 def move_down(line: Line, n: int, value: float, turn: int, i: int) -> None:
-    """Put a task at place n of the heap, and move it down to where it belongs."""
+    """Move the task at place n down to its place in the heap."""
     count, below = line.count[0], 2 * n + 1
     while below < count:
         if below + 1 < count and before(line, below + 1, line.score[below], line.turn[below]):
@@ -326,5 +347,5 @@ def move_down(line: Line, n: int, value: float, turn: int, i: int) -> None:
 
 @compiled
 def before(line: Line, n: int, value: float, turn: int) -> bool:
-    """Whether the task at place n of the heap goes before one with this score and turn."""
+    """Return whether place n goes before this score and turn."""
     return line.score[n] < value or (line.score[n] == value and line.turn[n] < turn)

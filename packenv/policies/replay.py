@@ -1,4 +1,7 @@
-"""`replay`: start every task in the slot and on the server that a given schedule says; reject an infeasible schedule."""
+"""`replay`: start every task as a schedule says, or refuse it.
+
+A schedule names slot and server of each task. An infeasible one is an error.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,10 @@ NEVER = -1
 
 
 class Starts(NamedTuple):
-    """The starts of the schedule in order of slot, and how many are done. Rows that never start are left out."""
+    """The starts of a schedule in order of slot, and how many are done.
+
+    Rows that never start are left out.
+    """
 
     rows: NDArray[np.int64]  # (starts,) rows of the Jobs table, sorted by slot
     slot: NDArray[np.int64]  # (starts,)
@@ -28,11 +34,11 @@ class Starts(NamedTuple):
 
 
 class Replaying(NamedTuple):
-    """Parameters of the compiled rule that replays a schedule: none. Shared by `Replay` and `Sat`."""
+    """Parameters of the compiled rule: none. `Replay` and `Sat` share it."""
 
 
 class Replay(NamedTuple):
-    """Starts row i of the Jobs table in slot `start[i]` on `server[i]`; a row whose slot is -1 never starts.
+    """Start row i in slot `start[i]` on `server[i]`; -1 is never.
 
     Raises InputError if the schedule has another length than the table, or starts a row before it is eligible or without room.
     """
@@ -53,12 +59,18 @@ class Replay(NamedTuple):
 
 
 def replay_needs(setting: Setting) -> Needs:
-    """The table, but no sorted tasks or servers: the schedule already names row, slot and server."""
+    """Return the table, and no orders of tasks or servers.
+
+    The schedule already names row, slot and server.
+    """
     return Needs(vectors=setting.capacity.shape[1] > 1, table=True, reads=True)
 
 
 def starts_of(setting: Setting, start: NDArray[Any], server: NDArray[Any], name: str) -> Starts:
-    """The state before slot 0, after checking the schedule (`start`, `server`: (rows,)). Raises InputError, led by `name`."""
+    """Return the state before slot 0 for a checked schedule.
+
+    `start`, `server`: (rows,). Raises InputError, led by `name`.
+    """
     rows = len(setting.table)
     if len(start) != rows:
         raise InputError(f"{name}: a schedule of {len(start)} tasks, for a table of {rows}")
@@ -90,7 +102,7 @@ def schedule_replay(policy: Replaying, cluster: Cluster, state: Starts) -> None:
 
 
 def find_replay(text: str) -> Replay:
-    """Starts every task as in a schedule file written by `packenv evaluate --schedule FILE`."""
+    """Start every task as in a schedule of `packenv evaluate --schedule FILE`."""
     if not text:
         raise InputError("replay: say which schedule, replay:FILE")
     import pyarrow as pa
@@ -114,7 +126,10 @@ def find_replay(text: str) -> Replay:
 
 
 def _integers(file: str, name: str, column: Any) -> NDArray[np.int64]:
-    """A column of a schedule file as integers, with NEVER for nulls. Raises InputError for any other type."""
+    """Return a column as integers, with NEVER for nulls.
+
+    Raises InputError for any other type.
+    """
     import pyarrow as pa
 
     if not (pa.types.is_integer(column.type) or pa.types.is_null(column.type)):

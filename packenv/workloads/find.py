@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
+import re
 from collections.abc import Mapping, Sequence
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,10 @@ from numpy.typing import ArrayLike
 from packenv.content.text import do_not_go, listed
 from packenv.errors import ArgumentError, InputError
 from packenv.inputs.numbers import Exact, exact
+from packenv.inputs.standard_input import from_standard_input
 from packenv.inputs.text_files import reading
 from packenv.options.shared import INTENSITIES, Estimates
+from packenv.plugins import install_line, rooms
 from packenv.workloads.files import load_workload
 from packenv.workloads.laws import parse_law
 from packenv.workloads.named.registry import ENDINGS, WORKLOADS, named_workload, unknown_workload
@@ -23,8 +24,8 @@ from packenv.workloads.resources import chosen_resources, servers_for, with_reso
 from packenv.workloads.servers import Servers
 from packenv.workloads.workload import Workload
 
-ROOMS = "packenv.rooms"
-"""Entry points: modules with `is_cluster`, `workload_of`, `plan_cluster` and `plan_starts`, as those of packenv-kubernetes."""
+KUBECTL = re.compile(rb'(?:[EW][^\n]*\n)*\s*\{\s*"(apiVersion|items|kind)"\s*:')
+"""How kubectl's lists begin, behind its warnings. The plug-in `packenv_kubernetes` reads them."""
 OF_STREAMS = ("sizes", "service", *INTENSITIES)
 """Arguments that a trace leaves no place for, since it says them itself."""
 
@@ -49,8 +50,8 @@ def workload(
     """The workload with a name, of a file, of a trace, or of a table, with some arguments changed (`Workload.with_`).
 
     source        a name (`packenv.names()`); a JSON file, of a workload or as kubectl prints a cluster; a trace
-                  (`packenv.workloads.traces`); a table in the forms of a user's own traces: a frame of pandas or polars, an Arrow
-                  table, or a mapping of columns; or a Workload
+                  (`packenv.workloads.traces`), or "-" for one from standard input; a table in the forms of a user's own traces: a
+                  frame of pandas or polars, an Arrow table, or a mapping of columns; or a Workload
     servers       as of `Workload`, or a file of machines. A trace needs them, unless its own machines lie beside it or, as in
                   Standard Workload Format, its header says how large the machine is
     slot_seconds  length of a slot: an exact decimal, by default the usual one of the trace's form
@@ -79,6 +80,7 @@ def workload(
     Rows that are no tasks are counted in `Workload.left_out`. Raises InputError, with the nearest names for an unknown one, and
     with file, row and column for a value that cannot be.
     """
+    source = from_standard_input(source)
     if servers is not None:
         changes["servers"] = servers
     if network is not None:
@@ -101,8 +103,8 @@ def workload(
                 why = "the nodes of a cluster have several capacities: name the resources alone"
                 raise ArgumentError(f"`resources` {resources}: {why}")
             seconds = 1.0 if slot_seconds is None else float(exact(slot_seconds, "`slot_seconds`"))
-            begins: Workload = room.workload_of(str(source), choice, seconds, changes)
-            return begins
+            of_room: Workload = room.workload_of(str(source), choice, seconds, changes)
+            return of_room
         return _named(source, changes, slot_seconds, resources)
     if idle := [f"`{argument}`" for argument in OF_STREAMS if changes.get(argument) is not None]:
         faster = "; `speedup` makes its tasks come faster" if any(changes.get(key) is not None for key in INTENSITIES) else ""
@@ -129,7 +131,7 @@ def is_trace_source(source: Any) -> bool:
         return False
     if not isinstance(source, (str, Path)):
         return is_columns(source)
-    text = str(source)
+    text = str(from_standard_input(source))
     if text in WORKLOADS or room_of(text) is not None:
         return False
     is_file = (text != "" and Path(text).exists()) or text.endswith(ENDINGS) or text.startswith((".", "/"))
@@ -142,21 +144,29 @@ def is_columns(source: Any) -> bool:
 
 
 def room_of(source: str | None) -> Any:
-    """The room of packenv that answers for a file, such as a cluster as kubectl prints it; None for all other sources.
+    """The room of a plug-in that reads a file (`packenv.plugins`); None for all other sources.
 
-    Rooms are asked by their names, so that nothing depends on them. Raises InputError for a file *.json that is not there.
+    Raises InputError for a file *.json that is not there, and for a list of kubectl's that no plug-in reads.
     """
-    if source is None or not source.endswith(".json"):
+    source = None if source is None else str(from_standard_input(source))
+    if source is None or source in WORKLOADS or not Path(source).is_file():
+        if source is not None and source.endswith(".json") and source not in WORKLOADS:
+            with reading(source):
+                Path(source).stat()
         return None
-    with reading(source):
-        Path(source).stat()
-    return next((room for room in rooms() if room.is_cluster(Path(source))), None)
+    room = next((room for room in rooms() if room.is_mine(Path(source))), None)
+    if room is None and is_of_kubectl(source):
+        raise InputError(f"{source}: a plug-in reads what kubectl prints, and it is not installed: {install_line('kubernetes')}")
+    return room
 
 
-@functools.cache
-def rooms() -> list[Any]:
-    """The rooms that are installed."""
-    return [entry.load() for entry in entry_points(group=ROOMS)]
+def is_of_kubectl(source: str) -> bool:
+    """Whether a file begins as kubectl prints lists in JSON."""
+    if not source.endswith(".json"):
+        return False
+    from packenv.workloads.traces.format import first_bytes  # brings pyarrow with it
+
+    return KUBECTL.match(first_bytes(Path(source), 2**10).removeprefix(b"\xef\xbb\xbf")) is not None
 
 
 def _is_workload(source: str) -> bool:

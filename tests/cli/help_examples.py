@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +10,6 @@ import click
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from kubernetes_tests.sample import container, node, pod
 
 from packenv.cli.main import COMMANDS, Commands
 
@@ -38,7 +36,7 @@ def words_of(example: str) -> list[str]:
 
 
 def write_files(folder: Path) -> None:
-    """A trace of 600 tasks, as two names; a cluster as kubectl prints it, with eight nodes, and a pod that could join it."""
+    """A trace of 600 tasks, as two names."""
     rng = np.random.default_rng(0)
     columns = {
         "submit_time_s": np.sort(rng.uniform(0, 3000, 600)).round(1),
@@ -49,10 +47,3 @@ def write_files(folder: Path) -> None:
     pq.write_table(pa.table(columns), folder / "trace.parquet")
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     (folder / "tasks.csv").write_text("\n".join([",".join(columns), *(",".join(map(str, row)) for row in rows)][:61]) + "\n")
-    nodes = [node(f"node-{n}") for n in range(8)]
-    running = [pod(f"run-{n}", container(cpu="2", memory="1Gi"), on=f"node-{n % 8}") for n in range(12)]
-    waiting = [pod(f"wait-{n}", container(cpu="2", memory="1Gi")) for n in range(12)]
-    (folder / "cluster.json").write_text(json.dumps({"kind": "List", "items": [*nodes, *running, *waiting]}))
-    (folder / "candidate.py").write_text("def priority(task, server, cluster):\n    return task.size - server.room\n")
-    (folder / "mine.json").write_text(json.dumps({"train": [{"workload": "paper/fig4b", "slots": 5000}]}))
-    (folder / "job.yaml").write_text("kind: Pod\nmetadata: {name: new}\nspec: {containers: [{name: c}]}\n")

@@ -21,7 +21,6 @@ ELSEWHERE = ("packenv reproduce", "packenv bench")
 
 MINUTES = {
     "packenv judge": [],
-    "packenv score": ["--time", "5"],
     "packenv plan --sizes": [],
     "packenv optimum": [],
     "packenv train": ["--samples", "20000", "--evaluation-slots", "2000", "--evaluation-seeds", "1", "--judge-every", "0"],
@@ -99,7 +98,7 @@ TABLES = {
     "batch_task.csv": test_alibaba2018.TASKS,
 }
 CASES = ("milestone_zero_s.csv", "odd.swf", "gpu-shares-pods.csv", "tasks-utf16.csv", "dag-registered-early.csv")
-WRITTEN = ("tasks.csv", "trace.parquet", "cluster.json")
+WRITTEN = ("tasks.csv", "trace.parquet")
 ON_TABLES = (
     *("evaluate", "compare bf-js fifo-ff", "capacity", "optimum --limit 1", "plan --goal 'mean wait <= 1'"),
     *("trace describe", "trace profile", "trace convert"),
@@ -115,9 +114,6 @@ REFUSED = {
     ("profile", "dag-registered-early.csv"): "a profile needs tasks submitted at two times at least",
     ("profile", "gpu-shares-pods.csv"): "a profile needs tasks submitted at two times at least",
     ("profile", "odd.swf"): "say what servers have",
-    ("profile", "cluster.json"): "not a trace by its name",
-    ("describe", "cluster.json"): "not a trace by its name",
-    ("convert", "cluster.json"): "not a trace by its name",
 }
 """What does not go together, and the line that says so."""
 
@@ -145,7 +141,7 @@ def test_on_every_table(
         shutil.copy(samples.CASES / table, tmp_path)
     words = [*words_of(f"packenv {command}"), table]
     words += ["out.csv"] if words[1] == "convert" else []
-    words += ["--servers", "3"] if words[0] in SERVERS and table != "cluster.json" else []
+    words += ["--servers", "3"] if words[0] in SERVERS else []
     words += ["--processes", "1"] if words[0] in ("evaluate", "compare", "plan") else []
     status = run(words)
     problem = REFUSED.get((words[1] if words[0] == "trace" else words[0], table))

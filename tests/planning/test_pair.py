@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-from kubernetes_tests import sample
 
 import packenv
 from packenv.cli.main import main
@@ -100,15 +99,6 @@ def test_unstable_beside_stable() -> None:
     assert packenv.compare("paper/fig4b", 8, 4, rate=pair.first.workload.rate, slots=50_000).status == 0
     both = packenv.compare("paper/fig4b", 2, 3, rate=pair.first.workload.rate, slots=20_000, seeds=2)
     assert both.status == 1 and both.reason.endswith("with both the queue grows without end: how fast is compared")
-
-
-def test_a_cluster_as_it_is(tmp_path: Path) -> None:
-    """Policies are compared on the queue of a dump; its nodes are what they are."""
-    cluster = tmp_path / "cluster.json"
-    sample.listed(cluster)
-    words = ("--service", "exponential:600", "--slots", 3000, "--seeds", 2, "--time", 1)
-    assert status("bf-js", "fifo-ff", cluster, *words) in (0, 3)
-    assert status(1, 2, cluster) == 2
 
 
 @pytest.mark.parametrize(

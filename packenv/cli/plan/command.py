@@ -38,7 +38,7 @@ class Question(NamedTuple):
 
     @property
     def flag(self) -> str:
-        """`--when`, or what it is where no option asks it."""
+        """`--types`, or the title of the question that no option asks."""
         return self.title.partition(",")[0]
 
 
@@ -47,33 +47,17 @@ NUMBER = Question("a number of equal servers", (*PLANNED, "draws", "max_demand",
 ADDED = Question("--add, servers more for those that are there", (*PLANNED, "add", "draws", "max_demand", "plot"))
 MIX = Question("--types, the cheapest mix", (*PLANNED, "types", "plot"))
 FAILURE = Question("--without, a cluster whose servers fail", (*PLANNED, "without"))
-OF_PODS = ("durations", "no_preemption", "draws", "slots")
-WHEN = Question("--when, which says when pods start", (*OF_PODS, "add", "without"))
-SUBMIT = Question("--submit, pods that are submitted to a cluster", (*OF_PODS, "submit", "report"))
-OF_CLUSTER = ("goals", "durations", "no_preemption", "seeds", "report")
-NODES = Question("a plan of a cluster as it is", (*OF_CLUSTER, "add"))
-FAILED_NODES = Question("--without, nodes of a cluster that fail", (*OF_CLUSTER, "without"))
 FLAGS = {"goals": "goal"}
-OF_SERVERS, OF_CLUSTERS = (NUMBER, ADDED, MIX, FAILURE), (NODES, WHEN, SUBMIT, FAILED_NODES)
-OF_SOME = {name for question in (*OF_SERVERS, *OF_CLUSTERS) for name in question.options}
+QUESTIONS = (NUMBER, ADDED, MIX, FAILURE)
+OF_SOME = {name for question in QUESTIONS for name in question.options}
 
 
-def question_of(parameters: Mapping[str, Any], is_cluster: bool) -> Question:
+def question_of(parameters: Mapping[str, Any]) -> Question:
     """The question that these parameters ask. Raises InputError for an option that does not go with it.
 
     parameters  value of each; None, False, or empty, for those that were not set
     """
-    if parameters["asks_when"]:
-        if not is_cluster:
-            raise InputError("--when is for a cluster as kubectl prints it: kubectl get nodes,pods -A -o json > cluster.json")
-        question = WHEN
-    elif parameters["submit"]:
-        if not is_cluster:
-            raise InputError("--submit is for a cluster as kubectl prints it: kubectl get nodes,pods -A -o json > cluster.json")
-        question = SUBMIT
-    elif is_cluster:
-        question = FAILED_NODES if parameters["without"] is not None else NODES
-    elif parameters["types"] is not None:
+    if parameters["types"] is not None:
         question = MIX
     elif parameters["without"] is not None:
         question = FAILURE
@@ -82,7 +66,7 @@ def question_of(parameters: Mapping[str, Any], is_cluster: bool) -> Question:
     there = [name for name, value in parameters.items() if not (value is None or value is False or value == ())]
     idle = [name for name in there if name in OF_SOME and name not in question.options]
     if idle:
-        others = [other.flag for other in (OF_CLUSTERS if is_cluster else OF_SERVERS) if {*idle} <= {*other.options}]
+        others = [other.flag for other in QUESTIONS if {*idle} <= {*other.options}]
         flags = [f"--{FLAGS.get(name, name.replace('_', '-'))}" for name in idle]
         raise InputError(do_not_go(flags, question.title) + (f", but with {' or '.join(others)}" if others else ""))
     return question
@@ -151,26 +135,16 @@ def plan(
     packenv plan trace.parquet -g "mean wait <= 9s" --types 1=0.50,2=0.95
     packenv plan trace.parquet -g "p95 wait <= 60s" --servers 40 --without 0-9
     packenv plan trace.parquet -g "p95 wait <= 60s" --servers 4x1,2x2 --add 2
-    packenv plan cluster.json --when --service exponential:3600
-    packenv plan cluster.json --when --service exponential:3600 --add node-3
-    packenv plan cluster.json --submit job.yaml --service exponential:3600
-    packenv plan cluster.json -g "max wait <= 1h" --service exponential:3600
-    packenv plan cluster.json -g "max wait <= 1h" --without node-3,node-7
     """
     outputs.check(log)
     from packenv.workloads.find import room_of
 
-    room = room_of(of_workload.source)
+    if (room := room_of(of_workload.source)) is not None:
+        own = room.COMMANDS.get("plan")
+        raise InputError(f"{of_workload.source} is {room.WHAT}: " + (f"{own} answers it" if own else "there is no plan of it"))
     parameters = {**asdict(options), "goals": goals, "policies": policies, "log": log}
-    question = question_of({**parameters, "plot": outputs.plot, "report": outputs.report}, room is not None)
-    run_options = runs_in(where)
-    if question is WHEN:
-        room.plan_starts(of_workload, run_options, parameters, outputs)
-        return
-    if room is None:
-        answer = of_servers(question, of_workload, policies, goals, options, run_options, log)
-    else:
-        answer = room.plan_cluster(of_workload, run_options, parameters)
+    question = question_of({**parameters, "plot": outputs.plot, "report": outputs.report})
+    answer = of_servers(question, of_workload, policies, goals, options, runs_in(where), log)
     outputs.show(answer)
     outputs.write(answer)
 

@@ -1,9 +1,9 @@
 """FIFO with backfilling: EASY and conservative (PAPERS §6).
 
-Both are one rule that differs in how many waiting tasks have reservations. A task that has none, or whose reservation is now,
-starts where it has room for as long as it is expected to stay, beside all reservations of tasks in front of it. EASY: Lifka,
-The ANL/IBM SP scheduling system, JSSPP 1995. Conservative: Mu'alem and Feitelson, IEEE TPDS 12(6), 2001. Neither is guaranteed a
-share of ρ*.
+Both are one rule with another number of reservations. A task without a reservation, or with one for now, starts where it has
+room for its expected stay next to all reservations of tasks in front of it. Neither has a guaranteed share of ρ*.
+
+Sources. EASY: Lifka, The ANL/IBM SP scheduling system, JSSPP 1995. Conservative: Mu'alem and Feitelson, IEEE TPDS 12(6), 2001.
 """
 
 from __future__ import annotations
@@ -46,33 +46,33 @@ from packenv.policy import Setting, schedules
 
 
 def check_estimates(setting: Setting, only_estimates: bool) -> None:
-    """Raise InputError if `only_estimates` and the workload has no column `estimate`."""
+    """Raise InputError if `only_estimates` and there is no column `estimate`."""
     jobs = setting.workload.jobs
     if only_estimates and (jobs is None or jobs.estimate is None):
         raise InputError(f"reservations need estimates: workload {setting.workload.name} has no column `estimate`")
 
 
 class Backfilling(NamedTuple):
-    """What compiled code knows of both policies: how many waiting tasks have a reservation."""
+    """Parameters of the compiled rule: the number of reservations."""
 
     depth: int
 
 
 class Easy(NamedTuple):
-    """EASY: FIFO, and others may start if they do not delay the oldest waiting task.
+    """Let tasks pass the oldest one if they do not delay it.
 
     Every task goes to the first server with room. The oldest one that fits nowhere has a reservation on the server where it is
-    expected to have room first, the lower index of equals. All behind it, oldest first, start on the first server with room:
-    on another server, or on that one if they are expected to leave before the reservation or fit beside it.
+    expected to have room first, the lower index of equals. Tasks behind it, oldest first, start on the first server with room:
+    on another server, or on that one if they are expected to leave before the reservation or fit next to it.
 
     A gang is one entry of the queue. It starts, or has a reservation for all of it, in the first slot in which each of its
-    tasks, in row order, is expected to have room beside those before it, on the first server that has.
+    tasks, in row order, is expected to have room next to those before it, on the first server with room.
 
-    order  what stands in place of "oldest": a rule of packenv.policies.orders, asked anew in every slot
+    order  a rule of packenv.policies.orders in place of age, applied again in every slot
 
-    Reservations are made anew in every slot with a completion or an arrival. Durations are those of column `estimate`, or the
-    true ones without it; a task that outlives its estimate is expected to leave in the next slot. `estimates`: raises InputError
-    for a workload without the column.
+    Reservations are computed again in every slot with a completion or an arrival. Durations are those of column `estimate`, or
+    the true ones without it. A task that outlives its estimate is expected to leave in the next slot. `estimates`: raises
+    InputError for a workload without the column.
     """
 
     estimates: bool = False
@@ -94,11 +94,11 @@ class Easy(NamedTuple):
 
 
 class Conservative(NamedTuple):
-    """Conservative backfilling: a task may start if it delays none of those in front of it.
+    """Let tasks pass others only if they delay none of them.
 
-    As `easy`, but the `depth` oldest waiting tasks have reservations, each made beside those in front of it: the first slot, then
-    the lowest server, with room for as long as the task is expected to stay. Tasks behind them have none, and may start beside
-    all reservations. `order` as of `easy`. Raises InputError for a depth below 1.
+    As `easy`, but the `depth` oldest waiting tasks have reservations, each computed next to those in front of it: the first slot,
+    then the lowest server, with room for as long as the task is expected to stay. Tasks behind them have none, and may start next
+    to all reservations. `order` as in `easy`. Raises InputError for a depth below 1.
     """
 
     depth: int = 100
@@ -123,7 +123,10 @@ class Conservative(NamedTuple):
 
 
 def backfilling_needs(setting: Setting, order: str, policy: str) -> Needs:
-    """The queue, servers by index, and durations; the smallest size says when nothing more fits. Orders know the table."""
+    """Return the orders of both policies, and durations.
+
+    The smallest size says when nothing more fits. Other orders need the table.
+    """
     order_named(order, policy)
     vectors = setting.capacity.shape[1] > 1
     orders = BY_QUEUE | BY_INDEX | BY_SIZE
@@ -143,13 +146,19 @@ def schedule_backfilling(policy: Backfilling, cluster: Cluster, state: RoomAhead
 
 @compiled
 def room_for_any(c: Cluster) -> bool:
-    """Whether a waiting task may fit on a server. Of several resources this is not known, nor of gangs."""
+    """Return whether a waiting task may fit on a server.
+
+    With several resources or gangs this is not known, and true.
+    """
     return waiting(c) > 0 and (c.vectors != 0 or has_gangs(c) or first_server(c, smallest_size(c), 0) != NONE)
 
 
 @apart
 def backfill(c: Cluster, ahead: RoomAhead, depth: int, task: int) -> None:
-    """Start all tasks from `task`, the first in line, on that delay no reservation; the first `depth` that do not have one."""
+    """Start all tasks from `task` on that delay no reservation.
+
+    `task` is the first in line. The first `depth` tasks that do not start get a reservation.
+    """
     look_ahead(c, ahead)
     reservations = 0
     while task != NONE and room_for_any(c):
@@ -175,7 +184,7 @@ def backfill(c: Cluster, ahead: RoomAhead, depth: int, task: int) -> None:
 
 @compiled
 def startable_server(c: Cluster, ahead: RoomAhead, i: int) -> int:
-    """The first server on which task i may start now beside all reservations; NONE if there is none."""
+    """Return the first server for task i next to all reservations, or NONE."""
     server = next_server_for(c, i, 0)
     while server != NONE and ahead.reserved[server] and earliest(c, ahead, i, server) > now(c):
         server = next_server_for(c, i, server + 1)

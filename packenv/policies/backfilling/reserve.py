@@ -1,6 +1,6 @@
-"""Best fit with bounded waiting: a server is kept for a task that has waited for too long (PAPERS §6).
+"""Best fit with bounded waiting: servers are kept for old tasks (PAPERS §6).
 
-Knows no durations. No share of ρ* is guaranteed: what is kept for one task is idle for the others.
+It knows no durations. It has no guaranteed share of ρ*: a kept server is idle for other tasks.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from packenv.policy import Setting, name_of, schedules
 
 
 class Reservations(Frame):
-    """State: for which task each of the L servers is kept."""
+    """State: the task for which each of the L servers is kept."""
 
     owner: NDArray[np.int64]  # (L,) place of a waiting task in the pool, of a gang the first one; NONE
     count: NDArray[np.int64]  # (1,) servers that are kept
@@ -58,23 +58,27 @@ class Reservations(Frame):
 
 
 class Reserve(NamedTuple):
-    """BF-J/S, but a task that has waited for more than `age` slots has a server kept for it until it starts.
+    """Keep a server free for each task that waited too long.
 
-    In every slot with a completion or an arrival: (1) tasks start on the servers kept for them, where they have room now;
-    (2) each older task without one, oldest first, takes the server with the most room, lower index of equals, of those that
-    could hold it when empty and are not kept, and starts there if it has room now; (3) BF-J/S on all servers that are not kept;
-    (4) a server kept for a task that has started on another one is no longer kept, and is filled by best fit: the lowest index
-    first, until there is none. Room of several resources: Σ of the shares that are free.
+    Otherwise this is BF-J/S. In every slot with a completion or an arrival:
 
-    For a gang servers are kept until all its tasks would fit on them when empty, each task with the last one or on another; where
-    there are too few, no younger task has one kept. It starts when each task has room where it would be. Raises InputError for an
-    age below 0.
+    1. Tasks start on the servers kept for them, if they have room now.
+    2. Each task that has waited for more than `age` slots and has no server, oldest first, takes the server with the most room,
+       lower index of equals, among servers that could hold it when empty and are not kept. It starts there if it has room now.
+    3. BF-J/S runs on all servers that are not kept.
+    4. A server kept for a task that has started elsewhere is released and filled by best fit, the lowest index first.
+
+    Room of several resources is the sum of the free shares.
+
+    For a gang, servers are kept until all its tasks would fit on them when empty, each task with the last one or on another. If
+    there are too few, no younger task has a server kept. A gang starts when each task has room where it would be. Raises
+    InputError for an age below 0.
     """
 
     age: int = 1000
 
     def notice(self, setting: Setting) -> str:
-        """How long `age` is, where the length of a slot is known; else empty."""
+        """Return how long `age` lasts, or "" if a slot has no length."""
         seconds = setting.workload.shown_slot
         if seconds is None:
             return ""
@@ -116,7 +120,7 @@ def schedule_reserve(policy: Reserve, cluster: Cluster, state: Reservations) -> 
 
 @compiled
 def start_owners(c: Cluster, reservations: Reservations) -> None:
-    """Start each task for which a server is kept, if it has room there now."""
+    """Start tasks on the servers kept for them, if they fit."""
     if reservations.count[0] > 0:
         for n in range(freed_count(c)):
             server = freed_server(c, n)
@@ -130,7 +134,7 @@ def start_owners(c: Cluster, reservations: Reservations) -> None:
 
 @compiled
 def start_or_reserve(c: Cluster, reservations: Reservations, i: int, server: int) -> None:
-    """Start waiting task i on an open server if it has room, or keep the server for it."""
+    """Start task i on an open server, or keep the server for it."""
     if fits(c, i, server):
         place(c, i, server)
     else:
@@ -141,7 +145,6 @@ def start_or_reserve(c: Cluster, reservations: Reservations, i: int, server: int
 
 @compiled
 def release(c: Cluster, reservations: Reservations, server: int) -> None:
-    """Keep a server no longer."""
     reservations.owner[server] = NONE
     reservations.count[0] -= 1
     reopen(c, server)
@@ -149,7 +152,10 @@ def release(c: Cluster, reservations: Reservations, server: int) -> None:
 
 @apart
 def reserve_for_old(c: Cluster, reservations: Reservations, age: int) -> None:
-    """Find a server for each task that has waited for more than `age` slots and has none."""
+    """Find a server for each old task that has none.
+
+    Old tasks have waited for more than `age` slots.
+    """
     task = oldest(c)
     while task != NONE and now(c) - eligible_since(c, task) > age and reservations.count[0] < server_count(c):
         following = behind(c, task)
@@ -166,7 +172,10 @@ def reserve_for_old(c: Cluster, reservations: Reservations, age: int) -> None:
 
 @apart
 def keep_for_gang(c: Cluster, reservations: Reservations, i: int) -> bool:
-    """Keep servers that hold the gang of task i when empty, and start it if it has room there now; false if there are too few."""
+    """Keep servers for the gang of task i, or start it.
+
+    The servers hold it when empty. Returns false if there are too few.
+    """
     task, server = i, NONE
     for _ in range(gang_size(c, i)):
         if server == NONE or not add_to_empty(c, reservations, task, server):
@@ -192,7 +201,10 @@ def keep_for_gang(c: Cluster, reservations: Reservations, i: int) -> bool:
 
 @apart
 def add_to_empty(c: Cluster, reservations: Reservations, i: int, server: int) -> bool:
-    """Take the room of a task out of what is left of a server that would be empty; false, and nothing changes, without room."""
+    """Take a task's room out of the rest of an empty server.
+
+    Returns false, and changes nothing, without room.
+    """
     for r in range(reservations.left.shape[0]):
         if demand_of(c, i, r) > reservations.left[r]:
             return False
@@ -209,7 +221,10 @@ def add_to_empty(c: Cluster, reservations: Reservations, i: int, server: int) ->
 
 @apart
 def start_where_kept(c: Cluster, reservations: Reservations, i: int) -> None:
-    """Start the gang of task i on the servers kept for it, if each of its tasks has room on its own now. They stay closed."""
+    """Start the gang of task i on its kept servers, if all tasks fit.
+
+    The servers stay closed.
+    """
     for server in range(server_count(c)):
         if reservations.owner[server] == i:
             reopen(c, server)
@@ -225,7 +240,6 @@ def start_where_kept(c: Cluster, reservations: Reservations, i: int) -> None:
 
 @compiled
 def has_server(reservations: Reservations, i: int) -> bool:
-    """Whether a server is kept for task i."""
     for server in range(reservations.owner.shape[0]):
         if reservations.owner[server] == i:
             return True
@@ -234,7 +248,10 @@ def has_server(reservations: Reservations, i: int) -> bool:
 
 @compiled
 def roomiest(c: Cluster, reservations: Reservations, i: int) -> int:
-    """The server with the most room that is not kept and could hold task i; NONE if there is none."""
+    """Return the open server with the most room for task i.
+
+    It is not kept, and could hold the task when empty. NONE if there is none.
+    """
     best, most = NONE, -1.0
     for server in range(server_count(c)):
         if reservations.owner[server] == NONE and could_hold(c, i, server):
@@ -246,7 +263,7 @@ def roomiest(c: Cluster, reservations: Reservations, i: int) -> int:
 
 @compiled
 def could_hold(c: Cluster, i: int, server: int) -> bool:
-    """Whether task i fits on a server that is empty."""
+    """Return whether task i fits on the server when empty."""
     if not c.vectors:
         return size_of(c, i) <= c.server[c.e, server].capacity
     if has_devices(c) and not could_have_devices(c, i, server):
@@ -259,7 +276,10 @@ def could_hold(c: Cluster, i: int, server: int) -> bool:
 
 @compiled
 def fill_released(c: Cluster, reservations: Reservations) -> bool:
-    """Fill the servers kept for tasks that have started elsewhere, or for gangs that have; return whether there were any."""
+    """Fill servers kept for tasks or gangs that started elsewhere.
+
+    Returns whether there were any.
+    """
     any_filled = False
     if reservations.count[0] > 0:
         for server in range(server_count(c)):

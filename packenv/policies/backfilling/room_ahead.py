@@ -1,4 +1,4 @@
-"""The room that servers are expected to have from now on, in which tasks reserve some (PAPERS §6)."""
+"""The expected room of servers, and reservations in it (PAPERS §6)."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ Places = NDArray[np.int32]
 
 
 class RoomAhead(Frame):
-    """The room that L servers are expected to have from now on: what is in service, and what is reserved.
+    """The expected room of L servers: tasks in service and reservations.
 
-    Each server has a list of steps in order of their slots. From its slot up to that of the next step, a step says how much of
-    each of D resources is free. A task in service is expected to leave when its estimate is over, or in the next slot if it has
-    outlived it. Made anew in every slot in which a reservation is needed.
+    Each server has a list of steps in order of their slots. A step holds from its slot up to that of the next one, and has the
+    free
+    amount of each of D resources. A task in service is expected to leave when its estimate is over, or in the next slot if it has
+    outlived it. The steps are computed again in every slot with a reservation.
     """
 
     slot: Ints  # (N,) first slot of a step
@@ -35,7 +36,6 @@ class RoomAhead(Frame):
 
 
 def room_ahead(setting: Setting, order: str, policy: str) -> RoomAhead:
-    """The state before slot 0."""
     servers, resources = setting.capacity.shape
     return RoomAhead(
         reserved=np.zeros(servers, np.int8),
@@ -46,7 +46,10 @@ def room_ahead(setting: Setting, order: str, policy: str) -> RoomAhead:
 
 
 def with_places(ahead: RoomAhead, cluster: Cluster) -> RoomAhead:
-    """The same with as many steps as a pool of this size may need: one for a task in service, two for a reservation."""
+    """Return the same with steps for a pool of this size.
+
+    A task in service needs one step, a reservation two.
+    """
     places = cluster.task.shape[1]
     line = with_room(ahead.line, places)
     return ahead.replace(line=line, **_steps(len(ahead.reserved) + 2 * places, ahead.free.shape[1], ahead.left.shape[1]))
@@ -59,7 +62,7 @@ def _steps(count: int, resources: int, devices: int) -> dict[str, NDArray[np.int
 
 @apart
 def look_ahead(c: Cluster, ahead: RoomAhead) -> None:
-    """Set the steps from what is in service now, without reservations."""
+    """Set the steps from the tasks in service, without reservations."""
     servers = server_count(c)
     ahead.used[0] = servers
     for server in range(servers):
@@ -77,7 +80,10 @@ def look_ahead(c: Cluster, ahead: RoomAhead) -> None:
 
 @compiled
 def expected_end(c: Cluster, ahead: RoomAhead, i: int) -> int:
-    """Slot in which task i, in service, is expected to leave; one from before slot 0 is known to leave when it does."""
+    """Return the slot in which task i, in service, should leave.
+
+    Tasks from before slot 0 have known ends.
+    """
     task = c.task[c.e, i]
     end = task.slots
     if c.source.estimate.shape[0] > 0 and task.row >= 0:
@@ -87,7 +93,7 @@ def expected_end(c: Cluster, ahead: RoomAhead, i: int) -> int:
 
 @compiled
 def expected_stay(c: Cluster, ahead: RoomAhead, i: int, server: int) -> int:
-    """Slots that waiting task i is expected to be in service on a server."""
+    """Return the slots that task i should stay on a server."""
     row = row_of(c, i)
     service = estimate_of(c, i) if c.source.estimate.shape[0] > 0 else c.task[c.e, i].slots
     return service + remote_slots(c, row, server)
@@ -95,7 +101,10 @@ def expected_stay(c: Cluster, ahead: RoomAhead, i: int, server: int) -> int:
 
 @apart
 def earliest(c: Cluster, ahead: RoomAhead, i: int, server: int) -> int:
-    """The first slot from which waiting task i has room on a server for as long as it is expected to stay; NEVER if none."""
+    """Return the first slot with room for task i's expected stay.
+
+    NEVER if there is none.
+    """
     stay = expected_stay(c, ahead, i, server)
     if has_devices(c):
         return earliest_on_devices(c, ahead, i, server, stay)
@@ -113,7 +122,10 @@ def earliest(c: Cluster, ahead: RoomAhead, i: int, server: int) -> int:
 
 @compiled
 def earliest_on_devices(c: Cluster, ahead: RoomAhead, i: int, server: int, stay: int) -> int:
-    """`earliest` on a server with devices: the same ones for as long as the task is expected to stay."""
+    """Return `earliest` on a server with devices.
+
+    The task needs the same devices for its whole stay.
+    """
     step = server
     while step != NONE and devices_ahead(c, ahead, i, server, step, ahead.slot[step] + stay) == NONE:
         step = ahead.next[step]
@@ -122,7 +134,10 @@ def earliest_on_devices(c: Cluster, ahead: RoomAhead, i: int, server: int, stay:
 
 @apart
 def devices_ahead(c: Cluster, ahead: RoomAhead, i: int, server: int, step: int, until: int) -> int:
-    """The devices, as bits, that task i would take from within a step until a slot; NONE without room for so long."""
+    """Return the devices for task i from a step until a slot, as bits.
+
+    NONE without room for that time.
+    """
     for device in range(ahead.left.shape[1]):
         c.devices.least[c.e, device] = ahead.left[step, device]
     while step != NONE and ahead.slot[step] < until:
@@ -136,7 +151,7 @@ def devices_ahead(c: Cluster, ahead: RoomAhead, i: int, server: int, step: int, 
 
 @compiled
 def has_room(c: Cluster, ahead: RoomAhead, i: int, step: int) -> bool:
-    """Whether waiting task i fits into what a step has free."""
+    """Return whether task i fits into a step's free room."""
     for r in range(ahead.free.shape[1]):
         if demand_of(c, i, r) > ahead.free[step, r]:
             return False
@@ -145,9 +160,9 @@ def has_room(c: Cluster, ahead: RoomAhead, i: int, step: int) -> bool:
 
 @compiled
 def reserve(c: Cluster, ahead: RoomAhead, i: int, server: int, start: int) -> int:
-    """Take the room of waiting task i on a server from slot `start` on, for as long as it is expected to stay.
+    """Reserve room for task i on a server from slot `start` on.
 
-    Returns the devices that it takes, as bits.
+    It is for the expected stay. Returns the devices that it takes, as bits.
     """
     stay = expected_stay(c, ahead, i, server)
     devices = devices_ahead(c, ahead, i, server, step_at(ahead, server, start), start + stay) if has_devices(c) else 0
@@ -157,7 +172,10 @@ def reserve(c: Cluster, ahead: RoomAhead, i: int, server: int, start: int) -> in
 
 @apart
 def change(c: Cluster, ahead: RoomAhead, i: int, server: int, start: int, until: int, sign: int, devices: int) -> None:
-    """Add (sign = 1) or subtract (-1) what task i takes, from slot `start` up to, but not including, `until`."""
+    """Add (sign = 1) or subtract (-1) task i's demand in a range.
+
+    The range is from slot `start` up to, but not including, `until`.
+    """
     step = step_at(ahead, server, start)
     end = step_at(ahead, server, until) if until < NEVER else NONE
     while step != end:
@@ -171,7 +189,7 @@ def change(c: Cluster, ahead: RoomAhead, i: int, server: int, start: int, until:
 
 @compiled
 def step_before(ahead: RoomAhead, server: int, slot: int) -> int:
-    """The step of a server in which a slot lies."""
+    """Return the step of a server that contains a slot."""
     step = server
     while ahead.next[step] != NONE and ahead.slot[ahead.next[step]] <= slot:
         step = ahead.next[step]
@@ -180,7 +198,10 @@ def step_before(ahead: RoomAhead, server: int, slot: int) -> int:
 
 @compiled
 def step_at(ahead: RoomAhead, server: int, slot: int) -> int:
-    """The step of a server that begins in `slot`, made if there is none."""
+    """Return the step of a server that begins in `slot`.
+
+    It is inserted if there is none.
+    """
     step = step_before(ahead, server, slot)
     if ahead.slot[step] == slot:
         return step
@@ -196,9 +217,10 @@ def step_at(ahead: RoomAhead, server: int, slot: int) -> int:
 
 @apart
 def hold_gang(c: Cluster, ahead: RoomAhead, i: int, start: int) -> bool:
-    """Take the room of the gang of task i from slot `start` on, each task on the first server; false, and none, if one has none.
+    """Reserve room for the gang of task i from slot `start` on.
 
-    Each task then knows its server and its devices.
+    Each task goes to the first server with room, and remembers server and devices. Returns false, and reserves nothing, if a task
+    has none.
     """
     steps, task, held = ahead.used[0], i, 0
     while held < gang_size(c, i):
@@ -233,7 +255,10 @@ def hold_gang(c: Cluster, ahead: RoomAhead, i: int, start: int) -> bool:
 
 @apart
 def first_server_ahead(c: Cluster, ahead: RoomAhead, i: int, start: int) -> int:
-    """The first server with room for waiting task i from slot `start` on for as long as it is expected to stay; or NONE."""
+    """Return the first server with room for task i from `start` on.
+
+    The room is for its expected stay. NONE if there is none.
+    """
     for server in range(server_count(c)):
         step, until = step_before(ahead, server, start), start + expected_stay(c, ahead, i, server)
         if has_devices(c):
@@ -249,7 +274,10 @@ def first_server_ahead(c: Cluster, ahead: RoomAhead, i: int, start: int) -> int:
 
 @apart
 def reserve_gang(c: Cluster, ahead: RoomAhead, i: int) -> None:
-    """Reserve room for the gang of task i in the first slot, of those in which room changes, in which all of it has some."""
+    """Reserve room for the gang of task i in the first possible slot.
+
+    Only slots in which room changes are tried.
+    """
     start = now(c)
     while start < NEVER and not hold_gang(c, ahead, i, start):
         following = NEVER
@@ -265,7 +293,10 @@ def reserve_gang(c: Cluster, ahead: RoomAhead, i: int) -> None:
 
 @compiled
 def reserve_first(c: Cluster, ahead: RoomAhead, i: int) -> None:
-    """Reserve room for task i where it is expected first: the lower index of equals. A task that fits nowhere has none."""
+    """Reserve room for task i where it is expected first.
+
+    The lower index of equals. A task that fits nowhere gets none.
+    """
     best, best_slot = NONE, NEVER
     for server in range(server_count(c)):
         slot = earliest(c, ahead, i, server)

@@ -1,8 +1,7 @@
-"""Waiting tasks of every job, indexed by demand and by home server, and the jobs sorted for fair sharing.
+"""Waiting tasks of every job, and jobs sorted for fair sharing.
 
-Used by policies that take one server at a time and ask which jobs have a waiting task whose data is on it. Jobs are
-numbered in the order in which they first appear in the table. Fair sharing sorts jobs by the number of their tasks in
-service, fewest first; ties go to the lower number.
+Tasks are indexed by demand and by home server, for policies that take one server at a time. Jobs are numbered in the order of
+their first rows. Fair sharing sorts jobs by their tasks in service, fewest first. Ties go to the lower number.
 """
 
 from __future__ import annotations
@@ -40,7 +39,10 @@ JOB_BITS = 32
 
 
 class Backlog(Frame):
-    """The waiting tasks of one cluster: n rows, J jobs, G groups: the tasks of one job and phase with one demand vector."""
+    """The waiting tasks of one cluster: n rows, J jobs, G groups.
+
+    A group is the tasks of one job and phase with one demand vector.
+    """
 
     job: Places  # (n,) job of each row
     group: Places  # (n,) group of each row
@@ -59,7 +61,10 @@ class Backlog(Frame):
 
 
 def backlog(jobs: Jobs, network: Network | None, servers: int) -> Backlog:
-    """The state before slot 0, with no task waiting. `network`: how `servers` servers lie to each other."""
+    """Return the state before slot 0, with no waiting task.
+
+    `network`: distances between `servers` servers.
+    """
     n, job = len(jobs), job_numbers(jobs)
     phase = np.zeros(n, np.int64) if jobs.phase is None else np.unique(jobs.phase, return_inverse=True)[1].ravel()
     groups, group = distinct(np.column_stack([job, phase, jobs.demand]))
@@ -88,7 +93,7 @@ def anything_waits(b: Backlog) -> bool:
 
 @compiled
 def add_new(c: Cluster, b: Backlog) -> None:
-    """Add the tasks that became eligible in this slot and have not started."""
+    """Add the slot's eligible tasks that have not started."""
     for n in range(new_count(c)):
         i = new_task(c, n)
         if i != NONE:
@@ -97,7 +102,10 @@ def add_new(c: Cluster, b: Backlog) -> None:
 
 @compiled
 def add(b: Backlog, row: int, i: int) -> None:
-    """Add a waiting row, task i of the pool, to the list of its group and to those of its home servers, all in row order."""
+    """Add a waiting row to its group and its home servers.
+
+    The row is task i of the pool. The lists are in row order.
+    """
     g, job = b.group[row], b.job[row]
     b.place[row] = i
     insert_in_order(b.links, b.ends[g], row)
@@ -109,7 +117,7 @@ def add(b: Backlog, row: int, i: int) -> None:
 
 @compiled
 def launch(c: Cluster, b: Backlog, row: int, server: int) -> None:
-    """Start a waiting row on a server and re-sort its job, which now has one more task in service."""
+    """Start a waiting row on a server, and re-sort its job."""
     g, job = b.group[row], b.job[row]
     unlink(b.links, b.ends[g], row)
     leave(b.homes, row)
@@ -123,7 +131,7 @@ def launch(c: Cluster, b: Backlog, row: int, server: int) -> None:
 
 @compiled
 def settle(b: Backlog, row: int) -> None:
-    """Count the completion of a row and re-sort its job, which now has one task fewer in service."""
+    """Count the completion of a row, and re-sort its job."""
     job = b.job[row]
     if b.waiting[job] > 0:
         remove(b.order, 0, key_of(b, job))
@@ -139,7 +147,10 @@ def key_of(b: Backlog, job: int) -> int:
 
 @compiled
 def first_local(c: Cluster, b: Backlog, job: int, server: int) -> int:
-    """First waiting row of the job that fits on the server and has its data there (or has no homes); NONE if there is none."""
+    """Return the job's first row that fits and has its data here.
+
+    Rows without homes count too. NONE if there is none.
+    """
     row = NONE
     for g in range(b.groups_of[job], b.groups_of[job + 1]):
         if b.ends[g].head != NONE and group_fits(c, b, g, server):
@@ -151,7 +162,7 @@ def first_local(c: Cluster, b: Backlog, job: int, server: int) -> int:
 
 @compiled
 def first_fitting(c: Cluster, b: Backlog, job: int, server: int) -> int:
-    """First waiting row of the job that fits on the server, with what it would read; NONE if there is none."""
+    """Return the job's first row that fits, remote reads included; or NONE."""
     row = NONE
     for g in range(b.groups_of[job], b.groups_of[job + 1]):
         if b.ends[g].head != NONE and group_fits(c, b, g, server):
@@ -163,7 +174,7 @@ def first_fitting(c: Cluster, b: Backlog, job: int, server: int) -> int:
 
 @compiled
 def first_with_room_to_read(c: Cluster, b: Backlog, g: int, server: int) -> int:
-    """First waiting row of a group for whose read, if it reads over the network on this server, there is room; NONE."""
+    """Return the group's first row with room for its remote read, or NONE."""
     row = b.ends[g].head
     while row != NONE and not can_read(c, row, server):
         row = b.links[row].next
@@ -172,9 +183,9 @@ def first_with_room_to_read(c: Cluster, b: Backlog, g: int, server: int) -> int:
 
 @compiled
 def first_in_rack(c: Cluster, b: Backlog, job: int, server: int) -> int:
-    """First waiting row of the job that fits on the server and has data in the server's rack; NONE if there is none.
+    """Return the job's first row that fits with data in the rack.
 
-    The cluster must have racks.
+    NONE if there is none. The cluster must have racks.
     """
     racks, rack, row = b.homes.racks, b.homes.rack[server], NONE
     for g in range(b.groups_of[job], b.groups_of[job + 1]):
@@ -189,13 +200,16 @@ def first_in_rack(c: Cluster, b: Backlog, job: int, server: int) -> int:
 
 @compiled
 def distance(c: Cluster, row: int, server: int) -> int:
-    """Level of a row on a server: NODE, RACK or ANY, as in `level_of`; always NODE if the table has no column `home`."""
+    """Return the level of a row on a server: NODE, RACK or ANY.
+
+    Without a column `home` it is NODE.
+    """
     return level_of(c, row, server) if has_homes(c) else 0
 
 
 @compiled
 def phase_of(b: Backlog, job: int) -> int:
-    """Phase of the job's first group with waiting tasks. The job must have waiting tasks."""
+    """Return the phase of the job's first group with waiting tasks."""
     g = b.groups_of[job]
     while b.ends[g].head == NONE:
         g += 1

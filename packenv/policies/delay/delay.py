@@ -1,16 +1,19 @@
-"""Delay scheduling: fair sharing in which a job waits a limited time for a server that holds its data (PAPERS §5;
-Zaharia et al., EuroSys 2010; dynamic: a report).
+"""Delay scheduling: fair sharing in which jobs wait for their data.
 
-In every slot each server, in index order, is offered to the jobs until none of them launches a task on it. An offer goes
-through the jobs with a task that fits, those with the fewest tasks in service first. A job launches a task with data on the
-server if it has one. Otherwise, once it has waited longer than the node interval, it may launch a task with data in the rack
-of the server; once it has waited longer than the node and the rack interval, any task. In a cluster without racks it may
-launch any task after the node interval. A job that may launch nothing is skipped; its wait begins when it is first skipped.
+Sources: PAPERS §5, Zaharia et al., EuroSys 2010, and a report for dynamic intervals.
 
-A launch ends the wait. By default (as in Algorithm 3 of Zaharia et al.) the job then keeps the level (node, rack, any) of
-that launch: after a launch far from its data it need not wait again until it launches a task nearer to them. With `paper`
-(the report) the level returns to node, so the job waits anew, after every launch. Ties go to the job, then to the row, that
-comes first in the table.
+In every slot each server, in index order, is offered to the jobs until none launches a task on it. An offer goes through the
+jobs with a task that fits, those with the fewest tasks in service first.
+
+- A job with data on the server launches such a task.
+- Once it has waited longer than the node interval, it may launch a task with data in the rack of the server.
+- Once it has waited longer than the node and the rack interval, it may launch any task. Without racks it may after the node
+  interval.
+- A job that may launch nothing is skipped. Its wait begins when it is first skipped.
+
+A launch ends the wait. By default (Algorithm 3 of Zaharia et al.) the job keeps the level of that launch. After a launch far
+from its data it waits again only once it launches a task nearer to them. With `paper` (the report) the level returns to node,
+so the job waits again after every launch. Ties go to the earlier job, then to the earlier row.
 """
 
 from __future__ import annotations
@@ -27,12 +30,12 @@ from packenv.workloads.network import NODE
 
 
 class Delay(NamedTuple):
-    """Delay scheduling with fixed intervals: a job waits up to `interval` seconds for a server with its data.
+    """Let jobs wait a fixed time for a server with their data.
 
     interval   seconds that a job waits for a server with its data
-    rack       further seconds that it waits for a server in a rack with its data; ignored if the workload has no racks
-    skips      if >= 0, the number of offers that a job skips, instead of the intervals; there is no rack level then
-    paper      True: a job waits anew after every launch
+    rack       additional seconds that it waits for a server in a rack with its data. Ignored if the workload has no racks
+    skips      if >= 0, the number of offers that a job skips, instead of the intervals. There is no rack level then
+    paper      True: a job waits again after every launch
 
     A slot lasts one second if the workload does not say. Raises InputError for a negative or infinite interval, or skips < -1.
     """
@@ -56,15 +59,16 @@ class Delay(NamedTuple):
 
 
 class DelayDynamic(NamedTuple):
-    """Delay scheduling with intervals that follow the measured overhead of remote tasks, separately for each phase number.
+    """Let jobs wait for their data as long as remote reads cost.
 
-    When a task that ran away from its data completes, its extra slots are a reading: interval ← (1 − weight) · interval +
-    weight · reading. In a cluster with racks, a task that ran off its rack updates the rack interval, with its extra slots
-    beyond the node interval (at least 0); every other task updates the node interval.
+    Intervals follow the measured overhead of remote tasks, separately for each phase number. When a task that ran away from its
+    data completes, its extra slots are a reading: interval ← (1 − weight) · interval + weight · reading. In a cluster with racks,
+    a task that ran off its rack updates the rack interval, with its extra slots beyond the node interval (at least 0). Every
+    other task updates the node interval.
 
     interval, rack   seconds at the start of the run
     weight           of a new reading, 0 < weight <= 1
-    paper            True: tasks that ran at home report too, a reading of 0, and a job waits anew after every launch
+    paper            True: tasks that ran at home report too, a reading of 0, and a job waits again after every launch
 
     Raises InputError for a weight or an interval out of range.
     """
@@ -88,7 +92,10 @@ class DelayDynamic(NamedTuple):
 
 
 class Fair(NamedTuple):
-    """Fair sharing without delay: a job accepts every offer, and launches a task with data on the server if it has one."""
+    """Share fairly without delay: a job accepts every offer.
+
+    It launches a task with data on the server if it has one.
+    """
 
     @property
     def rule(self) -> Rules:

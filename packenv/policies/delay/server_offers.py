@@ -1,4 +1,4 @@
-"""Offering servers to jobs in delay scheduling: which job launches which task, which job waits, and until when."""
+"""Offers of servers to jobs in delay scheduling."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ BY_TIME = -1
 
 
 class Rules(NamedTuple):
-    """Parameters of the compiled rule. The intervals are in the state because `DelayDynamic` changes them."""
+    """Parameters of the compiled rule.
+
+    The intervals are in the state, because `DelayDynamic` changes them.
+    """
 
     skips: int  # offers that a job skips before it may launch anywhere; BY_TIME: it waits by intervals
     weight: float  # of a new reading in an interval; 0: intervals are fixed
@@ -41,7 +44,10 @@ class Rules(NamedTuple):
 
 
 class Waits(Frame):
-    """The waiting tasks, the intervals, and how long each of J jobs has waited for its data (n rows, L servers)."""
+    """Waiting tasks, intervals, and the waits of J jobs.
+
+    n rows, L servers.
+    """
 
     tasks: Backlog
     racks: int  # 1 if the cluster has racks
@@ -60,7 +66,7 @@ class Waits(Frame):
 
 
 def waits(setting: Setting, interval: float, rack: float) -> Waits:
-    """The state before slot 0. `interval` and `rack` are in seconds, converted to slots of the workload."""
+    """Return the state before slot 0, from intervals in seconds."""
     table, workload = setting.table, setting.workload
     tasks = backlog(table, workload.network, len(setting.capacity))
     jobs, rows = len(tasks.waiting), len(table)
@@ -85,7 +91,7 @@ def waits(setting: Setting, interval: float, rack: float) -> Waits:
 
 @compiled
 def report(rules: Rules, cluster: Cluster, state: Waits, row: int) -> None:
-    """Move the node or rack interval of the phase of a completed row towards the row's overhead (running average)."""
+    """Move the interval of a completed row's phase towards its overhead."""
     interval = state.interval[state.tasks.phase[state.tasks.group[row]]]
     off_rack = state.racks and state.ran[row] == ANY
     reading = float(state.overhead[row])
@@ -98,10 +104,10 @@ def report(rules: Rules, cluster: Cluster, state: Waits, row: int) -> None:
 
 @compiled
 def offer_servers(rules: Rules, cluster: Cluster, state: Waits) -> int:
-    """Offer all servers in index order. Returns how many still have room and were refused by all jobs: they are in `open`.
+    """Offer all servers in index order; count those that all jobs refused.
 
-    Unless offers are counted, a server without completions in this slot is offered only to the jobs that `note_changed` marked.
-    Where remote reads take room, a completion anywhere may have made room for one.
+    They are in `open`. Unless offers are counted, a server without completions in this slot is offered only to jobs that
+    `note_changed` marked. If remote reads take room, a completion anywhere may have made room for one.
     """
     changed = note_changed(rules, cluster, state)
     count = 0
@@ -123,7 +129,10 @@ def offer_servers(rules: Rules, cluster: Cluster, state: Waits) -> int:
 
 @compiled
 def note_changed(rules: Rules, cluster: Cluster, state: Waits) -> bool:
-    """Mark the jobs with new tasks or with an interval that has run out; return whether there are any."""
+    """Mark jobs with new tasks or an expired interval.
+
+    Returns whether there are any.
+    """
     changed = False
     for n in range(new_count(cluster)):
         i = new_task(cluster, n)
@@ -143,7 +152,7 @@ def note_changed(rules: Rules, cluster: Cluster, state: Waits) -> bool:
 
 @compiled
 def has_room(cluster: Cluster, state: Waits, server: int) -> bool:
-    """Whether the server has room for the smallest demand of the table in each resource; if not, no task fits."""
+    """Return whether the table's smallest demand fits on the server."""
     for r in range(state.tasks.least.shape[0]):
         if free_of(cluster, server, r) < state.tasks.least[r]:
             return False
@@ -152,9 +161,10 @@ def has_room(cluster: Cluster, state: Waits, server: int) -> bool:
 
 @compiled
 def offer(rules: Rules, cluster: Cluster, state: Waits, server: int, to_all: bool) -> bool:
-    """Offer a server once to the jobs, in fair order; return whether one launched a task.
+    """Offer a server once to the jobs, in fair order.
 
-    Without `to_all`, jobs that have not changed and whose wait has already begun are left out: they would refuse again.
+    Returns whether a job launched a task. Without `to_all`, unchanged jobs that already wait are left out, because they would
+    refuse again.
     """
     order = state.tasks.order
     for k in range(order.used[0]):
@@ -171,7 +181,10 @@ def offer(rules: Rules, cluster: Cluster, state: Waits, server: int, to_all: boo
 
 @compiled
 def choice(rules: Rules, cluster: Cluster, state: Waits, job: int, server: int) -> int:
-    """The row that a job launches on a server; NONE if nothing fits, or if the job waits, which counts as a skip."""
+    """Return the row that a job launches on a server.
+
+    NONE if nothing fits, or if the job waits. Waiting counts as a skip.
+    """
     tasks = state.tasks
     row = first_local(cluster, tasks, job, server)
     if row != NONE:
@@ -194,7 +207,7 @@ def choice(rules: Rules, cluster: Cluster, state: Waits, job: int, server: int) 
 
 @compiled
 def allowed(rules: Rules, cluster: Cluster, state: Waits, job: int) -> int:
-    """The widest level on which a job may launch now: NODE, RACK or ANY."""
+    """Return the widest level for launches now: NODE, RACK or ANY."""
     level = state.level[job]
     if level == ANY or rules.skips >= 0:
         return ANY if level == ANY or state.skipped[job] >= rules.skips else NODE
@@ -208,7 +221,10 @@ def allowed(rules: Rules, cluster: Cluster, state: Waits, job: int) -> int:
 
 @compiled
 def patience(state: Waits, job: int, level: int) -> float:
-    """Slots that a job waits, given the level it keeps, before it may launch on `level` (RACK or ANY)."""
+    """Return the slots before a job may launch on `level`.
+
+    It depends on the level that the job keeps. `level` is RACK or ANY.
+    """
     interval = state.interval[phase_of(state.tasks, job)]
     if state.level[job] == RACK:
         return interval[1]
@@ -217,7 +233,10 @@ def patience(state: Waits, job: int, level: int) -> float:
 
 @compiled
 def begin(rules: Rules, cluster: Cluster, state: Waits, job: int, row: int, server: int) -> None:
-    """Launch a row on a server; record its level, overhead and delay, and end the wait of its job."""
+    """Launch a row on a server, and end the wait of its job.
+
+    Records level, overhead and delay.
+    """
     level = distance(cluster, row, server)
     state.ran[row], state.overhead[row] = level, remote_slots(cluster, row, server)
     state.delayed[row] = 0 if state.begin[job] == NONE else now(cluster) - state.begin[job]
@@ -231,11 +250,11 @@ def begin(rules: Rules, cluster: Cluster, state: Waits, job: int, row: int, serv
 
 @compiled
 def wake_later(rules: Rules, cluster: Cluster, state: Waits, count: int) -> None:
-    """Set a timer for the first slot in which some job may launch farther from its data on one of the `count` servers in `open`.
+    """Set a timer for the first slot with a wider launch.
 
-    That is the next slot if offers are counted. It is also the next slot for a job that launched in this slot and fits only on
-    open servers up to that of the launch: it is offered them, and skipped, for the first time then. If it fits on an open
-    server behind that of the launch, it was skipped there in this slot, so its wait begins now.
+    It is for the `count` servers in `open`. If offers are counted, that is the next slot. It is also the next slot for a job that
+    launched in this slot and fits only on open servers up to that of the launch: those are offered to it first in the next
+    slot. If it fits on an open server behind that of the launch, it was skipped there in this slot, so its wait begins now.
     """
     state.due[0] = NEVER
     soon, order = NEVER, state.tasks.order
@@ -263,14 +282,17 @@ def wake_later(rules: Rules, cluster: Cluster, state: Waits, count: int) -> None
 
 @compiled
 def runs_out(cluster: Cluster, state: Waits, job: int) -> int:
-    """The slot in which a waiting job may launch on the next wider level."""
+    """Return the slot in which a waiting job may launch wider."""
     near = state.begin[job] + int(np.floor(patience(state, job, RACK))) + 1
     return near if near > now(cluster) else state.begin[job] + int(np.floor(patience(state, job, ANY))) + 1
 
 
 @compiled
 def fits_behind(cluster: Cluster, state: Waits, job: int, count: int, last: int) -> bool:
-    """Whether a task of the job fits on one of the first `count` servers in `open` with an index above `last`."""
+    """Return whether the job fits on an open server behind `last`.
+
+    Only the first `count` servers in `open` count.
+    """
     n = count - 1
     while n >= 0 and state.open[n] > last:
         if first_fitting(cluster, state.tasks, job, state.open[n]) != NONE:

@@ -1,13 +1,13 @@
-"""Hawk and Eagle, and the schedulers that they are compared with: Sparrow, LWL and Yaq (PAPERS §4).
+"""Hawk and Eagle, and Sparrow, LWL and Yaq (PAPERS §4).
 
 A job is long if the mean estimated duration of its tasks is above `cutoff` seconds. A central scheduler places long jobs on
 the general servers. Short jobs send probes to servers, and a server requests a task for a probe when it has a free slot. The
 last servers, a share `reserved` of all, rounded down, never run long tasks. Every message takes `delay` seconds. By default
-(-1) `cutoff` is chosen so that at most a tenth of the jobs are long, and `reserved` is the short jobs' share of the work.
+(-1) `cutoff` makes at most a tenth of the jobs long, and `reserved` is the short jobs' share of the work.
 
-A server runs at most as many tasks at once as it has room for copies of the largest task of the table. `ratio` is the number
-of probes per task, `minimum` the least number of probes per job; they are drawn with replacement, so both may exceed the
-number of servers: `ratio` up to 2, `minimum` up to 20, which are the defaults of Eagle.
+A server runs at most the number of tasks that it has room for, counted as copies of the table's largest task. `ratio` is the
+number of probes per task, `minimum` the least number of probes per job. Probes are drawn with replacement, so both may exceed
+the number of servers: `ratio` up to 2, `minimum` up to 20 (the defaults of Eagle).
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ System = TypeVar("System", bound=type)
 
 
 def probing_system(kind: System) -> System:
-    """A class decorator: what all five share, their compiled `rule`, and that they know the jobs and estimated durations."""
+    """Give a class the parts that all five systems share.
+
+    These are the compiled `rule`, and needs: jobs and estimated durations.
+    """
     shared: Any = kind
     shared.rule = ServerQueues()
     shared.needs = lambda self, setting: Needs(vectors=setting.capacity.shape[1] > 1, table=True, durations=True)
@@ -47,7 +50,10 @@ def probing_system(kind: System) -> System:
 
 @probing_system
 class Sparrow(NamedTuple):
-    """Sparrow: `ratio` probes per task to random servers, late binding, first come first served. No job counts as long."""
+    """Send `ratio` probes per task to random servers.
+
+    Probes bind late, first come first served. No job counts as long.
+    """
 
     ratio: int = 2
     minimum: int = 2
@@ -59,7 +65,10 @@ class Sparrow(NamedTuple):
 
 @probing_system
 class Hawk(NamedTuple):
-    """Hawk: Sparrow's probes for short jobs, LWL for long ones; an idle server tries `attempts` times to steal probes."""
+    """Probe for short jobs, place long ones centrally, steal when idle.
+
+    Short jobs are probed as in Sparrow, long jobs placed as in LWL. An idle server tries `attempts` times to steal probes.
+    """
 
     cutoff: float = AUTOMATIC
     reserved: float = AUTOMATIC
@@ -77,11 +86,13 @@ class Hawk(NamedTuple):
 
 @probing_system
 class Eagle(NamedTuple):
-    """Eagle: Hawk without stealing, but with three mechanisms instead, which can be switched off one by one.
+    """Probe like Hawk, share state, and keep probes sticky.
 
-    sharing    servers with long tasks reject probes and say which other servers have long tasks; not on a single server
+    There is no stealing. Three mechanisms can be switched off one by one:
+
+    sharing    servers with long tasks reject probes and name other servers with long tasks. Not on a single server
     sticky     a probe stays in its queue until its job has no unassigned task
-    srpt       the shortest remaining job first; Σ estimates of the tasks that overtake a probe may not exceed `threshold`
+    srpt       the shortest remaining job goes first. Σ estimates of the tasks that overtake a probe may not exceed `threshold`
                times the estimate of its job
     """
 
@@ -107,7 +118,10 @@ class Eagle(NamedTuple):
 
 @probing_system
 class LeastWaitingTime(NamedTuple):
-    """LWL for all jobs: a central scheduler binds each task on arrival to the server with the least estimated waiting time."""
+    """Place each task where the estimated waiting time is least.
+
+    A central scheduler binds every task on arrival, for all jobs.
+    """
 
     delay: float = NETWORK_DELAY
 
@@ -119,7 +133,10 @@ class LeastWaitingTime(NamedTuple):
 
 @probing_system
 class Yaq(NamedTuple):
-    """Yaq: LWL, but servers start the shortest remaining job first; `threshold` limits how often a task is overtaken."""
+    """Place tasks like LWL, and start short jobs first.
+
+    The shortest remaining job of a server's queue goes first. `threshold` limits how often a task is overtaken.
+    """
 
     delay: float = NETWORK_DELAY
     srpt: bool = True
@@ -132,7 +149,10 @@ class Yaq(NamedTuple):
 
 
 class _Jobs:
-    """Jobs and servers as a system sees them before slot 0. Raises InputError for parameters out of range."""
+    """Jobs and servers as a system sees them before slot 0.
+
+    Raises InputError for parameters out of range.
+    """
 
     def __init__(self, policy: Any, setting: Setting, seed: int) -> None:
         self.name = name_of(policy)
@@ -159,7 +179,10 @@ class _Jobs:
             raise InputError(f"{self.name}: {knob} must lie between {least} and {most:g}{where}, not {value:g}")
 
     def _slots(self, capacity: Ints) -> Ints:
-        """(L,) number of tasks that each server can run at once. Raises InputError if the largest task does not fit in each."""
+        """Return the tasks that each server can run at once, (L,).
+
+        Raises InputError if the largest task does not fit in each.
+        """
         largest = self.table.demand.max(axis=0)
         slots = np.asarray((capacity[:, largest > 0] // largest[largest > 0]).min(axis=1))
         if (slots < 1).any():
@@ -167,7 +190,7 @@ class _Jobs:
         return slots
 
     def part(self, policy: Hawk | Eagle) -> None:
-        """Decide which jobs are long (`central`) and how many servers may run them (`general`)."""
+        """Decide which jobs are long, and how many servers run them."""
         cutoff, reserved = policy.cutoff, policy.reserved
         if cutoff != AUTOMATIC:
             self._check(policy, "cutoff", 0, MOST)
@@ -193,5 +216,8 @@ class _Jobs:
 
 
 def share_of(servers: int, share: float) -> int:
-    """A share of the servers, rounded down; what floating-point numbers put just below a whole number counts as that."""
+    """Return a share of the servers, rounded down.
+
+    A floating-point number just below a whole number counts as that number.
+    """
     return math.floor(share * servers + 1e-9)

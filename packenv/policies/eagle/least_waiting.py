@@ -1,13 +1,13 @@
-"""The server with the least estimated waiting time, for a central scheduler (PAPERS §4, LWL).
+"""The server with the least estimated waiting time (PAPERS §4, LWL).
 
 W(w) = (Σ estimates of the tasks placed on w that have not started + Σ max(1, start + estimate − now) over those in service)
-/ slots of w. A task in service counts at least one slot; otherwise tasks would be sent to servers whose tasks have exceeded
-their estimates while other servers are idle.
+/ slots of w. A task in service counts at least one slot. Otherwise tasks would go to servers whose tasks have exceeded their
+estimates, while other servers are idle.
 
-While k tasks of a server are within their estimates, the numerator falls by k a slot. Servers with the same number of slots
-and the same k are therefore kept in one tree, keyed by the numerator plus k · now, which does not change as time passes. When
-a task exceeds its estimate, the key of its server becomes too small, so the server can only come up too early: it is then
-moved to the right tree (`outlived`), and the search is repeated.
+While k tasks of a server are within their estimates, the numerator falls by k a slot. Servers with equal slots and equal k
+share a tree, keyed by the numerator plus k · now. This key does not change with time. When a task exceeds its estimate, the
+key of its server becomes too small, so the server can only come up too early. `outlived` then moves it to the right tree, and
+the search is repeated.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ ABSENT = 2**62
 
 
 class LeastWaiting(Frame):
-    """Servers 0 to L - 1 of at most S slots. Server w with k tasks within their estimates is in tree first[w] + k."""
+    """Servers 0 to L - 1 of at most S slots, in trees.
+
+    Server w with k tasks within their estimates is in tree first[w] + k.
+    """
 
     key: Ints  # (trees, 2 M) numerator + k · now at leaf M + server, ABSENT if not in the tree; inner nodes: least below
     fall: Ints  # (trees,) k of each tree
@@ -36,7 +39,10 @@ class LeastWaiting(Frame):
 
 
 def least_waiting(slots: Ints, tasks: int) -> LeastWaiting:
-    """The state with no task placed. `slots` (L,): tasks that each server can run at once; `tasks`: number of tasks in all."""
+    """Return the state with no task placed.
+
+    `slots` (L,): tasks that each server can run at once. `tasks`: number of all tasks.
+    """
     servers = len(slots)
     kinds, kind = np.unique(slots, return_inverse=True)
     most = np.minimum(kinds, tasks)
@@ -58,7 +64,7 @@ def least_waiting(slots: Ints, tasks: int) -> LeastWaiting:
 
 @compiled
 def least_loaded(waiting: LeastWaiting, now: int) -> int:
-    """The server with the least W; ties go to the lower index."""
+    """Return the server with the least W, the lower index of equals."""
     while True:
         best, work, slots = NONE, ABSENT, 1
         for tree in range(waiting.key.shape[0]):
@@ -76,7 +82,7 @@ def least_loaded(waiting: LeastWaiting, now: int) -> int:
 
 @compiled
 def first_least(waiting: LeastWaiting, tree: int) -> int:
-    """The server with the least key of a tree; ties go to the lower index."""
+    """Return the server with a tree's least key, the lower index of equals."""
     key = waiting.key
     node = 1
     while 2 * node < key.shape[1]:
@@ -88,7 +94,10 @@ def first_least(waiting: LeastWaiting, tree: int) -> int:
 
 @compiled
 def outlived(waiting: LeastWaiting, server: int, now: int) -> bool:
-    """Move a server whose tasks have exceeded their estimates to the tree where it now belongs; return whether it moved."""
+    """Move a server with exceeded estimates to its right tree.
+
+    Returns whether it moved.
+    """
     ends, k = waiting.end, 0
     for n in range(waiting.within[server]):
         k += ends[server, n] > now
@@ -114,7 +123,7 @@ def note_placed(waiting: LeastWaiting, server: int, estimate: int) -> None:
 
 @compiled
 def note_started(waiting: LeastWaiting, server: int, estimate: int, now: int) -> None:
-    """Record that a task sent to a server starts there now."""
+    """Record the start of a task that was sent to a server."""
     work = remove_server(waiting, server)
     waiting.end[server, waiting.within[server]] = now + estimate
     waiting.within[server] += 1
@@ -123,7 +132,7 @@ def note_started(waiting: LeastWaiting, server: int, estimate: int, now: int) ->
 
 @compiled
 def note_completed(waiting: LeastWaiting, server: int, expected_end: int) -> None:
-    """Record a completion. The task may have exceeded its estimate, whether or not `outlived` has seen it."""
+    """Record a completion, also of a task beyond its estimate."""
     work, ends = remove_server(waiting, server), waiting.end
     for n in range(waiting.within[server]):
         if ends[server, n] == expected_end:

@@ -1,8 +1,11 @@
-"""Actions of servers and schedulers in the probing systems, on completions, messages and new jobs (PAPERS §4).
+"""Actions of servers and schedulers in the probing systems (PAPERS §4).
 
-Messages are handled in the order in which they were sent, in the slot in which they are due. In every slot: servers with
-completions serve their queues, in index order; due messages are handled; jobs that became eligible are scheduled; messages
-that became due by that are handled.
+Messages are handled in the order of sending, in the slot in which they are due. In every slot:
+
+1. Servers with completions serve their queues, in index order.
+2. Due messages are handled.
+3. Jobs that became eligible are scheduled.
+4. Messages that became due by that are handled.
 """
 
 from __future__ import annotations
@@ -34,12 +37,12 @@ from packenv.policy import completes, schedules
 
 @compiled
 def shortest(p: Probing, server: int) -> int:
-    """Algorithm 1 of Eagle: the entry of the job with the least remaining work among those that may overtake all entries in
-    front of them; NONE if the queue is empty.
+    """Return the entry of the shortest job that may go first.
 
-    Remaining work is unassigned tasks times their estimate. An entry may overtake another if its estimate is within the
-    other's remaining patience. Drops probes whose job has no unassigned task left. Without `reorders` no entry overtakes a
-    bound task, so the search ends at the first one.
+    Algorithm 1 of Eagle: the least remaining work among entries that may overtake all entries in front of them. NONE if the queue
+    is empty. Remaining work is unassigned tasks times their estimate. An entry may overtake another if its estimate is within the
+    other's remaining patience. Drops probes whose job has no unassigned task left. Without `reorders` no entry overtakes a bound
+    task, so the search ends at the first one.
     """
     k, chosen, least, patience = p.queue[server].head, NONE, 2**62, 2**62
     while k != NONE:
@@ -67,7 +70,7 @@ def shortest(p: Probing, server: int) -> int:
 
 @compiled
 def pass_all(p: Probing, first: int, chosen: int) -> None:
-    """Charge the estimate of the chosen entry to all entries in front of it, which it overtakes."""
+    """Charge the chosen entry's estimate to all entries it overtakes."""
     k = first
     while k != chosen:
         p.entry[k].passed += p.row[p.entry[chosen].job].estimate
@@ -80,12 +83,18 @@ FOLLOWING = (NONE, REJECTED, SECOND_ROUND, REJECTED_AGAIN, THIRD_ROUND, NONE, NO
 
 
 class ServerQueues(NamedTuple):
-    """Parameters of the compiled rule of all five systems: none. What distinguishes them is in their state."""
+    """Parameters of the compiled rule of all five systems: none.
+
+    Their differences are in their state.
+    """
 
 
 @completes(ServerQueues)
 def complete(policy: ServerQueues, c: Cluster, p: Probing, i: int) -> None:
-    """Count the completion of a centrally placed task. Servers react in `schedule`, after all completions of the slot."""
+    """Count the completion of a centrally placed task.
+
+    Servers react in `schedule`, after all completions of the slot.
+    """
     row = row_of(c, i)
     if row < 0 or p.row[row].central == 0:
         return
@@ -118,7 +127,10 @@ def next_message(p: Probing) -> Any:
 
 @compiled
 def submit(c: Cluster, p: Probing) -> None:
-    """Schedule the tasks that became eligible in this slot: those of one job together, jobs in order of their first rows."""
+    """Schedule the tasks that became eligible in this slot.
+
+    The tasks of one job go together, jobs in the order of their first rows.
+    """
     # link the new tasks of each job
     for n in range(new_count(c)):
         i = new_task(c, n)
@@ -145,7 +157,10 @@ def submit(c: Cluster, p: Probing) -> None:
 
 @compiled
 def place_centrally(c: Cluster, p: Probing, job: int) -> None:
-    """Send each task of a job to the server with the least estimated waiting time (LWL), and take a snapshot if shared."""
+    """Send each task of a job to the least loaded server.
+
+    This is LWL. It takes a snapshot if state is shared.
+    """
     row = job
     while row != NONE:
         task = p.row[row]
@@ -164,7 +179,7 @@ def place_centrally(c: Cluster, p: Probing, job: int) -> None:
 
 @compiled
 def deliver(c: Cluster, p: Probing) -> None:
-    """Handle all messages that are due, in the order in which they were sent."""
+    """Handle all due messages, in the order of sending."""
     while p.received < p.sent and next_message(p).due <= now(c):
         message = next_message(p)
         kind, server, job, k, row = message.kind, message.server, message.job, message.entry, message.row
@@ -187,7 +202,10 @@ def deliver(c: Cluster, p: Probing) -> None:
 
 @compiled
 def enqueue_central(c: Cluster, p: Probing, job: int) -> None:
-    """Centrally placed tasks of a job reach their servers, with the snapshot of the central scheduler."""
+    """Put centrally placed tasks into their servers' queues.
+
+    The snapshot of the central scheduler comes with them.
+    """
     row = job
     while row != NONE:
         server = p.row[row].server
@@ -200,8 +218,11 @@ def enqueue_central(c: Cluster, p: Probing, job: int) -> None:
 
 @compiled
 def probe(c: Cluster, p: Probing, job: int, count: int, kind: int) -> None:
-    """`count` probes of a job reach random servers (`draw_server`); with `sharing`, servers with centrally placed tasks reject
-    them. The second round tries servers without such tasks in the newest snapshot, the third those reserved for short jobs."""
+    """Send `count` probes of a job to random servers.
+
+    `draw_server` draws them. With `sharing`, servers with centrally placed tasks reject them. The second round tries servers
+    without such tasks in the newest snapshot, the third the servers reserved for short jobs.
+    """
     record, newest = p.row[job], p.row[job].snapshot
     record.rejected = 0
     for _ in range(count):
@@ -231,7 +252,7 @@ def draw_server(c: Cluster, p: Probing, kind: int, snapshot: int) -> int:
 
 @compiled
 def assign(c: Cluster, p: Probing, server: int, job: int, k: int) -> None:
-    """The scheduler of a job assigns its next task to the server that requests one, or replies that there is none (NONE)."""
+    """Assign the job's next task to a server, or reply NONE."""
     record = p.row[job]
     row = record.head
     if row != NONE:
@@ -241,7 +262,7 @@ def assign(c: Cluster, p: Probing, server: int, job: int, k: int) -> None:
 
 @compiled
 def receive_reply(c: Cluster, p: Probing, server: int, job: int, k: int, row: int) -> None:
-    """A server receives the reply to its request: start the task, or drop the probe if there is none."""
+    """Start the assigned task, or drop the probe if there is none."""
     p.queue[server].reserved -= 1
     p.entry[k].requests -= 1
     if row != NONE:
@@ -257,7 +278,10 @@ def receive_reply(c: Cluster, p: Probing, server: int, job: int, k: int, row: in
 
 @compiled
 def has_free_slot(c: Cluster, p: Probing, server: int) -> bool:
-    """Whether a slot is free and the largest task fits in it; it may not, because jobs in service at the start may be larger."""
+    """Return whether a slot is free and holds the largest task.
+
+    Jobs in service at the start may be larger than a slot.
+    """
     reserved = p.queue[server].reserved
     if jobs_in(c, server) + reserved >= p.queue[server].slots:
         return False
@@ -269,7 +293,7 @@ def has_free_slot(c: Cluster, p: Probing, server: int) -> bool:
 
 @compiled
 def serve(c: Cluster, p: Probing, server: int) -> None:
-    """Start the bound tasks in the queue, and request tasks for the probes, while slots are free."""
+    """Start bound tasks, and request tasks for probes, while slots are free."""
     queue = p.queue[server]
     while queue.head != NONE and has_free_slot(c, p, server):
         k = shortest(p, server) if p.srpt else queue.head
@@ -291,7 +315,10 @@ def serve(c: Cluster, p: Probing, server: int) -> None:
 
 @compiled
 def begin(c: Cluster, p: Probing, row: int, server: int) -> None:
-    """Start a task on a server; the central scheduler is told at once if it placed the task."""
+    """Start a task on a server.
+
+    The central scheduler learns of its own tasks immediately.
+    """
     if p.row[row].central:
         note_started(p.waiting, server, p.row[row].estimate, now(c))
         p.queue[server].running += 1
@@ -300,7 +327,10 @@ def begin(c: Cluster, p: Probing, row: int, server: int) -> None:
 
 @compiled
 def steal(c: Cluster, p: Probing, thief: int) -> None:
-    """An idle server with an empty queue tries up to `attempts` random general servers and steals probes from one (Hawk)."""
+    """Let an idle server steal probes from a random general server.
+
+    It tries up to `attempts` servers (Hawk).
+    """
     queue = p.queue[thief]
     if p.attempts == 0 or queue.head != NONE or queue.stolen != NONE or not has_free_slot(c, p, thief):
         return
@@ -312,8 +342,11 @@ def steal(c: Cluster, p: Probing, thief: int) -> None:
 
 @compiled
 def seize(p: Probing, victim: int, thief: int) -> bool:
-    """Take, whole, the first group of probes in a row that stands behind long tasks, however many; return whether there is
-    one. A long task in service stands in front of the whole queue (Hawk, ATC 2015)."""
+    """Take the first group of consecutive probes behind long tasks.
+
+    The whole group is taken. Returns whether there is one. A long task in service counts as in front of the queue (Hawk, ATC
+    2015).
+    """
     queue = p.queue[victim]
     if queue.central == 0:
         return False

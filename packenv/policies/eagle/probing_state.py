@@ -1,7 +1,8 @@
-"""State of Sparrow, Hawk, Eagle, LWL and Yaq: a queue on every server, and messages between servers and schedulers (PAPERS §4).
+"""State of Sparrow, Hawk, Eagle, LWL and Yaq (PAPERS §4).
 
-The tasks of one job that become eligible in the same slot are scheduled together, as if they were a job of their own. In the
-records below `job` is the first row of such a set of tasks, and the fields "of a job" are stored in that row.
+Every server has a queue. Servers and schedulers exchange messages. The tasks of one job that become eligible in the same slot
+are scheduled together, like a job. In the records below `job` is the first row of such a set, and the fields "of a job" are
+stored in that row.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ message_type = np.dtype(
 
 @dataclass(frozen=True)
 class Rules:
-    """The rules in which the five systems differ. Times in slots."""
+    """The rules in which the five systems differ; times in slots."""
 
     delay: int  # slots that every message takes
     general: int  # servers 0 .. general - 1 take centrally placed tasks
@@ -97,7 +98,10 @@ class Rules:
 
 
 class Probing(Frame):
-    """L servers, n rows of the table, D resources. The first fields are those of `Rules`."""
+    """L servers, n rows of the table, D resources.
+
+    The first fields are those of `Rules`.
+    """
 
     delay: int
     general: int
@@ -129,11 +133,12 @@ class Probing(Frame):
 def probing(
     jobs: Jobs, mean: NDArray[np.float64], central: NDArray[np.bool_], patience: float, slots: Ints, rules: Rules, seed: int
 ) -> Probing:
-    """The state before slot 0.
+    """Return the state before slot 0.
 
-    `mean` (n,) mean estimated duration of the tasks of each row's job in slots; `central` (n,) whether the central scheduler
-    places a row; `patience` how many times the estimate of its job may overtake an entry; `slots` (L,) tasks that each
-    server can run at once.
+    mean      (n,) mean estimated duration of the tasks of each row's job, in slots
+    central   (n,) whether the central scheduler places a row
+    patience  how many times the estimate of its job may overtake an entry
+    slots     (L,) tasks that each server can run at once
     """
     n, servers = len(jobs), len(slots)
     row = np.zeros(n, row_type)
@@ -180,7 +185,10 @@ def probing(
 
 
 def most_submissions(jobs: Jobs, of: NDArray[np.bool_] | None = None) -> int:
-    """Upper bound on the number of submissions in a run: sets of tasks that become eligible together. `of` (n,): rows counted."""
+    """Bound the number of submissions in a run.
+
+    A submission is a set of tasks that become eligible together. `of` (n,): rows counted.
+    """
     rows = np.ones(len(jobs), np.bool_) if of is None else of
     if jobs.predecessors is not None or not rows.any():
         return int(rows.sum())
@@ -190,14 +198,17 @@ def most_submissions(jobs: Jobs, of: NDArray[np.bool_] | None = None) -> int:
 
 @compiled
 def below(p: Probing, n: int) -> int:
-    """A random integer from 0 to n - 1, from the policy's own stream."""
+    """Draw an integer from 0 to n - 1 from the policy's stream."""
     p.draws += 1
     return int(uniform(word_at(p.key[0], p.draws - 1)) * n)
 
 
 @compiled
 def send(p: Probing, now: int, kind: int, server: int, job: int, entry: int = NONE, row: int = NONE) -> None:
-    """Append a message, due `delay` slots from now. All messages take equally long, so the ring buffer is sorted by due slot."""
+    """Append a message, due `delay` slots from now.
+
+    All messages take equally long, so the ring buffer is sorted by due slot.
+    """
     message = p.message[p.sent & (len(p.message) - 1)]
     message.due, message.kind, message.server, message.job, message.entry, message.row = (
         now + p.delay,
@@ -212,7 +223,10 @@ def send(p: Probing, now: int, kind: int, server: int, job: int, entry: int = NO
 
 @compiled
 def new_entry(p: Probing, job: int, row: int) -> int:
-    """Index of a new entry for a bound task, or for a probe if `row` is NONE. It is in no queue yet."""
+    """Return the index of a new entry, in no queue yet.
+
+    It is for a bound task, or for a probe if `row` is NONE.
+    """
     k = p.free[0]
     if k == NONE:
         k = p.fresh
@@ -226,7 +240,10 @@ def new_entry(p: Probing, job: int, row: int) -> int:
 
 @compiled
 def forget(p: Probing, k: int) -> None:
-    """Return an entry to the list of unused ones, if it is in no queue and no request for it lacks a reply."""
+    """Return an entry to the unused ones.
+
+    It must be in no queue, and no request for it may lack a reply.
+    """
     if p.entry[k].queued == 0 and p.entry[k].requests == 0:
         p.entry[k].next = p.free[0]
         p.free[0] = k

@@ -1,7 +1,7 @@
-"""How much of a server's idle devices is of no use to the shapes of tasks that usually come (PAPERS §7).
+"""Idle devices of a server that usual tasks cannot use (PAPERS §7).
 
-A task needs cores, and either nothing of a device, a share of one device, or several whole ones, of a kind that it accepts. A
-shape is what tasks with the same needs have in common. Devices count in thousandths (milli).
+A task needs cores, and either no device, a share of one device, or several whole devices, of a kind that it accepts. A shape is
+what tasks with the same needs have in common. Devices count in thousandths (milli).
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ class Shapes(Frame):
 
 
 def frequent_shapes(cpu: Ints, share: Ints, count: Ints, kinds: Ints, covered: float = COVERED) -> Shapes:
-    """The most frequent shapes of a list of tasks, until so large a share of the tasks has one of them.
+    """Return the most frequent shapes that cover a share of the tasks.
 
-    Of shapes that are as frequent as each other, the larger one comes first.
+    Of equally frequent shapes the larger one comes first.
     """
     columns = np.stack([cpu, share, count, kinds], axis=1).astype(np.int64)
     shapes, weight = np.unique(columns, axis=0, return_counts=True)
@@ -68,26 +68,35 @@ def frequent_shapes(cpu: Ints, share: Ints, count: Ints, kinds: Ints, covered: f
 
 
 def needs_of_devices(jobs: Jobs, whole: int = WHOLE) -> tuple[Ints, Ints, Ints]:
-    """Of each row of a table (n,) the share of each device that it needs, `whole` of whole ones; how many; the kinds, as bits."""
+    """Return each row's device share, device count and kinds, (n,).
+
+    The share is `whole` for whole devices. Kinds are bits.
+    """
     assert jobs.devices is not None
     number, share, kinds = jobs.devices[:, NUMBER], jobs.devices[:, SHARE], jobs.devices[:, KINDS]
     return np.where(number == 0, 0, np.where(share == 0, whole, share)), number, np.where(kinds == 0, ANY_KIND, kinds)
 
 
 def kind_bits(devices: Ints) -> Ints:
-    """(L,) the kind of each server's devices as a bit, from `Servers.devices` (L, 3)."""
+    """Return each server's device kind as a bit, (L,).
+
+    `devices` (L, 3) is `Servers.devices`.
+    """
     return np.asarray(np.int64(1) << np.where(devices[:, MODEL] >= 0, devices[:, MODEL], NO_NAME))
 
 
 def cpu_of(workload: Workload) -> int:
-    """Which resource is cpu: the first, unless one has that name."""
+    """Return the index of cpu: the resource of that name, or the first."""
     names = workload.resources or ()
     return names.index("cpu") if "cpu" in names else 0
 
 
 @compiled
 def reason_of(shapes: Shapes, t: int, cpu: int, left: Ints, devices: int, kind: int) -> int:
-    """Which of REASONS holds for shape `t` on a server with so much cpu and, on each of its devices, so much left."""
+    """Return the reason, of REASONS, for shape `t` on a server.
+
+    It depends on the free cpu, and on the rest of each device.
+    """
     enough_cpu = cpu >= shapes.cpu[t]
     share = shapes.share[t]
     if share == 0:
@@ -104,7 +113,10 @@ def reason_of(shapes: Shapes, t: int, cpu: int, left: Ints, devices: int, kind: 
 
 @compiled
 def stranded(shapes: Shapes, t: int, reason: int, left: Ints, devices: int, idle: int) -> int:
-    """The milli of a server's devices that are of no use to shape `t`: all that is idle, unless the shape is satisfied."""
+    """Return the milli of devices that shape `t` cannot use.
+
+    That is all idle room, unless the shape is satisfied.
+    """
     if reason != SATISFIED:
         return idle
     amount = 0
@@ -116,7 +128,7 @@ def stranded(shapes: Shapes, t: int, reason: int, left: Ints, devices: int, idle
 
 @compiled
 def idle_of(left: Ints, devices: int) -> int:
-    """The milli that are left on all devices of a server."""
+    """Return the idle milli on all devices of a server."""
     idle = 0
     for d in range(devices):
         idle += left[d]
@@ -125,9 +137,11 @@ def idle_of(left: Ints, devices: int) -> int:
 
 @compiled
 def fragmentation(shapes: Shapes, cpu: int, left: Ints, devices: int, kind: int, beside: float) -> float:
-    """F of a server, in milli times `shapes.total`: what is stranded for each shape, times the tasks that have it.
+    """Return F of a server, in milli times `shapes.total`.
 
-    beside  weight of what is idle beside a shape that is satisfied; 1 as published
+    F sums the stranded milli of each shape, times the tasks with that shape.
+
+    beside  weight of idle room on other devices when a shape is satisfied; 1 as published
     """
     idle = idle_of(left, devices)
     amount = 0.0
@@ -141,7 +155,10 @@ def fragmentation(shapes: Shapes, cpu: int, left: Ints, devices: int, kind: int,
 
 @compiled
 def add_by_reason(shapes: Shapes, cpu: int, left: Ints, devices: int, kind: int, sign: int, amounts: Ints) -> None:
-    """Add F of a server, times `sign`, to the amounts (7,) of the reasons, in milli times `shapes.total`."""
+    """Add F of a server, times `sign`, to the seven reasons' amounts.
+
+    Amounts (7,) are in milli times `shapes.total`.
+    """
     idle = idle_of(left, devices)
     if idle > 0:
         for t in range(len(shapes.weight)):
@@ -150,14 +167,20 @@ def add_by_reason(shapes: Shapes, cpu: int, left: Ints, devices: int, kind: int,
 
 
 class FragmentationOverTime(NamedTuple):
-    """What is of no use on all servers over time: entry k holds from slot[k] up to slot[k + 1]."""
+    """Unusable devices on all servers over time.
+
+    Entry k holds from slot[k] up to slot[k + 1].
+    """
 
     slot: Ints  # (k + 1,)
     shares: NDArray[np.float64]  # (k, 7) of all devices, by REASONS
 
 
 def has_fragmentation(workload: Workload) -> bool:
-    """Whether F can be taken on a workload's servers: they are empty at first, and have devices, all of one capacity."""
+    """Return whether F is defined on a workload's servers.
+
+    They must be empty at first, and have devices of one capacity.
+    """
     devices = workload.servers.devices
     if not workload.has_devices or devices is None or begins_busy(workload):
         return False
@@ -165,9 +188,10 @@ def has_fragmentation(workload: Workload) -> bool:
 
 
 def fragmentation_over_time(result: Result, workload: Workload) -> FragmentationOverTime:
-    """How much of all devices was idle and of no use to the most frequent shapes of the table, by reason, over a whole run.
+    """Return the unusable share of all devices over a run, by reason.
 
-    Raises InputError for a run without its schedule, and unless servers are empty at first and have devices, all of one capacity.
+    Idle devices count if the most frequent shapes of the table cannot use them. Raises InputError for a run without its schedule,
+    and unless servers are empty at first and have devices of one capacity.
     """
     jobs, schedule, devices, until = workload.at(result.seed).jobs, result.schedule, workload.servers.devices, result.slots
     if not has_fragmentation(workload) or jobs is None or devices is None:
@@ -197,10 +221,10 @@ def fragmentation_over_time(result: Result, workload: Workload) -> Fragmentation
 
 @compiled
 def add_changes(shapes: Shapes, free: Ints, left: Ints, number: Ints, kind: Ints, changes: Ints, amounts: Ints) -> None:
-    """Add what F is at first, and how it changes, to the amounts (k, 7), in units of devices times `shapes.total`.
+    """Add F at first, and its changes, to the amounts (k, 7).
 
-    `free` (L,) cpu and `left` (L, M) of empty servers; changes (c, 6): which of the k, whether a task leaves (1) or starts (−1),
-    on which server, its cpu, what it has of each device, and which devices, as bits.
+    Units are devices times `shapes.total`. `free` (L,) cpu and `left` (L, M) of empty servers. Changes (c, 6): row of the
+    amounts, 1 for a departure or −1 for a start, server, cpu, share of each device, devices as bits.
     """
     for s in range(len(free)):
         add_by_reason(shapes, free[s], left[s], number[s], kind[s], 1, amounts[0])

@@ -1,7 +1,8 @@
-"""Six policies for servers with devices: the oldest task that fits anywhere goes to the server with the best score (PAPERS §7).
+"""Six policies for servers with devices (PAPERS §7).
 
-Tasks that fit nowhere are passed over. The order of the queue is that of arrival; what a policy chooses is the server and, of its
-devices, the one for a share. `ties` names how equal scores are told apart: `scores.TIES`.
+The oldest task that fits anywhere goes to the server with the best score. Tasks that fit nowhere are skipped. The queue is in
+the order of arrival. A policy chooses the server, and the device for a share. `ties` names the rule for equal scores:
+`scores.TIES`.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ from packenv.policy import Setting, completes, schedules
 
 
 class ByScore(NamedTuple):
-    """What compiled code knows of the six policies: nothing, the ranking has their score."""
+    """Parameters of the compiled rule: none. The ranking has the scores."""
 
 
 class Placing(Frame):
-    """The state of a policy: n rows of the table, N requests."""
+    """State of a policy: n rows of the table, N requests."""
 
     ranking: Ranking
     requests: Ints  # (n,) which of the N different requests each row has
@@ -72,7 +73,7 @@ def complete_by_score(policy: ByScore, cluster: Cluster, state: Placing, task: i
 
 @compiled
 def look_again(c: Cluster, state: Placing, server: int) -> None:
-    """A server has more room: which of the requests that no server had room for fit now."""
+    """Find the requests that fit now on a server with more room."""
     state.ranking.changes[server] += 1
     for request in range(len(state.stuck)):
         if state.stuck[request] and score_now(state.ranking, request, server, c.free, c.devices.left, c.e) != NOT_HERE:
@@ -93,7 +94,7 @@ Policy = TypeVar("Policy", bound=type)
 
 
 def by_score(score: int) -> Callable[[Policy], Policy]:
-    """A class decorator: what all six share."""
+    """Give a class the parts that all six policies share."""
 
     def with_score(kind: Policy) -> Policy:
         shared: Any = kind
@@ -119,7 +120,6 @@ def needs(setting: Setting, ties: str) -> Needs:
 
 
 def placing(setting: Setting, score: int, ties: str, seed: int, beside: float = 1.0) -> Placing:
-    """The state before slot 0."""
     jobs, servers = setting.table, setting.workload.servers
     assert jobs.devices is not None and servers.devices is not None
     cpu, (milli, number, kinds) = cpu_of(setting.workload), needs_of_devices(jobs)
@@ -135,10 +135,12 @@ def placing(setting: Setting, score: int, ties: str, seed: int, beside: float = 
 
 @by_score(FGD)
 class Fgd(NamedTuple):
-    """FGD: where what is idle on devices stays of most use to the tasks that usually come (Weng et al., USENIX ATC 2023).
+    """Waste the least idle GPU room for usual tasks.
 
-    beside  weight of what is idle beside a task that fits: 1 as published. 0.1 with `ties=exact` allocates more where nothing
-            leaves, but lets tasks wait far longer where they do
+    Source: FGD, Weng et al., USENIX ATC 2023.
+
+    beside  weight of idle room on devices next to a task that fits: 1 as published. 0.1 with `ties=exact` allocates more if
+            nothing leaves, but tasks wait far longer if they do. Both hold in exact arithmetic, not in floating point
     """
 
     ties: str = "order"
@@ -147,32 +149,35 @@ class Fgd(NamedTuple):
 
 @by_score(BEST_FIT)
 class GpuBestFit(NamedTuple):
-    """Best fit over cpu and devices: where least of them is left."""
+    """Leave the least cpu and GPU room on the server."""
 
     ties: str = "order"
 
 
 @by_score(DOT_PRODUCT)
 class DotProduct(NamedTuple):
-    """Dot product: where what the task needs is least in line with what is left of cpu and devices."""
+    """Choose the smallest alignment of demands and free room."""
 
     ties: str = "order"
 
 
 @by_score(PACKING)
 class GpuPacking(NamedTuple):
-    """GPU packing: a device in use before a free one, of a server in use before that of an empty one."""
+    """Prefer devices in use, then servers in use."""
 
     ties: str = "order"
 
 
 @by_score(CLUSTERING)
 class GpuClustering(NamedTuple):
-    """GPU clustering: where tasks of the same class are: those with a share, or with as many whole devices."""
+    """Prefer servers with tasks of the same class.
+
+    A class is tasks with a share of a device, or with the same number of whole devices.
+    """
 
     ties: str = "order"
 
 
 @by_score(RANDOM)
 class RandomServer(NamedTuple):
-    """Random: any server and device that has room, drawn anew for each task."""
+    """Choose a random server and device with room, for each task."""

@@ -1,4 +1,4 @@
-"""The scores of all servers for all that tasks ask for, kept until it changes; and which server is taken."""
+"""Scores of all servers for all requests, kept until they change."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NOT_HERE = -1.0  # the score of a server that has no room
 
 
 class Requests(Frame):
-    """What tasks ask for, N different things: D resources, and devices."""
+    """N different requests of tasks: D resources, and devices."""
 
     demand: Ints  # (N, D)
     share: Ints  # (N,) milli of each device
@@ -50,7 +50,7 @@ class Requests(Frame):
 
 
 class Ranking(Frame):
-    """L servers, N requests, M devices of a server at most."""
+    """L servers, N requests, at most M devices a server."""
 
     score: int  # number in SCORES
     ties: int  # number in TIES
@@ -87,8 +87,11 @@ def ranking(
     seed: int,
     beside: float = 1.0,
 ) -> Ranking:
-    """Before any task has started. `capacity` (L, D), `devices`, `kind` (L,) of the servers; `cpu`: which resource is cpu, to the
-    scores; `seed`: of the order and of random choices."""
+    """Return the ranking before any task has started.
+
+    `capacity` (L, D), `devices` and `kind` (L,) of the servers. `cpu`: index of the resource that scores use as cpu. `seed`: of
+    the order and of random choices.
+    """
     rng = np.random.default_rng([seed, 62])
     servers, number = len(capacity), len(requests.share)
     in_file = np.arange(servers)
@@ -120,7 +123,10 @@ def ranking(
 
 @compiled
 def choose(r: Ranking, request: int, free: Any, left: Any, e: int) -> int:
-    """The server for a task with this request; −1 if none has room. `free` (B, L, D) and `left` (B, L, M) of cluster `e`."""
+    """Return the server for a request; −1 if none has room.
+
+    `free` (B, L, D) and `left` (B, L, M) of cluster `e`.
+    """
     best, server, equal, tightest = NOT_HERE, -1, 0, 0.0
     for n in range(len(r.order)):
         s = r.order[n]
@@ -142,7 +148,10 @@ def choose(r: Ranking, request: int, free: Any, left: Any, e: int) -> int:
 
 @compiled
 def score_now(r: Ranking, request: int, server: int, free: Any, left: Any, e: int) -> float:
-    """The score of a server, NOT_HERE without room: as it is known, or taken anew if the server has changed."""
+    """Return a server's score, computed again if the server changed.
+
+    NOT_HERE without room.
+    """
     if r.known[request, server] != r.changes[server]:
         r.value[request, server] = score_of(r, request, server, free, left, e)
         r.known[request, server] = r.changes[server]
@@ -151,7 +160,7 @@ def score_now(r: Ranking, request: int, server: int, free: Any, left: Any, e: in
 
 @compiled
 def one_of(r: Ranking, request: int, best: float, chosen: int) -> int:
-    """Number `chosen` of the servers that have the best score."""
+    """Return number `chosen` of the servers with the best score."""
     for n in range(len(r.order)):
         s = r.order[n]
         if r.value[request, s] == best:
@@ -169,14 +178,14 @@ def next_uniform(r: Ranking) -> float:
 
 @compiled
 def load(r: Ranking, server: int, left: Any, e: int) -> None:
-    """Copy what is left on a server's devices, so that it can be tried what a task would leave."""
+    """Copy the rest of a server's devices, to try a task there."""
     for d in range(r.devices[server]):
         r.left[d] = left[e, server, d]
 
 
 @compiled
 def fit_of(r: Ranking, request: int, server: int, free: Any, left: Any, e: int) -> float:
-    """The exact score of best fit."""
+    """Return the exact score of best fit."""
     load(r, server, left, e)
     milli = r.requests.share[request] * r.requests.count[request]
     idle = idle_of(r.left, r.devices[server])
@@ -185,7 +194,10 @@ def fit_of(r: Ranking, request: int, server: int, free: Any, left: Any, e: int) 
 
 @compiled
 def score_of(r: Ranking, request: int, server: int, free: Any, left: Any, e: int) -> float:
-    """The score of a server, which also sets `device`; NOT_HERE if it has no room."""
+    """Return the score of a server, and set `device`.
+
+    NOT_HERE without room.
+    """
     for d in range(r.requests.demand.shape[1]):
         if r.requests.demand[request, d] > free[e, server, d]:
             return NOT_HERE
@@ -230,7 +242,10 @@ def fgd_of(r: Ranking, request: int, server: int, cpu: int) -> float:
 
 @compiled
 def device_for(r: Ranking, request: int, server: int, left: Any, e: int) -> int:
-    """The device of the chosen server for a share; −1 for tasks that have none or whole ones."""
+    """Return the chosen server's device for a share.
+
+    −1 for tasks without a share.
+    """
     share = r.requests.share[request]
     if not 0 < share < WHOLE:
         return -1
@@ -250,7 +265,7 @@ def device_for(r: Ranking, request: int, server: int, left: Any, e: int) -> int:
 
 @compiled
 def note_change(r: Ranking, request: int, server: int, tasks: int) -> None:
-    """A task with this request has joined (1) or left (−1) a server."""
+    """Count a task of this request that joined (1) or left (−1)."""
     r.changes[server] += 1
     k = class_of(r.requests.share[request], r.requests.count[request])
     if k >= 0:

@@ -1,7 +1,7 @@
-"""The scores by which six policies choose a server, and its device, for a task; the highest wins (PAPERS §7).
+"""Scores by which six policies choose a server and its device (PAPERS §7).
 
-Each is a number from 0 to 100, of which the published program cuts off the decimals: most decisions are ties then, and what
-decides them decides the result. TIES names the rules.
+The highest score wins. Each is a number from 0 to 100. The published program cuts off the decimals, so most decisions are
+ties, and the rule for ties decides the result. TIES names the rules.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ NO_CLASS = -1
 
 @compiled
 def class_of(share: int, count: int) -> int:
-    """The class of a task for `gpu-clustering`: 0 with a share, else its number of devices, at most CLASSES − 1."""
+    """Return the class of a task for `gpu-clustering`.
+
+    0 with a share, else its number of devices, at most CLASSES − 1.
+    """
     if share == 0:
         return NO_CLASS
     return 0 if share < WHOLE else min(count, CLASSES - 1)
@@ -39,7 +42,10 @@ def class_of(share: int, count: int) -> int:
 
 @compiled
 def accepts(left: Ints, devices: int, kind: int, share: int, count: int, kinds: int) -> bool:
-    """Whether a server's devices have room for a task, which may accept some kinds only even if it needs none."""
+    """Return whether a server's devices have room for a task.
+
+    A task may accept some kinds only, even if it needs no device.
+    """
     if kinds & kind == 0:
         return False
     if share == 0:
@@ -52,7 +58,10 @@ def accepts(left: Ints, devices: int, kind: int, share: int, count: int, kinds: 
 
 @compiled
 def tightest_device(left: Ints, devices: int, share: int) -> int:
-    """Of the devices that hold a share the one with the least left; of equal ones the first."""
+    """Return the device with the least room that holds a share.
+
+    The first of equals.
+    """
     best = -1
     for d in range(devices):
         if left[d] >= share and (best < 0 or left[d] < left[best]):
@@ -75,7 +84,10 @@ def take(left: Ints, devices: int, share: int, count: int, device: int) -> None:
 
 @compiled
 def fgd_after(shapes: Shapes, before: float, cpu: int, left: Ints, devices: int, kind: int, beside: float) -> float:
-    """100·σ of how much smaller F is on a server that a task has joined, in devices."""
+    """Return 100·σ of the drop in F after a task joins.
+
+    F is in devices.
+    """
     less = before - fragmentation(shapes, cpu, left, devices, kind, beside)
     return 100.0 / (1.0 + math.exp(-less / (shapes.total * 1000.0)))
 
@@ -84,7 +96,10 @@ def fgd_after(shapes: Shapes, before: float, cpu: int, left: Ints, devices: int,
 def fgd_device(
     shapes: Shapes, before: float, cpu: int, left: Ints, devices: int, kind: int, beside: float, share: int, exact: bool
 ) -> tuple[float, int]:
-    """The best score of a device that holds a share, and the first device that has it. `cpu`: what is left after the task."""
+    """Return the best device for a share, and its score.
+
+    The first of equals. `cpu`: free cpu after the task.
+    """
     best, chosen = -1.0, -1
     for d in range(devices):
         if left[d] >= share and first_with(left, d):
@@ -100,7 +115,10 @@ def fgd_device(
 
 @compiled
 def first_with(left: Ints, d: int) -> bool:
-    """Whether no device before `d` has as much left: those that are alike have the same score."""
+    """Return whether no earlier device has equal room.
+
+    Devices with equal room have the same score.
+    """
     for other in range(d):
         if left[other] == left[d]:
             return False
@@ -109,19 +127,25 @@ def first_with(left: Ints, d: int) -> bool:
 
 @compiled
 def best_fit_score(cpu: int, idle: int, needs_cpu: int, needs: int, most_cpu: int, most_idle: int) -> float:
-    """Little left is best. `most_…`: of the largest server. Min–max normalised, as published, the order is the same."""
+    """Return a high score for little room left.
+
+    `most_…`: of the largest server. Published scores are min–max normalised, with the same order.
+    """
     return (1.0 - 0.5 * ((cpu - needs_cpu) / most_cpu) - 0.5 * ((idle - needs) / most_idle)) * 100.0
 
 
 @compiled
 def dot_product_score(cpu: int, idle: int, needs_cpu: int, needs: int, most_cpu: int, most_idle: int) -> float:
-    """The smallest alignment of what is needed with what is left is best (Tetris takes the largest)."""
+    """Return a high score for a small alignment of need and rest.
+
+    Tetris takes the largest alignment.
+    """
     return 100.0 * (1.0 - ((cpu / most_cpu) * (needs_cpu / most_cpu) + (idle / most_idle) * (needs / most_idle)) / 2.0)
 
 
 @compiled
 def packing_score(left: Ints, devices: int, share: int, count: int) -> float:
-    """A used device before a free one of a used server before an empty server; without devices 0."""
+    """Prefer used devices, then used servers; 0 without devices."""
     free = 0
     for d in range(devices):
         free += left[d] == WHOLE
@@ -136,7 +160,9 @@ def packing_score(left: Ints, devices: int, share: int, count: int) -> float:
 
 @compiled
 def clustering_score(idle: int, most_idle: int, alike: int, classes: int) -> float:
-    """A server with tasks of this class alone before one that has others too, an empty one, one with others only; then the
-    fuller one. `alike`: tasks of this class on it; `classes`: how many classes it has tasks of."""
+    """Prefer servers with this class alone, then mixed, empty, others.
+
+    Then the fuller server. `alike`: tasks of this class on it. `classes`: number of classes on it.
+    """
     base = (75 if classes == 1 else 50) if alike > 0 else (25 if classes == 0 else 0)
     return float(base + 25 * (most_idle - idle) // most_idle)

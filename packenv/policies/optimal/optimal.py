@@ -1,7 +1,7 @@
-"""`optimal:FILE`: the policy of a small workload with the shortest mean queue (packenv.stationary_optimum), read from a table.
+"""`optimal:FILE`: the policy with the shortest mean queue, from a table.
 
-It sees how many jobs of each size wait, and how many are in service on each server, and starts jobs one after the other, the
-oldest of their size first. More waiting jobs of a size than the table has are taken for the most that it has.
+`packenv.stationary_optimum` computes it for a small workload. It sees the waiting jobs of each size, and the jobs in service on
+each server. It starts jobs one after the other, the oldest of their size first. Counts above the table's largest count as that.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from packenv.theory.stationary_optimum.occupancies import SmallInstance, occupan
 
 
 class ByTable(NamedTuple):
-    """The compiled rule: its numbers are in the state."""
+    """Parameters of the compiled rule: none. The table is in the state."""
 
 
 class Table(NamedTuple):
-    """State of the policy: its decisions, and how to find the one for what waits and what is in service."""
+    """Decisions, and how to find the one for the current counts."""
 
     decision: NDArray[np.uint8]  # (S · (most + 1)^n,) codes of starts, 0 for none
     most: NDArray[np.int64]  # (1,) counts above it are taken for it
@@ -50,7 +50,7 @@ class Table(NamedTuple):
 
 
 class Optimal:
-    """The policy in a table of decisions, for the workload that it was found for, at any rate of arrivals.
+    """The decisions of one small workload, at any arrival rate.
 
     decisions   (S, most + 1, … one axis for each type): `StationaryOptimum.decisions`
     """
@@ -100,7 +100,7 @@ class Optimal:
         )
 
     def _check_starts(self) -> None:
-        """Raise InputError if a decision starts a job that does not wait or has no room."""
+        """Raise InputError if a decision starts an impossible job."""
         servers = len(self.occupancies.kind)
         for table, starts in zip(self.decisions, self.occupancies.starts, strict=True):
             allowed = np.zeros(table.shape, bool) | (table == 0)
@@ -113,7 +113,7 @@ class Optimal:
 
 @schedules(ByTable)
 def schedule_by_table(policy: ByTable, cluster: Cluster, state: Table) -> None:
-    """Start what the table says, until it says nothing more."""
+    """Start jobs by the table until it starts none."""
     servers = server_count(cluster)
     while waiting(cluster) > 0:
         code = state.decision[place_in_table(cluster, state)]
@@ -126,7 +126,10 @@ def schedule_by_table(policy: ByTable, cluster: Cluster, state: Table) -> None:
 
 @compiled
 def place_in_table(cluster: Cluster, state: Table) -> int:
-    """Where the decision for what waits and what is in service lies; sorts servers of one kind by configuration."""
+    """Return the place of the decision for the current counts.
+
+    Sorts servers of one kind by configuration.
+    """
     at = 0
     for n in range(state.order.shape[0]):
         server = state.order[n]
@@ -150,7 +153,10 @@ def place_in_table(cluster: Cluster, state: Table) -> int:
 
 @compiled
 def comes_before(cluster: Cluster, state: Table, server: int, other: int) -> bool:
-    """Whether a server has the lower configuration of two of one kind; of equal ones, the lower index."""
+    """Return whether a server comes first among its kind.
+
+    The lower configuration, then the lower index.
+    """
     if kind_of(cluster, server) != kind_of(cluster, other):
         return False
     mine, its = state.current[server], state.current[other]
@@ -159,7 +165,10 @@ def comes_before(cluster: Cluster, state: Table, server: int, other: int) -> boo
 
 @compiled
 def configuration_of(cluster: Cluster, state: Table, server: int) -> int:
-    """The configuration of the jobs in service on a server. Raises ValueError for jobs of other sizes than the table knows."""
+    """Return the configuration of the jobs in service on a server.
+
+    Raises ValueError for jobs of other sizes than the table has.
+    """
     at, weight = 0, 1
     for j in range(state.radix.shape[0]):
         count = jobs_of_type(cluster, server, j)

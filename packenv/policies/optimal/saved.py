@@ -1,6 +1,6 @@
-"""Saved optimal policies: decisions (NAME.safetensors) and what they are for (NAME.json), read without executing anything.
+"""Saved optimal policies: decisions (.safetensors) and settings (.json).
 
-The two files belong together: the JSON has the hash of the decisions. On the command line it is `--policy optimal:NAME`.
+Reading them executes nothing. The JSON has the hash of the decisions. On the command line, use `--policy optimal:NAME`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WHAT = "optimal policy"
 
 
 def save_optimal(path: str | Path, optimum: StationaryOptimum) -> None:
-    """Write the decisions, and what they are for, to the files of PATH, each whole or not at all."""
+    """Write decisions and settings to the files of PATH, or nothing."""
     json_file, table_file = files_of(path)
     data = save({"decisions": optimum.decisions})
     with atomic_path(table_file) as temporary:
@@ -43,9 +43,9 @@ def save_optimal(path: str | Path, optimum: StationaryOptimum) -> None:
 
 
 def load_optimal(path: str | Path) -> Optimal:
-    """The policy in the files of PATH (`files_of`).
+    """Return the policy in the files of PATH (`files_of`).
 
-    Raises InputError if a file is missing, is not what its name says, or does not belong to the other.
+    Raises InputError if a file is missing, has another form, or does not belong to the other.
     """
     json_file, table_file = files_of(path)
     for file in (json_file, table_file):
@@ -68,13 +68,16 @@ def load_optimal(path: str | Path) -> Optimal:
 
 
 def files_of(path: str | Path) -> tuple[Path, Path]:
-    """The two files of a saved policy, PATH.json and PATH.safetensors; PATH may end in either."""
+    """Return PATH.json and PATH.safetensors; PATH may end in either."""
     stem = str(path).removesuffix(".json").removesuffix(".safetensors")
     return Path(f"{stem}.json"), Path(f"{stem}.safetensors")
 
 
 def find_optimal(text: str) -> Optimal:
-    """Does what a file written by `packenv optimal-policy --out FILE` says: the shortest mean queue of a small workload."""
+    """Play decisions written by `packenv optimal-policy --out FILE`.
+
+    They give the shortest mean queue of a small workload.
+    """
     if not text:
         raise InputError("optimal: say which, by the path that `packenv optimal-policy --out` wrote: optimal:FILE")
     return load_optimal(text)

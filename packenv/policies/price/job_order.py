@@ -1,7 +1,7 @@
-"""Jobs in a fixed order: FIFO, priority and capacity, with which Zhang and Yao compare the price scheduler (PAPERS §3).
+"""Jobs in a fixed order: FIFO, priority and capacity (PAPERS §3).
 
-Each starts the ready phase that comes first in its order on the first server with room. If no server has room for it, all
-others wait behind it (`blocking`), or else it is skipped.
+Zhang and Yao compare the price scheduler with them. Each starts the first ready phase of its order on the first server with
+room. If no server has room for it, all others wait behind it (`blocking`), or it is skipped.
 """
 
 from __future__ import annotations
@@ -22,19 +22,28 @@ Ints = NDArray[np.int64]
 
 
 class OrderState(Frame):
-    """State of all these policies. Merits are set before slot 0 and are the same on all servers."""
+    """State of these policies.
+
+    Merits are set before slot 0 and are the same on all servers.
+    """
 
     book: JobBook
     ranking: Ranking
 
 
 def table_needs(setting: Setting) -> Needs:
-    """Needs of policies that know jobs: the table of jobs, and demand vectors if there are several resources."""
+    """Return the needs of policies that know jobs.
+
+    These are the table of jobs, and demand vectors with several resources.
+    """
     return Needs(vectors=setting.capacity.shape[1] > 1, table=True)
 
 
 class InOrder(NamedTuple):
-    """What these policies share. Their orders are in the state, as merits, so compiled code needs `blocking` only."""
+    """The part that these policies share.
+
+    Their orders are merits in the state, so compiled code needs only `blocking`.
+    """
 
     blocking: bool = False
 
@@ -52,16 +61,22 @@ class InOrder(NamedTuple):
         return state
 
     def sort(self, setting: Setting) -> Ints | None:
-        """(n,) numbers that tell tasks of different merits apart, if the columns of a group do not (`job_book`)."""
+        """Return numbers (n,) that tell tasks of different merits apart.
+
+        They are needed where the columns of a group do not (`job_book`).
+        """
         return None
 
     def merits(self, setting: Setting, book: JobBook) -> Floats:
-        """(G,) merits of the groups of the book: the highest goes first, ties in the order of the rows."""
+        """Return the merits of the book's groups, (G,).
+
+        The highest goes first, ties in the order of the rows.
+        """
         return np.zeros(len(book.demand))
 
 
 class JobFifo(InOrder):
-    """FIFO by job: the ready phase of the earliest job first."""
+    """Start the ready phase of the earliest job first."""
 
     _field_defaults = {"blocking": True}  # noqa: RUF012
 
@@ -70,7 +85,10 @@ class JobFifo(InOrder):
 
 
 class Priority(InOrder):
-    """The ready phase of the job with the largest value first; needs column `value`."""
+    """Start the ready phase of the most valuable job first.
+
+    The workload needs the column `value`.
+    """
 
     def needs(self, setting: Setting) -> Needs:
         if setting.workload.jobs is not None:
@@ -82,7 +100,10 @@ class Priority(InOrder):
 
 
 def values_of(setting: Setting) -> Floats:
-    """(n,) the value of each task's job. Raises InputError where there are none."""
+    """Return the value of each task's job, (n,).
+
+    Raises InputError if there are none.
+    """
     value = setting.table.value
     if value is None:
         where = "a table's own may have another name: `columns` value=THEIRS"
@@ -91,7 +112,10 @@ def values_of(setting: Setting) -> Floats:
 
 
 class SmallestDemand(InOrder):
-    """The ready phase with the smallest demand first: Σ_r d_r / k_r, k_r the largest capacity of a server."""
+    """Start the ready phase with the smallest demand first.
+
+    The demand is Σ_r d_r / k_r, with k_r the largest capacity of a server.
+    """
 
     def merits(self, setting: Setting, book: JobBook) -> Floats:
         capacity = setting.capacity.max(axis=0)

@@ -1,8 +1,8 @@
-"""Choosing the group of identical waiting tasks with the highest merit, and the server on which it starts.
+"""Choice of the group with the highest merit, and of its server.
 
-Shared by the policies of Zhang and Yao (PAPERS §3). The merit of a group may differ from one kind of server to another; the group
-starts on the first server with room of the kind on which its merit is highest. Merits that differ by at most 10⁻⁹ of the
-largest absolute merit are equal; ties go to the earlier job, then phase, then row, and to the server of lower index.
+The policies of Zhang and Yao share it (PAPERS §3). A group is identical waiting tasks. Its merit may differ by kind of server. It
+starts on the first server with room of the kind with its highest merit. Merits within 10⁻⁹ of the largest absolute merit are
+equal. Ties go to the earlier job, then phase, then row, and to the server of lower index.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ALIKE = 1e-9
 
 
 class Ranking(Frame):
-    """Merits of G groups on K kinds of servers, and where each group has room (L servers)."""
+    """Merits and rooms of G groups on K kinds of L servers."""
 
     merit: Floats  # (G, K) valid for groups with waiting tasks
     possible: NDArray[np.bool_]  # (G, K) whether an empty server of the kind can hold a task of the group
@@ -30,7 +30,10 @@ class Ranking(Frame):
 
 
 def ranking(book: JobBook, capacity: NDArray[np.int64], kind: NDArray[np.int64]) -> Ranking:
-    """The ranking before slot 0, all merits 0. `capacity` (L, D) units and `kind` (L,) of the servers."""
+    """Return the ranking before slot 0, with all merits 0.
+
+    `capacity` (L, D) units and `kind` (L,) of the servers.
+    """
     kinds, first = np.unique(kind, return_index=True)
     shape = len(book.demand), len(kinds)
     possible = np.ones(shape, np.bool_)
@@ -47,7 +50,10 @@ def ranking(book: JobBook, capacity: NDArray[np.int64], kind: NDArray[np.int64])
 
 @compiled
 def look_for_room(c: Cluster, book: JobBook, r: Ranking) -> None:
-    """Find the first server with room for every waiting group and kind. Call it before the first start of a slot."""
+    """Find the first server with room for each group and kind.
+
+    Call it before the first start of a slot.
+    """
     for n in range(book.count[0]):
         for k in range(r.merit.shape[1]):
             r.room[book.active[n], k] = r.of_kind[k]
@@ -56,7 +62,10 @@ def look_for_room(c: Cluster, book: JobBook, r: Ranking) -> None:
 
 @compiled
 def move_on(c: Cluster, book: JobBook, r: Ranking, g: int, k: int) -> None:
-    """Move `room` of group g and kind k forward to the next server that has room. Within a slot room only shrinks."""
+    """Move `room` of group g and kind k to the next server with room.
+
+    Within a slot room only shrinks.
+    """
     while has_room(r, g, k) and not group_fits(c, book, g, r.server[r.room[g, k]]):
         r.room[g, k] += 1
 
@@ -68,7 +77,10 @@ def has_room(r: Ranking, g: int, k: int) -> bool:
 
 @compiled
 def best_group(book: JobBook, r: Ranking, blocking: bool) -> int:
-    """The group with the highest merit on any kind of server, among those with room or (`blocking`) all; NONE if none."""
+    """Return the group with the highest merit, or NONE.
+
+    Only groups with room count, with `blocking` all groups.
+    """
     best, largest = -np.inf, 0.0
     for n in range(book.count[0]):
         g = book.active[n]
@@ -87,7 +99,10 @@ def best_group(book: JobBook, r: Ranking, blocking: bool) -> int:
 
 @compiled
 def goes_first(book: JobBook, g: int, other: int) -> bool:
-    """Whether group g comes before another group of the same merit: by job, then phase, then row."""
+    """Return whether group g precedes another group of equal merit.
+
+    By job, then phase, then row.
+    """
     if book.job[g] != book.job[other]:
         return book.job[g] < book.job[other]
     if book.phase[g] != book.phase[other]:
@@ -97,7 +112,7 @@ def goes_first(book: JobBook, g: int, other: int) -> bool:
 
 @compiled
 def best_kind(r: Ranking, g: int) -> int:
-    """The kind of server, among those with room, on which group g has the highest merit; NONE if no server has room."""
+    """Return the kind with room and group g's highest merit, or NONE."""
     best, largest = -np.inf, 0.0
     for k in range(r.merit.shape[1]):
         if has_room(r, g, k):
@@ -112,7 +127,10 @@ def best_kind(r: Ranking, g: int) -> int:
 
 @compiled
 def start_first(c: Cluster, book: JobBook, r: Ranking, g: int, k: int) -> None:
-    """Start the first task of group g on its server of kind k; update the groups that may no longer have room there."""
+    """Start the first task of group g on its server of kind k.
+
+    Updates groups that may no longer have room there.
+    """
     place = r.room[g, k]
     start(c, book, book.ends[g].head, r.server[place])
     for n in range(book.count[0]):

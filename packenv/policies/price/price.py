@@ -1,9 +1,9 @@
 """The price scheduler of Zhang and Yao (§3.3; PAPERS §3).
 
-S is the set of phases that have not started, of all jobs that have arrived. A phase is a row of the table; its value U is the
-value of its job divided by the number of the job's phases. The price of a resource is the total value of the phases in S that
-need it. The score of a phase is its value, minus the price of what it leaves idle on a server while it runs, plus a welfare
-that grows whenever another phase starts before it.
+S is the set of phases that have not started, of all arrived jobs. A phase is a row of the table. Its value U is the value of its
+job divided by the number of the job's phases. The price of a resource is the total value of the phases in S that need it. The
+score of a phase is its value, minus the price of what it leaves idle on a server while it runs, plus a welfare. The welfare
+grows whenever another phase starts before it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ Ints = NDArray[np.int64]
 
 
 class PriceState(Frame):
-    """State for D resources, N jobs, n rows, G groups and K kinds of servers; servers of equal capacity are one kind."""
+    """State for D resources, N jobs, n rows, G groups, K kinds.
+
+    Servers of equal capacity are one kind.
+    """
 
     book: JobBook
     ranking: Ranking
@@ -46,7 +49,9 @@ class PriceState(Frame):
 
 
 class Price(NamedTuple):
-    """Price scheduler: the phase with the most value for the least waste, which is priced by demand; value 1 if not given.
+    """Start the phase with the most value for the least waste.
+
+    A resource costs more if more waiting value needs it. The value is 1 where the table has none.
 
     welfare   weight of the welfare, >= 0
     c         divisor of the waste, > 0
@@ -118,7 +123,10 @@ def schedule_price(policy: Price, cluster: Cluster, state: PriceState) -> None:
 
 @compiled
 def note_jobs(c: Cluster, state: PriceState) -> None:
-    """Add the phases of newly arrived jobs to S (jobs are numbered by arrival). The welfare of newly ready rows starts at 0."""
+    """Add the phases of new jobs to S.
+
+    Jobs are numbered by arrival. The welfare of newly ready rows starts at 0.
+    """
     book = state.book
     for row in range(state.arrived[0], c.head[c.e].next_row):
         j = book.job[book.group[row]]
@@ -137,7 +145,10 @@ def note_jobs(c: Cluster, state: PriceState) -> None:
 
 @compiled
 def score(state: PriceState, c: float) -> None:
-    """Set the merits: U − Waste + Welfare of the first task of every waiting group (eq. 15–18)."""
+    """Set the merits U − Waste + Welfare of all groups (eq. 15–18).
+
+    They are those of the first task of every waiting group.
+    """
     book, ranks = state.book, state.ranking
     for n in range(book.count[0]):
         g = book.active[n]
@@ -152,7 +163,7 @@ def score(state: PriceState, c: float) -> None:
 
 @compiled
 def note_choice(state: PriceState, g: int, welfare: float) -> None:
-    """Remove the first task of group g from S, and raise the welfare of all other ready phases because it starts first."""
+    """Remove group g's first task from S, and raise others' welfare."""
     book = state.book
     value = state.value[book.job[g]]
     state.paid[0] += welfare * value / state.value.shape[0]

@@ -1,4 +1,7 @@
-"""`sat`: the SAT scheduler of Zhang and Yao (PAPERS §3), which knows all jobs in advance: replays the shortest schedule found."""
+"""`sat`: the SAT scheduler of Zhang and Yao (PAPERS §3).
+
+It knows all jobs in advance, and replays the shortest schedule found.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,10 @@ from packenv.theory.makespan.optimum import optimal_schedule
 
 
 class Sat(NamedTuple):
-    """Replays the shortest schedule found in `limit` seconds, or the first one found within `gap` of the lower bound.
+    """Replay the shortest schedule found in `limit` seconds.
 
-    `fixed`: each task is assigned in advance to the server with the least work. `workers`: cores used, 0 for all.
+    The search also stops within `gap` of the lower bound. `fixed`: each task is assigned in advance to the server with the least
+    work. `workers`: cores used, 0 for all.
     """
 
     limit: float = 60.0
@@ -36,5 +40,8 @@ class Sat(NamedTuple):
 
     @property
     def rehearsal(self) -> Sat:
-        """This policy with a minimal search: running it compiles the same code without the wait."""
+        """This policy with a minimal search.
+
+        Running it compiles the same code without the wait.
+        """
         return self._replace(limit=1e-3)

@@ -1,7 +1,7 @@
-"""Best-fit scheduling: BF-J, BF-S and BF-J/S (Psychas & Ghaderi, arXiv 1901.05998, §IV; PAPERS §1.5).
+"""Best-fit scheduling: BF-J, BF-S and BF-J/S.
 
-BF-J/S supports at least half of the maximum workload for geometric service and sizes bounded away from 0
-(Theorem 2). After each of the three, no waiting task fits on any server.
+Source: Psychas & Ghaderi, arXiv 1901.05998, §IV; PAPERS §1.5. BF-J/S supports at least half of the maximum workload for geometric
+service and sizes bounded away from 0 (Theorem 2). After each of the three, no waiting task fits on any server.
 """
 
 from __future__ import annotations
@@ -50,16 +50,20 @@ from packenv.policy import Setting, schedules, takes_over
 
 
 def _needs(setting: Setting, scalar: int, stall: bool) -> Needs:
-    """Orders to keep: `scalar` for one resource; for several, groups of tasks with equal demand vectors."""
+    """Return the orders to keep.
+
+    `scalar` for one resource. For several, groups of tasks with equal demand vectors.
+    """
     vectors = setting.capacity.shape[1] > 1
     orders = BY_DEMAND | BY_QUEUE if vectors else scalar
     return Needs(orders=orders | (BY_SIZE if stall else 0), vectors=vectors, rejects=True, devices=vectors)
 
 
 class BestFit(NamedTuple):
-    """BF-J/S: fill the servers that had completions, then find servers for the new tasks that are left.
+    """Fill freed servers, then place new tasks by best fit.
 
-    Gangs come first, the oldest of those whose tasks all have room: each task, in row order, goes where BF-J puts it.
+    This is BF-J/S of §IV: BF-S on the servers with completions in this slot, then BF-J for the tasks that arrived in it.
+    Gangs come first, the oldest of those whose tasks all have room. Each task, in row order, goes where BF-J puts it.
     """
 
     stall: bool = False
@@ -70,7 +74,7 @@ class BestFit(NamedTuple):
         return needs._replace(orders=needs.orders | queue, gangs=not self.stall)
 
     def guarantee(self, setting: Setting) -> float:
-        """½ of ρ* if sizes are bounded away from 0 (Theorem 2), else 0."""
+        """Return ½ if sizes are bounded away from 0 (Theorem 2), else 0."""
         bounded = share_below(setting, 1) == 0
         return 1 / 2 if bounded and in_model(setting, self.stall) else 0.0
 
@@ -89,14 +93,20 @@ def schedule_best_fit(policy: BestFit, cluster: Cluster, state: tuple[()]) -> No
 
 @takes_over(BestFit)
 def take_over_best_fit(policy: BestFit, cluster: Cluster, state: tuple[()]) -> None:
-    """Fill all servers once. Later slots fill only servers with completions, so no waiting task may fit on any other."""
+    """Fill all servers once.
+
+    Later slots fill only servers with completions, so no waiting task may fit on another one.
+    """
     for server in range(server_count(cluster)):
         fill(cluster, server)
 
 
 @apart
 def start_gangs(cluster: Cluster) -> None:
-    """BF-J for all gangs, in queue order; where no room came free, for those that are new."""
+    """Place gangs by BF-J, in queue order.
+
+    If no room was freed in this slot, only new gangs are tried.
+    """
     if freed_count(cluster) > 0:
         task = oldest(cluster)
         while task != NONE:
@@ -113,13 +123,16 @@ def start_gangs(cluster: Cluster) -> None:
 
 @compiled
 def smallest_fits(cluster: Cluster) -> bool:
-    """Whether the smallest waiting task fits on the server with the most room. With a long queue it rarely does."""
+    """Return whether the smallest waiting task fits anywhere.
+
+    With a long queue it rarely does.
+    """
     return waiting(cluster) > 0 and smallest_size(cluster) <= largest_room(cluster)
 
 
 @compiled
 def place_new(cluster: Cluster) -> None:
-    """BF-J for the tasks that became eligible in this slot: each goes to the tightest server with room, if there is one."""
+    """Put each new task on the tightest server with room, if any."""
     for n in range(new_count(cluster)):
         task = new_task(cluster, n)
         if task != NONE and not in_gang(cluster, task) and may_fit(cluster, task):
@@ -129,7 +142,10 @@ def place_new(cluster: Cluster) -> None:
 
 
 class BestFitServers(NamedTuple):
-    """BF-S: every server in index order is filled with the largest task that fits, until none fits."""
+    """Fill each server with the largest tasks that fit.
+
+    This is BF-S of §IV. Servers go in index order, each until no task fits.
+    """
 
     stall: bool = False
 
@@ -149,9 +165,9 @@ def schedule_best_fit_servers(policy: BestFitServers, cluster: Cluster, state: t
 
 @compiled
 def next_server(cluster: Cluster, start: int) -> int:
-    """The first server from index `start` on which a waiting task fits; NONE if there is none.
+    """Return the first server from `start` where a waiting task fits.
 
-    With several resources a server that this returns may turn out to have no task that fits.
+    NONE if there is none. With several resources it may turn out that no task fits there.
     """
     if waiting(cluster) == 0:
         return NONE
@@ -162,9 +178,10 @@ def next_server(cluster: Cluster, start: int) -> int:
 
 @compiled
 def next_changed_server(cluster: Cluster, start: int) -> int:
-    """Several resources: the first server from `start` with completions in this slot or room for a new task; else NONE.
+    """Return the next server with completions or room for new tasks.
 
-    At the end of the last slot nothing fitted on any server, so nothing fits now on the servers left out.
+    For several resources. It searches from `start`, and returns NONE at the end. Nothing fitted anywhere at the end of the last
+    slot, so nothing fits on the servers left out.
     """
     for server in range(start, server_count(cluster)):
         if cluster.server[cluster.e, server].freed == cluster.head[cluster.e].now:
@@ -177,7 +194,10 @@ def next_changed_server(cluster: Cluster, start: int) -> int:
 
 
 class BestFitJobs(NamedTuple):
-    """BF-J: every waiting task in queue order goes to the tightest server that has room for it."""
+    """Put each waiting task on the tightest server with room.
+
+    This is BF-J of §IV. Tasks go in queue order.
+    """
 
     stall: bool = False
 

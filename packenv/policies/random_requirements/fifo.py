@@ -1,4 +1,7 @@
-"""FIFO scheduling: FIFO-FF, and FIFO over equal slots as in Hadoop's first schedulers (PAPERS §1.5). Neither has a guarantee."""
+"""FIFO scheduling: FIFO-FF, and FIFO over equal slots (PAPERS §1.5).
+
+Hadoop's first schedulers used equal slots. Neither policy has a guarantee.
+"""
 
 from __future__ import annotations
 
@@ -48,13 +51,14 @@ from packenv.units import UNIT
 
 
 class FifoFirstFit(NamedTuple):
-    """FIFO-FF: the oldest waiting task goes to the first server with room; if there is none, all tasks wait.
+    """Put the oldest task on the first server with room.
 
-    A gang is one entry of the queue: its tasks, in row order, go to the first servers with room, if there is room for all.
+    If no server has room, all tasks wait. A gang is one entry of the queue: its tasks, in row order, go to the first servers
+    with room, if there is room for all.
 
-    order     what stands in place of "oldest": a rule of packenv.policies.orders. The task that it puts first is
-              kept until it fits, whoever comes meanwhile, and only then the rule is asked again
-    blocking  False: a task that fits nowhere is passed over. The rule is asked anew in every slot
+    order     a rule of packenv.policies.orders in place of age. Its first task is reserved until it fits, whatever arrives
+              meanwhile. Then the rule chooses again
+    blocking  False: a task that fits nowhere is skipped. The rule chooses again in every slot
     """
 
     stall: bool = False
@@ -92,7 +96,7 @@ class Oldest(NamedTuple):
 
 
 class InLine(NamedTuple):
-    """What compiled code knows of `fifo-ff` with an order, or that passes over tasks."""
+    """Parameters of compiled `fifo-ff` with an order, or without blocking."""
 
     stall: bool
     blocking: bool
@@ -123,7 +127,10 @@ def schedule_in_line(policy: InLine, cluster: Cluster, state: Line) -> None:
 
 @compiled
 def serve_line(c: Cluster, line: Line) -> None:
-    """Place the blocked task, then the first in line, until one fits nowhere: it is blocked."""
+    """Place tasks in line until one fits nowhere and blocks.
+
+    The blocked task of the last slot goes first.
+    """
     if line.estimate.shape[0] == 0:
         add_new(c, line)
     task = line.blocked[0] if line.blocked[0] != NONE else first_now(c, line)
@@ -134,17 +141,20 @@ def serve_line(c: Cluster, line: Line) -> None:
 
 @compiled
 def first_now(c: Cluster, line: Line) -> int:
-    """The first in line, which leaves it; NONE if nothing waits. Weights of a wait change the order from slot to slot."""
+    """Take the first task out of the line, or return NONE.
+
+    Weights of a wait change the order from slot to slot.
+    """
     if line.estimate.shape[0] > 0 and line.blocked[1] != now(c):
         return line_up(c, line, False)
     return pop(line)
 
 
 class SlotFifo(NamedTuple):
-    """FIFO over slots: each server is divided into n equal slots of one task each, whatever the tasks' sizes.
+    """Divide each server into n equal slots of one task each.
 
-    `slots` is n; 0 stands for ⌊capacity of the smallest server / largest size⌋, at least 1. Raises InputError if n is not in
-    1 to 1,024, or if a task may be larger than a slot.
+    Tasks go in queue order, whatever their sizes. `slots` is n. 0 is ⌊capacity of the smallest server / largest size⌋, at
+    least 1. Raises InputError if n is not in 1 to 1,024, or if a task may be larger than a slot.
     """
 
     slots: int = 0
@@ -179,7 +189,7 @@ def schedule_slots(policy: SlotFifo, cluster: Cluster, state: tuple[()]) -> None
 
 @compiled
 def stall_slots(cluster: Cluster) -> None:
-    """The stalling rule of FIFO (`stall_half_empty`), with the slots in use as the occupied room."""
+    """Stall servers as `stall_half_empty` does, by slots in use."""
     for server in range(server_count(cluster)):
         record = cluster.server[cluster.e, server]
         occupied = jobs_in(cluster, server) * record.least

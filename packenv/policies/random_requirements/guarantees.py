@@ -1,4 +1,7 @@
-"""Conditions of the theorems (PAPERS §1.5): the paper's model, with geometric service, or general service and stalling."""
+"""Conditions of the theorems (PAPERS §1.5).
+
+They hold in the paper's model with geometric service, or with any service and stalling.
+"""
 
 from __future__ import annotations
 
@@ -26,5 +29,5 @@ def in_model(setting: Setting, stall: bool) -> bool:
 
 
 def share_below(setting: Setting, size: int) -> float:
-    """The share of jobs with at most this scalar size, in units."""
+    """Return the share of jobs up to this scalar size, in units."""
     return scalar_cdf(setting.workload.demand_law, setting.workload.servers, size)

@@ -1,8 +1,8 @@
-"""MaxWeight (PAPERS §1.5): a reference policy that knows the law of sizes and chooses among all maximal configurations.
+"""MaxWeight, a reference policy that knows the law of sizes (PAPERS §1.5).
 
-Jobs are divided into types by size, and every job occupies the largest size of its type. With the distinct sizes of the law
-as types, the policy supports every workload below ρ*. With a grid of types it supports every workload that is below ρ* of
-the rounded sizes (§1.2). Several resources: packs by scalar size.
+It chooses among all maximal configurations. Jobs have types by size, and every job occupies the largest size of its type. With
+the distinct sizes of the law as types, it supports every workload below ρ*. With a grid of types, it supports every workload
+below ρ* of the rounded sizes (§1.2). Several resources are packed by scalar size.
 """
 
 from __future__ import annotations
@@ -48,7 +48,10 @@ QUICK = 2_000  # configurations; every renewal computes the weights of all of th
 
 
 class Configurations(NamedTuple):
-    """State of the policy: the maximal configurations of each kind of server, and the active one of each of L servers."""
+    """Maximal configurations by kind of server, and the active ones.
+
+    There are L servers.
+    """
 
     jobs: NDArray[np.int32]  # (n, types) number of jobs of each type: configurations of kind 0, then of kind 1, …
     first: NDArray[np.int64]  # (kinds + 1,) configurations of kind k are rows first[k] .. first[k + 1] - 1
@@ -60,9 +63,11 @@ class Configurations(NamedTuple):
 
 
 class MaxWeight(NamedTuple):
-    """MaxWeight: an empty server takes the heaviest of all maximal configurations, ⟨k, Q⟩, and keeps it until it is empty.
+    """Give each empty server the heaviest of all configurations.
 
-    types  number of types: the distinct sizes of the law or table if there are at most so many, else cells of equal
+    The weight of a configuration k is ⟨k, Q⟩. A server keeps its configuration until it is empty.
+
+    types  number of types: the distinct sizes of the law or table if there are at most this many, else cells of equal
            probability
     J      instead of `types`: the types are the 2J intervals of partition I of the largest server
     limit  largest number of configurations
@@ -96,7 +101,10 @@ class MaxWeight(NamedTuple):
 
 
 def _types(policy: MaxWeight, setting: Setting) -> NDArray[np.int64]:
-    """(types,) units, descending: the size that jobs of each type occupy. Raises InputError for parameters out of range."""
+    """Return the size that each type occupies, descending, in units.
+
+    Raises InputError for parameters out of range.
+    """
     if not 0 <= policy.types <= MOST_NAMED or not 0 <= policy.J <= MOST_LEVELS or policy.J == 1:
         raise InputError(f"{name_of(policy)}: types must lie between 1 and {MOST_NAMED:,}, and J between 2 and {MOST_LEVELS}")
     if policy.types and policy.J:
@@ -122,7 +130,10 @@ def _types(policy: MaxWeight, setting: Setting) -> NDArray[np.int64]:
 def _configurations(
     policy: MaxWeight, sizes: NDArray[np.int64], capacity: NDArray[np.int64], limit: int
 ) -> list[NDArray[np.int32]]:
-    """The maximal configurations of each kind of server. Raises InputError if there are more than `limit` in all."""
+    """Return the maximal configurations of each kind of server.
+
+    Raises InputError if there are more than `limit` in all.
+    """
     configurations: list[NDArray[np.int32]] = []
     for units in capacity:
         try:
@@ -135,7 +146,10 @@ def _configurations(
 
 @takes_over(MaxWeight)
 def take_over_max_weight(policy: MaxWeight, cluster: Cluster, state: Configurations) -> None:
-    """Clear the configurations of servers with jobs: another policy placed these. Such a server gets one when it is empty."""
+    """Clear the configurations of servers with jobs of another policy.
+
+    Such a server gets one when it is empty.
+    """
     for server in range(server_count(cluster)):
         if jobs_in(cluster, server) > 0:
             state.active[server] = NONE
@@ -143,9 +157,9 @@ def take_over_max_weight(policy: MaxWeight, cluster: Cluster, state: Configurati
 
 @schedules(MaxWeight)
 def schedule(policy: MaxWeight, cluster: Cluster, state: Configurations) -> None:
-    """Serve all servers if there are new tasks, else only those with completions.
+    """Serve all servers if there are new tasks, else freed ones.
 
-    After the last slot no waiting task had a place in an active configuration; only new tasks or completions change that.
+    After the last slot no waiting task had a place in an active configuration. Only new tasks or completions change that.
     """
     if waiting(cluster) == 0:
         return
@@ -161,7 +175,10 @@ def schedule(policy: MaxWeight, cluster: Cluster, state: Configurations) -> None
 
 @compiled
 def serve(cluster: Cluster, state: Configurations, server: int) -> None:
-    """Renew the configuration of an empty server; then start its missing jobs, type by type, each the head of line."""
+    """Renew an empty server's configuration, then start its missing jobs.
+
+    Type by type, each the head of line.
+    """
     if is_closed(cluster, server):
         return
     kind = kind_of(cluster, server)
@@ -181,7 +198,7 @@ def serve(cluster: Cluster, state: Configurations, server: int) -> None:
 
 @compiled
 def heaviest(cluster: Cluster, state: Configurations, kind: int) -> int:
-    """Row of the configuration of the largest weight; ties go to the earlier row."""
+    """Return the first configuration of the largest weight."""
     types = 0
     for j in range(state.size.shape[0]):
         length = queue_length(cluster, kind, j)
@@ -201,7 +218,10 @@ def heaviest(cluster: Cluster, state: Configurations, kind: int) -> int:
 
 @compiled
 def weight_of(cluster: Cluster, state: Configurations, kind: int, row: int) -> int:
-    """Weight ⟨k, Q⟩ of a configuration, Q the lengths of the virtual queues of this kind of server."""
+    """Return the weight ⟨k, Q⟩ of a configuration.
+
+    Q are the lengths of the virtual queues of this kind of server.
+    """
     weight = 0
     for j in range(state.size.shape[0]):
         weight += state.jobs[row, j] * queue_length(cluster, kind, j)
@@ -210,7 +230,7 @@ def weight_of(cluster: Cluster, state: Configurations, kind: int, row: int) -> i
 
 @compiled
 def stall_light(cluster: Cluster, state: Configurations) -> None:
-    """Stall every server whose active configuration has less than half of the largest weight now."""
+    """Stall servers with less than half of the largest weight."""
     for kind in range(state.most.shape[0]):
         state.most[kind] = weight_of(cluster, state, kind, heaviest(cluster, state, kind))
     for server in range(server_count(cluster)):

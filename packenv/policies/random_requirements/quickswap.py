@@ -1,7 +1,7 @@
-"""Quickswap: a server serves one type at a time, and changes before the type has nothing left (PAPERS §6).
+"""Quickswap: one type at a time, with an early change (PAPERS §6).
 
-Chen et al., Improving nonpreemptive multiserver job scheduling with Quickswap, arXiv 2509.01893: MSFQ of "one or all", where a
-job needs a k-th of the server, or all of it. Other laws: the same phases for each type in turn.
+Chen et al., Improving nonpreemptive multiserver job scheduling with Quickswap, arXiv 2509.01893. MSFQ is for "one or all", where
+a job needs a k-th of the server, or all of it. Other laws have the same phases for each type in turn.
 """
 
 from __future__ import annotations
@@ -45,18 +45,19 @@ class Phases(NamedTuple):
 
 
 class Quickswap(NamedTuple):
-    """Quickswap: a server serves one type, drains when at most `threshold` of its jobs are left, and serves the next type.
+    """Serve one type of size at a time on each server.
 
-    threshold  jobs in service, ℓ; at most one less than fit, which is also what -1 stands for; 0 is Most Servers First
-    types      number of types: the distinct sizes of the law or table if there are at most so many, else cells of equal
-               probability; a server takes as many jobs of a type as fit at the largest size of the type
+    threshold  jobs in service ℓ, at most one less than fit. -1 is one less than fit, 0 is Most Servers First
+    types      number of types: the distinct sizes of the law or table if there are at most this many, else cells of equal
+               probability. A server takes as many jobs of a type as fit at the largest size of the type
 
     A server starts jobs of its type, oldest first. With at most ℓ jobs in service after that, and jobs of another type waiting,
-    it starts nothing until it is empty, or no other type waits. Then it serves the next smaller type of which jobs wait, after
-    the smallest the largest, and may drain at once. The first type is the largest. Several resources: packs by scalar size.
+    it starts nothing until it is empty, or until no other type waits. Then it serves the next smaller type with waiting jobs.
+    After the smallest it serves the largest, and may drain immediately. The first type is the largest. Several resources are
+    packed by scalar size.
 
-    With one server and a geometric law of service, every workload of one or all below ρ* is supported (Theorem 1 of the source,
-    for any ℓ). Raises InputError for a threshold below -1, and for less than 1 type or more than 32.
+    With one server and geometric service, every workload of "one or all" below ρ* is supported (Theorem 1 of the source, for any
+    ℓ). Raises InputError for a threshold below -1, for less than 1 type, and for more than 32.
     """
 
     threshold: int = -1
@@ -72,7 +73,7 @@ class Quickswap(NamedTuple):
         return Phases(most, np.zeros(servers, np.int64), np.zeros(servers, np.bool_))
 
     def guarantee(self, setting: Setting) -> float:
-        """1 for one server and two sizes that exclude each other; 0 elsewhere."""
+        """Return 1 for one server and two exclusive sizes, else 0."""
         if self.types < 2 or len(setting.capacity) > 1 or not in_model(setting, stall=False):
             return 0.0
         finite, capacity = distinct_sizes(setting.workload.demand_law, setting.workload.servers), int(setting.capacity[0, 0])
@@ -127,7 +128,7 @@ def has_few(c: Cluster, phases: Phases, server: int, threshold: int) -> bool:
 
 @compiled
 def start(c: Cluster, phases: Phases, server: int) -> None:
-    """Start waiting jobs of the server's type, as many as fit, oldest first."""
+    """Start waiting jobs of the server's type, oldest first, while they fit."""
     served, kind = phases.serves[server], kind_of(c, server)
     task = head_of_line(c, kind, served)
     while task != NONE and jobs_in(c, server) < phases.most[server, served] and fits(c, task, server):
@@ -137,7 +138,7 @@ def start(c: Cluster, phases: Phases, server: int) -> None:
 
 @compiled
 def next_type(c: Cluster, phases: Phases, server: int) -> int:
-    """The next type after the server's of which jobs wait, or the same one if no other waits."""
+    """Return the next type with waiting jobs, or the server's own."""
     types, served = phases.most.shape[1], phases.serves[server]
     for step in range(1, types):
         following = (served + step) % types

@@ -1,7 +1,7 @@
-"""Stalling (PAPERS §1.5), an option of the policies of this folder: a badly packed server starts nothing until it is empty.
+"""Stalling: a badly packed server starts nothing until it is empty (PAPERS §1.5).
 
-Servers are checked once per slot, after scheduling, if tasks wait. With stalling the guarantees hold for general service
-times.
+It is an option of the policies of this folder. Servers are checked once per slot, after scheduling, if tasks wait. With stalling
+the guarantees hold for general service times.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ from packenv.compiled.decorators import apart, compiled
 
 @apart
 def stall_half_empty(cluster: Cluster) -> None:
-    """Best fit and FIFO: stall every server that is less than half full and on which the largest waiting task does not fit."""
+    """Stall half-empty servers that cannot hold the largest waiting task.
+
+    For best fit and FIFO.
+    """
     if waiting(cluster) == 0:
         return
     largest = largest_waiting(cluster)
@@ -40,7 +43,10 @@ def stall_half_empty(cluster: Cluster) -> None:
 
 @compiled
 def half_empty(c: Cluster, server: int) -> bool:
-    """Whether a server is less than half full: in scalar size, or in every resource if the policy packs demand vectors."""
+    """Return whether a server is less than half full.
+
+    In scalar size, or in every resource if the policy packs demand vectors.
+    """
     if c.orders & BY_DEMAND:
         for r in range(c.capacity.shape[1]):
             capacity = c.capacity[server, r]

@@ -1,7 +1,7 @@
-"""Scheduling by virtual queues: VQS and VQS-BF (Psychas & Ghaderi, arXiv 1901.05998, §V-VI; PAPERS §1.3-1.5).
+"""Scheduling by virtual queues: VQS and VQS-BF.
 
-Both support at least two thirds of the maximum workload for geometric service and sizes >= 2^-J (Theorems 3, 4). If a share ε
-of the sizes is below 2^-J, VQS-BF supports at least (1 - ε)·⅔.
+Source: Psychas & Ghaderi, arXiv 1901.05998, §V-VI; PAPERS §1.3-1.5. Both support at least two thirds of the maximum workload for
+geometric service and sizes >= 2^-J (Theorems 3, 4). If a share ε of the sizes is below 2^-J, VQS-BF supports at least (1 - ε)·⅔.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from packenv.policy import Setting, name_of, schedules, takes_over
 
 
 class VirtualQueues(NamedTuple):
-    """State of both policies: the active configuration of each of L servers, and the levels J."""
+    """Active configurations of L servers, and the levels J."""
 
     ones: NDArray[np.int64]  # (L,) active configuration of each server: k_1, number of type-1 jobs
     type: NDArray[np.int64]  # (L,) its other type j; NONE before the first renewal
@@ -62,7 +62,7 @@ class VirtualQueues(NamedTuple):
     levels: Levels
 
     def active_configuration(self, server: int, types: int) -> NDArray[np.int64] | None:
-        """(types,) jobs of each type in the server's active configuration; None before its first."""
+        """Return the server's jobs by type, (types,), or None at first."""
         if self.type[server] == NONE:
             return None
         counts = np.zeros(types, np.int64)
@@ -80,7 +80,10 @@ def _levels(policy: VQS | VQSBestFit, setting: Setting) -> int:
 
 
 def _queue(policy: VQS | VQSBestFit) -> int:
-    """The order needed when J changes: all waiting tasks are then assigned to their new types in queue order."""
+    """Return the order that a change of J needs.
+
+    All waiting tasks then get their new types in queue order.
+    """
     return BY_QUEUE if policy.adaptive else 0
 
 
@@ -104,14 +107,14 @@ def _guarantee(policy: VQS | VQSBestFit, setting: Setting) -> float:
 
 @compiled
 def renew(cluster: Cluster, state: VirtualQueues, server: int) -> None:
-    """Make the reduced configuration of the largest weight (eq. 8) the active one of the server, if it is empty."""
+    """Give an empty server the heaviest reduced configuration (eq. 8)."""
     if jobs_in(cluster, server) == 0:
         state.ones[server], state.type[server], state.number[server] = heaviest(cluster, kind_of(cluster, server))
 
 
 @compiled
 def stall_light(cluster: Cluster, state: VirtualQueues) -> None:
-    """Stall every server whose active configuration has less than half of the largest weight now."""
+    """Stall servers with less than half of the largest weight."""
     for server in range(server_count(cluster)):
         if jobs_in(cluster, server) > 0 and not is_closed(cluster, server):
             kind = kind_of(cluster, server)
@@ -124,10 +127,11 @@ def stall_light(cluster: Cluster, state: VirtualQueues) -> None:
 
 
 class VQS(NamedTuple):
-    """VQS: a server keeps its configuration until it is empty, and serves only that configuration's virtual queues.
+    """Give each empty server a configuration, and serve only its virtual queues.
 
-    `J` = 0 stands for the smallest J >= 2 with F(2^-J) <= 0.01, F the distribution of sizes. With `adaptive` this J is
-    estimated from the sizes seen so far, after `check` tasks and again whenever their number has doubled.
+    This is VQS of §V. A server keeps its configuration until it is empty.
+    `J` = 0 is the smallest J >= 2 with F(2^-J) <= 0.01, where F is the distribution of sizes. With `adaptive`, J is
+    estimated from the sizes seen so far, after `check` tasks and whenever their number has doubled.
     """
 
     J: int = 0
@@ -151,7 +155,10 @@ class VQS(NamedTuple):
         return _initial_state(self, setting)
 
     def guarantee(self, setting: Setting) -> float:
-        """(1 − ε)·⅔ of ρ*, ε the share of sizes up to 2^-J (Theorem 3, Corollary 1); 0 outside the model or if adaptive."""
+        """Return (1 − ε)·⅔ with ε the share of sizes up to 2^-J.
+
+        Theorem 3, Corollary 1. 0 outside the model, or if adaptive.
+        """
         return _guarantee(self, setting)
 
 
@@ -173,7 +180,10 @@ def schedule_vqs(policy: VQS, cluster: Cluster, state: VirtualQueues) -> None:
 
 @compiled
 def serve_configuration(cluster: Cluster, state: VirtualQueues, server: int) -> None:
-    """VQS on one server: a type-1 job in the reserved two thirds, then heads of line of VQ_j."""
+    """Serve one server by VQS.
+
+    A type-1 job goes into the reserved two thirds, then heads of line of VQ_j.
+    """
     j = state.type[server]
     if j != NONE:
         room = serve_reserved(cluster, server, state.reserved) if state.ones[server] else room_of(cluster, server)
@@ -181,7 +191,10 @@ def serve_configuration(cluster: Cluster, state: VirtualQueues, server: int) -> 
 
 
 class VQSBestFit(NamedTuple):
-    """VQS-BF: first the active configuration, the largest tasks of each type, then best fit from the whole queue. J as in VQS."""
+    """Serve a configuration's queues, then fill the server by best fit.
+
+    This is VQS-BF of §VI. The largest task of each virtual queue goes first. Best fit takes from the whole queue. `J` as in VQS.
+    """
 
     J: int = 0
     adaptive: bool = False
@@ -196,7 +209,10 @@ class VQSBestFit(NamedTuple):
         return _initial_state(self, setting)
 
     def guarantee(self, setting: Setting) -> float:
-        """(1 − ε)·⅔ of ρ*, ε the share of sizes up to 2^-J (Theorem 4); 0 outside the model or if adaptive."""
+        """Return (1 − ε)·⅔ with ε the share of sizes up to 2^-J.
+
+        Theorem 4. 0 outside the model, or if adaptive.
+        """
         return _guarantee(self, setting)
 
 
@@ -215,7 +231,10 @@ def schedule_vqs_bf(policy: VQSBestFit, cluster: Cluster, state: VirtualQueues) 
 
 @compiled
 def serve_best(cluster: Cluster, state: VirtualQueues, server: int) -> None:
-    """VQS-BF on one server: the largest tasks of each type of its configuration, then best fit from the whole queue."""
+    """Serve one server by VQS-BF.
+
+    The largest tasks of each type of its configuration start, then best fit from the whole queue.
+    """
     j = state.type[server]
     if j != NONE:
         serve_largest(cluster, server, 1, state.ones[server])
@@ -226,7 +245,10 @@ def serve_best(cluster: Cluster, state: VirtualQueues, server: int) -> None:
 @takes_over(VQS)
 @takes_over(VQSBestFit)
 def forget_configurations(policy: VQS | VQSBestFit, cluster: Cluster, state: VirtualQueues) -> None:
-    """Clear the configurations of servers with jobs: another policy placed these. Such a server gets one when it is empty."""
+    """Clear the configurations of servers with jobs of another policy.
+
+    Such a server gets one when it is empty.
+    """
     for server in range(server_count(cluster)):
         if jobs_in(cluster, server) > 0:
             state.ones[server], state.type[server], state.number[server] = 0, NONE, 0

@@ -1,1 +1,1 @@
-"""Rules that are one function, `priority(task, server, cluster)`: what it may say, and the policy that follows it."""
+"""Rules of one function, `priority(task, server, cluster)`."""

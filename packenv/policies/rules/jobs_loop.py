@@ -1,8 +1,8 @@
-"""The loop of rules that ask for what tables alone say: the jobs of tasks, how long they should take, where their data lie.
+"""The loop of rules that use facts of tables: jobs, durations, data.
 
-Tasks that are alike to such a rule (one job, phase, demand, estimate) are a group (packenv.cluster.whole_jobs); of a group the
-task whose data are nearest to the server stands for all. As in `loop`, a server on which tasks completed is filled with the
-groups of the highest priority, then each group with new tasks goes to the servers of the highest priority, until none fits.
+Tasks of one job, phase, demand and estimate are a group (packenv.cluster.whole_jobs). The task whose data are nearest to the
+server stands for its group. A server with completions is filled with the groups of the highest priority, as in `loop`. Then each
+group with new tasks goes to the servers of the highest priority, until none fits.
 """
 
 from __future__ import annotations
@@ -41,7 +41,10 @@ class JobsView(Frame):
 
 
 def jobs_view(view: View, setting: Setting) -> JobsView:
-    """The state before slot 0. Where the table says nothing of durations each task counts as one of a slot."""
+    """Return the state before slot 0.
+
+    Without estimates in the table, each task counts as one of a slot.
+    """
     table = setting.table
     known = table if table.estimate is not None else replace(table, estimate=np.ones(len(table)))
     return JobsView(seen=view, jobs=whole_jobs(known, setting.capacity, setting.workload.network, by_devices=True))
@@ -61,7 +64,7 @@ def schedule_by_jobs(policy: OfJobs, cluster: Cluster, state: JobsView) -> None:
 
 @apart
 def fill_by_groups(c: Cluster, v: View, jobs: WholeJobs, server: int, address: int) -> None:
-    """Start on one server tasks of the group with the highest priority, until none fits."""
+    """Fill a server with tasks of the highest group priority."""
     book = jobs.book
     while True:
         chosen, best, highest = NONE, NONE, 0.0
@@ -82,7 +85,7 @@ def fill_by_groups(c: Cluster, v: View, jobs: WholeJobs, server: int, address: i
 
 @apart
 def place_group(c: Cluster, v: View, jobs: WholeJobs, g: int, address: int) -> None:
-    """Start tasks of a group with new ones on the server with the highest priority, until none fits anywhere."""
+    """Start a new group's tasks on the servers of the highest priority."""
     while jobs.book.waiting[g] > 0:
         best, started, highest = NONE, NONE, 0.0
         describe_cluster(c, v)
@@ -101,7 +104,7 @@ def place_group(c: Cluster, v: View, jobs: WholeJobs, g: int, address: int) -> N
 
 @compiled
 def nearest_that_fits(c: Cluster, jobs: WholeJobs, g: int, server: int) -> int:
-    """The waiting task of group g whose data are nearest to the server, if there is room for it; else NONE."""
+    """Return group g's fitting task with the nearest data, or NONE."""
     if not group_fits(c, jobs.book, g, server):
         return NONE
     i = jobs.book.place[nearest_task(jobs, g, server)]
@@ -110,7 +113,7 @@ def nearest_that_fits(c: Cluster, jobs: WholeJobs, g: int, server: int) -> int:
 
 @compiled
 def priority_of(c: Cluster, v: View, jobs: WholeJobs, g: int, i: int, server: int, address: int) -> float:
-    """The priority of task i, of group g, on a server that has been described."""
+    """Return the priority of task i of group g on the described server."""
     describe_task(c, v, i)
     if has_devices(c):
         describe_devices(c, v, i, server)

@@ -1,9 +1,9 @@
-"""The loop of rules that see tasks alone: BF-J/S's, with the rule in place of best fit. It is compiled once for all rules.
+"""The loop of rules that see tasks alone, compiled once for all rules.
 
-A server on which tasks completed is filled: of the waiting tasks that fit, the one of the highest priority starts, until none
-fits. Then each new task that still waits goes to the server of the highest priority on which it fits. Of equal priorities the
-larger task goes first, to the tighter server; of tasks that are alike the one that waits longest. With best fit's priority,
-`task.size - server.room`, this is BF-J/S start by start. After each slot no waiting task fits on any server.
+It is BF-J/S with the rule in place of best fit. A server with completions is filled: of the waiting tasks that fit, the one of
+the highest priority starts, until none fits. Then each new task goes to the server of the highest priority on which it fits.
+Among equal priorities the larger task goes first, to the tighter server. Among equal tasks, the one that waits longest. With
+`task.size - server.room` this is BF-J/S, start by start. After each slot no waiting task fits on any server.
 """
 
 from __future__ import annotations
@@ -58,7 +58,10 @@ def schedule_by_priority(policy: ByAddress, cluster: Cluster, state: View) -> No
 
 @takes_over(ByAddress)
 def fill_all(policy: ByAddress, cluster: Cluster, state: View) -> None:
-    """Fill all servers once. Later slots fill only servers with completions, so no waiting task may fit on any other."""
+    """Fill all servers once.
+
+    Later slots fill only servers with completions, so no waiting task may fit on another one.
+    """
     if waiting(cluster) > 0:
         begin(cluster, state, policy.reads_sizes)
         for server in range(server_count(cluster)):
@@ -67,7 +70,7 @@ def fill_all(policy: ByAddress, cluster: Cluster, state: View) -> None:
 
 @apart
 def start_by_priority(c: Cluster, v: View, address: int, reads_age: int, reads_sizes: int) -> None:
-    """Fill the servers that had completions, then find servers for the new tasks that are left."""
+    """Fill freed servers, then place the new tasks."""
     begin(c, v, reads_sizes)
     for n in range(freed_count(c)):
         fill_by_priority(c, v, freed_server(c, n), address, reads_age)
@@ -81,7 +84,7 @@ def start_by_priority(c: Cluster, v: View, address: int, reads_age: int, reads_s
 
 @apart
 def fill_by_priority(c: Cluster, v: View, server: int, address: int, reads_age: int) -> None:
-    """Start on one server the task with the highest priority, until none fits."""
+    """Fill a server with tasks of the highest priority."""
     i = task_by_priority(c, v, server, address, reads_age)
     while i != NONE:
         start(c, v, i, server)
@@ -96,7 +99,7 @@ def start(c: Cluster, v: View, i: int, server: int) -> None:
 
 @apart
 def task_by_priority(c: Cluster, v: View, server: int, address: int, reads_age: int) -> int:
-    """The waiting task with the highest priority of those that fit on this server; NONE if none fits."""
+    """Return the fitting task of the highest priority, or NONE."""
     if waiting(c) == 0:
         return NONE
     if c.orders & BY_DEMAND:
@@ -120,7 +123,10 @@ def task_by_priority(c: Cluster, v: View, server: int, address: int, reads_age: 
 
 @apart
 def group_by_priority(c: Cluster, v: View, server: int, address: int) -> int:
-    """Several resources: of each group of equal demands, the task that waits longest."""
+    """Return the best of the oldest tasks of each demand.
+
+    For several resources.
+    """
     describe_cluster(c, v)
     describe_server(c, v, server)
     best, highest = NONE, 0.0
@@ -138,7 +144,7 @@ def group_by_priority(c: Cluster, v: View, server: int, address: int) -> int:
 
 @apart
 def server_by_priority(c: Cluster, v: View, i: int, address: int, reads_age: int) -> int:
-    """The server with the highest priority for task i of those that it fits on; NONE if it fits nowhere."""
+    """Return task i's server of the highest priority, or NONE."""
     best, highest, server = NONE, 0.0, -1
     while True:
         server = next_server_for(c, i, server + 1)

@@ -1,4 +1,7 @@
-"""Rules as machine code: each is compiled alone, in some tenths of a second, and called through its address."""
+"""Rules as machine code, called through their address.
+
+Each is compiled alone, in some tenths of a second.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,12 @@ from packenv.compiled.by_address import NotCompilable, address_of, call_address
 from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.intrinsics import natural
 from packenv.errors import InputError
-from packenv.policies.rules.language import MATHEMATICS, MOST_ROUNDS, checked
+from packenv.policies.rules.language import MATHEMATICS, MOST_ROUNDS, Rule, checked
 from packenv.policies.rules.view import OF_JOBS, RANK, WAITING, View, count_up_to, in_units, new_view
 
 
 class ByAddress(NamedTuple):
-    """What compiled code knows of a rule: its machine code, and whether it reads ages, or the sizes that wait."""
+    """A compiled rule, and whether it reads ages or waiting sizes."""
 
     address: int
     reads_age: int
@@ -30,7 +33,7 @@ class ByAddress(NamedTuple):
 
 
 class OfJobs(NamedTuple):
-    """The same of a rule that asks for what tables alone say, such as the jobs that tasks are parts of."""
+    """The same for a rule that reads facts of tables, such as jobs."""
 
     address: int
     reads_sizes: int
@@ -45,16 +48,13 @@ sources: dict[int, tuple[str, str, str]] = {}
 
 @functools.cache
 def by_address(source: str, file: str, function: str) -> ByAddress | OfJobs:
-    """Compile a rule. Raises InputError, with file and line, for one that the compiler does not take."""
+    """Compile a rule.
+
+    Raises InputError, with file and line, for a rule that the compiler refuses.
+    """
     rule = checked(source, file, function)
-    names = dict(LANGUAGE)
-    exec(compile(rule.tree, file, "exec"), names)  # definitions and constants alone: `checked` has seen to that
-    functions = [names[node.name] for node in rule.tree.body if isinstance(node, ast.FunctionDef) and node.name != function]
     view = new_view(1, np.zeros(0))
-    try:
-        address = address_of([*functions, names[function]], (view.task, view.server, view.cluster, view))
-    except NotCompilable as error:
-        raise InputError(f"{file}:{error.line}: this cannot be compiled: {error}") from None
+    address = rule_address(rule, file, function, (view.task, view.server, view.cluster, view))
     sources[address] = source, file, function
     reads_sizes = not rule.reads.isdisjoint({"cluster.waiting_between", "cluster.room_after"})
     if any(f"task.{name}" in rule.reads for name in OF_JOBS):
@@ -62,9 +62,23 @@ def by_address(source: str, file: str, function: str) -> ByAddress | OfJobs:
     return ByAddress(address, int("task.age" in rule.reads), int(reads_sizes))
 
 
+def rule_address(rule: Rule, file: str, function: str, arguments: tuple[Any, ...]) -> int:
+    """Compile a checked rule for arguments like these, and return its address.
+
+    Raises InputError, with file and line, for a rule that the compiler does not take.
+    """
+    names = dict(LANGUAGE)
+    exec(compile(rule.tree, file, "exec"), names)  # definitions and constants alone: `checked` has seen to that
+    functions = [names[node.name] for node in rule.tree.body if isinstance(node, ast.FunctionDef) and node.name != function]
+    try:
+        return address_of([*functions, names[function]], arguments)
+    except NotCompilable as error:
+        raise InputError(f"{file}:{error.line}: this cannot be compiled: {error}") from None
+
+
 @compiled
 def called(v: View, address: int) -> float:
-    """The priority of the task at hand on the server at hand."""
+    """Return the priority of the described task on the described server."""
     value = call_address(address, v.task[0], v.server[0], v.cluster[0], v)
     if not abs(value) < np.inf:
         raise ValueError("the priority of a waiting task is not a finite number: a division by 0, or the logarithm of 0")
@@ -76,7 +90,7 @@ def called(v: View, address: int) -> float:
 
 @apart
 def _waiting_between(v: View, low: float, high: float) -> float:
-    """How many other waiting tasks have a size from low to high."""
+    """Count the other waiting tasks with a size from low to high."""
     least, most = in_units(v, low, True), in_units(v, high, False)
     count = count_up_to(v, most) - count_up_to(v, least - 1)
     if count <= 0:
@@ -87,7 +101,10 @@ def _waiting_between(v: View, low: float, high: float) -> float:
 
 @apart
 def _room_after(v: View, room: float, tasks: float) -> float:
-    """What is left of `room` after so many more waiting tasks, each the largest that fits, other than the task at hand."""
+    """Return the rest of `room` after n other waiting tasks start.
+
+    Each is the largest that fits.
+    """
     left, below, place = in_units(v, room, False), v.counts[WAITING], v.counts[RANK]
     taken = 0
     for _ in range(int(min(max(tasks, 0.0), float(MOST_ROUNDS)))):

@@ -1,21 +1,21 @@
-"""`pairing`: of many waiting tasks, take those that make most pairs. The policy reads this file, and calls nothing in it.
+"""`pairing`: start the tasks that make the most pairs.
 
-Best fit takes the largest task that fits. Where two or three tasks fill a server that is wasteful twice: what it leaves over may
-be too little for anything that waits, and the sizes that it passes over, which go badly with others, are in the end all that
-waits, so that servers are filled worse and worse. While enough tasks wait to choose from, this rule weighs three things:
+The policy reads this file, and calls nothing in it. Best fit takes the largest task that fits. Where two or three tasks fill a
+server, this is wasteful twice. The rest may be too little for any waiting task. And the sizes that it skips, because they go
+badly with others, are all that waits in the end. While enough tasks wait to choose from, this rule weighs three things:
 
-- `left`, the room that stays free, which is as good as lost: by its root, so that 0.01 of a server counts a third of 0.09.
-- `filled`, what stays free once up to three more tasks have followed, each the largest that fits: what matters is how full the
-  server is in the end, and a smaller task beside which others fit can be the better one.
+- `left`, the room that stays free and is probably lost. Its root makes 0.01 of a server count a third of 0.09.
+- `filled`, the room that stays free after up to three more tasks, each the largest that fits. A smaller task next to which others
+  fit can be the better one.
 - `alike` times `partners`, the pairs that would fill a server: tasks of about this size, times tasks that would leave at most a
-  32nd of an empty server beside it. To take from what there is most of keeps the mixture of the queue even, as MaxWeight does,
-  and keeps partners for all.
+  32nd of an empty server next to it. Taking from the most frequent sizes keeps the queue mixed, as MaxWeight does, and keeps
+  partners for all.
 
-While less waits than would fill all servers twice it is best fit: then there is little to choose from, and where many small
-tasks share a server best fit is hard to beat.
+While less waits than would fill all servers twice, it is best fit. There is little to choose from then, and best fit is hard to
+beat where many small tasks share a server.
 
-These quantities are what the thirty weights of agent:fig4b say most of. Their numbers were found by evolution on `paper/fig4b`
-and on random workloads (experiments/rule_search.py), made fewer and rounded while that cost nothing.
+The thirty weights of agent:fig4b express mostly these quantities. Evolution on `paper/fig4b` and on random workloads found their
+numbers (experiments/rule_search.py). They were reduced and rounded while that cost nothing.
 """
 
 import math

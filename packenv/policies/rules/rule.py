@@ -1,4 +1,7 @@
-"""The policies that follow a rule `priority(task, server, cluster)`: of the waiting tasks that fit the highest number starts."""
+"""Policies that follow a rule `priority(task, server, cluster)`.
+
+Of the waiting tasks that fit, the one with the highest number starts.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from packenv.policy_names import RuleFile, check_parameters
 
 
 class PriorityRule(NamedTuple):
-    """Starts first what a rule of one function, `priority(task, server, cluster)`, gives the highest number."""
+    """Start the task with a rule's highest number first."""
 
     source: str  # the text of the file
     file: str = "priority.py"  # what errors and tables call it
@@ -42,7 +45,10 @@ class PriorityRule(NamedTuple):
         return ":".join([self.file, self.function, *([",".join(changed)] if changed else [])])
 
     def needs(self, setting: Setting) -> Needs:
-        """Raises InputError where the rule asks for what the workload does not say."""
+        """Return its needs.
+
+        Raises InputError if the rule uses facts that the workload does not have.
+        """
         vectors, jobs = setting.capacity.shape[1] > 1, setting.workload.jobs
         sizes = BY_SIZE if self.rule.reads_sizes else 0
         if not isinstance(self.rule, OfJobs):
@@ -63,7 +69,7 @@ class PriorityRule(NamedTuple):
         return jobs_view(view, setting) if isinstance(self.rule, OfJobs) else view
 
     def attach(self, cluster: Cluster, state: View | JobsView) -> View | JobsView:
-        """Room for the sizes of as many tasks as the cluster has places."""
+        """Return the state with room for the sizes of all places."""
         if isinstance(state, JobsView):
             return state.replace(seen=self.attach(cluster, state.seen))
         totals = cluster.capacity.sum(axis=0).astype(np.float64)
@@ -75,7 +81,10 @@ class PriorityRule(NamedTuple):
 
 
 def find_rule(named: RuleFile, text: str) -> PriorityRule:
-    """The rule of a file, with the parameters of the text that names it. Raises InputError."""
+    """Return the rule of a file, with the parameters in the text.
+
+    Raises InputError.
+    """
     source, rule = read_rule(named.file, named.function)
     values = dict(rule.parameters)
     for part in filter(None, named.parameters.split(",")):
@@ -89,7 +98,11 @@ def find_rule(named: RuleFile, text: str) -> PriorityRule:
 
 
 class Pairing(NamedTuple):
-    """Best fit that looks ahead, and at what waits: sizes of which many wait, and many partners that fill a server with them."""
+    """Look ahead for tasks that fill a server together.
+
+    While less waits than fills all servers twice, this is BF-J/S. Beyond that it prefers sizes of which many wait, and sizes
+    with many partners that fill a server with them.
+    """
 
     @property
     def rule(self) -> ByAddress | OfJobs:
@@ -107,6 +120,9 @@ class Pairing(NamedTuple):
 
 @functools.cache
 def of_module(module: ModuleType) -> PriorityRule:
-    """The rule in a module of packenv, which says what it does, and why. It is imported so that its text counts as code."""
+    """Return the rule in a module of packenv.
+
+    The module is imported, so its text counts as code.
+    """
     file = Path(str(module.__file__))
     return PriorityRule(file.read_text(encoding="utf-8"), file.name)

@@ -1,4 +1,7 @@
-"""What a rule sees of the task, the server and the cluster at hand: records that the loops write before they ask it."""
+"""Records of task, server and cluster that a rule sees.
+
+The loops write them before they call the rule.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,7 @@ BUCKETS = 512
 
 
 class View(Frame):
-    """What a rule sees: the task, the server and the cluster in shares of the largest server, and what its functions read."""
+    """The facts that a rule sees, in shares of the largest server."""
 
     task: NDArray[np.void]  # (1,)
     server: NDArray[np.void]  # (1,)
@@ -84,7 +87,7 @@ def new_view(resources: int, parameters: NDArray[np.float64]) -> View:
 
 @compiled
 def begin(c: Cluster, v: View, reads_sizes: int) -> None:
-    """Write what stays the same during a slot, and the sizes of the waiting tasks in ascending order."""
+    """Write the facts of the slot, and the sorted waiting sizes."""
     record = v.cluster[0]
     record.servers, record.resources, record.share = server_count(c), c.capacity.shape[1], 1.0 / largest_capacity(c)
     if has_devices(c):
@@ -106,7 +109,10 @@ def begin(c: Cluster, v: View, reads_sizes: int) -> None:
 
 @compiled
 def fill_buckets(c: Cluster, v: View) -> None:
-    """Count the sizes below each bucket: a rule asks for numbers of tasks several times for every task."""
+    """Count the sizes below each bucket.
+
+    A rule counts tasks several times for every task.
+    """
     shift = 1
     while largest_capacity(c) >> shift >= BUCKETS:
         shift += 1
@@ -133,7 +139,7 @@ def largest_capacity(c: Cluster) -> int:
 
 @compiled
 def forget(c: Cluster, v: View, i: int) -> None:
-    """Task i starts: its size leaves those that wait."""
+    """Remove the size of task i, which starts."""
     if v.counts[WAITING] > 0:
         place_in_order = count_up_to(v, size_of(c, i)) - 1
         v.counts[WAITING] -= 1
@@ -145,7 +151,10 @@ def forget(c: Cluster, v: View, i: int) -> None:
 
 @compiled
 def in_units(v: View, share: float, up: bool) -> int:
-    """A share of the largest server in units, rounded down or up, but for the errors of floating-point numbers."""
+    """Return a share of the largest server in units.
+
+    Rounded down or up, except for floating-point errors.
+    """
     units = share / v.cluster[0].share
     if not units > -1.0:
         return -1
@@ -156,7 +165,7 @@ def in_units(v: View, share: float, up: bool) -> int:
 
 @compiled
 def count_up_to(v: View, size: int) -> int:
-    """How many waiting tasks have at most this size, in units."""
+    """Count waiting tasks up to this size, in units."""
     sizes, count, rest = v.sizes, 0, v.counts[WAITING]
     if v.counts[SHIFT]:
         bucket = max(size, 0) >> v.counts[SHIFT]
@@ -173,7 +182,10 @@ def count_up_to(v: View, size: int) -> int:
 
 @compiled
 def describe_size(c: Cluster, v: View, size: int, rank: int, reads_age: int) -> None:
-    """Write the record of the waiting task of this size that waits longest; `rank`: its place in the order of sizes."""
+    """Write the record of the oldest waiting task of this size.
+
+    `rank`: its place in the order of sizes.
+    """
     v.task[0].size = size * v.cluster[0].share
     v.counts[RANK] = rank
     if v.task_demand.shape[0] == 1:
@@ -213,7 +225,10 @@ def describe_cluster(c: Cluster, v: View) -> None:
 
 @compiled
 def describe_server(c: Cluster, v: View, server: int) -> None:
-    """Write the record of a server. With several resources its room is that of the scarcest one."""
+    """Write the record of a server.
+
+    With several resources its room is that of the scarcest one.
+    """
     record, known = v.server[0], c.server[c.e, server]
     share = v.cluster[0].share
     record.capacity, record.jobs, record.index, record.kind = known.capacity * share, known.jobs, server, known.kind
@@ -232,7 +247,7 @@ def describe_server(c: Cluster, v: View, server: int) -> None:
 
 @compiled
 def most_of_a_device(c: Cluster) -> float:
-    """The largest capacity of a device: what shares of devices count in."""
+    """Return the largest capacity of a device, the unit of shares."""
     most = 1
     for server in range(server_count(c)):
         most = max(most, device_capacity(c, server))
@@ -241,7 +256,10 @@ def most_of_a_device(c: Cluster) -> float:
 
 @compiled
 def describe_devices(c: Cluster, v: View, i: int, server: int) -> None:
-    """Write what a server with room for task i has of devices, beside `describe_server`."""
+    """Write the devices of a server with room for task i.
+
+    Call it after `describe_server`.
+    """
     whole, record = v.cluster[0].device, v.server[0]
     record.devices, record.free_devices, record.device_room = device_count(c, server), 0.0, 0.0
     for device in range(device_count(c, server)):

@@ -1,8 +1,8 @@
-"""Fair sharing, with which Tetris is compared: by dominant resource (DRF), by number of tasks, and by slots (PAPERS §2).
+"""Fair sharing: DRF, by number of tasks, and by slots (PAPERS §2).
 
-The owner (tenant, or job) with the least share starts its first task that fits on any server, on the first server with
-room. An owner without such a task is skipped. Resources that are not checked may be allocated beyond their capacity; the
-tasks of a server then share them (`over_allocation`).
+Tetris is compared with them. The owner (tenant, or job) with the least share starts its first task that fits on any server, on
+the first server with room. An owner without such a task is skipped. Unchecked resources may be allocated beyond their capacity.
+The tasks of a server then share them (`over_allocation`).
 """
 
 from __future__ import annotations
@@ -42,12 +42,11 @@ ROUNDING = 1e-9  # of a slot: a task whose end lies behind a slot by less ends i
 
 
 class Overlaps(Frame):
-    """The tasks in service on every server and how much of their service is left (n rows, L servers).
+    """Tasks in service on each server, and the rest of their service.
 
-    When the tasks of a server demand more of a resource that the policy does not check than there is, each gets its demand or an
-    equal share (max-min), whichever is less, and runs at the share of full speed that it gets of its scarcest resource
-    (PAPERS §2). Speeds change when a task starts or leaves on the server, and hold in between. Jobs that were in service before
-    slot 0 get what they demand and are not slowed.
+    n rows, L servers. When the tasks of a server demand more of an unchecked resource than there is, each gets its demand or an
+    equal share (max-min), whichever is less. It runs at its share of its scarcest resource (PAPERS §2). Speeds change when a task
+    starts or leaves on the server. Jobs in service before slot 0 get their demand and are not slowed.
     """
 
     checked: int  # resources from this one on are not checked
@@ -86,7 +85,10 @@ def enter(c: Cluster, o: Overlaps, book: JobBook, row: int, server: int) -> None
 
 @compiled
 def leave(c: Cluster, o: Overlaps, row: int, server: int) -> None:
-    """A task has left a server: this row, or a job that was in service before slot 0 (row < 0)."""
+    """Remove a task from a server.
+
+    It is this row, or with row < 0 a job from before slot 0.
+    """
     if row >= 0:
         unlink(o.links, o.ends[server], row)
     note_change(c, o, server)
@@ -102,7 +104,7 @@ def note_change(c: Cluster, o: Overlaps, server: int) -> None:
 
 @apart
 def share_out(c: Cluster, o: Overlaps, book: JobBook) -> None:
-    """Set the speeds and ends of the tasks on all servers that changed, after the starts of the slot."""
+    """Set speeds and ends on all changed servers, after the starts."""
     changed = o.count[0]
     o.count[0] = 0
     for n in range(changed):
@@ -139,7 +141,10 @@ def set_speeds(c: Cluster, o: Overlaps, book: JobBook, server: int) -> None:
 
 @compiled
 def equal_share(c: Cluster, o: Overlaps, book: JobBook, server: int, r: int) -> float:
-    """The amount of an over-allocated resource, in units, that each task that demands more gets."""
+    """Return the equal share of an over-allocated resource, in units.
+
+    Each task that demands more gets it.
+    """
     # what the tasks of the server may share
     demanded = 0
     row = o.ends[server].head
@@ -168,8 +173,8 @@ def equal_share(c: Cluster, o: Overlaps, book: JobBook, server: int, r: int) -> 
 def set_ends(c: Cluster, o: Overlaps, book: JobBook, server: int) -> None:
     """Let no task end before it can.
 
-    Until the first one leaves, speeds can only fall. So that one's end is known; the others run at full speed after it at
-    best, and are looked at again before that.
+    Until the first task leaves, speeds can only fall. So its end is known. The others run at full speed after it at best, and are
+    looked at again before that.
     """
     first, tasks = NEVER, 0
     row = o.ends[server].head
@@ -201,11 +206,17 @@ MOST_SLOTS = 1024
 
 
 class Sharing(NamedTuple):
-    """Parameters of the compiled rule of all three policies: none. They differ in their state only."""
+    """Parameters of the compiled rule of all three policies: none.
+
+    Their differences are in their state.
+    """
 
 
 class FairState(Frame):
-    """Owners by share, the room of a slot (units; 0 without slots), and the tasks that share what is not checked."""
+    """Owners by share, room of a slot, and sharing tasks.
+
+    The room is in units, 0 without slots.
+    """
 
     shares: Shares
     slot: int
@@ -217,15 +228,16 @@ def fair_needs(setting: Setting) -> Needs:
 
 
 def fair_state(setting: Setting, book: JobBook, checked: int, counts: Ints | None = None, slot: int = 0) -> FairState:
-    """The state before slot 0; `counts` (G,) as in `Shares`."""
+    """Return the state before slot 0; `counts` (G,) as in `Shares`."""
     owners = shares(setting, book, checked, counts)
     return FairState(shares=owners, slot=slot, overlaps=overlaps(len(book.group), len(setting.capacity), owners.checked))
 
 
 class DRF(NamedTuple):
-    """Dominant resource fairness: a share is the largest fraction, over resources, of the cluster that an owner uses.
+    """Serve the owner with the least dominant share first.
 
-    `checked`: only the first so many resources count and are checked; 0 stands for all. Raises InputError if there are fewer.
+    The dominant share is the largest fraction, over resources, of the cluster that an owner uses.
+    `checked`: only this many resources count and are checked, from the first. 0 is all. Raises InputError if there are fewer.
     """
 
     checked: int = 0
@@ -242,7 +254,10 @@ class DRF(NamedTuple):
 
 
 class TaskFair(NamedTuple):
-    """Fair sharing of tasks: a share is the number of tasks in service, whatever their demands. `checked` as in DRF."""
+    """Serve the owner with the fewest tasks in service first.
+
+    Demands do not matter for the share. `checked` as in DRF.
+    """
 
     checked: int = 0
 
@@ -259,12 +274,12 @@ class TaskFair(NamedTuple):
 
 
 class SlotFair(NamedTuple):
-    """Fair sharing of slots, as schedulers did before Tetris: a share is the number of slots that an owner holds.
+    """Serve the owner with the fewest slots first.
 
-    A slot is 1/`slots` of the largest server's cpu and memory (the first `checked` resources, or all if there are fewer). A
-    server has as many as fit in its capacities, and a task takes as many as cover its demands, at least one. Disk and network
-    are not checked. Raises InputError if `slots` or `checked` is below 1, and for a task that takes more slots than any
-    server has.
+    Schedulers before Tetris shared slots. A slot is 1/`slots` of the largest server's cpu and memory (the first `checked`
+    resources, or all if there are fewer). A server has as many as fit in its capacities, and a task takes as many as cover its
+    demands, at least one. Disk and network are not checked. Raises InputError if `slots` or `checked` is below 1, and for a task
+    that takes more slots than any server has.
     """
 
     slots: int = 16
@@ -315,9 +330,10 @@ def complete_fair(policy: Sharing, cluster: Cluster, state: FairState, task: int
 
 @schedules(Sharing)
 def schedule_fair(policy: Sharing, cluster: Cluster, state: FairState) -> None:
-    """Progressive filling: serve the owner with the least share until no owner has a task that fits.
+    """Serve the owner with the least share until none fits.
 
-    Room only shrinks within a slot, so an owner without a task that fits is skipped for the rest of the slot.
+    This is progressive filling. Room only shrinks within a slot, so an owner without a fitting task is skipped for the rest of
+    it.
     """
     add_new(cluster, state.shares)
     rank = 0
@@ -330,7 +346,7 @@ def schedule_fair(policy: Sharing, cluster: Cluster, state: FairState) -> None:
 
 @compiled
 def serve_owner(cluster: Cluster, state: FairState, owner: int) -> bool:
-    """Start the owner's first task that fits on any server; return whether there was one."""
+    """Start the owner's first fitting task; return whether there was one."""
     book = state.shares.book
     for n in range(state.shares.groups_of[owner], state.shares.groups_of[owner + 1]):
         g = state.shares.groups[n]
@@ -345,7 +361,10 @@ def serve_owner(cluster: Cluster, state: FairState, owner: int) -> bool:
 
 @compiled
 def server_for(cluster: Cluster, state: FairState, g: int, task: int) -> int:
-    """The first server with room, or with enough slots, for a task of group g; NONE if there is none."""
+    """Return the first server for a task of group g, or NONE.
+
+    It has room, or enough slots.
+    """
     if state.slot > 0:
         return first_server(cluster, state.slot * state.shares.counts[g], 0)
     return first_server_for(cluster, task, state.shares.checked)
@@ -353,7 +372,10 @@ def server_for(cluster: Cluster, state: FairState, g: int, task: int) -> int:
 
 @compiled
 def begin(cluster: Cluster, state: FairState, row: int, server: int) -> None:
-    """Start a waiting row on a server; it takes its slots there, and its part of what is not checked."""
+    """Start a waiting row on a server.
+
+    It takes its slots there, and its part of unchecked resources.
+    """
     book = state.shares.book
     launch(cluster, state.shares, row, server)
     if state.slot > 0:

@@ -1,4 +1,7 @@
-"""Owners (tenants, or jobs) with waiting tasks, sorted by their share of the cluster, least first."""
+"""Owners with waiting tasks, sorted by their share, least first.
+
+Owners are tenants, or jobs.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,10 @@ Places = NDArray[np.int32]
 
 
 class Shares(Frame):
-    """Waiting and running tasks of every job, and the owners sorted by (share, number) (G groups, D resources)."""
+    """Tasks of every job, and owners sorted by (share, number).
+
+    G groups, D resources.
+    """
 
     book: JobBook
     counts: Ints  # (G,) what a task of each group adds to its owner's share; (0,): a share is that of the dominant resource
@@ -33,7 +39,10 @@ class Shares(Frame):
 
 
 def shares(setting: Setting, book: JobBook, checked: int = 0, counts: Ints | None = None) -> Shares:
-    """The state before slot 0. `checked` = 0 stands for all resources. Raises InputError if `checked` exceeds their number."""
+    """Return the state before slot 0.
+
+    `checked` = 0 is all resources. Raises InputError if `checked` exceeds their number.
+    """
     resources = setting.capacity.shape[1]
     if not 0 <= checked <= resources:
         raise InputError(f"fair sharing: checked must lie between 0 (all) and the {resources} resources, not {checked}")
@@ -61,7 +70,10 @@ def owner_of(shares: Shares, g: int) -> int:
 
 @compiled
 def share_of(shares: Shares, owner: int) -> float:
-    """Share of an owner: what its tasks in service count, or the largest fraction of a checked resource that they use."""
+    """Return the share of an owner.
+
+    It is the count of its tasks in service, or their largest fraction of a checked resource.
+    """
     if len(shares.counts) > 0:
         return float(shares.counted[owner])
     most = 0.0
@@ -79,7 +91,10 @@ def less_served(shares: Shares, owner: int, other: int) -> bool:
 
 @compiled
 def rerank(shares: Shares, owner: int) -> None:
-    """Move an owner whose share or queue changed to its new rank. Owners with waiting tasks are ranked, others are not."""
+    """Move a changed owner to its new rank.
+
+    Only owners with waiting tasks are ranked.
+    """
     shares.share[owner] = share_of(shares, owner)
     order, rank = shares.order, shares.rank
     # An owner that begins to wait enters at the end of the ranks.
@@ -109,7 +124,7 @@ def rerank(shares: Shares, owner: int) -> None:
 
 @compiled
 def add_new(c: Cluster, shares: Shares) -> None:
-    """Add the tasks that became eligible in this slot, and rank their owners."""
+    """Add the slot's new eligible tasks, and rank their owners."""
     note_new(c, shares.book)
     for n in range(new_count(c)):
         i = new_task(c, n)
@@ -121,14 +136,14 @@ def add_new(c: Cluster, shares: Shares) -> None:
 
 @compiled
 def launch(c: Cluster, shares: Shares, row: int, server: int) -> None:
-    """Start a waiting row on a server and re-rank its owner, whose share grows."""
+    """Start a waiting row, and re-rank its owner."""
     start(c, shares.book, row, server)
     recount(shares, shares.book.group[row], 1)
 
 
 @compiled
 def settle(c: Cluster, shares: Shares, i: int) -> None:
-    """Count the completion of task i and re-rank its owner, whose share shrinks."""
+    """Count the completion of task i, and re-rank its owner."""
     note_end(c, shares.book, i)
     row = row_of(c, i)
     if row >= 0:
@@ -137,7 +152,10 @@ def settle(c: Cluster, shares: Shares, i: int) -> None:
 
 @compiled
 def recount(shares: Shares, g: int, sign: int) -> None:
-    """Re-rank the owner of a task of group g that started (sign = 1) or completed (-1)."""
+    """Re-rank the owner of a started (1) or completed (-1) task.
+
+    The task is of group g.
+    """
     owner = owner_of(shares, g)
     if len(shares.counts) > 0:
         shares.counted[owner] += sign * shares.counts[g]

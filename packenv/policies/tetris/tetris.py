@@ -1,11 +1,10 @@
-"""Tetris: pack tasks by the alignment of their demands with the free resources, and favour jobs with little work left
-(Grandl et al., SIGCOMM 2014; PAPERS §2).
+"""Tetris: pack by alignment, and favour jobs with little work left.
 
-Servers are filled in index order. The candidates for a server are the tasks that fit in every resource and belong to the
-owners (tenants, or jobs) with the least shares. The candidate with the highest score, packing · a − m · ε · p, starts. Here
-a = Σ_r w_r (d_r / C_r) (free_r / C_r), reduced by a penalty on a server without the task's data; p is the remaining work of its
-job; and ε = mean a / mean p over the candidates. If a fraction b of the tasks before a barrier (`barriers`) has completed,
-the others go before all other candidates.
+Source: Grandl et al., SIGCOMM 2014; PAPERS §2. Servers are filled in index order. Candidates are the tasks that fit in every
+resource and belong to the owners (tenants, or jobs) with the least shares. The candidate with the highest score,
+packing · a − m · ε · p, starts. Here a = Σ_r w_r (d_r / C_r) (free_r / C_r), less a penalty on a server without the task's data.
+p is the remaining work of its job, and ε = mean a / mean p over the candidates. If a fraction b of the tasks before a barrier
+(`barriers`) has completed, the others go before all other candidates.
 """
 
 from __future__ import annotations
@@ -42,11 +41,11 @@ ROUNDING = 1e-9
 
 
 class Barriers(Frame):
-    """Sets of tasks that must all have completed before another task may start (PAPERS §2).
+    """Sets of tasks that must complete before other tasks start (PAPERS §2).
 
-    The tasks of a phase are before a barrier if a later phase of their job waits for them. So are the predecessors of a task;
-    tasks with the same predecessors wait behind the same barrier. A chain of phases that is written as predecessors thus has
-    the barriers of the phases. A task may be before several barriers: there are B, and G groups of tasks before the same ones.
+    The tasks of a phase are before a barrier if a later phase of their job waits for them. So are the predecessors of a task.
+    Tasks with the same predecessors wait behind the same barrier, so a chain of phases written as predecessors has the barriers
+    of the phases. A task may be before several barriers. There are B, and G groups of tasks before the same ones.
     """
 
     of: Ints  # (G + 1,) group g is before the barriers barrier[of[g] : of[g + 1]]
@@ -70,7 +69,10 @@ def barriers_of_tasks(jobs: Jobs) -> Ragged:
 
 
 def barriers(book: JobBook, of_tasks: Ragged) -> Barriers:
-    """The state before slot 0, for a book whose groups tell tasks before different barriers apart."""
+    """Return the state before slot 0.
+
+    The groups of the book must tell tasks before different barriers apart.
+    """
     sets = [of_tasks.row(int(row)) for row in np.unique(book.group, return_index=True)[1]]
     tasks = np.bincount(of_tasks.values)
     return Barriers(
@@ -90,7 +92,10 @@ def note_completed(b: Barriers, g: int) -> None:
 
 @compiled
 def holds_up(b: Barriers, g: int, fraction: float) -> bool:
-    """Whether the tasks of group g are the last before some barrier: a fraction of the tasks before it has completed."""
+    """Return whether group g has the last tasks before a barrier.
+
+    A fraction of the tasks before it has completed.
+    """
     for k in range(b.of[g], b.of[g + 1]):
         if b.ended[b.barrier[k]] >= fraction * b.tasks[b.barrier[k]] - ROUNDING:
             return True
@@ -113,15 +118,15 @@ class Knobs(NamedTuple):
 
 
 class Tetris(NamedTuple):
-    """Multi-resource packing that favours jobs with little work left, with fairness and barriers.
+    """Pack by alignment, and favour jobs with little work left.
 
     f        fairness, 0 ≤ f < 1: of the n owners with waiting tasks, only the ⌈(1 − f) n⌉ with the least dominant share count
-    b        barrier, 0 ≤ b ≤ 1: when this fraction of the tasks before a barrier has completed, the others go first; 1 is off.
-             Before a barrier are the tasks of a phase that is followed by another, and the predecessors of a task
+    b        barrier, 0 ≤ b ≤ 1: when this fraction of the tasks before a barrier has completed, the others go first. 1 is off.
+             Before a barrier are the tasks of a phase that another phase follows, and the predecessors of a task
     m        weight of the remaining work, >= 0
-    packing  weight of the alignment, >= 0; 0: only the remaining work counts
+    packing  weight of the alignment, >= 0. 0: only the remaining work counts
     remote   share of the alignment that is lost on a server without the task's data, 0 ≤ remote ≤ 1
-    weights  of the resources in the alignment, as 1:1:2:1; all 1 by default
+    weights  of the resources in the alignment, as 1:1:2:1. All are 1 by default
 
     Durations are those of column `estimate`, or the true ones without it. Raises InputError for parameters out of range.
     """
@@ -174,7 +179,10 @@ class Tetris(NamedTuple):
 
 
 class Candidates(Frame):
-    """State of Tetris: owners, barriers, remaining work of every job, and the groups to look at (G groups, D resources)."""
+    """Owners, barriers, remaining work of jobs, and groups to look at.
+
+    G groups, D resources.
+    """
 
     shares: Shares
     barriers: Barriers
@@ -219,7 +227,10 @@ def note_new_groups(cluster: Cluster, state: Candidates) -> None:
 
 @compiled
 def note(cluster: Cluster, state: Candidates, g: int) -> None:
-    """Add a group to `news`: it may fit on servers on which nothing fitted at the end of the last slot."""
+    """Add a group to `news`.
+
+    It may fit on servers where nothing fitted at the end of the last slot.
+    """
     if state.noted[g] != now(cluster):
         state.noted[g] = now(cluster)
         state.news[state.count[0]] = g
@@ -228,7 +239,7 @@ def note(cluster: Cluster, state: Candidates, g: int) -> None:
 
 @compiled
 def note_considered(knobs: Knobs, cluster: Cluster, state: Candidates) -> None:
-    """Add the waiting groups of owners that are considered now and were not before to `news`."""
+    """Add the groups of newly considered owners to `news`."""
     fair = state.shares
     considered = owners_considered(knobs, state)
     for k in range(fair.ranked[0]):
@@ -246,8 +257,8 @@ def note_considered(knobs: Knobs, cluster: Cluster, state: Candidates) -> None:
 def fill_changed(knobs: Knobs, cluster: Cluster, state: Candidates) -> bool:
     """Fill the servers in index order; return whether anything started.
 
-    At the end of the last slot no candidate fitted on any server. So only servers with completions, and servers on which a
-    group in `news` fits, are looked at; where remote reads take room, all, since a completion anywhere may have made some.
+    At the end of the last slot no candidate fitted on any server. So only servers with completions, and servers where a group in
+    `news` fits, are tried. If remote reads take room, all are, because a completion anywhere may have made some.
     """
     started = False
     for server in range(server_count(cluster)):
@@ -270,14 +281,17 @@ def any_new_fits(knobs: Knobs, cluster: Cluster, state: Candidates, server: int)
 
 @compiled
 def has_room(cluster: Cluster, state: Candidates, g: int, server: int) -> bool:
-    """Whether a waiting task of the group fits on the server, with what it would read over the network."""
+    """Return whether the group fits, with its remote read."""
     book = state.shares.book
     return group_fits(cluster, book, g, server) and can_read(cluster, book.ends[g].head, server)
 
 
 @compiled
 def fill_server(knobs: Knobs, cluster: Cluster, state: Candidates, server: int) -> bool:
-    """Start the candidate with the highest score on a server until none fits; return whether anything started."""
+    """Start the best candidates on a server until none fits.
+
+    Returns whether anything started.
+    """
     started = False
     row = best_row(knobs, cluster, state, server)
     while row != NONE:
@@ -297,7 +311,7 @@ def begin(knobs: Knobs, cluster: Cluster, state: Candidates, row: int, server: i
 
 @compiled
 def best_row(knobs: Knobs, cluster: Cluster, state: Candidates, server: int) -> int:
-    """Row of the candidate with the highest score on a server; NONE if nothing fits."""
+    """Return the row with a server's highest score, or NONE."""
     book = state.shares.book
     considered = owners_considered(knobs, state)
     # Groups that fit, of the owners considered: alignment a and remaining work p, and their sums over waiting tasks.
@@ -333,13 +347,13 @@ def best_row(knobs: Knobs, cluster: Cluster, state: Candidates, server: int) -> 
 
 @compiled
 def owners_considered(knobs: Knobs, state: Candidates) -> int:
-    """How many owners, those with the least shares, may start tasks."""
+    """Return how many owners of the least shares may start tasks."""
     return int(np.ceil((1 - knobs.f) * state.shares.ranked[0] - ALIKE))
 
 
 @compiled
 def alignment(knobs: Knobs, cluster: Cluster, state: Candidates, g: int, server: int) -> float:
-    """a of a group: alignment of its demand with the free resources of a server, less the penalty for remote data."""
+    """Return a of a group on a server, less the remote penalty."""
     book = state.shares.book
     a = 0.0
     for r in range(book.demand.shape[1]):

@@ -1,1 +1,1 @@
-"""Policies that support all of ρ* in the limit of fine types, without preemption (PAPERS §6)."""
+"""Policies that support nearly all of ρ*, without preemption (PAPERS §6)."""

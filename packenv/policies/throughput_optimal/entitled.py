@@ -1,6 +1,6 @@
-"""The active configuration of every server, and what it lacks (PAPERS §6).
+"""Active configurations of servers, and their missing tasks (PAPERS §6).
 
-A type is an interval of sizes; for several resources, a box of demand vectors.
+A type is an interval of sizes, or with several resources a box of demand vectors.
 """
 
 from __future__ import annotations
@@ -36,7 +36,10 @@ Ints = NDArray[np.int64]
 
 
 class Entitled(NamedTuple):
-    """The active configuration of each of L servers, as pairs (type, number of tasks), the larger types first."""
+    """Active configurations of L servers, as pairs (type, number).
+
+    The larger types first.
+    """
 
     size: Ints  # (T, P) units, descending: what a task of each type occupies of each resource; P = 1 for scalar sizes
     least: Ints  # (T, P) units: the least demands of each type
@@ -47,7 +50,7 @@ class Entitled(NamedTuple):
     lowest: Ints  # (P,) scratch, boxes: the least of each resource that some waiting task, or its box, needs
 
     def active_configuration(self, server: int, types: int) -> Ints | None:
-        """(types,) tasks of each type in the server's active configuration; None before its first."""
+        """Return the server's tasks by type, (types,), or None at first."""
         n = int(self.types[server])
         if n == 0:
             return None
@@ -57,7 +60,10 @@ class Entitled(NamedTuple):
 
 
 def needs_of_types(program: RoundedProgram, backfill: bool, scalar: int = 0) -> Needs:
-    """The types of a program and orders of waiting tasks; `scalar`: further ones if types are intervals of size."""
+    """Return the orders for a program's types.
+
+    `scalar`: additional ones if types are intervals of size.
+    """
     orders = BY_TYPE | BY_LINE | BY_MIX
     if program.boxes:
         return Needs(orders=orders | (BY_DEMAND if backfill else 0), vectors=True, types=program.sizes)
@@ -65,12 +71,18 @@ def needs_of_types(program: RoundedProgram, backfill: bool, scalar: int = 0) -> 
 
 
 def packed_capacity(program: RoundedProgram, capacity: Ints) -> Ints:
-    """What servers of `capacity` (L, D) have of what is packed: (L, D) if types are boxes, else (L,) scalar capacities."""
+    """Return the packed capacity of servers, (L, D) or (L,).
+
+    (L, D) if types are boxes, else (L,) scalar capacities.
+    """
     return capacity if program.boxes else scalar_capacity(capacity)
 
 
 def nothing_entitled(program: RoundedProgram, capacity: Ints) -> Entitled:
-    """No server has an active configuration yet; `capacity` (L, D) units."""
+    """Return the state without active configurations.
+
+    `capacity` (L, D) units.
+    """
     if program.listed is not None:
         most = int(np.count_nonzero(program.listed.counts, axis=1).max())
     else:
@@ -92,7 +104,6 @@ def has_room(cluster: Cluster, entitled: Entitled, server: int, j: int) -> bool:
 
 @compiled
 def within(demand: Ints, room: Ints) -> bool:
-    """Whether `demand` (P,) is at most `room` (P,) in every resource."""
     for r in range(demand.shape[0]):
         if demand[r] > room[r]:
             return False
@@ -101,7 +112,7 @@ def within(demand: Ints, room: Ints) -> bool:
 
 @compiled
 def start(cluster: Cluster, entitled: Entitled, task: int, server: int, j: int) -> None:
-    """Start a task of type j, which occupies what the type counts as."""
+    """Start a task of type j, which occupies its type's size."""
     place(cluster, task, server)
     if cluster.vectors:
         hold_box(cluster, task)
@@ -111,14 +122,17 @@ def start(cluster: Cluster, entitled: Entitled, task: int, server: int, j: int) 
 
 @compiled
 def lacks(cluster: Cluster, entitled: Entitled, server: int, kind: int, n: int, few: int) -> bool:
-    """Whether more than `few` tasks of the n-th type of the active configuration wait, and fewer than it says are in service."""
+    """Return whether the n-th type of the configuration lacks tasks.
+
+    More than `few` of its tasks must wait, and fewer than its number be in service.
+    """
     j = entitled.type[server, n]
     return queue_length(cluster, kind, j) > few and jobs_of_type(cluster, server, j) < entitled.number[server, n]
 
 
 @compiled
 def smallest_entitled(cluster: Cluster, entitled: Entitled, server: int, few: int) -> int:
-    """The smallest type of which entitled tasks wait for room; NONE if there is none."""
+    """Return the smallest type with entitled waiting tasks, or NONE."""
     for n in range(entitled.types[server] - 1, -1, -1):
         if lacks(cluster, entitled, server, kind_of(cluster, server), n, few):
             return entitled.type[server, n]
@@ -127,7 +141,10 @@ def smallest_entitled(cluster: Cluster, entitled: Entitled, server: int, few: in
 
 @compiled
 def next_beyond(cluster: Cluster, entitled: Entitled, server: int, first: int) -> int:
-    """The first type from `first` on, the larger ones first, of which more are in service than entitled; NONE without any."""
+    """Return the next type with more tasks than entitled, or NONE.
+
+    It searches from `first` on, the larger types first.
+    """
     n = 0
     for j in range(entitled.size.shape[0]):
         number = 0

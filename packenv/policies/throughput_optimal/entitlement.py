@@ -1,10 +1,10 @@
-"""Entitled tasks: how many of each type a server's active configuration lets start, and how they start (PAPERS §6).
+"""Entitled tasks: how many of each type may start (PAPERS §6).
 
-A change of the active configuration preempts nothing: tasks beyond the new one finish. A task of type j starts where fewer
-than the configuration's k_j tasks of that type are in service and there is room for the size of the type, which it occupies;
-the longest queue first, so that no short queue takes what a task of a long one leaves. Backfilled tasks count for their type;
-they occupy the type's size if it is in the configuration, so that another one of that type fits in their place, else their own.
-With `few`, a type of which at most so many tasks wait is left to backfilling: queues of that length do not matter for stability.
+A change of the active configuration preempts nothing: tasks beyond the new one finish. A task of type j starts if fewer than the
+configuration's k_j tasks of that type are in service and the size of the type fits. It occupies that size. The longest queue goes
+first, so that no short queue takes the room of a long one. Backfilled tasks count for their type. They occupy the type's size if
+it is in the configuration, so that another one of that type fits in their place, else their own. With `few`, types with at most
+this many waiting tasks are left to backfilling: queues of that length do not matter for stability.
 
 For one resource a type is an interval of sizes, for several a box of demand vectors.
 """
@@ -47,7 +47,10 @@ from packenv.policies.throughput_optimal.entitled import (
 
 @compiled
 def fill_idle(cluster: Cluster, entitled: Entitled, server: int, few: int) -> None:
-    """Backfill: best fit from the whole queue, in the room on which no waiting entitled task has a claim."""
+    """Backfill by best fit, in room without a claim.
+
+    Waiting entitled tasks have claims.
+    """
     limit = spare_room(cluster, entitled, server, few)
     while waiting(cluster) > 0:
         task = largest_fitting(cluster, limit)
@@ -66,7 +69,7 @@ def fill_idle(cluster: Cluster, entitled: Entitled, server: int, few: int) -> No
 
 @compiled
 def active_type(entitled: Entitled, server: int, size: int) -> int:
-    """The type of a size, if it is in the active configuration."""
+    """Return the type of a size, if it is in the active configuration."""
     for n in range(entitled.types[server]):
         j = entitled.type[server, n]
         if entitled.least[j, 0] <= size <= entitled.size[j, 0]:
@@ -76,10 +79,11 @@ def active_type(entitled: Entitled, server: int, size: int) -> int:
 
 @compiled
 def spare_room(cluster: Cluster, entitled: Entitled, server: int, few: int) -> int:
-    """The largest size that may be backfilled, in units; none if negative.
+    """Return the largest size that may be backfilled; none if negative.
 
-    All that fits, if no entitled task waits for room. Else what leaves in service a task beyond the configuration whose
-    departure alone makes room for the smallest entitled task: that one then starts after one service on average, at most.
+    It is in units. All that fits may be, if no entitled task waits for room. Otherwise a task beyond the configuration must stay
+    in service whose departure alone makes room for the smallest entitled task. That task then starts after one service on
+    average, at most.
     """
     room, missing = room_of(cluster, server), smallest_entitled(cluster, entitled, server, few)
     if missing == NONE:
@@ -99,7 +103,10 @@ def fill_all_boxes(cluster: Cluster, entitled: Entitled, few: int) -> None:
 
 @compiled
 def least_waiting(cluster: Cluster, entitled: Entitled) -> None:
-    """Note the least demand for each resource among the waiting tasks: few servers have that much room while many wait."""
+    """Note the least demand of waiting tasks for each resource.
+
+    Few servers have that much room while many tasks wait.
+    """
     entitled.lowest[:] = 1 << 62
     for n in range(group_count(cluster)):
         task = first_of_group(cluster, n)
@@ -109,7 +116,10 @@ def least_waiting(cluster: Cluster, entitled: Entitled) -> None:
 
 @compiled
 def fill_idle_boxes(cluster: Cluster, entitled: Entitled, server: int, few: int) -> None:
-    """Start the best task as long as there is one. A task of a type of the active configuration takes its box."""
+    """Start the best task as long as there is one.
+
+    A task of a type of the active configuration takes its box.
+    """
     while leaves_claims(cluster, entitled, server, few):
         task = best_within_limit(cluster, entitled, server)
         if task == NONE:
@@ -121,10 +131,10 @@ def fill_idle_boxes(cluster: Cluster, entitled: Entitled, server: int, few: int)
 
 @compiled
 def leaves_claims(cluster: Cluster, entitled: Entitled, server: int, few: int) -> bool:
-    """Note the limit on what may be backfilled; False if nothing may.
+    """Note the limit of backfilling; return False if nothing may start.
 
-    All that fits, if no entitled task waits for room. Else what leaves in service a task beyond the configuration whose
-    departure alone makes room for the smallest entitled task: the largest one of which that is true.
+    All that fits may start, if no entitled task waits for room. Otherwise a task beyond the configuration must stay in service,
+    the largest whose departure alone makes room for the smallest entitled task.
     """
     room = cluster.free[cluster.e, server]
     for r in range(room.shape[0]):
@@ -149,7 +159,7 @@ def leaves_claims(cluster: Cluster, entitled: Entitled, server: int, few: int) -
 
 @compiled
 def best_within_limit(cluster: Cluster, entitled: Entitled, server: int) -> int:
-    """The waiting task of the highest score of which what it would take is within the limit; ties as in best fit."""
+    """Return the best waiting task within the limit; ties as in best fit."""
     best, most = NONE, -1.0
     for n in range(group_count(cluster)):
         task = first_of_group(cluster, n)
@@ -162,7 +172,10 @@ def best_within_limit(cluster: Cluster, entitled: Entitled, server: int) -> int:
 
 @compiled
 def is_within_limit(cluster: Cluster, entitled: Entitled, server: int, task: int) -> bool:
-    """Whether the task, or its box if its type is in the active configuration, is within the limit."""
+    """Return whether the task, or its box, is within the limit.
+
+    The box counts if its type is in the active configuration.
+    """
     if not within(cluster.demand[cluster.e, task], entitled.limit):
         return False
     j = type_of_task(cluster, kind_of(cluster, server), task)
@@ -183,10 +196,10 @@ MOST = 1 << 62  # units: more than any demand
 
 @compiled
 def fill_all(cluster: Cluster, entitled: Entitled, few: int, backfill: bool, before: int) -> None:
-    """Backfill every server in index order, after the entitled tasks of all servers, if asked to.
+    """Backfill every server in index order, after entitled tasks.
 
-    `before`: how many tasks waited before the entitled ones started. What starts may end a claim on the room of a server
-    that was served before, so the next slot is looked at too.
+    `before`: waiting tasks before the entitled ones started. A start may end a claim on the room of an earlier server, so the
+    next slot is looked at too.
     """
     if backfill and cluster.vectors:
         fill_all_boxes(cluster, entitled, few)
@@ -201,7 +214,10 @@ def fill_all(cluster: Cluster, entitled: Entitled, few: int, backfill: bool, bef
 
 @compiled
 def serve_entitled(cluster: Cluster, entitled: Entitled, server: int, few: int) -> None:
-    """Start the missing tasks of the active configuration that have room, of the longest queue first, each the head of line."""
+    """Start the missing tasks of the active configuration that fit.
+
+    The longest queue first, each the head of line.
+    """
     kind = kind_of(cluster, server)
     while True:
         most, first = 0, NONE
@@ -217,7 +233,10 @@ def serve_entitled(cluster: Cluster, entitled: Entitled, server: int, few: int) 
 
 @compiled
 def note_least_types(cluster: Cluster, entitled: Entitled) -> None:
-    """Boxes: note the least that the types of waiting tasks occupy of each resource, for `next_roomy` in this slot."""
+    """Note the least of each resource that waiting types occupy.
+
+    For boxes. `next_roomy` uses it in this slot.
+    """
     if cluster.vectors:
         entitled.lowest[:] = MOST
         for j in range(entitled.size.shape[0]):
@@ -229,7 +248,10 @@ def note_least_types(cluster: Cluster, entitled: Entitled) -> None:
 
 @compiled
 def next_roomy(cluster: Cluster, entitled: Entitled, start: int) -> int:
-    """The first server from index `start` on with room for the smallest waiting task, or for the box of one; NONE without any."""
+    """Return the next server with room for the smallest waiting task.
+
+    Or with room for its box. It searches from `start`, and returns NONE at the end.
+    """
     if not cluster.vectors:
         return next_with_room(cluster, start)
     for server in range(start, server_count(cluster)):

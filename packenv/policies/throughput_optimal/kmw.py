@@ -1,7 +1,8 @@
-"""K-discretised MaxWeight without preemption: MaxWeight over all configurations of K rounded types (PAPERS §6).
+"""K-discretised MaxWeight without preemption (PAPERS §6).
 
-Yao, Kowalik and Grosof, arXiv 2605.21715. Unlike `maxweight` it changes the configuration of a server that is not empty: what
-is beyond the new configuration finishes, the rest stays. docs/explanation/throughput_optimal.md has the proof.
+It is MaxWeight over all configurations of K rounded types: Yao, Kowalik and Grosof, arXiv 2605.21715. Unlike `maxweight` it
+changes the configuration of a server that is not empty. Tasks beyond the new configuration finish, the rest stays.
+docs/explanation/throughput_optimal.md has the proof.
 """
 
 from __future__ import annotations
@@ -41,11 +42,11 @@ MOST_STEPS = 200_000  # sums times types: a tenth of a millisecond for each choi
 
 
 class Packings(NamedTuple):
-    """The sums of sizes that each kind of server can hold, increasing from 0; R in all.
+    """The sums of sizes that each kind of server holds, from 0; R in all.
 
     The configuration of the largest weight ⟨k, Q⟩ is that of an unbounded knapsack over them. No configuration is listed: with 20
-    types of small sizes there are more than could be. The result is the one that `maxweight` would choose from its list, the
-    first of the largest weight in descending lexicographic order.
+    types of small sizes there are too many. The result equals `maxweight`'s choice: the first of the largest weight in descending
+    lexicographic order.
     """
 
     after: NDArray[np.int32]  # (R, T) number of the sum after one more task, within the same kind; -1: does not fit
@@ -56,7 +57,10 @@ class Packings(NamedTuple):
 
 
 def all_packings(sizes: Ints, capacity: Ints) -> Packings:
-    """All packings of types of `sizes` (T,) units on kinds of servers of `capacity` units."""
+    """Return all packings of types on kinds of servers.
+
+    `sizes` (T,) units, `capacity` units.
+    """
     tables = []
     for units in capacity.tolist():
         before = Knapsack(sizes, units).before
@@ -77,7 +81,10 @@ def no_packings() -> Packings:
 
 @compiled
 def largest_weight(cluster: Cluster, packings: Packings, kind: int) -> int:
-    """The largest weight of a configuration, by the recursion V(s) = max_j Q_j + V(s + size_j) from the largest sum down."""
+    """Return the largest weight of a configuration.
+
+    By V(s) = max_j Q_j + V(s + size_j), from the largest sum down.
+    """
     types = 0
     for j in range(packings.present.shape[0]):
         length = queue_length(cluster, kind, j)
@@ -97,10 +104,10 @@ def largest_weight(cluster: Cluster, packings: Packings, kind: int) -> int:
 
 @compiled
 def first_heaviest(cluster: Cluster, packings: Packings, entitled: Entitled, server: int) -> None:
-    """Make the configuration of the largest weight the server's active one, after `largest_weight` of its kind.
+    """Make the first heaviest configuration the server's active one.
 
-    The largest type that some best way to go on begins with is taken next: that gives the first one in descending
-    lexicographic order, and one that leaves no room for another task.
+    Call it after `largest_weight` of its kind. It takes the largest type that begins some best continuation. That gives the first
+    one in descending lexicographic order, which leaves no room for another task.
     """
     kind = kind_of(cluster, server)
     first = packings.first[kind]
@@ -123,18 +130,18 @@ REFRESH = {"empty": EMPTY, "timer": TIMER, "weight": WEIGHT}
 
 
 class KMaxWeight(NamedTuple):
-    """K-discretised MaxWeight: a server's configuration is the one of the largest ⟨k, Q⟩ among all of K rounded types.
+    """Give a server the heaviest configuration of K rounded types.
 
-    types     number of types K; 0: the distinct sizes if these are few, else as many as make ρ_K >= (1 - eps) ρ*
-    refresh   when the configuration of a server with room for some waiting task is chosen anew. "empty": if the server is
+    types     number of types K. 0: the distinct sizes if these are few, else as many as make ρ_K >= (1 - eps) ρ*
+    refresh   when a server with room for some waiting task gets a new configuration. "empty": if the server is
               empty. "weight": also if the configuration weighs less than the largest weight w by more than slack · √w.
               "timer": also after `every` slots
     slack     see `refresh`
-    every     slots; 0: ten mean services
+    every     slots. 0: ten mean services
     backfill  fill idle room by best fit from the whole queue
-    few       types of which at most so many tasks wait are served by backfilling only
+    few       types with at most this many waiting tasks are served by backfilling only
     eps       see `types`
-    grid      in place of `types`: so many types of equal width, as an agent has with `--types`, which the policy can guard then
+    grid      in place of `types`: the number of types of equal width, as an agent has with `--types`, which the policy can guard
 
     Raises InputError for parameters out of range, and for a load that is at least ρ_K of the given `types`.
     """
@@ -170,12 +177,14 @@ class KMaxWeight(NamedTuple):
         )
 
     def guarantee(self, setting: Setting) -> float:
-        """ρ_K / ρ* with refresh=weight and a slack above 0; 0 outside the model and for the other ways to refresh."""
+        """Return ρ_K / ρ* with refresh=weight and slack above 0.
+
+        0 outside the model, and with another `refresh`.
+        """
         proven = self.refresh == "weight" and self.slack > 0
         return proven_share(self, setting, MOST_STEPS) if proven else 0.0
 
     def notice(self, setting: Setting) -> str:
-        """As that of MSR."""
         return too_few_for_eps(self, setting, MOST_STEPS)
 
     def _program(self, setting: Setting) -> RoundedProgram:
@@ -198,7 +207,7 @@ class KMaxWeightRule(NamedTuple):
 
 
 class KMaxWeightState(NamedTuple):
-    """State of K-discretised MaxWeight: the active configuration of each of L servers, and when it was chosen."""
+    """Active configurations of L servers, and when they were chosen."""
 
     entitled: Entitled
     packings: Packings
@@ -208,7 +217,7 @@ class KMaxWeightState(NamedTuple):
     every: int  # slots after which it is chosen anew, with refresh=timer
 
     def active_configuration(self, server: int, types: int) -> Ints | None:
-        """(types,) tasks of each type in the server's active configuration; None before its first."""
+        """Return the server's tasks by type, (types,), or None at first."""
         return self.entitled.active_configuration(server, types)
 
 
@@ -236,9 +245,10 @@ def schedule(policy: KMaxWeightRule, cluster: Cluster, state: KMaxWeightState) -
 
 @compiled
 def refresh(policy: KMaxWeightRule, cluster: Cluster, state: KMaxWeightState, server: int) -> None:
-    """Choose the server's configuration anew if that is due, from the queues that the servers before it have left.
+    """Choose the server's configuration again if that is due.
 
-    Queues only get shorter while servers are served, so a largest weight found earlier in the slot is an upper bound.
+    It uses the queues that earlier servers have left. Queues only get shorter while servers are served, so a largest weight found
+    earlier in the slot is an upper bound.
     """
     kind = kind_of(cluster, server)
     due = jobs_in(cluster, server) == 0
@@ -256,7 +266,7 @@ def refresh(policy: KMaxWeightRule, cluster: Cluster, state: KMaxWeightState, se
 
 @compiled
 def find_heaviest(cluster: Cluster, state: KMaxWeightState, kind: int) -> None:
-    """Note the largest weight of a configuration for this kind of server."""
+    """Note the largest weight for this kind of server."""
     if is_listed(state.choices):
         state.most[kind] = largest_listed_weight(cluster, state.choices, kind)
     else:
@@ -265,7 +275,10 @@ def find_heaviest(cluster: Cluster, state: KMaxWeightState, kind: int) -> None:
 
 @compiled
 def is_light(policy: KMaxWeightRule, cluster: Cluster, state: KMaxWeightState, server: int) -> bool:
-    """Whether the active configuration weighs less than the largest weight known by more than slack · √ of that."""
+    """Return whether the configuration weighs too little.
+
+    That is less than the largest known weight w by more than slack · √w.
+    """
     kind = kind_of(cluster, server)
     if state.most[kind] == UNKNOWN:
         find_heaviest(cluster, state, kind)

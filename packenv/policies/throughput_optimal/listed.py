@@ -1,7 +1,7 @@
-"""The configuration of the largest weight ⟨k, Q⟩ in a list: for boxes, and for sizes that have too many sums.
+"""The heaviest configuration ⟨k, Q⟩ of a list.
 
-The list has those that attain ρ_K, so its largest weight is at least theirs, on which the proof rests. Of equal weights the
-first one counts, in descending lexicographic order.
+For boxes, and for sizes with too many sums. The list has the configurations that attain ρ_K, so its largest weight is at least
+theirs, as the proof needs. Among equal weights the first counts, in descending lexicographic order.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ from packenv.theory.rounded_configurations import RoundedProgram
 
 
 class Listed(NamedTuple):
-    """Configurations by kind of server, as pairs (type, number of tasks), the larger types first. m rows, W pairs."""
+    """Configurations by kind of server, as pairs (type, number).
+
+    The larger types first. m rows, W pairs.
+    """
 
     type: NDArray[np.int32]  # (m, W)
     number: NDArray[np.int32]  # (m, W)
@@ -28,7 +31,10 @@ class Listed(NamedTuple):
 
 
 def listed(program: RoundedProgram, kinds: Ints, width: int) -> Listed:
-    """The list of a program; `kinds` (G,) or (G, D) capacity of each kind of server, as the cluster numbers them."""
+    """Return the list of a program.
+
+    `kinds` (G,) or (G, D): capacity of each kind of server, as the cluster numbers them.
+    """
     if program.listed is None:
         nothing = np.zeros((0, width), np.int32)
         return Listed(nothing, nothing, np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int64))
@@ -40,7 +46,10 @@ def listed(program: RoundedProgram, kinds: Ints, width: int) -> Listed:
 
 
 def pairs(counts: Ints, width: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """Configurations `counts` (m, T) as pairs: types (m, width), numbers of tasks (m, width), and how many pairs (m,)."""
+    """Return configurations `counts` (m, T) as pairs.
+
+    Types (m, width), numbers of tasks (m, width), and numbers of pairs (m,).
+    """
     of_type, number = np.zeros((len(counts), width), np.int32), np.zeros((len(counts), width), np.int32)
     for n, row in enumerate(counts):
         present = np.flatnonzero(row)
@@ -69,7 +78,7 @@ def largest_listed_weight(cluster: Cluster, choices: Listed, kind: int) -> int:
 
 @compiled
 def activate_heaviest(choices: Listed, entitled: Entitled, kind: int, server: int) -> None:
-    """Make the configuration that was found last for this kind the server's active one."""
+    """Make the last configuration of this kind the server's active one."""
     row = choices.heaviest[kind]
     entitled.types[server] = choices.types[row]
     for n in range(choices.types[row]):

@@ -1,8 +1,9 @@
-"""MSR without preemption: every server goes through a few configurations by a timer of its own (PAPERS §6).
+"""MSR without preemption: configurations by a timer (PAPERS §6).
 
-Markovian service rates (Chen, Grosof and Berg, arXiv 2412.08915) for the rounded types of any law of sizes. The candidates
-and their shares of the time come from the linear program for ρ_K, so every workload below ρ_K leaves each type's queue a
-service rate above its arrival rate, whatever the other queues are. docs/explanation/throughput_optimal.md has the proof.
+Markovian service rates (Chen, Grosof and Berg, arXiv 2412.08915) for the rounded types of any law of sizes. Every server goes
+through a few configurations by its timer. They and their shares of the time come from the linear program for ρ_K. So every
+workload below ρ_K leaves each type's queue a service rate above its arrival rate, whatever the other queues are.
+docs/explanation/throughput_optimal.md has the proof.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ NEVER_USED = 1e-9  # a smaller share of the time is a rounding error of the line
 
 
 class Candidates(NamedTuple):
-    """The configurations that attain ρ_K, in the cyclic order in which a server goes through them. m rows, W pairs.
+    """Configurations that attain ρ_K, in the cyclic order of servers.
 
-    They are of all kinds of server, as pairs (type, number of tasks), the larger types first.
+    They are of all kinds of server, as pairs (type, number), the larger types first. m rows, W pairs.
     """
 
     type: NDArray[np.int32]  # (m, W)
@@ -44,7 +45,7 @@ class Candidates(NamedTuple):
 
 
 def candidates(program: RoundedProgram, width: int) -> tuple[Candidates, list[Ints]]:
-    """The candidates, and for each kind of server of the program its rows in cyclic order."""
+    """Return the candidates, and each kind's rows in cyclic order."""
     sizes = in_units(program)
     cycles: list[Ints] = []
     counts: list[Ints] = []
@@ -71,15 +72,18 @@ def candidates(program: RoundedProgram, width: int) -> tuple[Candidates, list[In
 
 
 def in_units(program: RoundedProgram) -> Ints:
-    """(T,) one size for each type, descending: that of a box is its volume."""
+    """Return one size for each type, descending, (T,).
+
+    A box counts its volume.
+    """
     return np.round(volumes(program.sizes, program.capacity) * UNIT).astype(np.int64) if program.boxes else program.sizes
 
 
 def in_order(counts: Ints, sizes: Ints) -> Ints:
-    """A short cycle through configurations `counts` (m, T) of `sizes` (T,), descending: (m,) their rows.
+    """Return the rows of a short cycle through configurations, (m,).
 
-    Two configurations are as far apart as the area between their curves "number of tasks larger than s": the room that a
-    change wastes when tasks of the first are replaced one by one by slightly smaller or larger ones.
+    `counts` (m, T), `sizes` (T,) descending. The distance of two configurations is the area between their curves "number of tasks
+    larger than s". That is the room that a change wastes when tasks of the first are replaced by slightly smaller or larger ones.
     """
     widths = -np.diff(np.append(sizes, 0))
     larger = np.cumsum(counts, axis=1)  # (m, T) number of tasks of at least each size
@@ -93,7 +97,7 @@ def in_order(counts: Ints, sizes: Ints) -> Ints:
 
 
 def two_opt(tour: Ints, apart: NDArray[np.int64]) -> Ints:
-    """Reverse parts of a cycle as long as that makes it shorter."""
+    """Reverse parts of a cycle while that makes it shorter."""
     better = len(tour) > 3
     while better:
         better = False
@@ -112,15 +116,17 @@ ROUND, VISIT = 100.0, 5.0  # mean services in a round, and more for each candida
 
 
 class MSR(NamedTuple):
-    """MSR: each server goes round the configurations that attain ρ_K, by a timer, and starts what is missing of the active one.
+    """Rotate each server through configurations that attain ρ_K, by a timer.
 
-    types     number of types K; 0: the distinct sizes if these are few, else as many as make ρ_K >= (1 - eps) ρ*
-    cycle     mean slots of a round; 0: 100 mean services, and 5 for each configuration. With a long queue it lasts longer:
+    A server starts tasks that its active configuration lacks.
+
+    types     number of types K. 0: the distinct sizes if these are few, else as many as make ρ_K >= (1 - eps) ρ*
+    cycle     mean slots of a round. 0: 100 mean services, and 5 for each configuration. With a long queue it lasts longer:
               the geometric mean of `cycle` and the time in which as many tasks arrive as wait
     backfill  fill idle room by best fit from the whole queue
-    few       types of which at most so many tasks wait are served by backfilling only
+    few       types with at most this many waiting tasks are served by backfilling only
     eps       see `types`
-    grid      in place of `types`: so many types of equal width, as an agent has with `--types`, which the policy can guard then
+    grid      in place of `types`: the number of types of equal width, as an agent has with `--types`, which the policy can guard
 
     Raises InputError for parameters out of range, and for a load that is at least ρ_K of the given `types`.
     """
@@ -160,11 +166,14 @@ class MSR(NamedTuple):
         return state
 
     def guarantee(self, setting: Setting) -> float:
-        """ρ_K / ρ*, from the lower bound on ρ_K and the upper one on ρ*; 0 outside the model."""
+        """Return ρ_K / ρ*, or 0 outside the model.
+
+        It divides the lower bound on ρ_K by the upper bound on ρ*.
+        """
         return proven_share(self, setting)
 
     def notice(self, setting: Setting) -> str:
-        """A notice that the types do not come as near to ρ* as `eps` asks for; empty if they do."""
+        """Return a notice if the types miss `eps`, or ""."""
         return too_few_for_eps(self, setting)
 
     def _program(self, setting: Setting) -> RoundedProgram:
@@ -181,7 +190,7 @@ class MSRRule(NamedTuple):
 
 
 class MSRState(NamedTuple):
-    """State of MSR: the candidates, and where each of L servers is in its round."""
+    """Candidates, and the place of each of L servers in its round."""
 
     entitled: Entitled
     candidates: Candidates
@@ -199,7 +208,10 @@ class MSRState(NamedTuple):
 
 
 def first_candidates(program: RoundedProgram, capacity: Ints, choices: Candidates, cycles: list[Ints]) -> Ints:
-    """(L,) where each server begins its round: servers of one kind are spread evenly over it."""
+    """Return each server's first candidate, (L,).
+
+    Servers of one kind are spread evenly over the round.
+    """
     active = np.zeros(len(capacity), np.int64)
     for units, cycle in zip(program.capacity, cycles, strict=True):
         servers = np.flatnonzero((capacity == units).reshape(len(capacity), -1).all(axis=1))
@@ -224,7 +236,7 @@ def schedule(policy: MSRRule, cluster: Cluster, state: MSRState) -> None:
 
 @compiled
 def go_on(cluster: Cluster, state: MSRState, slot: int, queue: int) -> None:
-    """Let every server whose time is over in `slot` go on to its next candidate."""
+    """Move servers whose time is over to their next candidate."""
     soonest = NEVER
     for server in range(server_count(cluster)):
         if state.until[server] == slot:
@@ -235,7 +247,10 @@ def go_on(cluster: Cluster, state: MSRState, slot: int, queue: int) -> None:
 
 @compiled
 def enter(state: MSRState, server: int, row: int, slot: int, queue: int) -> None:
-    """Make candidate `row` the active configuration of a server, for a geometric number of slots."""
+    """Make candidate `row` a server's configuration.
+
+    It lasts a geometric number of slots.
+    """
     entitled, choices = state.entitled, state.candidates
     state.active[server] = row
     entitled.types[server] = choices.types[row]

@@ -1,4 +1,4 @@
-"""What MSR and K-discretised MaxWeight share before a run: the types, their ρ_K, and the conditions of the proofs."""
+"""Types, ρ_K and conditions of the proofs, for MSR and `kmw`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ TRIED = 32, 64, 128, 256, 512, 1024
 
 
 def checked_program(policy: Any, setting: Setting, most_steps: int = MOST_STEPS) -> RoundedProgram:
-    """The types of `policy.types`; if that is 0, as many as make ρ_K >= (1 - policy.eps) ρ*, and more if the load needs more.
+    """Return the program of `policy.types`.
 
-    Raises InputError for parameters out of range, and for a load that is at least ρ_K of `policy.types` although ρ* is larger.
+    If that is 0, it has as many types as make ρ_K >= (1 - policy.eps) ρ*, and more if the load needs more. Raises InputError for
+    parameters out of range, and for a load that is at least ρ_K of `policy.types` although ρ* is larger.
     """
     if not 0 <= policy.types <= MOST_NAMED or not 0 < policy.eps < 1 or policy.few < 0:
         raise InputError(f"{name_of(policy)}: types must lie between 1 and {MOST_NAMED:,}, eps between 0 and 1, and few be >= 0")
@@ -41,7 +42,7 @@ def checked_program(policy: Any, setting: Setting, most_steps: int = MOST_STEPS)
 
 
 def too_few(policy: Any, workload: Workload, program: RoundedProgram, load: float) -> str:
-    """A notice that the load is at least ρ_K, and which number of types would do."""
+    """Return a notice that ρ_K is too small, with a sufficient K."""
     enough = (count for count in TRIED if count > policy.types and rounded_program(workload, count, policy.eps).rho > load)
     count = next(enough, None)
     what = f"types={count} would do" if count else f"even types={TRIED[-1]} would not do"
@@ -49,7 +50,7 @@ def too_few(policy: Any, workload: Workload, program: RoundedProgram, load: floa
 
 
 def too_few_for_eps(policy: Any, setting: Setting, most_steps: int = MOST_STEPS) -> str:
-    """One line that says so if no number of types that was tried makes ρ_K >= (1 - policy.eps) ρ*; else nothing."""
+    """Return a line if no tried K reaches (1 - policy.eps) ρ*, or ""."""
     workload = setting.workload
     if policy.types or policy.grid or workload.jobs is not None:
         return ""
@@ -65,7 +66,10 @@ def program_of(policy: Any, workload: Workload, most_steps: int) -> RoundedProgr
 
 
 def proven_share(policy: Any, setting: Setting, most_steps: int = MOST_STEPS) -> float:
-    """ρ_K / ρ* if the arrivals are independent and service is geometric and does not depend on the demand; else 0."""
+    """Return ρ_K / ρ*, or 0 outside the model.
+
+    The model has independent arrivals, and geometric service that does not depend on the demand.
+    """
     workload = setting.workload
     if workload.jobs is not None or not isinstance(workload.service, Geometric):
         return 0.0

@@ -1,7 +1,8 @@
-"""Tasks in the order of what waits for them: `critical-path` and `most-work`, the classic rules for DAGs of tasks.
+"""Tasks ordered by what waits for them: `critical-path`, `most-work`.
 
-The eligible task with the longest path to the end of its DAG, or with the most work below it, starts on the first server with
-room. If no server has room for it, it is skipped, or all others wait behind it (`blocking`). Ties: the earlier job, phase, row.
+These are the classic rules for DAGs of tasks. The eligible task with the longest path to the end of its DAG, or with the most
+work below it, starts on the first server with room. If no server has room for it, it is skipped, or all others wait behind it
+(`blocking`). Ties: the earlier job, phase, row.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from packenv.policy import Setting
 
 
 class CriticalPath(InOrder):
-    """The task with the longest path first: its duration and that of what waits for it, along the longest chain.
+    """Start the task with the longest path to its job's end first.
 
-    Durations are those of column `estimate`, or the true ones without it. Source: Graham, *Bounds on multiprocessing timing
-    anomalies*, SIAM J. Appl. Math. 17(2), 1969, and Hu 1961: level scheduling.
+    A path is the task's duration and those of the tasks that wait for it, along the longest chain. Durations are those of column
+    `estimate`, or the true ones without it. Source: Graham, *Bounds on multiprocessing timing anomalies*, SIAM J. Appl. Math.
+    17(2), 1969, and Hu 1961: level scheduling.
     """
 
     def needs(self, setting: Setting) -> Needs:
@@ -34,9 +36,10 @@ class CriticalPath(InOrder):
 
 
 class MostWork(InOrder):
-    """The task with the most work below it first: its own, and that of all tasks that wait for it, each counted once.
+    """Start the task with the most work below it first.
 
-    Work is Σ_r d_r / k_r · duration, k_r the largest capacity of a server; durations as for `critical-path`.
+    This is its own work and that of all tasks that wait for it, each counted once. Work is Σ_r d_r / k_r · duration, with k_r the
+    largest capacity of a server. Durations as in `critical-path`.
     """
 
     def needs(self, setting: Setting) -> Needs:
@@ -50,5 +53,8 @@ class MostWork(InOrder):
 
 
 def of_groups(book: JobBook, of_rows: Ints) -> Floats:
-    """(G,) numbers of the groups of a book, from numbers (n,) of the rows that are equal within a group."""
+    """Return numbers of a book's groups, (G,), from those of rows (n,).
+
+    They are equal within a group.
+    """
     return of_rows[np.unique(book.group, return_index=True)[1]].astype(np.float64)

@@ -1,4 +1,7 @@
-"""Jobs by the work that they have left: `srpt`, and `graphene`, which takes other tasks of a job first."""
+"""Jobs by the work that they have left: `srpt` and `graphene`.
+
+`graphene` takes other tasks of a job first.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +31,14 @@ class ByWork(NamedTuple):
 
 
 class ShortestRemaining(NamedTuple):
-    """Shortest remaining job first, by work (SRPT); within the job, the task with the longest path to the end of its DAG.
+    """Serve the job with the least work left first.
 
-    The work left of a job is that of its tasks that wait or are to come, and what should be left of those in service, as
-    Tetris counts it: Σ_r d_r / k_r · duration, k_r the largest capacity of a server.
+    Within the job, the task with the longest path to the end of its DAG goes first. The work left of a job counts waiting
+    and coming tasks, and the rest of those in service, as Tetris does: Σ_r d_r / k_r · duration, k_r the largest capacity of a
+    server.
 
-    total  True: by the whole work of a job, whatever is left of it. This is SJF-CP, "shortest job first, critical path" of
-           Mao et al., *Learning scheduling algorithms for data processing clusters* (Decima), SIGCOMM 2019, §7.1
+    total  True: by the whole work of a job, finished or not. This is SJF-CP, "shortest job first, critical path" of Mao et al.,
+           *Learning scheduling algorithms for data processing clusters* (Decima), SIGCOMM 2019, §7.1
 
     A job whose tasks fit nowhere is skipped. Durations are those of column `estimate`, or the true ones without it.
     """
@@ -53,15 +57,16 @@ class ShortestRemaining(NamedTuple):
 
 
 class Graphene(NamedTuple):
-    """Shortest remaining job first, as `srpt`; within the job, its troublesome tasks and all that they wait for first.
+    """Serve short jobs first, and their troublesome tasks before others.
 
-    Troublesome is a task whose duration is at least `long` times that of the longest one of its job, or that demands at least
-    the share `large` of some resource of the largest server. Ties: the longest path, as in `srpt`.
+    Jobs go as in `srpt`. Within a job, troublesome tasks and all tasks that they wait for go first. A task is troublesome if its
+    duration is at least `long` times that of the longest one of its job, or if it demands at least the share `large` of some
+    resource of the largest server. Ties: the longest path, as in `srpt`.
 
-    This takes from Graphene (Grandl et al., *Packing and dependency-aware scheduling for data-parallel clusters*, OSDI 2016)
-    that long tasks and tasks that are hard to pack go first, after what they need, and that jobs go by remaining work.
-    It does not take the schedule of each job that Graphene builds beforehand and searches thresholds for, its score of
-    packing, nor its bounded unfairness. Raises InputError for shares out of range.
+    From Graphene (Grandl et al., *Packing and dependency-aware scheduling for data-parallel clusters*, OSDI 2016) this takes two
+    ideas: long tasks and tasks that are hard to pack go first, after what they need, and jobs go by remaining work. It does not
+    build a schedule of each job in advance, nor search thresholds for it, nor use Graphene's score of packing and bounded
+    unfairness. Raises InputError for shares out of range.
     """
 
     long: float = 0.5
@@ -94,7 +99,7 @@ class Graphene(NamedTuple):
 
 
 def with_predecessors(jobs: Jobs, tasks: Ints) -> Ints:
-    """(n,) 1 for the wanted tasks and all that they wait for, directly or through others."""
+    """Return 1 for the marked tasks and all that they wait for, (n,)."""
     before, after, nodes = precedence_edges(jobs)
     marks = np.append(tasks, np.zeros(nodes - len(jobs), np.int64))
     while True:
@@ -106,7 +111,10 @@ def with_predecessors(jobs: Jobs, tasks: Ints) -> Ints:
 
 
 def state_by_work(setting: Setting, ranks: Ints) -> JobState:
-    """The state before slot 0; `ranks` (n,) within the job, the highest first. `weight` is the work of a whole job."""
+    """Return the state before slot 0.
+
+    `ranks` (n,) within the job, the highest first. `weight` is the work of a whole job.
+    """
     state = job_state(setting.table, setting.capacity, ranks)
     state.rank[:] = of_groups(state.book, ranks)
     state.weight[:] = state.work.waiting
@@ -138,7 +146,10 @@ def complete_by_work(policy: ByWork, cluster: Cluster, state: JobState, task: in
 
 @compiled
 def set_work(policy: ByWork, c: Cluster, state: JobState) -> None:
-    """Set the merits of all waiting groups; away from its data a task adds to its job's work when it starts."""
+    """Set the merits of all waiting groups.
+
+    A task that starts away from its data adds to its job's work.
+    """
     for n in range(state.book.count[0]):
         g = state.book.active[n]
         job = state.book.job[g]

@@ -1,4 +1,4 @@
-"""`weighted-fair`: each job is due a share of the cluster that grows or falls with its work (Decima, §7.1)."""
+"""`weighted-fair`: shares that grow or fall with a job's work (Decima, §7.1)."""
 
 from __future__ import annotations
 
@@ -34,11 +34,12 @@ class SharesState(Frame):
 
 
 class WeightedFair(NamedTuple):
-    """Weighted fair sharing: the job with the least dominant share / T^alpha first, T the work of the whole job.
+    """Serve the job with the least weighted dominant share first.
 
-    The dominant share is the largest fraction of a resource of the cluster that the job's tasks in service use. Within the
-    job the stage with the fewest tasks in service is next, so that all branches of its DAG go on side by side; a stage is
-    its tasks of the same phase, predecessors, demand, duration and home servers. A job whose tasks fit nowhere is skipped.
+    The weighted share is the dominant share / T^alpha, with T the work of the whole job. The dominant share is the largest
+    fraction of a resource of the cluster that the job's tasks in service use. Within the job, the stage with the fewest tasks in
+    service is next, so that all branches of its DAG go on together. A stage is the tasks of the same phase, predecessors, demand,
+    duration and home servers. A job whose tasks fit nowhere is skipped.
 
     alpha  0 is fair sharing, 1 gives large jobs more, −1 small ones, which Mao et al. (SIGCOMM 2019, §7.1) found to be the
            best on average of −2, −1.9, …, 2
@@ -89,7 +90,7 @@ def complete_weighted(policy: WeightedShares, cluster: Cluster, state: SharesSta
 
 @compiled
 def set_shares(state: SharesState) -> None:
-    """Set the merits of all waiting groups: minus the dominant share of their job, over its weight."""
+    """Set the merits of waiting groups: minus the job's weighted share."""
     jobs = state.jobs
     for n in range(jobs.book.count[0]):
         g = jobs.book.active[n]

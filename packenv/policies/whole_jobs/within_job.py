@@ -1,8 +1,8 @@
-"""Choosing a job and then one of its tasks: what `srpt`, `graphene` and `weighted-fair` share.
+"""Choice of a job and then of one of its tasks.
 
-The job with the highest merit that has an eligible task with room on some server is chosen, and of its groups of like tasks with
-room the one with the highest rank within the job; its first task starts on the first server with room. Merits that differ by
-at most 10⁻⁹ of the largest are equal; ties go to the earlier job, and within the job to the earlier phase, then row.
+`srpt`, `graphene` and `weighted-fair` share it. The job with the highest merit and a fitting task is chosen. Of its groups of
+equal tasks with room, the one with the highest rank within the job is next. Its first task starts on the first server with room.
+Merits within 10⁻⁹ of the largest are equal. Ties go to the earlier job, and within the job to the earlier phase, then row.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ class JobState(Frame):
 
 
 def job_state(jobs: Jobs, capacity: Ints, sort: Ints) -> JobState:
-    """The state before slot 0, ranks 0 and weights 1. `sort` (n,): tasks with different numbers are not alike."""
+    """Return the state before slot 0, with ranks 0 and weights 1.
+
+    `sort` (n,): tasks with different numbers are in different groups.
+    """
     book = job_book(jobs, sort)
     return JobState(
         book=book,
@@ -45,7 +48,7 @@ def job_state(jobs: Jobs, capacity: Ints, sort: Ints) -> JobState:
 
 @compiled
 def best_in_best_job(state: JobState) -> int:
-    """The group that goes next, by the merits of the jobs and the ranks of the groups; NONE if none has room."""
+    """Return the next group by merits of jobs and ranks of groups, or NONE."""
     book = state.book
     chosen = best_group(book, state.ranking, False)
     if chosen != NONE:

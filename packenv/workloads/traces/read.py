@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from packenv.errors import ArgumentError, InputError
-from packenv.workloads.traces.columns import is_csv, is_parquet, names_of, reading_table
+from packenv.inputs.standard_input import from_standard_input
+from packenv.workloads.traces.columns import INDEX, check_names, is_csv, is_parquet, names_of, plain_types, reading_table
 from packenv.workloads.traces.format import TraceFormat
 from packenv.workloads.traces.formats import trace_formats
 from packenv.workloads.traces.machines import is_machines
@@ -22,8 +22,6 @@ from packenv.workloads.traces.user import read_user
 
 TABLE = Path("table")
 """Stands in messages for the file of a table that is none."""
-
-INDEX = re.compile(r"__index_level_\d+__")  # of a frame of pandas, where it has no name
 
 
 def is_trace(path: str | os.PathLike[str]) -> bool:
@@ -80,7 +78,7 @@ def _read(source: Any, resources: Wanted, columns: Mapping[str, str] | None, tim
     if not isinstance(source, (str, os.PathLike)):
         table = arrow_table(source)
         return read_user(TABLE, table.column_names, resources, columns, table, unit)
-    where = Path(source)
+    where = Path(from_standard_input(source))
     if not where.exists():
         raise InputError(f"{where}: no such file")
     form = _format_of(where)
@@ -135,7 +133,8 @@ def arrow_table(source: Any) -> pa.Table:
         table = source if isinstance(source, pa.Table) else pa.table(dict(source) if isinstance(source, Mapping) else source)
     except (TypeError, ValueError, pa.ArrowException) as error:
         raise InputError(f"a table of type {type(source).__name__} cannot be read: {' '.join(str(error).split())}") from None
-    table = table.drop_columns([name for name in table.column_names if INDEX.fullmatch(name)])
+    check_names(TABLE, table.column_names)
+    table = plain_types(TABLE, table.drop_columns([name for name in table.column_names if INDEX.fullmatch(name)]))
     views = [name for name, type_ in zip(table.column_names, table.schema.types, strict=True) if pa.types.is_string_view(type_)]
     for name in views:  # as polars has texts
         table = table.set_column(table.column_names.index(name), name, table[name].cast(pa.string()))

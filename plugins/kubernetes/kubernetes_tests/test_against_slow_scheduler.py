@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 import packenv
+from kubernetes_tests import slow_scheduler
+from kubernetes_tests.sample import listed, node, pod
 from packenv_kubernetes import read_cluster
 from packenv_kubernetes.changed import kind_of
 from packenv_kubernetes.fits_nowhere import unfit_lines
 from packenv_kubernetes.planning.nodes import AddedNodes
 from packenv_kubernetes.planning.queue import parse_queue_goals
 from packenv_kubernetes.preemption import first_cycle
-from kubernetes_tests import slow_scheduler
-from kubernetes_tests.sample import listed, node, pod
 
 LABELS = [{}, {"zone": "a", "rank": "1"}, {"zone": "b", "rank": "5"}, {"zone": "a", "disk": "ssd"}]
 EXPRESSIONS = [

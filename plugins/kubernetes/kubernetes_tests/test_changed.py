@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 import packenv
+from kubernetes_tests.sample import container, listed, node, pod
 from packenv.errors import InputError
+from packenv.runs.keys import digest_of_workload
+from packenv.units import UNIT
+from packenv.workloads.laws import Geometric
 from packenv_kubernetes import read_cluster
 from packenv_kubernetes.changed import changed, emptiest_first, kind_of, without_nodes
 from packenv_kubernetes.cluster import Cluster
 from packenv_kubernetes.started import ENDLESS
-from packenv.runs.keys import digest_of_workload
-from packenv.units import UNIT
-from packenv.workloads.laws import Geometric
-from kubernetes_tests.sample import container, listed, node, pod
 
 
 @pytest.fixture

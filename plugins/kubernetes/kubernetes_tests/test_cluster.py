@@ -10,22 +10,22 @@ import numpy as np
 import pytest
 
 import packenv
+from kubernetes_tests.sample import NODES, PODS, container, listed, node, pod
 from packenv.cli.main import main
 from packenv.errors import InputError
-from packenv_kubernetes import is_cluster, read_cluster
-from packenv_kubernetes.changed import kind_of, with_unfit
-from packenv_kubernetes.fits_nowhere import unfit_lines
-from packenv_kubernetes.started import ENDLESS, remaining, stretches
 from packenv.units import UNIT
 from packenv.workloads.estimates import misjudged
 from packenv.workloads.laws import Discrete, Fixed, Geometric, LogNormal
+from packenv_kubernetes import is_mine, read_cluster
+from packenv_kubernetes.changed import kind_of, with_unfit
+from packenv_kubernetes.fits_nowhere import unfit_lines
+from packenv_kubernetes.started import ENDLESS, remaining, stretches
 from tests.envs.playing import plain_env
-from kubernetes_tests.sample import NODES, PODS, container, listed, node, pod
 
 
 def test_a_cluster(tmp_path: Path) -> None:
     file = listed(tmp_path / "cluster.json")
-    assert is_cluster(file)
+    assert is_mine(file)
     found = read_cluster(file)
     assert found.resources == ("cpu", "memory", "nvidia.com/gpu")
     assert found.nodes == ("big", "small", "cordoned")
@@ -201,9 +201,9 @@ def test_dumps_that_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[st
         cut_off(file)
     new = tmp_path / "new.json"
     new.write_text('{"kind": "Pod", "metadata": {"name": "new"}, "spec": {"containers": [{"name": "c"}]}}')
-    for words in (("plan", "--when"), ("plan", "-g", "max wait <= 1s"), ("plan", "--submit", str(new)), ("evaluate",)):
+    for words in (("when",), ("plan", "-g", "max wait <= 1s"), ("submit", str(new)), ("evaluate",)):
         with pytest.raises(SystemExit) as end:
-            main([words[0], str(file), *words[1:], "--json", str(out)])
+            main(["kubernetes", words[0], str(file), *words[1:], "--json", str(out)])
         line = capsys.readouterr().err.strip()
         assert end.value.code == 2 and f"{file}: {problem}" in line and "\n" not in line and not out.exists()
 
@@ -217,7 +217,7 @@ def test_other_json(tmp_path: Path) -> None:
         ("", False),
     ):
         (tmp_path / "a.json").write_text(text, encoding="utf-8")
-        assert is_cluster(tmp_path / "a.json") == ours
+        assert is_mine(tmp_path / "a.json") == ours
     (tmp_path / "a.json").write_text('{"items": [')
     with pytest.raises(InputError, match=r"a\.json: not JSON"):
         read_cluster(tmp_path / "a.json")

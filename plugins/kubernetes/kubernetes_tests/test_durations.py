@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kubernetes_tests.sample import container, listed, node, pod
 from packenv.errors import InputError
 from packenv_kubernetes import read_cluster
 from packenv_kubernetes.durations import Durations, is_durations, read_durations
 from packenv_kubernetes.owners import OwnerTimes, central, left_over
-from kubernetes_tests.sample import container, listed, node, pod
 
 
 def past(rows: list[tuple[str, float]]) -> Durations:

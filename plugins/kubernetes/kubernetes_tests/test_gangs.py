@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 import packenv
+from kubernetes_tests.sample import container, listed, node, pod
+from packenv.workloads.laws import Fixed
 from packenv_kubernetes import Cluster, read_cluster
 from packenv_kubernetes.manifests import read_manifests
 from packenv_kubernetes.pod_groups import gangs_of
 from packenv_kubernetes.started import Started
-from packenv.workloads.laws import Fixed
-from kubernetes_tests.sample import container, listed, node, pod
 
 MARKS: list[tuple[str, str, Any]] = [
     ("spec", "workloadRef", {"name": "ring", "podGroup": "all"}),

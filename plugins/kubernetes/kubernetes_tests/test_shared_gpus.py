@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import packenv
+from kubernetes_tests.sample import listed, node, pod
+from packenv.workloads.laws import Fixed, Geometric
 from packenv_kubernetes import read_cluster
 from packenv_kubernetes.changed import changed, kind_of, without_nodes
 from packenv_kubernetes.fits_nowhere import unfit_lines
-from packenv.workloads.laws import Fixed, Geometric
-from kubernetes_tests.sample import listed, node, pod
 
 GPU_MEM = "aliyun.com/gpu-mem"
 

@@ -9,16 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.errors import InputError, nearest
-from packenv.inputs.numbers import read_whole
+from packenv.extend import InputError, as_servers, nearest, read_whole, to_units
 from packenv_kubernetes.cluster import Cluster
 from packenv_kubernetes.filters import Traits
 from packenv_kubernetes.objects import Pod
 from packenv_kubernetes.pod_groups import pod_groups, whole_gangs
 from packenv_kubernetes.shared_gpus import GPU_MEM
 from packenv_kubernetes.texts import counted, some
-from packenv.units import to_units
-from packenv.workloads.servers import as_servers
 
 Bools = NDArray[np.bool_]
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.content.text import counted_by_reason
-from packenv.errors import InputError
+from packenv import Servers, Workload
+from packenv.extend import InputError, Law, counted_by_reason, to_units
 from packenv_kubernetes.durations import Durations, are_drawn
 from packenv_kubernetes.filters import (
     NAME,
@@ -34,10 +34,6 @@ from packenv_kubernetes.rules_as_resources import as_resources
 from packenv_kubernetes.shared_gpus import SharedGpus
 from packenv_kubernetes.started import ENDLESS, OfGpus, Started
 from packenv_kubernetes.texts import MOST_NAMED, amount_text, counted, some
-from packenv.units import to_units
-from packenv.workloads.laws import Law
-from packenv.workloads.servers import Servers
-from packenv.workloads.workload import Workload
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.errors import ArgumentError, InputError
+from packenv import Workload
+from packenv.extend import ArgumentError, InputError, Wanted, parse_law, resource_names
 from packenv_kubernetes.cluster import (
     ASKS_NOTHING,
     COMPLETED,
@@ -29,9 +30,6 @@ from packenv_kubernetes.filters import UNSCHEDULABLE
 from packenv_kubernetes.manifests import Submitted
 from packenv_kubernetes.objects import Node, Pod, read_objects
 from packenv_kubernetes.shared_gpus import ABOVE_HALF, GPU_COUNT, GPU_MEM, OF_ONE_GPU, SharedGpus, shared_gpus, with_whole_gpus
-from packenv.workloads.laws import parse_law
-from packenv.workloads.traces.trace import Wanted, resource_names
-from packenv.workloads.workload import Workload
 
 Floats = NDArray[np.float64]
 

@@ -14,16 +14,9 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.content.text import counted
-from packenv.errors import InputError
-from packenv.inputs.json_files import read_json
-from packenv.inputs.memory import Memory
-from packenv.inputs.numbers import excerpt, read_number
-from packenv.inputs.text_files import lines_of, reading
+from packenv.extend import InputError, Law, Memory, counted, excerpt, first_bytes, lines_of, read_json, read_number, reading
 from packenv_kubernetes.objects import Pod
 from packenv_kubernetes.owners import OwnerTimes, central
-from packenv.workloads.laws import Law
-from packenv.workloads.traces.format import first_bytes
 
 Floats = NDArray[np.float64]
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.errors import InputError
+from packenv.extend import InputError
 from packenv_kubernetes.requests import objects
 
 Bools = NDArray[np.bool_]

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from packenv.extend import to_units
 from packenv_kubernetes.filters import admitted
 from packenv_kubernetes.pod_groups import PodGroup, beside_own, largest_first, least_priority, pod_groups, room_for
 from packenv_kubernetes.shared_gpus import ABOVE_HALF
 from packenv_kubernetes.texts import MOST_NAMED, amount_text, counted, some
-from packenv.units import to_units
 
 if TYPE_CHECKING:
     from packenv_kubernetes.cluster import Cluster

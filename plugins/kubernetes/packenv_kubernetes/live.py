@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from packenv.workloads.servers import Servers
+from packenv import Servers
 from packenv_kubernetes.dump import read_cluster
 
 

@@ -11,11 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from packenv.errors import InputError, install_command
-from packenv.inputs.json_files import MOST_BYTES, PER_BYTE, parse_json
-from packenv.inputs.memory import Memory
-from packenv.inputs.numbers import excerpt
-from packenv.inputs.text_files import read_text, reading
+from packenv.extend import MOST_BYTES, PER_BYTE, InputError, Memory, excerpt, install_command, parse_json, read_text, reading
 from packenv_kubernetes.objects import Pod, gang_of_owner, minimums_of, object_of, pod_of, whole_of
 
 TEMPLATES = ("Pod", "Job", "CronJob", "Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")

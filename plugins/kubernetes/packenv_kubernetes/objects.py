@@ -10,11 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from packenv.errors import InputError
-from packenv.inputs.json_files import PER_BYTE, parse_json, without_collection
-from packenv.inputs.memory import Memory
-from packenv.inputs.numbers import excerpt
-from packenv.inputs.text_files import read_text, reading
+from packenv.extend import PER_BYTE, InputError, Memory, excerpt, parse_json, read_text, reading, without_collection
 from packenv_kubernetes.filters import Rules, Traits, rules_of, taints_of
 from packenv_kubernetes.requests import Amounts, amounts, held_of, objects, requests_of
 

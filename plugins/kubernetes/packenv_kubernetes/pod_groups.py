@@ -19,11 +19,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.jobs import NO_GANG
+from packenv.extend import NO_GANG, to_units
 from packenv_kubernetes.filters import Rules, Traits, admitted
 from packenv_kubernetes.rules_as_resources import as_resources
 from packenv_kubernetes.texts import MOST_NAMED, counted
-from packenv.units import to_units
 
 if TYPE_CHECKING:
     from packenv_kubernetes.cluster import Cluster

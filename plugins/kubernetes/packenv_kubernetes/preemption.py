@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from packenv.extend import to_units
 from packenv_kubernetes.filters import admitted, groups_of
 from packenv_kubernetes.pod_groups import gangs_of, largest_first
-from packenv.units import to_units
 
 if TYPE_CHECKING:
     from packenv_kubernetes.cluster import Cluster

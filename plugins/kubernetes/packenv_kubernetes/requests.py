@@ -16,8 +16,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from packenv.errors import InputError
-from packenv.inputs.numbers import excerpt, read_quantity
+from packenv.extend import InputError, excerpt, read_quantity
 
 Amounts = dict[str, Fraction]
 

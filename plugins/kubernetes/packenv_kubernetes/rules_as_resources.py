@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from packenv.extend import UNIT
 from packenv_kubernetes.filters import Port, Traits, admitted, groups_of
 from packenv_kubernetes.objects import Pod
 from packenv_kubernetes.texts import counted
-from packenv.units import UNIT
 
 Floats = NDArray[np.float64]
 

@@ -17,9 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.errors import InputError
-from packenv.inputs.json_files import parse_json
-from packenv.jobs import MOST_DEVICES, NO_MODEL, WHOLE
+from packenv.extend import MOST_DEVICES, NO_MODEL, WHOLE, InputError, parse_json
 from packenv_kubernetes.objects import Node, Pod
 from packenv_kubernetes.texts import counted, some
 

@@ -9,11 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.jobs import HOW_MANY, SHARE, WHOLE, Jobs
+from packenv import Jobs
+from packenv.extend import HOW_MANY, SHARE, WHOLE, Empirical, InService, Law, to_units
 from packenv_kubernetes.owners import LAWS, OwnerTimes, random_of
-from packenv.units import to_units
-from packenv.workloads.in_service import InService
-from packenv.workloads.laws import Empirical, Law
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -9,15 +9,14 @@ from typing import Any
 import pytest
 
 from packenv.cli.main import main
-from packenv.workloads.traces import read_trace
 
 CASES = Path(__file__).parents[2] / "cases"
 NOW = "-g", "max wait <= 0s"
 HUNDRED = "--service", "fixed:100", "--slots", "1000", "--draws", "9"
 
 
-def plan(name: str, out: Path, *words: str) -> list[Any]:
-    main(["plan", str(CASES / f"k8s-{name}.json"), *words, "--processes", "1", "--json", str(out)])
+def ask(command: str, name: str, out: Path, *words: str) -> list[Any]:
+    main(["kubernetes", command, str(CASES / f"k8s-{name}.json"), *words, "--processes", "1", "--json", str(out)])
     records: list[Any] = json.loads(out.read_text())
     return records
 
@@ -40,7 +39,7 @@ def plan(name: str, out: Path, *words: str) -> list[Any]:
     ],
 )
 def test_nodes_to_add(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, goal: str, added: int, line: str) -> None:
-    (record,) = plan(name, tmp_path / "out.json", "-g", f"max wait <= {goal}", "--seeds", "1")
+    (record,) = ask("plan", name, tmp_path / "out.json", "-g", f"max wait <= {goal}", "--seeds", "1")
     printed = capsys.readouterr().out
     assert record["added"] == added and line in printed
     assert record["bound"] is None or record["bound"] <= added
@@ -53,35 +52,35 @@ def test_nodes_to_add(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: 
     [("terminating", 30), ("shrinking", None), ("overfull-node", 0), ("overfull-reserved", 0), ("priority", 0)],
 )
 def test_when_pods_start(tmp_path: Path, name: str, latest: float | None) -> None:
-    (record,) = plan(name, tmp_path / "out.json", "--when", "--draws", "9", "--slots", "1000")
+    (record,) = ask("when", name, tmp_path / "out.json", "--draws", "9", "--slots", "1000")
     assert record["high_s"] == latest and record["started"] == (latest is not None)
 
 
 def test_without_preemption(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (record,) = plan("priority", tmp_path / "out.json", "--when", "--draws", "9", "--slots", "9", "--no-preemption")
+    (record,) = ask("when", "priority", tmp_path / "out.json", "--draws", "9", "--slots", "9", "--no-preemption")
     assert record["started"] == 0
-    (record,) = plan("priority", tmp_path / "out.json", *NOW, "--seeds", "1", "--no-preemption")
+    (record,) = ask("plan", "priority", tmp_path / "out.json", *NOW, "--seeds", "1", "--no-preemption")
     assert record["added"] == 1
     assert "for max wait <= 0s; with fewer nodes without preemption no policy meets the goals." in capsys.readouterr().out
 
 
 def test_a_node_with_its_daemon_alone_can_go(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (record,) = plan("daemons-drain", tmp_path / "out.json", *NOW, "--seeds", "1", "--without", "n2")
+    (record,) = ask("plan", "daemons-drain", tmp_path / "out.json", *NOW, "--seeds", "1", "--without", "n2")
     assert (record["again"], record["stranded"], record["goals"][0]["met_without"]) == ([], [], True)
     assert "No pod waits, and none of these nodes' pods would start again." in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("words", [NOW, ("--when",)])
+@pytest.mark.parametrize("words", [("plan", *NOW), ("when",)])
 def test_a_pod_that_fits_on_no_node(capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
     with pytest.raises(SystemExit):
-        main(["plan", str(CASES / "k8s-too-large.json"), *words])
+        main(["kubernetes", words[0], str(CASES / "k8s-too-large.json"), *words[1:]])
     line = capsys.readouterr().err.strip()
     assert "default/p fits on no node: it asks for 0.3 cores, 0.125 GiB memory; the nearest, n, has 0.299 cores" in line
     assert "--add 1.004:1 would help" in line and "no pod waits" not in line and "\n" not in line
 
 
 def test_the_node_that_would_help_does(tmp_path: Path) -> None:
-    (record,) = plan("too-large", tmp_path / "out.json", *NOW, "--seeds", "1", "--add", "1.004:1")
+    (record,) = ask("plan", "too-large", tmp_path / "out.json", *NOW, "--seeds", "1", "--add", "1.004:1")
     assert (record["added"], record["fits_nowhere"]) == (1, [])
 
 
@@ -93,18 +92,18 @@ def test_a_gang_does_not_start_in_part(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, gang: str, bound: int | None
 ) -> None:
     with pytest.raises(SystemExit):
-        plan(f"gang-{name}", tmp_path / "out.json", "--when", *HUNDRED)
+        ask("when", f"gang-{name}", tmp_path / "out.json", *HUNDRED)
     why = f"gang {gang} does not start as a whole: 4 pods start together, each asks for 1 cores; the nodes have room for 3"
     printed = capsys.readouterr().err
     assert why in printed and "--add n1 would help, such a node" in printed
-    records = plan(f"gang-{name}", tmp_path / "out.json", "--when", "--add", "n1", *HUNDRED)
+    records = ask("when", f"gang-{name}", tmp_path / "out.json", "--add", "n1", *HUNDRED)
     assert [(own["low_s"], own["high_s"]) for own in records] == [(0, 0)] * 4
-    (record,) = plan(f"gang-{name}", tmp_path / "out.json", *NOW, "--seeds", "1")
+    (record,) = ask("plan", f"gang-{name}", tmp_path / "out.json", *NOW, "--seeds", "1")
     assert (record["added"], record["bound"]) == (1, bound)
 
 
 def test_a_gang_is_submitted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (record,) = plan("empty-3cores", tmp_path / "out.json", "--submit", str(CASES / "k8s-gang-job-manifest.json"), *HUNDRED)
+    (record,) = ask("submit", "empty-3cores", tmp_path / "out.json", str(CASES / "k8s-gang-job-manifest.json"), *HUNDRED)
     ring = [f"d/ring-{n}" for n in range(4)]
     assert (record["pods"], record["not_modelled"], record["fits_nowhere"]) == ([], {}, ring)
     assert [(change["change"], change["pods"]) for change in record["changes"]] == [
@@ -115,15 +114,11 @@ def test_a_gang_is_submitted(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 
 def test_a_limit_of_a_pod_alone(tmp_path: Path) -> None:
-    words = "--submit", str(CASES / "k8s-podlevel-limits-only.json"), *HUNDRED
-    (record,) = plan("two-of-four-free", tmp_path / "out.json", *words)
+    words = str(CASES / "k8s-podlevel-limits-only.json"), *HUNDRED
+    (record,) = ask("submit", "two-of-four-free", tmp_path / "out.json", *words)
     assert [(pod["pod"], pod["now"], pod["high_s"]) for pod in record["pods"]] == [("d/w", True, 0)]
 
 
 def test_a_nominated_pod(tmp_path: Path) -> None:
-    records = plan("nominated", tmp_path / "out.json", "--when", *HUNDRED)
+    records = ask("when", "nominated", tmp_path / "out.json", *HUNDRED)
     assert {own["pod"]: (own["low_s"], own["high_s"]) for own in records} == {"d/big": (30, 30), "d/small": (130, 130)}
-
-
-def test_a_trace_in_utf_16() -> None:
-    assert len(read_trace(CASES / "tasks-utf16.csv")) == 2

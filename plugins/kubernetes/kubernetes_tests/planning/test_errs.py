@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 import packenv
+from kubernetes_tests.sample import container, listed, node, pod
 from packenv.errors import InputError
+from packenv.units import UNIT
 from packenv_kubernetes import read_cluster
 from packenv_kubernetes.changed import kind_of
 from packenv_kubernetes.cluster import Cluster
 from packenv_kubernetes.planning.nodes import AddedNodes
 from packenv_kubernetes.planning.queue import parse_queue_goals
 from packenv_kubernetes.preemption import first_cycle
-from packenv.units import UNIT
-from kubernetes_tests.sample import container, listed, node, pod
 
 FULL = pod("full", container(cpu="4"), on="n", job=False)
 NEW = container(cpu="2")

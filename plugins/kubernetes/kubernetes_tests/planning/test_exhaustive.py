@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kubernetes_tests.planning import slow_planner
+from kubernetes_tests.planning.slow_planner import Question, end_of, fits_empty, grown, started, without
+from kubernetes_tests.sample import NOW, container, listed, node, pod
+from packenv.planning.search import NoneMeets
+from packenv.runs.run import make
+from packenv.workloads.laws import Fixed
 from packenv_kubernetes import read_cluster
 from packenv_kubernetes.changed import emptiest_first, kind_of
 from packenv_kubernetes.planning.nodes import AddedNodes
 from packenv_kubernetes.planning.queue import QueueRuns, parse_queue_goals
-from packenv.planning.search import NoneMeets
-from packenv.runs.run import make
-from packenv.workloads.laws import Fixed
-from kubernetes_tests.planning import slow_planner
-from kubernetes_tests.planning.slow_planner import Question, end_of, fits_empty, grown, started, without
-from kubernetes_tests.sample import NOW, container, listed, node, pod
 from tests.seeds import seeds
 
 SERVICE = 5  # s

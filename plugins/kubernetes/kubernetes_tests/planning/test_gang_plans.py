@@ -10,7 +10,13 @@ import numpy as np
 import pytest
 
 import packenv
+from kubernetes_tests import slow_scheduler
+from kubernetes_tests.sample import container, listed, node, pod
+from kubernetes_tests.slow_scheduler import all_start_now, fits
 from packenv.cli.main import main
+from packenv.policies.random_requirements.fifo import FifoFirstFit
+from packenv.runs.run import make
+from packenv.workloads.laws import Fixed
 from packenv_kubernetes import Cluster, read_cluster
 from packenv_kubernetes.changed import changed, kind_of, without_nodes
 from packenv_kubernetes.planning.nodes import AddedNodes
@@ -18,12 +24,6 @@ from packenv_kubernetes.planning.queue import QueueRuns, parse_queue_goals
 from packenv_kubernetes.pod_groups import gangs_of
 from packenv_kubernetes.preemption import first_cycle
 from packenv_kubernetes.started import Started
-from packenv.policies.random_requirements.fifo import FifoFirstFit
-from packenv.runs.run import make
-from packenv.workloads.laws import Fixed
-from kubernetes_tests import slow_scheduler
-from kubernetes_tests.sample import container, listed, node, pod
-from kubernetes_tests.slow_scheduler import all_start_now, fits
 
 SERVICE = 5  # s
 GROUP = "scheduling.x-k8s.io/pod-group"
@@ -335,7 +335,7 @@ def test_a_node_more_that_is_too_few(tmp_path: Path, capsys: pytest.CaptureFixtu
     file = listed(tmp_path / "c.json", [node("n0"), *ring, pod("one", container(cpu="1"))])
     printed = []
     for words in ((), ("--add", "n0"), ("--add", "2xn0")):
-        main(["plan", str(file), "--when", "--slots", "9", "--draws", "9", "--processes", "1", *words])
+        main(["kubernetes", "when", str(file), "--slots", "9", "--draws", "9", "--processes", "1", *words])
         printed.append(capsys.readouterr().out)
     assert "9 pods start together, each asks for 1 cores; the nodes have room for 4 of them beside the pods that" in printed[0]
     assert "--add n0 would help, 2 such nodes\n" in printed[0]

@@ -1,4 +1,4 @@
-"""`packenv plan cluster.json`: nodes to add, to take away, and that fail, worked by hand with services of 600 s."""
+"""`packenv kubernetes plan`: nodes to add, to take away, and that fail, worked by hand with services of 600 s."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from packenv.cli.main import main
 from kubernetes_tests.sample import container, listed, node, pod
+from packenv.cli.main import main
 
 
 def cluster(folder: Path, nodes: int, waiting: int, big: bool = False) -> Path:
@@ -25,7 +25,7 @@ def plan(file: Path, *words: object) -> list[Any]:
     out = file.with_name("out.json")
     service = () if "--durations" in words else ("--service", "fixed:600")
     seeds = "--seeds", 2, "--processes", 1, "--resources", "cpu"
-    main(["plan", str(file), *map(str, (*words, *service, *seeds, "--json", out))])
+    main(["kubernetes", "plan", str(file), *map(str, (*words, *service, *seeds, "--json", out))])
     found: list[Any] = json.loads(out.read_text())
     return found
 
@@ -61,7 +61,8 @@ def test_pods_that_do_not_go_on_such_a_node_are_named(tmp_path: Path, capsys: py
     """Both GPU pods wait for the one node that has a GPU, whatever is added of the other kind."""
     items = [node("n0"), node("g", **{"nvidia.com/gpu": "1"}), *(pod(f"gpu-{n}", container(cpu="1", gpu="1")) for n in range(2))]
     with pytest.raises(SystemExit):
-        main(["plan", str(listed(tmp_path / "c.json", items)), "-g", "max wait <= 60s", "--add", "n0", "--service", "fixed:600"])
+        words = "-g", "max wait <= 60s", "--add", "n0", "--service", "fixed:600"
+        main(["kubernetes", "plan", str(listed(tmp_path / "c.json", items)), *words])
     said = capsys.readouterr()
     assert "the max wait is 600 s; team/gpu-0 and team/gpu-1 do not go on such a node: --add with one of another kind" in (
         said.out + said.err
@@ -201,19 +202,13 @@ def test_no_pod_waits_today(tmp_path: Path) -> None:
     ("words", "problem"),
     [
         ((), "give a --goal, such as mean wait <= 60s"),
-        ((), "or --when, which says when pods start"),
-        (
-            ("-g", "max wait <= 1", "--slots", "9"),
-            "--slots does not go with a plan of a cluster as it is, but with --when or --submit",
-        ),
+        ((), "`packenv kubernetes when` shows when pods start"),
+        (("-g", "max wait <= 1", "--slots", "9"), "No such option"),
         (("-g", "p95 wait <= 1"), "of 2 pods it is the largest; at least 20 would have to wait"),
         (("-g", "max wait <= 1", "--add", "n7"), "--add n7: neither a node of"),
         (("-g", "max wait <= 1", "--without", "n7"), "has no node n7 that is ready; did you mean n0"),
         (("-g", "max wait <= 1", "--without", "n0"), "no node is left"),
-        (("-g", "max wait <= 1", "--without", "n0", "--add", "n0"), "--add does not go with --without, nodes of a cluster"),
-        (("-g", "max wait <= 1", "--types", "1=1"), "--types does not go with a plan of a cluster as it is"),
-        (("-g", "max wait <= 1", "--servers", "4"), "--servers does not go with a cluster as it is"),
-        (("-g", "max wait <= 1", "--log", "log.jsonl"), "--log does not go with a plan of a cluster as it is"),
+        (("-g", "max wait <= 1", "--without", "n0", "--add", "n0"), "give one of --add and --without"),
         (("-g", "makespan <= 5min"), "no number of nodes like n0 meets 'makespan <= 5min': with 2 nodes more, one for each pod"),
     ],
 )

@@ -1,4 +1,4 @@
-"""`packenv plan cluster.json --submit`: starts, who pays for them and what would help, by hand; manifests, good and bad."""
+"""`packenv kubernetes submit`: starts, who pays for them and what would help, by hand; manifests, good and bad."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from kubernetes_tests.sample import NODES, container, listed, node, pod
 from packenv.cli.main import main
 from packenv.errors import InputError
 from packenv_kubernetes import read_cluster
 from packenv_kubernetes.manifests import read_manifests
-from kubernetes_tests.sample import NODES, container, listed, node, pod
 
 FULL = pod("runs", container(cpu="4"), on="n", started="2024-05-01T11:59:00Z", priority=0)
 WAITS = pod("waits", container(cpu="4"))
@@ -36,7 +36,7 @@ def written(folder: Path, *objects: Any) -> Path:
 def submit(folder: Path, items: list[Any], *objects: Any, words: tuple[str, ...] = ("--service", "fixed:600")) -> Any:
     cluster, out = listed(folder / "cluster.json", items), folder / "out.json"
     options = "--slots", "9000", "--draws", "9", "--processes", "1", "--json", str(out)
-    main(["plan", str(cluster), "--submit", str(written(folder, *objects)), *words, *options])
+    main(["kubernetes", "submit", str(cluster), str(written(folder, *objects)), *words, *options])
     (record,) = json.loads(out.read_text())
     return record
 
@@ -125,7 +125,7 @@ def test_the_same_as_in_the_dump(tmp_path: Path) -> None:
     assert {each["pod"] for each in found["later"]} <= {"team/g0", "team/g1"}
     late = pod("new", container(cpu="4"), created="2024-05-01T12:00:00Z", nodeSelector={"a": "b"})
     cluster, out = listed(tmp_path / "all.json", [*items, late]), tmp_path / "when.json"
-    main(["plan", str(cluster), "--when", *law, "--slots", "9000", "--draws", "9", "--processes", "1", "--json", str(out)])
+    main(["kubernetes", "when", str(cluster), *law, *["--slots", "9000", "--draws", "9", "--processes", "1", "--json"], str(out)])
     whens = {each["pod"]: each for each in json.loads(out.read_text())}
     assert {key: found["pods"][0][key] for key in ("low_s", "median_s", "high_s")} == {
         key: whens["team/new"][key] for key in ("low_s", "median_s", "high_s")
@@ -222,7 +222,7 @@ def test_bad_manifests(tmp_path: Path, capsys: pytest.CaptureFixture[str], conte
     file.write_text(content if isinstance(content, str) else json.dumps(content))
     items = [node("n"), FULL, pod("a", on="n", owner="Job/old"), pod("b", on="n", owner="ReplicaSet/web-7d4b9c")]
     with pytest.raises(SystemExit) as end:
-        main(["plan", str(listed(tmp_path / "cluster.json", items)), "--submit", str(file)])
+        main(["kubernetes", "submit", str(listed(tmp_path / "cluster.json", items)), str(file)])
     line = capsys.readouterr().err.strip()
     assert end.value.code == 2 and problem in line and "\n" not in line
     assert str(file) in line or "too many" in problem
@@ -232,15 +232,13 @@ def test_submit_is_for_clusters(tmp_path: Path, capsys: pytest.CaptureFixture[st
     file = str(written(tmp_path, manifest()))
     cluster = str(listed(tmp_path / "cluster.json", NODES))
     for words, problem in (
-        (("paper/fig4b", "--submit", file), "--submit is for a cluster as kubectl prints it"),
-        ((cluster, "--submit", file, "-g", "max wait <= 1s"), "--goal does not go with --submit"),
-        ((cluster, "--submit", file, "--when"), "--submit does not go with --when"),
-        ((cluster, "--submit", "gone.yaml"), "gone.yaml: no such file"),
-        (("gone.json", "--submit", file), "gone.json: no such file"),
-        (("gone.json", "--durations", file), "gone.json: no such file"),
+        ((cluster,), "Missing argument 'MANIFEST…'"),
+        ((cluster, file, "-g", "max wait <= 1s"), "No such option"),
+        ((cluster, "gone.yaml"), "gone.yaml: no such file"),
+        (("gone.json", file), "gone.json: no such file"),
     ):
         with pytest.raises(SystemExit):
-            main(["plan", *words])
+            main(["kubernetes", "submit", *words])
         assert problem in capsys.readouterr().err
 
 

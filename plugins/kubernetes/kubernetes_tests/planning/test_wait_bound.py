@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from packenv.errors import InputError
-from packenv_kubernetes.planning.queue import NEVER, QueueGoal, Times, parse_queue_goals
-from packenv_kubernetes.planning.wait_bound import WaitBound
-from packenv_kubernetes.started import ENDLESS, Started
 from packenv.units import UNIT
 from packenv.workloads.laws import Discrete, Fixed, Law
 from packenv.workloads.workload import Workload
+from packenv_kubernetes.planning.queue import NEVER, QueueGoal, Times, parse_queue_goals
+from packenv_kubernetes.planning.wait_bound import WaitBound
+from packenv_kubernetes.started import ENDLESS, Started
 
 GOALS = parse_queue_goals(["mean wait <= 5", "p50 wait <= 5", "max wait <= 5", "makespan <= 9"], 1.0)
 

@@ -1,89 +1,261 @@
-"""What `packenv plan` asks of a cluster as it is, from its options."""
+"""`packenv kubernetes`: questions about a cluster as kubectl prints it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
-from packenv.cli.options.workload import OF_READING, chosen_policies
-from packenv.cli.outputs import Outputs
-from packenv.content.showable import Answer
-from packenv.content.text import do_not_go
-from packenv.errors import InputError
-from packenv.inputs.numbers import exact
-from packenv_kubernetes.commands.nodes import ClusterRequest, plan_added, plan_failed_nodes
-from packenv_kubernetes.commands.pod_starts import plan_when
-from packenv_kubernetes.commands.submitted import plan_submitted
-from packenv_kubernetes.dump import read_cluster
-from packenv_kubernetes.durations import Durations, is_durations, read_durations
-from packenv_kubernetes.manifests import Submitted, read_manifests
-from packenv_kubernetes.planning.queue import parse_queue_goals
-from packenv_kubernetes.started import stretches
-from packenv.options.shared import DEFAULT_SLOTS, WorkloadOptions
-from packenv.options.verbs import DRAWS, QUEUE_SEEDS
-from packenv.runs.runner import RunOptions
-from packenv.workloads.laws import Law, parse_law
-from packenv.workloads.resources import chosen_resources
-from packenv.workloads.traces import read_trace
-from packenv.workloads.workload import INTENSITIES
+import click
+
+from packenv.extend import (
+    DEFAULT_SLOTS,
+    INPUT,
+    POLICY,
+    Count,
+    InFile,
+    InputError,
+    Outputs,
+    ProcessOptions,
+    Range,
+    option,
+    options_of,
+    output_options,
+    process_options,
+    runs_in,
+)
+
+if TYPE_CHECKING:
+    from packenv.extend import Law
+    from packenv_kubernetes.commands.nodes import ClusterRequest
+    from packenv_kubernetes.durations import Durations
+    from packenv_kubernetes.manifests import Submitted
 
 POLICIES = ("bf-js",)
-"""The policies for a cluster as it is, unless others are named."""
+"""The policies for a cluster, unless others are named."""
+
+DRAWS, SEEDS = 199, 16
+"""Draws of unknown times, and runs with each number of nodes.
+
+With 199 draws the interval is from the 20th of the ordered draws to the 180th: 160 of 200 places that another draw may take. Few
+runs say little of waits, and each is short.
+"""
 
 
-def plan_starts(options: WorkloadOptions, run_options: RunOptions, parameters: Mapping[str, Any], outputs: Outputs) -> None:
-    """Print when the pods of a cluster would start, with a node more or without some if options say so. Raises InputError."""
-    request, slots, draws = _request(options, parameters)
-    plan_when(request, parameters["add"], parameters["without"], slots, draws, run_options, outputs)
+@dataclass(frozen=True)
+class ClusterOptions:
+    """How the file is read, and what is known of durations."""
+
+    service: str | None = option(None, "Law of how long pods run: exponential:1h, fixed:90min, lognormal:MEAN:CV, …")
+    durations: InFile | None = option(None, "How long pods took: a file with owner and seconds, or a trace.")
+    no_preemption: bool = option(False, "No waiting pod takes the place of others.")
+    resources: str | None = option(
+        None, "Resources that count: names with commas, or `all`  [default: cpu, memory, and extended ones]."
+    )
+    slot_seconds: str = option("1", "Seconds in a slot: an exact decimal.", metavar="H")
 
 
-def plan_cluster(options: WorkloadOptions, run_options: RunOptions, parameters: Mapping[str, Any]) -> Answer:
-    """Nodes to add or to take away, what if some fail, or what if pods are submitted. Raises InputError.
+@dataclass(frozen=True)
+class NodeOptions:
+    """Nodes that are there too, or are not."""
 
-    parameters  values of the command's options: `goals`, `policies`, `seeds`, `durations`, `no_preemption`; of one question
-                `add`, `without`, or `submit`, `draws` and `slots`
+    add: str | None = option(
+        None, "Nodes to add: like NODE, or of a capacity 4:16  [default: the commonest].", metavar="[Nx]NODE"
+    )
+    without: str | None = option(None, "Names of nodes that fail, with commas.", metavar="NODES")
+
+
+@dataclass(frozen=True)
+class DrawOptions:
+    """How many draws, and how long each run is."""
+
+    slots: Count | None = option(None, f"Slots of each run  [default: {DEFAULT_SLOTS:,}].")
+    draws: Annotated[int, Range(0, 1000)] = option(DRAWS, "Draws of unknown times.")
+
+
+policy_option = click.option("--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy; repeat for more.")
+of_cluster = options_of(ClusterOptions, "of_cluster")
+of_nodes = options_of(NodeOptions, "of_nodes")
+of_draws = options_of(DrawOptions, "of_draws")
+cluster_file = click.argument("source", metavar="CLUSTER", type=INPUT)
+
+
+@click.group()
+def kubernetes() -> None:
+    """Ask about a Kubernetes cluster: when pods start, how many nodes it needs.
+
+    CLUSTER is a file that kubectl prints:
+
+    \b
+    kubectl get nodes,pods -A -o json > cluster.json
     """
-    if parameters["submit"]:
-        submitted = read_manifests(parameters["submit"])
-        request, slots, draws = _request(options, parameters, submitted)
-        return plan_submitted(request, submitted.notes, slots, draws, run_options)
-    request, _, _ = _request(options, parameters)
-    if parameters["without"] is not None:
-        return plan_failed_nodes(request, parameters["without"], run_options)
-    return plan_added(request, parameters["add"], run_options)
+
+
+@kubernetes.command()
+@cluster_file
+@policy_option
+@of_cluster
+@click.option("--slots", type=click.IntRange(min=1), default=DEFAULT_SLOTS, show_default=True, help="Slots to simulate.")
+@click.option("--seed", default=0, show_default=True, help="First seed.")
+@click.option("--seeds", type=click.IntRange(min=1), default=1, show_default=True, help="How many seeds: draws of durations.")
+@output_options("Write all records", plot="Draw queues over time and delays", report=True)
+def evaluate(
+    source: str, policies: tuple[str, ...], of_cluster: ClusterOptions, slots: int, seed: int, seeds: int, outputs: Outputs
+) -> None:
+    """Compare policies on the cluster: its pods in service go on, and its queue is there.
+
+    \b
+    packenv kubernetes evaluate cluster.json --service exponential:1h -p bf-js -p fifo-ff
+    """
+    outputs.check()
+    from packenv import evaluate as evaluate_policies
+    from packenv.extend import begin_lines, print_workload, text_console
+
+    request = _request(source, policies, of_cluster)
+    cluster = request.cluster
+    workload = cluster.workload(request.service or None, request.slot_seconds, request.preemption)
+    print_workload(text_console(), workload, cluster.left_out)
+    for line in begin_lines(workload):
+        text_console().print(line, highlight=False)
+    comparison = evaluate_policies(workload, request.policies, slots=slots, seed=seed, seeds=seeds)
+    outputs.show(comparison)
+    outputs.write(comparison)
+
+
+@kubernetes.command()
+@cluster_file
+@click.option("--goal", "-g", "goals", multiple=True, metavar="GOAL", help="max wait <= 10min; repeat for more, all must be met.")
+@policy_option
+@of_nodes
+@of_cluster
+@click.option("--seeds", type=click.IntRange(min=1), default=SEEDS, show_default=True, help="Runs with each number of nodes.")
+@process_options
+@output_options("Write the answers, and all that was tried,", report=True)
+def plan(
+    source: str,
+    goals: tuple[str, ...],
+    policies: tuple[str, ...],
+    of_nodes: NodeOptions,
+    of_cluster: ClusterOptions,
+    seeds: int,
+    where: ProcessOptions,
+    outputs: Outputs,
+) -> None:
+    """Find how many nodes to add or to remove for your goals, or what happens if nodes fail.
+
+    \b
+    packenv kubernetes plan cluster.json -g "max wait <= 1h" --service exponential:1h
+    packenv kubernetes plan cluster.json -g "max wait <= 1h" --without node-3,node-7
+    """
+    outputs.check()
+    from packenv_kubernetes.commands.nodes import plan_added, plan_failed_nodes
+    from packenv_kubernetes.planning.queue import parse_queue_goals
+
+    if of_nodes.add is not None and of_nodes.without is not None:
+        raise InputError("give one of --add and --without; with both, `packenv kubernetes when` shows when pods start")
+    request = _request(source, policies, of_cluster, seeds=seeds)
+    request = request.with_goals(parse_queue_goals(goals, request.slot_seconds))
+    if of_nodes.without is not None:
+        answer = plan_failed_nodes(request, of_nodes.without, runs_in(where))
+    else:
+        answer = plan_added(request, of_nodes.add, runs_in(where))
+    outputs.show(answer)
+    outputs.write(answer)
+
+
+@kubernetes.command()
+@cluster_file
+@policy_option
+@of_nodes
+@of_cluster
+@of_draws
+@process_options
+@output_options("Write the interval of each start")
+def when(
+    source: str,
+    policies: tuple[str, ...],
+    of_nodes: NodeOptions,
+    of_cluster: ClusterOptions,
+    of_draws: DrawOptions,
+    where: ProcessOptions,
+    outputs: Outputs,
+) -> None:
+    """Find when each waiting pod starts, with intervals over unknown durations.
+
+    \b
+    packenv kubernetes when cluster.json --service exponential:1h
+    packenv kubernetes when cluster.json --service exponential:1h --add 2xnode-3
+    """
+    outputs.check()
+    from packenv_kubernetes.commands.pod_starts import plan_when
+
+    request, slots = _request(source, policies, of_cluster), of_draws.slots or DEFAULT_SLOTS
+    plan_when(request, of_nodes.add, of_nodes.without, slots, of_draws.draws, runs_in(where), outputs)
+
+
+@kubernetes.command()
+@cluster_file
+@click.argument("manifests", metavar="MANIFEST…", nargs=-1, required=True, type=INPUT)
+@policy_option
+@of_cluster
+@of_draws
+@process_options
+@output_options("Write the fate of each pod", report=True)
+def submit(
+    source: str,
+    manifests: tuple[str, ...],
+    policies: tuple[str, ...],
+    of_cluster: ClusterOptions,
+    of_draws: DrawOptions,
+    where: ProcessOptions,
+    outputs: Outputs,
+) -> None:
+    """Find whether pods would start if you submit them, when, and which pods they delay.
+
+    A manifest has Pods, Jobs, Deployments or their like, in YAML or JSON.
+
+    \b
+    packenv kubernetes submit cluster.json job.yaml --service exponential:1h
+    """
+    outputs.check()
+    from packenv_kubernetes.commands.submitted import plan_submitted
+    from packenv_kubernetes.manifests import read_manifests
+
+    submitted = read_manifests(manifests)
+    request = _request(source, policies, of_cluster, submitted)
+    answer = plan_submitted(request, submitted.notes, of_draws.slots or DEFAULT_SLOTS, of_draws.draws, runs_in(where))
+    outputs.show(answer)
+    outputs.write(answer)
 
 
 def _request(
-    options: WorkloadOptions, parameters: Mapping[str, Any], submitted: Submitted | None = None
-) -> tuple[ClusterRequest, int, int]:
-    """The cluster and what is asked of it; slots of a run, and draws. Raises InputError."""
-    source = str(options.source)
-    said_by_itself = ("sizes", *INTENSITIES, "servers", "racks", "network", "reading", "serving", "columns", *OF_READING)
-    if idle := [f"--{option.replace('_', '-')}" for option in said_by_itself if getattr(options, option) is not None]:
-        them = "it" if len(idle) == 1 else "them"
-        raise InputError(do_not_go(idle, f"a cluster as it is: {source} says {them} itself"))
-    if options.speedup != "1":
-        raise InputError("--speedup does not go with a cluster as it is: all that waits is there")
+    source: str, policies: tuple[str, ...], options: ClusterOptions, submitted: Submitted | None = None, seeds: int = SEEDS
+) -> ClusterRequest:
+    """The cluster of a file, and what is assumed. Raises InputError."""
+    from packenv.extend import chosen_policies, chosen_resources, exact
+    from packenv_kubernetes.commands.nodes import ClusterRequest
+    from packenv_kubernetes.dump import read_cluster
+
     names, sizes = chosen_resources(options.resources)
     if sizes == "max" and names is not None:
-        raise InputError("--resources max: does not go with a cluster as it is, whose nodes have several capacities: name them")
-    slot_seconds = float(exact(options.slot_seconds or "1", "--slot-seconds"))
-    service = _service(options, parameters["durations"], slot_seconds)
+        raise InputError("--resources max: does not go with a cluster, whose nodes have several capacities: name resources")
+    slot_seconds = float(exact(options.slot_seconds, "--slot-seconds"))
+    service = _service(options, slot_seconds)
     cluster = read_cluster(source, names, submitted)
-    policies, seeds = chosen_policies(parameters["policies"] or POLICIES), parameters["seeds"] or QUEUE_SEEDS
-    asks_of_pods = submitted is not None or parameters["asks_when"]
-    goals = [] if asks_of_pods else parse_queue_goals(parameters["goals"], slot_seconds)
-    request = ClusterRequest(cluster, goals, policies, seeds, service, slot_seconds, not parameters["no_preemption"])
-    draws = DRAWS if parameters["draws"] is None else parameters["draws"]
-    return request, parameters["slots"] or DEFAULT_SLOTS, draws
+    return ClusterRequest(
+        cluster, (), chosen_policies(policies or POLICIES), seeds, service, slot_seconds, not options.no_preemption
+    )
 
 
-def _service(options: WorkloadOptions, durations: str | None, slot_seconds: float) -> tuple[Law, ...] | Durations:
+def _service(options: ClusterOptions, slot_seconds: float) -> tuple[Law, ...] | Durations:
     """The law of services, past durations by owner, or laws of the stretches of a trace. Raises InputError."""
-    if durations is None:
+    from packenv.extend import parse_law, read_trace
+    from packenv_kubernetes.durations import is_durations, read_durations
+    from packenv_kubernetes.started import stretches
+
+    if options.durations is None:
         return (parse_law(options.service, "--service", slot_seconds),) if options.service else ()
     if options.service is not None:
         raise InputError("give one of --service and --durations")
-    if is_durations(durations):
-        return read_durations(durations)
-    return stretches(read_trace(durations).jobs(slot_seconds=options.slot_seconds or "1").jobs.service)
+    if is_durations(options.durations):
+        return read_durations(options.durations)
+    return stretches(read_trace(options.durations).jobs(slot_seconds=options.slot_seconds).jobs.service)

@@ -1,17 +1,38 @@
-"""Nodes of a cluster as it is, as `packenv plan cluster.json` shows them: to add or take away, and those that fail."""
+"""Nodes of a cluster as it is, as `packenv kubernetes plan` shows them: to add or take away, and those that fail."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from packenv.cli.plan.answers import print_refused
-from packenv.cli.tables import text_console
-from packenv.content.page import Page, Section
-from packenv.content.showable import Answer
-from packenv.content.tables import Column, Table, numbers
-from packenv.content.text import NONE, counted, counted_by_reason, estimate, left_out_lines, listed
+from packenv.extend import (
+    Answer,
+    AskRuns,
+    Column,
+    Interval,
+    Law,
+    Page,
+    RunOptions,
+    Say,
+    Section,
+    Table,
+    Trial,
+    counted,
+    counted_by_reason,
+    estimate,
+    interval,
+    left_out_lines,
+    listed,
+    mean_and_half,
+    mean_of,
+    number,
+    numbers,
+    open_goals,
+    plan_all,
+    print_refused,
+    text_console,
+)
 from packenv_kubernetes.changed import changed, emptiest_first, kind_of, returns, with_unfit, without_nodes
 from packenv_kubernetes.cluster import FITS_NOWHERE, NEVER_WHOLE, Cluster
 from packenv_kubernetes.durations import Durations
@@ -20,12 +41,6 @@ from packenv_kubernetes.planning.queue import QueueGoal, QueueRuns, check_pods
 from packenv_kubernetes.pod_groups import gang_lines
 from packenv_kubernetes.preemption import first_cycle
 from packenv_kubernetes.texts import MOST_NAMED, some
-from packenv.planning.plan import Say, plan_all
-from packenv.planning.server_plans import open_goals
-from packenv.planning.trials import AskRuns, Trial, mean_of
-from packenv.runs.runner import RunOptions
-from packenv.runs.statistics import Interval, interval, mean_and_half
-from packenv.workloads.laws import Law
 
 NEVER = "never"
 """In place of a time: in some run not all pods start."""
@@ -42,6 +57,9 @@ class ClusterRequest:
     service: tuple[Law, ...] | Durations
     slot_seconds: float
     preemption: bool = True
+
+    def with_goals(self, goals: Sequence[QueueGoal]) -> ClusterRequest:
+        return replace(self, goals=goals)
 
     def runs(self, policy: str, ask: AskRuns) -> QueueRuns:
         return QueueRuns(policy, self.goals, self.service, self.slot_seconds, ask, self.preemption)
@@ -312,7 +330,7 @@ def seconds(values: Sequence[float | None], slot_seconds: float) -> str:
 
 
 def cell(trial: Trial | None, n: int, slot_seconds: float) -> str:
-    return NONE if trial is None else seconds(trial.values[n], slot_seconds)
+    return number(None) if trial is None else seconds(trial.values[n], slot_seconds)
 
 
 def mean_or_none(values: Sequence[float | None]) -> list[float | None]:

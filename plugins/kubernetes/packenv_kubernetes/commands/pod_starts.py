@@ -1,22 +1,29 @@
-"""`packenv plan --when`: when the waiting pods of a cluster would start."""
+"""`packenv kubernetes when`: when the waiting pods of a cluster would start."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from packenv.cli.options.workload import begin_lines, print_workload
-from packenv.cli.outputs import Outputs
-from packenv.cli.tables import text_console
-from packenv.content.showable import Answer
-from packenv.content.tables import Column, Styled, Table, numbers
-from packenv.content.text import counted, lasting
+from packenv.extend import (
+    Answer,
+    Column,
+    Outputs,
+    RunOptions,
+    Styled,
+    Table,
+    begin_lines,
+    counted,
+    lasting,
+    numbers,
+    print_workload,
+    text_console,
+)
 from packenv_kubernetes.changed import changed, nodes_to_add, without_nodes
 from packenv_kubernetes.cluster import Cluster
 from packenv_kubernetes.commands.nodes import ClusterRequest, node_names, queued_again, stranded_line
 from packenv_kubernetes.planning.queue import LEVEL, NEVER, StartInterval, covered, trust_lines, when
 from packenv_kubernetes.texts import some
-from packenv.runs.runner import RunOptions
 
 MOST_SHOWN = 40
 

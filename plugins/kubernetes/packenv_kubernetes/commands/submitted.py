@@ -1,15 +1,28 @@
-"""`packenv plan cluster.json --submit pods.yaml`: would these pods start, when, at whose expense, and what would help."""
+"""`packenv kubernetes submit`: would these pods start, when, at whose expense, and what would help."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from packenv.cli.tables import text_console
-from packenv.content.page import Page, Section
-from packenv.content.showable import Answer
-from packenv.content.tables import Column, Table, numbers
-from packenv.content.text import counted, estimate, left_out_lines
+from packenv.extend import (
+    Answer,
+    AskRuns,
+    Column,
+    Page,
+    RunOptions,
+    Say,
+    Section,
+    Table,
+    counted,
+    estimate,
+    interval,
+    left_out_lines,
+    mean_and_half,
+    numbers,
+    plan_all,
+    text_console,
+)
 from packenv_kubernetes.changed import without_submitted
 from packenv_kubernetes.cluster import Cluster
 from packenv_kubernetes.commands.nodes import ClusterRequest, print_cluster
@@ -20,10 +33,6 @@ from packenv_kubernetes.planning.submitted import Later, Submission, SubmittedPo
 from packenv_kubernetes.pod_groups import gang_lines
 from packenv_kubernetes.preemption import first_cycle
 from packenv_kubernetes.texts import MOST_NAMED, some
-from packenv.planning.plan import Say, plan_all
-from packenv.planning.trials import AskRuns
-from packenv.runs.runner import RunOptions
-from packenv.runs.statistics import interval, mean_and_half
 
 
 def plan_submitted(request: ClusterRequest, notes: Sequence[str], slots: int, draws: int, run_options: RunOptions) -> Answer:

@@ -8,16 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from packenv.content.text import counted
+from packenv import Workload
+from packenv.extend import NoneMeets, Trial, counted, least_from, mean_of
 from packenv_kubernetes.changed import NodeKind, changed, with_unfit, without_nodes
 from packenv_kubernetes.cluster import Cluster
 from packenv_kubernetes.planning.queue import NEVER, QueueGoal, QueueRuns, Times
 from packenv_kubernetes.planning.wait_bound import WaitBound
 from packenv_kubernetes.started import Started
 from packenv_kubernetes.texts import some
-from packenv.planning.search import NoneMeets, least_from
-from packenv.planning.trials import Trial, mean_of
-from packenv.workloads.workload import Workload
 
 
 class Added(NamedTuple):

@@ -10,17 +10,27 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.errors import InputError
+from packenv import Result, Workload
+from packenv.extend import (
+    GOAL,
+    AskRuns,
+    BeginsBusy,
+    Goal,
+    InputError,
+    Law,
+    Run,
+    Trial,
+    begins_busy,
+    fewest_of,
+    is_met,
+    mean_of,
+    parse_goal,
+    runs_of,
+    share_of,
+)
 from packenv_kubernetes.cluster import Cluster
 from packenv_kubernetes.durations import Durations, are_drawn
 from packenv_kubernetes.started import ENDLESS, Started
-from packenv.planning.goals import GOAL, Goal, fewest_of, parse_goal, share_of
-from packenv.planning.trials import AskRuns, Trial, is_met, mean_of
-from packenv.results.result import Result
-from packenv.runs.run import Run, runs_of
-from packenv.workloads.in_service import BeginsBusy, begins_busy
-from packenv.workloads.laws import Law
-from packenv.workloads.workload import Workload
 
 Ints = NDArray[np.int64]
 
@@ -89,7 +99,7 @@ def parse_queue_goals(texts: Sequence[str], slot_seconds: float) -> list[QueueGo
     """Read goals. Raises InputError for one that cannot be read, for none, and for two of one measure."""
     goals = [_parse(text, slot_seconds) for text in texts]
     if not goals:
-        hint = f"give a --goal, such as {EXAMPLES}, or --when, which says when pods start"
+        hint = f"give a --goal, such as {EXAMPLES}; `packenv kubernetes when` shows when pods start"
         raise InputError(f"a queue is served by any cluster in the end: {hint}")
     for n, goal in enumerate(goals):
         if goal.title in [other.title for other in goals[:n]]:

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from packenv import Result, Workload
+from packenv.extend import AskRuns, Law, Run, to_units
 from packenv_kubernetes.changed import NodeKind, changed, kind_of, with_changed_pods, without_submitted
 from packenv_kubernetes.cluster import Cluster
 from packenv_kubernetes.durations import Durations
@@ -22,12 +24,6 @@ from packenv_kubernetes.planning.queue import NEVER, StartInterval, intervals, w
 from packenv_kubernetes.preemption import first_cycle
 from packenv_kubernetes.started import Started
 from packenv_kubernetes.texts import amount_text, counted
-from packenv.planning.trials import AskRuns
-from packenv.results.result import Result
-from packenv.runs.run import Run
-from packenv.units import to_units
-from packenv.workloads.laws import Law
-from packenv.workloads.workload import Workload
 
 Ints = NDArray[np.int64]
 

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from packenv import Workload
+from packenv.extend import to_units
 from packenv_kubernetes.planning.queue import QueueGoal, long_enough, place
 from packenv_kubernetes.started import Started
-from packenv.units import to_units
-from packenv.workloads.workload import Workload
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
