@@ -255,7 +255,7 @@ def test_clients_and_a_killed_process(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="task 'e' waits already"):
             other.ask(submit={"task": "e", "size": 0.1})
         second = subprocess.run(
-            [sys.executable, "-m", "packenv", "serve", "bf-js", "--servers", "2", "--socket", served.path],
+            [sys.executable, "-m", "packenv", "serve", "bf-js", "--servers", "2", "--socket", str(served.path)],
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert second.returncode == 2 and "another process answers there" in second.stderr
