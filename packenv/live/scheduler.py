@@ -108,6 +108,7 @@ class Scheduler:
         if names is not None and len(names) != self.servers.D:
             raise InputError(f"resources: {len(names)} names, and servers have {self.servers.D} resources")
         self.resources, self.network, self.slot_seconds, self.seed = names, network, float(slot_seconds), seed
+        self.server_names: list[Name] = [*self.servers.names] if self.servers.names else [*range(len(self.servers))]
         self.slot = -1
         self._tasks: dict[Name, Task] = {}  # that wait or run
         self._new: list[Task] = []  # submitted since the last decision
@@ -135,7 +136,7 @@ class Scheduler:
 
     def to_dict(self) -> dict[str, Any]:
         """What runs and waits, in plain values; what the policy remembers of earlier slots is left out."""
-        servers, network = self.servers, self.network
+        servers, network, new = self.servers, self.network, {id(task) for task in self._new}
         return {
             "packenv": "scheduler",
             "version": VERSION,
@@ -143,14 +144,14 @@ class Scheduler:
             "servers": servers.capacity.tolist(),
             "devices": None if servers.devices is None else servers.devices.tolist(),
             "device_kinds": list(servers.device_kinds),
-            "names": list(servers.names),
+            "names": self.server_names,
             "resources": None if self.resources is None else list(self.resources),
             "network": None if network is None else asdict(network),
             "slot_seconds": self.slot_seconds,
             "seed": self.seed,
             "slot": self.slot,
             "drained": [self.server_names[number] for number in self._drained],
-            "tasks": [self._arguments(task) for task in self._tasks.values()],
+            "tasks": [self._arguments(task, id(task) in new) for task in self._tasks.values()],
         }
 
     @classmethod
@@ -159,16 +160,19 @@ class Scheduler:
         try:
             if plain["packenv"] != "scheduler" or plain["version"] != VERSION:
                 raise InputError("not the state of a scheduler of this version")
-            kinds, names = (tuple(map(str, plain[key])) for key in ("device_kinds", "names"))
+            names = [_name("server", name) for name in plain["names"]]
             named = find_registered(plain["policy"]) if policy is None else policy
             scheduler = cls(
                 named,
-                Servers(plain["servers"], plain["devices"], kinds, names),
+                Servers(plain["servers"], plain["devices"], tuple(map(str, plain["device_kinds"]))),
                 workload=workload,
                 network=None if plain["network"] is None else Network(**plain["network"]),
                 **{key: plain[key] for key in ("resources", "slot_seconds", "seed")},
             )
-            scheduler.policy_text, scheduler.slot = plain["policy"], int(plain["slot"])
+            if len({*names}) != len(scheduler.servers):
+                raise InputError("not the state of a scheduler: servers have different names")
+            scheduler.policy_text, scheduler.slot, scheduler.server_names = plain["policy"], int(plain["slot"]), names
+            scheduler._prepare()
             for server in plain["drained"]:
                 scheduler.drain(server)
             for task in plain["tasks"]:
@@ -191,7 +195,7 @@ class Scheduler:
         except InputError as problem:
             raise InputError(f"{path}: {str(problem).removeprefix(f'{path}: ')}") from None
 
-    def _arguments(self, task: Task) -> dict[str, Any]:
+    def _arguments(self, task: Task, new: bool) -> dict[str, Any]:
         """What `submit` takes to have this task again."""
         number, share, kinds = task.devices
         amounts = np.ldexp(np.array(task.demand) / UNIT, np.array(self._scale)).tolist()
@@ -202,7 +206,7 @@ class Scheduler:
             named["gpu_kinds"] = "|".join(name for k, name in enumerate(self.servers.device_kinds) if kinds >> k & 1)
         if task.server != NONE:
             named |= {"server": self.server_names[task.server], "devices": list(devices_in(task.taken))}
-        if task not in self._new:
+        if not new:
             named["since"] = task.since
         return {key: value for key, value in named.items() if value not in (None, [], "")}
 
@@ -211,7 +215,6 @@ class Scheduler:
     def _prepare(self) -> None:
         """Look up what follows from the servers. Raises InputError for a policy that cannot be asked."""
         servers = self.servers
-        self.server_names: list[Name] = [*servers.names] if servers.names else [*range(len(servers))]
         self._number = {name: n for n, name in enumerate(self.server_names)}
         self._scale = servers.scale or (0,) * servers.D
         self._setting = setting_for(self.policy, servers, self.resources, self.network, self.law, self.slot_seconds)
@@ -235,8 +238,8 @@ class Scheduler:
         if name in self._number:
             self.resume(name)
             return
-        larger = self.servers.and_kind(capacity)
-        self.servers = replace(larger, names=(*map(str, self.server_names), str(name)))
+        self.servers = self.servers.and_kind(capacity)
+        self.server_names = [*self.server_names, _name("server", name)]
         self._prepare()
         self._cluster = None
 
@@ -560,11 +563,11 @@ class Scheduler:
         )
         for place, task in enumerate(running):
             task.place, task.row = place, NONE
-            c.task["since"][0, place] = task.since
+            c.task["since"][0, place] = min(task.since, slot)
         self._drained = {number: block(c, number) for number in drained}
         self._state = initial_state_of(self.policy, self._setting, self.seed)
         c = self._attach(c)
-        readmit(c, np.array([task.since for task in self._rows.tasks], np.int64), slot)
+        readmit(c, np.array([min(task.since, slot) for task in self._rows.tasks], np.int64), slot)
         return c
 
     def _in_service(self, running: Sequence[Task]) -> InService:

@@ -287,6 +287,6 @@ def test_standard_input() -> None:
 
 @pytest.mark.parametrize("policy", ["bf-js", "agent:fig4b"])
 def test_toy_cluster(policy: str) -> None:
-    command = [sys.executable, EXAMPLES / "toy_cluster.py", policy]
+    command = [sys.executable, str(EXAMPLES / "toy_cluster.py"), policy]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "40 of 40 start in the slot in which the simulator starts them" in done.stdout
