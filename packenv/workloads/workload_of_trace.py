@@ -15,8 +15,8 @@ import numpy as np
 
 from packenv.content.text import counted, listed
 from packenv.errors import ArgumentError, InputError, RowError
-from packenv.inputs.numbers import Exact
 from packenv.jobs import GPU, Bools, Jobs
+from packenv.options.shared import Reading
 from packenv.workloads.demand import fitting
 from packenv.workloads.devices import needed_devices, needed_kinds, unknown_kinds
 from packenv.workloads.gangs import (
@@ -55,29 +55,18 @@ TASKS_OF_A_SERVER = 8
 
 
 def workload_of_trace(
-    source: Any,
-    changes: dict[str, Any],
-    *,
-    resources: str | Sequence[str] | None,
-    reading: Mapping[str, Any],
-    slot_seconds: Exact | None,
-    speedup: Exact,
-    estimates: Estimates | None,
-    devices: bool | None,
-    gangs: bool | None,
-    any_number: bool,
+    source: Any, changes: dict[str, Any], resources: str | Sequence[str] | None, reading: Reading, any_number: bool
 ) -> Workload:
     """The Workload of a trace, by the arguments of `packenv.workload`.
 
     changes     arguments of Workload, `servers` among them unless they lie beside the trace or it names them
-    reading     arguments of `read_trace`
     any_number  of servers is asked for: gangs must fit on many
 
     Raises InputError.
     """
     is_path = isinstance(source, (str, Path))
     choice, sizes = chosen_resources(resources)
-    recorded = read_trace(source, choice, **reading)
+    recorded = read_trace(source, choice, reading=reading)
     log = recorded if isinstance(recorded, Trace) else None  # with times by a clock
     one_resource, partitions = len(recorded.resources) == 1, recorded.partitions
 
@@ -97,7 +86,7 @@ def workload_of_trace(
         )
         raise ArgumentError(f"a trace needs `servers`{printed}", f", for example `servers` {example}{of}", {"servers": example})
     sizes = usual_sizes(recorded, sizes, spec)
-    slot = recorded.slot_seconds if slot_seconds is None else slot_seconds
+    slot = recorded.slot_seconds if reading.slot_seconds is None else reading.slot_seconds
     example_of = partial(example_servers, recorded, sizes)
     servers = servers_for(
         spec, 1 if one_size(sizes) else len(recorded.resources), recorded.resources, sizes, example_of, partitions
@@ -109,15 +98,15 @@ def workload_of_trace(
 
     # Where servers are nodes, a job on several of them is a gang.
     several, spread = 0 if log is None else log.jobs_on_several_nodes(), False
-    if log is not None and several and gangs is not False and (gangs or any_number or len(servers) > 1):
+    if log is not None and several and reading.gangs is not False and (reading.gangs or any_number or len(servers) > 1):
         recorded, spread = log.on_nodes(), True
         log = recorded
-    jobs, dropped, t0 = recorded.jobs(slot, speedup, sizes, estimates)
+    jobs, dropped, t0 = recorded.jobs(slot, reading.speedup, sizes, reading.estimates)
     jobs = jobs.scaled(servers.scale) if jobs.resources == servers.D else jobs
-    jobs, servers = _with_devices(recorded, jobs, servers, devices, source)
-    if gangs is False:
+    jobs, servers = _with_devices(recorded, jobs, servers, reading.devices, source)
+    if reading.gangs is False:
         jobs = replace(jobs, gang=None)
-    elif gangs and jobs.gang is None:
+    elif reading.gangs and jobs.gang is None:
         jobs = replace(jobs, gang=jobs_that_come_together(jobs, str(source)))
     if jobs.gang is not None and kind is not None:
         servers = many_of_the_last(servers)
@@ -157,7 +146,7 @@ def workload_of_trace(
     if on_machine and partitions:
         part = f"partition{'' if len(partitions) == 1 else 's'} {listed(partitions)}"
         notes = (*notes, f"jobs of {part} have the whole machine; with `servers` 0.5 it is half of that")
-    if log is not None and speedup in (1, "1"):
+    if log is not None and reading.speedup in (1, "1"):
         waits = log.waits_in_slots(slot)
         began = t0 if log.origin is None else log.origin + timedelta(microseconds=t0)
     elif log is not None and log.waits:
@@ -167,10 +156,10 @@ def workload_of_trace(
     rows = recorded.kept_rows()
     return setting.recorded(
         dict(dropped) | too_large | machines,
-        slot_assumed=slot_seconds is None and log is None,
+        slot_assumed=reading.slot_seconds is None and log is None,
         remark=ONE_AMOUNT if recorded.device_shares and table.devices is None else None,
         notes=notes,
-        believed=_believed(estimates, recorded.without_estimate(), jobs),
+        believed=_believed(reading.estimates, recorded.without_estimate(), jobs),
         recorded_waits=None if waits is None else waits[fits],
         file_records=Records(None if rows is None else rows[fits], recorded.ids, began, "s" if log is None else log.time_unit),
         left_out_share=1 - float(fits.mean()),

@@ -47,6 +47,7 @@ from packenv.errors import ArgumentError, InputError, nearest
 from packenv.inputs.memory import Memory
 from packenv.inputs.numbers import excerpt, quantity_of
 from packenv.jobs import GPU, Jobs, first_rows, gather, passed_on
+from packenv.options.shared import AS_IT_IS, Reading
 from packenv.units import LARGEST_AMOUNT, MOST, scale_for, to_units
 from packenv.workloads.traces.columns import FIRST_TEXTS, Columns, decimals
 from packenv.workloads.traces.gpus import can_be_devices, gpu_needs, of_gpus
@@ -103,17 +104,16 @@ def read_user(
     path: Path,
     names: list[str],
     choice: Wanted = None,
-    theirs: Mapping[str, str] | None = None,
+    reading: Reading = AS_IT_IS,
     table: pa.Table | None = None,
-    time_unit: str = "s",
 ) -> Trace | SlotTrace:
     """Read a file, or a table, whose columns are `names`, in slots or in seconds. Raises InputError.
 
     choice  the columns that hold demands, by default all that have no other meaning
-    theirs  names in the file by ours; if one of them is a resource, only those are, unless `choice` says which
-    time_unit  of times and durations that are numbers, one of TIME_UNITS, for a table in seconds
+    reading  names in the file by ours (if one of them is a resource, only those are, unless `choice` says which), and the unit of
+            times and durations that are numbers, for a table in seconds
     """
-    theirs = theirs or {}
+    theirs, time_unit = reading.theirs or {}, reading.time_unit or "s"
     in_file, said = names, choice
     names, choice = _by_our_names(path, names, choice, theirs)
     in_seconds = any(set(form) <= set(names) for form in IN_SECONDS)
