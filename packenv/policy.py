@@ -219,7 +219,12 @@ def _value(text: str, kind: Any, parameter: str) -> Any:
 
 
 def name_of(policy: Any) -> str:
-    """The name of a policy in results: `vqs:J=5`, with the parameters that differ from their defaults."""
+    """The name of a policy in results: `vqs:J=5`, with the parameters that differ from their defaults.
+
+    Raises InputError for a class in place of an object.
+    """
+    if inspect.isclass(policy):
+        raise InputError(f"{policy.__name__} is a class: pass a policy of it, {policy.__name__}()")
     if isinstance(getattr(policy, "name", None), str):
         return str(policy.name)
     kind = type(policy)

@@ -17,7 +17,7 @@ from packenv.content.forms import form
 from packenv.content.page import Charts
 from packenv.content.showable import Showable
 from packenv.content.text import counted_by_reason, left_out_lines, listed
-from packenv.errors import InputError, nearest
+from packenv.errors import InputError, UnknownArgument
 from packenv.files import write_json
 from packenv.jobs import FIRST, GPU, HOW_MANY, Jobs, gang_spans
 from packenv.options.shared import INTENSITIES as INTENSITIES
@@ -143,7 +143,7 @@ class Workload(Showable):
             given=(rates[0][0], positive(rates[0][0], rates[0][1])) if rates else None,
             jobs=table,
             draw=draw,
-            name=name,
+            name=name.encode(errors="replace").decode(),  # of a file whose name is no UTF-8
             resources=None if resources is None else tuple(resources),
             slot_seconds=None if slot_seconds is None else positive("slot_seconds", slot_seconds),
             network=network,
@@ -401,7 +401,7 @@ class Workload(Showable):
         parameters = [*inspect.signature(Workload.__init__).parameters][1:]
         for key in changes:
             if key not in parameters:
-                raise InputError(f"a workload has no {key!r}{nearest(key, parameters)}")
+                raise UnknownArgument(key, parameters)
         records = None if "jobs" in changes else self.file_records
         if self.jobs is not None and changes.get("jobs") is None:
             changes = self._spread(**changes)
