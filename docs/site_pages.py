@@ -32,6 +32,7 @@ MODULES = {
     "packenv.workloads.laws": "Laws of sizes and of service.",
     "packenv.envs": "The environments: what they need beside `gymnasium.make`.",
     "packenv.wrappers": "Wrappers for other libraries.",
+    "packenv.live": "Any policy outside the simulator.",
     "packenv.extend": "What a plug-in may use, besides the names above.",
     "packenv.testing": "The suite that packenv's own policies and environments pass, for yours.",
     "packenv.learning.agents.saved": "Agents that learned, from their files.",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from packenv.learning.agents.library_models import save_model as save_model
     from packenv.learning.training.plan import TrainedAgent as TrainedAgent
     from packenv.learning.training.train import train as train
+    from packenv.live.scheduler import Scheduler as Scheduler
     from packenv.planning.pair import compare as compare
     from packenv.planning.plan import plan as plan
     from packenv.planning.plan_servers import plan_servers as plan_servers
@@ -78,6 +79,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         ".learning.agents.library_models": ["save_model"],
         ".learning.training.plan": ["TrainedAgent"],
         ".learning.training.train": ["train"],
+        ".live.scheduler": ["Scheduler"],
         ".planning.pair": ["compare"],
         ".planning.plan_servers": ["plan_servers"],
         ".planning.server_plans": ["ServerPlans"],

@@ -34,6 +34,7 @@ COMMANDS = {
     "optimum": ("optimum:optimum", "Find the shortest schedule of a table of jobs, and compare policies with it."),
     "optimal-policy": ("theory.optimal_policy:optimal_policy", "Find the policy with the shortest queue on a small workload."),
     "train": ("train:train_command", "Train an agent."),
+    "serve": ("serve:serve", "Answer your scheduler with decisions of a policy or an agent."),
     "record": ("record:record_command", "Record a policy's episodes as a dataset for offline learning."),
     "leaderboard": ("leaderboard:leaderboard", "Rank policies and agents on the same jobs of many workloads."),
     "reproduce": ("checkout:reproduce", "Reproduce figures of the papers, and say which of their claims the runs show."),
