@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv import Workload
-from packenv.extend import ArgumentError, InputError, Wanted, parse_law, resource_names
+from packenv.extend import ArgumentError, InputError, Wanted, experimental, parse_law, resource_names
 from packenv_kubernetes.cluster import (
     ASKS_NOTHING,
     COMPLETED,
@@ -36,6 +36,7 @@ Floats = NDArray[np.float64]
 USUAL = ("cpu", "memory")
 
 
+@experimental
 def read_cluster(path: str | Path, choice: Wanted = None, submitted: Submitted | None = None) -> Cluster:
     """The cluster that `kubectl get nodes,pods -A -o json` printed to a file; with pods that are submitted now, if there are any.
 
