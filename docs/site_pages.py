@@ -137,7 +137,10 @@ def measured(name: str) -> str:
 def module_page(module: str, about: str) -> str:
     """The page of a module: every public name with its docstring."""
     loaded = import_module(module)
-    entries = "\n".join(entry(module, name, getattr(loaded, name)) for name in sorted(public(loaded), key=str.lower))
+    names = sorted(public(loaded), key=str.lower)
+    if module == "packenv.extend":  # by purpose, as its docstring lists them: other pages have many of them too
+        return f"# {module}\n\n{about}\n\n{rst(loaded)}\n"
+    entries = "\n".join(entry(module, name, getattr(loaded, name)) for name in names)
     return f"# {module}\n\n{about}\n\n```{{eval-rst}}\n{entries}\n```\n"
 
 

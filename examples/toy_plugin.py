@@ -44,7 +44,8 @@ def workload_of(path: str, resources: Any, slot_seconds: float, changes: dict[st
     """Return one task a slot, five slots long, with the sizes of the file."""
     sizes = sizes_in(path)
     jobs = packenv.Jobs.of(range(len(sizes)), sizes, [5] * len(sizes))
-    return packenv.Workload(**{"servers": 1, "jobs": jobs, "name": Path(path).name} | changes)
+    options: dict[str, Any] = {"servers": 1, "jobs": jobs, "name": Path(path).name} | changes
+    return packenv.Workload(**options)
 
 
 class NewestFirst:
