@@ -3,8 +3,8 @@
     python examples/rllib_ppo.py --iterations 20 --out rllib
     packenv leaderboard -w paper/fig4b@0.9 -p agent:rllib -p vqs-bf
 
-RLlib's network is packenv's own here: it scores each valid action by its features, so that the agent runs compiled, on any
-number of servers, and under a guard. `--address auto` joins the Ray cluster that runs, and env runners then work on all nodes.
+The actor is a weighted sum here, which scores each valid action by its features. It is saved as an agent that runs compiled, on
+any number of servers, and under a guard. `--address auto` joins the Ray cluster that runs: env runners then work on all nodes.
 
 Needs the extras `agents` and `ray`, and ray[rllib] with the version of Gymnasium that it asks for.
 """
@@ -25,16 +25,17 @@ from ray.rllib.core.rl_module.apis import ValueFunctionAPI
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.core.rl_module.torch import TorchRLModule
 from ray.tune.registry import register_env
-from torch import Tensor
+from torch import Tensor, nn
 
 import packenv
+from packenv.envs.core.features import VALID, WAITS
 from packenv.envs.registration import id_of
 from packenv.learning.agents.metadata import agent_metadata
 from packenv.learning.agents.saved import save_agent
+from packenv.learning.agents.weights import Weights
 from packenv.learning.settings import Settings
-from tests.reference.networks.network import Network, mask_of
 
-SETTINGS = Settings(packenv.workload("paper/fig4b"), arrivals={"intensity": (0.85, 0.95)}, horizon=20_000)
+SETTINGS = Settings(packenv.workload("paper/fig4b"), arrivals={"intensity": (0.85, 0.95)}, horizon=20_000, network="sum")
 
 
 def make_env(_: Any = None) -> gym.Env[Any, Any]:
@@ -43,20 +44,27 @@ def make_env(_: Any = None) -> gym.Env[Any, Any]:
     return TransformReward(env, float)  # RLlib wants plain numbers
 
 
-class MaskedNetwork(TorchRLModule, ValueFunctionAPI):
-    """packenv's network as RLlib has its modules: the scores of invalid actions are so low that they are never drawn."""
+class MaskedSum(TorchRLModule, ValueFunctionAPI):
+    """A weighted sum as RLlib has its modules: the scores of invalid actions are so low that they are never drawn."""
 
     def setup(self) -> None:
-        self.network = Network(self.observation_space, self.action_space.n, SETTINGS.network, SETTINGS.hidden)
+        features, context = (self.observation_space[name].shape[-1] for name in ("actions", "context"))
+        self.of_action, self.of_context = nn.Linear(features, 1, bias=False), nn.Linear(context, 1, bias=False)
+        self.critic = nn.Sequential(nn.Linear(context, 64), nn.Tanh(), nn.Linear(64, 1))
 
     def _forward(self, batch: dict[str, Any], **_: Any) -> dict[str, Tensor]:
-        seen = batch[Columns.OBS]
-        mask = mask_of(seen)
-        return {Columns.ACTION_DIST_INPUTS: self.network.scores(self.network.read(seen, mask), mask)}
+        actions, context = batch[Columns.OBS]["actions"], batch[Columns.OBS]["context"]
+        scores = self.of_action(actions).squeeze(-1) + actions[:, :, WAITS] * self.of_context(context)
+        return {Columns.ACTION_DIST_INPUTS: scores.masked_fill(actions[:, :, VALID] <= 0, -1e9)}
 
     def compute_values(self, batch: dict[str, Any], embeddings: Any = None) -> Tensor:
-        seen = batch[Columns.OBS]
-        return self.network.values(self.network.read(seen, mask_of(seen))).squeeze(-1)
+        values: Tensor = self.critic(batch[Columns.OBS]["context"])
+        return values.squeeze(-1)
+
+    def exported(self) -> Weights:
+        """Return the weights of the actor as an agent has them."""
+        layers = {"of_action": self.of_action, "of_context": self.of_context}
+        return {f"actor.{name}": layer.weight.detach().numpy()[0].copy() for name, layer in layers.items()}
 
 
 def config(env_runners: int, envs: int, seed: int) -> PPOConfig:
@@ -69,7 +77,7 @@ def config(env_runners: int, envs: int, seed: int) -> PPOConfig:
         PPOConfig()
         .environment("packenv", clip_actions=False)
         .env_runners(num_env_runners=env_runners, num_envs_per_env_runner=envs, rollout_fragment_length=64)
-        .rl_module(rl_module_spec=RLModuleSpec(module_class=MaskedNetwork))
+        .rl_module(rl_module_spec=RLModuleSpec(module_class=MaskedSum))
         .training(lr=1e-3, gamma=0.9, lambda_=0.9, train_batch_size=steps, minibatch_size=min(512, steps), num_epochs=4)
         .training(entropy_coeff=0.003, vf_clip_param=float("inf"))
         .learners(num_learners=0)
@@ -97,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         samples = int(found["num_env_steps_sampled_lifetime"])
         reward = found["env_runners"].get("episode_return_mean", float("nan"))
         print(f"iteration {iteration + 1}: {samples:,} steps, mean return of an episode {reward:.1f}", flush=True)
-    weights = algorithm.get_module().network.exported()
+    weights = algorithm.get_module().exported()
     save_agent(given.out, agent_metadata(SETTINGS, "examples/rllib_ppo.py", samples, "last", {}), weights)
     print(f"{given.out}.json: packenv evaluate paper/fig4b --intensity 0.9 -p bf-js -p agent:{given.out}")
     algorithm.stop()

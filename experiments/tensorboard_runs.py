@@ -1,7 +1,7 @@
 """The runs that the screenshot of TensorBoard shows: training on figure 4(b), beside BF-J/S and a shipped agent.
 
 Writes the folder `runs` in --out (default: experiments/pictures), for `tensorboard --logdir DIR/runs`; the screenshot itself is
-taken in a browser. Twelve million samples take a few hours on two cores. With --quick: a short training on small networks.
+taken in a browser. Two million steps take an hour or two. With --quick: a short training.
 """
 
 from collections.abc import Sequence
@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from experiments.script_options import options_of
 from packenv.cli.main import main as packenv
 
-LONG = ("--envs", "64", "--steps", "512", "--horizon", "1000000", "--samples", "12000000")
-SHORT = ("--envs", "8", "--steps", "32", "--horizon", "5000", "--samples", "2048", "--batch", "64", "--evaluation-slots", "2000")
+LONG = ("--horizon", "1000000", "--samples", "2000000")
+SHORT = ("--horizon", "5000", "--samples", "2048", "--evaluation-slots", "4000", "--evaluation-seeds", "1")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -20,11 +20,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.processes:
         evaluate += ["--processes", str(options.processes)]
     packenv([*evaluate, "--slots", "20000" if options.quick else "1000000"])
-    train = ["train", "paper/fig4b", "--intensity", "0.85:0.99", "--logdir", runs, "--name", "fig4b, long queues", "--resume"]
-    if options.quick:
-        packenv([*train, *SHORT, "--judge-every", "0", "--evaluation-seeds", "1"])
-    else:
-        packenv([*train, *LONG, "--from", "fig4b"])
+    train = ["train", "paper/fig4b", "--way", "ppo", "--intensity", "0.85:0.99", "--logdir", runs, "--name", "fig4b, long queues"]
+    packenv([*train, *(SHORT if options.quick else LONG)])
     print(f"tensorboard --logdir {runs}")
 
 

@@ -17,7 +17,7 @@ from packenv.envs.registration import ENVIRONMENTS, FORMER, id_of, kind_of
 from packenv.errors import InputError
 from packenv.files import check_folder_writable, write_json
 from packenv.inputs.numbers import LARGEST_WHOLE
-from packenv.options.shared import OF_TRACES, WorkloadOptions, parse_columns
+from packenv.options.shared import OF_TRACES, WorkloadOptions
 from packenv.options.verbs import ArrivalOptions, RecordOptions
 
 
@@ -97,9 +97,8 @@ def _environment(
         **({} if options.horizon is None else {"horizon": options.horizon}),
     }
     arguments |= {key: low if low == high else (low, high) for key, (low, high) in arriving.intervals().items()}
-    read = {key: getattr(of_workload, key) for key in ("servers", *OF_TRACES, "estimates")}
-    read |= {"resources": options.resources, "columns": parse_columns(of_workload.columns)}
-    read |= {} if of_workload.speedup == "1" else {"speedup": of_workload.speedup}
+    read = {"servers": of_workload.servers, **of_workload.given(), "resources": options.resources}
+    read |= {"columns": of_workload.theirs}
     arguments |= {key: value for key, value in read.items() if value is not None}
     arguments |= {} if render_mode is None else {"render_mode": render_mode}
     return gymnasium.make(id_of(kind), **FORMER.get(kind, {}) | arguments | dict(own_option(text) for text in options.options))

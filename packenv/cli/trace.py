@@ -19,8 +19,7 @@ from packenv.content.tables import Column, Table, numbers
 from packenv.content.text import NONE, counted_by_reason, left_out_lines, number
 from packenv.errors import ArgumentError, InputError, of_options
 from packenv.files import write_json
-from packenv.options.shared import parse_columns
-from packenv.options.verbs import ConvertOptions, DescribeOptions, ProfileOptions, ReadOptions
+from packenv.options.verbs import OF_ROWS, ConvertOptions, DescribeOptions, ProfileOptions, ReadOptions
 
 if TYPE_CHECKING:
     from packenv.content.page import Charts
@@ -62,7 +61,7 @@ def trace() -> None:
 @trace.command(short_help="Convert a trace to slots, and write it as a table.")
 @click.argument("path", type=INPUT)
 @click.argument("out", type=PATH)
-@options_of(ReadOptions, "reading")
+@options_of(ReadOptions, "reading", OF_ROWS)
 @options_of(ConvertOptions)
 @json_option
 def convert(path: str, out: str, reading: ReadOptions, options: ConvertOptions, json_path: str | None) -> None:
@@ -94,7 +93,7 @@ def convert(path: str, out: str, reading: ReadOptions, options: ConvertOptions, 
 
 @trace.command(short_help="Print statistics of a trace.")
 @click.argument("path", type=INPUT)
-@options_of(ReadOptions, "reading")
+@options_of(ReadOptions, "reading", OF_ROWS)
 @options_of(DescribeOptions)
 @output_options(
     "Also write the result", form=False, plot="Draw the distinct requests of each resource, as figure 1 of arXiv 1901.05998"
@@ -129,7 +128,7 @@ def describe(path: str, reading: ReadOptions, options: DescribeOptions, outputs:
 
 @trace.command(short_help="Fit a random workload to a trace.")
 @click.argument("path", type=INPUT)
-@options_of(ReadOptions, "reading")
+@options_of(ReadOptions, "reading", OF_ROWS)
 @options_of(ProfileOptions)
 @json_option
 def profile(path: str, reading: ReadOptions, options: ProfileOptions, json_path: str | None) -> None:
@@ -156,14 +155,13 @@ def profile(path: str, reading: ReadOptions, options: ProfileOptions, json_path:
 
 def read(path: str, reading: ReadOptions) -> tuple[Trace | SlotTrace, Sizes]:
     """The trace at `path`, and whether its tasks have one size."""
-    columns = parse_columns(reading.columns)
     from packenv.workloads.resources import chosen_resources
     from packenv.workloads.traces import read_trace
     from packenv.workloads.workload_of_trace import usual_sizes
 
     names, sizes = chosen_resources(reading.resources)
     try:
-        recorded = read_trace(path, names, columns, reading.time_unit, reading.partition, reading.finished_only)
+        recorded = read_trace(path, names, reading=reading)
     except ArgumentError as error:
         raise InputError(error.of_options()) from None
     return recorded, usual_sizes(recorded, sizes)

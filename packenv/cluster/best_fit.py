@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from packenv.cluster.in_service import place
 from packenv.cluster.locality import reads_take_room
-from packenv.cluster.queue.by_demand import first_of_group, group_count
-from packenv.cluster.queue.waiting import largest_fitting, size_of, smallest_size, waiting
-from packenv.cluster.servers import first_server, fits, room_of, tightest_server
+from packenv.cluster.queue.by_demand import demand_of, first_of_group, group_count
+from packenv.cluster.queue.waiting import in_gang, largest_fitting, size_of, smallest_size, waiting
+from packenv.cluster.servers import first_server, fits, free_of, room_of, tightest_server
 from packenv.cluster.state import NONE, Cluster
 from packenv.compiled.decorators import apart, compiled
 from packenv.policy import BY_DEMAND
@@ -20,10 +20,10 @@ from packenv.policy import BY_DEMAND
 def score(c: Cluster, i: int, server: int) -> float:
     """Σ_r (demand of task i / capacity) · (occupied on the server / capacity); resources of capacity 0 are left out."""
     total = 0.0
-    for r in range(c.demand.shape[2]):
+    for r in range(c.capacity.shape[1]):
         capacity = float(c.capacity[server, r])
         if capacity > 0:
-            total += (c.demand[c.e, i, r] / capacity) * ((capacity - c.free[c.e, server, r]) / capacity)
+            total += (demand_of(c, i, r) / capacity) * ((capacity - free_of(c, server, r)) / capacity)
     return total
 
 
@@ -31,9 +31,9 @@ def score(c: Cluster, i: int, server: int) -> float:
 def free_share(c: Cluster, server: int) -> float:
     """Sum over the resources of the share of the server's capacity that is free."""
     total = 0.0
-    for r in range(c.free.shape[2]):
+    for r in range(c.capacity.shape[1]):
         if c.capacity[server, r] > 0:
-            total += c.free[c.e, server, r] / float(c.capacity[server, r])
+            total += free_of(c, server, r) / float(c.capacity[server, r])
     return total
 
 
@@ -91,13 +91,14 @@ def may_fit(c: Cluster, i: int) -> bool:
 
     A large queue that is there at once has few different demands: with 10,000 tasks and 5,000 servers this halves the time.
     """
-    return not c.orders & BY_DEMAND or reads_take_room(c) or c.groups.group[c.e, c.groups.of[c.e, i]].head == i
+    return not c.orders & BY_DEMAND or reads_take_room(c) or in_gang(c, i) or c.groups.group[c.e, c.groups.of[c.e, i]].head == i
 
 
 @compiled
 def next_with_room(c: Cluster, start: int) -> int:
     """The first server from index `start` on with room for the smallest waiting task; NONE if there is none. Needs BY_INDEX."""
-    return first_server(c, smallest_size(c), start) if waiting(c) > 0 else NONE
+    smallest = smallest_size(c) if waiting(c) > 0 else NONE
+    return first_server(c, smallest, start) if smallest != NONE else NONE
 
 
 @compiled

@@ -32,64 +32,66 @@ def empty_devices(c: Cluster) -> None:
 
 @compiled
 def device_count(c: Cluster, server: int) -> int:
-    """Number of devices of a server."""
-    return c.source.devices.server[server, HOW_MANY]
+    """Number of devices of a server; 0 where servers have none."""
+    return c.source.devices.server[server, HOW_MANY] if has_devices(c) else 0
 
 
 @compiled
 def device_capacity(c: Cluster, server: int) -> int:
-    """Capacity of each device of a server."""
-    return c.source.devices.server[server, WHOLE]
+    """Capacity of each device of a server; 0 where servers have none."""
+    return c.source.devices.server[server, WHOLE] if has_devices(c) else 0
 
 
 @compiled
 def device_kind(c: Cluster, server: int) -> int:
     """Kind of the devices of a server, an index into `Servers.device_kinds`; NONE without a name."""
-    return c.source.devices.server[server, MODEL]
+    return c.source.devices.server[server, MODEL] if has_devices(c) else NONE
 
 
 @compiled
 def device_left(c: Cluster, server: int, device: int) -> int:
-    """What no task has of a device, 0 <= device < device_count(c, server)."""
+    """Free capacity of a device. Raises ValueError unless 0 <= device < device_count(c, server)."""
+    if not 0 <= device < device_count(c, server):
+        raise ValueError("a server has no device of this number: device_count says how many it has")
     return c.devices.left[c.e, server, device]
 
 
 @compiled
 def devices_needed(c: Cluster, i: int) -> int:
     """Number of devices that task i needs, or has in service."""
-    return c.devices.need[c.e, i, NUMBER]
+    return c.devices.need[c.e, i, NUMBER] if has_devices(c) else 0
 
 
 @compiled
 def share_needed(c: Cluster, i: int) -> int:
     """How much of one device task i needs; 0 if it needs whole ones, or none."""
-    return c.devices.need[c.e, i, SHARE]
+    return c.devices.need[c.e, i, SHARE] if has_devices(c) else 0
 
 
 @compiled
 def kinds_accepted(c: Cluster, i: int) -> int:
     """The kinds of devices that task i accepts, as bits; 0 for all."""
-    return c.devices.need[c.e, i, KINDS]
+    return c.devices.need[c.e, i, KINDS] if has_devices(c) else 0
 
 
 @compiled
 def accepts(c: Cluster, i: int, server: int) -> bool:
     """Whether task i accepts the kind of a server's devices."""
-    kinds, kind = c.devices.need[c.e, i, KINDS], c.source.devices.server[server, MODEL]
+    kinds, kind = kinds_accepted(c, i), device_kind(c, server)
     return kinds == 0 or (kind >= 0 and (kinds >> kind) & 1 == 1)
 
 
 @compiled
 def holds(c: Cluster, i: int, server: int, device: int) -> bool:
-    """Whether a device has room for the share of task i or, if it needs whole devices, is free."""
-    return c.devices.left[c.e, server, device] >= part_of_device(c, i, server)
+    """Whether a device has room for the share of task i or, if it needs whole devices, is free. Raises as `device_left`."""
+    return device_left(c, server, device) >= part_of_device(c, i, server)
 
 
 @compiled
 def could_have_devices(c: Cluster, i: int, server: int) -> bool:
     """Whether a server without tasks would have the devices for task i."""
-    enough = c.devices.need[c.e, i, NUMBER] <= device_count(c, server)
-    return enough and c.devices.need[c.e, i, SHARE] <= device_capacity(c, server) and accepts(c, i, server)
+    enough = devices_needed(c, i) <= device_count(c, server)
+    return enough and share_needed(c, i) <= device_capacity(c, server) and accepts(c, i, server)
 
 
 @compiled
@@ -116,7 +118,7 @@ def device_room(c: Cluster, i: int, server: int) -> bool:
 @apart
 def choice_of_devices(c: Cluster, i: int, server: int, foreseen: bool) -> int:
     """`devices_for`, or `devices_foreseen`, on a server of any kind."""
-    number, share = c.devices.need[c.e, i, NUMBER], c.devices.need[c.e, i, SHARE]
+    number, share = devices_needed(c, i), share_needed(c, i)
     least = share if share > 0 else device_capacity(c, server)
     chosen, found, tightest = 0, 0, 0
     for device in range(device_count(c, server)):
@@ -168,7 +170,7 @@ def change_device(c: Cluster, i: int, server: int, device: int, sign: int) -> No
 @compiled
 def part_of_device(c: Cluster, i: int, server: int) -> int:
     """What task i takes of each device that it has on a server: its share, or the whole."""
-    share = c.devices.need[c.e, i, SHARE]
+    share = share_needed(c, i)
     return share if share > 0 else device_capacity(c, server)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from packenv.cluster.devices import accepts, device_room, has_devices
 from packenv.cluster.events import free_place
-from packenv.cluster.queue.waiting import demand_of, dequeue, in_gang, new_count, new_task
+from packenv.cluster.queue.by_demand import demand_of
+from packenv.cluster.queue.waiting import dequeue, in_gang, new_count, new_task
+from packenv.cluster.servers import free_of
 from packenv.cluster.state import NONE, Cluster
 from packenv.compiled.decorators import apart, compiled
 
@@ -47,8 +49,7 @@ def missing_on(c: Cluster, i: int, server: int) -> int:
     resources, found, reason = c.used.shape[1], 0, c.used.shape[1] + 2
     total = c.source.devices.total if has_devices(c) else resources
     for r in range(resources):
-        room = c.free[c.e, server, r] if c.demand.shape[1] > 0 else c.server[c.e, server].room
-        if r != total and demand_of(c, i, r) > room:
+        if r != total and demand_of(c, i, r) > free_of(c, server, r):
             found += 1
             reason = r
     if has_devices(c) and not device_room(c, i, server):

@@ -103,8 +103,7 @@ def sort_rooms(c: Cluster) -> None:
 @apart
 def move_in_rooms(c: Cluster, server: int) -> None:
     """Move a server to the position of its current room in the order by room; a closed server is in none."""
-    record = c.server[c.e, server]
-    room = NONE if record.closed else record.room
+    record, room = c.server[c.e, server], room_of(c, server)
     if room != record.indexed:
         if record.indexed != NONE:
             remove(c.rooms, c.e, (record.indexed << INDEX_BITS) | server)
@@ -140,9 +139,33 @@ def move_in_tree(c: Cluster, server: int) -> None:
 
 @compiled
 def room_of(c: Cluster, server: int) -> int:
-    """Room of a server for sizes; NONE if it is closed. For policies that pack vectors it does not change: see `free_share`."""
-    record = c.server[c.e, server]
-    return NONE if record.closed else record.room
+    """The largest size that surely fits on a server; NONE if it is closed. See `scalar_room`."""
+    return NONE if c.server[c.e, server].closed else scalar_room(c, server)
+
+
+@compiled
+def scalar_room(c: Cluster, server: int) -> int:
+    """Return the room of a server in units of scalar size: for policies that pack vectors, that of its scarcest resource."""
+    return c.server[c.e, server].room if not c.vectors else least_room(c, server)
+
+
+@apart
+def least_room(c: Cluster, server: int) -> int:
+    """Return the least free amount of a server over its resources, each scaled like task sizes."""
+    most = 0
+    for r in range(c.scale.shape[0]):
+        most = max(most, c.scale[r])
+    room = c.server[c.e, server].capacity
+    for r in range(c.scale.shape[0]):
+        if c.scale[r] > 0:
+            room = min(room, c.free[c.e, server, r] * most // c.scale[r])
+    return room
+
+
+@compiled
+def free_of(c: Cluster, server: int, resource: int) -> int:
+    """Return the free units of a resource on a server: of one resource, the server's room."""
+    return c.free[c.e, server, resource] if c.free.shape[1] > 0 else c.server[c.e, server].room
 
 
 @compiled
@@ -166,6 +189,8 @@ def largest_room(c: Cluster) -> int:
 def first_server(c: Cluster, size: int, start: int) -> int:
     """The first open server of index >= start with room for `size`; NONE if there is none. Needs BY_INDEX."""
     require(c, BY_INDEX)
+    if c.vectors:  # the tree has the room of each resource
+        return first_with_room(c, size, start)
     refresh(c)
     leaves = c.tree.shape[1] // 2
     if start >= leaves:
@@ -184,6 +209,15 @@ def first_server(c: Cluster, size: int, start: int) -> int:
     return node - leaves
 
 
+@apart
+def first_with_room(c: Cluster, size: int, start: int) -> int:
+    """Look at all servers of index >= start for `first_server`."""
+    for server in range(start, c.server.shape[1]):
+        if room_of(c, server) >= size:
+            return server
+    return NONE
+
+
 @compiled
 def after_subtree(node: int) -> int:
     """The node of the next servers after the subtree of `node`, as high in the tree as possible; 0 if there is none."""
@@ -194,9 +228,9 @@ def after_subtree(node: int) -> int:
 
 @compiled
 def first_server_for(c: Cluster, i: int, checked: int = 0) -> int:
-    """The first open server with room for task i in every resource, or in the first `checked` ones, and on devices.
+    """The first server on which task i fits (`fits`); NONE if there is none. Needs BY_INDEX.
 
-    NONE if there is none. Needs BY_INDEX.
+    `checked`: look at the first so many resources and at devices alone.
     """
     require(c, BY_INDEX)
     if not c.vectors:
@@ -211,8 +245,10 @@ def first_server_for(c: Cluster, i: int, checked: int = 0) -> int:
         if not fits:
             node = after_subtree(node)
         elif node >= leaves:
-            if not has_devices(c) or devices_for(c, i, node - leaves) != NONE:
-                return node - leaves
+            server = node - leaves
+            readable = checked > 0 or can_read(c, c.task[c.e, i].row, server)
+            if readable and (not has_devices(c) or devices_for(c, i, server) != NONE):
+                return server
             node = after_subtree(node)
         else:
             node *= 4

@@ -296,12 +296,6 @@ def first_key(s: SortedKeys, e: int) -> int:
 
 
 @compiled
-def first_item(s: SortedKeys, e: int) -> int:
-    """Item of the smallest key; NONE if empty."""
-    return s.items[e, s.block[e, 0].storage, 0] if s.block[e, 0].count > 0 else NONE
-
-
-@compiled
 def last_key(s: SortedKeys, e: int) -> int:
     """The largest key; NONE if empty."""
     last = s.block[e, s.used[e] - 1]

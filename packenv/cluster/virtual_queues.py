@@ -16,8 +16,9 @@ from packenv.cluster.in_service import place
 from packenv.cluster.queue.by_type import head_of_line, jobs_of_type, queue_length, retype, set_levels
 from packenv.cluster.queue.waiting import largest_of_type_fitting, size_of
 from packenv.cluster.servers import kind_of, room_of
-from packenv.cluster.state import NONE, Cluster
+from packenv.cluster.state import NONE, Cluster, require
 from packenv.compiled.decorators import compiled
+from packenv.policy import BY_TYPE
 
 
 @compiled
@@ -42,8 +43,18 @@ def weight(c: Cluster, kind: int, ones: int, j: int, count: int) -> int:
 
 
 @compiled
+def require_partition(c: Cluster, kind: int) -> None:
+    """Raise ValueError unless the types of this kind of server are those of the partition I. Needs BY_TYPE."""
+    require(c, BY_TYPE)
+    bound, last = c.types.bound[c.e, kind], c.types.count[c.e, kind] - 1
+    if c.types.box.shape[0] > 0 or last < 3 or bound[0] != 2 * bound[last] // 3 or bound[1] != bound[last] // 2:
+        raise ValueError("K_RED is of the partition I: name `levels` in `needs`, not `types`")
+
+
+@compiled
 def heaviest(c: Cluster, kind: int) -> tuple[int, int, int]:
-    """The configuration of the largest weight, as (k_1, j, k_j); ties: the first in the list (eq. 8)."""
+    """The configuration of the largest weight, as (k_1, j, k_j); ties: the first in the list (eq. 8). Needs BY_TYPE."""
+    require_partition(c, kind)
     levels = c.types.count[c.e, kind] >> 1
     best, best_weight = 0, -1
     for n in range(4 * levels - 4):

@@ -15,7 +15,7 @@ OVERLOADED = "intensity is 1 or more: no policy is stable in the long run"
 
 MOST_DECIMALS = 6
 
-PLURAL = re.compile(r"((?:[a-z]+ )*)(event|instance|link|machine|milestone|node|object|pod|step|task)s( that [a-z]+)?")
+PLURAL = re.compile(r"((?:[a-z]+ )*)(event|instance|link|machine|milestone|node|object|pod|row|step|task)s( that [a-z]+)?")
 """How a reason begins that counts things: the noun, and a verb that it may take along."""
 SINGULAR = {"are": "is", "have": "has", "were": "was"}
 """Verbs for one thing; others take an s."""

@@ -137,23 +137,42 @@ class Options:
         plain = plain if self.jobs is None else plain.windows(self.jobs)
         if plain.network is not None and plain.network.takes_resources:
             raise InputError(f"{plain.name}: in an environment remote reads take no resources (network: reading, serving)")
-        rates = {key: getattr(self, key) for key in INTENSITIES if getattr(self, key) is not None}
-        if len(rates) > 1:
-            raise InputError(f"give at most one of load, intensity and rate, not {' and '.join(rates)}")
-        ends = [plain, plain]
-        for key, value in rates.items():
-            if plain.jobs is not None and isinstance(value, Sequence) and value[0] != value[-1]:
-                raise InputError(f"{key}: a table of jobs comes at one {key}, not at another in each episode: {value!r}")
-            ends = [plain.with_(**{key: end}) for end in _ends(key, value)]
-        if plain.load is not None or "load" in rates:
-            from packenv.theory.capacity.max_workload import resolved  # brings the solver with it
+        return at_rates(plain, {key: getattr(self, key) for key in INTENSITIES if getattr(self, key) is not None})
 
-            ends = [resolved(end) for end in ends]
-        if ends[1].load is not None and ends[1].load >= 1:
-            warnings.warn(f"load {ends[1].load:.3g}: no policy is stable at 1 or above", stacklevel=5)
-        elif ends[1].jobs is None and ends[1].intensity >= 1:
-            warnings.warn(f"intensity {ends[1].intensity:.3g}: no policy is stable at 1 or above", stacklevel=5)
-        return ends[1], (ends[0].rate, ends[1].rate)
+
+def at_rates(workload: Workload, rates: Mapping[str, Any]) -> tuple[Workload, tuple[float, float]]:
+    """Return the workload at the highest of its new rates, and the range of rates (tasks per slot).
+
+    rates   load, intensity or rate: a number or (lowest, highest); empty: the workload's own
+    """
+    if len(rates) > 1:
+        raise InputError(f"give at most one of load, intensity and rate, not {' and '.join(rates)}")
+    ends = [workload, workload]
+    for key, value in rates.items():
+        if workload.jobs is not None and isinstance(value, Sequence) and value[0] != value[-1]:
+            raise InputError(f"{key}: a table of jobs comes at one {key}, not at another in each episode: {value!r}")
+        ends = [workload.with_(**{key: end}) for end in _ends(key, value)]
+    if "load" in rates or (not rates and workload.load is not None):
+        from packenv.theory.capacity.max_workload import resolved  # brings the solver with it
+
+        ends = [resolved(end) for end in ends]
+    if ends[1].load is not None and ends[1].load >= 1:
+        warnings.warn(f"load {ends[1].load:.3g}: no policy is stable at 1 or above", stacklevel=6)
+    elif ends[1].jobs is None and ends[1].intensity >= 1:
+        warnings.warn(f"intensity {ends[1].intensity:.3g}: no policy is stable at 1 or above", stacklevel=6)
+    return ends[1], (ends[0].rate, ends[1].rate)
+
+
+def check_reset(options: Mapping[str, Any], *others: str) -> dict[str, Any]:
+    """Return the load, intensity or rate among the options of a reset. Raises InputError for an option that is not known.
+
+    others   keys that the environment takes in addition
+    """
+    known = (*others, *INTENSITIES)
+    for key in options:
+        if key not in known:
+            raise InputError(f"unknown reset option {key!r}; known: {', '.join(known)}")
+    return {key: options[key] for key in INTENSITIES if key in options}
 
 
 def _ends(key: str, value: Any) -> tuple[float, float]:

@@ -44,6 +44,8 @@ _BINARY = {f"{letter}i": 10 * (n + 1) for n, letter in enumerate("KMGTPE")}
 _UNIT = " ?[a-zA-Zµ]{0,7}"
 _DECIMAL_COMMA = re.compile(rf"[+-]?[0-9]+,[0-9]+{_UNIT}")
 _THOUSANDS = re.compile(rf"[+-]?[1-9][0-9]{{0,2}}(,[0-9]{{3}})+{_UNIT}")
+_GROUPED = re.compile(rf"[+-]?[1-9][0-9]{{0,2}}(\.[0-9]{{3}})+(,[0-9]+)?{_UNIT}")
+_POINT = re.compile(rf"[+-]?[0-9]*\.[0-9.,]*(e[+-]?[0-9]+)?{_UNIT}", re.IGNORECASE)
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _INFINITE = {"inf": math.inf, "+inf": math.inf}
@@ -139,14 +141,30 @@ def read_seconds(text: str) -> Fraction | None:
 
 
 def with_points(texts: Iterable[str]) -> dict[str, str]:
-    """Numbers with a point by those with a decimal comma, of the numbers of one column; units may follow.
+    """Numbers with a decimal point by those of one column with a decimal comma; units may follow.
 
-    Raises InputError where it cannot be told whether commas separate decimals or thousands.
+    Beside decimal commas, points separate thousands: 1.024 next to 512,5. Raises InputError where it cannot be told which
+    of decimals and thousands a comma or a point separates.
     """
-    commas = [text for text in texts if _DECIMAL_COMMA.fullmatch(text) or _THOUSANDS.fullmatch(text)]
+    texts = [*texts]
+    commas = [text for text in texts if _DECIMAL_COMMA.fullmatch(text) or _THOUSANDS.fullmatch(text) or _is_grouped(text)]
     if commas and all(_THOUSANDS.fullmatch(text) for text in commas):
         raise InputError(f"{excerpt(commas[0])} may have thousands or decimals behind the comma: write it without")
-    return {text: text.replace(",", ".") for text in commas if text.count(",") == 1}
+    points = [text for text in texts if _POINT.fullmatch(text)] if commas else []
+    for text in points:
+        if not _GROUPED.fullmatch(text):
+            raise InputError(f"{excerpt(text)} has a decimal point, and {excerpt(commas[0])} a decimal comma: write all alike")
+    return {text: text.replace(".", "").replace(",", ".") for text in (*commas, *points) if text.count(",") <= 1}
+
+
+def _is_grouped(text: str) -> bool:
+    return "," in text and _GROUPED.fullmatch(text) is not None
+
+
+def may_be_thousands(texts: Iterable[str]) -> str | None:
+    """The first of some numbers with points, if each could have thousands behind its point, as 1.024; None otherwise."""
+    points = [text for text in texts if "." in text and is_number(text)]
+    return points[0] if points and all(_GROUPED.fullmatch(text) for text in points) else None
 
 
 def is_number(text: str) -> bool:

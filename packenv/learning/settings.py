@@ -10,7 +10,7 @@ from packenv.envs.core.definition import one_of, whole
 from packenv.envs.episodes.seeds import mix
 from packenv.envs.registration import ENVIRONMENTS, FORMER, find_definition
 from packenv.envs.rewards import name_and_price
-from packenv.errors import InputError
+from packenv.errors import ArgumentError, InputError
 from packenv.options.verbs import LearningOptions
 from packenv.policy import find_policy, find_registered
 from packenv.workloads.workload import INTENSITIES, Workload
@@ -21,6 +21,10 @@ WAITING_LIMIT = 4
 
 STEP = 0.15
 STEP_AFTER_IMITATION = 0.05  # where the weights are good already
+
+PPO = "ppo"
+OF_EVOLUTION = ("network", "start", "imitate", "imitation_steps", "population")
+"""Settings that the other way has not."""
 
 NETWORKS = ("linear", "sum", "varying")
 Arrivals = dict[str, tuple[float, float]]
@@ -39,8 +43,24 @@ class Settings(LearningOptions):
     baseline: str = field(default="bf-js", kw_only=True)  # of the reward `advantage`
 
     def __post_init__(self) -> None:
-        of_jobs = self._of_jobs()
-        defaults = {
+        one_of("way", self.way, ("evolution", PPO))
+        one_of("environment", self.environment, tuple(ENVIRONMENTS))
+        for name, value in self._defaults().items():
+            if getattr(self, name) in ("", 0):
+                object.__setattr__(self, name, value)
+        self._check_names()
+        self._check_numbers()
+
+    def _defaults(self) -> dict[str, Any]:
+        """Return the values of the settings that were left open."""
+        definition = find_definition(self.environment)
+        of_jobs = definition.follows_jobs
+        if self.way == PPO:
+            reward = definition.defaults.get("reward", "queue")
+            return {"reward": reward, "guard": None, "samples": 300_000, "horizon": 10_000}
+        return {
+            "samples": 16_000_000,
+            "horizon": 100_000,
             "network": "varying" if of_jobs else "linear",
             "learning_rate": STEP if self.imitate is None else STEP_AFTER_IMITATION,
             "reward": "completion" if of_jobs else "size",
@@ -48,18 +68,12 @@ class Settings(LearningOptions):
             "guard": None if of_jobs else "bf-js",
             "imitation_steps": 10_000 if of_jobs else 400,
         }
-        for name, value in defaults.items():
-            if getattr(self, name) in ("", 0):
-                object.__setattr__(self, name, value)
-        self._check_names()
-        self._check_numbers()
-
-    def _of_jobs(self) -> bool:
-        one_of("environment", self.environment, tuple(ENVIRONMENTS))
-        return find_definition(self.environment).follows_jobs
 
     def _check_names(self) -> None:
-        one_of("network", self.network, NETWORKS)
+        if self.way == PPO:
+            check_unused(self, LearningOptions, OF_EVOLUTION)
+        else:
+            one_of("network", self.network, NETWORKS)
         name_and_price(self.reward)
         for policy in (self.imitate, self.baseline):
             if policy is not None:
@@ -76,19 +90,25 @@ class Settings(LearningOptions):
             ("samples", 1, 10**12),
             ("horizon", 1, 2**31 - 1),
             ("guard_limit", 1, 1_000_000),
-            ("imitation_steps", 1, 10**6),
+            ("imitation_steps", 0, 10**6),
             ("population", 0, 10_000),
-            ("seed", 0, 2**62),
+            ("seed", 0, 2**31 - 1 if self.way == PPO else 2**62),
         ):
             whole(name, getattr(self, name), low, high)
         if 0 < self.population < 4:
             raise InputError(f"a population of {self.population} has no better half to learn from: at least 4")
-        if not 0 < self.learning_rate < float("inf"):
+        if not 0 <= self.learning_rate < float("inf"):
             raise InputError(f"learning_rate must be a number above 0, not {self.learning_rate}")
 
     def env_options(self) -> dict[str, Any]:
-        """The keyword arguments with which the environment is made."""
-        chosen: dict[str, Any] = FORMER.get(self.environment, {}) | {  # every option is named: agents outlive defaults
+        """The keyword arguments with which the environment is made: of ppo its own defaults, where nothing else is chosen."""
+        if self.way == PPO:
+            horizon = self.horizon if self.workload.jobs is None else None
+            limit = self.guard_limit if self.guard is not None else None
+            chosen: dict[str, Any] = {"J": self.J, "types": self.types, "window": self.window or None, "horizon": horizon}
+            chosen |= {"guard": self.guard, "guard_limit": limit, "workload": self.workload, "reward": self.reward}
+            return {name: value for name, value in chosen.items() if value is not None} | self.arrivals | self.options
+        chosen = FORMER.get(self.environment, {}) | {  # every option is named: agents outlive defaults
             "workload": self.workload,
             "horizon": self.horizon,
             "J": self.J,
@@ -118,6 +138,13 @@ class Settings(LearningOptions):
     def seed_after(self, samples: int) -> int:
         """The seed, below 2^32, of what is random after `samples` samples: a resumed run gets fresh episodes and draws."""
         return mix(mix(self.seed + 1) + samples & (2**64 - 1)) >> 32
+
+
+def check_unused(chosen: object, options: type, names: tuple[str, ...]) -> None:
+    """Raise ArgumentError for an option of evolution alone that was given for ppo."""
+    for item in fields(options):
+        if item.name in names and getattr(chosen, item.name) != item.default:
+            raise ArgumentError(f"`{item.name}` is of evolution: leave it out, or choose another `way`")
 
 
 def record_of_workload(workload: Workload) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal
 
 from packenv.errors import ArgumentError
 from packenv.options.fields import Count, option
@@ -17,9 +18,6 @@ DEFAULT_SLOTS = 200_000
 INTENSITIES = ("load", "intensity", "rate")
 """Three ways to say how many tasks arrive: a workload of random tasks has exactly one."""
 
-OF_TRACES = ("slot_seconds", "columns", "time_unit", "partition", "finished_only", "devices", "gangs")
-"""Options of every command that reads a trace."""
-
 SCHEDULE_FILES = (".parquet", ".csv")
 """Forms in which a schedule is written."""
 
@@ -30,9 +28,20 @@ TimeUnit = Literal["s", "ms", "us", "ns", "min", "h"]
 Estimates = Literal["recorded", "exact", "longest"]
 
 
+def parse_columns(text: str | Mapping[str, str] | None) -> dict[str, str] | None:
+    """Names of a table's columns by ours, from `submit_time_s=Submitted,cpu=Cores` or a mapping. Raises InputError."""
+    if text is None or isinstance(text, Mapping):
+        return None if text is None else {**text}
+    pairs = [part.partition("=") for part in text.split(",")]
+    if not all(ours.strip() and equals and theirs.strip() for ours, equals, theirs in pairs):
+        form = "submit_time_s=Submitted,duration_s=Elapsed,cpu=Cores"
+        raise ArgumentError(f"`columns` is of the form {form}, not {text!r}")
+    return {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
+
+
 @dataclass(frozen=True)
-class WorkloadOptions:
-    """What the workload is; None where it was not said."""
+class Setting:
+    """Servers, and the tasks that arrive; None where it was not said."""
 
     source: str | None = None
     servers: str | None = option(
@@ -48,6 +57,15 @@ class WorkloadOptions:
         "Resources of a task that count: `all`, or names (cpu,memory); `max`, or max:cpu,memory: only the largest  "
         "[default: max; of a .json all; of a trace all where servers have several capacities, or tasks ask for more than 1].",
     )
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a trace or a table of tasks is read: one value from the arguments of a verb to the reader.
+
+    A new option is one more line here: the verbs and commands that read traces have it then.
+    """
+
     slot_seconds: str | None = option(
         None, "Seconds in a slot, for a trace: an exact decimal  [default: .swf 1, .tr 0.0005, others 0.1].", metavar="H"
     )
@@ -77,6 +95,42 @@ class WorkloadOptions:
         "--gangs/--one-by-one",
     )
     speedup: str = option("1", "β: arrivals of a trace come this many times as fast.")
+
+    def __post_init__(self) -> None:
+        parse_columns(self.columns)
+
+    @property
+    def theirs(self) -> dict[str, str] | None:
+        """Names of a table's columns by ours."""
+        return parse_columns(self.columns)
+
+    def given(self) -> dict[str, Any]:
+        """The options that are not at their defaults."""
+        values = {item.name: getattr(self, item.name) for item in fields(Reading)}
+        return {name: value for name, value in values.items() if value != getattr(AS_IT_IS, name)}
+
+    def as_reading(self) -> Reading:
+        """These options alone, of a value that has others too."""
+        return Reading(**{item.name: getattr(self, item.name) for item in fields(Reading)})
+
+
+AS_IT_IS = Reading()
+"""A table in which every option of reading has its default."""
+
+NOT_OF_ALL = ("estimates", "speedup")
+"""Options of reading that only commands with runs have."""
+
+OF_TRACES = tuple(item.name for item in fields(Reading) if item.name not in NOT_OF_ALL)
+"""Options of every command that reads a trace."""
+
+OF_READING = tuple(item.name for item in fields(Reading) if item.name not in ("slot_seconds", "columns", "speedup"))
+"""Options that only a trace has, each refused with other workloads."""
+
+
+@dataclass(frozen=True)
+class WorkloadOptions(Reading, Setting):
+    """What the workload is; None where it was not said."""
+
     racks: Count | None = option(None, "So many servers in a rack, for tables that say where data lie.")
     network: str | None = option(None, "Remote overheads are multiplied by F from second S on: 0:1,600:4.", metavar="S:F,…")
     reading: str | None = option(
@@ -87,18 +141,7 @@ class WorkloadOptions:
     def __post_init__(self) -> None:
         if sum(getattr(self, key) is not None for key in INTENSITIES) > 1:
             raise ArgumentError("give one of `load`, `intensity` and `rate`")
-        parse_columns(self.columns)
-
-
-def parse_columns(text: str | None) -> dict[str, str] | None:
-    """Names of a table's columns by ours, from `submit_time_s=Submitted,cpu=Cores`. Raises InputError."""
-    if text is None:
-        return None
-    pairs = [part.partition("=") for part in text.split(",")]
-    if not all(ours.strip() and equals and theirs.strip() for ours, equals, theirs in pairs):
-        form = "submit_time_s=Submitted,duration_s=Elapsed,cpu=Cores"
-        raise ArgumentError(f"`columns` is of the form {form}, not {text!r}")
-    return {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
+        super().__post_init__()
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from packenv.errors import ArgumentError, InputError
 from packenv.inputs.numbers import read_number
 from packenv.options.fields import Count, Folder, JsonFile, OutFile, PolicyName, Range, Seconds, Share, option, options_in
-from packenv.options.shared import DEFAULT_SLOTS, PROCESSES, Estimates, TimeUnit, WorkloadOptions, parse_columns
+from packenv.options.shared import DEFAULT_SLOTS, OF_TRACES, PROCESSES, Estimates, Reading, WorkloadOptions
 
 WAITING_LIMIT = 5_000_000
 """Waiting tasks at which a run is stopped, unless another number is given."""
@@ -203,8 +203,9 @@ class WarmupOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class LearningOptions:
-    """What is learned by evolution, and how: two runs with equal ones give equal weights. 0 and "" stand for the default."""
+    """What is learned, and how: two runs with equal ones give equal weights. 0 and "" stand for the default."""
 
+    way: Literal["evolution", "ppo"] = option("evolution", "Evolve weighted sums, or train MaskablePPO of sb3-contrib.")
     environment: str = option("ServerFill", "Environment: ServerFill, Placement, …", "--env")
     network: str = option("", "Weighted sum of an action's terms: linear, sum or varying  [default: linear; JobFill varying].")
     J: int | None = option(None, "Divide sizes into 2J virtual queues, as VQS does  [default: by the workload].", "--J")
@@ -213,20 +214,18 @@ class LearningOptions:
     options: dict[str, Any] = option(
         dict, "Option of the environment: passing, rule, …", "--option", metavar="KEY=VALUE", typed=()
     )
-    reward: str = option(
-        "", "JobFill: completion, makespan, value [:unfairness=PRICE]; else the mean queue  [default: the first]."
-    )
+    reward: str = option("", "JobFill: completion, makespan, value [:unfairness=PRICE]; ppo: any  [default: by the environment].")
     guard: PolicyName | None = option(
-        "", "Policy that schedules while too many tasks wait; none: the agent always does  [default: bf-js; JobFill none]."
+        "", "Policy that schedules while too many tasks wait; none: no guard  [default: bf-js; JobFill and ppo none]."
     )
     guard_limit: int = option(500, "The guard schedules while more tasks than this wait.")
     start: str | None = option(None, "Start from the weights of this saved agent (a name or a path).", "--from", metavar="AGENT")
     imitate: PolicyName | None = option(None, "Begin with weights that imitate this policy.", metavar="POLICY")
     imitation_steps: int = option(0, "Steps of imitation  [default: 400; JobFill 10,000].")
-    samples: int = option(16_000_000, "Train until the candidates have started so many tasks.")
-    horizon: int = option(100_000, "Slots of a candidate's run.")
+    samples: int = option(0, "Train for so many started tasks; ppo: steps  [default: 16,000,000; ppo 300,000].")
+    horizon: int = option(0, "Slots of a candidate's run; ppo: of an episode  [default: 100,000; ppo 10,000].")
     seed: int = option(0, "Seed of the jobs and of the training.")
-    learning_rate: float = option(0.0, "First step size  [default: 0.15; after --imitate 0.05].")
+    learning_rate: float = option(0.0, "First step size  [default: 0.15, after --imitate 0.05; ppo 0.0003].")
     population: int = option(0, "Candidates in a generation  [default: by the weights].")
 
 
@@ -237,7 +236,7 @@ class TrainingOptions:
     threads: Count = option(2, "Candidates that run at the same time, in processes.")
     on: str = option(PROCESSES, "processes; ray: a cluster's, or a new local one's; ray://HOST:PORT.", metavar="WHERE")
     logdir: Folder = option("runs", "Folder in which each run has a folder of its own.")
-    name: str | None = option(None, "Name of this run's folder  [default: from environment, workload, algorithm and seed].")
+    name: str | None = option(None, "Name of this run's folder  [default: from environment, workload, way and seed].")
     resume: bool = option(False, "Continue the run of this name, or start it if there is none.")
     checkpoint_every: int = option(0, "Samples between checkpoints  [default: a 20th].", metavar="N")
     evaluate_every: int = option(0, "Samples between evaluations  [default: a 10th; the first after a 50th].", metavar="N")
@@ -256,18 +255,14 @@ def of_traces(name: str) -> Any:
 
 
 @dataclass(frozen=True)
-class ReadOptions:
-    """How a trace is read."""
+class ReadOptions(Reading):
+    """How a trace is read, and which of its resources."""
 
-    slot_seconds: str | None = of_traces("slot_seconds")
     resources: str | None = of_traces("resources")
-    columns: str | None = of_traces("columns")
-    time_unit: TimeUnit | None = of_traces("time_unit")
-    partition: str | None = of_traces("partition")
-    finished_only: bool | None = of_traces("finished_only")
 
-    def __post_init__(self) -> None:
-        parse_columns(self.columns)
+
+OF_ROWS = ("slot_seconds", "resources", *(name for name in OF_TRACES if name not in ("slot_seconds", "devices", "gangs")))
+"""Options of reading that commands have which show or convert a trace."""
 
 
 @dataclass(frozen=True)

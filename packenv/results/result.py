@@ -57,6 +57,7 @@ class Result(Showable):
     policy: str
     workload: str
     left_out_share: float  # of a trace's tasks, which fit nowhere
+    left_out_work: float  # the same of their work, amount × duration
     servers: int
     seed: int
     slots: int

@@ -334,7 +334,7 @@ def measured_values(run: Result, same: SameJobs) -> dict[str, Value]:
     return {measure.key: measure.value_of(run, same) for measure in MEASURES}
 
 
-ASKED = ("policy", "workload", "left_out_share", "servers")
+ASKED = ("policy", "workload", "left_out_share", "left_out_work", "servers")
 
 
 def record_of(run: Result, values: Mapping[str, Value], slot_seconds: float | None) -> Record:

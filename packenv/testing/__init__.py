@@ -1,6 +1,7 @@
-"""What packenv's own policies and environments must pass, for yours: `check_policy` and `check_environment`.
+"""The promises that packenv's own policies and environments keep, as tests of yours.
 
-They raise AssertionError with one line that says what is wrong, and need no test framework.
+`PolicyTests` and `EnvironmentTests` are subclassed in a suite: each promise is a named test. `check_policy` and
+`check_environment` run all of them, raise AssertionError with one line, and need no test framework.
 """
 
 from __future__ import annotations
@@ -10,11 +11,17 @@ from typing import TYPE_CHECKING
 from packenv.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from packenv.testing.environments import EnvironmentTests as EnvironmentTests
     from packenv.testing.environments import check_environment as check_environment
+    from packenv.testing.policies import PolicyTests as PolicyTests
     from packenv.testing.policies import check_policy as check_policy
     from packenv.testing.replay import problem_of as problem_of
 
 __all__, __getattr__, __dir__ = lazy_names(
     __name__,
-    {".environments": ["check_environment"], ".policies": ["check_policy"], ".replay": ["problem_of"]},
+    {
+        ".environments": ["EnvironmentTests", "check_environment"],
+        ".policies": ["PolicyTests", "check_policy"],
+        ".replay": ["problem_of"],
+    },
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pickle
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import gymnasium
@@ -15,6 +16,7 @@ from packenv.cluster.state import NEVER
 from packenv.envs.registration import ENVIRONMENTS, id_of
 from packenv.errors import InputError
 from packenv.jobs import Jobs
+from packenv.testing.named_tests import require, run_tests
 from packenv.testing.replay import problem_of, waited
 
 Steps = list[tuple[Any, ...]]
@@ -25,37 +27,67 @@ TRIED = 12  # valid actions that are tried at a decision, and as many that are n
 DECISIONS = 8  # at which they are tried
 
 
-def check_environment(env: str | Callable[..., Any], *, seed: int = 0, horizon: int | None = 1000, **options: Any) -> None:
-    """Raise AssertionError, with one line, if an environment breaks a promise that every environment of packenv keeps.
+class EnvironmentTests:
+    """The promises that every environment of packenv keeps, each a named test: subclass it in your suite.
 
-    env       a name ("ServerFill", or the id of any environment in Gymnasium's registry), or a class or function that makes
-              one; it must be over packenv's core, as in docs/environments.md
-    seed      of the episodes that are played
-    horizon   slots of an episode; None for a workload that ends.
-    options   of the environment
-
-    Gymnasium's own checker is silent; the mask is true for those actions that are carried out, and for no others; the same
-    seed gives the same episode, and the jobs that `packenv.simulate` draws with it, with no server above its capacity; the
-    rewards `queue`, `delay` and `tasks` add up to what they stand for; `info` has the same keys at every step, and numbers
-    only; and a snapshot, a pickled copy and a fresh environment in the same state go on alike.
+    environment   a name ("ServerFill", or the id of any environment in Gymnasium's registry), or a class that makes one; it must
+                  be over packenv's core, as in docs/tutorials/your_environment.md
+    options       of the environment
+    seed          of the episodes that are played
+    horizon       slots of an episode; None for a workload that ends
     """
-    name = env if isinstance(env, str) else getattr(env, "__name__", str(env))
 
-    def make() -> Any:
-        return _environment(env, {"horizon": horizon, "record_schedule": True, **options}, name)
+    environment: Any = None
+    options: Mapping[str, Any] = MappingProxyType({})
+    seed = 0
+    horizon: int | None = 1000
 
-    _check_gymnasium(make(), name)
-    steps = _check_seed(make(), make(), seed, name)
-    _check_info(steps, name)
-    _check_masks(make(), seed, name)
-    _check_snapshots(make, seed, name)
-    _check_jobs_and_rewards(make(), seed, name)
+    def test_gymnasium_checker_is_silent(self) -> None:
+        """Gymnasium's own checker has no error and no warning."""
+        _check_gymnasium(self.make(), self._name)
+
+    def test_same_seed_same_episode(self) -> None:
+        """The same seed gives the same episode, and the same ones after it."""
+        _check_seed(self.make(), self.make(), self.seed, self._name)
+
+    def test_info_has_the_same_numbers_at_every_step(self) -> None:
+        """`info` has the same keys at every step, and numbers only."""
+        _check_info(_play(self.make(), self.seed, STEPS, self._name), self._name)
+
+    def test_mask_allows_what_is_carried_out(self) -> None:
+        """The mask is true for the actions that are carried out, and for no others."""
+        _check_masks(self.make(), self.seed, self._name)
+
+    def test_snapshots_and_copies_go_on_alike(self) -> None:
+        """A snapshot, a pickled copy and a fresh environment in the same state go on alike."""
+        _check_snapshots(self.make, self.seed, self._name)
+
+    def test_jobs_and_rewards(self) -> None:
+        """Jobs are those of `packenv.simulate`, no server is overfull, and rewards add up to what they stand for."""
+        _check_jobs_and_rewards(self.make(), self.seed, self._name)
+
+    def make(self) -> Any:
+        """Make the environment that is tested."""
+        require(self.environment is not None, f"{type(self).__name__}: set `environment` to a name or a class")
+        return _environment(self.environment, {"horizon": self.horizon, "record_schedule": True, **self.options}, self._name)
+
+    @property
+    def _name(self) -> str:
+        name = self.environment
+        return name if isinstance(name, str) else getattr(name, "__name__", str(name))
 
 
-def _require(holds: bool, problem: str) -> None:
-    """AssertionError with this line, under `python -O` too."""
-    if not holds:
-        raise AssertionError(problem)
+def check_environment(env: str | Callable[..., Any], *, seed: int = 0, horizon: int | None = 1000, **options: Any) -> None:
+    """Raise AssertionError, with one line, if an environment fails one of `EnvironmentTests`.
+
+    env       a name, or a class or function that makes one
+    seed      of the episodes that are played
+    horizon   slots of an episode; None for a workload that ends
+    options   of the environment
+    """
+    tests = EnvironmentTests()
+    tests.environment, tests.seed, tests.horizon, tests.options = env, seed, horizon, options
+    run_tests(tests)
 
 
 def _environment(env: str | Callable[..., Any], options: dict[str, Any], name: str) -> Any:
@@ -69,7 +101,7 @@ def _environment(env: str | Callable[..., Any], options: dict[str, Any], name: s
         raise AssertionError(f"{name}: cannot be made: {str(problem).splitlines()[0]}") from problem
     parts = ("core", "get_state", "set_state", "action_masks", "schedule")
     missing = [part for part in parts if not hasattr(built, part)]
-    _require(not missing, f"{name}: has no {', '.join(missing)}: it is not over packenv's core")
+    require(not missing, f"{name}: has no {', '.join(missing)}: it is not over packenv's core")
     return built
 
 
@@ -93,10 +125,10 @@ def _follow(env: Any, info: dict[str, Any], most: int, name: str) -> Steps:
     rng, steps = np.random.default_rng(1), []
     for _ in range(most):
         valid = np.flatnonzero(info["action_mask"])
-        _require(len(valid) > 0, f"{name}: at a decision in slot {info.get('slot')} no action is valid")
+        require(len(valid) > 0, f"{name}: at a decision in slot {info.get('slot')} no action is valid")
         steps.append(env.step(int(rng.choice(valid))))
         info = steps[-1][4]
-        _require(not info["invalid"], f"{name}: an action that the mask allows is invalid in slot {info['slot']}")
+        require(not info["invalid"], f"{name}: an action that the mask allows is invalid in slot {info['slot']}")
         if steps[-1][2] or steps[-1][3]:
             break
     return steps
@@ -107,22 +139,21 @@ def _check_info(steps: Steps, name: str) -> None:
     infos = [step[-1] for step in steps]
     for n, info in enumerate(infos):
         different = sorted(set(info) ^ set(infos[0]))
-        _require(not different, f"{name}: info has {', '.join(different)} at some steps only (step {n})")
+        require(not different, f"{name}: info has {', '.join(different)} at some steps only (step {n})")
         for key, value in info.items():
             number = isinstance(value, (int, float, np.number)) or (isinstance(value, np.ndarray) and value.dtype.kind in "biuf")
-            _require(number, f"{name}: info[{key!r}] is no number, but {value!r} (step {n})")
+            require(number, f"{name}: info[{key!r}] is no number, but {value!r} (step {n})")
 
 
-def _check_seed(first: Any, second: Any, seed: int, name: str) -> Steps:
-    """The same seed, the same episode, and the same ones after it. Returns that of the seed."""
+def _check_seed(first: Any, second: Any, seed: int, name: str) -> None:
+    """The same seed, the same episode, and the same ones after it."""
     steps = _play(first, seed, STEPS, name)
     reported = steps[0][1].get("seed")
-    _require(reported == seed, f"{name}: info['seed'] is {reported} after reset(seed={seed})")
+    require(reported == seed, f"{name}: info['seed'] is {reported} after reset(seed={seed})")
     same = data_equivalence(steps, _play(second, seed, STEPS, name), exact=True)
-    _require(same, f"{name}: not deterministic: two episodes of seed {seed} differ")
+    require(same, f"{name}: not deterministic: two episodes of seed {seed} differ")
     same = data_equivalence(_play(first, None, STEPS, name), _play(second, None, STEPS, name), exact=True)
-    _require(same, f"{name}: not deterministic: the episodes that follow one of seed {seed} differ")
-    return steps
+    require(same, f"{name}: not deterministic: the episodes that follow one of seed {seed} differ")
 
 
 def _check_masks(env: Any, seed: int, name: str) -> None:
@@ -132,16 +163,16 @@ def _check_masks(env: Any, seed: int, name: str) -> None:
     for _ in range(DECISIONS):
         mask, state = np.asarray(info["action_mask"]), env.get_state()
         same = mask.shape == (env.action_space.n,) and (mask.astype(bool) == env.action_masks()).all()
-        _require(same, f"{name}: info['action_mask'] and action_masks() differ in slot {info['slot']}")
+        require(same, f"{name}: info['action_mask'] and action_masks() differ in slot {info['slot']}")
         for allowed in (True, False):
             actions = np.flatnonzero(mask.astype(bool) == allowed)
             for action in rng.permutation(actions)[:TRIED]:
                 before = _started(env)
                 *_, after = env.step(int(action))
                 words = f"action {action} in slot {info['slot']}, which the mask {'allows' if allowed else 'forbids'}"
-                _require(bool(after["invalid"]) != allowed, f"{name}: {words}, is {'not ' * allowed}carried out")
+                require(bool(after["invalid"]) != allowed, f"{name}: {words}, is {'not ' * allowed}carried out")
                 if not allowed and after["slot"] == info["slot"] and env.core.options.invalid != "nearest":
-                    _require(_started(env) == before, f"{name}: {words}, starts a task")
+                    require(_started(env) == before, f"{name}: {words}, starts a task")
                 env.set_state(state)
         *_, terminated, truncated, info = env.step(int(rng.choice(np.flatnonzero(mask))))
         if terminated or truncated:
@@ -165,10 +196,10 @@ def _check_snapshots(make: Callable[[], Any], seed: int, name: str) -> None:
     after = [*_follow(env, info, STEPS, name), env.reset()]
     for copy, origin in ((copied, "a pickled copy"), (fresh, "a fresh environment in the same state")):
         same = data_equivalence(after, [*_follow(copy, info, STEPS, name), copy.reset()], exact=True)
-        _require(same, f"{name}: {origin} goes on differently")
+        require(same, f"{name}: {origin} goes on differently")
     env.set_state(state)
     same = data_equivalence(after, [*_follow(env, info, STEPS, name), env.reset()], exact=True)
-    _require(same, f"{name}: set_state does not lead back to the state of get_state")
+    require(same, f"{name}: set_state does not lead back to the state of get_state")
 
 
 def _check_jobs_and_rewards(env: Any, seed: int, name: str) -> None:
@@ -183,16 +214,16 @@ def _check_jobs_and_rewards(env: Any, seed: int, name: str) -> None:
     start, server = env.schedule()
     slots = int(end["slot"])
     jobs = _jobs_of(core, seed, len(start))
-    _require(jobs.home is None, f"{name}: give a workload whose tasks stay as long on every server")
+    require(jobs.home is None, f"{name}: give a workload whose tasks stay as long on every server")
     problem = problem_of(jobs, core.workload.servers.units, start, server, slots + 1)
-    _require(problem is None, f"{name}: with the jobs of seed {seed}: {problem}")
+    require(problem is None, f"{name}: with the jobs of seed {seed}: {problem}")
     leaves = np.where(start >= 0, start + jobs.service[: len(start)], -1)
     total = waited(jobs, start, leaves, slots)
     measured = round(end["mean_queue"] * slots)
-    _require(measured == total, f"{name}: the queue adds up to {measured}, and the waiting of the jobs of seed {seed} to {total}")
+    require(measured == total, f"{name}: the queue adds up to {measured}, and the waiting of the jobs of seed {seed} to {total}")
     begun = np.flatnonzero(start >= 0)
     elapsed = sum(step[4]["elapsed"] for step in steps[1:])
-    _require(elapsed == slots - steps[0][1]["slot"], f"{name}: info['elapsed'] adds up to {elapsed} slots of {slots}")
+    require(elapsed == slots - steps[0][1]["slot"], f"{name}: info['elapsed'] adds up to {elapsed} slots of {slots}")
     delays = waited(jobs.first(len(start)), start, leaves, NEVER // 2) if len(begun) == len(start) else None
     waited_before = round(steps[0][1]["mean_queue"] * steps[0][1]["slot"])
     stands_for = {
@@ -203,7 +234,7 @@ def _check_jobs_and_rewards(env: Any, seed: int, name: str) -> None:
     if stands_for is not None:
         rewards = sum(step[1] for step in steps[1:])
         close = abs(rewards - stands_for) <= 1e-6 * max(1.0, abs(stands_for))
-        _require(close, f"{name}: rewards add up to {rewards:.10g}, and {core.options.reward} is {stands_for:.10g}")
+        require(close, f"{name}: rewards add up to {rewards:.10g}, and {core.options.reward} is {stands_for:.10g}")
 
 
 def _jobs_of(core: Any, seed: int, rows: int) -> Jobs:

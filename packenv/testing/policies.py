@@ -17,6 +17,7 @@ from packenv.jobs import Jobs
 from packenv.policy import attached, find_policy, initial_state_of, name_of, needs_of
 from packenv.results.result import Result
 from packenv.simulation import setting_of
+from packenv.testing.named_tests import require, run_tests
 from packenv.testing.replay import problem_of, waited
 from packenv.workloads.laws import Geometric, Uniform
 from packenv.workloads.workload import Workload
@@ -36,50 +37,118 @@ def usual_workloads() -> list[Workload]:
     ]
 
 
+class PolicyTests:
+    """The promises that every policy of packenv keeps, each a named test: subclass it in your suite.
+
+    policy      an object, a class without arguments, or a name such as "vqs:J=5" or "my_module:MyPolicy:x=1"
+    workloads   that it takes; None: small ones with equal servers, unequal servers and two resources, of which it may refuse
+                some, by InputError with one line
+    slots       length of each run
+    seed        of the jobs, and of a policy that needs chance
+    """
+
+    policy: Any = None
+    workloads: Sequence[Workload] | None = None
+    slots = 600
+    seed = 0
+    _results: list[tuple[str, Workload, Result]] | None = None  # pytest collects no class with an __init__
+
+    def test_takes_some_workload(self) -> None:
+        """It refuses no workload that it was given, and not all of the usual ones."""
+        self._runs()
+
+    def test_schedule_is_feasible(self) -> None:
+        """No server is above its capacity, and every task starts at most once, after it arrived, and stays for its service."""
+        for where, case, result in self._runs():
+            jobs, schedule = _jobs_of(case, result), result.schedule
+            assert schedule is not None
+            problem = problem_of(jobs, case.servers.units, schedule.start, schedule.server, result.slots, schedule.end)
+            require(problem is None, f"{where}: {problem}")
+
+    def test_jobs_are_those_of_the_seed(self) -> None:
+        """Whatever the policy does, the same tasks arrive, and each has started or waits."""
+        for where, case, result in self._runs():
+            jobs, schedule = _jobs_of(case, result), result.schedule
+            assert schedule is not None
+            arrived = int((jobs.arrival < result.slots).sum())
+            require(result.arrived == arrived, f"{where}: {result.arrived} tasks arrive, and {arrived} of the seed's do")
+            started = int((schedule.start >= 0).sum())
+            require(result.started == started, f"{where}: {started} tasks have a start, and {result.started} were started")
+            if jobs.phase is None and jobs.predecessors is None:
+                count = result.started + result.waiting
+                lost = f"{where}: {arrived} tasks arrive, and {count} have started or wait: some are lost, or double"
+                require(count == arrived, lost)
+
+    def test_queue_obeys_littles_law(self) -> None:
+        """The measured queue adds up to the waiting of the tasks."""
+        for where, case, result in self._runs():
+            schedule, slots = result.schedule, result.slots
+            assert schedule is not None
+            total = waited(_jobs_of(case, result), schedule.start, schedule.end, slots)
+            measured = round((result.mean_queue or 0.0) * slots)
+            law = f"{where}: Little's law: the queue adds up to {measured}, and the tasks' waiting to {total}"
+            require(measured == total, law)
+
+    def test_same_seed_same_schedule(self) -> None:
+        """Two runs with the same seed are equal."""
+        for where, case, first in self._runs():
+            second = _run(self._policy(), case, self.slots, self.seed, where)
+            same = isinstance(second, Result) and first.schedule is not None and second.schedule is not None
+            same = same and _equal(first.schedule, second.schedule) and first.mean_queue == second.mean_queue
+            require(same, f"{where}: not deterministic: two runs with seed {first.seed} have different schedules")
+
+    def test_every_task_starts(self) -> None:
+        """Once no more tasks arrive, all start."""
+        for where, case, _ in self._runs():
+            long = _run(self._policy(), case.tabulated(self.seed, self.slots), TIMES * self.slots, self.seed, where)
+            if isinstance(long, Result):
+                never = long.arrived - long.started
+                require(never == 0, f"{where}: {never} tasks never start, though none has arrived since slot {self.slots}")
+
+    def test_paused_and_copied_runs_go_on_alike(self) -> None:
+        """All that the policy knows lies in its state: a run that is paused, grown and copied has the starts of one run."""
+        for where, case, _ in self._runs():
+            _check_resumes(self._policy(), case.tabulated(self.seed, self.slots), self.slots, self.seed, where)
+
+    def _policy(self) -> Any:
+        require(self.policy is not None, f"{type(self).__name__}: set `policy` to an object, a class or a name")
+        try:
+            policy = find_policy(self.policy) if isinstance(self.policy, str) else self.policy
+        except InputError as problem:
+            raise AssertionError(str(problem)) from None
+        return policy() if isinstance(policy, type) else policy
+
+    def _runs(self) -> list[tuple[str, Workload, Result]]:
+        """Where a run is of, its workload and its result, for each workload that the policy takes."""
+        from packenv.theory.capacity.max_workload import resolved  # brings the solver with it
+
+        if self._results is None:
+            subject, refusal, results = self._policy(), "", []
+            for case in map(resolved, usual_workloads() if self.workloads is None else self.workloads):
+                where = f"{name_of(subject)} on {case.name}"
+                result = _run(subject, case, self.slots, self.seed, where)
+                if isinstance(result, InputError):
+                    require(self.workloads is None, f"{where}: refuses: {result}")
+                    refusal = str(result)
+                else:
+                    results.append((where, case, result))
+            require(bool(results), f"{name_of(subject)} refuses every workload: {refusal!r}; give one that it takes")
+            self._results = results
+        return self._results
+
+
 def check_policy(policy: Any, workload: Workload | Sequence[Workload] | None = None, *, slots: int = 600, seed: int = 0) -> None:
-    """Raise AssertionError, with one line, if a policy breaks a promise that every policy of packenv keeps.
+    """Raise AssertionError, with one line, if a policy fails one of `PolicyTests`.
 
     policy     an object, or a name such as "vqs:J=5" or "my_module:MyPolicy:x=1"
-    workload   one that it takes, or several; by default small ones with equal servers, unequal servers and two resources, of
-               which it may refuse some: by InputError with one line
+    workload   one that it takes, or several; None: the usual ones
     slots      length of each run
-
-    At every slot no server is above its capacity, and every task starts at most once, after it has arrived, and stays for its
-    service; no task is lost: all start once no more arrive; the same seed gives the same schedule; the jobs are those of the
-    seed, whatever the policy does; the queue is what Little's law says; and a run that is paused, grown and copied goes on
-    like one that is not: all that the policy knows lies in its state.
+    seed       of the jobs
     """
-    from packenv.theory.capacity.max_workload import resolved  # brings the solver with it
-
-    subject = _policy(policy)
-    workloads = usual_workloads() if workload is None else [workload] if isinstance(workload, Workload) else [*workload]
-    refused = []
-    for case in map(resolved, workloads):
-        where = f"{name_of(subject)} on {case.name}"
-        result = _run(subject, case, slots, seed, where)
-        if isinstance(result, InputError):
-            _require(workload is None, f"{where}: refuses: {result}")
-            refused.append(str(result))
-            continue
-        _check_jobs(case, result, where)
-        _check_again(result, _run(subject, case, slots, seed, where), where)
-        table = case.tabulated(seed, slots)
-        _check_nothing_lost(subject, table, slots, seed, where)
-        _check_resumes(subject, table, slots, seed, where)
-    _require(len(refused) < len(workloads), f"{name_of(subject)} refuses every workload: {refused[-1:]}; give one that it takes")
-
-
-def _require(holds: bool, problem: str) -> None:
-    """AssertionError with this line, under `python -O` too."""
-    if not holds:
-        raise AssertionError(problem)
-
-
-def _policy(policy: Any) -> Any:
-    try:
-        return find_policy(policy) if isinstance(policy, str) else policy
-    except InputError as problem:
-        raise AssertionError(str(problem)) from None
+    tests = PolicyTests()
+    tests.policy, tests.slots, tests.seed = policy, slots, seed
+    tests.workloads = [workload] if isinstance(workload, Workload) else workload
+    run_tests(tests)
 
 
 def _run(policy: Any, workload: Workload, slots: int, seed: int, where: str) -> Any:
@@ -89,7 +158,7 @@ def _run(policy: Any, workload: Workload, slots: int, seed: int, where: str) -> 
     except MisuseError as problem:
         raise AssertionError(f"{where}: {problem}") from problem
     except InputError as problem:
-        _require("\n" not in str(problem), f"{where}: refuses in more than one line: {str(problem).splitlines()[0]}")
+        require("\n" not in str(problem), f"{where}: refuses in more than one line: {str(problem).splitlines()[0]}")
         return problem
     except Exception as problem:
         raise AssertionError(f"{where}: crashes: {type(problem).__name__}: {problem}") from problem
@@ -101,41 +170,8 @@ def _jobs_of(workload: Workload, result: Result) -> Jobs:
     return fixed.jobs if fixed.jobs is not None else fixed.jobs_table(result.seed, result.arrived + 1)
 
 
-def _check_jobs(workload: Workload, result: Result, where: str) -> None:
-    """Feasible, the jobs of the seed, and Little's law."""
-    jobs, schedule = _jobs_of(workload, result), result.schedule
-    assert schedule is not None
-    arrived = int((jobs.arrival < result.slots).sum())
-    _require(result.arrived == arrived, f"{where}: {result.arrived} tasks arrive, and {arrived} of the seed's do")
-    problem = problem_of(jobs, workload.servers.units, schedule.start, schedule.server, result.slots, schedule.end)
-    _require(problem is None, f"{where}: {problem}")
-    started = int((schedule.start >= 0).sum())
-    _require(result.started == started, f"{where}: {started} tasks have a start, and {result.started} were started")
-    if jobs.phase is None and jobs.predecessors is None:
-        count = result.started + result.waiting
-        _require(count == arrived, f"{where}: {arrived} tasks arrive, and {count} have started or wait: some are lost, or double")
-    total, slots = waited(jobs, schedule.start, schedule.end, result.slots), result.slots
-    measured = round((result.mean_queue or 0.0) * slots)
-    _require(measured == total, f"{where}: Little's law: the queue adds up to {measured}, and the tasks' waiting to {total}")
-
-
-def _check_again(first: Result, second: Any, where: str) -> None:
-    """The same seed, the same schedule."""
-    same = isinstance(second, Result) and first.schedule is not None and second.schedule is not None
-    same = same and _equal(first.schedule, second.schedule) and first.mean_queue == second.mean_queue
-    _require(same, f"{where}: not deterministic: two runs with seed {first.seed} have different schedules")
-
-
 def _equal(first: Any, second: Any) -> bool:
     return np.array_equal(first.start, second.start) and np.array_equal(first.server, second.server)
-
-
-def _check_nothing_lost(policy: Any, table: Workload, slots: int, seed: int, where: str) -> None:
-    """Every task starts some time, once the last one has arrived."""
-    long = _run(policy, table, TIMES * slots, seed, where)
-    if isinstance(long, Result):
-        never = long.arrived - long.started
-        _require(never == 0, f"{where}: {never} tasks never start, though none has arrived since slot {slots}")
 
 
 def _check_resumes(policy: Any, table: Workload, slots: int, seed: int, where: str) -> None:
@@ -151,7 +187,7 @@ def _check_resumes(policy: Any, table: Workload, slots: int, seed: int, where: s
     for run, what in ((paused, "paused and grown"), (copied, "copied half-way")):
         run.advance(slots)
         same = _equal(whole.schedule, run)
-        _require(same, f"{where}: a run that is {what} goes on differently: the policy keeps something outside its state")
+        require(same, f"{where}: a run that is {what} goes on differently: the policy keeps something outside its state")
 
 
 class _Paused:

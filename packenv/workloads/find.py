@@ -12,8 +12,10 @@ from numpy.typing import ArrayLike
 from packenv.content.text import do_not_go, listed
 from packenv.errors import ArgumentError, InputError
 from packenv.inputs.numbers import Exact, exact
+from packenv.inputs.standard_input import from_standard_input
 from packenv.inputs.text_files import reading
-from packenv.options.shared import INTENSITIES, Estimates
+from packenv.options.fields import takes
+from packenv.options.shared import AS_IT_IS, INTENSITIES, OF_READING, Reading
 from packenv.plugins import install_line, rooms
 from packenv.workloads.files import load_workload
 from packenv.workloads.laws import parse_law
@@ -29,98 +31,64 @@ OF_STREAMS = ("sizes", "service", *INTENSITIES)
 """Arguments that a trace leaves no place for, since it says them itself."""
 
 
+@takes(Reading, "reading")
 def workload(
     source: Any,
     *,
     servers: Servers | int | str | ArrayLike | None = None,
-    slot_seconds: Exact | None = None,
     resources: str | Sequence[str] | None = None,
-    speedup: Exact = 1,
-    columns: Mapping[str, str] | None = None,
-    time_unit: str | None = None,
-    partition: str | Sequence[str] | None = None,
-    finished_only: bool | None = None,
-    estimates: Estimates | None = None,
+    reading: Reading = AS_IT_IS,
     network: Network | None = None,
-    devices: bool | None = None,
-    gangs: bool | None = None,
     **changes: Any,
 ) -> Workload:
     """The workload with a name, of a file, of a trace, or of a table, with some arguments changed (`Workload.with_`).
 
     source        a name (`packenv.names()`); a JSON file, of a workload or as kubectl prints a cluster; a trace
-                  (`packenv.workloads.traces`); a table in the forms of a user's own traces: a frame of pandas or polars, an Arrow
-                  table, or a mapping of columns; or a Workload
+                  (`packenv.workloads.traces`), or "-" for one from standard input; a table in the forms of a user's own traces: a
+                  frame of pandas or polars, an Arrow table, or a mapping of columns; or a Workload
     servers       as of `Workload`, or a file of machines. A trace needs them, unless its own machines lie beside it or, as in
                   Standard Workload Format, its header says how large the machine is
-    slot_seconds  length of a slot: an exact decimal, by default the usual one of the trace's form
     resources     of a trace, which count: names; "all"; "max": only the largest demand, which is the size of a task;
                   "max:cpu,memory". By default all where servers have several capacities or tasks ask for more than 1 of a
                   resource (cores and GiB), else the largest. The same texts reduce a named workload, where a sequence gives
                   its resources names
-    speedup       β: arrivals of a trace come so many times as fast
-    columns       names in a table of one's own by ours: {"submit_time_s": "Submitted", "cpu": "Cores"}. With one that is a
-                  resource, only those that are named are read
-    time_unit     of times and durations in such a table that are numbers: "s" (the default), "ms", "us", "ns", "min" or "h"
-    partition     names of the partitions (queues) of a log of Slurm's, or in Standard Workload Format, whose jobs count
-    finished_only True leaves out tasks of a trace that failed or were cancelled after they had begun to run, False keeps them; by
-                  default they are load (in Google's traces they are left out, as in the papers)
-    estimates     what policies are told of durations: "recorded", the requests of the log, and the duration where there is none
-                  (the default, if any is recorded); "exact", the duration; "longest", the longest request where there is none
+    reading       how a trace is read
     network       what a task costs away from its data
-    devices       True: each GPU of a server counts for itself, and a part of a GPU is one of a single GPU; False: a server's GPUs
-                  are one amount. By default as the trace has it: devices in Alibaba's and in a table with `gpu_kinds`, where
-                  `resources` are "all", or "gpu" and others
 
-    gangs         True: the tasks of a job that come together are a gang, which starts in the same slot or not at all; False: no
-                  task waits for another to start. By default as the trace has it: gangs in Philly's, Alibaba's of 2026, and in a
-                  table with a column `gang` or `workers`
-
+    `columns` may be a mapping, too. By default GPUs are devices, and tasks gangs, as a trace has it; jobs on several nodes are
+    gangs where there are several servers.
     Rows that are no tasks are counted in `Workload.left_out`. Raises InputError, with the nearest names for an unknown one, and
     with file, row and column for a value that cannot be.
     """
+    source = from_standard_input(source)
     if servers is not None:
         changes["servers"] = servers
     if network is not None:
         changes["network"] = network
     if not is_trace_source(source):
         changes.pop("any_number", None)
-        if speedup not in (1, "1"):
+        if reading.speedup not in (1, "1"):
             raise ArgumentError("`speedup` goes with a trace; a workload's arrivals are given by `intensity`, `load` or `rate`")
-        if columns:
+        if reading.columns:
             raise ArgumentError("`columns` goes with a table of one's own, whose columns have other names")
-        of_traces = {
-            "time_unit": time_unit, "partition": partition, "finished_only": finished_only, "estimates": estimates,
-            "devices": devices, "gangs": gangs,
-        }  # fmt: skip
-        if idle := [f"`{name}`" for name, value in of_traces.items() if value is not None]:
+        if idle := [f"`{name}`" for name in reading.given() if name in OF_READING]:
             raise ArgumentError(f"{listed(idle)} {'goes' if len(idle) == 1 else 'go'} with a trace")
         if isinstance(source, (str, Path)) and (room := room_of(str(source))) is not None:
             choice, sizes = chosen_resources(resources)
             if sizes == "max" and choice is not None:
                 why = "the nodes of a cluster have several capacities: name the resources alone"
                 raise ArgumentError(f"`resources` {resources}: {why}")
-            seconds = 1.0 if slot_seconds is None else float(exact(slot_seconds, "`slot_seconds`"))
+            slot = reading.slot_seconds
+            seconds = 1.0 if slot is None else float(exact(slot, "`slot_seconds`"))
             of_room: Workload = room.workload_of(str(source), choice, seconds, changes)
             return of_room
-        return _named(source, changes, slot_seconds, resources)
+        return _named(source, changes, reading.slot_seconds, resources)
     if idle := [f"`{argument}`" for argument in OF_STREAMS if changes.get(argument) is not None]:
         faster = "; `speedup` makes its tasks come faster" if any(changes.get(key) is not None for key in INTENSITIES) else ""
         raise ArgumentError(do_not_go(idle, f"a trace, which says {'it' if len(idle) == 1 else 'them'} itself") + faster)
     from packenv.workloads.workload_of_trace import workload_of_trace  # loads pyarrow
 
-    return workload_of_trace(
-        source,
-        changes,
-        resources=resources,
-        reading={"columns": columns, "time_unit": time_unit, "partition": partition, "finished_only": finished_only},
-        slot_seconds=slot_seconds,
-        speedup=speedup,
-        estimates=estimates,
-        devices=devices,
-        gangs=gangs,
-        any_number=bool(changes.pop("any_number", False)),
-    )
+    return workload_of_trace(source, changes, resources, reading, bool(changes.pop("any_number", False)))
 
 
 def is_trace_source(source: Any) -> bool:
@@ -129,7 +97,7 @@ def is_trace_source(source: Any) -> bool:
         return False
     if not isinstance(source, (str, Path)):
         return is_columns(source)
-    text = str(source)
+    text = str(from_standard_input(source))
     if text in WORKLOADS or room_of(text) is not None:
         return False
     is_file = (text != "" and Path(text).exists()) or text.endswith(ENDINGS) or text.startswith((".", "/"))
@@ -146,6 +114,7 @@ def room_of(source: str | None) -> Any:
 
     Raises InputError for a file *.json that is not there, and for a list of kubectl's that no plug-in reads.
     """
+    source = None if source is None else str(from_standard_input(source))
     if source is None or source in WORKLOADS or not Path(source).is_file():
         if source is not None and source.endswith(".json") and source not in WORKLOADS:
             with reading(source):

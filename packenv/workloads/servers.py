@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import re
 from collections.abc import Collection
@@ -18,9 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from packenv.content.text import number
 from packenv.errors import ArgumentError, InputError
 from packenv.inputs.json_files import read_json
-from packenv.inputs.memory import Memory
-from packenv.inputs.numbers import excerpt, is_number, quantity_of, read_number, read_whole
-from packenv.inputs.text_files import lines_of, reading
+from packenv.inputs.numbers import excerpt, is_number, quantity_of, read_number, read_whole, with_points
 from packenv.jobs import HOW_MANY, MILLI, MODEL, MOST_DEVICES, NO_MODEL, UNKNOWN, WHOLE
 from packenv.units import LARGEST_AMOUNT, UNIT, scale_for, to_units
 
@@ -30,7 +27,12 @@ MOST_SERVERS = 1_000_000
 GI = 2**30
 COUNTS = ("count", "number", "quantity", "servers", "nodes", "machines")  # headings of a column that says how many
 FORM_OF_LIST = "a list of servers has a row for each: its name, if it has one, and a capacity of each resource (node,cpu,memory)"
-PER_SERVER = 500  # bytes of memory for a capacity in a file
+HEADINGS = {
+    "cpu": r"cpu|(?<![a-z])v?cores?(?![a-z])|processors?",
+    "memory": r"memory|(?<![a-z])(mem|ram|[kmgt]i?b)(?![a-z])",
+    "gpu": r"gpu",
+}
+"""Other people's headings of resources, in lower case."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -320,39 +322,57 @@ def _read(file: Path, names: tuple[str, ...] | None, partitions: Collection[str]
         return machines(file, names, partitions)
     if not file.is_file():
         raise InputError("a folder without machine_events")
-    memory = Memory(file)
-    table = []
-    with reading(file):
-        for row in csv.reader(lines_of(file)):
-            memory.reserve(PER_SERVER * len(row))
-            table += [row] if row else []
-    header = [cell.strip() for cell in table.pop(0)] if table and not any(map(_is_amount, table[0])) else []
+    from packenv.workloads.traces.columns import reading_table
+    from packenv.workloads.traces.delimited import rows_of
+
+    with reading_table(file):
+        table = rows_of(file)
+    header = table.pop(0) if table and not any(map(_is_amount, table[0])) else []
     _check_count(len(table))
-    labels = [row[0].strip() for row in table]
+    labels = [row[0] for row in table]
     named = bool(table) and not any(map(_is_amount, labels))
     counts = [cell for cell in header[int(named) :] if cell.lower() in COUNTS and cell not in (names or ())]
     if counts:
         raise InputError(f"column {counts[0]!r}: a list has a row for each server, not one for several; {FORM_OF_LIST}")
-    columns = [*range(int(named), max(map(len, table), default=0))]
-    if names is not None and {*names} <= {*header}:
-        columns = [header.index(name) for name in names]
-    elif any(len(row) != len(table[0]) for row in table):
-        raise InputError(f"capacities must be numbers, as many for each; {FORM_OF_LIST}")
-    capacity = [[_cell(row, column, line) for column in columns] for line, row in enumerate(table, 1 + bool(header))]
+    columns = [*range(int(named), len(table[0]))] if table else []
+    if header and names is not None:
+        columns = _of_resources(header, names, columns)
+    cells = [_capacities([row[column] for row in table], 1 + bool(header)) for column in columns]
     distinct = tuple(labels) if named and len({*labels}) == len(labels) else ()
-    return capacity, None, (), distinct
+    return [*zip(*cells, strict=True)], None, (), distinct
 
 
-def _cell(row: list[str], column: int, line: int) -> float:
-    """A capacity in a list of servers. Raises InputError with its form."""
-    try:
-        return _amount(row[column] if column < len(row) else "")
-    except InputError as problem:
-        raise InputError(f"line {line}: {problem}; {FORM_OF_LIST}") from None
+def _of_resources(header: list[str], names: tuple[str, ...], amounts: list[int]) -> list[int]:
+    """The column of each resource, by its heading: the name in any case, or words such as cores. Raises InputError."""
+    headings, known = [heading.lower() for heading in header], []
+    for name in names:
+        words = HEADINGS.get(name, re.escape(name))
+        alike = [n for n in amounts if re.search(words, headings[n])]
+        known.append([headings.index(name.lower())] if name.lower() in headings else alike)
+    if all(len(columns) == 1 for columns in known) and len({columns[0] for columns in known}) == len(names):
+        return [column for (column,) in known]
+    if len(names) == len(amounts) == 1 or (not any(known) and not {*names} & {*HEADINGS} and len(names) == len(amounts)):
+        return amounts
+    unknown = next(name for name, columns in zip(names, known, strict=True) if len(columns) != 1)
+    several = "no column" if not known[names.index(unknown)] else "several columns"
+    raise InputError(f"{several} of {', '.join(header)} for {unknown}: name the columns {', '.join(names)}, as tasks do")
+
+
+def _capacities(cells: list[str], line: int) -> list[float]:
+    """The amounts in a column of a list of servers, the first of which stands in `line`. Raises InputError with its form."""
+    points = with_points(cells)
+    capacities = []
+    for at, cell in enumerate(cells, line):
+        try:
+            capacities.append(_amount(points.get(cell, cell)))
+        except InputError as problem:
+            raise InputError(f"line {at}: {problem}; {FORM_OF_LIST}") from None
+    return capacities
 
 
 def _is_amount(text: str) -> bool:
-    return is_number(text) or quantity_of(text.strip()) is not None
+    point = text.replace(",", ".")
+    return is_number(point) or quantity_of(point.strip()) is not None
 
 
 def _check_count(servers: int) -> None:

@@ -45,7 +45,7 @@ MOST_ROWS = 50_000_000
 MOST_KINDS = 4  # of servers, and FACT_LETTERS of a text, in a `repr`
 FACT_LETTERS = 100
 PLOTTED_TASKS = 10_000
-SAID_IN_TITLES = 0.05  # share of a trace's tasks that are left out, from which on titles say it
+SAID_IN_TITLES = 0.05  # share of a trace's tasks, or of their work, that is left out, from which on titles say it
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -88,6 +88,8 @@ class Workload(Showable):
     """Whether `slot_seconds` is a usual length that nobody has given: people are then shown slots."""
     left_out_share: float = field(compare=False)
     """The share of a trace's tasks that fit nowhere, from 0 to 1; the workload has the others."""
+    left_out_work: float = field(compare=False)
+    """The same share of the work, amount × duration; of several resources the largest share over them."""
     partitions: tuple[str, ...] = field(compare=False)
     """The partitions of a log of which alone the jobs are, if they were named."""
     remark: str | None = field(compare=False)
@@ -150,6 +152,7 @@ class Workload(Showable):
             left_out=dict(cluster.left_out),
             slot_assumed=False,
             left_out_share=0.0,
+            left_out_work=0.0,
             partitions=(),
             remark=None,
             notes=(),
@@ -203,20 +206,28 @@ class Workload(Showable):
 
     @property
     def label(self) -> str:
-        """The name, for titles: with the partitions of a log that were named, and the share of its tasks that are left out, from
-        a twentieth on.
-        """
+        """The name, for titles: with the partitions of a log that were named, and large shares that are left out."""
         of = (
             f", {'partition' if len(self.partitions) == 1 else 'partitions'} {listed(self.partitions)}" if self.partitions else ""
         )
-        if self.left_out_share < SAID_IN_TITLES:
+        if not self.much_left_out:
             return f"{self.name}{of}"
-        return f"{self.name}{of} without {self.left_out_share:.0%} of its tasks, which fit nowhere"
+        return f"{self.name}{of} without {self._shares_left_out}, which fit nowhere"
+
+    @property
+    def much_left_out(self) -> bool:
+        """Whether a twentieth of the tasks or of the work of a trace fits nowhere: runs then say little of its cluster."""
+        return max(self.left_out_share, self.left_out_work) >= SAID_IN_TITLES
+
+    @property
+    def _shares_left_out(self) -> str:
+        return f"{100 * self.left_out_share:.3g}% of its tasks and {100 * self.left_out_work:.3g}% of its work"
 
     @property
     def caveats(self) -> list[str]:
         """Lines that belong beside every result: what the servers of a trace are, and what of it is left out."""
-        return [*([] if self.remark is None else [self.remark]), *self.notes, *left_out_lines(self.left_out)]
+        shares = [f"without {self._shares_left_out}, which fit nowhere"] if self.much_left_out else []
+        return [*([] if self.remark is None else [self.remark]), *self.notes, *left_out_lines(self.left_out), *shares]
 
     @property
     def bound_caveats(self) -> list[str]:
@@ -227,8 +238,8 @@ class Workload(Showable):
 
     @property
     def record(self) -> dict[str, Any]:
-        """What records say of it: its name, and the share of its tasks that are left out."""
-        return {"workload": self.name, "left_out_share": self.left_out_share}
+        """What records say of it: its name, and the shares of its tasks and of its work that are left out."""
+        return {"workload": self.name, "left_out_share": self.left_out_share, "left_out_work": self.left_out_work}
 
     def charts(self, seed: int = 0, tasks: int = PLOTTED_TASKS) -> Charts:
         """Sizes, services, and arrivals over time: of its table, or of the first `tasks` tasks of a seed."""
@@ -327,12 +338,13 @@ class Workload(Showable):
         recorded_waits: NDArray[np.int64] | None = None,
         file_records: Records | None = None,
         left_out_share: float = 0.0,
+        left_out_work: float = 0.0,
         partitions: Sequence[str] = (),
     ) -> Workload:
         """The same workload, with what its reader says of the trace that it comes from."""
         set_fields(self, left_out=left_out, slot_assumed=slot_assumed, remark=remark, notes=notes, believed=believed)
         set_fields(self, recorded_waits=recorded_waits, file_records=file_records, left_out_share=left_out_share)
-        set_fields(self, partitions=(*partitions,))
+        set_fields(self, left_out_work=left_out_work, partitions=(*partitions,))
         return self
 
     @property
@@ -406,8 +418,8 @@ class Workload(Showable):
         notes = () if "servers" in changes else self.notes
         believed, waits = (None, None) if "jobs" in changes else (self.believed, self.recorded_waits)
         others = {reason: n for reason, n in self.left_out.items() if reason not in dict(self.servers.left_out)}
-        left_out, share, partitions = others | changed.left_out, self.left_out_share, self.partitions
-        return changed.recorded(left_out, slot_assumed, self.remark, notes, believed, waits, records, share, partitions)
+        left_out, shares = others | changed.left_out, (self.left_out_share, self.left_out_work)
+        return changed.recorded(left_out, slot_assumed, self.remark, notes, believed, waits, records, *shares, self.partitions)
 
     def _spread(self, intensity: float | None = None, rate: float | None = None, **changes: Any) -> dict[str, Any]:
         """Changes of a table's workload, with a table of this intensity, or rate, in place of these; ratios are of seed 0."""

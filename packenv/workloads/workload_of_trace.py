@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from packenv.content.text import listed
+from packenv.content.text import counted, listed
 from packenv.errors import ArgumentError, InputError, RowError
-from packenv.inputs.numbers import Exact
 from packenv.jobs import GPU, Bools, Jobs
+from packenv.options.shared import Reading
 from packenv.workloads.demand import fitting
 from packenv.workloads.devices import needed_devices, needed_kinds, unknown_kinds
 from packenv.workloads.gangs import (
@@ -37,13 +37,15 @@ from packenv.workloads.traces.read import read_trace
 from packenv.workloads.traces.records import Records
 from packenv.workloads.traces.slot_trace import SlotTrace
 from packenv.workloads.traces.times import SECOND
-from packenv.workloads.traces.trace import Estimates, Sizes, Trace
+from packenv.workloads.traces.trace import Estimates, Sizes, Trace, one_size
 from packenv.workloads.traces.user import MOST_GPUS
 from packenv.workloads.workload import Workload
 
 FITS_NO_SERVER = "tasks that fit no server"
 GANG_TOO_LARGE = "tasks in gangs that all servers together cannot hold"
 NO_SUCH_KIND = "tasks for kinds of GPU that no server has"
+GANG_OF_NODES = "each is a gang of a task for each node, with equal parts of the job; tasks may share a server"
+ONE_TASK = "each is one task, which one server must hold"
 MOST_NAMED = 5  # partitions of a log
 ONE_AMOUNT = "tasks ask for parts of a GPU, and a node's GPUs count as one amount: more may run at once than on real devices"
 MOST_MACHINES = 8
@@ -53,29 +55,18 @@ TASKS_OF_A_SERVER = 8
 
 
 def workload_of_trace(
-    source: Any,
-    changes: dict[str, Any],
-    *,
-    resources: str | Sequence[str] | None,
-    reading: Mapping[str, Any],
-    slot_seconds: Exact | None,
-    speedup: Exact,
-    estimates: Estimates | None,
-    devices: bool | None,
-    gangs: bool | None,
-    any_number: bool,
+    source: Any, changes: dict[str, Any], resources: str | Sequence[str] | None, reading: Reading, any_number: bool
 ) -> Workload:
     """The Workload of a trace, by the arguments of `packenv.workload`.
 
     changes     arguments of Workload, `servers` among them unless they lie beside the trace or it names them
-    reading     arguments of `read_trace`
     any_number  of servers is asked for: gangs must fit on many
 
     Raises InputError.
     """
     is_path = isinstance(source, (str, Path))
     choice, sizes = chosen_resources(resources)
-    recorded = read_trace(source, choice, **reading)
+    recorded = read_trace(source, choice, reading=reading)
     log = recorded if isinstance(recorded, Trace) else None  # with times by a clock
     one_resource, partitions = len(recorded.resources) == 1, recorded.partitions
 
@@ -83,8 +74,11 @@ def workload_of_trace(
     spec, kind = changes.pop("servers", None), None
     if isinstance(spec, WithKind):
         spec, kind = spec
+    on_machine = False
     if spec is None:
-        spec = (beside(str(source)) if is_path else None) or recorded.servers
+        spec = beside(str(source)) if is_path else None
+        on_machine = spec is None and recorded.servers is not None
+        spec = spec or recorded.servers
     if spec is None:
         example, of = _fitting_example(recorded, sizes)
         printed = (
@@ -92,19 +86,27 @@ def workload_of_trace(
         )
         raise ArgumentError(f"a trace needs `servers`{printed}", f", for example `servers` {example}{of}", {"servers": example})
     sizes = usual_sizes(recorded, sizes, spec)
-    slot = recorded.slot_seconds if slot_seconds is None else slot_seconds
-    jobs, dropped, t0 = recorded.jobs(slot, speedup, sizes, estimates)
+    slot = recorded.slot_seconds if reading.slot_seconds is None else reading.slot_seconds
     example_of = partial(example_servers, recorded, sizes)
-    servers = servers_for(spec, jobs.resources, recorded.resources, sizes, example_of, partitions)
+    servers = servers_for(
+        spec, 1 if one_size(sizes) else len(recorded.resources), recorded.resources, sizes, example_of, partitions
+    )
     machines = dict(servers.left_out)
     larger = () if log is None else _larger_than_the_machine(log.machine, servers, spec)
     if kind is not None:
         servers = servers.and_kind(kind)
+
+    # Where servers are nodes, a job on several of them is a gang.
+    several, spread = 0 if log is None else log.jobs_on_several_nodes(), False
+    if log is not None and several and reading.gangs is not False and (reading.gangs or any_number or len(servers) > 1):
+        recorded, spread = log.on_nodes(), True
+        log = recorded
+    jobs, dropped, t0 = recorded.jobs(slot, reading.speedup, sizes, reading.estimates)
     jobs = jobs.scaled(servers.scale) if jobs.resources == servers.D else jobs
-    jobs, servers = _with_devices(recorded, jobs, servers, devices, source)
-    if gangs is False:
+    jobs, servers = _with_devices(recorded, jobs, servers, reading.devices, source)
+    if reading.gangs is False:
         jobs = replace(jobs, gang=None)
-    elif gangs and jobs.gang is None:
+    elif reading.gangs and jobs.gang is None:
         jobs = replace(jobs, gang=jobs_that_come_together(jobs, str(source)))
     if jobs.gang is not None and kind is not None:
         servers = many_of_the_last(servers)
@@ -138,8 +140,13 @@ def workload_of_trace(
 
     # What is said of it: what is left out, what policies are told, and how long tasks waited, if they come as fast as they did.
     too_large = {} if fits.all() else _left_out(jobs, servers, fits, alone)
-    waits, began, notes = None, None, (*recorded.notes, *larger, *slurm_notes(recorded, spec))
-    if log is not None and speedup in (1, "1"):
+    waits, began = None, None
+    of_nodes = [f"{counted(several, 'job')} on several nodes: {GANG_OF_NODES if spread else ONE_TASK}"] if several else []
+    notes = (*recorded.notes, *of_nodes, *_not_modelled(recorded), *larger, *slurm_notes(recorded, spec))
+    if on_machine and partitions:
+        part = f"partition{'' if len(partitions) == 1 else 's'} {listed(partitions)}"
+        notes = (*notes, f"jobs of {part} have the whole machine; with `servers` 0.5 it is half of that")
+    if log is not None and reading.speedup in (1, "1"):
         waits = log.waits_in_slots(slot)
         began = t0 if log.origin is None else log.origin + timedelta(microseconds=t0)
     elif log is not None and log.waits:
@@ -149,27 +156,28 @@ def workload_of_trace(
     rows = recorded.kept_rows()
     return setting.recorded(
         dict(dropped) | too_large | machines,
-        slot_assumed=slot_seconds is None and log is None,
+        slot_assumed=reading.slot_seconds is None and log is None,
         remark=ONE_AMOUNT if recorded.device_shares and table.devices is None else None,
         notes=notes,
-        believed=_believed(estimates, recorded.without_estimate(), jobs),
+        believed=_believed(reading.estimates, recorded.without_estimate(), jobs),
         recorded_waits=None if waits is None else waits[fits],
         file_records=Records(None if rows is None else rows[fits], recorded.ids, began, "s" if log is None else log.time_unit),
         left_out_share=1 - float(fits.mean()),
+        left_out_work=_share_of_work(jobs, ~fits),
         partitions=partitions,
     )
 
 
 def slurm_notes(recorded: Trace | SlotTrace, servers: Any) -> list[str]:
-    """Lines on a log whose servers are a list of Slurm's nodes: resources of both that are not counted, and that jobs of several
-    partitions go on all nodes.
-    """
-    if not (isinstance(recorded, Trace) and isinstance(servers, str) and is_slurm(servers)):
+    """Lines on a log: resources that are not counted, and partitions whose jobs go on all of a list of Slurm's nodes."""
+    if not isinstance(recorded, Trace):
         return []
-    notes = []
+    notes, of_nodes = [], isinstance(servers, str) and is_slurm(servers)
     if without := recorded.uncounted:
-        uncounted = f"{listed(without)} of jobs and nodes {'is' if len(without) == 1 else 'are'} not counted"
+        uncounted = f"{listed(without)} of jobs{' and nodes' * of_nodes} {'is' if len(without) == 1 else 'are'} not counted"
         notes.append(f"{uncounted}; with `resources` {','.join((*recorded.resources, *without))} all count")
+    if not of_nodes:
+        return notes
     pooled = [] if recorded.partitions or recorded.partition is None else np.unique(recorded.partition).tolist()
     if len(pooled) > 1:
         few = pooled[:MOST_NAMED]
@@ -177,6 +185,17 @@ def slurm_notes(recorded: Trace | SlotTrace, servers: Any) -> list[str]:
         only = f"with `partition` {pooled[0]} only its jobs and nodes count"
         notes.append(f"jobs of the partitions {names} go on all nodes; {only}")
     return notes
+
+
+def _not_modelled(recorded: Trace | SlotTrace) -> list[str]:
+    """A line on what tasks ask for and no server has, with the number of them."""
+    if not isinstance(recorded, Trace) or not recorded.not_modelled:
+        return []
+    kept = recorded.kept()[0]
+    rows = np.arange(len(recorded)) if recorded.rows is None else recorded.rows
+    number_of = {name: len(np.unique(rows[asks & kept])) for name, asks in recorded.not_modelled.items()}
+    counts = [f"{name} of {counted(number, 'job')}" for name, number in number_of.items() if number]
+    return [f"not modelled: {listed(counts)}"] if counts else []
 
 
 def _larger_than_the_machine(machine: Mapping[str, float], servers: Servers, spec: Any) -> tuple[str, ...]:
@@ -234,6 +253,13 @@ def _fitting_example(recorded: Trace | SlotTrace, sizes: Sizes | None) -> tuple[
         most = recorded.most_at_once()
         return f"1x{most:g}", f", one machine of the {recorded.resources[0]} that its jobs had at once"
     return example_servers(recorded, usual_sizes(recorded, sizes)), ""
+
+
+def _share_of_work(jobs: Jobs, some: Bools) -> float:
+    """The share of amount × service that some of the tasks (n,) have, the largest over the resources."""
+    work = jobs.demand * jobs.service[:, None].astype(np.float64)
+    total = work.sum(axis=0)
+    return float((work[some].sum(axis=0)[total > 0] / total[total > 0]).max(initial=0.0))
 
 
 def _left_out(jobs: Jobs, servers: Servers, fits: Bools, each: Bools) -> dict[str, int]:

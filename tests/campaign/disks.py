@@ -28,7 +28,7 @@ WRITING = {
     "plan": "plan slots.csv -g 'p50 wait <= 9' -p bf-js --servers 9 --json {}/out.json --plot {}/out.png",
     "optimal-policy": "optimal-policy small/fig3a --most 2 --slots 1000 --seeds 1 --out {}/own --json {}/out.json",
     "reproduce": "reproduce fig2 --out {}/out",
-    "logdir": "train paper/fig3a --rate 0.014 --samples 2000 --envs 8 --judge-every 0 --logdir {}/runs",
+    "logdir": "train paper/fig3a --rate 0.014 --samples 2000 --horizon 500 --judge-every 0 --logdir {}/runs",
 }
 ROWS = "".join(f"{n},0.{n % 9 + 1},{n % 50 + 1}\n" for n in range(3000))
 TIMED = "".join(f"{n},{n % 50 + 1},0.{n % 9 + 1}\n" for n in range(300))

@@ -30,7 +30,7 @@ LONG = {
         "leaderboard -w paper/fig4b@0.8 -p bf-js -p vqs --slots 50000 --seeds 4 --no-judge --log log --json out.json"
     ),
     "train": Long(
-        f"train paper/fig3a --rate 0.014 --samples 4000 --envs 8 {SHORT_RUN} --name run --resume", "runs/run/agent.json"
+        f"train paper/fig3a --rate 0.014 --samples 4000 --horizon 500 {SHORT_RUN} --name run --resume", "runs/run/agent.json"
     ),
     "optimum": Long("optimum paper/fig4b --slots 150 --limit 2 --workers 1 -p bf-js --json out.json"),
     "reproduce": Long("reproduce fig3a --quick --slots 2000 --seeds 1 --json out.json"),

@@ -47,8 +47,8 @@ PAIRS = {
         own_cache=True,
     ),
     "training": Shared(
-        "train paper/fig3a --rate 0.014 --samples 3000 --envs 8 --judge-every 0 --name run --resume",
-        "train paper/fig3a --rate 0.014 --samples 3000 --envs 8 --judge-every 0 --name run --resume",
+        "train paper/fig3a --rate 0.014 --samples 3000 --horizon 500 --judge-every 0 --name run --resume",
+        "train paper/fig3a --rate 0.014 --samples 3000 --horizon 500 --judge-every 0 --name run --resume",
         "runs/run/agent.json",
     ),
 }

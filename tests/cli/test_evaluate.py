@@ -38,6 +38,7 @@ BY_CLASS = tuple(f"{length}_p{percent}" for length in ("short", "long") for perc
 OF_RESPONSE = ("mean_slowdown", "slowdown_p95", "max_slowdown", "mean_response", "response_p95", "max_response")
 MORE_FIELDS = (
     "left_out_share",
+    "left_out_work",
     "slot_seconds",
     "warmup",
     "mean_waiting_size",

@@ -157,7 +157,7 @@ def test_full_disk_and_a_converted_trace(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_full_disk_and_training(tmp_path: Path) -> None:
-    small = "--envs 4 --steps 16 --horizon 500 --hidden 8 --threads 1 --samples 300 --guard-limit 60 --judge-every 0"
+    small = "--population 4 --horizon 500 --threads 1 --samples 300 --guard-limit 60 --judge-every 0"
     more = "--evaluation-slots 1000 --evaluation-seeds 1 --logdir runs --name one"
     done = packenv_command("train", *small.split(), *more.split(), most_bytes=8192, cwd=tmp_path)
     assert done.returncode == 0 and (tmp_path / "runs" / "one" / "agent.safetensors").exists()

@@ -94,7 +94,7 @@ def test_results_are_those_of_one_machine(name: str, nodes: Nodes, tmp_path: Pat
 @pytest.mark.minutes
 def test_evolution(nodes: Nodes, tmp_path: Path) -> None:
     """The agent is the same, to the byte."""
-    line = "train paper/fig3a --rate 0.014 --algo cma-es --network linear --population 6 --horizon 3000 --samples 4000"
+    line = "train paper/fig3a --rate 0.014 --population 6 --horizon 3000 --samples 4000"
     line += " --evaluation-slots 1000 --evaluation-seeds 1 --judge-every 0"
     nodes.run(line, tmp_path, "--name", "here")
     nodes.run(line, tmp_path, "--name", "there", "--on", "ray")

@@ -1,4 +1,4 @@
-"""`packenv train` from end to end, in small: every algorithm, the same weights for the same seed, runs that go on."""
+"""`packenv train` from end to end, in small: both ways, the same weights for the same seed, runs that go on."""
 
 from __future__ import annotations
 
@@ -104,6 +104,45 @@ def test_in_python(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert packenv.judge("paper/fig3a", f"agent:{tmp_path / 'b'}", seeds=1, width=0.9).evidence
     with pytest.raises(packenv.InputError, match=r"`intensity` must be a number above 0, or \(low, high\)"):
         packenv.train("paper/fig3a", intensity=(0.9, 0.8), logdir=tmp_path)
+
+
+@pytest.mark.slow
+def test_an_untouched_library_learns_and_its_agent_plays(tmp_path: Path) -> None:
+    """`--way ppo`: TensorBoard's scalars, an agent of the run's folder, and what the last update changed is evaluated too."""
+    pytest.importorskip("sb3_contrib")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    small: dict[str, Any] = {"samples": 400, "horizon": 300, "evaluation_slots": 4000, "evaluation_seeds": 2}
+    trained = packenv.train("paper/fig4b", intensity=(0.6, 0.8), way="ppo", logdir=tmp_path, name="run", **small)
+    assert trained.against == "bf-js" and trained.curve[-1].samples == trained.samples >= 400
+    assert {point.at for point in trained.curve} == {"intensity 0.7"}
+    assert trained.measured["mean queue ratio to bf-js at intensity 0.6"] > 0
+    agent = load_agent(tmp_path / "run")
+    assert agent.about["algorithm"] == "MaskablePPO" and agent.about["seed"] == 0 and agent.guard is None
+    assert agent.notice(setting_of(packenv.workload("paper/fig4b"))) is None
+    assert packenv.simulate("paper/fig4b", f"agent:{tmp_path / 'run'}", 2000).started > 5
+    events = EventAccumulator(str(tmp_path / "run"), size_guidance={"tensors": 0})
+    events.Reload()
+    shown = set(events.Tags()["scalars"])
+    assert {"eval/ratio", "cluster/ratio", "train/value_loss", "final/mean queue ratio to bf-js"} <= shown
+    with pytest.raises(packenv.InputError, match="holds this run already"):
+        packenv.train("paper/fig4b", intensity=(0.6, 0.8), way="ppo", logdir=tmp_path, name="run", **small)
+    for words, problem in (({"threads": 3}, "`threads` is of evolution"), ({"resume": True}, "`resume` is of evolution")):
+        with pytest.raises(packenv.InputError, match=problem):
+            packenv.train("paper/fig4b", way="ppo", logdir=tmp_path, name="other", **words)
+
+
+def test_evolution_needs_no_torch(tmp_path: Path) -> None:
+    """Nor does what plays its agent."""
+    program = f"""
+import sys, packenv
+trained = packenv.train("paper/fig4b", logdir={str(tmp_path)!r}, name="run", samples=200, horizon=300, population=4, threads=1,
+                        judge_every=0, evaluation_slots=2000, evaluation_seeds=1)
+packenv.simulate("paper/fig4b", trained.policy, 500)
+print([name for name in ("torch", "stable_baselines3") if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 def test_one_seed_gives_one_agent(tmp_path: Path) -> None:
@@ -281,7 +320,9 @@ def test_loading_a_checkpoint_executes_nothing(tmp_path: Path) -> None:
         ("--guard vq", "unknown policy"),
         ("--imitate bf", "unknown policy"),
         ("--against nothing", "unknown policy"),
-        ("--samples 0", "samples must be"),
+        ("--samples -1", "samples must be"),
+        ("--way dqn", "'dqn' is not one of 'evolution', 'ppo'"),
+        ("--way ppo", "--population is of evolution: leave it out, or choose another --way"),
         ("--name a/b", "not a path"),
         ("--checkpoint-every -1", "must not be negative"),
         ("--out nowhere/agent", "folder does not exist"),

@@ -9,7 +9,7 @@ import pytest
 
 from packenv.envs.core.definition import Definition
 from packenv.envs.registration import FORMER, ServerFill
-from packenv.testing import check_environment
+from packenv.testing import EnvironmentTests, check_environment
 
 FAULTS: dict[type, str] = {}
 
@@ -163,3 +163,11 @@ def test_what_cannot_be_made_is_one_line() -> None:
         check_environment("ServerFill", orders="index")
     with pytest.raises(AssertionError, match="cannot be made"):
         check_environment("NoSuchEnvironment-v7")
+
+
+class TestEnvironmentOfAUser(EnvironmentTests):
+    """As a user's suite has it: each promise is a named test."""
+
+    environment = Fine
+    options = FORMER["ServerFill"]
+    horizon = 400

@@ -1,7 +1,10 @@
-"""Every policy of packenv passes `check_policy`, and each of its checks finds a fault that was planted for it."""
+"""Every policy of packenv passes `PolicyTests`, and each of them finds a fault that was planted for it."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,7 @@ import packenv
 from packenv import Jobs, Ragged
 from packenv.errors import InputError
 from packenv.policy import registered
-from packenv.testing import check_policy, problem_of
+from packenv.testing import PolicyTests, check_policy, problem_of
 from packenv.workloads.find import workload
 from packenv.workloads.named.analytics import analytics
 from packenv.workloads.servers import Servers
@@ -52,8 +55,28 @@ def test_every_policy(name: str) -> None:
     check_policy(name, OF_TABLES.get(name) or NEED_FITTING_JOBS.get(name))
 
 
-def test_a_policy_of_a_user() -> None:
-    check_policy("tests.testing.faulty_policies:Fine")
+class TestPolicyOfAUser(PolicyTests):
+    """As a user's suite has it: each promise is a named test."""
+
+    policy = Fine
+
+
+class TestNamedPolicyOfAUser(PolicyTests):
+    policy = "tests.testing.faulty_policies:Fine"
+    workloads = (packenv.workload("paper/fig3a", load=0.7),)
+    slots = 200
+
+
+@pytest.mark.slow  # a process of its own
+def test_a_suite_names_the_promise_that_is_broken(tmp_path: Path) -> None:
+    """Of a policy that is not deterministic one test fails, by its name."""
+    suite = "from packenv.testing import PolicyTests\nfrom tests.testing.faulty_policies import Random\n"
+    (tmp_path / "test_mine.py").write_text(f"{suite}\nclass TestMine(PolicyTests):\n    policy = Random\n")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(tmp_path)]
+    root = str(Path(packenv.__file__).parent.parent)
+    printed = subprocess.run(command, env=os.environ | {"PYTHONPATH": root}, cwd=root, capture_output=True, text=True).stdout
+    assert "FAILED" in printed and "TestMine::test_same_seed_same_schedule" in printed
+    assert "test_schedule_is_feasible" not in printed
 
 
 @pytest.mark.parametrize("kind", FAULTS, ids=lambda kind: kind.__name__)

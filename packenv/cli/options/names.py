@@ -13,6 +13,7 @@ from packenv.catalogue import OF_FILES
 from packenv.cli.outputs import FILE as FILE
 from packenv.errors import InputError
 from packenv.inputs.numbers import read_number, read_seconds
+from packenv.inputs.standard_input import STANDARD_INPUT
 from packenv.learning.agents.shipped import pretrained_agents
 from packenv.policy_names import check_text, described, registered
 from packenv.workloads.named.registry import check_source, names
@@ -86,7 +87,7 @@ def policy_completions(incomplete: str) -> list[str]:
 
 def check_file(text: str) -> None:
     """Raise InputError where there is no such file or folder."""
-    if not Path(text).exists():
+    if text != STANDARD_INPUT and not Path(text).exists():
         raise InputError(f"{Path(text)}: no such file")
 
 

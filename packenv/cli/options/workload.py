@@ -15,17 +15,13 @@ import click
 from packenv.content.text import OVERLOADED, counted, lasting, left_out_lines, listed
 from packenv.errors import ArgumentError, InputError, of_options
 from packenv.inputs.numbers import exact, excerpt
-from packenv.options.shared import DEFAULT_POLICIES, DEVICE_POLICIES, GANG_POLICIES, INTENSITIES, WorkloadOptions, parse_columns
+from packenv.options.shared import DEFAULT_POLICIES, DEVICE_POLICIES, GANG_POLICIES, INTENSITIES, OF_READING, WorkloadOptions
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from packenv.workloads.traces import SlotTrace, Trace
     from packenv.workloads.workload import Workload
-
-
-OF_READING = ("time_unit", "partition", "finished_only", "estimates", "devices", "gangs")
-"""Options that say how the rows of a trace are read."""
 
 
 MOST_REFUSALS = 4
@@ -156,16 +152,13 @@ def _workload(options: WorkloadOptions, servers: str | None) -> Workload:
         return at_a_rate(
             source,
             servers=options.servers or (servers if traced else None),
-            slot_seconds=options.slot_seconds,
             resources=options.resources if traced else options.resources or USUAL,
-            speedup=options.speedup,
-            columns=parse_columns(options.columns),
-            **{name: getattr(options, name) for name in OF_READING if getattr(options, name) is not None},
+            reading=options.as_reading(),
             network=network,
             **({"any_number": True} if traced and servers else {}),
             **of_streams,
         )
-    if idle := [f"--{name.replace('_', '-')}" for name in OF_READING if getattr(options, name) is not None]:
+    if idle := [f"--{name.replace('_', '-')}" for name in options.given() if name in OF_READING]:
         raise InputError(f"{listed(idle)} {'goes' if len(idle) == 1 else 'go'} with a trace")
     if options.speedup != "1":
         raise InputError("--speedup goes with a trace; a workload's arrivals are given by --intensity, --load or --rate")

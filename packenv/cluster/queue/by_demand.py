@@ -13,11 +13,17 @@ from packenv.policy import BY_DEMAND
 
 
 @compiled
+def demand_of(c: Cluster, i: int, resource: int) -> int:
+    """Demand of task i for a resource, in units."""
+    return c.demand[c.e, i, resource] if c.demand.shape[1] > 0 else c.task[c.e, i].size
+
+
+@compiled
 def bucket_of(c: Cluster, i: int) -> int:
     """Hash chain of task i's demand vector."""
     mixed = 0
     for r in range(c.demand.shape[2]):
-        mixed = (mixed ^ c.demand[c.e, i, r]) * 0x9E3779B97F4A7
+        mixed = (mixed ^ demand_of(c, i, r)) * 0x9E3779B97F4A7
         mixed ^= (mixed >> 23) & 0xFFFFFFFFFF
     return mixed & (c.groups.bucket.shape[1] - 1)
 
@@ -26,7 +32,7 @@ def bucket_of(c: Cluster, i: int) -> int:
 def same_demand(c: Cluster, i: int, other: int) -> bool:
     """Whether two tasks have the same demand in every resource, and need the same of devices."""
     for r in range(c.demand.shape[2]):
-        if c.demand[c.e, i, r] != c.demand[c.e, other, r]:
+        if demand_of(c, i, r) != demand_of(c, other, r):
             return False
     return not has_devices(c) or same_devices(c, i, other)
 

@@ -33,7 +33,8 @@ def type_of(c: Cluster, kind: int, size: int) -> int:
 
 @compiled
 def type_of_task(c: Cluster, kind: int, i: int) -> int:
-    """Type of task i for this kind of server; NONE if the kind has no room for the largest task of the type."""
+    """Type of task i for this kind of server; NONE if the kind has no room for the largest task of the type. Needs BY_TYPE."""
+    require(c, BY_TYPE)
     if c.types.box.shape[0] == 0:
         return type_of(c, kind, c.task[c.e, i].size)
     j = c.types.of[c.e, i]

@@ -13,7 +13,6 @@ from packenv.cluster.queue.by_type import add_typed, remove_typed
 from packenv.cluster.sorted_keys import (
     add_last,
     find,
-    first_item,
     first_key,
     floor_item,
     floor_key,
@@ -219,11 +218,13 @@ def largest_size_up_to(c: Cluster, room: int) -> int:
 def largest_of_type_fitting(c: Cluster, kind: int, j: int, room: int) -> int:
     """The largest waiting task of type j (of this kind of server) and size <= room; NONE if none. Needs BY_SIZE, BY_TYPE."""
     require(c, BY_SIZE | BY_TYPE)
+    if c.types.box.shape[0] > 0:
+        raise ValueError("largest_of_type_fitting is of types that are intervals of size, and these are boxes of demand vectors")
     if c.types.least[c.e, kind, j] > room:
         return NONE
-    if j > 0:  # types are intervals of size, so a virtual queue is one range in size order
-        room = min(room, c.types.bound[c.e, kind, j - 1])
-    return largest_fitting(c, room)
+    # types are intervals of size, so a virtual queue is one range in size order
+    largest = c.types.bound[c.e, kind, j - 1 if j > 0 else c.types.count[c.e, kind] - 1]
+    return largest_fitting(c, min(room, largest))
 
 
 @compiled
@@ -235,9 +236,8 @@ def smallest_size(c: Cluster) -> int:
 
 @compiled
 def smallest_waiting(c: Cluster) -> int:
-    """The smallest waiting task, later row first; NONE if nothing waits. Needs BY_SIZE."""
-    require(c, BY_SIZE)
-    return first_item(c.sizes, c.e)
+    """The smallest waiting task, earlier row first; NONE if nothing waits. Needs BY_SIZE."""
+    return largest_fitting(c, smallest_size(c))  # of equal sizes the earliest row stands last
 
 
 @compiled
@@ -255,12 +255,6 @@ def largest_waiting(c: Cluster) -> int:
 
 
 @compiled
-def demand_of(c: Cluster, i: int, resource: int) -> int:
-    """Demand of task i for a resource, in units."""
-    return c.demand[c.e, i, resource] if c.demand.shape[1] > 0 else c.task[c.e, i].size
-
-
-@compiled
 def row_of(c: Cluster, i: int) -> int:
     """Row of task i in the Jobs table."""
     return c.task[c.e, i].row
@@ -268,11 +262,15 @@ def row_of(c: Cluster, i: int) -> int:
 
 @compiled
 def eligible_since(c: Cluster, i: int) -> int:
-    """Slot in which waiting task i joined the queue."""
+    """Slot in which waiting task i joined the queue. Raises ValueError for a task that has started."""
+    if c.task[c.e, i].server != NONE:
+        raise ValueError("eligible_since of a task that has started: ask before placing it; started_in is when it started")
     return c.task[c.e, i].since
 
 
 @compiled
 def started_in(c: Cluster, i: int) -> int:
-    """Slot in which task i, in service or just completed, started."""
+    """Slot in which task i, in service or just completed, started. Raises ValueError for a task that waits."""
+    if c.task[c.e, i].server == NONE:
+        raise ValueError("started_in of a task that waits: eligible_since is when it joined the queue")
     return c.task[c.e, i].since

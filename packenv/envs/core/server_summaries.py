@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from packenv.cluster.queue.by_type import type_of
 from packenv.cluster.queue.waiting import now
-from packenv.cluster.servers import kind_of, server_count
+from packenv.cluster.servers import kind_of, scalar_room, server_count
 from packenv.cluster.state import DONE, NONE, TASK
 from packenv.compiled.decorators import apart, compiled, fused
 from packenv.envs.core.state import Batch
@@ -74,27 +74,11 @@ def summarise_servers(b: Batch) -> None:
     b.turn[e].counted_in_service = c.head[e].in_service
 
 
-@fused
-def scalar_room(b: Batch, server: int) -> int:
-    """Room of a server in units of scalar size: with several resources, that of its scarcest one."""
-    c = b.c
-    if not c.vectors:
-        return c.server[c.e, server].room
-    most = 0
-    for r in range(c.scale.shape[0]):
-        most = max(most, c.scale[r])
-    room = c.server[c.e, server].capacity
-    for r in range(c.scale.shape[0]):
-        if c.scale[r] > 0:
-            room = min(room, c.free[c.e, server, r] * most // c.scale[r])
-    return room
-
-
 @compiled
 def classify_room(b: Batch, server: int) -> None:
     """Count a server under the type of its room: the largest of its kind if it has more, the last class if it has none."""
     c = b.c
-    kind, room = kind_of(c, server), scalar_room(b, server)
+    kind, room = kind_of(c, server), scalar_room(c, server)
     largest = c.types.bound[c.e, kind, c.types.count[c.e, kind] - 1]
     j = type_of(c, kind, min(room, largest)) if room > 0 else b.rooms.shape[1] - 1
     old = b.room_class[c.e, server]

@@ -6,7 +6,7 @@ Where every seed has a table of jobs of its own, each row plays the table of its
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -30,7 +30,7 @@ from packenv.envs.episodes.seeds import episode_seed, share
 from packenv.envs.episodes.workload_facts import check_jobs, levels_for, mean_scalar_size, mean_work, most_in_service
 from packenv.envs.observation.layout import sizes_of
 from packenv.envs.observation.one_array import Flattening, check_one_array, flattening_of
-from packenv.envs.options import INVALID, LATEST, OF_TABLES, ONE_ARRAY, Options, split
+from packenv.envs.options import INVALID, LATEST, OF_TABLES, ONE_ARRAY, Options, at_rates, split
 from packenv.envs.rewards import OF_TABLE, advantage, find_reward, of_jobs, terms_of
 from packenv.errors import InputError
 from packenv.policy import Setting, name_of
@@ -98,12 +98,7 @@ class Core:
         compared = self.reward is advantage
         self.baselines = [PolicyRun(options.baseline, self) for _ in range(rows)] if compared else []
         self.yardsticks = [PolicyRun(options.baseline, self) for _ in range(rows)] if options.yardstick or options.perf else []
-        if options.perf:
-            if self.rates[0] != self.rates[1]:
-                raise InputError("perf: one intensity, load or rate, of which there is a bound on the mean queue, not a range")
-            from packenv.theory.queue_bound.queue_bound import bound_or_zero  # brings the solver with it
-
-            self.bound = bound_or_zero(self.workload)
+        self._bound_queue()
         self.arguments = self._arguments_of_states()
         self.measuring = np.full(rows, -1, np.int64)  # the episode's seed that each yardstick plays
         self.roots = np.zeros(rows, np.int64)
@@ -117,6 +112,33 @@ class Core:
         self.jobs = [no_jobs()] * len(self.tables)  # and its jobs, where they are followed,
         self.facts = [np.zeros((0, 0))] * len(self.tables)  # or what is read of its rows
         self._work_on(self._batch())
+
+    def _bound_queue(self) -> None:
+        """Compute the bound that `perf` needs. Raises InputError for a range of rates."""
+        if self.options.perf:
+            if self.rates[0] != self.rates[1]:
+                raise InputError("perf: one intensity, load or rate, of which there is a bound on the mean queue, not a range")
+            from packenv.theory.queue_bound.queue_bound import bound_or_zero  # brings the solver with it
+
+            self.bound = bound_or_zero(self.workload)
+
+    def set_rates(self, rates: Mapping[str, Any]) -> None:
+        """Let episodes that begin from now on have another load, intensity or rate: a number or (lowest, highest).
+
+        Raises InputError for a table of jobs, which is drawn or read at one rate.
+        """
+        if not rates:
+            return
+        if self.workload.jobs is not None:
+            raise InputError(f"{next(iter(rates))}: a table of jobs keeps its rate: make another environment")
+        before = self.workload, self.rates
+        try:
+            self.workload, self.rates = at_rates(self.workload, rates)
+            self._bound_queue()
+        except InputError:
+            self.workload, self.rates = before
+            raise
+        self.arguments = self._arguments_of_states()
 
     def _cluster(self, rows: int) -> Cluster:
         table = self.workload.jobs
@@ -337,9 +359,10 @@ class Core:
 
     def _restart_yardstick(self, row: int) -> None:
         run, seed = self.yardsticks[row], int(self.seeds[row])
-        run.restart(self.played[row], seed, self.rate_of(seed))
+        rate = float(self.batch.turn["rate"][row])  # of this episode: later ones may have another
+        run.restart(self.played[row], seed, rate)
         if self.warm:
-            run.warm_up(self._warm_run(row, seed, self.rate_of(seed)))
+            run.warm_up(self._warm_run(row, seed, rate))
         self.measuring[row] = seed
 
     def perf(self, mean: float, baseline: float) -> float:

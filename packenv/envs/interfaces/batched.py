@@ -15,6 +15,7 @@ from packenv.envs.core.state import OF_EPISODE, OVER, WORK_DONE
 from packenv.envs.episodes.core import NO_QUEUE, Core, Observation
 from packenv.envs.episodes.seeds import MOST
 from packenv.envs.interfaces.spaces import action_space, observation_space
+from packenv.envs.options import check_reset
 from packenv.errors import InputError
 
 Observations = Observation
@@ -69,16 +70,19 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observations, dict[str, Any]]:
-        """Begin an episode in every row, or in those of options["reset_mask"] (num_envs,) bool."""
+        """Begin an episode in every row, or in those of options["reset_mask"] (num_envs,) bool.
+
+        {"intensity": X}, or load or rate, is of all episodes that begin from now on: a number or (lowest, highest).
+        """
         super().reset(seed=seed if isinstance(seed, int) else None)
         core, options = self.core, dict(options or {})
         chosen = np.arange(self.num_envs)
-        if (mask := options.pop("reset_mask", None)) is not None:
+        rates = check_reset(options, "reset_mask")
+        if (mask := options.get("reset_mask")) is not None:
             if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.shape != (self.num_envs,) or not mask.any():
                 raise InputError(f"reset_mask must be a boolean array of shape ({self.num_envs},) with a True in it")
             chosen = np.flatnonzero(mask)
-        if options:
-            raise InputError(f"unknown reset option {next(iter(options))!r}; known: reset_mask")
+        core.set_rates(rates)
         self._seed(chosen, seed)
         self._restart(chosen)
         self._no_terms()

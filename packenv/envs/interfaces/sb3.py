@@ -19,8 +19,10 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 
 from packenv.envs.core.state import OF_EPISODE, WORK_DONE
+from packenv.envs.options import check_reset
 from packenv.envs.registration import find_vector_class
 from packenv.errors import InputError
+from packenv.workloads.workload import INTENSITIES
 
 Indices = Any
 IN_LAST_INFO = ("elapsed", "slot", "invalid", "seed", "reason", *OF_EPISODE)
@@ -90,13 +92,21 @@ class PackVecEnv(VecEnv):
 
     def reset(self) -> Any:
         """Begin an episode in every row: with the seeds of `seed`, or the next."""
-        observations, info = self.env.reset(seed=None if self._seeds[0] is None else list(self._seeds))
+        observations, info = self.env.reset(seed=None if self._seeds[0] is None else list(self._seeds), options=self._options[0])
         self._reset_seeds()
         self._reset_options()
         self._remember(info)
         self._returns[:], self._steps[:] = 0.0, 0
         self.reset_infos = [{"seed": int(seed)} for seed in info["seed"]]
         return observations
+
+    def set_options(self, options: list[dict[str, Any]] | dict[str, Any] | None = None) -> None:
+        """Set the options of the next reset, {"intensity": X} or load or rate, for all rows. Raises InputError for others."""
+        of_rows = options if isinstance(options, list) else [options or {}] * self.num_envs
+        if len(of_rows) != self.num_envs or any(each != of_rows[0] for each in of_rows):
+            raise InputError("rows of a batch share their options: give the same to all")
+        check_reset(of_rows[0])
+        super().set_options(of_rows)
 
     def step_async(self, actions: NDArray[Any]) -> None:
         self._chosen = actions
@@ -175,10 +185,18 @@ class PackVecEnv(VecEnv):
         return [value for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
-        """Set an attribute of all rows; they cannot differ."""
+        """Set an attribute of all rows; load, intensity or rate are of the episodes that begin from now on.
+
+        Raises InputError for an attribute that the environment has not, and for some of the rows.
+        """
         if len(list(self._get_indices(indices))) != self.num_envs:
             raise InputError("rows of a batch share their attributes: set them for all")
-        setattr(self.env, attr_name, value)
+        if attr_name in INTENSITIES:
+            self.core.set_rates({attr_name: value})
+        elif hasattr(self.env, attr_name):
+            setattr(self.env, attr_name, value)
+        else:
+            raise InputError(f"{type(self.env).__name__} has no {attr_name!r}; in training {', '.join(INTENSITIES)} can be set")
 
     def env_method(self, method_name: str, *method_args: Any, indices: Indices = None, **method_kwargs: Any) -> list[Any]:
         """`action_masks`: one mask per row (an array). Other methods are called once, and their value repeated."""

@@ -17,6 +17,7 @@ from packenv.envs.core.state import OF_EPISODE, OVER, WORK_DONE, Passage
 from packenv.envs.episodes.core import NO_QUEUE, Core, Observation
 from packenv.envs.episodes.seeds import MOST
 from packenv.envs.interfaces.spaces import action_space, observation_space
+from packenv.envs.options import check_reset
 from packenv.errors import InputError
 
 FIRST_ROW = np.zeros(1, np.int64)
@@ -130,13 +131,12 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, dict[str, Any]]:
         """Begin an episode: the first of `seed`, or the next one. `packenv.simulate` draws the same jobs with `info["seed"]`.
 
-        options: {"state": S} goes to a state of `get_state` instead. Raises InputError for other options.
+        options   {"intensity": X}, or load or rate: of this and later episodes, a number or (lowest, highest);
+                  {"state": S} goes to a state of `get_state` instead. Raises InputError for other options
         """
         super().reset(seed=seed)
         core = self.core
-        unknown = set(options or ()) - {"state"}
-        if unknown:
-            raise InputError(f"unknown reset option {unknown.pop()!r}; known: state")
+        core.set_rates(check_reset(options or {}, "state"))
         if seed is not None:
             core.seed_rows((0,), (seed & MOST,))
         elif core.episodes[0] < 0:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from packenv.cluster.queue.by_demand import demand_of
 from packenv.cluster.queue.by_type import type_of
-from packenv.cluster.queue.waiting import demand_of, largest_size_up_to, now
+from packenv.cluster.queue.waiting import largest_size_up_to, now
 from packenv.cluster.servers import server_count
 from packenv.cluster.state import NONE
 from packenv.compiled.decorators import apart, fused

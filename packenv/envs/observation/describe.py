@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster.queue.waiting import now, size_of, waiting
-from packenv.cluster.servers import jobs_in, server_count
+from packenv.cluster.servers import jobs_in, scalar_room, server_count
 from packenv.cluster.state import NONE, Cluster
 from packenv.compiled.decorators import apart, fused
 from packenv.compiled.intrinsics import natural
@@ -49,7 +49,6 @@ from packenv.envs.core.features import (
     logarithm_of,
 )
 from packenv.envs.core.servable import can_serve, largest_of_groups, servable, served_by, survey
-from packenv.envs.core.server_summaries import scalar_room
 from packenv.envs.core.state import Batch
 from packenv.envs.core.waiting_tasks import count_up_to
 
@@ -71,7 +70,7 @@ def describe_start(b: Batch, action: int, kind: int, j: int, server: int, size: 
     out = b.actions[e, action]
     queue = c.types.queue[e, kind, j]
     share = 1.0 / b.scale[0]
-    room = scalar_room(b, server)
+    room = scalar_room(b.c, server)
     out[VALID], out[WAITS] = 1.0, 0.0
     out[SIZE] = size * share
     # what is left beside the task, and once waiting tasks have filled that
@@ -135,7 +134,7 @@ def describe_wait(b: Batch, action: int, server: int) -> None:
         out[VALID] = out[WAITS] = 1.0
         out[WAITING] = logarithm_per_root(b, waiting(b.c))
         if server != NONE:
-            out[ROOM_LEFT] = scalar_room(b, server) / b.scale[0]
+            out[ROOM_LEFT] = scalar_room(b.c, server) / b.scale[0]
             describe_server(b, action, server)
 
 
@@ -144,7 +143,7 @@ def describe_server(b: Batch, action: int, server: int) -> None:
     """The features of an action that depend on its server alone."""
     out, e = b.actions[b.c.e, action], b.c.e
     jobs = jobs_in(b.c, server)
-    out[ROOM] = scalar_room(b, server) / b.scale[0]
+    out[ROOM] = scalar_room(b.c, server) / b.scale[0]
     out[JOBS] = logarithm_of(jobs)
     if b.unread & NO_TYPES:
         return

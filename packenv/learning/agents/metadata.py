@@ -24,7 +24,6 @@ def agent_metadata(settings: Settings, command: str, samples: int, kept: str, me
     """
     levels = settings.J or settings.workload.default_levels()
     options = {"observation": "actions", "J": levels, "types": settings.types, "window": settings.window}
-    record = settings.record()
     guard = None if settings.guard is None else {"policy": settings.guard, "limit": settings.guard_limit}
     acts: dict[str, Any] = {
         "environment": {
@@ -39,18 +38,22 @@ def agent_metadata(settings: Settings, command: str, samples: int, kept: str, me
     compares_queues = objective(settings.reward).measure == QUEUE
     observed = SavedAgent(settings.environment, acts, {}).layout(np.full((1, 1), UNIT)).observed
     acts["network"]["context"] = observed.get("context", (0,))[0]  # where features of actions end that are added later
-    return acts | {
+    trained = {"algorithm": EVOLUTION, "samples": samples, "measured": measured}
+    return acts | origin(settings, command, kept) | trained | {"reward": None if compares_queues else settings.reward}
+
+
+def origin(settings: Settings, command: str, kept: str) -> dict[str, Any]:
+    """Return where an agent comes from: its workload, the command and the version that trained it."""
+    record = settings.record()
+    return {
         "workload": record["workload"],
         "arrivals": record["arrivals"],
-        "algorithm": EVOLUTION,
-        "reward": None if compares_queues else settings.reward,
+        "reward": settings.reward,
         "command": command,
         "seed": settings.seed,
-        "samples": samples,
         "kept": kept,
         "version": _version(),
         "commit": _commit(),
-        "measured": measured,
     }
 
 

@@ -48,7 +48,8 @@ def load_agent(name: str | Path) -> SavedAgent:
         base = base / IN_RUN
     run = base.parent if base.name == IN_RUN else base
     if not base.with_name(f"{base.name}.json").is_file() and (run / SETTINGS).is_file():
-        raise InputError(f"no agent {text!r} yet: the run {run} has not ended; its command with --resume goes on with it")
+        resumed = "; its command with --resume goes on with it" if any(run.glob("checkpoint.*")) else ""
+        raise InputError(f"no agent {text!r} yet: the run {run} has not ended{resumed}")
     json_file, weights_file = base.with_name(f"{base.name}.json"), base.with_name(f"{base.name}.safetensors")
     for file in (json_file, weights_file):
         if not file.is_file():

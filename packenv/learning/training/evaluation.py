@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from packenv.learning.objective import QUEUE, measure, objective
+from packenv.learning.objective import QUEUE, Objective, measure, objective
 from packenv.learning.settings import Settings, workloads_at_loads
 from packenv.theory.capacity.max_workload import supportable
 from packenv.theory.queue_bound.queue_bound import SHOWN_AS, bound_or_zero
@@ -60,6 +60,14 @@ class Evaluation:
     def _mean(self, workload: Workload, policy: Any) -> float:
         measured = [measure(workload, policy, self.slots, seed, self.by)[0] for seed in self.seeds]
         return sum(measured) / len(measured)
+
+
+def as_measured(comparisons: list[Comparison], by: Objective, against: str) -> dict[str, float]:
+    """Return the comparisons as finite numbers by name, for JSON and TensorBoard."""
+    values = {f"{by} ratio to {against}": overall(comparisons)}
+    values |= {f"{by} ratio to {against} at {each.label}": each.ratio for each in comparisons}
+    values |= {f"{by} at {each.label}": each.agent for each in comparisons}
+    return {name: value for name, value in values.items() if math.isfinite(value)}
 
 
 def overall(comparisons: list[Comparison]) -> float:

@@ -14,7 +14,7 @@ from packenv.learning.agents.saved import save_agent
 from packenv.learning.agents.weights import Weights
 from packenv.learning.evolution import Evolution
 from packenv.learning.settings import Settings
-from packenv.learning.training.evaluation import Evaluation, overall, supported
+from packenv.learning.training.evaluation import Evaluation, as_measured, overall, supported
 from packenv.learning.training.plan import Compared, RunPlan, TrainedAgent
 from packenv.learning.training.run_folder import AGENT, CHECKPOINT, restore_checkpoint, write_checkpoint
 from packenv.learning.training.training_log import GUARANTEES, TrainingLog, TrainingProgress
@@ -122,10 +122,7 @@ class TrainingRun:
         for comparison in compared:
             values = [value if math.isfinite(value) else None for value in (comparison.agent, comparison.other, comparison.ratio)]
             self.curve.append(Compared(samples, comparison.label, *values))
-        self.measured = {f"{by} ratio to {self.plan.against}": score}
-        self.measured |= {f"{by} ratio to {self.plan.against} at {comparison.label}": comparison.ratio for comparison in compared}
-        self.measured |= {f"{by} at {comparison.label}": comparison.agent for comparison in compared}
-        self.measured = {name: value for name, value in self.measured.items() if math.isfinite(value)}  # JSON has no infinity
+        self.measured = as_measured(compared, by, self.plan.against)
         if score < self.best_score:
             self.best, self.best_score, self.best_at, self.best_measured = weights, score, samples, self.measured
         shown = self.measured | self.evaluation.bounds()

@@ -9,11 +9,11 @@ from typing import Any
 
 from packenv.envs.job_fill.features import assumptions
 from packenv.envs.registration import find_definition
-from packenv.errors import ArgumentError
+from packenv.errors import ArgumentError, InputError
 from packenv.files import check_folder_writable, make_folder, write_json
 from packenv.learning.agents.saved import SETTINGS
 from packenv.learning.objective import QUEUE, objective
-from packenv.learning.settings import EVOLUTION, Arrivals, Settings
+from packenv.learning.settings import PPO, Arrivals, Settings, check_unused
 from packenv.learning.training.plan import RunPlan, TrainedAgent
 from packenv.learning.training.run_folder import CHECKPOINT, check_folder
 from packenv.options.fields import takes
@@ -46,14 +46,35 @@ class Training:
 
     def run(self) -> TrainedAgent:
         """Train the agent, or resume its training, and save it. Raises InputError, before anything is run, for bad input."""
-        from packenv.learning.evolution import Evolution
-        from packenv.learning.training.run import TrainingRun
-        from packenv.learning.training.training_log import TrainingProgress, require_tensorboard
+        from packenv.learning.training.training_log import require_tensorboard
 
         settings, plan = self.settings, self.plan
         require_tensorboard()
         check_folder(plan.folder, settings, plan.resume)
         check_folder_writable(plan.folder)
+        return self._learn() if settings.way == PPO else self._evolve()
+
+    def _learn(self) -> TrainedAgent:
+        from packenv.learning.training.training_log import TrainingProgress
+
+        settings, plan = self.settings, self.plan
+        try:
+            from packenv.learning.ppo import train_by_ppo
+        except ImportError as error:
+            raise InputError(
+                f"ppo needs sb3-contrib, which cannot be imported ({error}): pip install 'packenv[agents]'"
+            ) from None
+        make_folder(plan.folder)
+        write_json(plan.folder / SETTINGS, settings.record())
+        with TrainingProgress(plan.folder.name, settings.samples, 0) as progress:
+            return train_by_ppo(settings, plan, progress)
+
+    def _evolve(self) -> TrainedAgent:
+        from packenv.learning.evolution import Evolution
+        from packenv.learning.training.run import TrainingRun
+        from packenv.learning.training.training_log import TrainingProgress
+
+        settings, plan = self.settings, self.plan
         learner = Evolution(settings, plan.threads, plan.on)
         checkpoint = plan.folder / CHECKPOINT
         resumes = checkpoint.exists()
@@ -85,6 +106,8 @@ def training(
 ) -> Training:
     """The checked training that `train` runs, on a workload and arrivals. `others`: of Settings. Raises InputError."""
     settings = Settings(workload, arrivals=arrivals, **fields_of(learning), **others)
+    if settings.way == PPO:
+        check_unused(plan, TrainingOptions, ("threads", "on", "resume", "checkpoint_every", "judge_every"))
     for key in ("checkpoint_every", "evaluate_every"):
         if getattr(plan, key) < 0:
             raise ArgumentError(f"`{key}` must not be negative, not {getattr(plan, key)}")
@@ -93,7 +116,8 @@ def training(
         judge_every = 0 if workload.draw is not None else settings.samples // 3 + 1
     if judge_every < 0:
         raise ArgumentError(f"`judge_every` must not be negative, not {judge_every}")
-    against = plan.against or ("bf-js" if objective(settings.reward).measure == QUEUE else "tetris:f=0")
+    usual = "bf-js" if objective(settings.reward).measure == QUEUE else "tetris:f=0"
+    against = plan.against or find_definition(settings.environment).defaults.get("baseline", usual)
     find_policy(against)
     name = plan.name or default_name(settings)
     if Path(name).name != name or name in (".", ".."):
@@ -157,6 +181,6 @@ def ends_of(key: str, value: float | Sequence[float]) -> tuple[float, float]:
 
 
 def default_name(settings: Settings) -> str:
-    """The name of a run's folder: environment, workload, algorithm and seed."""
+    """The name of a run's folder: environment, workload, way and seed."""
     workload = settings.workload.name.replace("/", "-").replace(":", "-")
-    return f"{settings.environment}-{workload}-{EVOLUTION}-{settings.seed}"
+    return f"{settings.environment}-{workload}-{settings.way}-{settings.seed}"

@@ -14,9 +14,11 @@ import functools
 import math
 import operator
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
+from packenv.content.text import listed
 from packenv.errors import InputError, nearest
 from packenv.inputs.text_files import read_text, reading
 
@@ -47,10 +49,23 @@ ARITHMETIC: dict[type[ast.operator], Callable[[float, float], float]] = {
 COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 
 
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """The arguments of a rule, and what it may read of each: numbers, numbers by resource, functions with their arguments."""
+
+    objects: tuple[str, ...]
+    attributes: dict[str, tuple[str, ...]]
+    vectors: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    methods: dict[str, dict[str, int]] = field(default_factory=dict)
+
+
+TASKS = Vocabulary(OBJECTS, ATTRIBUTES, VECTORS, METHODS)
+
+
 class Rule(NamedTuple):
     """A checked function for the compiler: constants, helpers, itself."""
 
-    tree: ast.Module  # all functions have the arguments task, server, cluster, view before their own
+    tree: ast.Module  # all functions have the vocabulary's objects, and view, as arguments before their own
     reads: frozenset[str]  # `task.age`, `cluster.room_after`, …
     parameters: dict[str, float]  # arguments behind `cluster`, with their defaults
     about: str  # the first line of its docstring
@@ -64,7 +79,7 @@ def read_rule(file: str, function: str) -> tuple[str, Rule]:
 
 
 @functools.lru_cache(256)
-def checked(source: str, file: str, name: str = "priority") -> Rule:
+def checked(source: str, file: str, name: str = "priority", vocabulary: Vocabulary = TASKS) -> Rule:
     """Return the rule `name` in the text of a file.
 
     Raises InputError with `file:line` for everything that is not allowed.
@@ -75,7 +90,7 @@ def checked(source: str, file: str, name: str = "priority") -> Rule:
         tree = ast.parse(source, file)
         if sum(1 for _ in ast.walk(tree)) > MOST_NODES:
             raise InputError(f"{file}: the rule is too long: more than {MOST_NODES:,} names, numbers and operations")
-        return _Checker(file, name).rule(tree)
+        return _Checker(file, name, vocabulary).rule(tree)
     except SyntaxError as error:
         raise InputError(f"{file}:{error.lineno or 1}: {error.msg}") from None
     except (RecursionError, MemoryError, ValueError) as error:
@@ -87,8 +102,10 @@ def checked(source: str, file: str, name: str = "priority") -> Rule:
 class _Checker(ast.NodeTransformer):
     """Checks a file's tree, and rewrites it for the compiler."""
 
-    def __init__(self, file: str, name: str) -> None:
+    def __init__(self, file: str, name: str, vocabulary: Vocabulary) -> None:
         self.file, self.name = file, name
+        self.objects, self.attributes = vocabulary.objects, vocabulary.attributes
+        self.vectors, self.methods = vocabulary.vectors, vocabulary.methods
         path = Path(file).with_suffix("")
         self.module = path.name if path.is_absolute() else ".".join(path.parts)  # as Python imports it
         self.constants: dict[str, float] = {}
@@ -108,8 +125,9 @@ class _Checker(ast.NodeTransformer):
         about = ""
         named = [node for node in tree.body if getattr(node, "name", None) == self.name]
         if not named:
+            call = f"{self.name}({', '.join(self.objects)})"
             classes = [f"; a policy's class is named {self.module}:{node.name}" for node in _policies(tree)]
-            raise InputError(f"{self.file}: there is no function {self.name}(task, server, cluster) in it{''.join(classes[:1])}")
+            raise InputError(f"{self.file}: there is no function {call} in it{''.join(classes[:1])}")
         if isinstance(named[0], ast.ClassDef):
             how = f"name it {self.module}:{self.name}, and it is run"
             self.refuse(named[0], f"{self.name} is a class, not a function that is only read: {how}")
@@ -175,7 +193,7 @@ class _Checker(ast.NodeTransformer):
 
     def new_name(self, node: ast.AST, name: str) -> None:
         if name.startswith("__") or name in {
-            *OBJECTS,
+            *self.objects,
             "view",
             "range",
             *FUNCTIONS,
@@ -201,11 +219,11 @@ class _Checker(ast.NodeTransformer):
         names = [argument.arg for argument in given.args]
         if given.defaults and node.name != self.name:
             self.refuse(node, f"only {self.name} has arguments with default values")
-        for argument in (argument for argument in given.args if argument.arg not in OBJECTS):
+        for argument in (argument for argument in given.args if argument.arg not in self.objects):
             self.new_name(argument, argument.arg)
         self.helpers[node.name] = names
-        self.here = {name for name in names if name in OBJECTS}
-        self.locals = {name for name in names if name not in OBJECTS}
+        self.here = {name for name in names if name in self.objects}
+        self.locals = {name for name in names if name not in self.objects}
         self.known = set(self.locals)
         self.current = node.name
         for part in ast.walk(node):  # names that any line assigns
@@ -215,19 +233,19 @@ class _Checker(ast.NodeTransformer):
         body = [self.statement(line) for line in node.body]
         if not self.always_returns(node.body):
             self.refuse(node, f"{node.name} does not return a number on every way through it")
-        own = [name for name in names if name not in OBJECTS]
+        own = [name for name in names if name not in self.objects]
         if node.name == self.name:
             body, own = [*self.own_parameters(node, own), *body], []
-        node.args = ast.arguments([], [ast.arg(name) for name in (*OBJECTS, "view", *own)], None, [], [], None, [])
+        node.args = ast.arguments([], [ast.arg(name) for name in (*self.objects, "view", *own)], None, [], [], None, [])
         node.body, node.returns = body, None
         return node
 
     def own_parameters(self, node: ast.FunctionDef, names: list[str]) -> list[ast.stmt]:
         """Return lines that set the rule's arguments from the view."""
-        if self.helpers[node.name][:3] != [*OBJECTS]:
-            self.refuse(node, f"the arguments of {node.name} must be task, server, cluster")
+        if self.helpers[node.name][: len(self.objects)] != [*self.objects]:
+            self.refuse(node, f"the arguments of {node.name} must be {', '.join(self.objects)}")
         if len(node.args.defaults) < len(names):
-            self.refuse(node, f"the arguments of {node.name} behind cluster must have default values")
+            self.refuse(node, f"the arguments of {node.name} behind {self.objects[-1]} must have default values")
         values = node.args.defaults[len(node.args.defaults) - len(names) :]
         self.parameters = {name: float(self.number(value)) for name, value in zip(names, values, strict=True)}
         return ast.parse("\n".join(f"{name} = view.parameters[{k}]" for k, name in enumerate(names))).body
@@ -339,8 +357,8 @@ class _Checker(ast.NodeTransformer):
         )
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        if node.id in OBJECTS:
-            self.refuse(node, f"ask {node.id} for one of its numbers: {', '.join(ATTRIBUTES[node.id])}")
+        if node.id in self.objects:
+            self.refuse(node, f"ask {node.id} for one of its numbers: {', '.join(self.attributes[node.id])}")
         if node.id not in self.locals and node.id not in self.constants:
             names = sorted({*self.locals, *self.constants})
             self.refuse(node, f"no number is called {node.id}{nearest(node.id, names) if names else ''}")
@@ -350,26 +368,28 @@ class _Checker(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         owner = self.owner(node)
-        if node.attr in VECTORS.get(owner, ()):
+        if node.attr in self.vectors.get(owner, ()):
             self.refuse(node, f"{owner}.{node.attr} is of one resource: {owner}.{node.attr}[0]")
-        if node.attr in METHODS.get(owner, {}):
+        if node.attr in self.methods.get(owner, {}):
             self.refuse(node, f"{owner}.{node.attr} is a function: {owner}.{node.attr}(…)")
-        if node.attr not in ATTRIBUTES[owner]:
-            known = (*ATTRIBUTES[owner], *VECTORS.get(owner, ()), *METHODS.get(owner, {}))
+        if node.attr not in self.attributes[owner]:
+            known = [*self.attributes[owner], *self.vectors.get(owner, ()), *self.methods.get(owner, {})]
             self.refuse(node, f"{owner} has no {node.attr}{nearest(node.attr, known)}")
         self.reads.add(f"{owner}.{node.attr}")
         return node
 
     def owner(self, node: ast.Attribute) -> str:
-        if not isinstance(node.value, ast.Name) or node.value.id not in OBJECTS:
-            self.refuse(node, f"a rule cannot say .{node.attr} of anything but task, server and cluster")
+        if not isinstance(node.value, ast.Name) or node.value.id not in self.objects:
+            self.refuse(node, f"a rule cannot say .{node.attr} of anything but {listed(self.objects)}")
         if node.value.id not in self.here:
             self.refuse(node, f"{self.current} has no argument {node.value.id}")
         return node.value.id
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        if not isinstance(node.value, ast.Attribute) or node.value.attr not in VECTORS.get(self.owner(node.value), ()):
-            self.refuse(node, "square brackets go with task.demand, server.free and server.capacities alone")
+        if not isinstance(node.value, ast.Attribute) or node.value.attr not in self.vectors.get(self.owner(node.value), ()):
+            vectors = [f"{name}.{key}" for name, keys in self.vectors.items() for key in keys]
+            where = f"square brackets go with {listed(vectors)} alone" if vectors else "a rule cannot say square brackets"
+            self.refuse(node, where)
         owner, name = self.owner(node.value), node.value.attr
         self.reads.add(f"{owner}.{name}")
         place = ast.Attribute(ast.Name("view", ast.Load()), f"{owner}_{name}", ast.Load())
@@ -385,7 +405,7 @@ class _Checker(ast.NodeTransformer):
                 return self.helper_call(node, name)
         elif isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
             module, name = node.func.value.id, node.func.attr
-            if module in OBJECTS:
+            if module in self.objects:
                 return self.method_call(node, self.owner(node.func), name)
             if module not in self.modules:
                 name = ""
@@ -406,17 +426,18 @@ class _Checker(ast.NodeTransformer):
             self.refuse(node, f"{name} takes {len(expected)} arguments, not {len(node.args)}")
         own = []
         for argument, given in zip(expected, node.args, strict=True):
-            if argument not in OBJECTS:
+            if argument not in self.objects:
                 own.append(self.visit(given))
             elif not isinstance(given, ast.Name) or given.id != argument or argument not in self.here:
                 self.refuse(node, f"{name} must be given its {argument} as {argument}")
-        shared = [ast.Name(part, ast.Load()) for part in (*OBJECTS, "view")]
+        shared = [ast.Name(part, ast.Load()) for part in (*self.objects, "view")]
         return ast.copy_location(ast.Call(ast.Name(name, ast.Load()), [*shared, *own], []), node)
 
     def method_call(self, node: ast.Call, owner: str, name: str) -> ast.AST:
-        methods = METHODS.get(owner, {})
+        methods = self.methods.get(owner, {})
         if name not in methods:
-            self.refuse(node, f"{owner} has no function {name}{nearest(name, [*METHODS['cluster']])}")
+            functions = sorted({*methods, *(function for others in self.methods.values() for function in others)})
+            self.refuse(node, f"{owner} has no function {name}{nearest(name, functions) if functions else ''}")
         if len(node.args) != methods[name]:
             self.refuse(node, f"{owner}.{name} takes {methods[name]} numbers, not {len(node.args)}")
         self.reads.add(f"{owner}.{name}")

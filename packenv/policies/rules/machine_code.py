@@ -16,7 +16,7 @@ from packenv.compiled.by_address import NotCompilable, address_of, call_address
 from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.intrinsics import natural
 from packenv.errors import InputError
-from packenv.policies.rules.language import MATHEMATICS, MOST_ROUNDS, checked
+from packenv.policies.rules.language import MATHEMATICS, MOST_ROUNDS, Rule, checked
 from packenv.policies.rules.view import OF_JOBS, RANK, WAITING, View, count_up_to, in_units, new_view
 
 
@@ -53,19 +53,27 @@ def by_address(source: str, file: str, function: str) -> ByAddress | OfJobs:
     Raises InputError, with file and line, for a rule that the compiler refuses.
     """
     rule = checked(source, file, function)
-    names = dict(LANGUAGE)
-    exec(compile(rule.tree, file, "exec"), names)  # definitions and constants alone: `checked` has seen to that
-    functions = [names[node.name] for node in rule.tree.body if isinstance(node, ast.FunctionDef) and node.name != function]
     view = new_view(1, np.zeros(0))
-    try:
-        address = address_of([*functions, names[function]], (view.task, view.server, view.cluster, view))
-    except NotCompilable as error:
-        raise InputError(f"{file}:{error.line}: this cannot be compiled: {error}") from None
+    address = rule_address(rule, file, function, (view.task, view.server, view.cluster, view))
     sources[address] = source, file, function
     reads_sizes = not rule.reads.isdisjoint({"cluster.waiting_between", "cluster.room_after"})
     if any(f"task.{name}" in rule.reads for name in OF_JOBS):
         return OfJobs(address, int(reads_sizes))
     return ByAddress(address, int("task.age" in rule.reads), int(reads_sizes))
+
+
+def rule_address(rule: Rule, file: str, function: str, arguments: tuple[Any, ...]) -> int:
+    """Compile a checked rule for arguments like these, and return its address.
+
+    Raises InputError, with file and line, for a rule that the compiler does not take.
+    """
+    names = dict(LANGUAGE)
+    exec(compile(rule.tree, file, "exec"), names)  # definitions and constants alone: `checked` has seen to that
+    functions = [names[node.name] for node in rule.tree.body if isinstance(node, ast.FunctionDef) and node.name != function]
+    try:
+        return address_of([*functions, names[function]], arguments)
+    except NotCompilable as error:
+        raise InputError(f"{file}:{error.line}: this cannot be compiled: {error}") from None
 
 
 @compiled

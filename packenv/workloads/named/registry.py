@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from packenv.errors import InputError, nearest
+from packenv.inputs.standard_input import STANDARD_INPUT
 from packenv.lazy_names import load
 
 if TYPE_CHECKING:
     from packenv.workloads.workload import Workload
 
-ENDINGS = (".csv", ".tsv", ".parquet", ".swf", ".tr", ".gz")
+ENDINGS = (".csv", ".tsv", ".txt", ".parquet", ".jsonl", ".sqlite", ".swf", ".tr", ".gz")
 """Of the names of files that are traces."""
 
 
@@ -82,7 +83,7 @@ def named_workload(name: str) -> Workload:
 
 def check_source(text: str) -> None:
     """Raise InputError for a text that names neither a workload nor a file that is there."""
-    if text in WORKLOADS or (text and Path(text).exists()):
+    if text in (*WORKLOADS, STANDARD_INPUT) or (text and Path(text).exists()):
         return
     if text.endswith((*ENDINGS, ".json")) or text.startswith((".", "/")):
         raise InputError(f"{Path(text)}: no such file")

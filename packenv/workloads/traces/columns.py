@@ -5,38 +5,42 @@ Row N is the N-th row of data in the file, from 1: a header and blank lines do n
 
 from __future__ import annotations
 
-import csv
+import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as pc_csv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from packenv.errors import InputError
 from packenv.inputs.memory import Memory
-from packenv.inputs.numbers import is_number, with_points
-from packenv.inputs.text_files import encoding_of, lines_of, open_binary, reading
+from packenv.inputs.numbers import is_number, may_be_thousands, with_points
+from packenv.inputs.text_files import reading
 from packenv.jobs import MOST_KINDS
+from packenv.workloads.traces.delimited import PER_CELL, counted, header_of, read_delimited, separator_of
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 CSV_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
-SEPARATORS = ",;|\t"
 WHOLE_BELOW = 2.0**53  # a float64 holds every whole number up to here
-PER_CELL, PER_BYTE = 55, 4
-"""Bytes of memory, at the most, that a cell and a byte of a column take until they are a Jobs table (measured on five forms)."""
-BLOCK = 2**22  # bytes; no row is longer
 FIRST_TEXTS = 100
 NUMBER = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+INDEX = re.compile(r"__index_level_\d+__")  # of a frame of pandas, where it has no name
+EXTENSION, OF_EXTENSION = b"ARROW:extension:name", b"ARROW:extension:metadata"
+PERIODS = {
+    "Y": "Y", "YE": "Y", "A": "Y", "M": "M", "ME": "M", "D": "D", "h": "h", "H": "h", "min": "m", "T": "m", "s": "s", "S": "s",
+    "ms": "ms", "L": "ms", "us": "us", "U": "us", "ns": "ns", "N": "ns",
+}  # fmt: skip
+"""Units of NumPy by the names that pandas gives to lengths of its Periods, of which a number counts since 1970."""
 NOT_FINITE = ("nan", "inf", "+inf", "-inf", "infinity", "-infinity")
 DATE, ZONE = re.compile(r"\d{4}-\d{2}-\d{2}"), re.compile(r"(Z|[+-]\d{2}:?\d{2})$")
 SHORTEST_TIMES = re.compile(r"\.\d{7}")  # seconds with more digits than microseconds have
@@ -164,6 +168,18 @@ class Columns:
         bits = np.array([sum(1 << kinds.index(kind) for kind in set(names)) for names in sets] + [0], np.int64)
         return bits[number], kinds
 
+    def repeated(self, *names: str) -> Bools:
+        """(n,) rows that equal an earlier one in all columns of these names that are there; none where the first is not.
+
+        A row whose cell in the first column is empty equals none.
+        """
+        if names[0] not in self:
+            return np.zeros(len(self), np.bool_)
+        there = (self.column(name) for name in dict.fromkeys(names) if name in self)
+        columns = (column.combine_chunks() for column in there if not pa.types.is_nested(column.type))
+        numbers = [np.asarray(column.dictionary_encode().indices.fill_null(-1)) for column in columns]
+        return repeated(numbers) & (numbers[0] >= 0)
+
     def truths(self, name: str) -> Bools:
         """A column of true and false, or of numbers, 0 for false (n,). An empty cell is an error."""
         if not pa.types.is_boolean(self.raw(name).type):
@@ -201,8 +217,13 @@ class Columns:
 
     def _numeric(self, name: str, written: Written | None, form: str) -> pa.ChunkedArray:
         column = self._countable(name)
+        if pa.types.is_integer(column.type):
+            return column.cast(pa.float64(), safe=False)
         try:
-            return column.cast(pa.float64())
+            numbers = column.cast(pa.float64())
+            if pa.types.is_string(column.type):
+                self._check_points(name, column)
+            return numbers
         except pa.ArrowException:
             if not pa.types.is_string(column.type):
                 raise InputError(f"{self.path}: column {name} holds {column.type}, not numbers") from None
@@ -213,10 +234,10 @@ class Columns:
         others = np.flatnonzero(~np.asarray(plain))
         texts = encoded.dictionary.take(others).to_pylist()
         try:
-            points = with_points(texts)
+            points = with_points(texts if not any("," in text for text in texts) else encoded.dictionary.to_pylist())
         except InputError as problem:
             raise InputError(f"{self.path}: column {self.shown(name)}: {problem}") from None
-        for place, text in zip(others.tolist(), texts, strict=True):
+        for place, text in enumerate(encoded.dictionary.to_pylist()) if points else zip(others.tolist(), texts, strict=True):
             point = points.get(text, text)
             finite = is_number(point) or point.lower() in NOT_FINITE
             value = float(point) if finite else None if written is None else written(point)
@@ -224,7 +245,37 @@ class Columns:
                 row = int(np.argmax(np.asarray(pc.equal(column, text).fill_null(False))))
                 raise self.error(row, name, f"{text!r} is not {form}")
             values[place] = value
+        if not points:
+            self._check_points(name, column)
         return pa.chunked_array([pa.array(values).take(encoded.indices)])
+
+    def _check_points(self, name: str, column: pa.ChunkedArray) -> None:
+        """Raise InputError for numbers such as 1.024 that may be thousands, as other columns have decimal commas."""
+        if not pc.any(pc.match_substring_regex(column.slice(0, FIRST_TEXTS), r"^[+-]?[1-9][0-9]{0,2}\.[0-9]{3}$")).as_py():
+            return
+        text = may_be_thousands(column.unique().drop_null().to_pylist())
+        if text is None:
+            return
+        for other in (other for other in self.names if other != name and pa.types.is_string(self.raw(other).type)):
+            if pc.any(pc.match_substring_regex(self.raw(other), r"^ *[+-]?[0-9]+,[0-9]+ *$")).as_py():
+                commas = f"column {self.shown(other)} has decimal commas"
+                problem = f"{text!r} may have thousands or decimals behind the point, as {commas}: write it without"
+                raise InputError(f"{self.path}: column {self.shown(name)}: {problem}")
+
+
+def repeated(columns: Sequence[NDArray[Any]]) -> Bools:
+    """(n,) rows that equal an earlier one in all columns (n,)."""
+    twice = np.zeros(len(columns[0]), np.bool_)
+    rows, same = np.arange(len(twice)), np.zeros(len(twice), np.int64)
+    for column in columns:
+        number = np.unique(column[rows], return_inverse=True)[1]
+        same = np.unique(same * (number.max(initial=0) + 1) + number, return_inverse=True)[1]
+        others = np.bincount(same)[same] > 1  # only rows with an equal one go on
+        rows, same = rows[others], same[others]
+    first = np.full(same.max(initial=-1) + 1, len(twice))
+    np.minimum.at(first, same, rows)
+    twice[rows[rows > first[same]]] = True
+    return twice
 
 
 def _date_type(column: pa.ChunkedArray) -> pa.DataType | None:
@@ -270,18 +321,12 @@ def _parts(path: Path) -> list[Path]:
     return sorted(part for part in path.glob("*.parquet") if part.is_file() and not part.name.startswith(("_", ".")))
 
 
-def separator_of(path: Path) -> str:
-    """What separates the columns of a CSV file: the one of SEPARATORS that its first line has most. Raises InputError."""
-    first = re.sub(r'"[^"]*"', "", next((line for line in lines_of(path) if line.strip()), ""))
-    return max(SEPARATORS, key=first.count)
-
-
 def names_of(path: Path) -> list[str]:
     """The names of the columns of a Parquet or CSV file. Raises InputError if it cannot be read."""
     with reading_table(path):
         if is_parquet(path):
             return list(pq.read_schema(_parts(path)[0]).names)
-        return [name.strip() for name in next(csv.reader(lines_of(path), delimiter=separator_of(path)), [])]
+        return header_of(path)
 
 
 def reading_table(path: Path) -> AbstractContextManager[None]:
@@ -294,73 +339,96 @@ def headless(path: Path, types: dict[str, pa.DataType], skip: Sequence[str] = ()
     columns = [name for name in types if name not in skip]
     with reading_table(path):
         try:
-            return Columns(path, _read_csv(path, list(types), columns, {name: types[name] for name in columns}, header=False))
+            return Columns(path, read_delimited(path, [*types], {name: types[name] for name in columns}, 0, ","))
         except pa.ArrowInvalid:
-            text = Columns(path, _csv_text(path, list(types), columns, header=False))
+            text = Columns(path, read_delimited(path, [*types], dict.fromkeys(columns, pa.string()), 0, ","))
             for name in (name for name in columns if not pa.types.is_string(types[name])):
                 text.whole(name, missing=0) if pa.types.is_integer(types[name]) else text.numbers(name, missing=0.0)
             raise
+
+
+def check_names(path: Path, names: Sequence[str]) -> None:
+    """Raise InputError for two columns of one name."""
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise InputError(f"{path}: column {twice[0]} occurs more than once")
+
+
+def plain_types(path: Path, table: pa.Table) -> pa.Table:
+    """The table with extension types as those that they are stored as, and pandas' Periods as the dates when they begin.
+
+    Raises InputError for Periods of other lengths, such as weeks.
+    """
+    for n, field in enumerate(table.schema):
+        kind, length = (field.metadata or {}).get(EXTENSION), (field.metadata or {}).get(OF_EXTENSION, b"{}")
+        column = table.column(n)
+        if isinstance(field.type, pa.BaseExtensionType):
+            kind, length = field.type.extension_name.encode(), field.type.__arrow_ext_serialize__()
+            column = pa.chunked_array([chunk.storage for chunk in column.chunks], field.type.storage_type)
+        if kind == b"pandas.period":
+            name = str(json.loads(length).get("freq")).partition("-")[0]
+            if name not in PERIODS:
+                raise InputError(f"{path}: column {field.name} holds Periods of {name!r}: turn them into dates (to_timestamp)")
+            begins = column.to_numpy().astype(f"datetime64[{PERIODS[name]}]").astype("datetime64[us]")
+            column = pa.chunked_array([pa.array(begins, mask=np.asarray(pc.is_null(column)))])
+        if kind is not None:
+            table = table.set_column(n, field.name, column)
+    return table
 
 
 def _table(path: Path, names: Sequence[str] | None) -> pa.Table:
     present = names_of(path)
     if not present:
         raise InputError(f"{path}: the file is empty")
-    twice = [name for name in present if present.count(name) > 1]
-    if twice:
-        raise InputError(f"{path}: column {twice[0]} occurs more than once")
+    check_names(path, present)
     columns = present if names is None else [name for name in present if name in names]
     with reading_table(path):
-        return _read_parquet(path, columns) if is_parquet(path) else _csv_text(path, present, columns, header=True)
+        if is_parquet(path):
+            return _read_parquet(path, columns)
+        # Every cell is text, so that a bad one can be shown with its row.
+        table = read_delimited(path, present, dict.fromkeys(columns, pa.string()), 1, separator_of(path))
+    _check_one_header(path, table)
+    return table
 
 
-def _csv_text(path: Path, names: list[str], columns: list[str], header: bool) -> pa.Table:
-    """Read a CSV file with every cell as text, so that a bad cell can be shown with its row. Raises InputError."""
-    return _read_csv(path, names, columns, dict.fromkeys(columns, pa.string()), header)
+def _check_one_header(path: Path, table: pa.Table) -> None:
+    """Raise InputError for a row that is the header again, as where files were put behind each other."""
+    if not table.num_columns:
+        return
+    first, *others = table.column_names
+    again = np.flatnonzero(np.asarray(pc.equal(table[first], first).fill_null(False)))
+    for row in again.tolist():
+        if all(table[name][row].as_py() == name for name in others):
+            raise InputError(f"{path}: row {row + 1}: is the header again, as in files put behind each other: take it out")
 
 
 def _read_parquet(path: Path, columns: list[str]) -> pa.Table:
     memory, tables = Memory(path), []
-    for part in _parts(path):
+    first, *_ = parts = _parts(path)
+    schema = pq.read_schema(first)
+    for part in parts:
         with pq.ParquetFile(part) as file:
             memory.reserve(PER_CELL * file.metadata.num_rows * len(columns))
-            if absent := set(columns) - set(file.schema_arrow.names):
-                raise InputError(f"{part}: column {min(absent)} is missing, which {_parts(path)[0].name} has")
-            batches = file.iter_batches(columns=columns, use_threads=False)
-            tables.append(pa.Table.from_batches(_counted(path, batches), _only(file.schema_arrow, columns)).select(columns))
+            _check_part(part, file.schema_arrow, first, schema)
+            batches = (batch.select(columns) for batch in file.iter_batches(columns=columns, use_threads=False))
+            table = pa.Table.from_batches(counted(path, batches), pa.schema([file.schema_arrow.field(name) for name in columns]))
+            tables.append(plain_types(part, table))
+            try:
+                pa.concat_tables([tables[0].slice(0, 0), tables[-1].slice(0, 0)], promote_options="permissive")
+            except pa.ArrowException:
+                differ = next(name for name in columns if tables[0][name].type != tables[-1][name].type)
+                types = f"{tables[-1][differ].type}, and {tables[0][differ].type} in {first.name}"
+                raise InputError(f"{part}: column {differ} holds {types}") from None
     return pa.concat_tables(tables, promote_options="permissive")
 
 
-def _only(schema: pa.Schema, columns: list[str]) -> pa.Schema:
-    return pa.schema([field for field in schema if field.name in columns])
-
-
-def _counted(path: Path, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The batches, as long as there is memory for them. Raises InputError."""
-    memory = Memory(path)
-    for batch in batches:
-        memory.reserve(PER_CELL * batch.num_rows * batch.num_columns + PER_BYTE * batch.nbytes)
-        yield batch
-
-
-def _read_csv(path: Path, names: list[str], columns: list[str], types: dict[str, pa.DataType], header: bool) -> pa.Table:
-    broken: list[pc_csv.InvalidRow] = []
-
-    def keep(row: pc_csv.InvalidRow) -> str:
-        broken.append(row)
-        return "skip"
-
-    encoding = encoding_of(path, "utf8")
-    read = pc_csv.ReadOptions(use_threads=False, column_names=names, skip_rows=int(header), block_size=BLOCK, encoding=encoding)
-    parse = pc_csv.ParseOptions(invalid_row_handler=keep, delimiter=separator_of(path) if header else ",")
-    convert = pc_csv.ConvertOptions(column_types=types, include_columns=columns, null_values=[""], strings_can_be_null=False)
-    with open_binary(path) as file, pc_csv.open_csv(file, read, parse, convert) as batches:
-        table = pa.Table.from_batches(_counted(path, batches), batches.schema)
-    if broken:
-        first = broken[0]
-        row = first.number - int(header)
-        raise InputError(f"{path}: row {row}: {first.actual_columns} values for {first.expected_columns} columns")
-    return table
+def _check_part(part: Path, schema: pa.Schema, first: Path, of_first: pa.Schema) -> None:
+    """Raise InputError for a part of a table that has other columns than the first."""
+    names, known = ({name for name in columns.names if not INDEX.fullmatch(name)} for columns in (schema, of_first))
+    if absent := known - names:
+        raise InputError(f"{part}: column {min(absent)} is missing, which {first.name} has")
+    if more := names - known:
+        raise InputError(f"{part}: column {min(more)} is not in {first.name}: all parts of a table have the same columns")
 
 
 def _first_bad(column: pa.ChunkedArray, type_: pa.DataType) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,10 @@ from typing import Any
 import pyarrow as pa
 
 from packenv.errors import ArgumentError, InputError
-from packenv.workloads.traces.columns import is_csv, is_parquet, names_of, reading_table
+from packenv.inputs.standard_input import from_standard_input
+from packenv.options.fields import takes
+from packenv.options.shared import AS_IT_IS, Reading
+from packenv.workloads.traces.columns import INDEX, check_names, is_csv, is_parquet, names_of, plain_types, reading_table
 from packenv.workloads.traces.format import TraceFormat
 from packenv.workloads.traces.formats import trace_formats
 from packenv.workloads.traces.machines import is_machines
@@ -23,8 +25,6 @@ from packenv.workloads.traces.user import read_user
 TABLE = Path("table")
 """Stands in messages for the file of a table that is none."""
 
-INDEX = re.compile(r"__index_level_\d+__")  # of a frame of pandas, where it has no name
-
 
 def is_trace(path: str | os.PathLike[str]) -> bool:
     """Whether `path` may be a trace: a Parquet or CSV file, or a folder or file of one of the `formats`."""
@@ -32,40 +32,30 @@ def is_trace(path: str | os.PathLike[str]) -> bool:
     return _is_table(where) or _format_of(where) is not None
 
 
-def read_trace(
-    source: Any,
-    resources: Wanted = None,
-    columns: Mapping[str, str] | None = None,
-    time_unit: str | None = None,
-    partition: str | Sequence[str] | None = None,
-    finished_only: bool | None = None,
-) -> Trace | SlotTrace:
+@takes(Reading, "reading", without=("slot_seconds", "estimates", "devices", "gangs", "speedup"))
+def read_trace(source: Any, resources: Wanted = None, reading: Reading = AS_IT_IS) -> Trace | SlotTrace:
     """Read the trace at a path. Its format is recognised by the name of the file, its columns or its content.
 
     source     a path; or a table in one of the user's own forms: an Arrow table, what Arrow makes one of (a frame of pandas or
                polars, a mapping of columns)
     resources  the names of the resources to read, "all", or None for those that are usual for the format: all of them, but not
                Google's disk, and of Standard Workload Format the processors alone
-    columns    names in a table of the user's own by ours: {"submit_time_s": "Submitted", "cpu": "Cores"}. With one that is a
-               resource, only those that are named are read
-    time_unit  what times and durations of such a table count, where they are numbers: s (the default), ms, us, ns, min or h
+    reading    how its rows are read
 
-    partition  names of the partitions (queues) of a log of Slurm or in Standard Workload Format whose jobs count: a list, or with
-               commas
-    finished_only  whether tasks that were evicted, killed or failed are left out, in place of kept up to that moment; by default
-               they are load, but not in Google's traces, as their papers have it
+    `columns` may be a mapping, too: {"submit_time_s": "Submitted", "cpu": "Cores"}. With one that is a resource, only those that
+    are named are read.
 
     Formats: those of `packenv.workloads.traces.formats` (Google 2011 and 2019, Alibaba 2018, 2023, 2025 and 2026, Azure 2020,
     Philly, SWIM, Standard Workload Format, Slurm's sacct, job lines of Hawk and Eagle), and Parquet or CSV files of the user's
     own (`packenv.workloads.traces.user`).
     Raises InputError, naming file, row and column, if the format is unknown or a value is malformed.
     """
-    recorded = _read(source, resources, columns, time_unit)
-    if (partitions := named_partitions(partition)) is not None:
+    recorded = _read(source, resources, reading)
+    if (partitions := named_partitions(reading.partition)) is not None:
         if isinstance(recorded, SlotTrace):
             raise ArgumentError(f"{recorded.source}: `partition` does not go with it: it names none")
         recorded = recorded.of_partitions(partitions)
-    return recorded if finished_only is None else recorded.only_finished(finished_only)
+    return recorded if reading.finished_only is None else recorded.only_finished(reading.finished_only)
 
 
 def named_partitions(partition: str | Sequence[str] | None) -> Sequence[str] | None:
@@ -73,19 +63,18 @@ def named_partitions(partition: str | Sequence[str] | None) -> Sequence[str] | N
     return partition.split(",") if isinstance(partition, str) else partition
 
 
-def _read(source: Any, resources: Wanted, columns: Mapping[str, str] | None, time_unit: str | None) -> Trace | SlotTrace:
-    if time_unit is not None and time_unit not in TIME_UNITS:
-        raise ArgumentError(f"`time_unit` is one of {', '.join(TIME_UNITS)}, not {time_unit!r}")
-    unit = time_unit or "s"
+def _read(source: Any, resources: Wanted, reading: Reading) -> Trace | SlotTrace:
+    if reading.time_unit is not None and reading.time_unit not in TIME_UNITS:
+        raise ArgumentError(f"`time_unit` is one of {', '.join(TIME_UNITS)}, not {reading.time_unit!r}")
     if not isinstance(source, (str, os.PathLike)):
         table = arrow_table(source)
-        return read_user(TABLE, table.column_names, resources, columns, table, unit)
-    where = Path(source)
+        return read_user(TABLE, table.column_names, resources, reading, table)
+    where = Path(from_standard_input(source))
     if not where.exists():
         raise InputError(f"{where}: no such file")
     form = _format_of(where)
     if form is not None and not _is_table(where):
-        _check_own(where, columns, time_unit)
+        _check_own(where, reading)
         return form.read(where, resources)
     if is_machines(where):
         raise InputError(f"{where}: machines, not tasks: they go with --servers")
@@ -98,19 +87,19 @@ def _read(source: Any, resources: Wanted, columns: Mapping[str, str] | None, tim
     names = names_of(where)
     if not names:
         raise InputError(f"{where}: the file is empty")
-    for form in trace_formats() if not columns else ():
+    for form in trace_formats() if not reading.columns else ():
         if (form.columns and form.columns <= set(names)) or (form.first_row and form.first_row(names)):
-            _check_own(where, columns, time_unit)
+            _check_own(where, reading)
             with reading_table(where):
                 return form.read(where, resources)
     with reading_table(where):
-        return read_user(where, names, resources, columns, time_unit=unit)
+        return read_user(where, names, resources, reading)
 
 
-def _check_own(path: Path, columns: Mapping[str, str] | None, time_unit: str | None) -> None:
+def _check_own(path: Path, reading: Reading) -> None:
     """Raise ArgumentError for arguments of a table of one's own, which this file is not."""
-    for name, value in (("columns", columns), ("time_unit", time_unit)):
-        if value is not None:
+    for name in ("columns", "time_unit"):
+        if getattr(reading, name) is not None:
             raise ArgumentError(f"{path}: `{name}` does not go with a trace whose format says it itself")
 
 
@@ -135,7 +124,8 @@ def arrow_table(source: Any) -> pa.Table:
         table = source if isinstance(source, pa.Table) else pa.table(dict(source) if isinstance(source, Mapping) else source)
     except (TypeError, ValueError, pa.ArrowException) as error:
         raise InputError(f"a table of type {type(source).__name__} cannot be read: {' '.join(str(error).split())}") from None
-    table = table.drop_columns([name for name in table.column_names if INDEX.fullmatch(name)])
+    check_names(TABLE, table.column_names)
+    table = plain_types(TABLE, table.drop_columns([name for name in table.column_names if INDEX.fullmatch(name)]))
     views = [name for name, type_ in zip(table.column_names, table.schema.types, strict=True) if pa.types.is_string_view(type_)]
     for name in views:  # as polars has texts
         table = table.set_column(table.column_names.index(name), name, table[name].cast(pa.string()))

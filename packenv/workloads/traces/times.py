@@ -17,6 +17,8 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 MISSING = -1
+UNKNOWN = -1.0
+"""What logs write where a time is not known, as those of jobs that were rejected."""
 SECOND = 1_000_000
 """Traces count time in microseconds."""
 
@@ -33,8 +35,8 @@ LATEST = 2.0**53  # slots or microseconds: the largest number up to which floats
 def microseconds(columns: Columns, name: str, missing: int | None, unit: str | None = None, form: str = "a number") -> Ints:
     """A column of durations, or of times as numbers (n,), in µs; `unit`: of numbers, one of TIME_UNITS, where a user says it.
 
-    Texts may be 00:15:04, 1-02:03:04, PT15M or 2h. Empty cells become `missing`, or are an error if that is None. Raises
-    InputError; `form` is what a text may be beside a duration.
+    Texts may be 00:15:04, 1-02:03:04, PT15M or 2h. Empty cells, and -1, become `missing`, or are an error if that is None.
+    Raises InputError; `form` is what a text may be beside a duration.
     """
     lengths = columns.lengths(name, missing)
     if lengths is not None:
@@ -49,6 +51,8 @@ def microseconds(columns: Columns, name: str, missing: int | None, unit: str | N
     counts = columns.numbers(
         name, None if missing is None else np.nan, written, f"{form}, nor a duration such as 00:15:04 or PT15M"
     )
+    if missing is not None:
+        counts = np.where(counts == UNKNOWN, np.nan, counts)
     columns.require(~(counts < 0), name, "{} is negative")
     times = counts * float(TIME_UNITS[unit or "s"])
     if (late := times >= LATEST).any():

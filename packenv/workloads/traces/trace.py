@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from packenv.content.text import counted_by_reason
 from packenv.errors import ArgumentError, InputError
+from packenv.inputs.memory import Memory
 from packenv.inputs.numbers import Exact, exact
 from packenv.jobs import GPU, Jobs, Ragged, gather, passed_on
 from packenv.options.shared import Estimates as Estimates
@@ -32,10 +33,13 @@ or the request, and the longest one where it has none."""
 Wanted = tuple[str, ...] | Literal["all"] | None
 """The resources to read: their names, all that the trace has, or (None) those that are usual for its format."""
 
+PER_TASK = 250  # bytes of memory until it is in a Jobs table
+
 SLOT_SECONDS = "0.1"
 """The papers' slot of 100 ms."""
 
 OTHER_PARTITIONS = "of other partitions"
+TWICE = "repeated rows"
 NOT_FINISHED = "not finished"
 IN_SNAPSHOT = "in the initial snapshot"
 NO_DURATION = "duration missing or <= 0"
@@ -106,6 +110,8 @@ class Trace:
     waits: bool = False  # whether the log says how long tasks waited: `schedule` is when they started, `submit` when they came
     notes: tuple[str, ...] = ()  # lines on what the servers are, to be shown beside results
     uncounted: tuple[str, ...] = ()  # resources that tasks ask for and nobody has named, where some are read by default
+    not_modelled: dict[str, Bools] = field(default_factory=dict)  # (n,) tasks that ask for what no server has, by its name
+    nodes: Ints | None = None  # (n,) on how many nodes each job ran, if some ran on several
     devices: Ints | None = None  # (n, 3) what each task needs of GPUs, as `Jobs.devices`; their sum is the resource "gpu"
     device_kinds: tuple[str, ...] = ()  # names of the bits of kinds
     devices_said: bool = True  # whether the trace says that amounts of GPUs are devices; else they may be, if the user says so
@@ -176,6 +182,33 @@ class Trace:
                 raise InputError(f"{self.source}: there is no partition {name!r}; known: {', '.join(known)}")
         unfit = {OTHER_PARTITIONS: ~np.isin(self.partition, [*names]), **self.unfit}
         return replace(self, unfit=unfit, partitions=(*names,))
+
+    def jobs_on_several_nodes(self) -> int:
+        """How many converted jobs ran on several nodes."""
+        return 0 if self.nodes is None else int((self.nodes[self.kept()[0]] > 1).sum())
+
+    def on_nodes(self) -> Trace:
+        """The trace in which a job on several nodes is a gang: a task for each, with equal parts of what the job has.
+
+        Whole amounts are split into whole ones, of which the first tasks have one more. Jobs get numbers in a column `job`.
+        """
+        if self.nodes is None:
+            return self
+        Memory(self.source).reserve(PER_TASK * int(self.nodes.sum()))
+        row = np.repeat(np.arange(len(self)), self.nodes)
+        part = np.arange(len(row)) - (np.cumsum(self.nodes) - self.nodes)[row]
+        amount, nodes = np.nan_to_num(self.demand[row]), self.nodes[row][:, None].astype(np.float64)
+        split = np.floor(amount / nodes) + (part[:, None] < amount % nodes)
+        demand = np.where(amount % 1 == 0, split, amount / nodes)
+        job = np.arange(len(self)) if self.job is None else self.job
+        gang = self.others.get("gang", np.full(len(self), -1))
+        gang = np.where(gang >= 0, gang, np.where(self.nodes > 1, gang.max(initial=-1) + 1 + np.arange(len(self)), -1))
+        whole = {name: value for name, value in vars(self).items() if name in self.__dataclass_fields__}
+        each = {name: value[row] for name, value in whole.items() if isinstance(value, np.ndarray) and len(value) == len(self)}
+        by_name = {name: {key: value[row] for key, value in whole[name].items()} for name in ("others", "unfit", "not_modelled")}
+        others = by_name["others"] | {"gang": gang[row]}
+        of_file = {"ids": self.ids, "nodes": None}
+        return replace(self, **each | by_name | of_file | {"demand": demand, "job": job[row], "others": others})
 
     def only_finished(self, only: bool = True) -> Trace:
         """The trace without tasks that were evicted, killed or failed; if not `only`, with those that ran, up to that moment.

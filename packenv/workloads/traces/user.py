@@ -47,17 +47,14 @@ from packenv.errors import ArgumentError, InputError, nearest
 from packenv.inputs.memory import Memory
 from packenv.inputs.numbers import excerpt, quantity_of
 from packenv.jobs import GPU, Jobs, first_rows, gather, passed_on
+from packenv.options.shared import AS_IT_IS, Reading
 from packenv.units import LARGEST_AMOUNT, MOST, scale_for, to_units
 from packenv.workloads.traces.columns import FIRST_TEXTS, Columns, decimals
 from packenv.workloads.traces.gpus import can_be_devices, gpu_needs, of_gpus
 from packenv.workloads.traces.links import falls, order_of, read_home, read_links, reordered
 from packenv.workloads.traces.slot_trace import OPTIONAL, SlotTrace
 from packenv.workloads.traces.times import LATEST, MISSING, microseconds, origin_of, times
-from packenv.workloads.traces.trace import (
-    Trace,
-    Wanted,
-    waits_of,
-)
+from packenv.workloads.traces.trace import TWICE, Bools, Trace, Wanted, waits_of
 
 SLOT_FORM = ("arrival", "service")
 SECONDS_FORM = ("submit_time_s", "duration_s", "start_time_s", "end_time_s")
@@ -107,17 +104,16 @@ def read_user(
     path: Path,
     names: list[str],
     choice: Wanted = None,
-    theirs: Mapping[str, str] | None = None,
+    reading: Reading = AS_IT_IS,
     table: pa.Table | None = None,
-    time_unit: str = "s",
 ) -> Trace | SlotTrace:
     """Read a file, or a table, whose columns are `names`, in slots or in seconds. Raises InputError.
 
     choice  the columns that hold demands, by default all that have no other meaning
-    theirs  names in the file by ours; if one of them is a resource, only those are, unless `choice` says which
-    time_unit  of times and durations that are numbers, one of TIME_UNITS, for a table in seconds
+    reading  names in the file by ours (if one of them is a resource, only those are, unless `choice` says which), and the unit of
+            times and durations that are numbers, for a table in seconds
     """
-    theirs = theirs or {}
+    theirs, time_unit = reading.theirs or {}, reading.time_unit or "s"
     in_file, said = names, choice
     names, choice = _by_our_names(path, names, choice, theirs)
     in_seconds = any(set(form) <= set(names) for form in IN_SECONDS)
@@ -130,7 +126,8 @@ def read_user(
         _check_lengths(columns, form is SLOT_FORM)
         if form is SLOT_FORM and time_unit != "s":
             raise ArgumentError(f"{path}: `time_unit` {time_unit} does not go with a table in slots")
-        return _in_slots(columns, demands) if form is SLOT_FORM else _in_seconds(columns, demands, time_unit)
+        twice = _repeated(columns, in_file, table)
+        return _in_slots(columns, demands, twice) if form is SLOT_FORM else _in_seconds(columns, demands, time_unit, twice)
     present = [name for name in (*SLOT_FORM, *SECONDS_FORM) if name in names]
     missing = {
         "arrival": "service", "service": "arrival", "submit_time_s": "duration_s", "duration_s": "submit_time_s",
@@ -146,6 +143,16 @@ def read_user(
         remedy.pop("time_unit", None)
     such = " ".join(f"`{name}` {shlex.quote(value)}" for name, value in remedy.items())
     raise ArgumentError(f"{path}: {what}; {FORMS}", f", under names of their own with {such}", remedy if known else None)
+
+
+def _repeated(columns: Columns, in_file: list[str], table: pa.Table | None) -> Bools:
+    """(n,) rows that equal an earlier one in all columns of the file, where one says which task each is; a job has several."""
+    ids = [name for name in columns.names if ID.fullmatch(name) and name != "job" and name not in columns.theirs.values()]
+    twice = columns.repeated(*ids, *columns.names) if ids else np.zeros(len(columns), np.bool_)
+    if not twice.any():
+        return twice
+    whole = Columns.read(columns.path) if table is None else Columns(columns.path, table)
+    return whole.repeated(*ids, *in_file)
 
 
 def _likely(names: list[str], theirs: Mapping[str, str], with_resources: bool) -> tuple[dict[str, str], bool]:
@@ -270,9 +277,10 @@ def _place(name: str) -> tuple[int, str]:
     return (int(number) if number.isdecimal() else -1, name)
 
 
-def _in_slots(columns: Columns, demands: tuple[str, ...]) -> SlotTrace:
+def _in_slots(columns: Columns, demands: tuple[str, ...], twice: Bools) -> SlotTrace:
     arrival = _times(columns, "arrival")
-    columns.require(np.diff(arrival, prepend=0) >= 0, "arrival", "{} is before the row above")
+    before = np.concatenate([[0], np.maximum.accumulate(np.where(twice, 0, arrival))[:-1]])
+    columns.require((arrival >= before) | twice, "arrival", "{} is before the row above")
     amount = _amounts(columns, demands, empty=False)
     demanding = np.asarray((amount > 0).any(axis=1), np.bool_)
     service = columns.whole("service")
@@ -283,7 +291,7 @@ def _in_slots(columns: Columns, demands: tuple[str, ...]) -> SlotTrace:
     if milestone.all():
         raise InputError(f"{columns.path}: no task is left ({len(milestone)} {MILESTONE})")
     rows, extra = _in_order(columns, arrival)
-    kept = ~milestone[rows]
+    kept = ~(milestone | twice)[rows]
     if "predecessors" in extra:
         links = extra.pop("predecessors")
         extra["predecessors"] = passed_on(links, kept, extra.get("job"), extra.get("phase"), str(columns.path))
@@ -295,7 +303,7 @@ def _in_slots(columns: Columns, demands: tuple[str, ...]) -> SlotTrace:
     extra |= {} if devices is None else {"devices": devices[rows], "device_kinds": kinds}
     scale = scale_for(np.full(len(demands), amount.max()), MOST)  # one for all, so that the largest is that of any
     jobs = Jobs(arrival[rows], to_units(amount[rows], scale or 0), service[rows], **extra, scale=scale)
-    dropped = {MILESTONE: int(milestone.sum())} if milestone.any() else {}
+    dropped = {reason: int(rows.sum()) for reason, rows in ((TWICE, twice), (MILESTONE, milestone & ~twice)) if rows.any()}
     return SlotTrace(
         jobs,
         demands,
@@ -309,7 +317,7 @@ def _in_slots(columns: Columns, demands: tuple[str, ...]) -> SlotTrace:
     )
 
 
-def _in_seconds(columns: Columns, demands: tuple[str, ...], unit: str) -> Trace:
+def _in_seconds(columns: Columns, demands: tuple[str, ...], unit: str, twice: Bools) -> Trace:
     names = [name for name in ("submit_time_s", "start_time_s", "end_time_s") if name in columns]
     if "duration_s" in columns:
         if columns.instants("duration_s", MISSING) is not None:
@@ -339,6 +347,7 @@ def _in_seconds(columns: Columns, demands: tuple[str, ...], unit: str) -> Trace:
         resources=demands,
         finished=None,
         in_snapshot=np.zeros(len(rows), np.bool_),
+        unfit={TWICE: twice[rows]} if twice.any() else {},
         job=extra.pop("job", None),
         predecessors=extra.pop("predecessors", None),
         home=extra.pop("home", None),

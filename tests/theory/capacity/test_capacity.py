@@ -15,6 +15,7 @@ from packenv.workloads.laws import Fixed, Uniform
 KEYS = {
     "workload",
     "left_out_share",
+    "left_out_work",
     "servers",
     "lower",
     "upper",

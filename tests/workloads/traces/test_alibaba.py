@@ -198,7 +198,7 @@ def test_resources_can_be_chosen(tmp_path: Path) -> None:
         ("p4,1,0,one,0,,LS,Running,60,70,60", "row 5, column num_gpu: 'one' is not a number"),
         ("p4,1,0,0,0,,LS,Running,,70,60", "row 5, column creation_time: is empty"),
         ("p4,1,0,0,0,,LS,Running,60,1e12,60", "row 5, column deletion_time: 1e12 is too large"),
-        ("p4,1,0,0,0", "row 5: 5 values for 11 columns"),
+        ("p4,1,0,0,0", "row 5: 5 values for 11 columns: a line may be cut short, or a cell may hold a line break"),
     ],
 )
 def test_a_bad_pod_is_named(tmp_path: Path, line: str, problem: str) -> None:

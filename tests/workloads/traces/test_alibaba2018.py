@@ -105,7 +105,7 @@ def test_the_sample(tmp_path: Path) -> None:
         ("M1,-1,j_12,1,Terminated,310,320,100,1", "row 14, column instance_num: -1.0 is negative"),
         ("M1,1,,1,Terminated,310,320,100,1", "row 14, column job_name: is empty"),
         ("M1,1,j_12,1,Terminated,310,320,-3,1", "row 14, column plan_cpu: -3.0 is negative"),
-        ("M1,1,j_12,1,Terminated", "row 14: 5 values for 9 columns"),
+        ("M1,1,j_12,1,Terminated", "row 14: 5 values for 9 columns: a line may be cut short, or a cell may hold a line break"),
     ],
 )
 def test_a_bad_task_is_named(tmp_path: Path, line: str, problem: str) -> None:

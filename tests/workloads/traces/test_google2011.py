@@ -91,7 +91,7 @@ def test_machine_events_are_optional(tmp_path: Path) -> None:
         ("1,,8,1,,0,u,0,2,much,0.25,0.001,0", "row 13, column cpu: 'much' is not a number"),
         ("1,,8,1,,0,u,0,2,-0.5,0.25,0.001,0", "row 13, column cpu: -0.5 is negative"),
         ("1,,,1,,0,u,0,2,0.5,0.25,0.001,0", "row 13, column job: a number from 0 on is needed, not None"),
-        ("1,,8,1,,0,u,0,2", "row 13: 9 values for 13 columns"),
+        ("1,,8,1,,0,u,0,2", "row 13: 9 values for 13 columns: a line may be cut short, or a cell may hold a line break"),
     ],
 )
 def test_a_bad_event_is_named(tmp_path: Path, line: str, problem: str) -> None:

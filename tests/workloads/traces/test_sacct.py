@@ -53,7 +53,7 @@ def test_jobs(tmp_path: Path) -> None:
     assert is_trace(file)
     trace = read_trace(file, "all")
     assert isinstance(trace, Trace) and trace.resources == ("cpu", "memory", "gpu")  # else each job had a node of its own
-    assert trace.notes[-1].startswith("1 job on several nodes: each is one task, which one server must hold; a column workers")
+    assert trace.jobs_on_several_nodes() == 1
     trace = read_trace(file, ("cpu", "memory", "gpu", "node"))
     assert isinstance(trace, Trace)
     jobs, dropped, _ = trace.jobs(sizes="all")

@@ -211,8 +211,14 @@ def test_a_table_of_which_most_is_gone(tmp_path: Path) -> None:
             packenv.workload(file, resources="cpu,memory", **arguments)
     assert len(packenv.workload(file, servers="8x4:64", resources="cpu,memory").jobs or ()) == 40
     half = packenv.workload(file, servers="8x3:64", resources="cpu,memory")
-    assert half.label == "a.csv without 50% of its tasks, which fit nowhere" and half.left_out["tasks that fit no server"] == 20
-    assert half.record == {"workload": "a.csv", "left_out_share": 0.5} and half.title == f"Workload {half.label}"
+    assert (
+        half.label == "a.csv without 50% of its tasks and 88.9% of its work, which fit nowhere"
+        and half.left_out["tasks that fit no server"] == 20
+    )
+    assert (
+        half.record == {"workload": "a.csv", "left_out_share": 0.5, "left_out_work": 64 / 72}
+        and half.title == f"Workload {half.label}"
+    )
     with pytest.raises(InputError, match=r"`servers` 8x4:64: tasks have one size; use `resources` cpu,memory for several"):
         packenv.workload(file, servers="8x4:64", resources="max:cpu,memory")
 

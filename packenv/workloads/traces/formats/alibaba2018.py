@@ -30,7 +30,7 @@ from packenv.workloads.traces.columns import Columns, decimals, headless
 from packenv.workloads.traces.format import TraceFormat
 from packenv.workloads.traces.links import levels, reordered
 from packenv.workloads.traces.times import MISSING, microseconds
-from packenv.workloads.traces.trace import Trace, Wanted, resource_names
+from packenv.workloads.traces.trace import TWICE, Trace, Wanted, resource_names
 
 Ints = NDArray[np.int64]
 
@@ -102,6 +102,7 @@ def _trace(
     """The tasks in order of arrival, and of tasks that arrive together those that others wait for first."""
     resources = resource_names(choice, RESOURCES, RESOURCES, table.path)
     job = _numbered(table, "job_name")
+    twice = table.repeated("job_name", *table.names)
     instances = table.whole("instance_num", 1)
     table.require(instances >= 0, "instance_num", "{} is negative")
     demand = {"cpu": decimals(table, "plan_cpu"), "memory": decimals(table, "plan_mem")}
@@ -120,12 +121,13 @@ def _trace(
         resources=resources,
         finished=finished[rows],
         in_snapshot=np.zeros(len(rows), np.bool_),
+        unfit={TWICE: twice[rows]},
         job=job[rows],
         predecessors=reordered(links, rows),
         source=str(table.path),
         rows=rows + 1,
         about=ABOUT + (f"; {EARLY}: {early:,}" if early else ""),
-        dropped={INSTANCES: int(np.maximum(instances - 1, 0).sum()), NO_PARENT: no_parent, CIRCLE: circle},
+        dropped={INSTANCES: int(np.maximum(instances - 1, 0)[~twice].sum()), NO_PARENT: no_parent, CIRCLE: circle},
     )
 
 

@@ -16,12 +16,13 @@ import pyarrow.compute as pc
 from packenv.workloads.traces.columns import Columns, decimals
 from packenv.workloads.traces.format import TraceFormat
 from packenv.workloads.traces.times import MISSING, microseconds
-from packenv.workloads.traces.trace import Trace, Wanted, resource_names
+from packenv.workloads.traces.trace import TWICE, Trace, Wanted, resource_names
 
 RESOURCES = ("cpu", "gpu", "rdma", "memory", "disk")
 REQUESTS = {name: f"{name}_request" for name in RESOURCES}
 UNITS = {"cpu": " cores", "gpu": " GPU", "rdma": " % of the network card", "memory": " GiB memory", "disk": " GiB disk"}
 TIMES = ("creation_time", "scheduled_time", "deletion_time")
+INSTANCE = "instance_sn"
 APPLICATION = ("app_name", "app_id")  # as published, and numbered
 
 
@@ -31,7 +32,7 @@ def read_instances(path: Path, choice: Wanted = None) -> Trace:
     An instance without a creation time was there when the trace began; one without a deletion time has not finished.
     """
     resources = resource_names(choice, RESOURCES, RESOURCES, path)
-    table = Columns.read(path, [*REQUESTS.values(), *TIMES, *APPLICATION])
+    table = Columns.read(path, [INSTANCE, *REQUESTS.values(), *TIMES, *APPLICATION])
     created, scheduled, deleted = (microseconds(table, name, MISSING) for name in TIMES)
     demand = np.stack([decimals(table, REQUESTS[name]) for name in resources], axis=1)
     largest = np.nanmax(demand, axis=0, initial=0.0)
@@ -49,6 +50,7 @@ def read_instances(path: Path, choice: Wanted = None) -> Trace:
         resources=resources,
         finished=deleted[rows] != MISSING,
         in_snapshot=initial[rows],
+        unfit={TWICE: table.repeated(INSTANCE, *table.names)[rows]},
         others=tenant,
         source=str(path),
         rows=rows + 1,

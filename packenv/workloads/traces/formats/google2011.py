@@ -20,7 +20,7 @@ from packenv.errors import InputError
 from packenv.workloads.traces.columns import Columns, decimals, headless
 from packenv.workloads.traces.format import TraceFormat
 from packenv.workloads.traces.times import MISSING, microseconds
-from packenv.workloads.traces.trace import Trace, Wanted, resource_names
+from packenv.workloads.traces.trace import TWICE, Trace, Wanted, resource_names
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -126,6 +126,7 @@ def read_folded(path: Path, choice: Wanted = None) -> Trace:
         resources=resources,
         finished=table.whole("end_event", MISSING)[rows] == FINISH,
         in_snapshot=table.truths("in_snapshot")[rows],
+        unfit={TWICE: table.repeated("job_id", *table.names)[rows]},
         job=job[rows],
         others={name: table.whole(name, MISSING)[rows] for name in ("priority", "sched_class") if name in table},
         source=str(path),

@@ -20,12 +20,12 @@ from packenv.workloads.traces.columns import Columns, decimals
 from packenv.workloads.traces.format import TraceFormat
 from packenv.workloads.traces.gpus import gpus_of_nodes, names_of_nodes
 from packenv.workloads.traces.times import MISSING, microseconds
-from packenv.workloads.traces.trace import Machines, Trace, Wanted, resource_names
+from packenv.workloads.traces.trace import TWICE, Machines, Trace, Wanted, resource_names
 
 LARGEST_NODE = {"cpu": 128_000, "memory": 1_048_576, "gpu": 8}  # milli, MiB, GPUs
 RESOURCES = tuple(LARGEST_NODE)
 NODE_COLUMNS = ("cpu_milli", "memory_mib", "gpu")
-NAME, MODEL, SPEC = "sn", "model", "gpu_spec"
+NAME, POD, MODEL, SPEC = "sn", "name", "model", "gpu_spec"
 OTHER_NODE_COLUMNS = (NAME, MODEL)
 TIMES = ("creation_time", "scheduled_time", "deletion_time")
 POD_COLUMNS = ("cpu_milli", "memory_mib", "num_gpu", "gpu_milli", *TIMES)
@@ -41,7 +41,7 @@ def is_nodes(names: list[str]) -> bool:
 def read_pods(path: Path, choice: Wanted = None) -> Trace:
     """Read a task per pod, in service from when it was scheduled until it was deleted. Raises InputError."""
     resources = resource_names(choice, RESOURCES, RESOURCES, path)
-    table = Columns.read(path, (*POD_COLUMNS, SPEC))
+    table = Columns.read(path, (POD, *POD_COLUMNS, SPEC))
     number, milli = table.whole("num_gpu", 0), table.whole("gpu_milli", 0)
     devices, kinds = _devices(table, number, milli)
     gpus = number * milli / MILLI
@@ -58,7 +58,7 @@ def read_pods(path: Path, choice: Wanted = None) -> Trace:
         resources=resources,
         finished=deleted[rows] != MISSING,
         in_snapshot=np.zeros(len(rows), np.bool_),
-        unfit={NEVER_SCHEDULED: scheduled[rows] == MISSING},
+        unfit={TWICE: table.repeated(POD, *table.names)[rows], NEVER_SCHEDULED: scheduled[rows] == MISSING},
         source=str(path),
         rows=rows + 1,
         about=ABOUT,

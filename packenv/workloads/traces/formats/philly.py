@@ -24,7 +24,7 @@ from packenv.inputs.numbers import excerpt
 from packenv.inputs.text_files import read_text, reading
 from packenv.workloads.traces.format import TraceFormat, first_bytes
 from packenv.workloads.traces.times import MISSING, SECOND
-from packenv.workloads.traces.trace import Trace, Wanted, resource_names
+from packenv.workloads.traces.trace import TWICE, Trace, Wanted, resource_names
 
 RESOURCES = ("gpu",)
 LARGEST_SERVER = 8  # GPUs
@@ -66,7 +66,8 @@ def read_job_log(path: Path, choice: Wanted = None) -> Trace:
         raise InputError(f"{path}: {problem}") from None
     if not isinstance(records, list) or not records:
         raise InputError(f"{path}: a list of jobs is expected, with at least one")
-    jobs = sorted((_job(path, row, job) for row, job in enumerate(records, 1)), key=lambda job: job.submitted)
+    twice = _repeated(records)
+    jobs = sorted((_job(path, row, job) for row, job in enumerate(records, 1) if row not in twice), key=lambda job: job.submitted)
     first = jobs[0].submitted
     tasks = [(job, gpus) for job in jobs for gpus in job.gpus or [0]]
     clusters = {name: number for number, name in enumerate(dict.fromkeys(job.cluster for job in jobs))}
@@ -93,8 +94,20 @@ def read_job_log(path: Path, choice: Wanted = None) -> Trace:
         rows=np.array([job.row for job, _ in tasks], np.int64),
         origin=datetime(1970, 1, 1) + timedelta(seconds=first),
         about=ABOUT + (f"; {earlier:,} attempts before the last one of a job are left out" if earlier else ""),
+        dropped={TWICE: len(twice)} if twice else {},
         unfit={NEVER_STARTED: start == MISSING, NO_GPU: gpus == 0},
     )
+
+
+def _repeated(records: list[Any]) -> set[int]:
+    """The rows, from 1, of jobs that equal an earlier one, its number among all else."""
+    twice: set[int] = set()
+    known: dict[str, Any] = {}
+    for row, job in enumerate(records, 1):
+        number = job.get("jobid") if isinstance(job, dict) else None
+        if isinstance(number, str) and known.setdefault(number, job) is not job and known[number] == job:
+            twice.add(row)
+    return twice
 
 
 def _job(path: Path, row: int, job: Any) -> Job:

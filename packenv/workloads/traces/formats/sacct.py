@@ -4,11 +4,12 @@ needed   JobID; Submit, Eligible or Start; Elapsed, ElapsedRaw, or Start and End
 read     State, Timelimit or TimelimitRaw (the estimate), ReqMem, NNodes, Partition, User
 
 A job arrives when it is eligible (when it was submitted, where that is not told), and takes what it was allocated, or else what
-it asked for: cpu (cores); if named, or with `all`, memory (GiB) and gpu; if named, node. A job on several nodes is one task: the
-machine is one server, `--servers 1x9216`, as for Standard Workload Format; with nodes as servers one of them must hold it. A task
-of an array is a job. Steps (123.batch) are none. What failed, was cancelled or ran into its limit after its start is load; what
-was cancelled before it, or waits or runs still, is left out and counted: the state says so, and without one, or for another
-state, an End that is Unknown. Times are as written, without a zone.
+it asked for: cpu (cores); if named, or with `all`, memory (GiB) and gpu; if named, node. Where servers are nodes, a job on
+several nodes is a gang with a task for each, which take equal parts of what the job has; on one server, `--servers 1x9216`, it
+is one task. The components of a heterogeneous job (200+0, 200+1) are a gang too. A task of an array is a job. Rows that sacct
+printed twice (the same job, start and end) count once. Steps (123.batch) are no jobs. What failed, was cancelled or ran into
+its limit after its start is load; what was cancelled before it, or waits or runs still, is left out and counted: the state says
+so, and without one, or for another state, an End that is Unknown. Times are as written, without a zone.
 Nodes: `scontrol show node` or `sinfo -N -o "%N %c %m %G %T"`, without those that are down, drained, failed or do not respond.
 Source: slurm.schedmd.com/sacct.html, /tres.html, /scontrol.html, /sinfo.html.
 """
@@ -16,7 +17,7 @@ Source: slurm.schedmd.com/sacct.html, /tres.html, /scontrol.html, /sinfo.html.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,14 +26,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from packenv.content.text import counted
 from packenv.errors import InputError
 from packenv.inputs.numbers import excerpt, is_number
 from packenv.inputs.text_files import lines_of
+from packenv.jobs import first_rows
 from packenv.workloads.traces.columns import Columns, names_of, reading_table
 from packenv.workloads.traces.format import TraceFormat, first_bytes
 from packenv.workloads.traces.times import MISSING, SECOND, origin_of, times
-from packenv.workloads.traces.trace import Trace, Wanted, resource_names
+from packenv.workloads.traces.trace import TWICE, Trace, Wanted, resource_names
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -40,7 +41,27 @@ Ints = NDArray[np.int64]
 ID = ("JobID", "JobIDRaw")
 ARRIVALS, ELAPSED, LIMITS = ("Eligible", "Submit"), ("Elapsed", "ElapsedRaw"), ("Timelimit", "TimelimitRaw")
 AMOUNTS, CPUS, NODES = ("AllocTRES", "ReqTRES"), ("AllocCPUS", "NCPUS", "ReqCPUS"), ("AllocNodes", "NNodes", "ReqNodes")
-FIELDS = (*ID, *ARRIVALS, "Start", "End", *ELAPSED, *LIMITS, *AMOUNTS, *CPUS, *NODES, "ReqMem", "State", "Partition", "User")
+FIELDS = (
+    *ID,
+    *ARRIVALS,
+    "Start",
+    "End",
+    *ELAPSED,
+    *LIMITS,
+    *AMOUNTS,
+    *CPUS,
+    *NODES,
+    "ReqMem",
+    "State",
+    "Partition",
+    "User",
+    "Cluster",
+)
+RUN = (*ID, "Cluster", *ARRIVALS, "Start", "End")
+"""Fields that say which run of a job a row is: one that was requeued has several."""
+COMPONENT = r"^(?P<job>[0-9]+)\+[0-9]+$"  # of a heterogeneous job
+NOT_MODELLED = re.compile(r"gres/(?!gpu(:|$)|gpumem|gpuutil)[^=]+|(license|bb)/[^=]+")
+"""Trackable resources that servers do not have; billing, energy and the like are none."""
 NODE_COUNT = "node"
 """How many nodes a job has: a resource where it is named alone, as it would give every job a node of its own."""
 RESOURCES, USUAL = ("cpu", "memory", "gpu", NODE_COUNT), ("cpu",)
@@ -69,8 +90,7 @@ NEVER_BEGAN = ("CANCELLED", "REVOKED", "DEADLINE")
 WAITS = ("PENDING", "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SPECIAL_EXIT")
 RUNS = ("RUNNING", "SUSPENDED", "STOPPED", "CONFIGURING", "COMPLETING", "SIGNALING", "STAGE_OUT")
 """States of jobs that have servers, of which a suspended one may have lent its cores."""
-ABOUT = "capacity in cores, GiB and GPUs; a job on several nodes is one task"
-SEVERAL = "each is one task, which one server must hold; a column workers in a table of one's own spreads such a job over servers"
+ABOUT = "capacity in cores, GiB and GPUs; a job on several nodes is a task for each where servers are nodes"
 NO_ZONE = "times have no zone, as sacct prints them: the hour that autumn has twice is not told apart"
 SNIFFED = 2**12  # bytes
 
@@ -86,6 +106,17 @@ def begins_as_accounting(path: Path) -> bool:
     return bool(first) and is_accounting(first[0].lstrip("\ufeff").split("|"))
 
 
+def begins_in_columns(path: Path) -> bool:
+    """Whether a file begins as sacct prints without --parsable2: in columns of fixed widths, which cut names short."""
+    lines = first_bytes(path, SNIFFED).decode("utf-8", errors="replace").lstrip("\ufeff").splitlines()[:2]
+    return len(lines) == 2 and not {*ID}.isdisjoint(lines[0].split()) and bool(re.fullmatch(r"-{2,}( +-+)+ *", lines[1]))
+
+
+def refuse_columns(path: Path, choice: Wanted = None) -> Trace:
+    """Raise InputError: fixed widths cut fields short."""
+    raise InputError(f"{path}: sacct printed fixed widths, which cut fields short: print it again with --parsable2 (-P)")
+
+
 def read_accounting(path: Path, choice: Wanted = None) -> Trace:
     """Read a task per job. Raises InputError, naming file, row and field."""
     columns, rows, ids = _jobs(path)
@@ -97,7 +128,6 @@ def read_accounting(path: Path, choice: Wanted = None) -> Trace:
     asked = tuple(name for name in available if name != NODE_COUNT) if choice == "all" else choice
     resources = resource_names(asked, available, USUAL, path)
     others = [name for name in available if name not in (*resources, NODE_COUNT) and (demand[name] > 0).any()]
-    several = int((demand[NODE_COUNT] > 1).sum()) if NODE_COUNT in demand else 0
     if not ({*ARRIVALS, "Start"} & {*has} and ({*ELAPSED} & {*has} or {"Start", "End"} <= {*has})):
         missing = "Submit" if {*ELAPSED, "End"} & {*has} else "Elapsed"
         raise InputError(f"{path}: field {missing} is missing: sacct --format needs Submit, Start and Elapsed")
@@ -114,7 +144,11 @@ def read_accounting(path: Path, choice: Wanted = None) -> Trace:
     over = np.isin(state, ENDED) | ~(np.isin(state, (*RUNS, *WAITS)) | (at["End"] == MISSING if "End" in at else False))
     runs = ~over & (np.isin(state, RUNS) | (start != MISSING) & ~np.isin(state, WAITS))
     limit = next((_lengths(columns, name) for name in LIMITS if name in has), None)
-    order = np.argsort(arrival, kind="stable")
+    component = _components(columns, start)
+    leader = np.arange(len(start)) if component is None else _first_of(component)
+    arrival = arrival if component is None else _latest(arrival, leader)
+    order = np.lexsort((leader, arrival))
+    nodes = np.maximum(np.nan_to_num(demand[NODE_COUNT], nan=1.0), 1).astype(np.int64) if NODE_COUNT in demand else None
     users = columns.names_numbered("User") if "User" in has and columns.column("User").null_count == 0 else None
     return Trace(
         submit=arrival[order],
@@ -124,9 +158,12 @@ def read_accounting(path: Path, choice: Wanted = None) -> Trace:
         resources=resources,
         finished=((state == "COMPLETED") | (state == ""))[order],
         in_snapshot=np.zeros(len(order), np.bool_),
-        others={} if users is None else {"tenant": users[order]},
+        others=({} if users is None else {"tenant": users[order]}) | ({} if component is None else {"gang": component[order]}),
+        job=None if component is None else leader[order],
+        nodes=None if nodes is None or (nodes == 1).all() else nodes[order],
         requested=None if limit is None or (limit <= 0).all() else limit[order],
         unfit={
+            TWICE: columns.repeated(*(name for name in RUN if name in has))[order],
             CANCELLED: (over & ~began & (np.isin(state, NEVER_BEGAN) | (state == "") & (start == MISSING)))[order],
             WAITING: (~over & ~runs)[order],
             RUNNING: runs[order],
@@ -138,16 +175,50 @@ def read_accounting(path: Path, choice: Wanted = None) -> Trace:
         about=ABOUT,
         dropped={STEPS: steps, **never},
         slot_seconds="1",
-        notes=(
-            *([NO_ZONE] if (dates := columns.instants(instants[0])) and not dates[1] else ()),
-            *([f"{counted(several, 'job')} on several nodes: {SEVERAL}"] if several else ()),
-        ),
+        notes=(*([NO_ZONE] if (dates := columns.instants(instants[0])) and not dates[1] else ()),),
+        not_modelled={name: asks[order] for name, asks in _not_modelled(columns).items()},
         uncounted=tuple(others) if choice is None else (),
         processors=1.0 if resources[0] == "cpu" else None,
         origin=origin_of(columns, instants[0]),
         waits="Start" in has and bool({*ARRIVALS} & {*has}),  # what did not start is no load
         list_of_servers="scontrol show node > nodes.txt",
     )
+
+
+def _components(columns: Columns, start: Ints) -> Ints | None:
+    """(n,) a number for the components of a heterogeneous job that started together, -1 for other jobs; None without any."""
+    id_ = columns.column(next(name for name in ID if name in columns)).cast(pa.string()).combine_chunks()
+    job = pc.struct_field(pc.extract_regex(id_, COMPONENT), "job")
+    if job.null_count == len(job):
+        return None
+    number = np.asarray(job.dictionary_encode().indices.fill_null(-1), np.int64)
+    together = np.unique(np.stack([number, start]), axis=1, return_inverse=True)[1].ravel()
+    return np.where(number < 0, -1, together)
+
+
+def _first_of(component: Ints) -> Ints:
+    """(n,) the first row of each component's job, and of other jobs their own."""
+    return first_rows(np.where(component < 0, component.max() + 1 + np.arange(len(component)), component))
+
+
+def _latest(arrival: Ints, leader: Ints) -> Ints:
+    """(n,) the latest arrival of the rows with the same leader, which come together."""
+    latest = arrival.copy()
+    np.maximum.at(latest, leader, arrival)
+    return np.asarray(latest[leader], np.int64)
+
+
+def _not_modelled(columns: Columns) -> dict[str, NDArray[np.bool_]]:
+    """Which jobs (n,) ask for each trackable resource that servers do not have."""
+    asks: dict[str, NDArray[np.bool_]] = {}
+    for field in (field for field in AMOUNTS if field in columns):
+        encoded = columns.column(field).cast(pa.string()).combine_chunks().dictionary_encode()
+        row = np.asarray(encoded.indices.fill_null(-1), np.int64)
+        for n, text in enumerate(encoded.dictionary.to_pylist()):
+            for name, _, amount in (part.partition("=") for part in text.split(",")):
+                if NOT_MODELLED.fullmatch(name) and amount.strip("0.") != "":
+                    asks[name] = asks.get(name, np.zeros(len(row), np.bool_)) | (row == n)
+    return asks
 
 
 def _jobs(path: Path) -> tuple[Columns, Ints, pa.ChunkedArray]:
@@ -349,7 +420,7 @@ def read_nodes(path: Path, partitions: Collection[str] = ()) -> Nodes:
         blocks = re.split(r"(?=\bNodeName=)", "".join(lines))[1:]
         for block in blocks:
             values = dict(VALUE.findall(block))
-            name, cpus, memory = values["NodeName"], values.get("CPUTot", ""), values.get("RealMemory", "")
+            name, cpus, memory = values["NodeName"], _cpus(values), _memory(values)
             if is_elsewhere(values.get("Partitions", "")):
                 elsewhere.add(name)
                 continue
@@ -379,6 +450,21 @@ def read_nodes(path: Path, partitions: Collection[str] = ()) -> Nodes:
     return Nodes(np.array([*nodes.values()]), (*nodes,), out, elsewhere - {*nodes, *out})
 
 
+def _cpus(values: Mapping[str, str]) -> str:
+    """The CPUs of a node for jobs: those that are not kept for the system (CoreSpecCount)."""
+    total, kept = values.get("CPUTot", ""), values.get("CoreSpecCount", "")
+    if "CPUEfctv" in values or not (total.isdigit() and kept.isdigit()):
+        return values.get("CPUEfctv", total)
+    threads = values.get("ThreadsPerCore", "1")
+    return str(int(total) - int(kept) * (int(threads) if threads.isdigit() else 1))
+
+
+def _memory(values: Mapping[str, str]) -> str:
+    """The MiB of a node for jobs: those that are not kept for the system (MemSpecLimit)."""
+    total, kept = values.get("RealMemory", ""), values.get("MemSpecLimit", "")
+    return str(max(int(total) - int(kept), 0)) if total.isdigit() and kept.isdigit() else total
+
+
 def shown_states(out: dict[str, str]) -> str:
     """The nodes that take no jobs, each with its state, "n4 (DOWN+DRAIN), n5 (down*)"; of many the first."""
     shown = ", ".join(f"{name} ({state})" for name, state in [*out.items()][:MOST_SHOWN])
@@ -395,4 +481,5 @@ def _node(path: Path, name: str, cpus: str, memory: str, gres: str) -> tuple[flo
 FORMATS = (
     TraceFormat(read_accounting, first_row=is_accounting),
     TraceFormat(read_accounting, content=begins_as_accounting),
+    TraceFormat(refuse_columns, content=begins_in_columns),
 )

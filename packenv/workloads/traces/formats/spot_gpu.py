@@ -18,11 +18,12 @@ from packenv.workloads.traces.columns import Columns, decimals
 from packenv.workloads.traces.format import TraceFormat
 from packenv.workloads.traces.gpus import gpu_needs, gpus_of_nodes, names_of_nodes
 from packenv.workloads.traces.times import microseconds
-from packenv.workloads.traces.trace import Machines, Trace, Wanted, resource_names
+from packenv.workloads.traces.trace import TWICE, Machines, Trace, Wanted, resource_names
 
 RESOURCES = ("cpu", "gpu")
 REQUESTS = {"cpu": "cpu_request", "gpu": "gpu_request"}
 MODEL, WORKERS, SUBMIT, DURATION, OWNER = "gpu_model", "worker_num", "submit_time", "duration", "organization"
+JOB = "job_name"
 CAPACITIES = {"cpu": "cpu_num", "gpu": "gpu_capacity_num"}
 NAME = "node_name"
 NODE_COLUMNS = frozenset({MODEL, *CAPACITIES.values()})
@@ -38,7 +39,7 @@ def is_nodes(names: list[str]) -> bool:
 def read_jobs(path: Path, choice: Wanted = None) -> Trace:
     """Read a task per worker. Raises InputError."""
     resources = resource_names(choice, RESOURCES, RESOURCES, path)
-    table = Columns.read(path, (*REQUESTS.values(), MODEL, WORKERS, SUBMIT, DURATION, OWNER))
+    table = Columns.read(path, (JOB, *REQUESTS.values(), MODEL, WORKERS, SUBMIT, DURATION, OWNER))
     workers = table.whole(WORKERS)
     table.require(workers >= 1, WORKERS, "{} workers")
     Memory(path).reserve(PER_TASK * int(workers.sum()))
@@ -55,6 +56,7 @@ def read_jobs(path: Path, choice: Wanted = None) -> Trace:
         resources=resources,
         finished=None,
         in_snapshot=np.zeros(len(job), np.bool_),
+        unfit={TWICE: table.repeated(JOB, *table.names)[job]},
         job=job,
         others={"gang": job} | ({"tenant": table.names_numbered(OWNER)[job]} if OWNER in table else {}),
         source=str(path),

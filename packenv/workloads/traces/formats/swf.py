@@ -27,9 +27,10 @@ from packenv.errors import InputError
 from packenv.inputs.memory import Memory
 from packenv.inputs.numbers import LARGEST_WHOLE, excerpt, read_number, read_whole
 from packenv.inputs.text_files import lines_of
+from packenv.workloads.traces.columns import repeated
 from packenv.workloads.traces.format import TraceFormat
 from packenv.workloads.traces.times import MISSING, SECOND
-from packenv.workloads.traces.trace import Trace, Wanted, resource_names, waits_of
+from packenv.workloads.traces.trace import TWICE, Trace, Wanted, resource_names, waits_of
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -116,7 +117,7 @@ def read_swf(path: Path, choice: Wanted = None) -> Trace:
         requested=requested[rows] if (requested > 0).any() else None,
         partition=field["partition"][rows].astype(np.int64).astype(np.str_) if (field["partition"] > 0).any() else None,
         longest_request=max(header.get("MaxRuntime", 0) * SECOND, 0),
-        unfit={PART_OF_A_JOB: ((status >= FIRST_PART) & (status <= LAST_PART))[rows]},
+        unfit={TWICE: _twice(field)[rows], PART_OF_A_JOB: ((status >= FIRST_PART) & (status <= LAST_PART))[rows]},
         source=str(path),
         rows=rows + 1,
         ids=field["job number"].astype(np.int64),
@@ -128,6 +129,11 @@ def read_swf(path: Path, choice: Wanted = None) -> Trace:
         waits=waits_known,
         notes=(f"a server of capacity 1 is the machine: {capacity['cpu']}, {machine_from}{of_memory}", *missing),
     )
+
+
+def _twice(field: dict[str, Floats]) -> NDArray[np.bool_]:
+    """(n,) lines of a job that has the same line before."""
+    return repeated([*field.values()]) & (field["job number"] > 0)
 
 
 def _read(path: Path) -> tuple[dict[str, int], dict[str, Floats]]:

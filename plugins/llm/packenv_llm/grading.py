@@ -1,0 +1,122 @@
+"""The grader: where a rule lies between a reference and a bound on the mean time to the last token."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from packenv.content.showable import Showable
+from packenv.content.tables import Column, Table, numbers
+from packenv.content.text import estimate, number
+from packenv.errors import ArgumentError, InputError, nearest
+from packenv.inputs.json_files import read_json
+from packenv.results.stability import UNSTABLE, combine
+from packenv.runs.statistics import mean_and_half
+from packenv_llm.measures import counted, end_to_end
+from packenv_llm.options import EvaluateOptions
+from packenv_llm.replica import Replica
+from packenv_llm.requests import Requests
+from packenv_llm.rules import find_rule
+from packenv_llm.simulation import simulate
+from packenv_llm.verbs import rate_bound, replica_of, source_of
+
+SUITES = Path(__file__).parent / "suites"
+WORST = -100.0
+"""The least score of a case, and that of a rule that is unstable where the reference is not, or knows output lengths."""
+
+
+@dataclass(frozen=True, repr=False)
+class Score(Showable):
+    """The score of a rule, case by case: 0 is the reference, 100 the bound."""
+
+    rule: str
+    suite: str
+    cases: list[dict[str, Any]]
+
+    @property
+    def title(self) -> str:
+        return f"{self.rule} on {self.suite}"
+
+    @property
+    def by_seed(self) -> list[float]:
+        """The mean over the cases, seed by seed."""
+        return [float(mean) for mean in np.mean([case["scores"] for case in self.cases], axis=0)]
+
+    @property
+    def score(self) -> float:
+        return float(np.mean(self.by_seed))
+
+    def tables(self) -> list[Table]:
+        table = Table(self.title, [Column("case"), *numbers("E2E, s", "reference, s", "bound, s", "score")])
+        for case in self.cases:
+            times = [number(case[key]) for key in ("mean", "reference", "bound")]
+            table.add(case["case"], *times, estimate(*mean_and_half(case["scores"])))
+        table.add("all", "", "", "", estimate(*mean_and_half(self.by_seed)))
+        return [table]
+
+    def footnotes(self) -> list[str]:
+        return [f"{case['case']}: {case['problem']}" for case in self.cases if case["problem"]]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"policy": self.rule, "suite": self.suite, "score": self.score, "cases": self.cases}
+
+
+def least_seconds(requests: Requests, replica: Replica) -> np.ndarray:
+    """Seconds that each request takes alone, at least: its prompt, then a step for every further token."""
+    time = replica.time
+    steps = -(-requests.prompt // replica.tokens) + requests.output - 1
+    tokens = requests.prompt + requests.output - 1
+    work = time.prefill * requests.prompt + time.decode * (requests.output - 1)
+    work = work + time.level * np.maximum(tokens / time.quantum, steps)
+    seconds: np.ndarray = time.fixed * steps + work
+    return seconds
+
+
+def score(rule: str, suite: str = "llm", split: str = "test", seeds: int = 4, seed: int = 1000) -> Score:
+    """Grade a rule on the cases of a suite.
+
+        score = 100 · ln(reference / mean) / ln(reference / bound),   of mean times to the last token
+
+    rule   a rule as `evaluate` takes it; one that knows output lengths has the worst score
+    suite  a name or a file: an object with `reference`, and lists `train` and `test` of cases, which are options of `evaluate`
+    """
+    path = Path(suite) if suite.endswith(".json") else SUITES / f"{suite}.json"
+    if not path.is_file():
+        names = sorted(file.stem for file in SUITES.glob("*.json"))
+        raise InputError(f"unknown suite {suite!r}{nearest(suite, names)}, or a file *.json")
+    plain = read_json(path)
+    if not isinstance(plain, dict) or not isinstance(plain.get(split), list) or not plain[split]:
+        raise InputError(f"{path}: a suite is an object with a list `{split}` of cases")
+    candidate, reference = find_rule(rule), find_rule(str(plain.get("reference", "vllm:watermark=0.02")))
+    cases = []
+    for place, case in enumerate(plain[split]):
+        where = f"{path}: {split}[{place}]"
+        if not isinstance(case, dict) or not isinstance(case.get("requests"), str):
+            raise InputError(f"{where}: a case names its requests")
+        try:
+            options = EvaluateOptions(**{key: value for key, value in case.items() if key != "requests"})
+        except (TypeError, ArgumentError) as error:
+            raise InputError(f"{where}: {error}") from None
+        replica, source = replica_of(options), source_of(case["requests"], options)
+        limit = rate_bound(source, replica).rate
+        rate = options.rate or (options.load or 0.9) * limit
+        rows: list[tuple[float, float, float]] = []
+        runs = []
+        for each in range(seed, seed + seeds):
+            table = source.draw(each, options.count, rate)
+            pair = [simulate(table, replica, of, each, intensity=rate / limit) for of in (candidate, reference)]
+            runs.append(pair)
+            least = float(least_seconds(table, replica)[counted(pair[0])].mean())
+            rows.append((float(end_to_end(pair[0]).mean()), float(end_to_end(pair[1]).mean()), least))
+        verdicts = [combine(run.verdict for run in side).kind for side in zip(*runs, strict=True)]
+        problem = "unstable" if verdicts[0] == UNSTABLE != verdicts[1] else ""
+        problem = "knows output lengths, which no server does" if candidate.knows_outputs else problem
+        scores = [WORST if problem else max(WORST, 100 * math.log(b / a) / math.log(b / c)) for a, b, c in rows]
+        mean, other, bound = np.mean(rows, axis=0).tolist()
+        name = f"{place + 1}: {case['requests']} at {rate / limit:.2g}"
+        cases.append({"case": name, "mean": mean, "reference": other, "bound": bound, "scores": scores, "problem": problem})
+    return Score(candidate.name, str(plain.get("name", path.stem)), cases)

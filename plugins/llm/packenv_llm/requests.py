@@ -1,0 +1,278 @@
+"""Requests: tables, and sources that draw them. Request i is a pure function of (seed, i, column), whatever the load."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.compiled.decorators import compiled
+from packenv.errors import ArgumentError, InputError, nearest
+from packenv.workloads.sampling import mix, uniform, word_at
+from packenv_llm.replica import Replica
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+GAP, BURST, SERVICE, PROMPT, OUTPUT, PLACE, ERROR = range(1, 8)  # columns
+BLOCK_ROWS = 256
+LENGTHS = re.compile(r"(\d{1,9})\+(\d{1,9})(?:~(\d*\.?\d+))?")
+
+
+@dataclass(frozen=True)
+class Requests:
+    """A table: arrival in seconds (n,), ascending; prompt, output and limit in tokens (n,).
+
+    limit      most outputs that the user allows; by default the longest output in the table
+    predicted  outputs that rules with known outputs see; by default the true ones
+    priority   the lowest number is the most important
+    """
+
+    arrival: Floats
+    prompt: Ints
+    output: Ints
+    limit: Ints | None = None
+    predicted: Ints | None = None
+    priority: Floats | None = None
+    name: str = "requests"
+
+    def __post_init__(self) -> None:
+        n = len(self.arrival)
+        for key in ("prompt", "output", "limit", "predicted", "priority"):
+            column = getattr(self, key)
+            if column is not None and len(column) != n:
+                raise ArgumentError(f"{self.name}: {n} arrivals, but {len(column)} values of {key}")
+        if n == 0:
+            raise InputError(f"{self.name}: no requests")
+        self._refuse(~np.isfinite(self.arrival) | (self.arrival < 0), "arrives at {}: a time from 0 on", self.arrival)
+        self._refuse(
+            np.diff(self.arrival, prepend=0.0) < 0, "arrives at {}, before the one above it: sort the table", self.arrival
+        )
+        for key in ("prompt", "output"):
+            column = getattr(self, key)
+            self._refuse((column < 1) | (column > 2**30), f"{key} of {{}} tokens: 1 to 2^30", column)
+        limit = np.full(n, self.output.max(), np.int64) if self.limit is None else self.limit
+        object.__setattr__(self, "limit", limit)
+        self._refuse(self.output > limit, "output of {} tokens is above its limit", self.output)
+
+    def _refuse(self, wrong: Any, problem: str, values: NDArray[Any]) -> None:
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise InputError(f"{self.name}: request {row} {problem.format(values[row])}")
+
+    def __len__(self) -> int:
+        return len(self.arrival)
+
+    def at_rate(self, rate: float) -> Requests:
+        """The same requests, `rate` a second on average: their times are stretched."""
+        own = len(self) / self.arrival[-1] if self.arrival[-1] > 0 else 1.0
+        return replace(self, arrival=self.arrival * own / rate)
+
+    def check(self, replica: Replica, whole: bool, reserves: bool) -> None:
+        """Raise InputError for a request that can never run.
+
+        whole     the rule takes prompts whole: they must not exceed the budget
+        reserves  the rule reserves memory up to the limit
+        """
+        peak = self.prompt + self.output - 1
+        blocks = -(-peak // replica.block)
+        self._refuse(blocks > replica.usable, f"needs {{}} blocks at its end, and there are {replica.usable}", blocks)
+        if reserves and self.limit is not None:
+            blocks = -(-(self.prompt + self.limit - 1) // replica.block)
+            problem = f"reserves {{}} blocks up to its limit, and there are {replica.usable}"
+            self._refuse(blocks > replica.usable, problem, blocks)
+        if whole:
+            problem = f"prompt of {{}} tokens is above the budget of {replica.tokens}, and this rule takes prompts whole"
+            self._refuse(self.prompt > replica.tokens, problem, self.prompt)
+
+
+@compiled
+def fill(key: np.uint64, out: Floats) -> None:
+    """Uniform numbers in (0, 1) of a column, one for each request."""
+    for i in range(out.shape[0]):
+        out[i] = uniform(word_at(key, i))
+
+
+def uniforms(seed: int, column: int, n: int) -> Floats:
+    """Numbers in (0, 1): number i depends on (seed, i, column) alone."""
+    golden = 0x9E3779B97F4A7C15
+    key = word_at(np.uint64(mix(np.uint64((seed + golden) % 2**64))), column)
+    out = np.empty(n)
+    fill(np.uint64(key), out)
+    return out
+
+
+@dataclass(frozen=True)
+class Service:
+    """Requests of one kind: quantiles of prompts and of outputs, at `shares` from 0 to 1."""
+
+    weight: float
+    prompts: tuple[float, ...]
+    outputs: tuple[float, ...]
+    shares: tuple[float, ...] = (0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where requests come from: a mixture of services, or a table from which blocks of rows are drawn.
+
+    bursts  squared coefficient of variation of the rate from window to window; 0: Poisson arrivals
+    window  expected requests in a window
+    table   arrivals, prompts and outputs, of which `draw` puts blocks of rows one behind the other
+    error   standard deviation of the logarithm of predicted over true outputs
+    """
+
+    name: str
+    services: tuple[Service, ...] = ()
+    bursts: float = 0.0
+    window: float = 333.0
+    table: Requests | None = field(default=None, repr=False)
+    poisson: bool = False
+    error: float = 0.0
+    about: str = ""
+
+    def draw(self, seed: int, n: int, rate: float = 1.0) -> Requests:
+        """Return n requests, `rate` a second on average."""
+        requests = self._from_services(seed, n, rate) if self.table is None else self._from_table(seed, n, rate)
+        if self.error > 0:
+            normal = normals(uniforms(seed, ERROR, n))
+            predicted = np.maximum(np.rint(requests.output * np.exp(self.error * normal)), 1).astype(np.int64)
+            requests = replace(requests, predicted=predicted)
+        return requests
+
+    def _from_services(self, seed: int, n: int, rate: float) -> Requests:
+        share = np.cumsum([service.weight for service in self.services])
+        kind = np.searchsorted(share / share[-1], uniforms(seed, SERVICE, n), side="right")
+        prompt, output = np.empty(n), np.empty(n)
+        u, v = uniforms(seed, PROMPT, n), uniforms(seed, OUTPUT, n)
+        for k, service in enumerate(self.services):
+            of_kind = kind == k
+            prompt[of_kind] = np.interp(u[of_kind], service.shares, service.prompts)
+            output[of_kind] = np.interp(v[of_kind], service.shares, service.outputs)
+        prompts, outputs = (np.maximum(np.rint(column), 1).astype(np.int64) for column in (prompt, output))
+        most = round(max(service.outputs[-1] for service in self.services))
+        arrival = self._arrivals(seed, n) / rate
+        return Requests(arrival, prompts, outputs, np.full(n, most, np.int64), name=self.name)
+
+    def _arrivals(self, seed: int, n: int) -> Floats:
+        """Arrivals at one a second: exponential gaps, with a rate that a gamma law draws for each window."""
+        work = np.cumsum(-np.log(uniforms(seed, GAP, n)))
+        if self.bursts == 0:
+            return work
+        from scipy.special import gammaincinv
+
+        shape = 1 / self.bursts
+        windows = int(work[-1] / self.window * (1 + 4 * np.sqrt(self.bursts))) + 64
+        while True:
+            rates = np.maximum(gammaincinv(shape, uniforms(seed, BURST, windows)) / shape, 1e-9)
+            done = np.concatenate([[0.0], np.cumsum(rates * self.window)])
+            if done[-1] > work[-1]:
+                return np.interp(work, done, np.arange(windows + 1) * self.window)
+            windows *= 2
+
+    def _from_table(self, seed: int, n: int, rate: float) -> Requests:
+        table = self.table
+        assert table is not None and table.limit is not None
+        size = min(BLOCK_ROWS if not self.poisson else 1, len(table))
+        first = (uniforms(seed, PLACE, -(-n // size)) * len(table)).astype(np.int64)
+        rows = ((first[:, None] + np.arange(size)) % len(table)).ravel()[:n]
+        if self.poisson:
+            arrival = np.cumsum(-np.log(uniforms(seed, GAP, n)))
+        else:
+            mean = table.arrival[-1] / max(len(table) - 1, 1)
+            gaps = np.diff(table.arrival, prepend=table.arrival[0] - mean)
+            arrival = np.cumsum(gaps[rows]) / (gaps.mean() or 1.0)
+        return Requests(arrival / rate, table.prompt[rows], table.output[rows], table.limit[rows], name=self.name)
+
+
+def normals(u: Floats) -> Floats:
+    from scipy.special import ndtri
+
+    normal: Floats = ndtri(u)
+    return normal
+
+
+def fixed(name: str, prompt: int, output: int, about: str = "") -> Source:
+    return Source(name, (Service(1.0, (prompt, prompt), (output, output)),), about=about)
+
+
+def between(name: str, prompt: float, output: float, ratio: float, about: str = "") -> Source:
+    """Prompts and outputs are uniform, up to `ratio` away from their means."""
+    prompts, outputs = ((mean * (1 - ratio), mean * (1 + ratio)) for mean in (prompt, output))
+    return Source(name, (Service(1.0, prompts, outputs),), about=about)
+
+
+SHARES = (0.0, 0.05, 0.15, 0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 0.93, 0.97, 0.99, 0.995, 0.999, 1.0)
+"""Of a class of requests that is below each of its fitted quantiles."""
+
+CUTS = {"conversation": (75, 150, 300, 405, 450), "code": (10, 20, 60, 150)}
+"""Ends of the classes of outputs, in tokens, by service."""
+
+
+def fit_services(requests: Requests, cuts: Sequence[int]) -> tuple[Service, ...]:
+    """Return a service for each class of outputs: up to cuts[0], up to cuts[1], …, and above."""
+    kind = np.searchsorted(cuts, requests.output)
+    services = []
+    for k in range(len(cuts) + 1):
+        prompts, outputs = (np.quantile(column[kind == k], SHARES).round() for column in (requests.prompt, requests.output))
+        weight = round(float((kind == k).mean()), 4)
+        services.append(Service(weight, tuple(prompts.tolist()), tuple(outputs.tolist()), SHARES))
+    return tuple(services)
+
+
+def fitted_services(name: str) -> tuple[Service, ...]:
+    """Return what `fit_services` found in the Azure LLM inference traces of 2023 (CC-BY 4.0; Splitwise, ISCA 2024)."""
+    text = (Path(__file__).parent / "services.json").read_text(encoding="utf-8")
+    return tuple(Service(weight, tuple(p), tuple(o), SHARES) for weight, p, o in json.loads(text)[name])
+
+
+def named_sources() -> dict[str, Source]:
+    """The sources that have names."""
+    sources = [
+        Source(
+            "llm/conv-like",
+            fitted_services("conversation"),
+            0.045,
+            333.0,
+            about="Conversation, fitted to Azure 2023, with bursts",
+        ),
+        Source(
+            "llm/code-like",
+            fitted_services("code"),
+            1.08,
+            151.0,
+            about="Code completion, fitted to Azure 2023, with bursts",
+        ),
+        between("llm/random-1000-5000", 1000, 5000, 0.2, "Prompts of 1,000 and outputs of 5,000 tokens, both within 20 %"),
+        fixed("llm/theorem", 129, 113, "129 prompt and 112 further tokens (Dai, Deng, Li, Peng, Fig. 1)"),
+    ]
+    return {source.name: source for source in sources}
+
+
+def find_source(text: str | Source | Requests) -> Source:
+    """Return the source of a name, of PROMPT+OUTPUT or PROMPT+OUTPUT~RATIO, or of a file. Raises InputError."""
+    if isinstance(text, Source):
+        return text
+    if isinstance(text, Requests):
+        return Source(text.name, table=text)
+    sources = named_sources()
+    if text in sources:
+        return sources[text]
+    lengths = LENGTHS.fullmatch(text)
+    if lengths is not None:
+        prompt, output, ratio = int(lengths[1]), int(lengths[2]), float(lengths[3] or 0)
+        if prompt < 1 or output < 1 or ratio >= 1:
+            raise InputError(f"requests {text!r}: lengths from 1 on, and a ratio from 0 to below 1")
+        return between(text, prompt, output, ratio)
+    if Path(text).suffix or Path(text).is_file():
+        from packenv_llm.readers import read_requests
+
+        table = read_requests(Path(text))
+        return Source(table.name, table=table)
+    forms = "a file, or lengths such as 1000+200 or 1000+200~0.2"
+    raise InputError(f"unknown requests {text!r}{nearest(text, [*sources])}, {forms}")

@@ -1,0 +1,151 @@
+"""Rules: whom to admit, in which order, whom to preempt, and what a step computes first. Named engines are combinations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import get_type_hints
+
+from packenv.errors import InputError, nearest
+
+BATCHES = ("mixed", "prefill-first", "prompts-alone", "whole-batches")
+ADMISSIONS = ("prompt", "chunk", "reserve", "ratio", "known-look-ahead")
+ORDERS = ("fcfs", "prompt", "aged", "hrrn", "edf", "priority", "limit", "known-output")
+VICTIMS = ("tail", "least", "most", "score", "priority", "retract", "random", "prompt")
+REJOINS = ("front", "order", "back")
+FUNCTIONS = ("order", "victim", "admit")
+"""Functions that a file of your own may have."""
+
+CHOICES = {"batch": BATCHES, "admission": ADMISSIONS, "order": ORDERS, "victim": VICTIMS, "rejoin": REJOINS}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule for a replica.
+
+    batch      what a step computes. `mixed`: outputs, then the prompt under way, then new prompts. `prefill-first`: prompts,
+               then outputs in what is left. `prompts-alone`: prompts if there are any, else outputs. `whole-batches`: outputs
+               if there are any, else prompts
+    chunked    a prompt may be cut at the end of the budget; else it enters whole or waits
+    admission  what must fit. `prompt`: all known tokens. `chunk`: those of this step. `reserve`: every running request to its
+               limit. `ratio`: SGLang's estimate of what all will still produce. `known-look-ahead`: MC-SF's check, which knows
+               output lengths
+    hold       the whole prompt takes its blocks on admission; else a chunk does when it is computed
+    watermark  share of all blocks that admission keeps free while something runs
+    threshold  admit only when this many requests wait (WAIT, arXiv 2504.11320, with one type of requests)
+    order      who is first. `prompt`: fewest known tokens. `aged`: known tokens less `rate` a second of waiting. `hrrn`: largest
+               wait over known tokens; first come, first served when more than `rate` wait, if that is above 0. `edf`: earliest
+               arrival + known tokens / `rate`. `priority`: lowest number. `limit`: smallest limit. `known-output`: fewest
+               outputs still to come, which no rule knows in practice
+    victim     whom to preempt. `tail`: last admitted. `least`, `most`: computed tokens. `score`: vLLM pull request 56897.
+               `priority`: highest number, then last arrival. `retract`: SGLang's. `random`. `prompt`: shortest prompt
+    rejoin     where the preempted wait: at the front, at the back, or in their order
+    file       text of a file of your own with up to three functions, which replace order, victim and admission
+    """
+
+    name: str = "vllm"
+    batch: str = "mixed"
+    chunked: bool = True
+    admission: str = "prompt"
+    hold: bool = False
+    watermark: float = 0.0
+    threshold: int = 0
+    order: str = "fcfs"
+    rate: float = 0.0
+    victim: str = "tail"
+    rejoin: str = "front"
+    file: str = ""
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        for key, choices in CHOICES.items():
+            value = getattr(self, key)
+            if value not in choices:
+                raise InputError(f"rule {self.name}: {key} {value!r}{nearest(value, choices)}")
+        if not 0 <= self.watermark < 1:
+            raise InputError(f"rule {self.name}: watermark is a share from 0 to below 1, not {self.watermark}")
+        if self.threshold < 0:
+            raise InputError(f"rule {self.name}: threshold must not be negative, not {self.threshold}")
+        if self.order in ("aged", "edf") and not self.rate > 0:
+            raise InputError(f"rule {self.name}: order {self.order} needs rate, in tokens per second: rate=500")
+        if not 0 <= self.rate < float("inf"):
+            raise InputError(f"rule {self.name}: rate is a number from 0 on, not {self.rate}")
+
+    @property
+    def knows_outputs(self) -> bool:
+        """Whether it knows how many tokens a request will produce."""
+        return self.order == "known-output" or self.admission == "known-look-ahead"
+
+
+ENGINES = {
+    "vllm": (Rule(), "vLLM V1, first come first served (commit 003df296)"),
+    "vllm-v0": (Rule("vllm-v0", "prompts-alone", False, watermark=0.01), "vLLM V0, as Sarathi-Serve has it (13f16cf4)"),
+    "sarathi": (Rule("sarathi", hold=True), "Sarathi-Serve (13f16cf4)"),
+    "orca": (Rule("orca", "prefill-first"), "Orca as Dai et al. read it: prompts first, cut, then outputs"),
+    "orca-reserve": (
+        Rule("orca-reserve", chunked=False, admission="reserve"),
+        "Orca as Sarathi-Serve reads it: outputs, then whole prompts with memory to the limit",
+    ),
+    "fastertransformer": (Rule("fastertransformer", "whole-batches", False), "FasterTransformer: whole batches of requests"),
+    "trt-no-evict": (Rule("trt-no-evict", admission="reserve"), "TensorRT-LLM, GUARANTEED_NO_EVICT (02a10fed)"),
+    "trt-max-utilization": (
+        Rule("trt-max-utilization", admission="chunk", rejoin="order"),
+        "TensorRT-LLM, MAX_UTILIZATION (02a10fed)",
+    ),
+    "sglang": (
+        Rule("sglang", "prompts-alone", admission="ratio", victim="retract", rejoin="back"),
+        "SGLang, first come first served (00550cd1)",
+    ),
+    "mc-sf-known": (
+        Rule("mc-sf-known", admission="known-look-ahead", order="known-output", rejoin="order"),
+        "MC-SF (arXiv 2502.07115): shortest output first with look-ahead; knows output lengths",
+    ),
+}
+"""By name: the rule, and what it is."""
+
+
+def find_rule(text: str | Rule) -> Rule:
+    """Return the rule of a text such as `vllm`, `vllm:watermark=0.02,victim=least`, or `mine.py:watermark=0.02`.
+
+    A file's functions replace parts of `vllm`; `engine=NAME` names another. Raises InputError.
+    """
+    if isinstance(text, Rule):
+        return text
+    head, _, rest = text.partition(":")
+    pairs = [part.partition("=") for part in filter(None, rest.split(","))]
+    values = {key: value for key, _, value in pairs}
+    if head.endswith(".py"):
+        base = _engine(values.pop("engine", "vllm"), text)
+        base = replace(base, file=head, source=read_functions(head))
+    else:
+        base = _engine(head, text)
+    kinds = get_type_hints(Rule)
+    known = [item.name for item in fields(Rule) if item.name not in ("name", "file", "source")]
+    changes: dict[str, object] = {}
+    for key, value in values.items():
+        if key not in known:
+            raise InputError(f"rule {text!r}: no {key!r} in it{nearest(key, known)}")
+        try:
+            changes[key] = {"yes": True, "no": False}[value] if kinds[key] is bool else kinds[key](value)
+        except (KeyError, ValueError):
+            needs = "yes or no" if kinds[key] is bool else "a number"
+            raise InputError(f"rule {text!r}: {key} is {needs}, not {value!r}") from None
+    return replace(base, name=text, **changes)  # type: ignore[arg-type]
+
+
+def _engine(name: str, text: str) -> Rule:
+    if name not in ENGINES:
+        raise InputError(f"unknown rule {text!r}{nearest(name, [*ENGINES])}, or a file *.py with {', '.join(FUNCTIONS)}")
+    return ENGINES[name][0]
+
+
+def read_functions(file: str) -> str:
+    """Return the text of a file of rules, checked. Raises InputError with file and line."""
+    from packenv.inputs.text_files import read_text, reading
+
+    with reading(file):
+        source = read_text(Path(file))
+    from packenv_llm.functions import functions_in
+
+    functions_in(source, file)
+    return source

@@ -1,0 +1,181 @@
+"""One run: requests, a replica, a rule, and the times of every request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.errors import ArgumentError, InputError
+from packenv.results.stability import NO_VERDICT, Verdict, judge_run
+from packenv_llm import engine
+from packenv_llm.replica import Replica
+from packenv_llm.requests import Requests
+from packenv_llm.rules import ADMISSIONS, BATCHES, ORDERS, REJOINS, VICTIMS, Rule
+
+BINS = 512
+WARMUP = 0.1
+"""Share of the requests, the first ones, that no measure counts."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What became of the requests of a run. Times in seconds.
+
+    first, last  (n,) times of the first and of the last token
+    silence      (n,) longest time between two tokens
+    bins         (bins, 3) waiting requests, running requests and blocks in use, on average over `width` seconds each
+    """
+
+    rule: Rule
+    requests: Requests
+    replica: Replica
+    seed: int
+    first: NDArray[np.float64]
+    last: NDArray[np.float64]
+    silence: NDArray[np.float64]
+    preemptions: NDArray[np.int32]
+    gaps: NDArray[np.int64]
+    bins: NDArray[np.float64]
+    width: float
+    seconds: float
+    steps: int
+    wasted: int
+    computed: int
+    busy: float
+    used: float
+    running: float
+    waiting: float
+    done: int
+    verdict: Verdict
+    log: NDArray[np.void] = field(repr=False)
+
+
+def core_of(requests: Requests, replica: Replica, rule: Rule, seed: int = 0, closed: int = 0, log: int = 0) -> engine.Core:
+    """Return the state before the first step. Raises InputError for requests that can never run."""
+    if closed < 0:
+        raise ArgumentError(f"`closed` is a number of clients, not {closed}")
+    requests.check(replica, not rule.chunked, rule.admission == "reserve")
+    n = len(requests)
+    places = min(replica.places, n)
+    request = np.zeros(n, engine.request_type)
+    for key in ("arrival", "prompt", "output", "limit"):
+        request[key] = getattr(requests, key)
+    request["predicted"] = requests.output if requests.predicted is None else requests.predicted
+    request["priority"] = 0.0 if requests.priority is None else requests.priority
+    request["first"] = request["last"] = request["end"] = np.nan
+    setting = np.zeros(1, engine.setting_type)
+    addresses = addresses_of(rule)
+    values: dict[str, Any] = {
+        **{"block": replica.block, "usable": replica.usable, "budget": replica.tokens, "places": places, "closed": closed},
+        **{key: getattr(replica.time, key) for key in ("fixed", "prefill", "decode", "level", "above", "quantum")},
+        **{"batch": BATCHES.index(rule.batch), "chunked": int(rule.chunked), "hold": int(rule.hold)},
+        **{"admission": ADMISSIONS.index(rule.admission), "reserve": int(rule.watermark * replica.blocks)},
+        **{"threshold": rule.threshold, "order": ORDERS.index(rule.order), "victim": VICTIMS.index(rule.victim)},
+        **{"rejoin": REJOINS.index(rule.rejoin), "rate": rule.rate, "seed": seed},
+        **{"moving": int(rule.order == "hrrn" or addresses.get("order", (0, False))[1])},
+        **{f"{name}_at": address for name, (address, _) in addresses.items()},
+    }
+    for key, value in values.items():
+        setting[key] = value
+    horizon = float(requests.arrival[-1])
+    if closed:  # about as long as that takes, for the width of bins
+        horizon = n / closed * float(requests.output.mean()) * replica.time.seconds(0, closed) * 1.5
+    setting["width"] = max(horizon, 1e-9) / BINS
+    count = np.zeros(1, engine.count_type)
+    count["free"], count["ratio"] = replica.usable, engine.START
+    power = 1 << int(requests.output.max() + 2).bit_length()
+    return engine.Core(
+        request=request,
+        setting=setting,
+        count=count,
+        queue=np.zeros(n, np.int32),
+        **{name: np.zeros(places + 1, np.int32) for name in ("running", "fresh", "entering")},
+        phase=np.zeros(replica.block, np.int64),
+        ring=np.full(power, engine.NONE, np.int32),
+        peak_beat=np.zeros(power, np.int64),
+        peak=np.zeros(power),
+        gaps=np.zeros(engine.GAP_BINS, np.int64),
+        bins=np.zeros((BINS, 3)),
+        ends=np.zeros((2, places + 1)),
+        log=np.zeros(log, engine.log_type),
+        seen=engine.Seen(
+            request=np.zeros(1, engine.seen_request), replica=np.zeros(1, engine.seen_replica), parameters=np.zeros(0)
+        ),
+    )
+
+
+def addresses_of(rule: Rule) -> dict[str, tuple[int, bool]]:
+    """The machine code of the functions of a rule's file, by name, and whether each depends on time or on the replica."""
+    if not rule.source:
+        return {}
+    from packenv_llm.functions import compiled_functions
+
+    return compiled_functions(rule.source, rule.file)
+
+
+def simulate(
+    requests: Requests,
+    replica: Replica,
+    rule: Rule,
+    seed: int = 0,
+    closed: int = 0,
+    drain: bool = True,
+    intensity: float = 0.0,
+    log: int = 0,
+) -> Run:
+    """Run requests through a replica.
+
+    closed     so many clients, each with one request at a time; 0: requests arrive when the table says
+    drain      go on until all requests are done, and not only until the last arrival
+    intensity  the load as a share of the bound: at 1 or more no run is called stable
+    log        the log of services has this many entries, and ends when it is full
+
+    Raises InputError for requests that can never run, and for a rule that admits nobody or makes no progress.
+    """
+    core = core_of(requests, replica, rule, seed, closed, log)
+    until = np.inf if drain or closed else float(requests.arrival[-1])
+    try:
+        why = engine.run(core, until)
+    except ValueError as error:
+        raise InputError(f"rule {rule.name}: {error}") from None
+    count, request = core.count[0], core.request
+    if why == engine.STUCK:
+        stuck = int(core.queue[0])
+        raise InputError(f"rule {rule.name}: admits nobody at {count['now']:.6g} s, with nothing running; request {stuck} waits")
+    if why == engine.ENDLESS_LOOP:
+        raise InputError(f"rule {rule.name}: no request has had a token for {engine.MOST_IDLE:,} steps at {count['now']:.6g} s")
+    bins = core.bins / float(core.setting[0]["width"])
+    now, done = float(count["now"]), int(count["done"])
+    verdict = NO_VERDICT
+    if not closed:
+        residence = count["running_time"] / max(done, 1)
+        slots = max(round(float(core.setting[0]["width"]) * 1e6), 1)
+        verdict = judge_run(np.ascontiguousarray(bins[:, 0]), slots, residence * 1e6, intensity)
+    arrival = request["arrival"].copy()
+    return Run(
+        rule=rule,
+        requests=replace(requests, arrival=arrival) if closed else requests,
+        replica=replica,
+        seed=seed,
+        first=request["first"],
+        last=request["end"],
+        silence=request["gap"],
+        preemptions=request["preemptions"],
+        gaps=core.gaps,
+        bins=bins,
+        width=float(core.setting[0]["width"]),
+        seconds=now,
+        steps=int(count["steps"]),
+        wasted=int(count["wasted"]),
+        computed=int(count["computed"]),
+        busy=float(count["busy"]),
+        used=float(count["used_time"]),
+        running=float(count["running_time"]),
+        waiting=float(count["waiting_time"]),
+        done=done,
+        verdict=verdict,
+        log=core.log[: int(count["logged"])],
+    )

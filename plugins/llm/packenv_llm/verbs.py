@@ -1,0 +1,403 @@
+"""`evaluate`, `judge` and `bound`: rules side by side, the share of the bound that each keeps stable, and the bound itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from packenv.content.charts import Entry, Line, LineChart, Mark, RowChart
+from packenv.content.charts import Key as LegendKey
+from packenv.content.charts import Rule as ChartRule
+from packenv.content.colours import COLOURS, colours_for
+from packenv.content.page import Charts, Figure, Page, Section
+from packenv.content.showable import Showable
+from packenv.content.tables import Column, Table, numbers
+from packenv.content.text import estimate, number
+from packenv.errors import ArgumentError, InputError
+from packenv.options.fields import takes
+from packenv.results.stability import UNDECIDED, combine
+from packenv.runs.statistics import Interval, mean_and_half, ratio_of_means
+from packenv.theory.stability.judge import LoadSearch, RunOutcome
+from packenv_llm.engine import PREEMPTED
+from packenv_llm.measures import MEASURES, goodput_measures, values_of
+from packenv_llm.options import DEFAULT_RULES, EvaluateOptions, JudgeOptions, ReplicaOptions
+from packenv_llm.replica import Replica, block_steps, step_time
+from packenv_llm.requests import Source, find_source
+from packenv_llm.rules import Rule, find_rule
+from packenv_llm.simulation import Run, simulate
+
+SAMPLE, SAMPLE_SEED = 2**17, 2**31
+"""Draws from which the means of a bound are taken, where requests are drawn."""
+
+GRID, GROWTH, LENGTHS = 200, 4, 4
+GANTT_REQUESTS = 40
+
+
+def replica_of(options: ReplicaOptions) -> Replica:
+    """The replica of some options."""
+    return Replica(options.blocks, options.spare, options.block, options.budget, options.sequences, step_time(options.time))
+
+
+def source_of(requests: Any, options: ReplicaOptions) -> Source:
+    """The source of requests of some options."""
+    return replace(find_source(requests), poisson=options.poisson, error=options.prediction_error)
+
+
+class RateBound(NamedTuple):
+    """The most requests a second that any rule sustains, and the means behind it.
+
+    memory, tokens, places  steps that a request needs, by each limit
+    seconds                 of all its tokens, without the fixed part of steps
+    """
+
+    rate: float
+    block_steps: float
+    prompt: float
+    output: float
+    memory: float
+    tokens: float
+    places: float
+    seconds: float
+
+
+def rate_bound(source: Source, replica: Replica) -> RateBound:
+    """Bound the rate that any rule sustains: every request needs steps, and every step takes time.
+
+        λ <= 1 / (c₀ · n + seconds of tokens),   n = max(E[block-steps] / M, E[P + O - 1] / b, E[O] / K)
+
+    c₀ is the fixed part of a step. A staircase costs at least level / quantum for each token.
+    """
+    requests = source.table if source.table is not None else source.draw(SAMPLE_SEED, SAMPLE)
+    steps = float(block_steps(requests.prompt, requests.output, replica).mean())
+    prompt, output = float(requests.prompt.mean()), float(requests.output.mean())
+    time, tokens = replica.time, prompt + output - 1
+    limits = steps / replica.usable, tokens / replica.tokens, output / replica.places
+    seconds = time.prefill * prompt + time.decode * (output - 1) + time.level * tokens / time.quantum
+    fewest = max(limits)
+
+    def cost(n: float) -> float:
+        return time.fixed * n + seconds + time.above * max(0.0, tokens - time.quantum * n)
+
+    least = cost(fewest)
+    if time.above > 0:  # more and shorter steps may be cheaper
+        least = min(least, cost(max(fewest, tokens / time.quantum)))
+    return RateBound(1 / least if least > 0 else math.inf, steps, prompt, output, *limits, seconds)
+
+
+@dataclass(frozen=True, repr=False)
+class Bounds(Showable):
+    """The bound of each source of requests on one replica."""
+
+    bounds: dict[str, RateBound]
+    replica: Replica
+
+    @property
+    def title(self) -> str:
+        return "Most requests a second that any rule sustains"
+
+    def tables(self) -> list[Table]:
+        table = Table(
+            self.title,
+            [Column("requests"), *numbers("rate", "mean prompt", "mean output", "block-steps", "memory", "budget", "places")],
+        )
+        for name, bound in self.bounds.items():
+            shares = [limit * self.replica.time.fixed * bound.rate for limit in (bound.memory, bound.tokens, bound.places)]
+            texts = [number(value, 4) for value in (bound.rate, bound.prompt, bound.output, bound.block_steps)]
+            table.add(name, *texts, *(f"{share:.1%}" for share in shares))
+        return [table]
+
+    def footnotes(self) -> list[str]:
+        return ["memory, budget, places: share of the time at the bound that the fixed part of steps takes by this limit alone"]
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        return [{"requests": name} | bound._asdict() for name, bound in self.bounds.items()]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"bounds": self.records}
+
+
+@takes(ReplicaOptions)
+def bound(requests: Sequence[Any], *, options: ReplicaOptions) -> Bounds:
+    """Bound the rate that any rule sustains.
+
+    requests  sources: names, lengths such as 1000+200, files, or tables
+    options   the replica
+    """
+    replica = replica_of(options)
+    sources = [source_of(text, options) for text in requests]
+    return Bounds({source.name: rate_bound(source, replica) for source in sources}, replica)
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Showable):
+    """Runs of each rule on the same requests."""
+
+    source: Source
+    runs: dict[str, list[Run]]
+    options: EvaluateOptions
+    rate: float | None
+    load: float | None
+
+    @property
+    def title(self) -> str:
+        if self.options.closed:
+            return f"{self.source.name}, {self.options.closed} clients"
+        return f"{self.source.name} at {self.rate:.4g} requests/s, {self.load:.3g} of the bound"
+
+    def values(self, rule: str, key: str) -> list[float]:
+        """A measure of a rule, seed by seed."""
+        return [values_of(run, self.options.slos)[key] for run in self.runs[rule]]
+
+    def ratio(self, rule: str, other: str, key: str) -> Interval:
+        """A measure of one rule over that of another, paired by seed, with a 95 % interval."""
+        return ratio_of_means(self.values(rule, key), self.values(other, key))
+
+    @property
+    def measures(self) -> list[Any]:
+        endless = not self.options.blocks
+        return [
+            measure for measure in (*MEASURES, *goodput_measures(self.options.slos)) if not (endless and measure.key == "memory")
+        ]
+
+    def verdict(self, rule: str) -> str:
+        return "" if self.options.closed else combine(run.verdict for run in self.runs[rule]).kind
+
+    def tables(self) -> list[Table]:
+        measures = self.measures
+        spare = ("TTFT p50", "ITL p99", "waiting", "tokens/s", "memory", "E2E p99", "TPOT p99", "silence p99", "goodput 1")
+        table = Table(self.title, [Column("rule"), Column("verdict"), *numbers(*(m.heading for m in measures))], spare=spare)
+        by_rule = {rule: [values_of(run, self.options.slos) for run in runs] for rule, runs in self.runs.items()}
+        for rule, values in by_rule.items():
+            cells = [estimate(*mean_and_half([value[m.key] for value in values])) for m in measures]
+            table.add(rule, self.verdict(rule), *cells)
+        first, *others = by_rule
+        ratios = Table(
+            f"Ratios to {first}", [Column("rule"), *numbers(*(m.heading for m in measures if m.less is not None))], spare=spare
+        )
+        for rule in others:
+            pairs = [
+                ([v[m.key] for v in by_rule[rule]], [v[m.key] for v in by_rule[first]]) for m in measures if m.less is not None
+            ]
+            ratios.add(rule, *(_ratio_text(ratio_of_means(*pair)) for pair in pairs))
+        return [table, ratios] if others else [table]
+
+    def footnotes(self) -> list[str]:
+        notes = [f"{m.heading}: {m.meaning}, in {m.unit}" for m in self.measures]
+        knowing = [rule for rule, runs in self.runs.items() if runs[0].rule.knows_outputs]
+        return notes + [f"{rule}: knows output lengths, which no server does" for rule in knowing]
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        records = []
+        for rule, runs in self.runs.items():
+            for run in runs:
+                head = {"requests": self.source.name, "policy": rule, "seed": run.seed, "rate": self.rate, "load": self.load}
+                records.append(head | run.verdict.plain | values_of(run, self.options.slos))
+        return records
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"runs": self.records}
+
+    def charts(self, what: str = "time") -> Charts:
+        """Waiting requests and memory over time, or with "schedule" when the first requests waited and ran."""
+        if what == "schedule":
+            return Charts(self.title, [self._gantt(rule, runs[0]) for rule, runs in self.runs.items()])
+        colours = colours_for([*self.runs])
+        figures = []
+        for column, label in ((0, "waiting requests"), (2, "share of the blocks in use")):
+            if column == 2 and not self.options.blocks:
+                continue
+            lines, top = [], 1e-9
+            for (rule, runs), colour in zip(self.runs.items(), colours, strict=True):
+                run = runs[0]
+                last = max(int(np.ceil(min(run.seconds / run.width, len(run.bins)))), 1)
+                y = run.bins[:last, column] / (run.replica.usable if column == 2 else 1)
+                lines.append(Line(rule, colour, ((np.arange(last) + 0.5) * run.width).tolist(), y.tolist()))
+                top = max(top, float(y.max()))
+            figures.append(
+                Figure(label, f"{label} over time, seed {self.options.seed}", LineChart(lines, "seconds", label, 1.05 * top))
+            )
+        return Charts(self.title, figures)
+
+    def _gantt(self, rule: str, run: Run) -> Figure:
+        shown = min(GANTT_REQUESTS, len(run.requests))
+        entries = []
+        preempted = run.log[run.log["kind"] == PREEMPTED]
+        for i in range(shown):
+            marks = [Mark(float(run.first[i]))]
+            marks += [Mark(float(time), "x") for time in preempted["time"][preempted["request"] == i][:20]]
+            entries.append(Entry(str(i), COLOURS[0], float(run.requests.arrival[i]), float(run.last[i]), marks))
+        end = max(float(np.nanmax(run.last[:shown])), 1e-9)
+        keys = (LegendKey(COLOURS[0], "first token", "o"), LegendKey(COLOURS[0], "preempted", "x"))
+        finding = f"{rule}: from arrival to last token of the first {shown} requests"
+        return Figure(rule, finding, RowChart(entries, "seconds", (0.0, end), marks=keys))
+
+    def page(self) -> Page:
+        sections = [
+            Section("Over time", self.charts().figures),
+            Section("Measures", notes=self.footnotes(), tables=self.tables()),
+        ]
+        facts = [("requests", self.source.name), ("replica", str(replica_of(self.options))), ("seeds", str(self.options.seeds))]
+        verdicts = ", ".join(f"{rule} is {self.verdict(rule)}" for rule in self.runs if self.verdict(rule))
+        return Page(self.title, verdicts or f"{len(self.runs)} rules, closed loop", facts, sections)
+
+
+def _ratio_text(ratio: Interval) -> str:
+    if ratio.mean is None or ratio.low is None or ratio.high is None:
+        return number(ratio.mean)
+    return f"{number(ratio.mean)} [{number(ratio.low)}, {number(ratio.high)}]"
+
+
+@takes(EvaluateOptions)
+def evaluate(
+    requests: Any, policies: Sequence[str | Rule] = DEFAULT_RULES, *, options: EvaluateOptions, log: int = 0
+) -> Comparison:
+    """Run rules on the same requests, and compare them.
+
+    requests  a name, lengths such as 1000+200, a file, or a table
+    policies  rules: names, texts such as "vllm:watermark=0.02", files, or objects
+    options   the replica and the runs
+    log       entries of the log of the first seed's runs, which the picture of the schedule needs
+
+    Raises InputError for requests that can never run, and for rules that admit nobody.
+    """
+    source, replica = source_of(requests, options), replica_of(options)
+    rules = [find_rule(text) for text in dict.fromkeys(policies)]
+    limit = rate_bound(source, replica).rate
+    rate = options.rate if options.rate is not None else (options.load or 0.9) * limit
+    load = rate / limit
+    runs: dict[str, list[Run]] = {rule.name: [] for rule in rules}
+    for seed in range(options.seed, options.seed + options.seeds):
+        table = source.draw(seed, options.count, 1.0 if options.closed else rate)
+        for rule in rules:
+            logged = log if seed == options.seed else 0
+            runs[rule.name].append(simulate(table, replica, rule, seed, options.closed or 0, True, load, logged))
+    return Comparison(source, runs, options, *((None, None) if options.closed else (rate, load)))
+
+
+class Trial(NamedTuple):
+    """The verdict on one load."""
+
+    load: float
+    verdict: str
+    confidence: float
+    requests: int
+    seeds: int
+    waiting: float
+
+
+@dataclass(frozen=True)
+class Judgment:
+    """A rule keeps at least the share `low` of the bound stable, and less than `high`."""
+
+    requests: str
+    policy: str
+    low: float
+    high: float
+    rate: float
+    trials: tuple[Trial, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class Judgments(Showable):
+    """Judgments of rules on sources of requests."""
+
+    judgments: tuple[Judgment, ...]
+
+    @property
+    def title(self) -> str:
+        return "Share of the bound that rules keep stable"
+
+    def tables(self) -> list[Table]:
+        table = Table(self.title, [Column("requests"), Column("rule"), *numbers("at least", "below", "requests/s", "bound")])
+        for case in self.judgments:
+            cells = f"{case.low:.3f}", f"{case.high:.3f}", number(case.low * case.rate, 4), number(case.rate, 4)
+            table.add(case.requests, case.policy, *cells)
+        return [table]
+
+    def footnotes(self) -> list[str]:
+        notes = []
+        for case in self.judgments:
+            doubtful = [trial.load for trial in case.trials if trial.verdict == UNDECIDED and case.low < trial.load < case.high]
+            if doubtful:
+                where = f"{case.policy} on {case.requests}: undecided at {min(doubtful):.3f} to {max(doubtful):.3f}"
+                notes.append(f"{where}; a larger --count decides")
+        return notes
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        keys = [item.name for item in fields(Judgment) if item.name != "trials"]
+        return [
+            {key: getattr(case, key) for key in keys} | {"trials": [trial._asdict() for trial in case.trials]}
+            for case in self.judgments
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"judgments": self.records}
+
+    def charts(self) -> Charts:
+        """A bar for each judgment, pale where it is not decided."""
+        rules = [*dict.fromkeys(case.policy for case in self.judgments)]
+        colours = dict(zip(rules, colours_for(rules), strict=True))
+        figures = []
+        for source in dict.fromkeys(case.requests for case in self.judgments):
+            cases = [case for case in self.judgments if case.requests == source]
+            entries = [Entry(c.policy, colours[c.policy], c.low, c.high, text=f"{c.low:.3f} to {c.high:.3f}") for c in cases]
+            chart = RowChart(entries, "share of the bound", (0.0, 1.0), [ChartRule(1.0, "bound")], bars=True)
+            figures.append(Figure(source, f"{source}: the share of the bound that each rule keeps stable", chart))
+        return Charts("", figures)
+
+    def page(self) -> Page:
+        return Page(self.title, "", [], [Section("Shares", self.charts().figures, tables=self.tables())], self.footnotes())
+
+
+class LoadRun(NamedTuple):
+    """A run to make at a load; `slots`: its requests."""
+
+    load: float
+    slots: int
+    seed: int
+
+
+@takes(JudgeOptions)
+def judge(requests: Sequence[Any], policies: Sequence[str | Rule] = DEFAULT_RULES, *, options: JudgeOptions) -> Judgments:
+    """Find the share of the bound that each rule keeps stable on each source of requests.
+
+    requests  names, lengths, files or tables
+    policies  rules
+    options   the replica and the search: a bisection over loads, as `packenv judge` does it
+    """
+    if not 0 < options.width < 1:
+        raise ArgumentError(f"`width` is between 0 and 1, not {options.width}")
+    replica = replica_of(options)
+    sources = [source_of(text, options) for text in requests]
+    rules = [find_rule(text) for text in dict.fromkeys(policies)]
+    return Judgments(tuple(_judgment(source, rule, replica, options) for source in sources for rule in rules))
+
+
+def _judgment(source: Source, rule: Rule, replica: Replica, options: JudgeOptions) -> Judgment:
+    limit = rate_bound(source, replica).rate
+    if not math.isfinite(limit):
+        raise InputError(f"{source.name}: no rate is too high for this replica")
+
+    def plan(load: float) -> Iterator[list[Any]]:
+        for longer in range(LENGTHS - 1, -1, -1):
+            yield [LoadRun(load, max(options.count // GROWTH**longer, 1000), seed) for seed in range(options.seeds)]
+
+    def run(runs: Sequence[Any]) -> list[RunOutcome]:
+        outcomes = []
+        for planned in runs:
+            table = source.draw(planned.seed, planned.slots, planned.load * limit)
+            done = simulate(table, replica, rule, planned.seed, drain=False, intensity=planned.load)
+            outcomes.append(RunOutcome(done.verdict, done.waiting / done.seconds))
+        return outcomes
+
+    search = LoadSearch(plan, run, lambda low, high, load, slots: None)
+    low, high = search.interval(max(1, round(options.width * GRID)))
+    trials = [Trial(e.load, e.verdict.kind, e.verdict.confidence, e.slots, e.seeds, e.mean_queue) for e in search.evidence]
+    return Judgment(source.name, rule.name, low / GRID, high / GRID, limit, tuple(trials))
