@@ -77,6 +77,10 @@ def write_plugin_pages(folder: Path) -> None:
     """Copy the pages of the plug-ins that lie in the checkout; their links to packenv's pages become those of the site."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
+    rows = [f"- `{project.parent.name}`\n" for project in sorted(CHECKOUT.glob("*/pyproject.toml"))]
+    listed = "".join(rows) or "None lies in this checkout.\n"
+    about = "[Write a plug-in](../how_to/plugin.md) makes one. Those of the repository:"
+    (folder / "about.md").write_text(f"# Plug-ins\n\n{about}\n\n{listed}", encoding="utf-8")
     for page in sorted(CHECKOUT.glob("*/docs/*.md")):
         written = page.read_text(encoding="utf-8").replace("](../../../docs/", "](../")
         (folder / page.name).write_text(written, encoding="utf-8")
