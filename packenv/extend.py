@@ -12,7 +12,8 @@ options         `option` makes a field of a dataclass an option, `takes` gives i
 commands        `INPUT`, `POLICY` and `WORKLOAD` are types of click's arguments. `Outputs`, `output_options`, `runs_in`,
                 `chosen_policies`, `workload_from`, `print_workload`, `begin_lines`, `print_notes`, `text_console`
 results         `Showable`, `Answer`, `Table`, `Column`, `numbers`, `Styled`, `Charts`, `Figure`, `LineChart`, `RowChart`,
-                `GridChart`, `BinChart`, `Page`, `Section`
+                `GridChart`, `BinChart`, `Page`, `Section`; parts of charts: `Entry`, `Key`, `Line`, `Mark`,
+                `COLOURS`, `colours_for`
 texts           `counted`, `counted_by_reason`, `do_not_go`, `estimate`, `lasting`, `left_out_lines`, `listed`, `number`
 reading         within limits of size and memory: `reading`, `read_text`, `read_json`, `parse_json`, `lines_of`, `first_bytes`,
                 `read_number`, `read_whole`, `read_quantity`, `exact`, `finite_number`, `whole_number`, `excerpt`, `Memory`,
@@ -27,12 +28,14 @@ workloads       `at_a_rate`, `as_servers`, `InService`, `BeginsBusy`, `begins_bu
 runs            `Run`, `runs_of`, `Runner`, `RunOptions`, `extract_all`; any work side by side: `Pieces`, `local_executor`,
                 `ThisProcess`
 statistics      `Interval`, `interval`, `mean_and_half`, `paired_ratio`, `ratio_of_means`, `doubt_at`, `DOUBT`, `UNKNOWN`
-stability       `judge_run`, `Verdict`, `combine`, `STABLE`, `UNSTABLE`, `UNDECIDED`; the search for the largest stable load:
-                `LoadSearch`, `PlannedRun`, `RunOutcome`
+stability       `judge_run`, `Verdict`, `combine`, `STABLE`, `UNSTABLE`, `UNDECIDED`, `NO_VERDICT`; the search for the
+                largest stable load: `LoadSearch`, `PlannedRun`, `RunOutcome`
 bounds          `completion_bound`
 goals of plans  `Goal`, `GOAL`, `parse_goal`, `share_of`, `fewest_of`, `Trial`, `AskRuns`, `mean_of`, `is_met`, `open_goals`,
                 `least_from`, `NoneMeets`, `plan_all`, `Say`, `print_refused`
 policies        `find_policy`, `name_of`, `attached`, `initial_state_of`, `needs_of`
+rules in files  read as text and never executed: `checked` reads a function in the words of a `Vocabulary`,
+                `rule_address` compiles it, `call_address` calls it from compiled code
 compiled code   `compiled` for a short function, `apart` for a long one or one with many callers, `Compiled`, `Frame`
 packages        `lazy_names`
 engine          the simulator's loop, step by step: `build`, `runner_for`, `begin`, `overfull_server`, `OVERFULL`, `make_room`,
@@ -80,15 +83,22 @@ if TYPE_CHECKING:
     from packenv.cluster.state import DONE as DONE
     from packenv.cluster.state import NEVER as NEVER
     from packenv.cluster.state import TASK as TASK
+    from packenv.compiled.by_address import call_address as call_address
     from packenv.compiled.cache import base as base
     from packenv.compiled.decorators import Compiled as Compiled
     from packenv.compiled.decorators import apart as apart
     from packenv.compiled.decorators import compiled as compiled
     from packenv.compiled.frame import Frame as Frame
     from packenv.content.charts import BinChart as BinChart
+    from packenv.content.charts import Entry as Entry
     from packenv.content.charts import GridChart as GridChart
+    from packenv.content.charts import Key as Key
+    from packenv.content.charts import Line as Line
     from packenv.content.charts import LineChart as LineChart
+    from packenv.content.charts import Mark as Mark
     from packenv.content.charts import RowChart as RowChart
+    from packenv.content.colours import COLOURS as COLOURS
+    from packenv.content.colours import colours_for as colours_for
     from packenv.content.page import Charts as Charts
     from packenv.content.page import Figure as Figure
     from packenv.content.page import Page as Page
@@ -170,12 +180,16 @@ if TYPE_CHECKING:
     from packenv.planning.trials import Trial as Trial
     from packenv.planning.trials import is_met as is_met
     from packenv.planning.trials import mean_of as mean_of
+    from packenv.policies.rules.language import Vocabulary as Vocabulary
+    from packenv.policies.rules.language import checked as checked
+    from packenv.policies.rules.machine_code import rule_address as rule_address
     from packenv.policy import attached as attached
     from packenv.policy import find_policy as find_policy
     from packenv.policy import initial_state_of as initial_state_of
     from packenv.policy import name_of as name_of
     from packenv.policy import needs_of as needs_of
     from packenv.results.job_times import eligible_slots as eligible_slots
+    from packenv.results.stability import NO_VERDICT as NO_VERDICT
     from packenv.results.stability import STABLE as STABLE
     from packenv.results.stability import UNDECIDED as UNDECIDED
     from packenv.results.stability import UNSTABLE as UNSTABLE

@@ -25,7 +25,7 @@ from packenv.lazy_names import load
 
 POLICIES, ROOMS, COMMANDS = "packenv.policies", "packenv.rooms", "packenv.commands"
 CHECKOUT = Path(__file__).parent.parent / "plugins"
-OURS = {"kubernetes": "kubernetes", "score": "score"}
+OURS = {"kubernetes": "kubernetes", "llm": "llm", "score": "score"}
 """Folder of `plugins`, by the command of packenv's own plug-ins: for the line that installs one."""
 
 

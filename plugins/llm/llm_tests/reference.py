@@ -27,6 +27,7 @@ class Request:
     end: float = math.nan
     longest_gap: float = 0.0
     preemptions: int = 0
+    before: int = 0  # tokens computed by the replica at the arrival
     rejoined: tuple[int, float] | None = None  # (-1, …) at the front, (1, …) at the back
 
     @property
@@ -53,6 +54,7 @@ class Model:
     wasted: int = 0
     ratio: float = 0.7
     arrived: int = 0
+    computed: int = 0
 
     def blocks(self, tokens: int) -> int:
         return -(-tokens // self.replica.block)
@@ -75,6 +77,7 @@ class Model:
             "priority": r.priority,
             "limit": r.limit,
             "known-output": r.left,
+            "aged-tokens": r.known + rule.rate * r.before,
         }[rule.order]
         return (0, value, r.index)
 
@@ -193,6 +196,7 @@ class Model:
                 r.arrival = self.now
             elif r.arrival > self.now:
                 return
+            r.before = self.computed
             self.queue.append(r)
             self.arrived += 1
             present += 1
@@ -238,6 +242,7 @@ class Model:
             }
         )
         self.now += self.replica.time.seconds(prompts, outputs)
+        self.computed += prompts + outputs
         if outputs:
             self.ratio = max(self.ratio - 0.7 * (1 - 0.14) / 600, 0.7 * 0.14)
         for r in [x for x in self.running if x.index in self.served]:

@@ -1,0 +1,31 @@
+"""Rules for one replica of a language model: simulated, compared and judged. Names are imported when they are first used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from packenv.extend import lazy_names
+
+if TYPE_CHECKING:
+    from packenv_llm.grading import score as score
+    from packenv_llm.replica import Replica as Replica
+    from packenv_llm.replica import StepTime as StepTime
+    from packenv_llm.requests import Requests as Requests
+    from packenv_llm.requests import Source as Source
+    from packenv_llm.rules import Rule as Rule
+    from packenv_llm.simulation import simulate as simulate
+    from packenv_llm.verbs import bound as bound
+    from packenv_llm.verbs import evaluate as evaluate
+    from packenv_llm.verbs import judge as judge
+
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        ".grading": ["score"],
+        ".replica": ["Replica", "StepTime"],
+        ".requests": ["Requests", "Source"],
+        ".rules": ["Rule"],
+        ".simulation": ["simulate"],
+        ".verbs": ["bound", "evaluate", "judge"],
+    },
+)

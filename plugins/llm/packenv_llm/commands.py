@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from packenv.cli.options.of_fields import options_of
-from packenv.cli.outputs import Outputs, output_options
+from packenv.extend import Outputs, options_of, output_options
 from packenv_llm.options import DEFAULT_RULES, EvaluateOptions, JudgeOptions, ReplicaOptions
 
 GANTT_LOG = 200_000  # entries, for the first requests of a run

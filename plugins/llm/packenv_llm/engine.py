@@ -14,10 +14,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.compiled.by_address import call_address
-from packenv.compiled.decorators import apart, compiled
-from packenv.compiled.frame import Frame
-from packenv.workloads.sampling import word_at
+from packenv.extend import Frame, apart, call_address, compiled, word_at
 
 AHEAD, QUEUED, UNDER_WAY, DECODES, DONE = 0, 1, 2, 3, 4
 NONE = -1
@@ -33,13 +30,16 @@ COMPUTED, PREEMPTED, ADMITTED, BEAT = 0, 1, 2, 3  # kinds of entries of the log
 request_type = np.dtype(
     [
         *((name, "f8") for name in ("arrival", "first", "last", "end", "gap", "priority", "key")),
-        *((name, "i8") for name in ("tie", "beat")),
+        *((name, "i8") for name in ("tie", "beat", "before")),
         *((name, "i4") for name in ("prompt", "output", "limit", "predicted", "produced", "computed", "held", "take")),
         *((name, "i4") for name in ("state", "next", "previous", "preemptions", "rejoined")),
     ],
     align=True,
 )
-"""tie: breaks equal keys. beat: the clock when produced and computed were written. take: tokens in this step."""
+"""before: tokens that the replica had computed at the arrival. tie: breaks equal keys. take: tokens in this step.
+
+beat: the clock when produced and computed were written.
+"""
 
 setting_type = np.dtype(
     [
@@ -65,8 +65,12 @@ count_type = np.dtype(
 log_type = np.dtype([("step", "i8"), ("time", "f8"), ("request", "i4"), ("kind", "i4"), ("tokens", "i4")], align=True)
 
 seen_request = np.dtype(
-    [(name, "f8") for name in ("prompt", "known", "produced", "computed", "blocks", "limit", "waited", "priority", "preemptions")]
+    [
+        *((name, "f8") for name in ("prompt", "known", "produced", "computed", "blocks", "limit", "waited", "passed")),
+        *((name, "f8") for name in ("priority", "preemptions")),
+    ]
 )
+"""waited: seconds since the arrival. passed: tokens that the replica has computed since then."""
 seen_replica = np.dtype([(name, "f8") for name in ("blocks", "free", "block", "running", "waiting", "budget_left")])
 
 
@@ -134,8 +138,10 @@ def set_key(s: Core, i: int) -> None:
         r.key = r.priority
     elif rule.order == 6:
         r.key = r.limit
-    else:
+    elif rule.order == 7:
         r.key = max(r.predicted - r.produced, 1)
+    else:  # aged by tokens, which keeps the order too
+        r.key = known + rule.rate * r.before
 
 
 @compiled
@@ -192,6 +198,7 @@ def asked(s: Core, i: int, address: int) -> float:
     """What a user's function returns for request i."""
     r, seen, c = s.request[i], s.seen.request[0], s.count[0]
     seen.prompt, seen.produced, seen.computed, seen.blocks, seen.limit = r.prompt, r.produced, r.computed, r.held, r.limit
+    seen.passed = c.computed - r.before
     seen.known, seen.waited, seen.priority, seen.preemptions = r.prompt + r.produced, c.now - r.arrival, r.priority, r.preemptions
     replica = s.seen.replica[0]
     replica.blocks, replica.free, replica.block = s.setting[0].usable, c.free, s.setting[0].block
@@ -642,6 +649,7 @@ def arrive(s: Core) -> None:
             r.arrival = c.now
         elif r.arrival > c.now:
             return
+        r.before = c.computed
         c.arrived += 1
         join_queue(s, c.arrived - 1)
 

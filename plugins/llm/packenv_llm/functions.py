@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import ast
 import functools
+from typing import Any
 
 import numpy as np
 
-from packenv.errors import InputError
-from packenv.policies.rules.language import Rule, Vocabulary, checked
-from packenv.policies.rules.machine_code import rule_address
+from packenv.extend import InputError, Vocabulary, checked, rule_address
 from packenv_llm.engine import Seen, seen_replica, seen_request
 from packenv_llm.rules import FUNCTIONS
 
@@ -26,7 +25,7 @@ FIXED = {f"request.{name}" for name in ("prompt", "known", "produced", "limit", 
 
 
 @functools.cache
-def functions_in(source: str, file: str) -> dict[str, Rule]:
+def functions_in(source: str, file: str) -> dict[str, Any]:
     """Return the checked functions of a file by name. Raises InputError with file and line."""
     try:
         names = {node.name for node in ast.parse(source, file).body if isinstance(node, ast.FunctionDef)}

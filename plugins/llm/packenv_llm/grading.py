@@ -9,13 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from packenv.content.showable import Showable
-from packenv.content.tables import Column, Table, numbers
-from packenv.content.text import estimate, number
-from packenv.errors import ArgumentError, InputError, nearest
-from packenv.inputs.json_files import read_json
-from packenv.results.stability import UNSTABLE, combine
-from packenv.runs.statistics import mean_and_half
+from packenv.extend import (
+    UNSTABLE,
+    ArgumentError,
+    Column,
+    InputError,
+    Showable,
+    Table,
+    combine,
+    estimate,
+    mean_and_half,
+    nearest,
+    number,
+    numbers,
+    read_json,
+)
 from packenv_llm.measures import counted, end_to_end
 from packenv_llm.options import EvaluateOptions
 from packenv_llm.replica import Replica

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from packenv.errors import ArgumentError
-from packenv.options.fields import Count, option
+from packenv.extend import ArgumentError, Count, option
 
 DEFAULT_RULES = ("vllm", "vllm:watermark=0.02", "sarathi", "sglang")
 SLOS = ((1.0, 0.03), (5.0, 0.06))

@@ -13,9 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.content.text import counted
-from packenv.errors import InputError
-from packenv.inputs.text_files import read_text, reading
+from packenv.extend import InputError, counted, read_text, reading
 from packenv_llm.requests import Requests
 
 ARRIVALS = {"arrival_s": 1.0, "timestamp": 1e-3, "TIMESTAMP": 1.0, "Timestamp": 1.0}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.errors import ArgumentError, InputError, nearest
+from packenv.extend import ArgumentError, InputError, nearest
 
 ENDLESS = 2**40
 """Blocks, tokens or sequences where a limit is 0, which means none."""

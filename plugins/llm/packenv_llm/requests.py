@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.compiled.decorators import compiled
-from packenv.errors import ArgumentError, InputError, nearest
-from packenv.workloads.sampling import mix, uniform, word_at
+from packenv.extend import ArgumentError, InputError, compiled, mix, nearest, uniform, word_at
 from packenv_llm.replica import Replica
 
 Floats = NDArray[np.float64]

@@ -6,11 +6,11 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import get_type_hints
 
-from packenv.errors import InputError, nearest
+from packenv.extend import InputError, nearest
 
 BATCHES = ("mixed", "prefill-first", "prompts-alone", "whole-batches")
 ADMISSIONS = ("prompt", "chunk", "reserve", "ratio", "known-look-ahead")
-ORDERS = ("fcfs", "prompt", "aged", "hrrn", "edf", "priority", "limit", "known-output")
+ORDERS = ("fcfs", "prompt", "aged", "hrrn", "edf", "priority", "limit", "known-output", "aged-tokens")
 VICTIMS = ("tail", "least", "most", "score", "priority", "retract", "random", "prompt")
 REJOINS = ("front", "order", "back")
 FUNCTIONS = ("order", "victim", "admit")
@@ -33,7 +33,8 @@ class Rule:
     hold       the whole prompt takes its blocks on admission; else a chunk does when it is computed
     watermark  share of all blocks that admission keeps free while something runs
     threshold  admit only when this many requests wait (WAIT, arXiv 2504.11320, with one type of requests)
-    order      who is first. `prompt`: fewest known tokens. `aged`: known tokens less `rate` a second of waiting. `hrrn`: largest
+    order      who is first. `prompt`: fewest known tokens. `aged`: known tokens less `rate` a second of waiting. `aged-tokens`:
+               known tokens less the share `rate` of the tokens that the replica has computed since the arrival. `hrrn`: largest
                wait over known tokens; first come, first served when more than `rate` wait, if that is above 0. `edf`: earliest
                arrival + known tokens / `rate`. `priority`: lowest number. `limit`: smallest limit. `known-output`: fewest
                outputs still to come, which no rule knows in practice
@@ -66,8 +67,9 @@ class Rule:
             raise InputError(f"rule {self.name}: watermark is a share from 0 to below 1, not {self.watermark}")
         if self.threshold < 0:
             raise InputError(f"rule {self.name}: threshold must not be negative, not {self.threshold}")
-        if self.order in ("aged", "edf") and not self.rate > 0:
-            raise InputError(f"rule {self.name}: order {self.order} needs rate, in tokens per second: rate=500")
+        if self.order in ("aged", "aged-tokens", "edf") and not self.rate > 0:
+            unit = "a share of tokens: rate=0.05" if self.order == "aged-tokens" else "in tokens per second: rate=500"
+            raise InputError(f"rule {self.name}: order {self.order} needs rate, {unit}")
         if not 0 <= self.rate < float("inf"):
             raise InputError(f"rule {self.name}: rate is a number from 0 on, not {self.rate}")
 
@@ -95,6 +97,10 @@ ENGINES = {
     "sglang": (
         Rule("sglang", "prompts-alone", admission="ratio", victim="retract", rejoin="back"),
         "SGLang, first come first served (00550cd1)",
+    ),
+    "short-first": (
+        Rule("short-first", watermark=0.01, order="aged-tokens", rate=0.05, rejoin="order"),
+        "Short prompts first, with age, and a watermark of 1 %: found by packenv",
     ),
     "mc-sf-known": (
         Rule("mc-sf-known", admission="known-look-ahead", order="known-output", rejoin="order"),
@@ -141,7 +147,7 @@ def _engine(name: str, text: str) -> Rule:
 
 def read_functions(file: str) -> str:
     """Return the text of a file of rules, checked. Raises InputError with file and line."""
-    from packenv.inputs.text_files import read_text, reading
+    from packenv.extend import read_text, reading
 
     with reading(file):
         source = read_text(Path(file))

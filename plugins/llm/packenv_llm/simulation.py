@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.errors import ArgumentError, InputError
-from packenv.results.stability import NO_VERDICT, Verdict, judge_run
+from packenv.extend import NO_VERDICT, ArgumentError, InputError, Verdict, judge_run
 from packenv_llm import engine
 from packenv_llm.replica import Replica
 from packenv_llm.requests import Requests

@@ -1,16 +1,338 @@
-"""Published claims, repeated."""
+"""Published claims, repeated: counts, orders and shares. `packenv llm reproduce` runs one of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
-from packenv.content.showable import Answer
-from packenv.errors import InputError, nearest
+import numpy as np
 
-STUDIES: dict[str, Callable[[int, str | None], Answer]] = {}
+from packenv.extend import (
+    COLOURS,
+    Answer,
+    Charts,
+    Column,
+    Entry,
+    Figure,
+    InputError,
+    RowChart,
+    Table,
+    combine,
+    nearest,
+    number,
+    numbers,
+    ratio_of_means,
+)
+from packenv_llm.hindsight import RoundRequest, least_total, rounds_of
+from packenv_llm.measures import values_of
+from packenv_llm.options import SLOS
+from packenv_llm.replica import STEP_TIMES, Replica, StepTime, step_time
+from packenv_llm.requests import Requests, Source, find_source
+from packenv_llm.rules import find_rule
+from packenv_llm.simulation import Run, simulate
+from packenv_llm.verbs import judge, rate_bound
+
+WATERMARKS = (0.0, 0.02, 0.05, 0.1, 0.15)
+FIT_POINTS = {0.0: 11_582.0, 0.02: 12_134.0}
+"""Output tokens a second of vLLM pull request 44594, by watermark: the two to which the step time is fitted."""
+
+THEOREM = {"blocks": 0, "budget": 512, "sequences": 0, "time": "codellama"}
+STEPS = ("vllm-44594", "unit", "fixed=0.012,prefill=5e-6,decode=2e-5")
+"""Three step times: prompts cost much, nothing, and little while outputs cost something too."""
+
+BUDGET = 16_384  # above the longest prompt of the traces, for rules of whole prompts
+SHARED = (
+    *("vllm", "vllm:watermark=0.02", "vllm:watermark=0.05", "vllm:victim=least", "vllm:victim=most", "vllm:victim=random"),
+    *(
+        "vllm:victim=score",
+        "vllm:order=prompt,rejoin=order",
+        "vllm:order=hrrn,rejoin=order",
+        "vllm:order=aged,rate=500,rejoin=order",
+    ),
+    *("orca", "orca-reserve", "vllm-v0", "sglang", "trt-no-evict", "trt-max-utilization", "mc-sf-known"),
+)
+COMPARED = (
+    *("vllm:watermark=0.02", "vllm", "vllm:victim=least", "vllm:victim=least,watermark=0.02", "trt-max-utilization"),
+    *("vllm:watermark=0.02,order=prompt,rejoin=order", "vllm:watermark=0.02,order=hrrn,rejoin=order"),
+    *("vllm:watermark=0.02,order=aged,rate=500,rejoin=order", "sglang", "mc-sf-known"),
+)
+DECIDING = ("ttft_mean", "e2e_mean", "ttft_p99", "goodput_1", "goodput_2", "silence_p99", "tax")
+
+
+def answer(
+    title: str, heads: Sequence[str], rows: Sequence[Sequence[Any]], notes: Sequence[str] = (), draw: Any = None
+) -> Answer:
+    """A result of one table; the first column names the rows."""
+    table = Table(title, [Column(heads[0]), *numbers(*heads[1:])])
+    for row in rows:
+        table.add(*(text if isinstance(text, str) else number(text, 4) for text in row))
+    return Answer([table], notes, [dict(zip(heads, row, strict=True)) for row in rows], draw=draw)
+
+
+def vllm_44594(seeds: int, traces: str | None) -> Answer:
+    """vLLM pull request 44594: preemptions and throughput by watermark, 128 clients, 450 requests."""
+    source, replica = find_source("llm/random-1000-5000"), Replica(18_724)
+    rows, work = [], {}
+    for watermark in WATERMARKS:
+        rule = find_rule(f"vllm:watermark={watermark}")
+        runs = [simulate(source.draw(seed, 450), replica, rule, seed, closed=128) for seed in range(seeds)]
+        counts = [int(run.preemptions.sum()) for run in runs]
+        prompts = np.mean([run.requests.prompt.sum() + run.wasted for run in runs])
+        work[watermark] = np.mean([run.steps for run in runs]), prompts, np.mean([run.requests.output.sum() for run in runs])
+        rows.append([f"{watermark:.0%}", np.mean(counts), np.std(counts, ddof=1)])
+    left = [[work[watermark][0], work[watermark][1]] for watermark in FIT_POINTS]
+    fixed, prefill = np.linalg.solve(left, [work[watermark][2] / speed for watermark, speed in FIT_POINTS.items()])
+    for row, watermark in zip(rows, WATERMARKS, strict=True):
+        steps, prompts, outputs = work[watermark]
+        row.append(outputs / (fixed * steps + prefill * prompts))
+    note = f"step time fitted to the first two throughputs: {1000 * fixed:.3g} ms + {1e6 * prefill:.3g} µs a prompt token"
+    return answer("vLLM pull request 44594", ["watermark", "preemptions", "deviation", "output tokens/s"], rows, [note])
+
+
+def theorem(seeds: int, traces: str | None) -> Answer:
+    """Dai, Deng, Li, Peng: work-conserving rules reach the bound; two others do not."""
+    rules = ("sarathi", "orca", "vllm-v0", "fastertransformer")
+    cases = judge(["llm/theorem"], rules, seeds=seeds, width=0.02, count=64_000, **THEOREM).judgments
+    source, replica = find_source("llm/theorem"), Replica(0, 1, 16, 512, 0, STEP_TIMES["codellama"])
+    rows = []
+    for case, rule in zip(cases, rules, strict=True):
+        kinds = []
+        for load in (0.9, 0.98, 1.02):
+            tables = [source.draw(100 + seed, 64_000, load * case.rate) for seed in range(seeds)]
+            runs = [simulate(table, replica, find_rule(rule), drain=False, intensity=load) for table in tables]
+            kinds.append(combine(run.verdict for run in runs).kind)
+        rows.append([rule, case.low, case.high, *kinds])
+    batch = 512 // 129
+    closed = batch / (replica.time.seconds(129 * batch, 0) + 112 * replica.time.seconds(0, batch)) / cases[0].rate
+    note = f"closed form for fastertransformer: {closed:.4f} of the bound, {cases[0].rate:.2f} requests/s"
+    return answer("129 + 112 tokens, budget 512", ["rule", "at least", "below", "at 0.9", "at 0.98", "at 1.02"], rows, [note])
+
+
+def in_system(run: Run, until: float) -> tuple[float, int]:
+    """The mean and the largest number of requests in the system up to a time."""
+    ends = np.sort(np.minimum(np.nan_to_num(run.last, nan=until), until))
+    arrivals = run.requests.arrival
+    there = np.arange(1, len(arrivals) + 1) - np.searchsorted(ends, arrivals, side="right")
+    return float((ends - arrivals).sum() / until), int(there.max())
+
+
+def regular(n: int) -> Requests:
+    """n requests of 290 + 990 tokens, one every 467.5 ms."""
+    times = np.arange(n, dtype=np.float64) * 0.4675
+    return Requests(times, np.full(n, 290, np.int64), np.full(n, 991, np.int64))
+
+
+def point_c(seeds: int, traces: str | None) -> Answer:
+    """Dai et al., 6.2, point C: 290 + 990 tokens every 467.5 ms, at most 100 requests in a batch, 500 s."""
+    n, until = 1069, 500.0
+    requests, long = regular(n), regular(12 * n)
+    settings = [("sarathi", 128), ("orca", 128), ("vllm-v0:chunked=yes", 128), ("fastertransformer:chunked=yes", 128)]
+    rows = []
+    for rule, budget in [*settings, ("sarathi", 1024), ("fastertransformer", 1024)]:
+        replica = Replica(0, 1, 16, budget, 100, STEP_TIMES["codellama"])
+        run = simulate(requests, replica, find_rule(rule), drain=False, intensity=0.99)
+        longer = in_system(simulate(long, replica, find_rule(rule), drain=False), float(long.arrival[-1]))
+        rows.append([f"{rule}, budget {budget}", *in_system(run, until), *longer])
+    return answer("Point C", ["rule", "mean in system", "most", "mean in 6,000 s", "most in 6,000 s"], rows)
+
+
+def mc_sf(seeds: int, traces: str | None) -> Answer:
+    """Jaillet et al.: MC-SF against the least total latency, proved by CP-SAT, on small instances of both models."""
+    rows = []
+    for model, n in ((1, 7), (2, 6)):
+        ratios: list[tuple[float, float]] = []
+        equal = 0
+        for number_ in range(3 * seeds):
+            requests, memory = round_instance(model, n, number_)
+            starts, others = rounds_of(requests, memory), rounds_of(requests, memory, False)
+            equal += starts == engine_starts(requests, memory)
+            best, proved = least_total(requests, memory)
+            if proved:
+                totals = [total_latency(requests, begin) / best for begin in (starts, others)]
+                ratios.append((totals[0], totals[1]))
+        mine, first = (np.array([pair[k] for pair in ratios]) for k in (0, 1))
+        exact = int((mine == 1).sum())
+        row = [
+            f"model {model}, {n} requests",
+            float(len(mine)),
+            float(mine.mean()),
+            float(mine.max()),
+            float(exact),
+            float(first.mean()),
+        ]
+        rows.append([*row, f"{equal} of {3 * seeds}"])
+    heads = ["instances", "proved", "mc-sf mean", "worst", "exact", "first come, first served", "equal to the formula"]
+    return answer("MC-SF over the least total latency", heads, rows)
+
+
+def round_instance(model: int, n: int, number_: int) -> tuple[list[RoundRequest], int]:
+    """An instance as in section 5.1 of arXiv 2502.07115, with n requests."""
+    g = np.random.default_rng([model, n, number_])
+    memory = int(g.integers(30, 51))
+    arrivals = np.zeros(n, np.int64)
+    if model == 2:
+        arrivals = np.floor(np.cumsum(g.exponential(1 / g.uniform(0.5, 1.5), n))).astype(np.int64)
+    sizes = g.integers(1, 6, n)
+    outputs = [int(g.integers(1, memory - size + 1)) for size in sizes]
+    return [RoundRequest(int(a), int(s), o) for a, s, o in zip(arrivals, sizes, outputs, strict=True)], memory
+
+
+def total_latency(requests: Sequence[RoundRequest], starts: Sequence[int]) -> int:
+    return sum(start + r.output - r.arrival for start, r in zip(starts, requests, strict=True))
+
+
+def engine_starts(requests: Sequence[RoundRequest], memory: int) -> list[int]:
+    """The starts of `mc-sf-known` on the compiled engine: blocks of one token, steps of one second."""
+    columns = np.array(requests).T
+    table = Requests(columns[0].astype(float), columns[1] + 1, columns[2])
+    run = simulate(table, Replica(memory, 0, 1, 0, 0, StepTime()), find_rule("mc-sf-known"))
+    return [round(float(time)) for time in run.first - 1]
+
+
+def victims_54644(seeds: int, traces: str | None) -> Answer:
+    """vLLM issue 54644: whom to preempt. 300 requests at once, 279 + 280 tokens on average (lengths are not published)."""
+    source, rows = find_source("279+280~0.9"), []
+    for blocks in (2800, 1600, 800, 400):
+        wasted = {}
+        for victim in ("least", "tail", "random", "most"):
+            runs = []
+            for seed in range(seeds):
+                table = source.draw(seed, 300)
+                at_once = Requests(np.zeros(300), table.prompt, table.output, table.limit)
+                runs.append(simulate(at_once, Replica(blocks), find_rule(f"vllm:victim={victim}"), seed))
+            wasted[victim] = [float(run.wasted) for run in runs]
+            if victim == "tail":
+                tax = float(np.mean([values_of(run, SLOS)["tax"] for run in runs]))
+        ratio = ratio_of_means(wasted["least"], wasted["tail"])
+        rows.append([f"{blocks} blocks", *(float(np.mean(wasted[key])) for key in wasted), ratio.mean, tax])
+    heads = ["memory", "least computed", "tail", "random", "most computed", "least / tail", "tax of tail"]
+    return answer("Wasted tokens by victim", heads, rows)
+
+
+def trt_16827(seeds: int, traces: str | None) -> Answer:
+    """TensorRT-LLM issue 16827: 128 requests of 16,384 + 512 tokens, 32 clients, about 350,000 tokens of memory."""
+    requests = Requests(np.zeros(128), np.full(128, 16_384), np.full(128, 512))
+    rows = []
+    for rule in ("trt-no-evict", "trt-max-utilization", "vllm:watermark=0.02"):
+        run = simulate(requests, Replica(21_877), find_rule(rule), closed=32)
+        values = values_of(run, SLOS)
+        rows.append([rule, *(values[key] for key in ("tokens_per_second", "ttft_p50", "tpot_p99", "preemptions", "tax"))])
+    return answer("TensorRT-LLM issue 16827", ["rule", "tokens/s", "TTFT p50", "TPOT p99", "preempted per 1,000", "tax"], rows)
+
+
+def sources_of(traces: str | None) -> list[Source]:
+    """The two Azure services, from their traces where there is a folder, and long outputs."""
+    files = [Path(traces or "") / "llm" / f"azure2023_{name}.parquet" for name in ("conv", "code")]
+    names = (
+        [str(file) for file in files] if traces and all(file.is_file() for file in files) else ["llm/conv-like", "llm/code-like"]
+    )
+    return [find_source(name) for name in (*names, "llm/random-1000-5000")]
+
+
+def shares(seeds: int, traces: str | None) -> Answer:
+    """The share of the bound that rules keep stable on three workloads under three step times."""
+    rows: list[list[Any]] = []
+    for source in sources_of(traces):
+        for steps in STEPS:
+            options: dict[str, Any] = {
+                "seeds": seeds,
+                "width": 0.02,
+                "count": 32_000,
+                "time": steps,
+                "budget": BUDGET,
+                "poisson": True,
+            }
+            for case in judge([source], SHARED, **options).judgments:
+                rows.append([source.name, steps, case.policy, case.low, case.high])
+
+    def draw(*_: Any) -> Charts:
+        figures = []
+        for name, steps in dict.fromkeys((row[0], row[1]) for row in rows):
+            entries = [Entry(row[2], COLOURS[0], row[3], row[4]) for row in rows if row[:2] == [name, steps]]
+            chart = RowChart(entries, "share of the bound", (0.0, 1.0), bars=True)
+            figures.append(Figure(f"{name}, {steps}", f"{name}: what each rule keeps stable", chart, small=True))
+        return Charts("", figures)
+
+    return answer("Share of the bound", ["requests", "step time", "rule", "at least", "below"], rows, draw=draw)
+
+
+def matrix(seeds: int, traces: str | None) -> Answer:
+    """Rules against `vllm` with a watermark of 2 %, at three loads, on fresh seeds and windows."""
+    rows = []
+    for source in sources_of(traces):
+        for load in (0.8, 0.9, 0.97):
+            rows += compared(source, load, COMPARED, seeds)
+    return answer("Ratios to vllm:watermark=0.02", ["requests", "load", "rule", *DECIDING], rows)
+
+
+def compared(source: Source, load: float, rules: Sequence[str], seeds: int, steps: str = STEPS[0]) -> list[list[Any]]:
+    """Rows with the ratios of rules to the first of them, with 95 % intervals."""
+    replica = Replica(budget=BUDGET, time=step_time(steps))
+    rate = load * rate_bound(source, replica).rate
+    values: dict[str, list[dict[str, Any]]] = {rule: [] for rule in rules}
+    for seed in range(500, 500 + seeds):
+        table = source.draw(seed, 20_000 if "5000" not in source.name else 4_000, rate)
+        for rule in rules:
+            values[rule].append(values_of(simulate(table, replica, find_rule(rule), seed, intensity=load), SLOS))
+    rows = []
+    for rule in rules[1:]:
+        columns = [[[each[key] for each in values[name]] for name in (rule, rules[0])] for key in DECIDING]
+        ratios = [ratio_of_means(above, below) for above, below in columns]
+        texts = [f"{number(r.mean)} [{number(r.low)}, {number(r.high)}]" if r.low is not None else number(r.mean) for r in ratios]
+        rows.append([source.name, f"{load:g}", rule, *texts])
+    return rows
+
+
+def watermark(seeds: int, traces: str | None) -> Answer:
+    """The watermark against victims: wasted tokens and times of each, relative to `vllm` as it is."""
+    rules = ["vllm", *(f"vllm:victim={victim}" for victim in ("least", "score", "random", "most"))]
+    rules += [f"vllm:watermark={share}" for share in (0.01, 0.02, 0.05, 0.1)]
+    rules += [f"vllm:watermark=0.02,victim={victim}" for victim in ("least", "score")]
+    rows = []
+    for source in sources_of(traces):
+        rows += compared(source, 0.9, rules, seeds)
+    return answer("Ratios to vllm", ["requests", "load", "rule", *DECIDING], rows)
+
+
+def rule_study(seeds: int, traces: str | None) -> Answer:
+    """The rule that comes with packenv, against `vllm` with a watermark of 2 %, under three step times."""
+    rows = []
+    for source in sources_of(traces):
+        for steps in STEPS:
+            rules = (
+                "vllm:watermark=0.02",
+                "short-first",
+                "vllm:watermark=0.02,order=prompt,rejoin=order",
+                "vllm:watermark=0.02,order=hrrn,rejoin=order",
+            )
+            for row in compared(source, 0.9, rules, seeds, steps):
+                rows.append([row[0], steps, row[2], *row[3:]])
+    return answer("Ratios to vllm:watermark=0.02 at 0.9", ["requests", "step time", "rule", *DECIDING], rows)
+
+
+STUDIES: dict[str, Callable[[int, str | None], Answer]] = {
+    "vllm-44594": vllm_44594,
+    "theorem": theorem,
+    "point-c": point_c,
+    "mc-sf": mc_sf,
+    "victims-54644": victims_54644,
+    "trt-16827": trt_16827,
+    "shares": shares,
+    "matrix": matrix,
+    "watermark": watermark,
+    "rule": rule_study,
+}
 
 
 def reproduce(name: str | None, seeds: int, traces: str | None) -> Answer:
+    """Run a study; without a name, list them. Raises InputError for an unknown one."""
+    if name is None:
+        return answer(
+            "Studies",
+            ["name", "what it repeats"],
+            [[key, (study.__doc__ or "").split("\n")[0]] for key, study in STUDIES.items()],
+        )
     if name not in STUDIES:
-        raise InputError(f"unknown study {name!r}{nearest(name or '', ['vllm-44594'])}")
+        raise InputError(f"unknown study {name!r}{nearest(name, [*STUDIES])}")
     return STUDIES[name](seeds, traces)

@@ -9,19 +9,36 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from packenv.content.charts import Entry, Line, LineChart, Mark, RowChart
-from packenv.content.charts import Key as LegendKey
-from packenv.content.charts import Rule as ChartRule
-from packenv.content.colours import COLOURS, colours_for
-from packenv.content.page import Charts, Figure, Page, Section
-from packenv.content.showable import Showable
-from packenv.content.tables import Column, Table, numbers
-from packenv.content.text import estimate, number
-from packenv.errors import ArgumentError, InputError
-from packenv.options.fields import takes
-from packenv.results.stability import UNDECIDED, combine
-from packenv.runs.statistics import Interval, mean_and_half, ratio_of_means
-from packenv.theory.stability.judge import LoadSearch, RunOutcome
+from packenv.extend import (
+    COLOURS,
+    UNDECIDED,
+    ArgumentError,
+    Charts,
+    Column,
+    Entry,
+    Figure,
+    InputError,
+    Interval,
+    Line,
+    LineChart,
+    LoadSearch,
+    Mark,
+    Page,
+    RowChart,
+    RunOutcome,
+    Section,
+    Showable,
+    Table,
+    colours_for,
+    combine,
+    estimate,
+    mean_and_half,
+    number,
+    numbers,
+    ratio_of_means,
+    takes,
+)
+from packenv.extend import Key as LegendKey
 from packenv_llm.engine import PREEMPTED
 from packenv_llm.measures import MEASURES, goodput_measures, values_of
 from packenv_llm.options import DEFAULT_RULES, EvaluateOptions, JudgeOptions, ReplicaOptions
@@ -348,7 +365,7 @@ class Judgments(Showable):
         for source in dict.fromkeys(case.requests for case in self.judgments):
             cases = [case for case in self.judgments if case.requests == source]
             entries = [Entry(c.policy, colours[c.policy], c.low, c.high, text=f"{c.low:.3f} to {c.high:.3f}") for c in cases]
-            chart = RowChart(entries, "share of the bound", (0.0, 1.0), [ChartRule(1.0, "bound")], bars=True)
+            chart = RowChart(entries, "share of the bound", (0.0, 1.0), bars=True)
             figures.append(Figure(source, f"{source}: the share of the bound that each rule keeps stable", chart))
         return Charts("", figures)
 

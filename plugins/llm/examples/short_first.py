@@ -1,0 +1,17 @@
+"""Short prompts first, with age, and room for those that run: better than first come, first served, for most and for the last."""
+
+from math import ceil, floor
+
+AGE = 0.05  # a request gains this share of the tokens that the replica has computed since it arrived
+SPARE = 0.01  # share of the blocks that stay free while something runs
+
+
+def order(request, replica):
+    """The smallest value is admitted first."""
+    return request.known - AGE * request.passed
+
+
+def admit(request, replica):
+    """Above 0: admitted."""
+    spare = floor(SPARE * (replica.blocks + 1)) if replica.running > 0 else 0
+    return replica.free - spare - ceil(request.known / replica.block) + 0.5

@@ -1,0 +1,60 @@
+"""Hindsight for small instances of Jaillet et al. (arXiv 2502.07115): their program, solved to proof, and MC-SF in rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from packenv.extend import InputError, install_command
+
+
+class RoundRequest(NamedTuple):
+    """Arrives at the beginning of a round; holds size + j in its j-th round, for output rounds."""
+
+    arrival: int
+    size: int
+    output: int
+
+
+def least_total(requests: Sequence[RoundRequest], memory: int, seconds: float = 60.0) -> tuple[int, bool]:
+    """Return the least Σ (end - arrival) that is known, and whether it is proved: by CP-SAT with intervals.
+
+    The memory of a request rises by one a round, so it is a stack of intervals that end together.
+    """
+    try:
+        from ortools.sat.python import cp_model
+    except ModuleNotFoundError:
+        raise InputError(f"the hindsight program needs ortools: {install_command('sat')}") from None
+    model = cp_model.CpModel()
+    horizon = max(r.arrival for r in requests) + sum(r.output for r in requests)
+    intervals, demands, starts = [], [], []
+    for r in requests:
+        start = model.new_int_var(r.arrival, horizon - r.output, "")
+        starts.append(start)
+        for j in range(r.output):  # from round j on, one unit more; the first layer has the prompt too
+            intervals.append(model.new_fixed_size_interval_var(start + j, r.output - j, ""))
+            demands.append(r.size + 1 if j == 0 else 1)
+    model.add_cumulative(intervals, demands, memory)
+    model.minimize(sum(start + r.output - r.arrival for start, r in zip(starts, requests, strict=True)))
+    solver = cp_model.CpSolver()
+    solver.parameters.max_time_in_seconds, solver.parameters.num_workers = seconds, 1
+    status = solver.solve(model)
+    return round(solver.objective_value), status == cp_model.OPTIMAL
+
+
+def rounds_of(requests: Sequence[RoundRequest], memory: int, by_output: bool = True) -> list[int]:
+    """Return the start of each request under MC-SF, or first come, first served with the same look-ahead."""
+    starts: dict[int, int] = {}
+    now = 0
+    while len(starts) < len(requests):
+        active = [i for i, begin in starts.items() if begin + requests[i].output > now]
+        waiting = [i for i, r in enumerate(requests) if i not in starts and r.arrival <= now]
+        for i in sorted(waiting, key=lambda i: (requests[i].output if by_output else 0, i)):
+            members = [(starts[k], requests[k]) for k in active] + [(now, requests[i])]
+            ends = [begin + r.output for begin, r in members]
+            if any(sum(r.size + end - begin for begin, r in members if begin + r.output >= end) > memory for end in ends):
+                break
+            starts[i] = now
+            active.append(i)
+        now += 1
+    return [starts[i] for i in range(len(requests))]
