@@ -3,6 +3,7 @@ VENV := .venv
 # Python compiles what is imported when it is; pip would compile all of torch, Ray and Sphinx beforehand, for over a minute.
 PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 SOURCES := pyproject.toml constraints.txt
+PLUGINS := $(patsubst %/pyproject.toml,%,$(wildcard plugins/*/pyproject.toml))
 
 .PHONY: help install demo test test-all test-minutes test-pythons coverage campaign docs lint bench release clean
 .DEFAULT_GOAL := help
@@ -10,7 +11,7 @@ SOURCES := pyproject.toml constraints.txt
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
-install: $(VENV)/.all ## .venv with packenv and everything its tests use (torch and OR-tools included)
+install: $(VENV)/.all ## .venv with packenv, its plug-ins and everything the tests use (torch and OR-tools included)
 
 # Stamps: `.base` is packenv alone, `.all` adds the extras, `.lint` what lint needs. Each is made again when the pins or the project file change.
 $(VENV)/.base: $(SOURCES)
@@ -18,8 +19,8 @@ $(VENV)/.base: $(SOURCES)
 	$(PIP) -e .
 	touch $@
 
-$(VENV)/.all: $(VENV)/.base
-	$(PIP) -e '.[dev,docs,agents,render,sat,offline,ray]'
+$(VENV)/.all: $(VENV)/.base $(PLUGINS:=/pyproject.toml)
+	$(PIP) -e '.[dev,docs,agents,render,sat,offline,ray]' $(PLUGINS:%=-e %)
 	touch $@
 
 $(VENV)/.lint: $(VENV)/.base
@@ -60,6 +61,7 @@ lint: $(VENV)/.lint ## ruff, mypy, and the order of imports
 	$(VENV)/bin/mypy -p agents
 	$(VENV)/bin/mypy baselines
 	$(VENV)/bin/mypy experiments
+	$(if $(PLUGINS),$(VENV)/bin/mypy $(foreach plugin,$(PLUGINS),$(plugin)/packenv_$(notdir $(plugin))))
 	$(VENV)/bin/lint-imports --no-cache
 
 ONE_CORE := $(shell command -v taskset >/dev/null 2>&1 && echo taskset -c 0)

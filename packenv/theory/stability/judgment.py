@@ -52,6 +52,7 @@ class Judged(Showable):
         return "Supported fractions of ρ*"
 
     def facts(self) -> list[tuple[str, str]]:
+        """The interval of each."""
         return [(f"{case.policy} on {case.workload}", f"{case.low:.3f} to {case.high:.3f}") for case in self._all()]
 
     @property
@@ -61,10 +62,11 @@ class Judged(Showable):
 
     @property
     def notices(self) -> list[str]:
-        """Ways to decide undecided loads, and proofs that go beyond these runs."""
+        """Ways to decide undecided loads."""
         return [notice for judgment in self._all() for notice in judgment.remarks]
 
     def tables(self) -> list[Table]:
+        """A line for each judgment."""
         return [judgments_table(self._all())]
 
     def footnotes(self) -> list[str]:
@@ -107,6 +109,16 @@ class Judged(Showable):
         workloads = [workload.at(0) for workload in played.values()]
         bounds = list(dict.fromkeys(line for workload in workloads for line in workload.bound_caveats))
         return Page(title, _answer(cases), settings, sections, [*self.notices, *bounds], workloads)
+
+
+def proved_share(workload: Workload, policy: str, rho: float) -> float | None:
+    """Return the share of ρ* proved for VQS over K_RED, or None.
+
+    It holds for geometric service, sizes away from 0 and arrivals that are not bursty.
+    """
+    if policy.split(":")[0] != "vqs" or workload.D > 1 or len(workload.servers.kinds) > 1:
+        return None
+    return vqs_bound(workload, getattr(find_policy(policy), "J", 0) or None) / rho
 
 
 @dataclass(frozen=True, repr=False)
@@ -152,11 +164,9 @@ class Judgment(Judged):
     @property
     def proved(self) -> float | None:
         """The share of ρ* proved for VQS over K_RED; otherwise None."""
-        workload = self.played
-        if workload is None or self.policy.split(":")[0] != "vqs" or workload.D > 1 or len(workload.servers.kinds) > 1:
+        if self.played is None or not self.claimed:
             return None
-        levels = getattr(find_policy(self.policy), "J", 0) or None
-        return vqs_bound(workload, levels) / self.rho[1]
+        return proved_share(self.played, self.policy, self.rho[1])
 
     @property
     def remarks(self) -> list[str]:
@@ -173,8 +183,6 @@ class Judgment(Judged):
                 fewest, seeds = JudgeOptions().seeds, max(tried.seeds for tried in self.evidence)
                 remarks[-1] += f": --tasks {about(self.needed_tasks).replace(',', '')}"
                 remarks[-1] += f", or sooner --seeds {fewest}: each run says little alone" if seeds < fewest else ""
-        if self.proved is not None and self.proved > self.high:
-            remarks.append(f"{where}: proved stable up to {self.proved:.3f}, where runs of this length still grow")
         return remarks
 
     @property
@@ -188,6 +196,7 @@ class Judgment(Judged):
         return record | {"evidence": evidence}
 
     def to_dict(self) -> dict[str, Any]:
+        """The judgment in plain values, ready for JSON."""
         return self.record
 
 
@@ -210,6 +219,7 @@ class Judgments(Judged):
         return self.judgments[place]
 
     def to_dict(self) -> dict[str, Any]:
+        """All in plain values, ready for JSON: `judgments`."""
         return {"judgments": self.records}
 
 
