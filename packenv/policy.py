@@ -182,6 +182,7 @@ def _construct(factory: Any, text: str, whole: str) -> Any:
         if text:
             raise InputError(f"policy {whole!r} takes no parameters")
         return factory
+    # Read each value by the type of its parameter.
     kinds = _kinds_of_parameters(factory)
     check_parameters(whole, text, [*kinds])
     values: dict[str, Any] = {}

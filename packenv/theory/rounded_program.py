@@ -208,9 +208,11 @@ def _solve(law: SizeLaw, kinds: ServerKinds, edges: Ints) -> RoundedProgram:
     """Solve the program for increasing `edges` (T,)."""
     cells = cells_of(law.high, edges)
     shares = np.bincount(cells, law.mass, len(edges)) / law.mass.sum()
+    # Solve the program with the cells' upper ends as sizes.
     program = ConfigurationProgram(shares, kinds)
     pricing = PointPricing(edges, kinds.capacity, np.zeros(len(edges), np.bool_))
     solved = generate(program, pricing, edges.astype(np.float64), within(GAP), time.monotonic() + SECONDS)
+    # Take the proof that supports most if each type has its own places.
     best = max(attained_proofs(solved, edges, kinds), key=lambda proof: _every_type(proof, law, cells))
     counts = np.zeros((len(best.configurations), len(edges)), np.int64)
     for row, configuration in enumerate(best.configurations):

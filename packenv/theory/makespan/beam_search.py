@@ -59,12 +59,15 @@ def beam_from(tasks: Tasks, width: int, end: int, backward: bool, rng: np.random
     """
     n, (servers, resources) = len(tasks), tasks.capacity.shape
     offsets, waits_for = tasks.followed_by if backward else tasks.waits_for
+    # Backward in time, heads and tails change roles, and no task has a release.
     release, tail = tasks.release, tasks.tail[:n]
     if backward:
         release, tail = np.zeros_like(release), tasks.head[:n]
+    # Room of a scarce resource is expensive: the less it would idle until `end`, the higher its price.
     capacity = np.maximum(tasks.capacity.mean(axis=0), 1)  # (D,)
     idle = np.maximum(end - (tasks.demand * tasks.service[:, None]).sum(axis=0) / (servers * capacity), 0.5)
     scarcity = idle ** -rng.uniform(0, 1)
+    # Starting a task gains by its size, and by the chain that must follow it.
     size = ((tasks.demand / capacity) ** rng.uniform(1.5, 4)).sum(axis=1)
     large = tasks.service * size / max((tasks.service * size).mean(), 1e-300) * tasks.service.mean()
     gain = _between(rng, 0.007, 0.035) * large + _between(rng, 0.001, 0.008) * (tail + tasks.service)

@@ -145,6 +145,7 @@ def improve(
     """
     if len(tasks) * len(tasks.capacity) > min(MOST_CHOICES, BUILT * seconds):
         return incumbent, tasks.bound  # the time would end before the model is built
+    # Build the model, which counts as search time.
     deadline = time.monotonic() + seconds
     built = ScheduleModel(tasks, incumbent)
     built.hint()
@@ -154,6 +155,7 @@ def improve(
     solver.parameters.random_seed = seed
     solver.parameters.relative_gap_limit = gap / (1 + gap)  # of the makespan, not of the bound
     solver.parameters.max_time_in_seconds = max(deadline - time.monotonic(), 0.0)
+    # Report every better schedule and bound of the solver.
     best = [incumbent.makespan, tasks.bound]
 
     class Watch(cp.CpSolverSolutionCallback):  # type: ignore[misc, name-defined]
@@ -169,6 +171,7 @@ def improve(
     status = solver.solve(built.model, Watch())
     if status not in (cp.OPTIMAL, cp.FEASIBLE):
         return incumbent, max(best[1], tasks.bound)
+    # Read the schedule, and return it if it beats the known one.
     start = np.array([solver.value(begin) for begin in built.begin[: len(tasks)]], np.int64)
     server = np.array([next(s for s, chosen in row.items() if solver.value(chosen)) for row in built.placed], np.int64)
     solution = FoundSchedule(start, server, int((start + tasks.service).max()))

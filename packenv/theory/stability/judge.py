@@ -174,6 +174,7 @@ class LoadSearch:
         low, high = min(proved, GRID), GRID
         doubtful: list[int] = []
         while high - low > width:
+            # Bisect, below and above all undecided loads if there are any.
             between = [load for load in doubtful if low < load < high]
             if not between:
                 load = (low + high) // 2
@@ -183,6 +184,7 @@ class LoadSearch:
                 load = (max(between) + high) // 2
             else:
                 break
+            # Move the end that the verdict decides.
             kind = self.verdict_at(load, low, high)
             if kind == STABLE:
                 low = load

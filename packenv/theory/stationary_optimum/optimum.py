@@ -69,6 +69,7 @@ def stationary_optimum(workload: Workload, options: OptimalPolicyOptions, progre
     count = FIRST if most is None else most
     process = DecisionProcess(instance, every, 2 * count)  # refused before the smaller one takes minutes
     smaller = DecisionProcess(instance, every, count).solve(within, progress, until)[0]
+    # Double the counts until that changes the queue little, or states are too many.
     while True:
         larger, decisions = process.solve(within, progress, until)
         settled = larger.low - smaller.low <= SETTLED * larger.low
@@ -76,6 +77,7 @@ def stationary_optimum(workload: Workload, options: OptimalPolicyOptions, progre
             break
         count, smaller = 2 * count, larger
         process = DecisionProcess(instance, every, 2 * count)
+    # Decisions near the limit of the larger process are left out.
     kept = decisions[(slice(None), *[slice(0, count + 1)] * process.types)].copy()
     return StationaryOptimum(
         workload=workload,

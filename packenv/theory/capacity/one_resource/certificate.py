@@ -111,11 +111,13 @@ class Bounded:
         if len(self.points) == 1 and self.split[0]:  # by area, of which a server may hold any number of tasks
             return [-(-self.prices[0] * room // self.points[0]) for room in capacity.tolist()]
         points, prices = np.array(self.points, np.int64), np.array(self.prices, np.int64)
+        # Sizes at the points alone.
         knapsack = Knapsack(points, int(capacity.max()))
         solution = knapsack.solve(prices)
         totals = []
         wide = int(prices.max()) * int(points[-1]) >= 2**62  # too wide for 64 bits: Python's integers
         exact = np.dtype(object) if wide else np.dtype(np.int64)
+        # One size inside a cell, which takes all room that the others leave.
         before, low = np.append(0, points[:-1]).astype(exact), np.append(0, prices[:-1]).astype(exact)
         rise, width = prices.astype(exact) - low, points.astype(exact) - before
         split = np.append(np.array(self.split), False)

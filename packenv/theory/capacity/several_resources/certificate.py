@@ -144,6 +144,7 @@ def maximal_fillings(vectors: Ints, capacity: Ints, most: int = MOST_CONFIGURATI
         if first == len(sizes) - 1:
             yield (fit,)
             return
+        # The last vector fills the rest, so all maximal fillings are among these.
         for count in range(fit, -1, -1):
             for rest in fillings(first + 1, [have - count * need for have, need in zip(room, size, strict=True)]):
                 yield (count, *rest)
