@@ -100,7 +100,7 @@ def result_of(
 
 
 def _rejected(cluster: Cluster, workload: Workload) -> dict[str, int] | None:
-    """Count rejected tasks by reason; None where tasks wait."""
+    """Count rejected tasks by reason, or None where tasks wait."""
     if not cluster.head["rejects"][0]:
         return None
     names = ("size",) if workload.D == 1 else workload.resource_names
@@ -161,8 +161,7 @@ def simulate(
 ) -> Result:
     """Run `policy` on a workload with a known rate.
 
-    Arguments as in `packenv.simulate`. Raises InputError for arguments that do not go together, and for a policy that misuses the
-    cluster.
+    Arguments as in `packenv.simulate`. Raises InputError for arguments that do not go together, and for misuse of the cluster.
     """
     policy = find_policy(policy) if isinstance(policy, str) else policy
 

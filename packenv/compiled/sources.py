@@ -157,10 +157,7 @@ def is_installed(first: str) -> bool:
 
 
 def file_of(name: str) -> str | None:
-    """Return a module's file, without importing it; None without one.
-
-    A user's module need not be loaded: a running policy may import it.
-    """
+    """Return a module's file, without importing it, or None."""
     loaded = sys.modules.get(name)
     if loaded is not None or name.partition(".")[0] == "packenv":
         return getattr(loaded, "__file__", None)

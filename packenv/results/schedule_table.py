@@ -63,7 +63,7 @@ def schedule_table(workload: Workload, results: Sequence[Result]) -> Any:
 
 
 def write_schedule(path: str | os.PathLike[str], workload: Workload, results: Sequence[Result]) -> None:
-    """Write `schedule_table` as SCHEDULE_FILES, whole or not; InputError for other endings."""
+    """Write `schedule_table` as SCHEDULE_FILES, whole or not. Raises InputError for other endings."""
     check_ending(path, SCHEDULE_FILES, "a schedule is one of")
     table = schedule_table(workload, results)
     with atomic_path(path) as temporary:

@@ -41,8 +41,8 @@ SHARES = (
 class Edge(NamedTuple):
     """The law of a level at the edge of stability.
 
-    The path is |B|, B a Brownian motion on [0, 1]. From 600,000 paths of 256 and of 512 steps (tests/results/test_stability.py
-    draws some again).
+    The path is |B|, B a Brownian motion on [0, 1]. From 600,000 paths of 256 and of 512 steps (redrawn in
+    tests/results/test_stability.py).
     """
 
     levels: tuple[float, ...]  # its quantiles at SHARES

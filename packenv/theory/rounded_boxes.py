@@ -1,7 +1,6 @@
 """Boxes of demands as types, for ρ_K.
 
-It uses column generation over configurations of boxes. A box is a single vector if these are few, else one of a partition of all
-demands.
+It uses column generation over configurations of boxes. A box is a single vector if these are few, else a part of all demands.
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ def solve_boxes(law: VectorLaw, kinds: VectorKinds, boxes: Ints, gap: float, sec
 
 
 def _prices(program: ConfigurationProgram, boxes: Ints, kinds: VectorKinds, gap: float, deadline: float) -> Floats:
-    """Return the program's prices, by enumeration or generation; InputError for oversized boxes."""
+    """Return the program's prices, by enumeration or generation. Raises InputError for oversized boxes."""
     try:
         counts = [maximal_fillings(boxes, capacity, MOST_ENUMERATED) for capacity in kinds.capacity]
     except OverflowError:

@@ -146,7 +146,7 @@ def _largest(workload: Workload, law: SizeLaw, kinds: ServerKinds) -> float:
 
 
 def scalar_law(workload: Workload) -> SizeLaw:
-    """Return the scalar sizes' law; InputError for independent laws of resources."""
+    """Return the scalar sizes' law. Raises InputError for independent laws of resources."""
     if workload.D == 1:
         return size_law(workload)
     if not isinstance(workload.demand_law, (Jobs, Joint)):

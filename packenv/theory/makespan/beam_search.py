@@ -54,8 +54,7 @@ class ShortestSoFar:
 def beam_from(tasks: Tasks, width: int, end: int, backward: bool, rng: np.random.Generator) -> Beam:
     """Return a beam of `width` states, with random weights, up to tick `end`.
 
-    If `backward`, time runs from `end` to the first arrival. The ranges of the weights did well in the setting of figure 3 of
-    Zhang and Yao.
+    If `backward`, time runs from `end` to the first arrival. The weights' ranges did well on figure 3 of Zhang and Yao.
     """
     n, (servers, resources) = len(tasks), tasks.capacity.shape
     offsets, waits_for = tasks.followed_by if backward else tasks.waits_for

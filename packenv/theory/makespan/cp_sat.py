@@ -140,8 +140,7 @@ def improve(
     """Return a schedule at least as short, and a bound, in ticks.
 
     The bound is on the makespan of all schedules. Ends after about `seconds`, or when makespan / bound − 1 is at most `gap`.
-    `progress` is called with (makespan, bound) at every improvement. If the model takes too long to build, the known schedule
-    stays.
+    `progress` is called with (makespan, bound) at every improvement. A model that takes too long changes nothing.
     """
     if len(tasks) * len(tasks.capacity) > min(MOST_CHOICES, BUILT * seconds):
         return incumbent, tasks.bound  # the time would end before the model is built

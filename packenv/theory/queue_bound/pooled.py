@@ -45,7 +45,7 @@ class Pooled:
     prices: Prices
 
     def value(self, setting: Setting, law: Any, kinds: Any) -> Fraction:
-        """Return a bound on the mean queue, void below 0; may raise Refuted."""
+        """Return a bound on the mean queue, void below 0. May raise Refuted."""
         tasks = self.prices.of(law, kinds)
         mean, square = tasks.moment(1), tasks.moment(2)
         check_load(setting, tasks)

@@ -1,8 +1,7 @@
 """A small workload as a Markov decision process (PAPERS §6).
 
 It has types, servers, arrivals, departures, and the possible contents of all servers. An occupancy is the number of jobs of each
-type on each server. The order of servers of equal capacity does not matter. Of all orders, only the one with ascending
-configurations counts.
+type on each server. The order of servers of equal capacity does not matter. Only ascending configurations count.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class SmallInstance:
 
 
 def small_instance(workload: Workload) -> SmallInstance:
-    """Return the instance; InputError as in `small_types`, or if unstable."""
+    """Return the instance. Raises InputError as in `small_types`, or if unstable."""
     instance = small_types(workload)
     setting = resolved(workload)
     offered, most = setting.rate * setting.mean_service, supportable(setting).upper
@@ -128,7 +127,7 @@ class Occupancies:
 
 
 def occupancies(instance: SmallInstance) -> Occupancies:
-    """List occupancies; InputError above MOST_MIXES, or for too many servers."""
+    """List occupancies. Raises InputError above MOST_MIXES, or for too many servers."""
     kinds, capacity = server_kinds(instance.capacity)
     if (codes := len(instance.sizes) * len(kinds)) > MOST_CODES:
         raise InputError(f"sizes times servers are {codes:,}; the optimal policy is found for at most {MOST_CODES}")

@@ -44,19 +44,16 @@ class StationaryOptimum:
 
 @takes(OptimalPolicyOptions, without=("slots", "seeds"))
 def stationary_optimum(workload: Workload, options: OptimalPolicyOptions, progress: Progress | None = None) -> StationaryOptimum:
-    """Return the policy with the shortest mean queue, and bounds.
-
-    It is the best policy that does not preempt.
+    """Return the best policy without preemption, and queue bounds.
 
     workload   one resource, discrete sizes, geometric service, Bernoulli or Poisson arrivals
-    options    fields of OptimalPolicyOptions. By default `most` is 8, 16, … until twice as many change the queue by less than 0.1
-    %
+    options    fields of OptimalPolicyOptions. By default `most` is 8, 16, … until doubling changes the queue by less than 0.1 %
 
     Two processes are solved. They lose arriving jobs if `most`, or 2 · `most`, of their type wait. Both lower bounds hold for the
     workload itself (packenv.theory.stationary_optimum.decision_process). The policy is the larger process's, for the counts of
     the smaller one. Near its own limit, it would wait for losses that do not happen.
-    Raises InputError for another workload, an unstable one, more than 3,000,000 states, or no solution in time: the error has the
-    bounds known by then.
+    Raises InputError for another workload, an unstable one, more than 3,000,000 states, or no solution in time (with the bounds
+    so far).
     """
     most, within = options.most, options.within
     if not 0 < within < 1:

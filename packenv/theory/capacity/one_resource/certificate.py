@@ -51,7 +51,7 @@ class Attained:
     parts: int  # of a server, in which the configurations count
 
     def value(self, law: SizeLaw, kinds: ServerKinds) -> Fraction:
-        """Return the supported workload (tasks in service); may raise Refuted."""
+        """Return the supported workload (tasks in service). May raise Refuted."""
         edges = self.edges
         require(_increase(edges), f"edges must be integers that increase from above 0 to at most {LARGEST_SIZE}")
         require(int(law.high[-1]) <= edges[-1], f"no cell holds the size {int(law.high[-1])}")
@@ -82,7 +82,7 @@ class Bounded:
         return np.asarray(np.interp(size, (0, *self.points), (0, *self.prices)) * beyond)
 
     def value(self, law: SizeLaw, kinds: ServerKinds) -> Fraction:
-        """Return an upper bound (tasks in service); may raise Refuted."""
+        """Return an upper bound (tasks in service). May raise Refuted."""
         require(len(self.points) == len(self.prices) == len(self.split), "as many points, prices and cells are needed")
         require(_increase(self.points), f"points must be integers that increase from above 0 to at most {LARGEST_SIZE}")
         points = np.array((0, *self.points))

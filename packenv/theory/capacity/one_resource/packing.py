@@ -70,7 +70,7 @@ def pack(sizes: list[int], kinds: ServerKinds, mean: float) -> tuple[list[int], 
 
 
 def best_fit_decreasing(sizes: list[int], rooms: list[int]) -> list[list[int]] | None:
-    """Pack decreasing sizes by best fit; return contents or None."""
+    """Pack decreasing sizes by best fit, and return contents or None."""
     by_room = sorted((room, n) for n, room in enumerate(rooms))
     packed: list[list[int]] = [[] for _ in rooms]
     for size in sizes:
