@@ -1,4 +1,4 @@
-"""Standard input as a file: `-` in place of the path of a table."""
+"""Standard input as a file: `-` in place of a table's path."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
 
 @functools.cache
 def standard_input() -> Path:
-    """What standard input holds, in a file that lasts as long as the process. Raises InputError where nothing is piped in."""
+    """Copy standard input to a file, and return its path.
+
+    The file lasts as long as the process. Raises InputError if nothing is piped in.
+    """
     if sys.stdin is None or sys.stdin.isatty():
         raise InputError(f"{STANDARD_INPUT}: is standard input: pipe a table into it, or name a file")
     stream = sys.stdin.buffer
@@ -39,5 +42,5 @@ def standard_input() -> Path:
 
 
 def from_standard_input(source: Any) -> Any:
-    """The source, or the file of standard input for `-`."""
+    """Return the source, or the file of standard input for `-`."""
     return standard_input() if isinstance(source, (str, Path)) and str(source) == STANDARD_INPUT else source

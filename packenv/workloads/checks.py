@@ -1,4 +1,4 @@
-"""Checks that the parts of a workload are complete and go together."""
+"""Checks that a workload's parts are complete and consistent."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ MOST_SHARE = 10  # of a load or an intensity
 
 
 def check_parts(sizes: Any, service: Any, jobs: Jobs | None, rates: list[str]) -> None:
-    """Raise InputError unless there is either a Jobs table, or sizes, service and exactly one name in `rates`.
+    """Raise InputError unless the arguments define exactly one source of tasks.
 
-    `rates` holds those of load, intensity and rate that the user has set.
+    That is either a Jobs table, or sizes, service and one name in `rates`. `rates` lists those of load, intensity and rate that
+    the user set.
     """
     if jobs is not None:
         extra = [key for key, value in (("sizes", sizes), ("service", service)) if value is not None] + rates
@@ -53,7 +54,7 @@ def check_parts(sizes: Any, service: Any, jobs: Jobs | None, rates: list[str]) -
 
 
 def check_workload(workload: Workload) -> None:
-    """Raise InputError unless the tasks fit the servers, the home servers exist, and the arrivals can have their rate."""
+    """Raise InputError unless tasks, servers, homes and arrivals go together."""
     jobs, servers = workload.jobs, workload.servers
     if servers.D != workload.D:
         raise InputError(f"tasks have {workload.D} resources, servers have {servers.D}")
@@ -94,7 +95,10 @@ def check_workload(workload: Workload) -> None:
 
 
 def check_rate(workload: Workload) -> None:
-    """Raise InputError if the arrivals cannot have the workload's rate, or if it is more than `MOST_TASKS_PER_SLOT`."""
+    """Raise InputError if the arrivals cannot have the workload's rate.
+
+    The rate may be at most MOST_TASKS_PER_SLOT.
+    """
     rate = workload.rate
     if workload.jobs is None and not rate <= MOST_TASKS_PER_SLOT:
         raise InputError(f"{rate:g} tasks per slot are too many: at most {MOST_TASKS_PER_SLOT:,}")

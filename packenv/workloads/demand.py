@@ -1,8 +1,10 @@
-"""What is known of a task's demand, whether it comes from one law, a law per resource, a joint law or a Jobs table.
+"""Properties of task demands, for all kinds of sizes.
 
-The scalar size of a task (PAPERS §1.1) is the largest of demand_r / capacity_r over the resources r, where capacity_r is
-that of the largest server in resource r. It is given in integer units of the largest capacity of any resource: the
-smallest s such that demand_r ≤ ⌊s · capacity_r / largest⌋ for every r.
+Demands come from one law, a law per resource, a joint law or a Jobs table.
+
+The scalar size of a task (PAPERS §1.1) is the largest demand_r / capacity_r over the resources r. capacity_r is the largest
+capacity of any server in resource r. Scalar sizes are integers in units of the largest capacity of any resource: the smallest
+s such that demand_r ≤ ⌊s · capacity_r / largest⌋ for every r.
 """
 
 from __future__ import annotations
@@ -31,26 +33,29 @@ MOST_LEVELS = 16
 
 
 def per_resource(sizes: Law | tuple[Law, ...]) -> tuple[Law, ...]:
-    """One law for each resource, drawn independently."""
+    """Return one independent law per resource."""
     return (sizes,) if isinstance(sizes, Law) else sizes
 
 
 def resources_of(sizes: Sizes | Jobs) -> int:
-    """D, the number of resources."""
+    """Return D, the number of resources."""
     if isinstance(sizes, Jobs):
         return sizes.resources
     return sizes.D if isinstance(sizes, Joint) else len(per_resource(sizes))
 
 
 def mean_demand(sizes: Sizes | Jobs) -> Floats:
-    """(D,) mean demand of a task, in units of capacity."""
+    """Return the (D,) mean demand of a task, in units of capacity."""
     if isinstance(sizes, Jobs):
         return np.ldexp(sizes.demand.mean(axis=0) / UNIT, np.array(sizes.scale or 0))
     return sizes.mean() if isinstance(sizes, Joint) else np.array([law.mean() for law in per_resource(sizes)])
 
 
 def mean_service(sizes: Sizes | Jobs, service: Law | Conditional | None) -> float:
-    """Mean service of a task, in slots; `service` is None for a Jobs table, which says it itself."""
+    """Return the mean service of a task, in slots.
+
+    service   None for a Jobs table, which has its own column
+    """
     if isinstance(sizes, Jobs):
         return float(sizes.service.mean())
     if isinstance(service, Conditional):
@@ -61,7 +66,10 @@ def mean_service(sizes: Sizes | Jobs, service: Law | Conditional | None) -> floa
 
 
 def mean_demand_in_service(sizes: Sizes | Jobs, service: Law | Conditional | None) -> Floats:
-    """(D,) mean demand of a task in service, in units of capacity: weighted by service where that depends on the demand."""
+    """Return the (D,) mean demand of a task in service.
+
+    It is in units of capacity, and weighted by service if that depends on the demand.
+    """
     if isinstance(sizes, Jobs):
         return np.ldexp(sizes.service @ sizes.demand / UNIT / sizes.service.sum(), np.array(sizes.scale or 0))
     if isinstance(service, Conditional) and isinstance(sizes, Joint):
@@ -71,7 +79,7 @@ def mean_demand_in_service(sizes: Sizes | Jobs, service: Law | Conditional | Non
 
 
 def largest_demands(sizes: Sizes | Jobs) -> Ints:
-    """(m, D) units: demand vectors such that every possible task fits a server if each of these does.
+    """Return (m, D) demands in units: if they fit, every task fits.
 
     Raises InputError for a law without a largest value.
     """
@@ -88,13 +96,16 @@ def largest_demands(sizes: Sizes | Jobs) -> Ints:
 
 
 def fits_on(jobs: Jobs, servers: Servers, server: int) -> NDArray[np.bool_]:
-    """(n,) whether the task fits a server that has no others: in every resource, and on its devices."""
+    """Mark the tasks (n,) that fit an empty server.
+
+    They fit in every resource and on its devices.
+    """
     fits = (jobs.demand <= servers.units[server]).all(axis=1)
     return np.asarray(fits if jobs.devices is None else fits & could_have(jobs, servers, server))
 
 
 def fitting(jobs: Jobs, servers: Servers) -> NDArray[np.bool_]:
-    """(n,) whether the task fits a server."""
+    """Mark the tasks (n,) that fit an empty server of any kind."""
     fits = np.zeros(len(jobs), np.bool_)
     for server in servers.examples[::-1].tolist():
         if not fits.all():
@@ -103,7 +114,7 @@ def fitting(jobs: Jobs, servers: Servers) -> NDArray[np.bool_]:
 
 
 def check_fits(sizes: Sizes | Jobs, servers: Servers) -> None:
-    """Raise InputError, naming the demand, if a task can occur that fits in no server."""
+    """Raise InputError, naming the demand, if some task fits no server."""
     kinds = servers.kinds
     for demand in largest_demands(sizes):
         if not (demand <= kinds).all(axis=1).any():
@@ -123,13 +134,13 @@ def check_fits(sizes: Sizes | Jobs, servers: Servers) -> None:
 
 
 def scalar_size(demand: Ints, servers: Servers) -> Ints:
-    """(n,) units: the scalar sizes of demands (n, D) in units."""
+    """Return (n,) scalar sizes in units, of demands (n, D) in units."""
     scale = np.maximum(servers.largest, 1)
     return np.asarray((-(-demand * scale.max() // scale)).max(axis=1))
 
 
 def scalar_cdf(sizes: Sizes | Jobs, servers: Servers, size: int) -> float:
-    """P(scalar size ≤ `size` units), exactly."""
+    """Return P(scalar size ≤ `size` units), exactly."""
     if isinstance(sizes, Jobs):
         return float(np.mean(scalar_size(sizes.demand, servers) <= size))
     if isinstance(sizes, Joint):
@@ -140,7 +151,10 @@ def scalar_cdf(sizes: Sizes | Jobs, servers: Servers, size: int) -> float:
 
 
 def default_levels(sizes: Sizes | Jobs, servers: Servers) -> int:
-    """J of PAPERS §1.3: the smallest J ≥ 2 with F(2^−J) ≤ 0.01, at most 16; F is the law of scalar size / capacity."""
+    """Return J of PAPERS §1.3: the smallest J ≥ 2 with F(2^−J) ≤ 0.01.
+
+    J is at most 16. F is the distribution of scalar size / capacity.
+    """
     capacity = int(servers.largest.max())
     levels = 2
     while levels < MOST_LEVELS and scalar_cdf(sizes, servers, capacity >> levels) > SMALL_SHARE:

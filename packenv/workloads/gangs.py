@@ -1,4 +1,4 @@
-"""Gangs of a table: which servers can hold them, and how many there are.
+"""Gangs of a table: their number, and which fit the servers.
 
 The tasks of a gang start in the same slot, on one server or several, or not at all (`Jobs.gang`).
 """
@@ -21,20 +21,20 @@ MOST_OF_A_GANG = 1024
 
 
 def many_of_the_last(servers: Servers) -> Servers:
-    """The same servers, with MOST_OF_A_GANG like the last one in its place."""
+    """Return the servers with MOST_OF_A_GANG copies of the last one."""
     return servers.only(np.minimum(np.arange(len(servers) - 1 + MOST_OF_A_GANG), len(servers) - 1))
 
 
 def gangs_of(gang: Ints) -> Ints:
-    """(g, 2) of each gang of several tasks of a column `gang` the FIRST row and the number of TASKS."""
+    """Return FIRST row and number of TASKS (g, 2) of gangs of several tasks."""
     spans = np.unique(gang_spans(gang), axis=0)
     return spans[spans[:, TASKS] > 1]
 
 
 def gangs_fitting(jobs: Jobs, servers: Servers) -> Bools:
-    """(n,) whether all servers together, when empty, hold the gang of each task; true of tasks without one.
+    """Mark the tasks (n,) whose gang fits on all empty servers together.
 
-    The tasks of a gang come in row order, each where it first fits.
+    Tasks without a gang are marked. The tasks of a gang come in row order, each where it first fits.
     """
     fits = np.ones(len(jobs), np.bool_)
     needs = jobs.demand if jobs.devices is None else np.column_stack([jobs.demand, jobs.devices])
@@ -50,7 +50,7 @@ def gangs_fitting(jobs: Jobs, servers: Servers) -> Bools:
 
 
 def _most_alike(jobs: Jobs, servers: Servers, row: int) -> int:
-    """How many tasks such as this row the servers hold when empty."""
+    """Return how many tasks like this row the empty servers hold."""
     demand = jobs.demand[row]
     most = (servers.units[:, demand > 0] // demand[demand > 0]).min(axis=1)
     if jobs.devices is not None and servers.devices is not None:
@@ -88,7 +88,7 @@ def _accepts(kinds: int, model: Ints) -> Bools:
 
 
 def check_gangs(jobs: Jobs, servers: Servers) -> None:
-    """Raise RowError, naming its first task, for a gang that no set of the servers can hold."""
+    """Raise RowError, naming its first task, if a gang fits nowhere."""
     if jobs.gang is None or (fits := gangs_fitting(jobs, servers)).all():
         return
     row = int(np.argmin(fits))
@@ -96,34 +96,37 @@ def check_gangs(jobs: Jobs, servers: Servers) -> None:
 
 
 def too_large_gang(jobs: Jobs, servers: Servers, row: int) -> str:
-    """What is wrong with the gang of a row that no set of the servers can hold."""
+    """Return the message for a gang that does not fit all servers together."""
     assert jobs.gang is not None
     tasks = int(gang_spans(jobs.gang)[row, TASKS])
     return f"its gang of {tasks:,} tasks has no room on all {len(servers):,} servers together, even if they are empty"
 
 
 def in_whole_gangs(jobs: Jobs, kept: Bools) -> Bools:
-    """(n,) which tasks are kept if a gang is left out as soon as one of its tasks is."""
+    """Mark the tasks (n,) whose whole gang is in `kept`."""
     assert jobs.gang is not None
     first = gang_spans(jobs.gang)[:, FIRST]
     return np.asarray(~np.isin(first, first[~kept]))
 
 
 def which_fit(jobs: Jobs, servers: Servers) -> Bools:
-    """(n,) which tasks fit a server, and with all of their gang the servers."""
+    """Mark the tasks (n,) that fit a server, with their whole gang."""
     alone = fitting(jobs, servers)
     return alone if jobs.gang is None else in_whole_gangs(jobs, alone) & gangs_fitting(jobs, servers)
 
 
 def jobs_that_come_together(jobs: Jobs, source: str) -> Ints:
-    """(n,) gangs of the tasks of a job in rows that follow each other and arrive in the same slot. Raises ArgumentError."""
+    """Return (n,) gangs: consecutive rows of a job with the same arrival.
+
+    Raises ArgumentError if the table has no jobs.
+    """
     if jobs.job is None:
         raise ArgumentError(f"`gangs` does not go with {source}: its tasks belong to no jobs")
     return np.cumsum((np.diff(jobs.job, prepend=-1) != 0) | (np.diff(jobs.arrival, prepend=-1) != 0)).astype(np.int64) - 1
 
 
 def gangs_in_words(gang: Ints) -> str:
-    """How many gangs a column has and of how many tasks, "12 of 2 to 16 tasks, 5 on average: 60 of 100 tasks"."""
+    """Count gangs: "12 of 2 to 16 tasks, 5 on average: 60 of 100 tasks"."""
     sizes = gangs_of(gang)[:, TASKS]
     if not len(sizes):
         return "none of several tasks"

@@ -1,4 +1,4 @@
-"""Which tasks of a Jobs table wait for which others, and when each task was eligible."""
+"""Precedence in a Jobs table, and when each task was eligible."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ NEVER = np.iinfo(np.int64).max
 
 
 def precedence_edges(jobs: Jobs) -> tuple[Ints, Ints, int]:
-    """Pairs of nodes, `before` and `after`, and the number of nodes.
+    """Return pairs of nodes, `before` and `after`, and the number of nodes.
 
-    Nodes are the rows of the table, then the barriers: those of `phase_edges`, and one for every set of two or more
-    predecessors that two or more rows have in common. A barrier comes after all tasks of its phase or set and before all
-    tasks that wait for them, so that stages of a and b tasks need a + b pairs and not a · b.
+    Nodes are the rows of the table, then the barriers: first those of `phase_edges`, then one for every set of two or more
+    predecessors that two or more rows share. A barrier comes after all tasks of its phase or set, and before all tasks that wait
+    for them. So stages of a and b tasks need a + b pairs, not a · b.
     """
     before, after, nodes = phase_edges(jobs)
     if jobs.predecessors is None:
@@ -43,10 +43,10 @@ def precedence_edges(jobs: Jobs) -> tuple[Ints, Ints, int]:
 
 
 def phase_edges(jobs: Jobs) -> tuple[Ints, Ints, int]:
-    """The pairs of nodes that stand for phases, and the number of nodes.
+    """Return the pairs of nodes for phases, and the number of nodes.
 
     Nodes are the rows of the table, then a barrier for every phase of a job except its last one. A barrier comes after all
-    tasks of its phase and before all tasks of the next phase, so that phases need at most two pairs for each task.
+    tasks of its phase and before all tasks of the next phase. So phases need at most two pairs for each task.
     """
     n = len(jobs)
     none = np.zeros(0, np.int64)
@@ -66,7 +66,7 @@ def phase_edges(jobs: Jobs) -> tuple[Ints, Ints, int]:
 
 
 def set_numbers(sets: Ragged) -> Ints:
-    """(n,) a number for each row, the same for rows with the same set of integers; from 0, by first occurrence."""
+    """Number rows (n,) by their set of integers, from 0, by first occurrence."""
     n = len(sets.offsets) - 1
     row = np.repeat(np.arange(n), np.diff(sets.offsets))
     order = np.lexsort((sets.values, row))
@@ -78,7 +78,10 @@ def set_numbers(sets: Ragged) -> Ints:
 
 
 def longest_paths(jobs: Jobs, length: Ints) -> Ints:
-    """(n,) the longest path from the start of each row to the end of all that waits for it; `length` (n,) of each row."""
+    """Return (n,) the longest path from each row's start to its last successor's end.
+
+    length   (n,) of each row
+    """
     before, after, nodes = precedence_edges(jobs)
     lengths = np.append(length, np.zeros(nodes - len(jobs), np.int64))
     longest = lengths.copy()
@@ -91,10 +94,12 @@ def longest_paths(jobs: Jobs, length: Ints) -> Ints:
 
 
 def ready_slots(arrival: Ints, end: Ints, before: Ints, after: Ints, nodes: int) -> Ints:
-    """(n,) the slot in which each task becomes eligible: its arrival, or the last end of the tasks that it waits for.
+    """Return (n,) the slot in which each task becomes eligible.
 
-    `end` (n,) is the slot in which each task ends, NEVER if it does not; then tasks that wait for it are never eligible.
-    The other arguments are those of `precedence_edges`.
+    It is its arrival, or the last end of its predecessors. A task whose predecessor never ends is never eligible.
+
+    end      (n,) slot in which each task ends, NEVER if it does not
+    before, after, nodes   from `precedence_edges`
     """
     n = len(arrival)
     ready = np.append(arrival, np.zeros(nodes - n, np.int64))

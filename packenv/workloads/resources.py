@@ -1,4 +1,4 @@
-"""Workloads of several resources, reduced to some of them, or to the largest demand as the one size of a task."""
+"""Workloads reduced to some resources, or to one size per task."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ USUAL = "usual"
 
 
 def chosen_resources(resources: str | Sequence[str] | None) -> tuple[Wanted, Sizes | None]:
-    """Which resources are named, None for the usual ones, and whether their largest becomes the size; None: as is usual."""
+    """Return the named resources, and whether their largest is the size.
+
+    The first is None for the usual ones, the second None for the usual choice. Raises ArgumentError.
+    """
     if resources in (None, USUAL):
         return None, None
     text = resources if isinstance(resources, str) else ",".join(resources)
@@ -39,9 +42,11 @@ def chosen_resources(resources: str | Sequence[str] | None) -> tuple[Wanted, Siz
 
 
 def with_resources(base: Workload, choice: Wanted, sizes: Sizes | None) -> Workload:
-    """The workload with the resources of `choice` only and, for sizes "max", each task's largest demand as its one size.
+    """Return the workload with only the resources of `choice`.
 
-    Raises InputError for a table of tasks, an unknown resource, and where servers or demands do not allow a single size.
+    sizes   "max": each task's largest demand is its one size
+
+    Raises InputError for a table of tasks, an unknown resource, and servers or demands that do not allow a single size.
     """
     if base.jobs is not None:
         if isinstance(choice, tuple):
@@ -78,7 +83,12 @@ IDLE, USED = 2**20, 2**10
 
 
 def unlike_units(names: Sequence[str], most: NDArray[np.float64], servers: Servers) -> str | None:
-    """A line where demands, at `most` (D,), and capacities of a resource look like other units: bytes and GiB."""
+    """Return a line if demands and capacities look like different units.
+
+    An example is bytes and GiB. None otherwise.
+
+    most   (D,) largest demands
+    """
     capacity, several = servers.capacity.max(axis=0), len(names) > 1
     if len(names) != servers.D:
         return None
@@ -108,11 +118,13 @@ def servers_for(
     example: Callable[[Servers], str] | None = None,
     partitions: Collection[str] = (),
 ) -> Servers:
-    """Servers for tasks of so many resources. Raises InputError unless they have a capacity for each.
+    """Return servers for tasks with this number of resources.
 
-    names    of the resources that tasks ask for; sizes "max": the largest is the one that counts
-    example  servers that would do, with these servers' capacities as far as they are enough
-    partitions  as of `parse_servers`
+    names       of the resources that tasks ask for; with sizes "max" only the largest counts
+    example     function that returns suitable servers, with the given capacities where they are enough
+    partitions  as in `parse_servers`
+
+    Raises InputError unless they have a capacity for each resource.
     """
     read = names if sizes == "all" or (names is not None and len(names) == 1) else None
     servers = as_servers(spec, resources, read, partitions)

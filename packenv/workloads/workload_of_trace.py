@@ -1,4 +1,4 @@
-"""A trace as a Workload: its tasks in slots, on servers that hold them, with what is left out and what its reader says."""
+"""Traces as Workloads: tasks in slots, servers, and what is left out."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ TASKS_OF_A_SERVER = 8
 def workload_of_trace(
     source: Any, changes: dict[str, Any], resources: str | Sequence[str] | None, reading: Reading, any_number: bool
 ) -> Workload:
-    """The Workload of a trace, by the arguments of `packenv.workload`.
+    """Return the Workload of a trace, with the arguments of `packenv.workload`.
 
-    changes     arguments of Workload, `servers` among them unless they lie beside the trace or it names them
-    any_number  of servers is asked for: gangs must fit on many
+    changes     arguments of Workload, including `servers` unless they lie next to the trace or it names them
+    any_number  the number of servers is wanted: gangs must fit on many
 
     Raises InputError.
     """
@@ -169,7 +169,10 @@ def workload_of_trace(
 
 
 def slurm_notes(recorded: Trace | SlotTrace, servers: Any) -> list[str]:
-    """Lines on a log: resources that are not counted, and partitions whose jobs go on all of a list of Slurm's nodes."""
+    """Return lines on uncounted resources and pooled partitions of a log.
+
+    Jobs of several partitions go on all nodes of a Slurm list.
+    """
     if not isinstance(recorded, Trace):
         return []
     notes, of_nodes = [], isinstance(servers, str) and is_slurm(servers)
@@ -188,7 +191,7 @@ def slurm_notes(recorded: Trace | SlotTrace, servers: Any) -> list[str]:
 
 
 def _not_modelled(recorded: Trace | SlotTrace) -> list[str]:
-    """A line on what tasks ask for and no server has, with the number of them."""
+    """Return a line that counts requests for things no server has."""
     if not isinstance(recorded, Trace) or not recorded.not_modelled:
         return []
     kept = recorded.kept()[0]
@@ -199,9 +202,9 @@ def _not_modelled(recorded: Trace | SlotTrace) -> list[str]:
 
 
 def _larger_than_the_machine(machine: Mapping[str, float], servers: Servers, spec: Any) -> tuple[str, ...]:
-    """A line where servers are larger than the machine of a log, of which amounts are shares: `machine` of each resource.
+    """Return a line if servers are larger than the log's machine.
 
-    Raises ArgumentError where they are so many that their capacities must be numbers of processors.
+    Amounts are shares of `machine`, which has each resource. Raises ArgumentError if capacities must be numbers of processors.
     """
     cpu = [*machine].index("cpu") if "cpu" in machine and len(machine) == servers.D else None
     if cpu is None or (most := servers.capacity[:, cpu].max()) <= 1:
@@ -223,7 +226,7 @@ def _larger_than_the_machine(machine: Mapping[str, float], servers: Servers, spe
 def _with_devices(
     recorded: Trace | SlotTrace, jobs: Jobs, servers: Servers, devices: bool | None, source: Any
 ) -> tuple[Jobs, Servers]:
-    """Tasks and servers with devices if `devices`, or by default if the trace says so; without any otherwise."""
+    """Add devices if `devices`, by default if the trace has them, else remove them."""
     if devices and jobs.devices is None:
         why = "its tasks need no GPUs" if GPU not in recorded.resources else "`resources` must be all, or gpu and others"
         raise ArgumentError(f"`devices` does not go with {source}: {why}, or amounts are neither parts of a GPU nor whole ones")
@@ -234,7 +237,10 @@ def _with_devices(
 
 
 def _which_fit(recorded: Trace | SlotTrace, jobs: Jobs, servers: Servers, sizes: Sizes, any_number: bool) -> tuple[Bools, Bools]:
-    """(n,) which tasks fit on a server by themselves, and which with all of their gang. Raises ArgumentError if most do not."""
+    """Mark the tasks (n,) that fit alone, and with their whole gang.
+
+    Raises ArgumentError if most do not.
+    """
     alone = fits = fitting(jobs, servers)
     if 2 * int(alone.sum()) < len(alone):
         raise _too_small(recorded, jobs, servers.only([0]) if any_number else servers, alone, sizes)
@@ -248,7 +254,10 @@ def _which_fit(recorded: Trace | SlotTrace, jobs: Jobs, servers: Servers, sizes:
 
 
 def _fitting_example(recorded: Trace | SlotTrace, sizes: Sizes | None) -> tuple[str, str]:
-    """Servers for a trace of which none are known, and a remark: of a parallel machine's log, as much as its jobs had at once."""
+    """Suggest servers for a trace without any, with a remark.
+
+    A parallel machine has as much as its jobs used at one time.
+    """
     if isinstance(recorded, Trace) and recorded.waits and recorded.processors:
         most = recorded.most_at_once()
         return f"1x{most:g}", f", one machine of the {recorded.resources[0]} that its jobs had at once"
@@ -256,14 +265,17 @@ def _fitting_example(recorded: Trace | SlotTrace, sizes: Sizes | None) -> tuple[
 
 
 def _share_of_work(jobs: Jobs, some: Bools) -> float:
-    """The share of amount × service that some of the tasks (n,) have, the largest over the resources."""
+    """Return the share of amount × service in some tasks (n,), largest over resources."""
     work = jobs.demand * jobs.service[:, None].astype(np.float64)
     total = work.sum(axis=0)
     return float((work[some].sum(axis=0)[total > 0] / total[total > 0]).max(initial=0.0))
 
 
 def _left_out(jobs: Jobs, servers: Servers, fits: Bools, each: Bools) -> dict[str, int]:
-    """How many tasks no server could hold, by reason; kinds of GPU that no server has are named. `each`: by itself."""
+    """Count tasks that no server could hold, by reason.
+
+    each   (n,) whether a task fits without its gang
+    """
     unknown = unknown_kinds(jobs, servers)
     names = sorted({needed_kinds(jobs, row) for row in np.flatnonzero(unknown).tolist()})
     reasons = {f"{NO_SUCH_KIND} ({', '.join(names)})": int(unknown.sum()), FITS_NO_SERVER: int((~each & ~unknown).sum())}
@@ -272,7 +284,10 @@ def _left_out(jobs: Jobs, servers: Servers, fits: Bools, each: Bools) -> dict[st
 
 
 def _believed(estimates: Estimates | None, without: int | None, jobs: Jobs) -> str | None:
-    """What policies are told of durations, in a few words, where `without` of the tasks have no estimate of their own."""
+    """Describe the durations that policies see.
+
+    without   number of tasks without an estimate
+    """
     tasks = len(jobs)
     if estimates == "exact":
         return "true durations"
@@ -287,8 +302,10 @@ def _believed(estimates: Estimates | None, without: int | None, jobs: Jobs) -> s
 
 
 def usual_sizes(recorded: Trace | SlotTrace, sizes: Sizes | None, servers: Any = None) -> Sizes:
-    """`sizes`; where nobody says them, all resources if servers have several capacities, or if tasks ask for more than 1 of one:
-    the larger of so many cores and so many GiB is no size.
+    """Return `sizes`, or the usual choice.
+
+    It is all resources if servers have several capacities or tasks ask for more than 1 of one: the larger of a number of cores
+    and of GiB is no size.
     """
     if sizes is not None or len(recorded.resources) == 1:
         return sizes or "max"
@@ -297,10 +314,11 @@ def usual_sizes(recorded: Trace | SlotTrace, sizes: Sizes | None, servers: Any =
 
 
 def example_servers(recorded: Trace | SlotTrace, sizes: Sizes, servers: Servers | None = None) -> str:
-    """Servers on which all tasks fit, such as 4x32:192. With `servers`, as many, and those of their capacities that are enough.
+    """Suggest servers for all tasks, such as 4x32:192.
 
-    Otherwise a server has room for the largest task and for eight of mean demand, with at most eight GPUs if that will do; if
-    no task asks for more than 1, it has the capacity 1. There are as many as make the load 0.8.
+    Without `servers`, each has room for the largest task and for eight of mean demand, with at most eight GPUs if that is enough.
+    If no task asks for more than 1, the capacity is 1. Their number makes the load 0.8. With `servers`, the suggestion has their
+    number, and their capacities where these are enough.
     """
     timed = recorded.timed() if isinstance(recorded, SlotTrace) else recorded
     kept = timed.kept()[0]
@@ -326,7 +344,7 @@ def example_servers(recorded: Trace | SlotTrace, sizes: Sizes, servers: Servers 
 
 
 def _too_small(recorded: Trace | SlotTrace, jobs: Jobs, servers: Servers, fits: Bools, sizes: Sizes) -> ArgumentError:
-    """The error to raise where most tasks fit no server: it names the first, and servers with which all would fit."""
+    """Return the error if most tasks fit no server, with servers for all."""
     row = int(np.argmin(fits))
     if jobs.devices is not None and (jobs.demand[row] <= servers.units).all(axis=1).any():
         kinds = ", ".join(servers.device_kinds) or "no kinds"
@@ -345,6 +363,6 @@ def _too_small(recorded: Trace | SlotTrace, jobs: Jobs, servers: Servers, fits: 
 
 
 def _round_up(amount: float) -> float:
-    """The power of two, or half as much again, from an amount on."""
+    """Round up to a power of two, or half as much again."""
     power = 2.0 ** math.ceil(math.log2(amount)) if amount > 0 else 1.0
     return 0.75 * power if 0.75 * power >= amount and power > 2 else power

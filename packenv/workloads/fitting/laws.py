@@ -1,6 +1,7 @@
-"""Laws fitted to a sample of tasks: groups of similar demands, service by group, tasks per job, modulated arrivals.
+"""Laws fitted to a sample of tasks.
 
-All results are statistics (rounded values with weights, and quantiles), as plain numbers that go into the JSON of a workload.
+They are groups of similar demands, service by group, tasks per job and modulated arrivals. All results are statistics (rounded
+values with weights, and quantiles), plain numbers for the JSON of a workload.
 """
 
 from __future__ import annotations
@@ -30,9 +31,10 @@ class Groups(NamedTuple):
 
 
 def group(sample: Sample, most: int = VECTORS) -> Groups:
-    """Groups, `most` at most: one for each frequent demand vector; the others are merged by size, with equal work each.
+    """Group tasks by demand, into at most `most` groups.
 
-    The vector of a merged group is the mean over its tasks, weighted by duration, so that its offered load does not change.
+    Each frequent demand vector has one. The others are merged by size, with equal work each. A merged group's vector is its
+    tasks' mean, weighted by duration, so that its offered load does not change.
     """
     vectors, vector, count = np.unique(sample.demand, axis=0, return_inverse=True, return_counts=True)
     vector = vector.reshape(-1)
@@ -55,16 +57,16 @@ def group(sample: Sample, most: int = VECTORS) -> Groups:
 
 
 def significant(values: Floats, digits: int = 4) -> Floats:
-    """Rounded to that many significant digits."""
+    """Round to a number of significant digits."""
     scale = 10.0 ** (digits - 1 - np.floor(np.log10(np.where(values > 0, values, 1.0))))
     return np.asarray(np.rint(values * scale) / scale, np.float64)
 
 
 def cells(values: Floats) -> tuple[Floats, Floats]:
-    """Edges (k + 1,) at quantiles and weights (k,) of a histogram of the values; fewer cells for fewer values.
+    """Return histogram edges (k + 1,) at quantiles, and weights (k,).
 
-    The histogram has the mean of the values: the last edge is lowered if one large value stretches its cell, and then all
-    inner edges are scaled by one factor. Edges have 4 significant digits.
+    Fewer values have fewer cells. The histogram has the mean of the values: the last edge is lowered if one large value stretches
+    its cell, then all inner edges are scaled by one factor. Edges have 4 significant digits.
     """
     levels = np.array(CELLS)
     if len(values) < TASKS_PER_CELL * len(levels):
@@ -88,7 +90,10 @@ def cells(values: Floats) -> tuple[Floats, Floats]:
 
 
 def job_sizes(tasks: Ints, most: int = 60) -> tuple[Ints, Floats]:
-    """Values and weights of the number of tasks in a job; of more than `most` values the larger ones are merged to means."""
+    """Return values and weights of the tasks per job.
+
+    More than `most` values are merged: the larger ones become means.
+    """
     values, count = np.unique(tasks, return_counts=True)
     if len(values) > most:
         unmerged = most // 2
@@ -107,17 +112,20 @@ START_SOJOURNS = ((100, 30, 1), (600, 60, 5), (50, 50, 50))  # s
 
 
 class Phases(NamedTuple):
-    """A modulated Poisson process whose phases are visited equally often. Rates are relative: their mean over time is 1."""
+    """Modulated Poisson process whose phases are visited equally often.
+
+    Rates are relative: their mean over time is 1.
+    """
 
     rates: Floats  # (phases,)
     sojourns: Floats  # (phases,) s
 
 
 def phase_dispersion(phases: Phases, jobs_per_s: float, windows: tuple[float, ...]) -> Floats:
-    """Index of dispersion of the number of jobs in windows of w seconds: 1 + (2/(λw)) ∫ (w − u) c(u) du over [0, w].
+    """Return the index of dispersion of jobs in windows of w seconds.
 
-    c is the covariance of the rate. After an exponential sojourn the phase changes to any other one with equal probability
-    (Fischer and Meier-Hellstern, 1993).
+    It is 1 + (2/(λw)) ∫ (w − u) c(u) du over [0, w], with the covariance c of the rate. After an exponential sojourn the phase
+    changes to any other one with equal probability (Fischer and Meier-Hellstern, 1993).
     """
     n = len(phases.rates)
     leave = 1 / phases.sojourns
@@ -137,9 +145,9 @@ def phase_dispersion(phases: Phases, jobs_per_s: float, windows: tuple[float, ..
 
 
 def fit_phases(sample: Sample, phases: int = 3) -> Phases:
-    """Phases for which the dispersion of tasks in each of WINDOWS is that of the sample, by least squares.
+    """Fit phases to the sample's dispersion of tasks in WINDOWS.
 
-    For jobs of B tasks that arrive together: dispersion of tasks = var B / mean B + mean B · dispersion of jobs.
+    It is a least-squares fit. For jobs of B tasks: dispersion of tasks = var B / mean B + mean B · dispersion of jobs.
     """
     from scipy.optimize import least_squares
 
@@ -172,5 +180,5 @@ def fit_phases(sample: Sample, phases: int = 3) -> Phases:
 
 
 def _trim(start: Floats, phases: int) -> Floats:
-    """A starting point for three phases, turned into one for `phases` phases."""
+    """Turn a starting point for three phases into one for `phases`."""
     return np.concatenate([np.resize(start[:2], phases - 1), np.resize(start[2:], phases)])

@@ -1,8 +1,8 @@
-"""Jobs whose stages form directed acyclic graphs (DAGs), drawn by seed, with statistics like those of a production cluster.
+"""Jobs of stages in directed acyclic graphs (DAGs), drawn by seed.
 
-The laws are fitted to statistics of the DAG jobs of Alibaba's cluster-trace-v2018 (batch tasks whose names say what they wait
-for; `experiments/dag_statistics.py` measures both). A stage of a job is a batch task of the trace, a task here an instance of
-it. A stage waits for all tasks of its parent stages; its duration does not contain that wait, which the trace counts too.
+The laws are fitted to statistics of the DAG jobs of Alibaba's cluster-trace-v2018 (batch tasks whose names contain their
+predecessors; `experiments/dag_statistics.py` measures both). A stage of a job is a batch task of the trace, a task here an
+instance of it. A stage waits for all tasks of its parent stages. Its duration excludes that wait, which the trace includes.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ BURST = 2.7  # jobs arrive in bursts, of a geometric number of this mean
 
 @dataclass(frozen=True)
 class Dags:
-    """A function from a seed to a Jobs table with predecessors."""
+    """Function from a seed to a Jobs table with predecessors."""
 
     jobs: int
     servers: int
@@ -75,14 +75,17 @@ class Dags:
 
 
 def stage_numbers(random: np.random.Generator, jobs: int) -> Ints:
-    """(jobs,) the number of stages of each job."""
+    """Draw the number of stages of each job (jobs,)."""
     many = np.minimum(len(FEW_STAGES) + random.geometric(1 / MORE_STAGES, jobs), MOST_STAGES)
     few = np.searchsorted(np.cumsum(FEW_STAGES), random.random(jobs), "right") + 1
     return np.where(few <= len(FEW_STAGES), few, many)
 
 
 def stage_parents(random: np.random.Generator, stages: int) -> list[list[int]]:
-    """The parents of each stage of a job, which are earlier stages. The last stage waits for all that have no child yet."""
+    """Draw the parents of each stage of a job, all earlier stages.
+
+    The last stage waits for all stages without a child.
+    """
     parents: list[list[int]] = [[]]
     childless = [0]
     for stage in range(1, stages):
@@ -99,25 +102,28 @@ def stage_parents(random: np.random.Generator, stages: int) -> list[list[int]]:
 
 
 def stage_tasks(random: np.random.Generator, root: NDArray[np.bool_]) -> Ints:
-    """(stages,) the number of tasks of each stage."""
+    """Draw the number of tasks of each stage (stages,)."""
     log = np.where(root, ROOT_TASKS, TASKS) + np.where(root, ROOT_SIGMA, TASKS_SIGMA) * random.standard_normal(len(root))
     return np.where(random.random(len(root)) < SINGLE, 1, np.maximum(np.rint(np.exp(log)), 2)).astype(np.int64)
 
 
 def stage_seconds(random: np.random.Generator, job: Ints, tasks: Ints) -> Floats:
-    """(stages,) the mean duration of the tasks of each stage, at least one second."""
+    """Draw the mean duration of each stage's tasks (stages,), ≥ 1 s."""
     of_job = JOB_SIGMA * random.standard_normal(int(job[-1]) + 1)
     log = SECONDS + SECONDS_BY_TASKS * np.log(tasks) + of_job[job] + STAGE_SIGMA * random.standard_normal(len(job))
     return np.clip(np.rint(np.exp(log)), 1.0, MOST_SECONDS)
 
 
 def memory(random: np.random.Generator, stages: int) -> Floats:
-    """(stages,) the memory of a task of each stage."""
+    """Draw the memory of a task of each stage (stages,)."""
     return random.choice(MEMORY, stages, p=MEMORY_SHARES)
 
 
 def all_tasks_of(parents: list[list[list[int]]], tasks: Ints) -> Ragged:
-    """The rows of all tasks of the parents of each task's stage; `parents` of each stage of each job."""
+    """Return the rows of all tasks of the parents of each task's stage.
+
+    parents   of each stage of each job
+    """
     end = np.cumsum(tasks)
     lists, stage = [], 0
     for of_job in parents:
@@ -130,7 +136,7 @@ def all_tasks_of(parents: list[list[list[int]]], tasks: Ints) -> Ragged:
 
 
 def dag(jobs: int = 200, servers: int = 10, intensity: float = 0.9, most_tasks: int = 100) -> Workload:
-    """Jobs whose stages wait for each other, on servers of 8 cores, in slots of a second."""
+    """Return jobs of dependent stages on servers of 8 cores, in slots of a second."""
     return Workload(
         jobs=Dags(jobs, servers, intensity, most_tasks),
         servers=f"{servers}x1:1",

@@ -1,4 +1,4 @@
-"""How a file is recognised as a trace of a known format."""
+"""Recognition of trace formats."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from packenv.workloads.traces.trace import Trace, Wanted
 
 
 class TraceFormat(NamedTuple):
-    """A reader, and the files that it is for: whatever is given of the other fields, one of them must match."""
+    """Reader of a format, and its files: one given field must match."""
 
     read: Callable[[Path, Wanted], Trace]
     """Reads the trace at a path, with the resources that are wanted. Raises InputError, naming file, row and column."""
@@ -28,7 +28,10 @@ class TraceFormat(NamedTuple):
 
 
 def first_bytes(path: Path, count: int) -> bytes:
-    """The first `count` bytes of a file, gzip or not, UTF-16 as UTF-8; none if it cannot be read."""
+    """Return the first `count` bytes of a file, gzip or not.
+
+    UTF-16 becomes UTF-8. An unreadable file has none.
+    """
     try:
         with open_binary(path) as file:
             first = file.read(count)

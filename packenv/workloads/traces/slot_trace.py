@@ -1,4 +1,7 @@
-"""`SlotTrace`: a table of the user's own whose times are slots (packenv.workloads.traces.user), with the methods of `Trace`."""
+"""`SlotTrace`: a user's table with times in slots.
+
+It has the methods of `Trace` (packenv.workloads.traces.user).
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,10 @@ OPTIONAL = ("job", "phase", "value", "tenant", "predecessors", "home", "estimate
 
 @dataclass(frozen=True)
 class SlotTrace:
-    """A trace that is given in slots. It converts like a Trace, but the length of a slot cannot be chosen."""
+    """A trace in slots, which converts like a Trace.
+
+    The length of a slot cannot be chosen.
+    """
 
     table: Jobs
     resources: tuple[str, ...]  # D names
@@ -48,25 +54,24 @@ class SlotTrace:
         return len(self.table)
 
     def only_finished(self, only: bool = True) -> SlotTrace:
-        """As of Trace, but it never says how tasks ended."""
+        """Return the trace, or raise if `only`: it has no outcomes."""
         if only:
             raise ends_unknown(self.source)
         return self
 
     def without_estimate(self) -> int | None:
-        """How many tasks have no estimate of their own; None if none has one."""
+        """Return the number of tasks without an estimate, None without any."""
         return None if self.table.estimate is None else 0
 
     def largest_demand(self) -> NDArray[np.float64]:
-        """(D,) the largest demand in each resource, in units of capacity."""
+        """Return the largest demand (D,) in each resource, in units of capacity."""
         return np.asarray(self.table.amounts.max(axis=0), np.float64)
 
     def kept_rows(self) -> NDArray[np.int64] | None:
-        """As of Trace."""
         return self.rows
 
     def where(self, row: int) -> str:
-        """Source, and row there, of row `row` of the converted Jobs table, for messages."""
+        """Return source and row of row `row` of the Jobs table, for messages."""
         return self.source if self.rows is None else f"{self.source}: row {self.rows[row]}"
 
     def jobs(
@@ -76,7 +81,10 @@ class SlotTrace:
         sizes: Sizes = "max",
         estimates: Estimates | None = None,
     ) -> Conversion:
-        """Convert as `Trace.jobs` does: arrivals are divided by `speedup`; `slot_seconds` changes nothing."""
+        """Convert like `Trace.jobs`, but `slot_seconds` changes nothing.
+
+        Arrivals are divided by `speedup`.
+        """
         whole, beta = self.table, exact(speedup, "speedup")
         demand, scale = (
             (whole.demand.max(axis=1, keepdims=True), whole.scale[:1]) if one_size(sizes) else (whole.demand, whole.scale)
@@ -89,7 +97,10 @@ class SlotTrace:
         return Conversion(jobs, dict(self.dropped), 0)
 
     def timed(self, slot_seconds: Exact | None = None) -> Trace:
-        """The same tasks in seconds, for statistics: each starts on arrival, and slots last `slot_seconds`."""
+        """Return the tasks in seconds, for statistics.
+
+        Each starts on arrival, and slots last `slot_seconds`.
+        """
         slot = SECOND * exact(self.slot_seconds if slot_seconds is None else slot_seconds, "slot_seconds")
         submit, duration = (floor_divide(slots, 1 / slot) for slots in (self.table.arrival, self.table.service))
         n = len(self)

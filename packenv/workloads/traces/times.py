@@ -1,4 +1,4 @@
-"""Times of a trace: whole microseconds, from numbers, durations and dates in the columns of a table."""
+"""Times of a trace: whole microseconds from numbers, durations and dates."""
 
 from __future__ import annotations
 
@@ -33,10 +33,14 @@ LATEST = 2.0**53  # slots or microseconds: the largest number up to which floats
 
 
 def microseconds(columns: Columns, name: str, missing: int | None, unit: str | None = None, form: str = "a number") -> Ints:
-    """A column of durations, or of times as numbers (n,), in µs; `unit`: of numbers, one of TIME_UNITS, where a user says it.
+    """Return a column of durations or of numeric times (n,) in µs.
 
     Texts may be 00:15:04, 1-02:03:04, PT15M or 2h. Empty cells, and -1, become `missing`, or are an error if that is None.
-    Raises InputError; `form` is what a text may be beside a duration.
+
+    unit   of numbers, one of TIME_UNITS, if a user gives it
+    form   other valid texts, for messages
+
+    Raises InputError.
     """
     lengths = columns.lengths(name, missing)
     if lengths is not None:
@@ -67,9 +71,10 @@ def microseconds(columns: Columns, name: str, missing: int | None, unit: str | N
 
 
 def times(columns: Columns, names: Sequence[str], unit: str | None = None) -> list[Ints]:
-    """Columns of times (n,) in µs, dates since the earliest of the first column, whose cells must not be empty.
+    """Return columns of times (n,) in µs.
 
-    Empty cells of the others become MISSING. Raises InputError, also where some are dates and others are not.
+    Dates count from the earliest of the first column, whose cells must not be empty. Empty cells of the others become MISSING.
+    Raises InputError, also for a mix of dates and other times.
     """
     dates = [columns.instants(name, EMPTY if n else None) for n, name in enumerate(names)]
     if not any(dates):
@@ -88,7 +93,10 @@ def times(columns: Columns, names: Sequence[str], unit: str | None = None) -> li
 
 
 def origin_of(columns: Columns, name: str) -> datetime | None:
-    """The date that is time 0 of `times`, whose first column is `name`; None where it holds no dates."""
+    """Return the date of time 0 in `times`, None without dates.
+
+    name   the first column of `times`
+    """
     dates = columns.instants(name)
     if dates is None or not len(dates[0]):
         return None
@@ -96,7 +104,7 @@ def origin_of(columns: Columns, name: str) -> datetime | None:
 
 
 def _looks_like(counts: Floats, unit: str) -> str | None:
-    """The unit in which times that are too large are times of this century, if there is one."""
+    """Return the unit that makes too large times dates of this century."""
     largest = float(np.nanmax(counts))
     for other in ("ms", "us", "ns"):
         if THIS_CENTURY[0] <= largest * float(TIME_UNITS[other]) / SECOND < THIS_CENTURY[1] and other != unit:
@@ -105,9 +113,9 @@ def _looks_like(counts: Floats, unit: str) -> str | None:
 
 
 def floor_divide(numbers: Ints, by: Fraction) -> Ints:
-    """(n,) ⌊number / by⌋, exactly: in 64-bit integers if they are large enough, otherwise in Python's integers.
+    """Return ⌊number / by⌋ (n,), exactly.
 
-    Raises InputError if a result is too large.
+    64-bit integers are used if they are large enough, else Python's integers. Raises InputError if a result is too large.
     """
     p, q = by.numerator, by.denominator
     largest = int(np.abs(numbers).max(initial=0))

@@ -1,4 +1,7 @@
-"""`Trace`: recorded tasks in wall-clock time, and their conversion to a Jobs table in slots (PAPERS §1.1, "Trace to slots")."""
+"""`Trace`: recorded tasks, and their conversion to slots.
+
+PAPERS §1.1, "Trace to slots".
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ TOO_LARGE = "a demand above the largest capacity of a server, 2^50"
 
 
 class Conversion(NamedTuple):
-    """The Jobs table of a trace, how many tasks were dropped for each reason, and the time (µs) at which slot 0 begins."""
+    """Jobs table of a trace, dropped tasks by reason, and slot 0 in µs."""
 
     jobs: Jobs
     dropped: dict[str, int]
@@ -56,7 +59,7 @@ class Conversion(NamedTuple):
 
 
 class Machines(NamedTuple):
-    """The servers of a trace: what `Servers` is made of."""
+    """Servers of a trace: arguments of `Servers`."""
 
     capacity: Floats  # (L, D)
     devices: Ints | None = None  # (L, 3)
@@ -65,7 +68,7 @@ class Machines(NamedTuple):
     left_out: tuple[tuple[str, int], ...] = ()
 
     def only(self, there: Bools | np.bool_) -> Machines:
-        """Those of them that are there, (L,)."""
+        """Return the machines marked in `there` (L,)."""
         rows = np.flatnonzero(there)
         names = tuple(self.names[row] for row in rows.tolist()) if self.names else ()
         devices = None if self.devices is None else self.devices[rows]
@@ -74,7 +77,10 @@ class Machines(NamedTuple):
 
 @dataclass(frozen=True)
 class Trace:
-    """Tasks as recorded, in order of submission. Times are whole microseconds, MISSING (-1) if unknown."""
+    """Tasks as recorded, in order of submission.
+
+    Times are whole microseconds, MISSING (-1) if unknown.
+    """
 
     submit: Ints  # (n,) µs, sorted
     schedule: Ints  # (n,) µs or MISSING
@@ -123,17 +129,23 @@ class Trace:
 
     @property
     def duration(self) -> Ints:
-        """(n,) µs from the last start to the end; MISSING unless both are known and the end is not before the start."""
+        """(n,) µs from the last start to the end, MISSING if invalid.
+
+        Both must be known, and the end not before the start.
+        """
         has_duration = (self.schedule != MISSING) & (self.end != MISSING) & (self.end >= self.schedule)
         return np.where(has_duration, self.end - self.schedule, MISSING)
 
     @property
     def size(self) -> Floats:
-        """(n,) the largest demand of each task over the resources, 0 if all are missing."""
+        """(n,) the largest demand over the resources, 0 if all are missing."""
         return np.asarray(np.nan_to_num(self.demand).max(axis=1, initial=0.0), np.float64)
 
     def kept(self) -> tuple[Bools, dict[str, int]]:
-        """Which tasks (n,) a conversion keeps, and how many it drops for each reason (the first one that applies)."""
+        """Return which tasks (n,) a conversion keeps, and drops by reason.
+
+        The first reason that applies counts.
+        """
         kept, dropped = self._kept
         return kept, dict(dropped)
 
@@ -158,7 +170,10 @@ class Trace:
         return kept, dropped
 
     def waits_in_slots(self, slot_seconds: Exact) -> Ints | None:
-        """(n,) whole slots between the submission and the start of each converted task; None if the log does not say."""
+        """Return recorded waits (n,) of converted tasks, in whole slots.
+
+        None if the log has no waits.
+        """
         if not self.waits:
             return None
         kept = self.kept()[0]
@@ -166,14 +181,20 @@ class Trace:
         return floor_divide(waits, exact(slot_seconds, "slot_seconds") * SECOND)
 
     def most_at_once(self) -> float:
-        """The most that converted tasks had of the first resource at the same time, by when they started and ended."""
+        """Return the largest simultaneous use of the first resource.
+
+        It is by the recorded starts and ends of converted tasks.
+        """
         kept = self.kept()[0]
         amount, start, end = self.demand[kept, 0], self.schedule[kept], self.end[kept]
         order = np.argsort(np.concatenate([end, start]), kind="stable")  # what ends gives back before what starts takes
         return float(np.cumsum(np.concatenate([-amount, amount])[order]).max(initial=0.0))
 
     def of_partitions(self, names: Sequence[str]) -> Trace:
-        """The trace of which only the tasks of these partitions are converted. Raises InputError for an unknown one."""
+        """Return the trace with only these partitions' tasks converted.
+
+        Raises InputError for an unknown one.
+        """
         if self.partition is None:
             raise ArgumentError(f"{self.source}: `partition` does not go with it: it names none")
         known = np.unique(self.partition).tolist()
@@ -184,13 +205,14 @@ class Trace:
         return replace(self, unfit=unfit, partitions=(*names,))
 
     def jobs_on_several_nodes(self) -> int:
-        """How many converted jobs ran on several nodes."""
+        """Return how many converted jobs ran on several nodes."""
         return 0 if self.nodes is None else int((self.nodes[self.kept()[0]] > 1).sum())
 
     def on_nodes(self) -> Trace:
-        """The trace in which a job on several nodes is a gang: a task for each, with equal parts of what the job has.
+        """Return the trace with a gang for each job on several nodes.
 
-        Whole amounts are split into whole ones, of which the first tasks have one more. Jobs get numbers in a column `job`.
+        A gang has a task for each node, with equal parts of the job's amounts. Whole amounts are split into whole ones: the first
+        tasks have one more. Jobs get numbers in a column `job`.
         """
         if self.nodes is None:
             return self
@@ -211,38 +233,47 @@ class Trace:
         return replace(self, **each | by_name | of_file | {"demand": demand, "job": job[row], "others": others})
 
     def only_finished(self, only: bool = True) -> Trace:
-        """The trace without tasks that were evicted, killed or failed; if not `only`, with those that ran, up to that moment.
+        """Return the trace without evicted, killed or failed tasks.
 
-        Raises ArgumentError for a trace that does not say how tasks ended.
+        If not `only`, those that ran count up to that moment. Raises ArgumentError for a trace without outcomes.
         """
         if only and self.finished is None:
             raise ends_unknown(self.source)
         return replace(self, finished_only=only)
 
     def without_estimate(self) -> int | None:
-        """How many converted tasks have no estimate of their own; None if none has one."""
+        """Return the number of converted tasks without an estimate.
+
+        None if no task has one.
+        """
         if self.requested is None or (self.requested <= 0).all():
             return 0 if "estimate" in self.others else None
         return int((self.requested[self.kept()[0]] <= 0).sum())
 
     def largest_demand(self) -> Floats:
-        """(D,) the largest demand of a converted task in each resource, in units of capacity."""
+        """Return the largest converted demand (D,), in units of capacity."""
         return np.asarray(np.nan_to_num(self.demand[self.kept()[0]]).max(axis=0, initial=0.0), np.float64)
 
     def models_devices(self, sizes: Sizes) -> bool:
-        """Whether a conversion with these sizes keeps GPUs apart: there is their sum, and another resource beside it."""
+        """Return whether a conversion with these sizes keeps GPUs separate.
+
+        It needs their sum, and another resource.
+        """
         return self.devices is not None and sizes == "all" and GPU in self.resources and len(self.resources) > 1
 
     def kept_rows(self) -> Ints | None:
-        """The row in the file, from 1, of each task that a conversion keeps, if a task has one row."""
+        """Return the file's row, from 1, of each kept task.
+
+        None if a task has several rows.
+        """
         return None if self.rows is None else self.rows[self.kept()[0]]
 
     def kept_blocks(self) -> Ints | None:
-        """The column `blocks` of the tasks that a conversion keeps, if there is one."""
+        """Return the column `blocks` of the kept tasks, if there is one."""
         return None if self.blocks is None else self.blocks[self.kept()[0]]
 
     def where(self, row: int) -> str:
-        """Source, and row or job there, of row `row` of the converted Jobs table, for messages."""
+        """Return source, and row or job, of row `row` of the Jobs table."""
         i = int(np.flatnonzero(self.kept()[0])[row])
         if self.rows is not None:
             return f"{self.source}: row {self.rows[i]}"
@@ -258,12 +289,12 @@ class Trace:
         """Convert the tasks to a Jobs table.
 
         slot_seconds  length of a slot, by default the usual one of the format
-        speedup       β: submissions are so many times as fast, durations stay
+        speedup       β: submissions come β times as fast, durations stay
         sizes         "max": one resource, the largest demand of the task; "all": all D resources
-        estimates     what policies are told of durations, see ESTIMATES; by default "recorded", if any is
+        estimates     durations that policies see, from ESTIMATES; by default "recorded", if any is
 
-        The first two are exact decimals; a float counts as the decimal that it prints as. Raises InputError if no task is
-        left, or a number is out of range.
+        The first two are exact decimals. A float counts as the decimal that it prints as. Raises InputError if no task is left,
+        or a number is out of range.
         """
         slot = exact(self.slot_seconds if slot_seconds is None else slot_seconds, "slot_seconds") * SECOND
         beta = exact(speedup, "speedup")
@@ -305,9 +336,12 @@ class Trace:
 def estimate_column(
     recorded: Floats | None, service: Ints, estimates: Estimates | None, source: str, longest: float | None = None
 ) -> Floats | None:
-    """The column `estimate` (n,) of a Jobs table; None where nothing is recorded, or asked for.
+    """Return the column `estimate` (n,), None if nothing is recorded or wanted.
 
-    recorded (n,) in slots, NaN where none is recorded; `longest` that may be requested. Raises InputError.
+    recorded   (n,) in slots, NaN where none is recorded
+    longest    longest possible request
+
+    Raises InputError.
     """
     if estimates is not None and estimates not in ESTIMATES:
         raise ArgumentError(f"`estimates` is one of {', '.join(ESTIMATES)}, not {estimates!r}")
@@ -329,7 +363,7 @@ JOBS_COLUMNS = ("phase", "value", "tenant", "estimate", "remote_overhead", "gang
 
 
 def resource_names(choice: Wanted, available: tuple[str, ...], usual: tuple[str, ...], source: Path) -> tuple[str, ...]:
-    """The names of the resources to read, of those `available` and those `usual`. Raises InputError for an unknown one."""
+    """Return the resources to read, or raise InputError for an unknown one."""
     names = usual if choice is None else available if choice == "all" else choice
     for name in names:
         if name not in available:
@@ -338,19 +372,22 @@ def resource_names(choice: Wanted, available: tuple[str, ...], usual: tuple[str,
 
 
 def one_size(sizes: Sizes) -> bool:
-    """Whether `sizes` is "max". Raises InputError unless it is "max" or "all"."""
+    """Return whether `sizes` is "max", or raise InputError unless "all"."""
     if sizes not in ("max", "all"):
         raise InputError(f"sizes is max or all, not {sizes!r}")
     return sizes == "max"
 
 
 def ends_unknown(source: str) -> ArgumentError:
-    """Why `finished_only` does not go with a trace."""
+    """Return the error for `finished_only` on a trace without outcomes."""
     return ArgumentError(f"`finished_only` does not go with {source}, which does not say how tasks ended: leave their rows out")
 
 
 def waits_of(known: Bools) -> tuple[bool, tuple[str, ...]]:
-    """Whether the waits of all tasks that ran are known, of each of which `known` (n,) says so; a line where only some are."""
+    """Return whether all waits are known, with a line if only some are.
+
+    known   (n,) for each task that ran
+    """
     missing = len(known) - int(known.sum())
     some = 0 < missing < len(known)
     line = f"recorded waits are not shown: {missing:,} of the {len(known):,} tasks that ran have none"
@@ -358,5 +395,5 @@ def waits_of(known: Bools) -> tuple[bool, tuple[str, ...]]:
 
 
 def _slots(lasts: Ints, slot: Fraction) -> Ints:
-    """(n,) µs as whole slots, rounded up, at least 1."""
+    """Convert µs (n,) to whole slots, rounded up, at least 1."""
     return np.maximum(-floor_divide(-lasts, slot), 1)

@@ -1,33 +1,33 @@
-"""Traces of the user's own, in Parquet (a file, or a folder of parts) or CSV, in one of two forms.
+"""Traces of users, in Parquet (a file, or a folder of parts) or CSV.
 
 In slots: `arrival`, `service`, and the demands: `size`, or `size_0, size_1, …`, or a column per resource.
-In seconds: `submit_time_s`, `duration_s`, and a column per resource. In place of `duration_s`, `start_time_s` and `end_time_s`;
-a task was submitted when it started if there is no `submit_time_s`, and waited between the two if there is. Beside `duration_s`
-an end is not read. Demands are in units of capacity.
+In seconds: `submit_time_s`, `duration_s`, and a column per resource. `start_time_s` and `end_time_s` may replace `duration_s`. A
+task without `submit_time_s` was submitted when it started, otherwise it waited between the two. Next to `duration_s` an end is
+not read. Demands are in units of capacity.
 CSV may be separated by `,` `;` `|` or tabs, compressed by gzip, and have decimal commas. Times are dates or numbers, durations
 also 00:15:04, 1-02:03:04 or PT15M, amounts also 500m, 512Mi or 2G as in Kubernetes. Jobs and tenants may have names.
 
-Both may have `job`, `value`, `tenant`, the time that was requested, and how much longer a task takes away from its data: in slots
-`estimate` and `remote_overhead`, in seconds `estimate_s` and `remote_overhead_s`; and
+Optional columns of both forms are `job`, `value` and `tenant`, and the requested time and the additional time away from the data:
+in slots `estimate` and `remote_overhead`, in seconds `estimate_s` and `remote_overhead_s`. Others are
 `phase`         a task is eligible when all tasks of its job's earlier phases have ended; needs `job`
 `predecessors`  the tasks that must end first: numbers of rows, from 0, or values of a column `id` if there is one
 `home`          the servers that hold the task's data: their numbers, from 0
 `gang`          the tasks of a gang, which come together, start in the same slot or not at all: a name or number, empty for none
-`workers`       so many tasks that are alike, in place of a row for each, are a gang
+`workers`       number of equal tasks in this row, which are a gang
 `predecessors` and `home` hold lists (packenv.workloads.traces.links). With `gpu_kinds`, the kinds of GPU that a task accepts
 (A10|V100, empty for all), the amounts of a resource `gpu` are GPUs: a part of one, in thousandths, or whole ones. Every other
-column is a resource; if there are columns that are not, name the resources. Columns without a name, and such as `priority`
-(NO_RESOURCE), must be left out or not be named.
+column is a resource. If some are not, name the resources. Columns without a name, and such as `priority` (NO_RESOURCE), must be
+left out or not be named.
 
 Rows in seconds may be in any order, rows in slots must be in order of arrival. Tasks that come at the same time keep their
 order, but predecessors go before the tasks that wait for them. A predecessor that comes later than a task that waits for it
 is an error, and so are phases of a job that decrease in this order. All rows of a job have the same `value` and `tenant`.
 
-A task that is dropped still stands between what comes before and after it: what waits for it waits for its predecessors. So does
-a milestone in slots, of a table with `predecessors` or `phase`: a row without demand, or of service 0.
+If a task is dropped, its successors wait for its predecessors. The same holds for a milestone in slots, of a table with
+`predecessors` or `phase`: a row without demand, or of service 0.
 
-Bad input raises one InputError that names file, row and column. Row N is the N-th row of data, from 1: a header and blank
-lines do not count. In seconds an empty duration or demand is unknown; any other empty cell is an error.
+Bad input raises one InputError that names file, row and column. Row N is the N-th row of data, from 1, without header and blank
+lines. In seconds an empty duration or demand is unknown. Any other empty cell is an error.
 """
 
 from __future__ import annotations
@@ -107,11 +107,13 @@ def read_user(
     reading: Reading = AS_IT_IS,
     table: pa.Table | None = None,
 ) -> Trace | SlotTrace:
-    """Read a file, or a table, whose columns are `names`, in slots or in seconds. Raises InputError.
+    """Read a file or table with columns `names`, in slots or in seconds.
 
-    choice  the columns that hold demands, by default all that have no other meaning
-    reading  names in the file by ours (if one of them is a resource, only those are, unless `choice` says which), and the unit of
-            times and durations that are numbers, for a table in seconds
+    choice   columns that hold demands, by default all without another meaning
+    reading  names in the file by ours (if one of them is a resource, only those are, unless `choice` has them), and the unit of
+    numeric times and durations, for a table in seconds
+
+    Raises InputError.
     """
     theirs, time_unit = reading.theirs or {}, reading.time_unit or "s"
     in_file, said = names, choice
@@ -146,7 +148,10 @@ def read_user(
 
 
 def _repeated(columns: Columns, in_file: list[str], table: pa.Table | None) -> Bools:
-    """(n,) rows that equal an earlier one in all columns of the file, where one says which task each is; a job has several."""
+    """Mark rows (n,) that equal an earlier one, if a column identifies tasks.
+
+    A job's number does not, as it may have several.
+    """
     ids = [name for name in columns.names if ID.fullmatch(name) and name != "job" and name not in columns.theirs.values()]
     twice = columns.repeated(*ids, *columns.names) if ids else np.zeros(len(columns), np.bool_)
     if not twice.any():
@@ -156,10 +161,10 @@ def _repeated(columns: Columns, in_file: list[str], table: pa.Table | None) -> B
 
 
 def _likely(names: list[str], theirs: Mapping[str, str], with_resources: bool) -> tuple[dict[str, str], bool]:
-    """What `columns`, and `time_unit`, may be for columns under names of their own, and whether all times are there.
+    """Guess `columns` and `time_unit` for a table with other names.
 
-    By words that people use, THEIRS where none is there; `theirs`, which is known, stays. Resources are among them, unless it
-    is said which they are, or `names` has more of a kind than one.
+    Also returns whether all times are there. Names are guessed by common words, THEIRS without any. `theirs`, which is known,
+    stays. Resources are included, unless they are given, or `names` has several of a kind.
     """
     free = [name for name in names if name not in theirs.values()]
     times = _alike(OFTEN, free) | {name: name for name in free if name in SECONDS_FORM} | dict(theirs)
@@ -181,7 +186,7 @@ def _likely(names: list[str], theirs: Mapping[str, str], with_resources: bool) -
 
 
 def _further(path: Path, table: pa.Table | None, free: list[str], named: list[str], remedy: Mapping[str, str]) -> Iterator[str]:
-    """`estimate_s=time_limit`, for columns that are FURTHER ones by their names and can be read as such."""
+    """Yield `estimate_s=time_limit` for readable columns with FURTHER names."""
     for ours, pattern in FURTHER.items():
         name = next((name for name in free if re.fullmatch(pattern, name, re.IGNORECASE)), None)
         if name is None or ours in named or f"={name}," in f"{remedy['columns']},":
@@ -198,12 +203,12 @@ def _further(path: Path, table: pa.Table | None, free: list[str], named: list[st
 
 
 def _alike(words: Mapping[str, str], names: list[str]) -> dict[str, str]:
-    """The names that have such words in them, by ours."""
+    """Return the names with such words in them, by our names."""
     return {ours: name for ours, pattern in words.items() for name in names if re.search(pattern, name, re.IGNORECASE)}
 
 
 def _check_lengths(columns: Columns, in_slots: bool) -> None:
-    """Raise ArgumentError for a length of time in seconds in a table in slots, or the other way round."""
+    """Raise ArgumentError for lengths in seconds in slots, or the reverse."""
     for name in LENGTHS:
         wrong, right = (f"{name}_s", name) if in_slots else (name, f"{name}_s")
         if wrong in columns:
@@ -213,7 +218,10 @@ def _check_lengths(columns: Columns, in_slots: bool) -> None:
 
 
 def _by_our_names(path: Path, names: list[str], choice: Wanted, theirs: Mapping[str, str]) -> tuple[list[str], Wanted]:
-    """The names of the columns as we call them, and the resources to read. Raises InputError for columns that are not there."""
+    """Return our names of the columns, and the resources to read.
+
+    Raises InputError for missing columns.
+    """
     absent = [name for name in theirs.values() if name not in names]
     if absent:
         raise InputError(f"{path}: there is no column {absent[0]!r}{nearest(absent[0], names)}")
@@ -226,12 +234,12 @@ def _by_our_names(path: Path, names: list[str], choice: Wanted, theirs: Mapping[
 
 
 def _ours(theirs: Mapping[str, str], name: str) -> Iterator[str]:
-    """What we call a column of the file: a time of submission may be that of the start, too."""
+    """Yield our names of a file's column, which may be several."""
     return (ours for ours, their_name in theirs.items() if their_name == name)
 
 
 def _columns(path: Path, table: pa.Table | None, names: list[str], theirs: Mapping[str, str]) -> Columns:
-    """The columns of these names, by our names, as far as there are any."""
+    """Return the existing columns of these names, by our names."""
     called = {name: theirs.get(name, name) for name in names if name in theirs or name not in theirs.values()}
     whole = Columns.read(path, [*called.values()]).table if table is None else table
     there = {ours: name for ours, name in called.items() if name in whole.column_names}
@@ -241,7 +249,7 @@ def _columns(path: Path, table: pa.Table | None, names: list[str], theirs: Mappi
 def _demand_columns(
     path: Path, names: list[str], form: tuple[str, ...], choice: Wanted, table: pa.Table | None, theirs: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """The columns that hold demands. Raises InputError if one is missing, or if it is not clear which they are."""
+    """Return the demand columns, or raise InputError if missing or unclear."""
     if choice is None or choice == "all":
         others = [name for name in names if name not in (*form, *NAMED)]
         sizes = [name for name in others if name == "size" or name.startswith("size_")]
@@ -263,7 +271,7 @@ def _demand_columns(
 
 
 def _has_amounts(columns: Columns, name: str) -> bool:
-    """Whether the first cells of a column can be demands: a column of texts is nobody's resource."""
+    """Return whether the first cells of a column can be demands."""
     try:
         decimals(Columns(columns.path, columns.table.slice(0, FIRST_TEXTS)), name, quantity_of)
     except InputError:
@@ -272,7 +280,7 @@ def _has_amounts(columns: Columns, name: str) -> bool:
 
 
 def _place(name: str) -> tuple[int, str]:
-    """A sorting key: `size`, then `size_0`, `size_1`, … in order of their numbers."""
+    """Return a sorting key: `size`, then `size_0`, `size_1`, … by number."""
     number = name.removeprefix("size_")
     return (int(number) if number.isdecimal() else -1, name)
 
@@ -369,7 +377,10 @@ def _in_seconds(columns: Columns, demands: tuple[str, ...], unit: str, twice: Bo
 
 
 def _ids(columns: Columns) -> pa.ChunkedArray | None:
-    """(rows,) what the file calls each of its rows: `id`, a column that is called so, or else its job; None for nothing."""
+    """Return the file's names of its rows: `id`, a similar column, or the job.
+
+    None without any.
+    """
     called = [name for name in columns.names if ID.fullmatch(name)]
     called.sort(key=lambda name: (name != "id", "job" in name.lower()))
     name = next(iter(called), "job")
@@ -379,9 +390,9 @@ def _ids(columns: Columns) -> pa.ChunkedArray | None:
 def _devices(
     columns: Columns, demands: tuple[str, ...], amount: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64] | None, tuple[str, ...]]:
-    """What rows need of GPUs and the names of kinds, if there is an amount of GPUs; None if that cannot be parts or whole ones.
+    """Return rows' GPU needs and kind names, None for invalid amounts.
 
-    Raises InputError if it must be, as the table names kinds.
+    Raises InputError for these if the table names kinds.
     """
     if GPU in demands and len(demands) > 1 and GPU_KINDS in columns:
         return gpu_needs(columns, GPU, GPU_KINDS)
@@ -399,7 +410,10 @@ def _times(columns: Columns, name: str) -> NDArray[np.int64]:
 
 
 def _amounts(columns: Columns, names: tuple[str, ...], empty: bool) -> NDArray[np.float64]:
-    """Demands (n, D) in units of capacity; empty cells are NaN if `empty`, otherwise an error."""
+    """Return demands (n, D) in units of capacity.
+
+    Empty cells are NaN if `empty`, otherwise an error.
+    """
     amount = np.empty((len(columns), len(names)))
     for r, name in enumerate(names):
         amount[:, r] = decimals(columns, name, quantity_of)
@@ -410,7 +424,10 @@ def _amounts(columns: Columns, names: tuple[str, ...], empty: bool) -> NDArray[n
 
 
 def _unit_notes(columns: Columns, names: tuple[str, ...], amount: NDArray[np.float64]) -> tuple[str, ...]:
-    """A line on each column that has amounts with units, such as 8Gi, beside much smaller ones without: 128 may be GiB too."""
+    """Return lines on columns that mix units with much smaller plain numbers.
+
+    Next to 8Gi, 128 may also be GiB.
+    """
     notes = []
     for r, name in enumerate(names):
         if not pa.types.is_string(columns.raw(name).type):
@@ -431,15 +448,18 @@ def _unit_notes(columns: Columns, names: tuple[str, ...], amount: NDArray[np.flo
 
 
 def _shares_devices(names: tuple[str, ...], amount: NDArray[np.float64]) -> bool:
-    """Whether demands (n, D) on GPUs, by the names of the columns, are not whole ones of a server with MOST_GPUS or fewer."""
+    """Return whether GPU demands (n, D) are fractions of a server's GPUs.
+
+    A server has at most MOST_GPUS.
+    """
     gpus = np.nan_to_num(amount[:, [r for r, name in enumerate(names) if "gpu" in name.lower()]])
     return not any(np.allclose(gpus * count, np.rint(gpus * count)) for count in range(1, MOST_GPUS + 1))
 
 
 def _in_order(columns: Columns, time: NDArray[np.int64]) -> tuple[NDArray[np.int64], dict[str, Any]]:
-    """Rows in the order of the Jobs table, and the optional columns in that order, with predecessors renumbered.
+    """Return rows in the table's order, and the optional columns.
 
-    A row of several workers comes as often.
+    Predecessors are renumbered. A row of several workers is repeated.
     """
     links = read_links(columns) if "predecessors" in columns else None
     rows = order_of(time, links, columns)
@@ -466,7 +486,10 @@ def _in_order(columns: Columns, time: NDArray[np.int64]) -> tuple[NDArray[np.int
 
 
 def _workers(columns: Columns, rows: NDArray[np.int64], optional: dict[str, NDArray[Any]]) -> NDArray[np.int64]:
-    """The rows, each as often as it has workers, which are a gang, and a job where the table names none. Raises InputError."""
+    """Repeat the rows for each worker, as gangs, and jobs if unnamed.
+
+    Raises InputError.
+    """
     for other in ("gang", "predecessors"):
         if other in columns:
             raise InputError(f"{columns.path}: columns {WORKERS} and {other} do not go together")
@@ -481,7 +504,10 @@ def _workers(columns: Columns, rows: NDArray[np.int64], optional: dict[str, NDAr
 def _side_by_side(
     columns: Columns, rows: NDArray[np.int64], time: NDArray[np.int64], gang: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """The rows with those of a gang behind its first one. Raises InputError for a gang that does not come together."""
+    """Move the rows of a gang behind its first one.
+
+    Raises InputError for a gang that does not come together.
+    """
     place = np.argsort(rows)
     number = np.where(gang >= 0, gang, gang.max(initial=0) + 1 + np.arange(len(gang)))
     _, inverse = np.unique(number, return_inverse=True)
@@ -494,7 +520,7 @@ def _side_by_side(
 
 
 def _optional(columns: Columns) -> dict[str, NDArray[Any]]:
-    """The optional columns of numbers that the file has, checked."""
+    """Return the file's optional columns of numbers, checked."""
     extra: dict[str, NDArray[Any]] = {}
     for name in ("job", "tenant"):
         if name in columns:
