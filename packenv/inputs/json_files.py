@@ -39,12 +39,7 @@ def without_collection() -> Iterator[None]:
 
 
 def read_json(path: str | Path, digits: int = MOST_DIGITS) -> Any:
-    """Return the value in a JSON file.
-
-    digits   largest number of digits of a whole number
-
-    Raises InputError, naming the file.
-    """
+    """Return a JSON file's value, with whole numbers of at most `digits` digits."""
     with reading(path):
         if (size := Path(path).stat().st_size) > MOST_BYTES:
             raise InputError(f"{path}: {size:,} bytes, more than {MOST_BYTES:,}, are too many for JSON")
@@ -57,10 +52,7 @@ def read_json(path: str | Path, digits: int = MOST_DIGITS) -> Any:
 
 
 def parse_json(text: str, digits: int = MOST_DIGITS) -> Any:
-    """Return the value of a JSON text.
-
-    Raises InputError, which begins with "not JSON".
-    """
+    """Return the value of a JSON text, or raise InputError "not JSON"."""
     try:
         value = json.loads(
             text, parse_int=_whole(digits), parse_float=_finite, parse_constant=_no_constant, object_pairs_hook=_object
@@ -74,20 +66,14 @@ def parse_json(text: str, digits: int = MOST_DIGITS) -> Any:
 
 
 def whole_number(value: Any) -> int:
-    """Return a JSON value if it is a whole number.
-
-    Raises ValueError for any other value, such as "3", true or 2.5.
-    """
+    """Return a JSON whole number, or raise ValueError ("3", true, 2.5)."""
     if type(value) is not int:
         raise ValueError(f"{excerpt(str(value))} is no whole number")
     return value
 
 
 def finite_number(value: Any) -> float:
-    """Return a JSON value if it is a number.
-
-    Raises ValueError for any other value, such as "nan" or true.
-    """
+    """Return a JSON number, or raise ValueError ("nan", true)."""
     if type(value) not in (int, float):
         raise ValueError(f"{excerpt(str(value))} is no number")
     return float(value)

@@ -32,10 +32,7 @@ class Memory:
         self.path, self.limit, self.reserved = path, memory_limit(), 0
 
     def reserve(self, amount: int) -> None:
-        """Reserve `amount` additional bytes.
-
-        Raises InputError above the limit.
-        """
+        """Reserve `amount` additional bytes, or raise InputError."""
         self.reserved += amount
         if self.reserved > self.limit:
             raise InputError(
@@ -45,10 +42,7 @@ class Memory:
 
 
 def memory_limit() -> int:
-    """Return the bytes that reading a file may take.
-
-    Raises InputError if PACKENV_MEMORY is no positive number.
-    """
+    """Return the bytes that reading may take, InputError for a bad PACKENV_MEMORY."""
     text = os.environ.get(VARIABLE)
     if text:
         try:

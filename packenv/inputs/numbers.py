@@ -1,6 +1,6 @@
 """Numbers from text: plain ASCII digits, within bounds.
 
-Python's own `int` and `float` also accept `1_0` and Arabic digits.
+Python's own `int` and `float` also accept `1_0` and Arabic digits. Readers raise InputError without the place of the text.
 """
 
 from __future__ import annotations
@@ -55,10 +55,7 @@ _INFINITE = {"inf": math.inf, "+inf": math.inf}
 
 
 def read_whole(text: str, low: int = 0, high: int = LARGEST_WHOLE) -> int:
-    """Return the whole number in a text, `low` to `high`.
-
-    Raises InputError without the place of the text.
-    """
+    """Return the whole number in a text, `low` to `high`."""
     text = text.strip()
     if not _WHOLE.fullmatch(text):
         raise InputError(f"{excerpt(text)} is not a whole number")
@@ -70,12 +67,7 @@ def read_whole(text: str, low: int = 0, high: int = LARGEST_WHOLE) -> int:
 
 
 def read_number(text: str, infinite: bool = False) -> float:
-    """Return the finite decimal number in a text.
-
-    infinite   also accept `inf`
-
-    Raises InputError without the place of the text.
-    """
+    """Return the finite decimal number in a text, or `inf` if `infinite`."""
     text = text.strip()
     if infinite and text.lower() in _INFINITE:
         return math.inf
@@ -88,10 +80,7 @@ def read_number(text: str, infinite: bool = False) -> float:
 
 
 def exact(number: Exact, name: str) -> Fraction:
-    """Return a positive decimal exactly.
-
-    A float counts as the decimal that it prints as. Raises InputError.
-    """
+    """Return a positive decimal exactly, a float as the decimal that it prints."""
     if isinstance(number, Fraction):
         fraction = number
     else:
@@ -107,10 +96,9 @@ def exact(number: Exact, name: str) -> Fraction:
 
 
 def read_quantity(text: str) -> Fraction:
-    """Return a Kubernetes quantity such as 500m, 1.5, 128Mi or 2e3, exactly.
+    """Return a Kubernetes quantity such as 500m, 128Mi or 2e3, exactly.
 
-    G is 10^9, Gi 2^30, and m a thousandth. Raises InputError without the place of the text.
-    Source: kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity.
+    G is 10^9, Gi 2^30, and m a thousandth. Source: kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity.
     """
     match = _QUANTITY.fullmatch(text)
     if match is None:
@@ -122,10 +110,7 @@ def read_quantity(text: str) -> Fraction:
 
 
 def quantity_of(text: str) -> Fraction | None:
-    """Return a quantity, or bytes such as 8GiB or 8 GB.
-
-    None for any other text.
-    """
+    """Return a quantity, or bytes such as 8GiB or 8 GB, else None."""
     if (written := _BYTES.fullmatch(text)) is not None:
         text = written[1] + ("k" if written[2] == "K" else written[2])
     return read_quantity(text) if _QUANTITY.fullmatch(text) else None
@@ -151,10 +136,7 @@ def read_duration(text: str) -> Fraction | None:
 
 
 def read_seconds(text: str) -> Fraction | None:
-    """Return the seconds of a time that a person wrote.
-
-    It is a number, one with a unit (1.5h, 1e3 s), or a text for `read_duration`. None for any other text.
-    """
+    """Return the seconds of 90, 1.5h, 1e3 s, or a `read_duration` text, else None."""
     text = text.strip()
     if (parts := _WITH_UNIT.fullmatch(text)) is not None and is_number(parts[1]) and (not parts[2] or parts[2] in UNITS_OF_TIME):
         return Fraction(read_number(parts[1])) * UNITS_OF_TIME[parts[2] or "s"]
@@ -183,10 +165,7 @@ def _is_grouped(text: str) -> bool:
 
 
 def may_be_thousands(texts: Iterable[str]) -> str | None:
-    """Return the first number if every point may separate thousands (1.024).
-
-    Otherwise None.
-    """
+    """Return the first of these numbers if all points may separate thousands (1.024)."""
     points = [text for text in texts if "." in text and is_number(text)]
     return points[0] if points and all(_GROUPED.fullmatch(text) for text in points) else None
 

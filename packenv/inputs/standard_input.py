@@ -23,10 +23,7 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
 
 @functools.cache
 def standard_input() -> Path:
-    """Copy standard input to a file, and return its path.
-
-    The file lasts as long as the process. Raises InputError if nothing is piped in.
-    """
+    """Copy piped standard input to a file for this process, or raise InputError."""
     if sys.stdin is None or sys.stdin.isatty():
         raise InputError(f"{STANDARD_INPUT}: is standard input: pipe a table into it, or name a file")
     stream = sys.stdin.buffer

@@ -27,10 +27,7 @@ DAMAGE: tuple[type[BaseException], ...] = (OSError, EOFError, zlib.error, Unicod
 
 @contextmanager
 def reading(path: str | Path, *more: type[BaseException]) -> Iterator[None]:
-    """Turn DAMAGE and the exceptions `more` into one InputError.
-
-    The error names the file.
-    """
+    """Turn DAMAGE and the exceptions `more` into an InputError with the file."""
     try:
         yield
     except InputError:
@@ -50,20 +47,14 @@ def unreadable(path: str | Path, error: BaseException) -> InputError:
 
 
 def open_binary(path: Path) -> IO[bytes]:
-    """Open a file's bytes, decompressed if gzip wrote it.
-
-    The name of the file does not matter. Raises OSError.
-    """
+    """Open a file's bytes, decompressed if gzip wrote them; raises OSError."""
     with path.open("rb") as file:
         compressed = file.read(len(GZIP)) == GZIP
     return gzip.open(path, "rb") if compressed else path.open("rb")  # type: ignore[return-value]
 
 
 def encoding_of(path: Path, otherwise: str = "utf-8-sig") -> str:
-    """Return a text file's encoding, from its byte order mark.
-
-    The file may be gzip. PowerShell 5 writes UTF-16. Raises OSError.
-    """
+    """Return a text file's encoding by its byte order mark (PowerShell 5: UTF-16)."""
     with open_binary(path) as file:
         return encoding_by_mark(file.read(4), otherwise)
 
@@ -76,20 +67,18 @@ def encoding_by_mark(first: bytes, otherwise: str) -> str:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file, gzip or not.
+    """Return the text of a file in UTF-8 or UTF-16, gzip or not.
 
-    The encoding is UTF-8, or UTF-16 if there is a mark. Raises the exceptions in DAMAGE: call it within `reading`.
+    Raises the exceptions in DAMAGE: call it within `reading`.
     """
     with open_binary(path) as file, io.TextIOWrapper(file, encoding=encoding_of(path)) as text:
         return text.read()
 
 
 def lines_of(path: Path, encoding: str = "utf-8-sig") -> Iterator[str]:
-    """Yield the lines of a text file, gzip or not, with their ends.
+    """Yield a text file's lines with their ends, in `encoding` or UTF-16.
 
-    encoding   used if there is no mark for UTF-16
-
-    Raises InputError for damage and for an endless line.
+    Raises InputError for damage and for an endless line. The file may be gzip.
     """
     with reading(path), open_binary(path) as file, io.TextIOWrapper(file, encoding=encoding_of(path, encoding)) as text:
         number = 0

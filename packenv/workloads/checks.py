@@ -95,10 +95,7 @@ def check_workload(workload: Workload) -> None:
 
 
 def check_rate(workload: Workload) -> None:
-    """Raise InputError if the arrivals cannot have the workload's rate.
-
-    The rate may be at most MOST_TASKS_PER_SLOT.
-    """
+    """Raise InputError for an impossible rate, or one above MOST_TASKS_PER_SLOT."""
     rate = workload.rate
     if workload.jobs is None and not rate <= MOST_TASKS_PER_SLOT:
         raise InputError(f"{rate:g} tasks per slot are too many: at most {MOST_TASKS_PER_SLOT:,}")

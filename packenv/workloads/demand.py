@@ -52,10 +52,7 @@ def mean_demand(sizes: Sizes | Jobs) -> Floats:
 
 
 def mean_service(sizes: Sizes | Jobs, service: Law | Conditional | None) -> float:
-    """Return the mean service of a task, in slots.
-
-    service   None for a Jobs table, which has its own column
-    """
+    """Return the mean service of a task, in slots (`service` None: a table)."""
     if isinstance(sizes, Jobs):
         return float(sizes.service.mean())
     if isinstance(service, Conditional):
@@ -66,10 +63,7 @@ def mean_service(sizes: Sizes | Jobs, service: Law | Conditional | None) -> floa
 
 
 def mean_demand_in_service(sizes: Sizes | Jobs, service: Law | Conditional | None) -> Floats:
-    """Return the (D,) mean demand of a task in service.
-
-    It is in units of capacity, and weighted by service if that depends on the demand.
-    """
+    """Return the (D,) mean demand in service, weighted by dependent services."""
     if isinstance(sizes, Jobs):
         return np.ldexp(sizes.service @ sizes.demand / UNIT / sizes.service.sum(), np.array(sizes.scale or 0))
     if isinstance(service, Conditional) and isinstance(sizes, Joint):
@@ -96,10 +90,7 @@ def largest_demands(sizes: Sizes | Jobs) -> Ints:
 
 
 def fits_on(jobs: Jobs, servers: Servers, server: int) -> NDArray[np.bool_]:
-    """Mark the tasks (n,) that fit an empty server.
-
-    They fit in every resource and on its devices.
-    """
+    """Mark the tasks (n,) whose resources and devices fit an empty server."""
     fits = (jobs.demand <= servers.units[server]).all(axis=1)
     return np.asarray(fits if jobs.devices is None else fits & could_have(jobs, servers, server))
 
@@ -151,10 +142,7 @@ def scalar_cdf(sizes: Sizes | Jobs, servers: Servers, size: int) -> float:
 
 
 def default_levels(sizes: Sizes | Jobs, servers: Servers) -> int:
-    """Return J of PAPERS §1.3: the smallest J ≥ 2 with F(2^−J) ≤ 0.01.
-
-    J is at most 16. F is the distribution of scalar size / capacity.
-    """
+    """Return J of PAPERS §1.3: the smallest J ≥ 2 with F(2^−J) ≤ 0.01, at most 16."""
     capacity = int(servers.largest.max())
     levels = 2
     while levels < MOST_LEVELS and scalar_cdf(sizes, servers, capacity >> levels) > SMALL_SHARE:

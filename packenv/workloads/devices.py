@@ -33,10 +33,7 @@ NO_DEVICES = Devices(need=np.zeros((1, 0, 3), np.int64), server=np.zeros((0, 3),
 
 
 def devices_of(jobs: Jobs, servers: Servers, resources: tuple[str, ...] | None) -> Devices:
-    """Return the device arrays of a table and its servers.
-
-    resources   names of the servers' resources
-    """
+    """Return the device arrays of a table and its servers."""
     if jobs.devices is None or servers.devices is None:
         return NO_DEVICES
     total = resources.index(GPU) if resources is not None and GPU in resources else servers.D
@@ -44,10 +41,7 @@ def devices_of(jobs: Jobs, servers: Servers, resources: tuple[str, ...] | None) 
 
 
 def accepted(jobs: Jobs, servers: Servers, server: int) -> Bools:
-    """Mark the tasks (n,) that accept the devices of a server.
-
-    The amount that they need does not count.
-    """
+    """Mark the tasks (n,) that accept a server's devices, in any amount."""
     assert jobs.devices is not None and servers.devices is not None
     kinds, model = jobs.devices[:, KINDS], int(servers.devices[server, MODEL])
     return np.asarray((kinds == 0) | ((kinds >> model & 1 == 1) if model >= 0 else False))
@@ -111,12 +105,9 @@ class KindLoad(NamedTuple):
 
 
 def kind_loads(jobs: Jobs, servers: Servers, duration: NDArray[np.float64], span: float) -> tuple[KindLoad, ...]:
-    """Return the demand for each set of accepted kinds.
+    """Return the demand by accepted kinds: all tasks, then the scarcest first.
 
-    duration   (n,) in the unit of time of `span`
-    span       length of the table
-
-    All tasks come first, then the scarcest kinds.
+    `duration` (n,) and the `span` of the table are in one unit of time.
     """
     assert jobs.devices is not None and servers.devices is not None
     number, part, accepted = jobs.devices.T

@@ -15,10 +15,7 @@ from packenv.workloads.workload import Workload
 
 @dataclass(frozen=True, eq=False)
 class Misjudged:
-    """Function from a seed to a table with estimates.
-
-    The table is fixed, or drawn with the same seed.
-    """
+    """Function from a seed to a fixed or drawn table with estimates."""
 
     table: Jobs | Callable[[int], Jobs]
     error: float
@@ -31,9 +28,7 @@ class Misjudged:
 
 
 def misjudged(workload: Workload, error: float) -> Workload:
-    """Return the same tasks with a column `estimate`.
-
-    It is the service times a factor, uniform on [1 - error, 1 + error].
+    """Return the tasks with `estimate`: service · uniform on [1 - error, 1 + error].
 
     Raises InputError for a workload without a Jobs table or with tasks in service at the start, and for an error outside [0, 1].
     """

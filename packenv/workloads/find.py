@@ -93,10 +93,7 @@ def workload(
 
 
 def is_trace_source(source: Any) -> bool:
-    """Return whether a source is a trace or a table.
-
-    Names, Workloads and files of workloads or clusters are not.
-    """
+    """Return whether a source is a trace or a table, no workload or cluster."""
     if isinstance(source, Workload):
         return False
     if not isinstance(source, (str, Path)):

@@ -116,10 +116,7 @@ def which_fit(jobs: Jobs, servers: Servers) -> Bools:
 
 
 def jobs_that_come_together(jobs: Jobs, source: str) -> Ints:
-    """Return (n,) gangs: consecutive rows of a job with the same arrival.
-
-    Raises ArgumentError if the table has no jobs.
-    """
+    """Return gangs (n,): consecutive rows of a job with the same arrival."""
     if jobs.job is None:
         raise ArgumentError(f"`gangs` does not go with {source}: its tasks belong to no jobs")
     return np.cumsum((np.diff(jobs.job, prepend=-1) != 0) | (np.diff(jobs.arrival, prepend=-1) != 0)).astype(np.int64) - 1

@@ -48,10 +48,7 @@ class BeginsBusy(Protocol):
         ...
 
     def times(self, seed: int, start: Ints, end: Ints) -> tuple[Ints, Ints]:
-        """Return starts and ends (n,) of all waiting tasks; -1: never.
-
-        start, end   those of the table, from a run with this seed
-        """
+        """Return starts and ends (n,) of all waiting tasks, -1 for never."""
         ...
 
 

@@ -77,10 +77,7 @@ class Network:
         return any(self.reading) or any(self.serving)
 
     def units(self, resources: int) -> tuple[Ints, Ints]:
-        """Return (D,) units of `reading` and `serving`.
-
-        Raises InputError for another number of resources, or a single one.
-        """
+        """Return (D,) units of `reading` and `serving`, for D > 1 only, else InputError."""
         units = []
         for name in ("reading", "serving"):
             amounts = getattr(self, name) or (0.0,) * resources
@@ -117,11 +114,9 @@ def check_homes(jobs: Jobs, servers: int) -> None:
 
 
 def check_reads(jobs: Jobs, network: Network, capacity: Ints) -> None:
-    """Raise InputError unless every task fits one of its home servers.
+    """Raise InputError unless every reading task fits a home server.
 
-    Elsewhere there may never be room to read. Tasks without data are ignored.
-
-    capacity   (L, D) in units
+    Elsewhere there may never be room to read. `capacity` (L, D) is in units.
     """
     network.units(jobs.resources)
     if jobs.home is None:
@@ -184,11 +179,8 @@ def locality(jobs: Jobs, network: Network, servers: int, slot_seconds: float) ->
 def parse_network(racks: int | None, steps: str | None, reading: str | None = None, serving: str | None = None) -> Network | None:
     """Return the network of command-line options, None without any.
 
-    racks     servers per rack
-    steps     seconds:factor, such as `0:1,600:4`
-    reading, serving   amounts that remote reads take of each resource, such as `0:0.1`
-
-    Raises InputError.
+    `racks` is servers per rack, `steps` are seconds:factor, such as `0:1,600:4`. `reading` and `serving` are amounts of each
+    resource, such as `0:0.1`. Raises InputError.
     """
     if all(option is None for option in (racks, steps, reading, serving)):
         return None

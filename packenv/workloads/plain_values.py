@@ -72,10 +72,7 @@ def from_plain(value: Any, path: str) -> Any:
 
 
 def workload_arguments(plain: Any, where: str) -> dict[str, Any]:
-    """Return the arguments of a Workload from plain values.
-
-    Raises InputErrors that begin with `where` and name the key.
-    """
+    """Return a Workload's arguments; InputErrors begin with `where`, then the key."""
     if not isinstance(plain, dict):
         raise InputError(f"{where}: expected an object with keys {', '.join(KEYS)}")
     for key in plain:

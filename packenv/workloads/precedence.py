@@ -78,10 +78,7 @@ def set_numbers(sets: Ragged) -> Ints:
 
 
 def longest_paths(jobs: Jobs, length: Ints) -> Ints:
-    """Return (n,) the longest path from each row's start to its last successor's end.
-
-    length   (n,) of each row
-    """
+    """Return the longest path from each row's start to its last successor's end."""
     before, after, nodes = precedence_edges(jobs)
     lengths = np.append(length, np.zeros(nodes - len(jobs), np.int64))
     longest = lengths.copy()
@@ -94,12 +91,10 @@ def longest_paths(jobs: Jobs, length: Ints) -> Ints:
 
 
 def ready_slots(arrival: Ints, end: Ints, before: Ints, after: Ints, nodes: int) -> Ints:
-    """Return (n,) the slot in which each task becomes eligible.
+    """Return the slot (n,) in which each task becomes eligible.
 
-    It is its arrival, or the last end of its predecessors. A task whose predecessor never ends is never eligible.
-
-    end      (n,) slot in which each task ends, NEVER if it does not
-    before, after, nodes   from `precedence_edges`
+    It is its arrival, or the last of its predecessors' `end` (n,), NEVER if one does not end. The other arguments come from
+    `precedence_edges`.
     """
     n = len(arrival)
     ready = np.append(arrival, np.zeros(nodes - n, np.int64))

@@ -25,10 +25,7 @@ USUAL = "usual"
 
 
 def chosen_resources(resources: str | Sequence[str] | None) -> tuple[Wanted, Sizes | None]:
-    """Return the named resources, and whether their largest is the size.
-
-    The first is None for the usual ones, the second None for the usual choice. Raises ArgumentError.
-    """
+    """Return the named resources, and the sizes; None for the usual ones."""
     if resources in (None, USUAL):
         return None, None
     text = resources if isinstance(resources, str) else ",".join(resources)
@@ -42,11 +39,10 @@ def chosen_resources(resources: str | Sequence[str] | None) -> tuple[Wanted, Siz
 
 
 def with_resources(base: Workload, choice: Wanted, sizes: Sizes | None) -> Workload:
-    """Return the workload with only the resources of `choice`.
+    """Return the workload with only the resources of `choice`, or one size.
 
-    sizes   "max": each task's largest demand is its one size
-
-    Raises InputError for a table of tasks, an unknown resource, and servers or demands that do not allow a single size.
+    With sizes "max" it is each task's largest demand. Raises InputError for a table of tasks, an unknown resource, and servers or
+    demands that do not allow a single size.
     """
     if base.jobs is not None:
         if isinstance(choice, tuple):
@@ -83,12 +79,7 @@ IDLE, USED = 2**20, 2**10
 
 
 def unlike_units(names: Sequence[str], most: NDArray[np.float64], servers: Servers) -> str | None:
-    """Return a line if demands and capacities look like different units.
-
-    An example is bytes and GiB. None otherwise.
-
-    most   (D,) largest demands
-    """
+    """Return a line if demands up to `most` (D,) and capacities have unlike units."""
     capacity, several = servers.capacity.max(axis=0), len(names) > 1
     if len(names) != servers.D:
         return None
@@ -118,13 +109,11 @@ def servers_for(
     example: Callable[[Servers], str] | None = None,
     partitions: Collection[str] = (),
 ) -> Servers:
-    """Return servers for tasks with this number of resources.
+    """Return servers with a capacity for each of `resources`, or raise InputError.
 
     names       of the resources that tasks ask for; with sizes "max" only the largest counts
     example     function that returns suitable servers, with the given capacities where they are enough
     partitions  as in `parse_servers`
-
-    Raises InputError unless they have a capacity for each resource.
     """
     read = names if sizes == "all" or (names is not None and len(names) == 1) else None
     servers = as_servers(spec, resources, read, partitions)

@@ -68,10 +68,7 @@ S27, S30, S31, S12 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(12)
 
 @compiled
 def mix(word: np.uint64) -> np.uint64:
-    """Apply SplitMix64's finaliser, a bijection of 64-bit words.
-
-    Its results look independent.
-    """
+    """Apply SplitMix64's finaliser, a bijection with independent-looking results."""
     word = (word ^ (word >> S30)) * FIRST
     word = (word ^ (word >> S27)) * SECOND
     return word ^ (word >> S31)
@@ -85,10 +82,7 @@ def word_at(key: np.uint64, index: int) -> np.uint64:
 
 @compiled
 def uniform(word: np.uint64) -> float:
-    """Turn a random word into a number in the open interval (0, 1).
-
-    It is the middle of one of 2^52 equal cells.
-    """
+    """Return the middle of a word's cell, of 2^52 in the open interval (0, 1)."""
     return (float(word >> S12) + 0.5) * 2.0**-52
 
 
@@ -100,10 +94,7 @@ def another(word: np.uint64) -> np.uint64:
 
 @compiled
 def row_above(table: NDArray[np.float64], first: int, count: int, u: float) -> int:
-    """Return the first of `count` rows whose cumulative weight exceeds u.
-
-    first   row of the table to begin with; the last row's weight is 1
-    """
+    """Return the first of `count` rows from `first` with cumulative weight above u."""
     low, high = first, first + count - 1
     while low < high:
         middle = (low + high) >> 1
@@ -116,10 +107,7 @@ def row_above(table: NDArray[np.float64], first: int, count: int, u: float) -> i
 
 @compiled
 def interpolate(table: NDArray[np.float64], first: int, count: int, u: float) -> float:
-    """Return the u-quantile of a piecewise-linear distribution function.
-
-    Its knots are rows of the table.
-    """
+    """Return the u-quantile of a piecewise-linear distribution function of rows."""
     k = row_above(table, first, count, u)
     share: float = (u - table[k - 1, 0]) / (table[k, 0] - table[k - 1, 0])
     low, high = float(table[k - 1, 1]), float(table[k, 1])
@@ -128,10 +116,7 @@ def interpolate(table: NDArray[np.float64], first: int, count: int, u: float) ->
 
 @apart
 def draw(laws: Laws, number: int, word: np.uint64) -> float:
-    """Draw from the law of node `number`, by inversion.
-
-    The log-normal law uses Box and Muller.
-    """
+    """Draw from the law of node `number` by inversion (log-normal: Box and Muller)."""
     node = laws.node[number]
     u = uniform(word)
     # A mixture leads to one of its laws, which has a number of its own to draw with.
@@ -174,10 +159,7 @@ def units_of(x: float) -> int:
 
 @compiled
 def begin_phase(laws: Laws, stream: Any) -> None:
-    """Begin the next modulating phase and draw its end.
-
-    The first phase is drawn by its share of time, so the start is stationary.
-    """
+    """Begin the next phase and draw its end; the first is stationary."""
     phases = laws.phase.shape[0]
     word = word_at(stream.phase_key, stream.sojourns)
     u = uniform(word)
@@ -196,10 +178,7 @@ def begin_phase(laws: Laws, stream: Any) -> None:
 
 @compiled
 def modulated_time(laws: Laws, stream: Any, hazard: float) -> float:
-    """Return the time at which the modulated rate's integral reaches `hazard`.
-
-    The integral starts at stream.clock.
-    """
+    """Return when the modulated rate's integral from stream.clock reaches `hazard`."""
     if stream.sojourns == 0:
         begin_phase(laws, stream)
     time: float = stream.clock
@@ -282,10 +261,7 @@ def fill_chunk(
 
 @compiled
 def begin(stream: Any, seed: int, rate: float) -> None:
-    """Set a stream to before row 0 of this seed's workload.
-
-    rate   jobs per slot
-    """
+    """Set a stream to before row 0 of a seed, with `rate` jobs per slot."""
     start = mix(np.uint64(seed) + GOLDEN)
     stream.first_row = 0
     stream.filled = 0

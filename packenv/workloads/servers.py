@@ -125,8 +125,7 @@ class Servers:
     def size_unit(self) -> float:
         """Meaning of a scalar size of UNIT units.
 
-        With one resource it is an amount in the user's unit. With several, whose units differ, it is a share of the largest
-        server.
+        With one resource it is an amount in the user's unit, otherwise a share of the largest server.
         """
         if self.D > 1:
             return UNIT / int(self.units.max())
@@ -156,10 +155,7 @@ class Servers:
         return replace(self, capacity=self.capacity[chosen], devices=devices, names=names)
 
     def and_kind(self, text: str) -> Servers:
-        """Append one server of a kind such as `64:256`.
-
-        Raises ArgumentError for a text with another number of servers or capacities.
-        """
+        """Append one server of a kind such as `64:256`, or raise ArgumentError."""
         kind = parse_servers(text if KIND.fullmatch(text.strip()) else f"1x{text}", self.D)
         if len(kind) > 1:
             raise ArgumentError(f"`add` {text}: how many is what is asked; name the kind alone, {str(kind).partition('x')[2]}")
@@ -181,9 +177,9 @@ class Servers:
         return Servers(np.concatenate([self.capacity, kind.capacity]), np.concatenate(rows), distinct, left_out=self.left_out)
 
     def with_devices_of(self, resource: int, per_unit: float) -> Servers:
-        """Add devices: `per_unit` for each unit of a resource.
+        """Add `per_unit` devices per unit of a resource, except to servers with a number.
 
-        Servers that already have a number of devices keep it. Raises InputError for fractions.
+        Raises InputError for fractions.
         """
         amount = self.capacity[:, resource] * per_unit
         number = np.rint(amount).astype(np.int64)
@@ -196,10 +192,7 @@ class Servers:
 
 
 class WithKind(NamedTuple):
-    """A trace's servers and any number of additional ones of a kind.
-
-    `servers` None: next to the trace, or named in it.
-    """
+    """A trace's servers (None: next to it, or named in it) and a kind to add."""
 
     servers: Any
     kind: str
@@ -238,13 +231,9 @@ def parse_servers(
     `5` is five servers of capacity 1, `3x1,2x0.5` two kinds, `3x1:0.5` three with two resources, `1:0.5` one server. Capacities
     may be Kubernetes quantities: `3x32:128Gi`. The kind of devices may follow: `3x96:384:8@A10`.
 
-    A file is JSON (a list with one number or one list per server), CSV (one row per server, with or without a header), or
-    the machines of a published trace (packenv.workloads.traces.machines).
-
-    names       resources to take from machines
-    partitions  of Slurm nodes to take, if the list names them; () for all
-
-    Raises InputError.
+    A file is JSON (a list with one number or one list per server), CSV (one row per server, with or without a header), or the
+    machines of a published trace (packenv.workloads.traces.machines). `names` are the resources to take from machines,
+    `partitions` those of Slurm nodes, if the list names them, () for all. Raises InputError.
     """
     text = text.strip()
     kinds = [KIND.fullmatch(part.strip()) for part in text.split(",")]

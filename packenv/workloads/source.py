@@ -64,13 +64,10 @@ def table_source(jobs: Jobs, locality: Locality = NOWHERE, devices: Devices = NO
 
 
 def random_source(laws: Laws, seeds: Sequence[int], rate: float, batches: bool, chunk: int | None = None) -> Source:
-    """Return one cluster per seed, before its row 0.
+    """Return one cluster per seed, before its row 0, at `rate` jobs per slot.
 
-    rate     jobs per slot
-    batches  whether jobs may have several tasks
-    chunk    rows of a chunk; by default chosen to keep the batch's memory small
-
-    Raises InputError for no seed, or one out of range.
+    Jobs have one task each unless `batches`. A `chunk` has few enough rows by default for a small batch. Raises InputError for no
+    seed, or one out of range.
     """
     clusters = len(seeds)
     if clusters == 0:

@@ -218,10 +218,7 @@ class Workload(Showable):
 
     @property
     def much_left_out(self) -> bool:
-        """Whether a twentieth of a trace's tasks or work fits nowhere.
-
-        Runs then say little about its cluster.
-        """
+        """Whether a twentieth of a trace's tasks or work fits nowhere."""
         return max(self.left_out_share, self.left_out_work) >= SAID_IN_TITLES
 
     @property
@@ -247,17 +244,12 @@ class Workload(Showable):
         return {"workload": self.name, "left_out_share": self.left_out_share, "left_out_work": self.left_out_work}
 
     def charts(self, seed: int = 0, tasks: int = PLOTTED_TASKS) -> Charts:
-        """Chart sizes, services and arrivals of the table, or of first tasks.
-
-        seed, tasks   random workloads show the first `tasks` tasks of a seed
-        """
+        """Chart sizes, services and arrivals of the table or of a seed's first tasks."""
         charts: Charts = form("charts_of_workload")(self, seed, tasks)
         return charts
 
     def to_frame(self, library: str = "arrow", seed: int = 0, tasks: int = PLOTTED_TASKS) -> Any:
-        """Return the Jobs table, or the first `tasks` tasks of a seed.
-
-        library   "arrow", "pandas" or "polars"
+        """Return the Jobs table, or a seed's first `tasks`, for "arrow", "pandas", "polars".
 
         Columns are those of traces in slots: arrival, size (or one per resource), service, and the table's other columns.
         Raises InputError for a library that is not installed.
@@ -323,25 +315,16 @@ class Workload(Showable):
 
     @property
     def area_bound(self) -> float:
-        """The most tasks in service on average, by area (PAPERS §1.1: L/R̄).
-
-        It is the least capacity / mean demand of any resource.
-        """
+        """Most tasks in service by area (PAPERS §1.1: L/R̄): least capacity / mean demand."""
         capacity, demand = self.servers.capacity.sum(axis=0), self.mean_size_in_service
         return float(min(capacity[demand > 0] / demand[demand > 0]))
 
     def rate_for(self, in_service: float) -> float:
-        """Return the rate (tasks per slot) for a mean number in service.
-
-        It assumes that the servers keep up.
-        """
+        """Return tasks per slot for a mean number in service, if servers keep up."""
         return in_service / self.mean_service
 
     def knowing(self, lower: float, upper: float) -> Workload:
-        """Return the workload with known lower and upper bounds on ρ*.
-
-        A `load` is then a share of the lower one.
-        """
+        """Return the workload with bounds on ρ*; `load` is a share of the lower one."""
         copied = copy.copy(self)
         object.__setattr__(copied, "rho", (lower, upper))
         check_rate(copied)
@@ -401,7 +384,7 @@ class Workload(Showable):
 
     @property
     def rate(self) -> float:
-        """Mean number of tasks per slot, of a table up to its last arrival.
+        """Mean tasks per slot (of a table, to its last arrival).
 
         Raises InputError for a `load` without ρ*.
         """
@@ -519,10 +502,7 @@ class Workload(Showable):
         return Jobs(source.arrival[0], source.demand[0], service[gang_spans(job)[:, FIRST]], job, gang=job)
 
     def played_jobs(self, seed: int, tasks: int) -> Jobs:
-        """Return the first `tasks` tasks of a seed, at least one.
-
-        They are drawn, or from the table.
-        """
+        """Return the first `tasks` tasks of a seed, at least one, drawn or tabled."""
         jobs = self.at(seed).jobs
         return self.jobs_table(seed, max(tasks, 1)) if jobs is None else jobs.first(max(tasks, 1))
 
@@ -538,11 +518,9 @@ class Workload(Showable):
     def windows(self, jobs: int, between: tuple[float, float] = (0.0, 1.0)) -> Workload:
         """Return a workload of windows: `jobs` consecutive jobs for every seed.
 
-        A window begins at a random job, on an empty machine, by the clock of the log.
-
-        between   shares of the table's jobs to take windows from: agents learn on (0, 0.5), and (0.5, 1) tests them
-
-        Raises InputError for a stream, tasks that belong to jobs, and a part with fewer jobs.
+        A window begins at a random job, on an empty machine, by the clock of the log. `between` are shares of the table's jobs:
+        agents learn on (0, 0.5), and (0.5, 1) tests them. Raises InputError for a stream, tasks that belong to jobs, and a part
+        with fewer jobs.
         """
         return self.with_(jobs=Windows(self, jobs, between))
 
@@ -567,10 +545,7 @@ class Workload(Showable):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the workload in plain values, ready for JSON.
-
-        Raises InputError for a Jobs table, which can be saved as a trace.
-        """
+        """Return plain values for JSON; InputError for tables, which are saved as traces."""
         if self.jobs is not None:
             raise InputError(f"workload {self.name} is a Jobs table: keep it as a trace, not as JSON")
         key, value = self.given or ("", None)
@@ -588,10 +563,7 @@ class Workload(Showable):
 
     @staticmethod
     def from_dict(plain: Any, where: str = "workload") -> Workload:
-        """Return the workload that `to_dict` described.
-
-        Raises InputErrors that begin with `where` and name the key.
-        """
+        """Return the workload that `to_dict` described; InputErrors begin with `where`."""
         arguments = workload_arguments(plain, where)
         try:
             return Workload(**arguments)

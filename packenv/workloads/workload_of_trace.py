@@ -169,10 +169,7 @@ def workload_of_trace(
 
 
 def slurm_notes(recorded: Trace | SlotTrace, servers: Any) -> list[str]:
-    """Return lines on uncounted resources and pooled partitions of a log.
-
-    Jobs of several partitions go on all nodes of a Slurm list.
-    """
+    """Return lines on uncounted resources, and partitions pooled on Slurm nodes."""
     if not isinstance(recorded, Trace):
         return []
     notes, of_nodes = [], isinstance(servers, str) and is_slurm(servers)
@@ -237,10 +234,7 @@ def _with_devices(
 
 
 def _which_fit(recorded: Trace | SlotTrace, jobs: Jobs, servers: Servers, sizes: Sizes, any_number: bool) -> tuple[Bools, Bools]:
-    """Mark the tasks (n,) that fit alone, and with their whole gang.
-
-    Raises ArgumentError if most do not.
-    """
+    """Mark the tasks (n,) that fit alone, and with their gang; ArgumentError if few."""
     alone = fits = fitting(jobs, servers)
     if 2 * int(alone.sum()) < len(alone):
         raise _too_small(recorded, jobs, servers.only([0]) if any_number else servers, alone, sizes)
@@ -254,10 +248,7 @@ def _which_fit(recorded: Trace | SlotTrace, jobs: Jobs, servers: Servers, sizes:
 
 
 def _fitting_example(recorded: Trace | SlotTrace, sizes: Sizes | None) -> tuple[str, str]:
-    """Suggest servers for a trace without any, with a remark.
-
-    A parallel machine has as much as its jobs used at one time.
-    """
+    """Suggest servers for a trace without any, and a remark on parallel machines."""
     if isinstance(recorded, Trace) and recorded.waits and recorded.processors:
         most = recorded.most_at_once()
         return f"1x{most:g}", f", one machine of the {recorded.resources[0]} that its jobs had at once"
@@ -272,10 +263,7 @@ def _share_of_work(jobs: Jobs, some: Bools) -> float:
 
 
 def _left_out(jobs: Jobs, servers: Servers, fits: Bools, each: Bools) -> dict[str, int]:
-    """Count tasks that no server could hold, by reason.
-
-    each   (n,) whether a task fits without its gang
-    """
+    """Count tasks that fit nowhere by reason; `each` (n,) fits without its gang."""
     unknown = unknown_kinds(jobs, servers)
     names = sorted({needed_kinds(jobs, row) for row in np.flatnonzero(unknown).tolist()})
     reasons = {f"{NO_SUCH_KIND} ({', '.join(names)})": int(unknown.sum()), FITS_NO_SERVER: int((~each & ~unknown).sum())}
@@ -284,10 +272,7 @@ def _left_out(jobs: Jobs, servers: Servers, fits: Bools, each: Bools) -> dict[st
 
 
 def _believed(estimates: Estimates | None, without: int | None, jobs: Jobs) -> str | None:
-    """Describe the durations that policies see.
-
-    without   number of tasks without an estimate
-    """
+    """Describe the durations that policies see; `without` tasks have no estimate."""
     tasks = len(jobs)
     if estimates == "exact":
         return "true durations"
@@ -302,10 +287,9 @@ def _believed(estimates: Estimates | None, without: int | None, jobs: Jobs) -> s
 
 
 def usual_sizes(recorded: Trace | SlotTrace, sizes: Sizes | None, servers: Any = None) -> Sizes:
-    """Return `sizes`, or the usual choice.
+    """Return `sizes`, by default all if servers have several capacities, else max.
 
-    It is all resources if servers have several capacities or tasks ask for more than 1 of one: the larger of a number of cores
-    and of GiB is no size.
+    All also count if tasks ask for more than 1 of a resource: the larger of cores and GiB is no size.
     """
     if sizes is not None or len(recorded.resources) == 1:
         return sizes or "max"

@@ -90,10 +90,7 @@ def cells(values: Floats) -> tuple[Floats, Floats]:
 
 
 def job_sizes(tasks: Ints, most: int = 60) -> tuple[Ints, Floats]:
-    """Return values and weights of the tasks per job.
-
-    More than `most` values are merged: the larger ones become means.
-    """
+    """Return values (at most `most`, large ones merged) and weights of tasks per job."""
     values, count = np.unique(tasks, return_counts=True)
     if len(values) > most:
         unmerged = most // 2
@@ -112,10 +109,7 @@ START_SOJOURNS = ((100, 30, 1), (600, 60, 5), (50, 50, 50))  # s
 
 
 class Phases(NamedTuple):
-    """Modulated Poisson process whose phases are visited equally often.
-
-    Rates are relative: their mean over time is 1.
-    """
+    """Modulated Poisson process with equally frequent phases, rates of mean 1."""
 
     rates: Floats  # (phases,)
     sojourns: Floats  # (phases,) s

@@ -93,10 +93,7 @@ def describe(
 
 
 def servers_of(trace: Trace | SlotTrace, servers: int | str | Servers) -> Servers:
-    """Return servers in a trace's units, with its resources and partitions.
-
-    Raises InputError.
-    """
+    """Return servers in a trace's units, with its resources and partitions."""
     return as_servers(servers, len(trace.resources), trace.resources, trace.partitions)
 
 
@@ -246,10 +243,7 @@ def goodness(fitted: Workload, data: Trace | SlotTrace | Jobs, slot_seconds: Exa
 
 
 def expected_load(workload: Workload) -> dict[str, float]:
-    """Return the busy servers of capacity 1, by size and resource.
-
-    It is the average over time in a fitted workload.
-    """
+    """Return the busy servers of capacity 1 of a fitted workload, on average."""
     vectors, weights = workload.sizes.atoms()  # type: ignore[union-attr, misc]
     work = workload.rate * weights * workload.service.means()  # type: ignore[union-attr]
     loads = {"size": work @ vectors.max(axis=1), **dict(zip(workload.resources or (), work @ vectors, strict=True))}
@@ -257,10 +251,7 @@ def expected_load(workload: Workload) -> dict[str, float]:
 
 
 def kept_sample(data: Trace | SlotTrace | Jobs, slot_seconds: Exact = "0.1") -> Sample:
-    """Return the tasks that a conversion keeps, in seconds.
-
-    Raises InputError if they are fewer than two, or all submitted at one time.
-    """
+    """Return convertible tasks in seconds; InputError without two submission times."""
     if isinstance(data, Jobs):
         names = tuple(f"size_{r}" for r in range(data.resources))
         return jobs_sample(data, exact(slot_seconds, "slot_seconds"), names)

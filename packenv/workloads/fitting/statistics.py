@@ -48,10 +48,7 @@ class Sample:
 
 
 def summary(sample: Sample) -> dict[str, Any]:
-    """Return all statistics of a sample, as plain numbers.
-
-    Times are in seconds, loads in servers of capacity 1.
-    """
+    """Return all statistics, in seconds and in servers of capacity 1."""
     if not len(sample.submit):
         return {"tasks": 0}
     timed = ~np.isnan(sample.duration)
@@ -78,10 +75,7 @@ def summary(sample: Sample) -> dict[str, Any]:
 
 
 def spread(values: ArrayLike) -> dict[str, float | None]:
-    """Return mean, minimum, maximum and the quantiles LEVELS.
-
-    The mean is None without values.
-    """
+    """Return mean (None without values), minimum, maximum and the quantiles LEVELS."""
     x = np.asarray(values, np.float64)
     if not x.size:
         return {"mean": None}
@@ -116,10 +110,7 @@ def dispersion(submit: Floats, window: float) -> float | None:
 
 
 def correlations(sample: Sample) -> dict[str, dict[str, float | None]]:
-    """Return Pearson's and Spearman's correlations.
-
-    They are for every pair of resources, and for size and duration.
-    """
+    """Return Pearson's and Spearman's correlations of resources, and size with duration."""
     columns = {name: sample.demand[:, r] for r, name in enumerate(sample.resources)}
     pairs = [(a, b) for i, a in enumerate(columns) for b in list(columns)[i + 1 :]]
     coefficients = {f"{a}, {b}": _correlation(columns[a], columns[b]) for a, b in pairs}
@@ -128,20 +119,14 @@ def correlations(sample: Sample) -> dict[str, dict[str, float | None]]:
 
 
 def offered_load(sample: Sample) -> dict[str, float | None]:
-    """Return busy servers of capacity 1: Σ demand · duration / span.
-
-    It is by size and by resource.
-    """
+    """Return busy servers of capacity 1: Σ demand · duration / span."""
     columns = {"size": sample.size, **{name: sample.demand[:, r] for r, name in enumerate(sample.resources)}}
     busy = np.nan_to_num(sample.duration)
     return {name: _round(float(amount @ busy) / sample.span) if sample.span else None for name, amount in columns.items()}
 
 
 def ks_distance(a: ArrayLike, b: ArrayLike) -> float:
-    """Return the largest difference of two empirical distribution functions.
-
-    It is Kolmogorov and Smirnov's distance.
-    """
+    """Return Kolmogorov and Smirnov's distance of two samples."""
     x, y = np.sort(np.asarray(a, np.float64)), np.sort(np.asarray(b, np.float64))
     at = np.concatenate([x, y])
     below_x, below_y = (np.searchsorted(z, at, side="right") / len(z) for z in (x, y))

@@ -58,10 +58,7 @@ class Bernoulli(Arrivals):
 
 @dataclass(frozen=True)
 class Periodic(Arrivals):
-    """Poisson process with a periodic rate.
-
-    `profile` (n,) holds relative rates of n equal parts of a `period` (slots).
-    """
+    """Poisson process with a rate of n equal parts, `profile`, per `period` (slots)."""
 
     profile: Sequence[float]
     period: float

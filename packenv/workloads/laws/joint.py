@@ -15,10 +15,7 @@ from packenv.workloads.laws.law import Law, not_negatives, probabilities, set_fi
 
 @dataclass(frozen=True)
 class Joint:
-    """One of finitely many demand vectors.
-
-    `vectors` (m, D) in units of capacity, `weights` (m,), equal by default.
-    """
+    """Demand `vectors` (m, D) in units of capacity, with `weights` (m,), or equal."""
 
     vectors: Sequence[Sequence[float]]
     weights: Sequence[float] | None = None
@@ -56,10 +53,7 @@ class Joint:
 
 @dataclass(frozen=True)
 class Conditional:
-    """Services that depend on the demand.
-
-    laws[k] is the law of service for tasks with vector k of a Joint law.
-    """
+    """Law of service laws[k] for tasks with vector k of a Joint law."""
 
     laws: Sequence[Law]
 

@@ -21,10 +21,7 @@ CERTAIN = 1e-9
 
 
 class Law(ABC):
-    """Distribution of a non-negative random number X.
-
-    X is a size in units of capacity, a service in slots, or a number of tasks.
-    """
+    """Distribution of a number X ≥ 0: a size, a service in slots, tasks."""
 
     @abstractmethod
     def mean(self) -> float:
@@ -47,10 +44,7 @@ class Law(ABC):
         return None
 
     def cdf_units(self, units: ArrayLike) -> Floats:
-        """Return P(X in integer units ≤ `units`), for any shape.
-
-        X is rounded as in the simulation (`packenv.units.to_units`).
-        """
+        """Return P(X in integer units ≤ `units`), rounded like `packenv.units.to_units`."""
         k = np.asarray(units, np.float64)
         below = self.cdf(np.nextafter((k + 1.0 - 1e-3) / UNIT, 0.0))
         return np.where(k < 1, np.where(k < 0, 0.0, self.cdf(0.0)), below)
@@ -173,10 +167,7 @@ def not_negatives(name: str, values: ArrayLike) -> tuple[float, ...]:
 
 
 def probabilities(name: str, weights: ArrayLike | None, count: int) -> tuple[float, ...]:
-    """Return `count` weights ≥ 0 of sum 1, equal for None.
-
-    Raises InputError otherwise.
-    """
+    """Return `count` weights ≥ 0 of sum 1 (None: equal), else raise InputError."""
     if weights is None:
         return (1.0 / count,) * count
     checked = not_negatives(f"{name}: weights", weights)

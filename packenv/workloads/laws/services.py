@@ -20,10 +20,7 @@ from packenv.workloads.laws.sizes import Exponential, Mixture
 
 @dataclass(frozen=True)
 class Geometric(Law):
-    """Geometric on 1, 2, … with mean `slots` (at least 1).
-
-    It is the memoryless service of the papers.
-    """
+    """Geometric on 1, 2, … with mean `slots` (at least 1), as in the papers."""
 
     slots: float
 
@@ -71,10 +68,7 @@ class Fixed(AtomicLaw):
 
 @dataclass(frozen=True)
 class LogNormal(Law):
-    """Log-normal with mean `slots` and coefficient of variation `cv`.
-
-    `cv` is the standard deviation / mean.
-    """
+    """Log-normal with mean `slots` and `cv`, standard deviation / mean."""
 
     slots: float
     cv: float

@@ -49,10 +49,7 @@ class Uniform(LinearLaw):
 
 @dataclass(frozen=True)
 class Histogram(LinearLaw):
-    """Uniform within each bin.
-
-    `edges` (n + 1,) are increasing, `weights` (n,) are the probabilities of the bins.
-    """
+    """Uniform within bins: increasing `edges` (n + 1,), probabilities `weights` (n,)."""
 
     edges: Sequence[float]
     weights: Sequence[float] | None = None

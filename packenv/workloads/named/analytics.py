@@ -76,10 +76,7 @@ class Analytics:
 
 
 def analytics(jobs: int = 200, servers: int = 50, intensity: float = 1.5, resources: int = 4, kinds: bool = True) -> Workload:
-    """Return the workload for comparisons of Tetris.
-
-    Jobs have one to three phases with barriers between them, at a high load.
-    """
+    """Return the workload for comparisons of Tetris, at a high load."""
     return Workload(
         jobs=Analytics(jobs, servers, intensity, resources, kinds),
         servers=f"{servers}x" + ":".join(["1"] * resources),

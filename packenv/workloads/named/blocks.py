@@ -168,10 +168,7 @@ def readers(
 ) -> Workload:
     """Return jobs of Facebook's sizes, on servers for one task each.
 
-    factor   changes of the network's speed (`Network`)
-    of       additional arguments of `Readers`
-
-    Raises InputError.
+    `factor` are changes of the network's speed (`Network`), `of` additional arguments of `Readers`. Raises InputError.
     """
     if rack < 0 or servers < 1:
         raise InputError(f"needs servers >= 1 and rack >= 0, not {servers} and {rack}")
@@ -186,10 +183,7 @@ def readers(
 
 
 def hot(factor: tuple[tuple[float, float], ...] = ()) -> Workload:
-    """Return `readers` of 2,000 blocks with hot spots.
-
-    One task in twelve reads the hottest block, which lies on three of 100 servers.
-    """
+    """Return `readers` of 2,000 blocks: one task in twelve reads the hottest."""
     return readers(factor=factor, blocks=2000, skew=0.9)
 
 

@@ -82,10 +82,7 @@ def stage_numbers(random: np.random.Generator, jobs: int) -> Ints:
 
 
 def stage_parents(random: np.random.Generator, stages: int) -> list[list[int]]:
-    """Draw the parents of each stage of a job, all earlier stages.
-
-    The last stage waits for all stages without a child.
-    """
+    """Draw each stage's earlier parents; the last stage joins all without a child."""
     parents: list[list[int]] = [[]]
     childless = [0]
     for stage in range(1, stages):
@@ -120,10 +117,7 @@ def memory(random: np.random.Generator, stages: int) -> Floats:
 
 
 def all_tasks_of(parents: list[list[list[int]]], tasks: Ints) -> Ragged:
-    """Return the rows of all tasks of the parents of each task's stage.
-
-    parents   of each stage of each job
-    """
+    """Return the rows of all tasks of the parents of each task's stage."""
     end = np.cumsum(tasks)
     lists, stage = [], 0
     for of_job in parents:

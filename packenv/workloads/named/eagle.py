@@ -96,10 +96,7 @@ class ShortAndLong:
         return np.clip(tasks, 1, MOST_TASKS).astype(np.int64)
 
     def _means(self, random: np.random.Generator, is_long: NDArray[np.bool_], tasks: Ints, seed: int) -> Floats:
-        """Draw each job's mean seconds per task (jobs,).
-
-        Short jobs are scaled to their share of the work.
-        """
+        """Draw each job's mean seconds per task (jobs,), short ones scaled."""
         cutoff, reserved = self.mix.cutoff, self.mix.reserved
         u = random.uniform(size=self.jobs)
         long = cutoff / np.sqrt(LEAST_LONG**-2 - u * (LEAST_LONG**-2 - MOST_LONG**-2))
@@ -114,13 +111,10 @@ class ShortAndLong:
 
 
 def eagle(trace: str, jobs: int | None = None, burst: int = 1) -> Workload:
-    """Return a trace's jobs on the smallest cluster of PAPERS §4.
+    """Return `google`, `cloudera`, `facebook` or `yahoo` on its smallest cluster.
 
-    trace   `google`, `cloudera`, `facebook` or `yahoo`, in slots of half a millisecond
-    jobs    number of jobs; their arrival times are in proportion
-    burst   number of jobs that arrive together, on average
-
-    `.with_(servers=…)` lets the same jobs arrive at another cluster. Raises InputError for an unknown trace or burst < 1.
+    Slots are half a millisecond. `jobs` arrive in a proportional time, `burst` of them together on average. `.with_(servers=…)`
+    lets the same jobs arrive at another cluster. Raises InputError for an unknown trace or burst < 1. Source: PAPERS §4.
     """
     if trace not in MIXES:
         raise InputError(f"unknown trace {trace!r}{nearest(trace, list(MIXES))}")

@@ -105,9 +105,7 @@ class Pods:
 def openb_like(jobs: int = 40_000, intensity: float = 0.9, kinds: bool = False) -> Workload:
     """Return pods on 122 nodes with 626 GPUs of six kinds.
 
-    kinds   whether a third of the pods accept only some kinds
-
-    Raises InputError for no pod, or no intensity.
+    With `kinds` a third of the pods accept only some. Raises InputError for no pod, or no intensity.
     """
     if jobs < 1 or intensity <= 0:
         raise InputError("gpu/openb-like: needs a pod and an intensity above 0")

@@ -66,28 +66,19 @@ def scarce_and_abundant(seed: int) -> Jobs:
 
 
 def flow_shop() -> Workload:
-    """Figure 1: jobs (A for 5 slots, then B for 2) and (A for 1, then B for 3).
-
-    One A and one B run at a time.
-    """
+    """Figure 1: jobs (A for 5 slots, B for 2) and (A for 1, B for 3)."""
     jobs, a, b = np.array([2, 2]), [1, 0], [0, 1]
     table = at_once(jobs, np.array([a, b, a, b]), np.array([5, 2, 1, 3]), np.array([1, 1]))
     return Workload(jobs=table, servers="1x1:1", resources=("A", "B"))
 
 
 def price_fig2() -> Workload:
-    """Figure 2: few small phases, which never reach the capacity.
-
-    Each takes at most a tenth of all servers.
-    """
+    """Figure 2: few phases of at most a tenth of all servers."""
     return Workload(jobs=PhasedJobs(10, 3, (10, 10), 4), servers=MACHINES, resources=RESOURCES)
 
 
 def price_fig3() -> Workload:
-    """Figure 3: phases of up to three tenths of all servers.
-
-    The longest is nine times as long as the shortest.
-    """
+    """Figure 3: phases of up to three tenths of all servers, 9:1 in length."""
     return Workload(jobs=PhasedJobs(30, 5, (30, 30), 9), servers=MACHINES, resources=RESOURCES)
 
 
@@ -97,10 +88,7 @@ def price_fig5() -> Workload:
 
 
 def price_fig8() -> Workload:
-    """Figures 8-10: the same with phases of up to three fifths of a server.
-
-    The printed three fifths of all servers fit no server.
-    """
+    """Figures 8-10: phases of up to 3/5 of a server; 3/5 of all fits none."""
     return Workload(jobs=PhasedJobs(100, 5, (30, 30), 4, value=5), servers=MACHINES, resources=RESOURCES)
 
 

@@ -88,10 +88,7 @@ def share_short(kind: Type, processors: Floats) -> Floats:
 
 
 def busy(kind: Type) -> Floats:
-    """Return (HALF_HOURS + 1,) arrivals by each half-hour from midnight.
-
-    1 is the arrivals of a mean half-hour.
-    """
+    """Return (HALF_HOURS + 1,) arrivals from midnight, in mean half-hours."""
     hours = np.arange(DAY_BEGINS, DAY_BEGINS + HALF_HOURS)
     shape, scale = kind.day
     weight = np.zeros(HALF_HOURS)
@@ -152,18 +149,12 @@ class Lublin:
         return np.where(piece <= kind.first, kind.low + u * (middle - kind.low), middle + u * (high - middle))
 
     def offered(self) -> float:
-        """Return the model's long-run share of busy processors.
-
-        Seconds are not rounded down.
-        """
+        """Return the model's long-run share of busy processors, before rounding."""
         return sum(mean_work(self, kind) / kind.gap.mean_exp() for kind in self.types) / self.processors
 
 
 def mean_work(model: Lublin, kind: Type, points: int = 4_000) -> float:
-    """Return the mean processors · seconds of a job of one type.
-
-    It is exact except for a sum over `points` sizes of each piece.
-    """
+    """Return a type's mean processors · seconds, summed over `points` sizes."""
     u = (np.arange(points) + 0.5) / points
     total = kind.serial * float(mean_run(kind, np.ones(1))[0])
     for piece, share in ((np.zeros(points), kind.first), (np.ones(points), 1 - kind.first)):

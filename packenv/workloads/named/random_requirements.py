@@ -16,10 +16,7 @@ from packenv.workloads.workload import Workload
 
 
 def small(sizes: list[float], weights: list[float], servers: str, rate: float) -> Workload:
-    """Return a workload with at most one arrival in a slot.
-
-    Services take 10 slots on average.
-    """
+    """Return a workload of Bernoulli arrivals, with services of mean 10 slots."""
     law = Discrete(sizes, weights)
     return Workload(sizes=law, service=Geometric(10), servers=servers, rate=rate, arrivals=Bernoulli())
 
@@ -40,18 +37,12 @@ def small_workload(name: str) -> Workload:
 
 
 def fig3a() -> Workload:
-    """PAPERS §1.6, figure 3(a): sizes 0.4 and 0.6 fill the server.
-
-    ρ* = 2, λ* = 0.02.
-    """
+    """PAPERS §1.6, figure 3(a): sizes 0.4 and 0.6, ρ* = 2, λ* = 0.02."""
     return Workload(sizes=Discrete([0.4, 0.6]), service=Geometric(100), servers=1, rate=0.014)
 
 
 def fig3b() -> Workload:
-    """PAPERS §1.6, figure 3(b): a server of capacity 10, fixed service.
-
-    Sizes are 2 (twice as often) and 5. λ* = 1/30.
-    """
+    """PAPERS §1.6, figure 3(b): capacity 10, sizes 2 (twice as often) and 5, λ* = 1/30."""
     return Workload(sizes=Discrete([2.0, 5.0], [2 / 3, 1 / 3]), service=Fixed(100), servers="1x10", rate=0.0306)
 
 

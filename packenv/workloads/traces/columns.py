@@ -51,10 +51,7 @@ Written = Callable[[str], float | Fraction | None]
 
 
 class Columns:
-    """Columns of one file.
-
-    Every method that reads values raises an InputError with the place of a bad one.
-    """
+    """Columns of one file; methods raise InputErrors with the place of bad values."""
 
     def __init__(self, path: Path, table: pa.Table, theirs: Mapping[str, str] | None = None) -> None:
         """Hold a table; `theirs` has the file's names of renamed columns."""
@@ -64,12 +61,7 @@ class Columns:
 
     @staticmethod
     def read(path: Path, names: Sequence[str] | None = None) -> Columns:
-        """Read a Parquet file, or a CSV file with a header.
-
-        names   columns to read; None for all
-
-        Raises InputError.
-        """
+        """Read a Parquet file, or a CSV file with a header: all columns, or `names`."""
         return Columns(path, _table(path, names))
 
     @property
@@ -92,21 +84,15 @@ class Columns:
         return InputError(f"{self.path}: row {row + 1}, column {self.shown(column)}: {problem}")
 
     def require(self, good: Bools, column: str, problem: str) -> None:
-        """Raise InputError for the first row that is not `good` (n,).
-
-        "{}" in `problem` stands for its value.
-        """
+        """Raise InputError for the first row not `good` (n,), with its value for "{}"."""
         if not good.all():
             row = int(np.argmin(good))
             raise self.error(row, column, problem.format(self.table[column][row].as_py()) if "{}" in problem else problem)
 
     def numbers(self, name: str, missing: float | None = None, written: Written | None = None, form: str = "a number") -> Floats:
-        """Return a column as finite floats (n,).
+        """Return a column as finite floats (n,), empty cells as `missing` or an error.
 
-        Empty cells become `missing`, or are an error without it. Texts may have decimal commas.
-
-        written   reads texts that are no numbers
-        form      describes valid cells
+        Texts may have decimal commas. `written` reads those that are no numbers, `form` describes valid cells.
         """
         column = self._numeric(name, written, form)
         if column.null_count and missing is None:
@@ -152,20 +138,14 @@ class Columns:
         return self._microseconds(name, column.cast(pa.timestamp("us", offset), safe=False), missing), offset is not None
 
     def lengths(self, name: str, missing: int | None = None) -> Ints | None:
-        """Return a column of Arrow durations (n,) in µs, None for others.
-
-        Empty cells are as in `instants`.
-        """
+        """Return a column of Arrow durations (n,) in µs, None for other types."""
         column = self.column(name)
         if not pa.types.is_duration(column.type):
             return None
         return self._microseconds(name, column.cast(pa.duration("us"), safe=False), missing)
 
     def names_numbered(self, name: str) -> Ints:
-        """Return a column of whole numbers ≥ 0 (n,), or of numbered names.
-
-        Names are numbered in the order of their first appearance.
-        """
+        """Return whole numbers ≥ 0 (n,), or names numbered by first appearance."""
         column = self.column(name)
         if pa.types.is_string(column.type) and not pc.all(pc.match_substring_regex(column, NUMBER)).as_py():
             self.require(np.asarray(pc.is_valid(column)), name, "is empty")
@@ -175,18 +155,12 @@ class Columns:
         return numbers
 
     def texts(self, name: str) -> tuple[Ints, tuple[str, ...]]:
-        """Return names (n,) as numbers by first appearance, and the names.
-
-        An empty cell is -1.
-        """
+        """Return names (n,) numbered by first appearance, -1 if empty, and the names."""
         encoded = self.column(name).cast(pa.string()).combine_chunks().dictionary_encode()
         return np.asarray(encoded.indices.fill_null(-1).to_numpy(), np.int64), tuple(encoded.dictionary.to_pylist())
 
     def kinds(self, name: str) -> tuple[Ints, tuple[str, ...]]:
-        """Return sets of names, "A|B" (n,), as bits, and the bits' names.
-
-        An empty cell is 0.
-        """
+        """Return sets "A|B" (n,) as bits, 0 if empty, and the bits' names."""
         number, texts = self.texts(name)
         sets = [[kind for part in text.split("|") if (kind := part.strip())] for text in texts]
         kinds = tuple(dict.fromkeys(kind for names in sets for kind in names))
@@ -196,9 +170,9 @@ class Columns:
         return bits[number], kinds
 
     def repeated(self, *names: str) -> Bools:
-        """Mark rows (n,) that equal an earlier one in the available columns.
+        """Mark rows (n,) that equal an earlier one in these columns.
 
-        No row is marked if the first column is missing, or for an empty cell in it.
+        None is marked for a missing first column, or an empty cell in it.
         """
         if names[0] not in self:
             return np.zeros(len(self), np.bool_)
@@ -208,10 +182,7 @@ class Columns:
         return repeated(numbers) & (numbers[0] >= 0)
 
     def truths(self, name: str) -> Bools:
-        """Return a column of truth values or numbers (n,), 0 for false.
-
-        An empty cell is an error.
-        """
+        """Return truth values or numbers (n,), 0 for false; empty cells are errors."""
         if not pa.types.is_boolean(self.raw(name).type):
             return np.asarray(self.whole(name) != 0)
         self.require(np.asarray(pc.is_valid(self.raw(name))), name, "is empty")
@@ -280,10 +251,7 @@ class Columns:
         return pa.chunked_array([pa.array(values).take(encoded.indices)])
 
     def _check_points(self, name: str, column: pa.ChunkedArray) -> None:
-        """Raise InputError for numbers such as 1.024 next to decimal commas.
-
-        They may be thousands.
-        """
+        """Raise InputError for 1.024 next to decimal commas: perhaps thousands."""
         if not pc.any(pc.match_substring_regex(column.slice(0, FIRST_TEXTS), r"^[+-]?[1-9][0-9]{0,2}\.[0-9]{3}$")).as_py():
             return
         text = may_be_thousands(column.unique().drop_null().to_pylist())
@@ -368,12 +336,7 @@ def reading_table(path: Path) -> AbstractContextManager[None]:
 
 
 def headless(path: Path, types: dict[str, pa.DataType], skip: Sequence[str] = ()) -> Columns:
-    """Read a CSV file without a header, with the columns of `types`.
-
-    skip   columns to leave out
-
-    Raises InputError.
-    """
+    """Read a CSV file without a header, with columns `types`, except `skip`."""
     columns = [name for name in types if name not in skip]
     with reading_table(path):
         try:

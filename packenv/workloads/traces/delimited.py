@@ -31,10 +31,7 @@ CAUSES = {True: "a cell may hold the separator {!r}", False: "a line may be cut 
 
 
 def separator_of(path: Path) -> str:
-    """Return the one of SEPARATORS that the first line has most.
-
-    Raises InputError.
-    """
+    """Return the one of SEPARATORS that the first line has most."""
     first = re.sub(r'"[^"]*"', "", next((line for line in lines_of(path) if line.strip()), ""))
     if ";" in first and DECIMAL_COMMA.search(first):
         return ";"
@@ -47,9 +44,7 @@ def header_of(path: Path) -> list[str]:
 
 
 def read_delimited(path: Path, names: list[str], types: Mapping[str, pa.DataType], skip: int, separator: str) -> pa.Table:
-    """Read the columns in `types` of a table with columns `names`.
-
-    skip   lines to skip at the top
+    """Read the columns in `types` of a table `names`, below `skip` lines.
 
     Raises InputError for a row with more or fewer cells, and pa.ArrowInvalid for a cell of another type than its column.
     """
@@ -125,10 +120,7 @@ def _without_quotes(table: pa.Table) -> pa.Table:
 
 
 def _check_quotes(path: Path, columns: int, skip: int, separator: str) -> None:
-    """Raise InputError for a quoted cell that may be several rows.
-
-    It has several lines, and as many separators as a row. A quotation mark may be stray.
-    """
+    """Raise InputError for a quoted cell with the separators of several rows."""
     records = (record for record in csv.reader(lines_of(path), delimiter=separator) if record)
     for row, record in enumerate(records, 1 - skip):
         for cell in record:
@@ -147,10 +139,7 @@ def counted(path: Path, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Record
 
 
 def rows_of(path: Path) -> list[list[str]]:
-    """Return the rows of a short table, with its header if any.
-
-    Raises InputError.
-    """
+    """Return the rows of a short table, with any header, or raise InputError."""
     names = [str(n) for n in range(len(header_of(path)))]
     if not names:
         return []

@@ -28,10 +28,7 @@ class TraceFormat(NamedTuple):
 
 
 def first_bytes(path: Path, count: int) -> bytes:
-    """Return the first `count` bytes of a file, gzip or not.
-
-    UTF-16 becomes UTF-8. An unreadable file has none.
-    """
+    """Return a file's first bytes, unzipped, in UTF-8; none if unreadable."""
     try:
         with open_binary(path) as file:
             first = file.read(count)

@@ -26,12 +26,9 @@ def can_be_devices(gpus: Floats) -> NDArray[np.bool_]:
 
 
 def gpu_needs(columns: Columns, amounts: str, kinds: str) -> tuple[Ints, tuple[str, ...]]:
-    """Return `Jobs.devices` (n, 3) and kind names from two columns.
+    """Return `Jobs.devices` (n, 3) and kind names, from GPUs and kinds "A10|V100".
 
-    amounts   in GPUs, 0 where empty
-    kinds     "A10|V100", all where empty
-
-    Raises InputError.
+    Empty amounts are 0, empty kinds all. Raises InputError.
     """
     gpus = np.nan_to_num(decimals(columns, amounts, quantity_of))
     columns.require(gpus >= 0, amounts, "{} is negative")
@@ -47,10 +44,7 @@ def of_gpus(gpus: Floats) -> Ints:
 
 
 def gpus_of_nodes(columns: Columns, number: str, model: str) -> tuple[Ints, tuple[str, ...]]:
-    """Return `Servers.devices` (L, 3) and kind names, from two columns.
-
-    Raises InputError.
-    """
+    """Return `Servers.devices` (L, 3) and kind names, or raise InputError."""
     gpus = columns.whole(number)
     columns.require(gpus >= 0, number, "{} is negative")
     columns.require(gpus <= MOST_DEVICES, number, f"{{}} are more GPUs than a server can have, {MOST_DEVICES}")

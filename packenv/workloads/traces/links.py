@@ -46,10 +46,7 @@ def read_links(columns: Columns) -> Ragged:
 
 
 def read_home(columns: Columns) -> Ragged:
-    """Return the servers that hold each row's data, from 0.
-
-    Raises InputError.
-    """
+    """Return the servers that hold each row's data, from 0, or raise InputError."""
     offsets, cells = _cells(columns, "home")
     owner = np.repeat(np.arange(len(columns)), np.diff(offsets))
     server = _numbers(columns, "home", cells, owner)
@@ -92,10 +89,7 @@ def reordered(links: Ragged, rows: Ints) -> Ragged:
 
 
 def levels(links: Ragged) -> Ints:
-    """Return the most links on a path to each row (n,).
-
-    Rows in a circle, and those that wait for one, have -1.
-    """
+    """Return the most links on a path to each row (n,), -1 in or after circles."""
     n = len(links.offsets) - 1
     waits = np.diff(links.offsets)
     by_predecessor = np.argsort(links.values, kind="stable")
@@ -167,10 +161,7 @@ def _whole(columns: Columns, name: str, text: str, row: int) -> int:
 
 
 def _topological(place: Ints, owner: Ints, before: Ints) -> list[int]:
-    """Return rows by place, each after its predecessors.
-
-    Rows in a circle, or that wait for one, are left out.
-    """
+    """Return rows by place, each after its predecessors, without circles."""
     waits = np.bincount(owner, minlength=len(place)).tolist()
     by_predecessor = np.argsort(before, kind="stable")
     successors = owner[by_predecessor]
@@ -190,10 +181,7 @@ def _topological(place: Ints, owner: Ints, before: Ints) -> list[int]:
 
 
 def _raise_circle(links: Ragged, stuck: Ints, columns: Columns) -> None:
-    """Raise InputError for a circle among rows that wait for each other.
-
-    Following the rows in `stuck` leads into it.
-    """
+    """Raise InputError for a circle, found by following rows in `stuck`."""
     is_stuck = set(stuck.tolist())
     path = [int(stuck[0])]
     while path[-1] not in path[:-1]:

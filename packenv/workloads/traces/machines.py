@@ -34,10 +34,7 @@ OF_GPUS = (openb, spot_gpu)  # forms whose nodes have GPUs of some kind
 
 
 def is_machines(path: str | os.PathLike[str]) -> bool:
-    """Return whether `initial_capacities` can read the file or folder.
-
-    Raises InputError for a damaged file.
-    """
+    """Return whether `machines` can read a file or folder, InputError if damaged."""
     where = Path(path)
     if where.is_dir():
         return bool(_parts(where))
@@ -57,11 +54,9 @@ def is_slurm(path: str) -> bool:
 def machines(
     path: str | os.PathLike[str], resources: tuple[str, ...] | None = None, partitions: Collection[str] = ()
 ) -> Machines:
-    """Return a trace's initial machines, with names and any GPUs.
+    """Return a trace's initial machines, their names and GPUs, if recorded.
 
-    The formats are those of `initial_capacities`, and Slurm nodes.
-
-    partitions   of Slurm nodes to take, if the list names them
+    A list of Slurm's nodes is reduced to `partitions`, if it names them.
     """
     where = Path(path)
     columns = names_of(where) if where.is_file() and (is_parquet(where) or is_csv(where)) else []
@@ -85,17 +80,12 @@ def machines(
 def initial_capacities(path: str | os.PathLike[str], resources: tuple[str, ...] | None = None) -> NDArray[np.float64]:
     """Return capacities (L, D) of a trace's initial machines.
 
-    They are fractions of the largest machine.
-
     Google 2011 (cpu, memory), by machine id: a folder with `machine_events/`, or a file with columns time_s, machine_id, event,
     cpu, mem. Alibaba 2023 (cpu, memory, gpu), in the order of the file: a list of nodes with columns cpu_milli, memory_mib, gpu.
     Alibaba 2026 (cores, GPUs): columns gpu_model, gpu_capacity_num, cpu_num. Philly (gpu): `cluster_machine_list`, in the order
-    of the file.
-
-    resources   names of the resources to read, by default all
-
-    Machines of unknown capacity, or without any of the resources, are left out. Raises InputError if none is left, and for an
-    unknown resource.
+    of the file. Amounts are fractions of the largest machine, but cores and GPUs of 2026. `resources` names those to read, by
+    default all. Machines of unknown capacity, or without any of the resources, are left out. Raises InputError if none is left,
+    and for an unknown resource.
     """
     return machines(path, resources).capacity
 

@@ -27,10 +27,7 @@ SNIFFED = 2**8  # bytes
 
 
 class MachineList(NamedTuple):
-    """Capacities (L, 1), names, and machines left out by reason.
-
-    Capacity 1 is 8 GPUs. Machines are in the order of the file.
-    """
+    """Capacities (L, 1) in file order (8 GPUs are 1), names, and omissions."""
 
     capacity: NDArray[np.float64]
     names: tuple[str, ...]
@@ -55,10 +52,7 @@ def beside(job_log: str) -> str | None:
 
 
 def read_machine_list(path: Path) -> MachineList:
-    """Read the list of machines.
-
-    Raises InputError, naming file and line, for a malformed line, and if no machine is left.
-    """
+    """Read the machines; InputError names file and line, or that none is left."""
     gpus: dict[str, int] = {}
     left_out = dict.fromkeys((NO_GPU, UNKNOWN, TWICE), 0)
     with reading(path):

@@ -27,10 +27,7 @@ TABLE = Path("table")
 
 
 def is_trace(path: str | os.PathLike[str]) -> bool:
-    """Return whether `path` may be a trace.
-
-    It is a Parquet or CSV file, or a folder or file of one of the `formats`.
-    """
+    """Return whether a path may be a Parquet or CSV table, or a known format."""
     where = Path(path)
     return _is_table(where) or _format_of(where) is not None
 
@@ -113,10 +110,7 @@ def _is_table(path: Path) -> bool:
 
 
 def _format_of(path: Path) -> TraceFormat | None:
-    """Return the format of a folder, or of a file that is no table.
-
-    Its name decides, else its content.
-    """
+    """Return the format of a folder or file by name, else by content."""
     if path.is_dir():
         return next((form for form in trace_formats() if form.folder and form.folder(path)), None)
     if not path.is_file() or _is_table(path):
@@ -127,10 +121,7 @@ def _format_of(path: Path) -> TraceFormat | None:
 
 
 def arrow_table(source: Any) -> pa.Table:
-    """Return the columns of a table that Arrow reads, as an Arrow table.
-
-    An index without a name is left out. Raises InputError.
-    """
+    """Return a table that Arrow reads, without unnamed indexes, or raise InputError."""
     try:
         table = source if isinstance(source, pa.Table) else pa.table(dict(source) if isinstance(source, Mapping) else source)
     except (TypeError, ValueError, pa.ArrowException) as error:

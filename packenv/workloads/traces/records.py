@@ -41,10 +41,7 @@ class Records:
         return {"row": pa.array(self.rows)} | ({} if self.ids is None else {"id": _as_written(self.ids, self.rows - 1)})
 
     def times(self, slots: Ints, unknown: NDArray[np.bool_], slot_seconds: float) -> pa.Array:
-        """Return the starts of slots (n,) by the file's clock.
-
-        They are dates, or numbers in its unit, null where `unknown` (n,).
-        """
+        """Return the starts of slots (n,) by the file's clock, null where `unknown`."""
         slot = slot_seconds * SECOND
         since = np.rint(slots * slot).astype(np.int64)
         if isinstance(self.began, datetime):
@@ -60,10 +57,7 @@ class Records:
 
 
 def _as_written(ids: Any, rows: Ints) -> pa.Array:
-    """Return the cells in these rows, from 0, with whole numbers as such.
-
-    This includes files whose cells are all texts.
-    """
+    """Return the cells in these rows, from 0; texts of whole numbers become numbers."""
     names = (pa.array(ids) if isinstance(ids, np.ndarray) else ids).take(pa.array(rows))
     names = names.combine_chunks() if isinstance(names, pa.ChunkedArray) else names
     names = names.dictionary_decode() if pa.types.is_dictionary(names.type) else names

@@ -31,10 +31,7 @@ OPTIONAL = ("job", "phase", "value", "tenant", "predecessors", "home", "estimate
 
 @dataclass(frozen=True)
 class SlotTrace:
-    """A trace in slots, which converts like a Trace.
-
-    The length of a slot cannot be chosen.
-    """
+    """A trace in slots of fixed length, which converts like a Trace."""
 
     table: Jobs
     resources: tuple[str, ...]  # D names
@@ -81,10 +78,7 @@ class SlotTrace:
         sizes: Sizes = "max",
         estimates: Estimates | None = None,
     ) -> Conversion:
-        """Convert like `Trace.jobs`, but `slot_seconds` changes nothing.
-
-        Arrivals are divided by `speedup`.
-        """
+        """Convert like `Trace.jobs`; `slot_seconds` has no effect."""
         whole, beta = self.table, exact(speedup, "speedup")
         demand, scale = (
             (whole.demand.max(axis=1, keepdims=True), whole.scale[:1]) if one_size(sizes) else (whole.demand, whole.scale)
@@ -97,10 +91,7 @@ class SlotTrace:
         return Conversion(jobs, dict(self.dropped), 0)
 
     def timed(self, slot_seconds: Exact | None = None) -> Trace:
-        """Return the tasks in seconds, for statistics.
-
-        Each starts on arrival, and slots last `slot_seconds`.
-        """
+        """Return the tasks in seconds, starting on arrival, for statistics."""
         slot = SECOND * exact(self.slot_seconds if slot_seconds is None else slot_seconds, "slot_seconds")
         submit, duration = (floor_divide(slots, 1 / slot) for slots in (self.table.arrival, self.table.service))
         n = len(self)

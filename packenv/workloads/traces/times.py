@@ -35,12 +35,8 @@ LATEST = 2.0**53  # slots or microseconds: the largest number up to which floats
 def microseconds(columns: Columns, name: str, missing: int | None, unit: str | None = None, form: str = "a number") -> Ints:
     """Return a column of durations or of numeric times (n,) in µs.
 
-    Texts may be 00:15:04, 1-02:03:04, PT15M or 2h. Empty cells, and -1, become `missing`, or are an error if that is None.
-
-    unit   of numbers, one of TIME_UNITS, if a user gives it
-    form   other valid texts, for messages
-
-    Raises InputError.
+    Texts may be 00:15:04, 1-02:03:04, PT15M or 2h. Empty cells, and -1, become `missing`, or are an error if that is None. `unit`
+    is the user's unit of numbers, one of TIME_UNITS. `form` describes other valid texts. Raises InputError.
     """
     lengths = columns.lengths(name, missing)
     if lengths is not None:
@@ -93,10 +89,7 @@ def times(columns: Columns, names: Sequence[str], unit: str | None = None) -> li
 
 
 def origin_of(columns: Columns, name: str) -> datetime | None:
-    """Return the date of time 0 in `times`, None without dates.
-
-    name   the first column of `times`
-    """
+    """Return the date of time 0 in `times` with first column `name`, or None."""
     dates = columns.instants(name)
     if dates is None or not len(dates[0]):
         return None

@@ -77,10 +77,7 @@ class Machines(NamedTuple):
 
 @dataclass(frozen=True)
 class Trace:
-    """Tasks as recorded, in order of submission.
-
-    Times are whole microseconds, MISSING (-1) if unknown.
-    """
+    """Tasks as recorded, in order of submission, in µs, MISSING (-1) if unknown."""
 
     submit: Ints  # (n,) µs, sorted
     schedule: Ints  # (n,) µs or MISSING
@@ -129,10 +126,7 @@ class Trace:
 
     @property
     def duration(self) -> Ints:
-        """(n,) µs from the last start to the end, MISSING if invalid.
-
-        Both must be known, and the end not before the start.
-        """
+        """(n,) µs from the last start to a later end, MISSING otherwise."""
         has_duration = (self.schedule != MISSING) & (self.end != MISSING) & (self.end >= self.schedule)
         return np.where(has_duration, self.end - self.schedule, MISSING)
 
@@ -142,10 +136,7 @@ class Trace:
         return np.asarray(np.nan_to_num(self.demand).max(axis=1, initial=0.0), np.float64)
 
     def kept(self) -> tuple[Bools, dict[str, int]]:
-        """Return which tasks (n,) a conversion keeps, and drops by reason.
-
-        The first reason that applies counts.
-        """
+        """Return which tasks (n,) a conversion keeps, and drops by first reason."""
         kept, dropped = self._kept
         return kept, dict(dropped)
 
@@ -170,10 +161,7 @@ class Trace:
         return kept, dropped
 
     def waits_in_slots(self, slot_seconds: Exact) -> Ints | None:
-        """Return recorded waits (n,) of converted tasks, in whole slots.
-
-        None if the log has no waits.
-        """
+        """Return recorded waits (n,) of converted tasks in whole slots, or None."""
         if not self.waits:
             return None
         kept = self.kept()[0]
@@ -181,20 +169,14 @@ class Trace:
         return floor_divide(waits, exact(slot_seconds, "slot_seconds") * SECOND)
 
     def most_at_once(self) -> float:
-        """Return the largest simultaneous use of the first resource.
-
-        It is by the recorded starts and ends of converted tasks.
-        """
+        """Return the largest recorded simultaneous use of the first resource."""
         kept = self.kept()[0]
         amount, start, end = self.demand[kept, 0], self.schedule[kept], self.end[kept]
         order = np.argsort(np.concatenate([end, start]), kind="stable")  # what ends gives back before what starts takes
         return float(np.cumsum(np.concatenate([-amount, amount])[order]).max(initial=0.0))
 
     def of_partitions(self, names: Sequence[str]) -> Trace:
-        """Return the trace with only these partitions' tasks converted.
-
-        Raises InputError for an unknown one.
-        """
+        """Return the trace with these partitions' tasks only, or raise InputError."""
         if self.partition is None:
             raise ArgumentError(f"{self.source}: `partition` does not go with it: it names none")
         known = np.unique(self.partition).tolist()
@@ -242,10 +224,7 @@ class Trace:
         return replace(self, finished_only=only)
 
     def without_estimate(self) -> int | None:
-        """Return the number of converted tasks without an estimate.
-
-        None if no task has one.
-        """
+        """Return the number of converted tasks without an estimate, None if all."""
         if self.requested is None or (self.requested <= 0).all():
             return 0 if "estimate" in self.others else None
         return int((self.requested[self.kept()[0]] <= 0).sum())
@@ -255,17 +234,11 @@ class Trace:
         return np.asarray(np.nan_to_num(self.demand[self.kept()[0]]).max(axis=0, initial=0.0), np.float64)
 
     def models_devices(self, sizes: Sizes) -> bool:
-        """Return whether a conversion with these sizes keeps GPUs separate.
-
-        It needs their sum, and another resource.
-        """
+        """Return whether these sizes keep GPUs separate, next to other resources."""
         return self.devices is not None and sizes == "all" and GPU in self.resources and len(self.resources) > 1
 
     def kept_rows(self) -> Ints | None:
-        """Return the file's row, from 1, of each kept task.
-
-        None if a task has several rows.
-        """
+        """Return the kept tasks' rows in the file, from 1, or None."""
         return None if self.rows is None else self.rows[self.kept()[0]]
 
     def kept_blocks(self) -> Ints | None:
@@ -336,12 +309,9 @@ class Trace:
 def estimate_column(
     recorded: Floats | None, service: Ints, estimates: Estimates | None, source: str, longest: float | None = None
 ) -> Floats | None:
-    """Return the column `estimate` (n,), None if nothing is recorded or wanted.
+    """Return `estimate` (n,), None if nothing is `recorded` (n,; NaN: missing).
 
-    recorded   (n,) in slots, NaN where none is recorded
-    longest    longest possible request
-
-    Raises InputError.
+    `longest` is the longest possible request. Raises InputError.
     """
     if estimates is not None and estimates not in ESTIMATES:
         raise ArgumentError(f"`estimates` is one of {', '.join(ESTIMATES)}, not {estimates!r}")
@@ -384,10 +354,7 @@ def ends_unknown(source: str) -> ArgumentError:
 
 
 def waits_of(known: Bools) -> tuple[bool, tuple[str, ...]]:
-    """Return whether all waits are known, with a line if only some are.
-
-    known   (n,) for each task that ran
-    """
+    """Return whether all waits are `known` (n,), with a line if some are."""
     missing = len(known) - int(known.sum())
     some = 0 < missing < len(known)
     line = f"recorded waits are not shown: {missing:,} of the {len(known):,} tasks that ran have none"

@@ -109,11 +109,9 @@ def read_user(
 ) -> Trace | SlotTrace:
     """Read a file or table with columns `names`, in slots or in seconds.
 
-    choice   columns that hold demands, by default all without another meaning
-    reading  names in the file by ours (if one of them is a resource, only those are, unless `choice` has them), and the unit of
-    numeric times and durations, for a table in seconds
-
-    Raises InputError.
+    `choice` has the columns of demands, by default all without another meaning. `reading` has the file's names by ours (if one is
+    a resource, only those are, unless `choice` has them), and the unit of numeric times, for a table in seconds. Raises
+    InputError.
     """
     theirs, time_unit = reading.theirs or {}, reading.time_unit or "s"
     in_file, said = names, choice
@@ -148,10 +146,7 @@ def read_user(
 
 
 def _repeated(columns: Columns, in_file: list[str], table: pa.Table | None) -> Bools:
-    """Mark rows (n,) that equal an earlier one, if a column identifies tasks.
-
-    A job's number does not, as it may have several.
-    """
+    """Mark repeated rows (n,), if a column other than `job` identifies tasks."""
     ids = [name for name in columns.names if ID.fullmatch(name) and name != "job" and name not in columns.theirs.values()]
     twice = columns.repeated(*ids, *columns.names) if ids else np.zeros(len(columns), np.bool_)
     if not twice.any():
@@ -218,10 +213,7 @@ def _check_lengths(columns: Columns, in_slots: bool) -> None:
 
 
 def _by_our_names(path: Path, names: list[str], choice: Wanted, theirs: Mapping[str, str]) -> tuple[list[str], Wanted]:
-    """Return our names of the columns, and the resources to read.
-
-    Raises InputError for missing columns.
-    """
+    """Return our names of the columns, and the resources to read."""
     absent = [name for name in theirs.values() if name not in names]
     if absent:
         raise InputError(f"{path}: there is no column {absent[0]!r}{nearest(absent[0], names)}")
@@ -377,10 +369,7 @@ def _in_seconds(columns: Columns, demands: tuple[str, ...], unit: str, twice: Bo
 
 
 def _ids(columns: Columns) -> pa.ChunkedArray | None:
-    """Return the file's names of its rows: `id`, a similar column, or the job.
-
-    None without any.
-    """
+    """Return the file's names of its rows: `id`, a similar column, or `job`."""
     called = [name for name in columns.names if ID.fullmatch(name)]
     called.sort(key=lambda name: (name != "id", "job" in name.lower()))
     name = next(iter(called), "job")
@@ -410,10 +399,7 @@ def _times(columns: Columns, name: str) -> NDArray[np.int64]:
 
 
 def _amounts(columns: Columns, names: tuple[str, ...], empty: bool) -> NDArray[np.float64]:
-    """Return demands (n, D) in units of capacity.
-
-    Empty cells are NaN if `empty`, otherwise an error.
-    """
+    """Return demands (n, D) in units of capacity, NaN for cells that may be empty."""
     amount = np.empty((len(columns), len(names)))
     for r, name in enumerate(names):
         amount[:, r] = decimals(columns, name, quantity_of)
@@ -424,10 +410,7 @@ def _amounts(columns: Columns, names: tuple[str, ...], empty: bool) -> NDArray[n
 
 
 def _unit_notes(columns: Columns, names: tuple[str, ...], amount: NDArray[np.float64]) -> tuple[str, ...]:
-    """Return lines on columns that mix units with much smaller plain numbers.
-
-    Next to 8Gi, 128 may also be GiB.
-    """
+    """Return lines on columns that mix 8Gi with plain 128, perhaps also GiB."""
     notes = []
     for r, name in enumerate(names):
         if not pa.types.is_string(columns.raw(name).type):
@@ -448,10 +431,7 @@ def _unit_notes(columns: Columns, names: tuple[str, ...], amount: NDArray[np.flo
 
 
 def _shares_devices(names: tuple[str, ...], amount: NDArray[np.float64]) -> bool:
-    """Return whether GPU demands (n, D) are fractions of a server's GPUs.
-
-    A server has at most MOST_GPUS.
-    """
+    """Return whether GPU demands (n, D) are fractions for up to MOST_GPUS."""
     gpus = np.nan_to_num(amount[:, [r for r, name in enumerate(names) if "gpu" in name.lower()]])
     return not any(np.allclose(gpus * count, np.rint(gpus * count)) for count in range(1, MOST_GPUS + 1))
 
@@ -486,10 +466,7 @@ def _in_order(columns: Columns, time: NDArray[np.int64]) -> tuple[NDArray[np.int
 
 
 def _workers(columns: Columns, rows: NDArray[np.int64], optional: dict[str, NDArray[Any]]) -> NDArray[np.int64]:
-    """Repeat the rows for each worker, as gangs, and jobs if unnamed.
-
-    Raises InputError.
-    """
+    """Repeat the rows for each worker, as gangs, and jobs if unnamed."""
     for other in ("gang", "predecessors"):
         if other in columns:
             raise InputError(f"{columns.path}: columns {WORKERS} and {other} do not go together")
@@ -504,10 +481,7 @@ def _workers(columns: Columns, rows: NDArray[np.int64], optional: dict[str, NDAr
 def _side_by_side(
     columns: Columns, rows: NDArray[np.int64], time: NDArray[np.int64], gang: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Move the rows of a gang behind its first one.
-
-    Raises InputError for a gang that does not come together.
-    """
+    """Move a gang's rows behind its first; InputError if they arrive apart."""
     place = np.argsort(rows)
     number = np.where(gang >= 0, gang, gang.max(initial=0) + 1 + np.arange(len(gang)))
     _, inverse = np.unique(number, return_inverse=True)

@@ -134,10 +134,7 @@ def _read(database: sqlite3.Connection, path: Path, name: str) -> Table:
 
 
 def _needs(types: Table, requested: Ints, resources: tuple[str, ...]) -> tuple[int, Floats]:
-    """Return the server kind for most requests, and their needs (n, D).
-
-    A request that it does not run has a row of NaN.
-    """
+    """Return the most requested server kind, and needs there (n, D), NaN if impossible."""
     type_of, kind_of = types.whole("vmTypeId"), types.whole("machineId")
     if not len(type_of):
         raise InputError(f"{types.path}: table vmType is empty")

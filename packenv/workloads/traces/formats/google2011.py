@@ -75,10 +75,7 @@ def read_folder(folder: Path, choice: Wanted = None) -> Trace:
 
 
 def fold(events: pa.Table, resources: tuple[str, ...], source: str) -> Trace:
-    """Combine events into one row per task.
-
-    The events have the columns EVENT_COLUMNS. Rows are in order of (submission, job, task).
-    """
+    """Combine EVENT_COLUMNS into one row per task, by (submission, job, task)."""
     time, job, task, event = (events[name].to_numpy() for name in ("time", "job", "task", "event"))
     order = np.lexsort((time, task, job))
     order = order[time[order] != AFTER_THE_TRACE]
@@ -115,10 +112,7 @@ def fold(events: pa.Table, resources: tuple[str, ...], source: str) -> Trace:
 
 
 def read_folded(path: Path, choice: Wanted = None) -> Trace:
-    """Read a file with a row per task.
-
-    Times are in seconds, requests are fractions, and `end_event` 4 means finished.
-    """
+    """Read a row per task: seconds, fractions, `end_event` 4 for finished."""
     resources = resource_names(choice, RESOURCES, USUAL_RESOURCES, path)
     table = Columns.read(path, [*FOLDED_COLUMNS, *FOLDED_RESOURCES.values(), "priority", "sched_class"])
     submit = microseconds(table, "submit_time_s", None)

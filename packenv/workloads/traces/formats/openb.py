@@ -82,10 +82,7 @@ def _devices(table: Columns, number: NDArray[np.int64], milli: NDArray[np.int64]
 
 
 def nodes(path: Path, resources: tuple[str, ...]) -> Machines:
-    """Return the nodes' resources, in units of the largest, and their GPUs.
-
-    GPUs are included if they are among the resources. Raises InputError.
-    """
+    """Return the nodes' resources, in units of the largest, and any GPUs."""
     table = Columns.read(path, (*NODE_COLUMNS, *OTHER_NODE_COLUMNS))
     amounts = np.stack([decimals(table, name) for name in NODE_COLUMNS], axis=1)
     for r, name in enumerate(NODE_COLUMNS):

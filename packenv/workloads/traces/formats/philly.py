@@ -55,10 +55,7 @@ def is_job_log(path: Path) -> bool:
 
 
 def read_job_log(path: Path, choice: Wanted = None) -> Trace:
-    """Read a task per server of the last attempt of each job.
-
-    Raises InputError, naming file and job.
-    """
+    """Read a task per server of a job's last attempt; InputErrors name the job."""
     resources = resource_names(choice, RESOURCES, RESOURCES, path)
     with reading(path):
         Memory(path).reserve(PER_BYTE * path.stat().st_size)

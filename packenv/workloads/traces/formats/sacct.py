@@ -107,10 +107,7 @@ def begins_as_accounting(path: Path) -> bool:
 
 
 def begins_in_columns(path: Path) -> bool:
-    """Return whether a file is sacct output without --parsable2.
-
-    Its columns have fixed widths, which cut names short.
-    """
+    """Return whether a file is sacct output of fixed widths, without --parsable2."""
     lines = first_bytes(path, SNIFFED).decode("utf-8", errors="replace").lstrip("\ufeff").splitlines()[:2]
     return len(lines) == 2 and not {*ID}.isdisjoint(lines[0].split()) and bool(re.fullmatch(r"-{2,}( +-+)+ *", lines[1]))
 
@@ -121,7 +118,7 @@ def refuse_columns(path: Path, choice: Wanted = None) -> Trace:
 
 
 def read_accounting(path: Path, choice: Wanted = None) -> Trace:
-    """Read a task per job. Raises InputError, naming file, row and field."""
+    """Read a task per job."""
     columns, rows, ids = _jobs(path)
     steps = len(ids) - len(rows)
     columns, rows, never = _with_arrival(columns, rows)
@@ -189,10 +186,7 @@ def read_accounting(path: Path, choice: Wanted = None) -> Trace:
 
 
 def _components(columns: Columns, start: Ints) -> Ints | None:
-    """Number simultaneous components of heterogeneous jobs (n,), -1 for others.
-
-    None if there is no heterogeneous job.
-    """
+    """Number simultaneous components (n,), -1 for other jobs, None without any."""
     id_ = columns.column(next(name for name in ID if name in columns)).cast(pa.string()).combine_chunks()
     job = pc.struct_field(pc.extract_regex(id_, COMPONENT), "job")
     if job.null_count == len(job):
@@ -273,10 +267,7 @@ class Rows(Columns):
 
 
 def _mapped(columns: Columns, name: str, read: Callable[[str], float | None], form: str) -> Floats:
-    """Apply `read` to each distinct text (n,), NaN for empty cells.
-
-    Raises InputError where `read` returns None.
-    """
+    """Apply `read` to each distinct text (n,), NaN if empty; InputError for None."""
     encoded = columns.column(name).cast(pa.string()).combine_chunks().dictionary_encode()
     values = [read(text) for text in encoded.dictionary.to_pylist()]
     for place, value in enumerate(values):
@@ -304,10 +295,7 @@ def _lengths(columns: Columns, name: str) -> Ints:
 
 
 def _states(columns: Columns) -> NDArray[np.str_]:
-    """Return the first word of each state (n,), "" without that field.
-
-    CANCELLED by 1000 is CANCELLED, CANCELLED+ too.
-    """
+    """Return each state's first word (n,), without a +, "" without that field."""
     if "State" not in columns:
         return np.full(len(columns), "")
     words = pc.extract_regex(columns.column("State").fill_null("UNKNOWN"), r"^(?P<word>[A-Z_]*)")
@@ -319,10 +307,7 @@ def _texts(columns: Columns, name: str) -> NDArray[np.str_]:
 
 
 def _demand(columns: Columns) -> dict[str, Floats]:
-    """Return the amounts (n,) of each recorded resource, NaN where missing.
-
-    Raises InputError without a field for cores.
-    """
+    """Return the amounts (n,) of each recorded resource, NaN where missing."""
     demand: dict[str, Floats] = {}
 
     def add(name: str, amount: Floats) -> None:
@@ -349,10 +334,7 @@ def _demand(columns: Columns) -> dict[str, Floats]:
 
 
 def amount_of(tres: str, resource: str) -> float | None:
-    """Return a resource's amount in a list such as `cpu=4,gres/gpu:a100=2,mem=16G`.
-
-    Memory is in GiB. None for other texts.
-    """
+    """Return a resource's amount in `cpu=4,gres/gpu:a100=2,mem=16G` (GiB), or None."""
     total, typed = 0.0, 0.0
     for part in tres.split(","):
         name, equals, amount = part.partition("=")
@@ -399,8 +381,7 @@ FLAGS = "*~#!%$@^-"  # behind a state; * is of a node that does not respond
 def takes_jobs(state: str) -> bool:
     """Return whether a node in a state such as `IDLE+DRAIN` or `down*` takes jobs.
 
-    It may do so now or, as with MAINT or PLANNED, later without intervention.
-    Source: slurm.schedmd.com/sinfo.html, NODE STATE CODES.
+    With MAINT or PLANNED it does so later. Source: slurm.schedmd.com/sinfo.html, NODE STATE CODES.
     """
     words = {word.rstrip(FLAGS) for word in state.upper().split("+")}
     return "*" not in state and not words & OUT
@@ -422,10 +403,7 @@ class Nodes(NamedTuple):
 
 
 def read_nodes(path: Path, partitions: Collection[str] = ()) -> Nodes:
-    """Return the nodes of `partitions`, () for all.
-
-    Nodes without a recorded partition count too. Raises InputError if none takes jobs.
-    """
+    """Return nodes of `partitions` (() for all), or raise InputError if none takes jobs."""
 
     def is_elsewhere(names: str) -> bool:
         return bool(partitions) and bool(names) and not {name.rstrip("*") for name in names.split(",")} & {*partitions}
