@@ -39,7 +39,7 @@ def without_collection() -> Iterator[None]:
 
 
 def read_json(path: str | Path, digits: int = MOST_DIGITS) -> Any:
-    """Return a JSON file's value, with whole numbers of at most `digits` digits."""
+    """Return a JSON file's value, with `digits` per whole number."""
     with reading(path):
         if (size := Path(path).stat().st_size) > MOST_BYTES:
             raise InputError(f"{path}: {size:,} bytes, more than {MOST_BYTES:,}, are too many for JSON")

@@ -42,7 +42,7 @@ class Memory:
 
 
 def memory_limit() -> int:
-    """Return the bytes that reading may take, InputError for a bad PACKENV_MEMORY."""
+    """Return the bytes that reading a file may take."""
     text = os.environ.get(VARIABLE)
     if text:
         try:

@@ -14,7 +14,7 @@ from fractions import Fraction
 from packenv.errors import InputError
 
 Exact = str | int | float | Decimal | Fraction
-"""A number that counts as the decimal that it prints as."""
+"""A number with the value of its printed decimal."""
 
 LARGEST_WHOLE = 2**53
 """Up to here a float holds every whole number; no count, slot or seed is larger."""
@@ -136,7 +136,7 @@ def read_duration(text: str) -> Fraction | None:
 
 
 def read_seconds(text: str) -> Fraction | None:
-    """Return the seconds of 90, 1.5h, 1e3 s, or a `read_duration` text, else None."""
+    """Return the seconds of 90, 1.5h, 1e3 s or a duration."""
     text = text.strip()
     if (parts := _WITH_UNIT.fullmatch(text)) is not None and is_number(parts[1]) and (not parts[2] or parts[2] in UNITS_OF_TIME):
         return Fraction(read_number(parts[1])) * UNITS_OF_TIME[parts[2] or "s"]
@@ -165,7 +165,7 @@ def _is_grouped(text: str) -> bool:
 
 
 def may_be_thousands(texts: Iterable[str]) -> str | None:
-    """Return the first of these numbers if all points may separate thousands (1.024)."""
+    """Return the first number if all may have thousands, as 1.024."""
     points = [text for text in texts if "." in text and is_number(text)]
     return points[0] if points and all(_GROUPED.fullmatch(text) for text in points) else None
 

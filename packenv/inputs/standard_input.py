@@ -13,7 +13,7 @@ from packenv.errors import InputError
 
 STANDARD_INPUT = "-"
 ENDINGS = {b"PAR1": ".parquet", b";": ".swf", b"{": ".json", b"[": ".json"}
-"""Of the names of files by how they begin; all others are tables of text."""
+"""Endings of files by their first bytes; all others are tables of text."""
 
 
 @functools.cache

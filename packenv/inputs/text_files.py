@@ -22,7 +22,7 @@ LONGEST_LINE = 2**26
 """Characters: a job of some millions of tasks is still one line (.tr)."""
 
 DAMAGE: tuple[type[BaseException], ...] = (OSError, EOFError, zlib.error, UnicodeError, csv.Error)
-"""What Python's own readers raise for a file that is missing, damaged, or of another format."""
+"""Exceptions of Python's own readers for a missing, damaged or foreign file."""
 
 
 @contextmanager
@@ -47,14 +47,14 @@ def unreadable(path: str | Path, error: BaseException) -> InputError:
 
 
 def open_binary(path: Path) -> IO[bytes]:
-    """Open a file's bytes, decompressed if gzip wrote them; raises OSError."""
+    """Open a file's bytes, decompressed if gzip wrote them."""
     with path.open("rb") as file:
         compressed = file.read(len(GZIP)) == GZIP
     return gzip.open(path, "rb") if compressed else path.open("rb")  # type: ignore[return-value]
 
 
 def encoding_of(path: Path, otherwise: str = "utf-8-sig") -> str:
-    """Return a text file's encoding by its byte order mark (PowerShell 5: UTF-16)."""
+    """Return a text file's encoding by its byte order mark."""
     with open_binary(path) as file:
         return encoding_by_mark(file.read(4), otherwise)
 

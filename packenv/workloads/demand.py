@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 SMALL_SHARE = 0.01
-"""With J levels, at most this share of the tasks may be smaller than 2^−J of the largest capacity (PAPERS §1.3)."""
+"""Largest share of tasks below 2^−J of the largest capacity, with J levels (PAPERS §1.3)."""
 MOST_LEVELS = 16
 
 
@@ -52,7 +52,7 @@ def mean_demand(sizes: Sizes | Jobs) -> Floats:
 
 
 def mean_service(sizes: Sizes | Jobs, service: Law | Conditional | None) -> float:
-    """Return the mean service of a task, in slots (`service` None: a table)."""
+    """Return a task's mean service, in slots; `service` None for tables."""
     if isinstance(sizes, Jobs):
         return float(sizes.service.mean())
     if isinstance(service, Conditional):
@@ -73,7 +73,7 @@ def mean_demand_in_service(sizes: Sizes | Jobs, service: Law | Conditional | Non
 
 
 def largest_demands(sizes: Sizes | Jobs) -> Ints:
-    """Return (m, D) demands in units: if they fit, every task fits.
+    """Return demands (m, D) in units that decide whether all tasks fit.
 
     Raises InputError for a law without a largest value.
     """
@@ -125,7 +125,7 @@ def check_fits(sizes: Sizes | Jobs, servers: Servers) -> None:
 
 
 def scalar_size(demand: Ints, servers: Servers) -> Ints:
-    """Return (n,) scalar sizes in units, of demands (n, D) in units."""
+    """Return scalar sizes (n,) of demands (n, D), in units."""
     scale = np.maximum(servers.largest, 1)
     return np.asarray((-(-demand * scale.max() // scale)).max(axis=1))
 

@@ -22,7 +22,7 @@ Bools = NDArray[np.bool_]
 
 
 class Devices(NamedTuple):
-    """Servers' devices and tasks' needs, for compiled code; empty without devices."""
+    """Servers' devices and tasks' needs for compiled code, possibly empty."""
 
     need: Ints  # (1, n, 3) as `Jobs.devices`; (1, 0, 3) without
     server: Ints  # (L, 3) as `Servers.devices`; (0, 3) without
@@ -65,7 +65,7 @@ def needed_devices(jobs: Jobs, row: int) -> str:
 
 
 def needed_kinds(jobs: Jobs, row: int) -> str:
-    """Return a row's kinds of devices, "A10|V100"; empty for all."""
+    """Return a row's kinds of devices, "A10|V100" (all: "")."""
     assert jobs.devices is not None
     return "|".join(name for k, name in enumerate(jobs.device_kinds) if int(jobs.devices[row, KINDS]) >> k & 1)
 
@@ -100,7 +100,7 @@ class KindLoad(NamedTuple):
 
     @property
     def share(self) -> float | None:
-        """The wanted share of the available devices; None without any."""
+        """Wanted share of the available devices, None without any."""
         return self.wanted / self.there if self.there else None
 
 

@@ -28,9 +28,10 @@ class Misjudged:
 
 
 def misjudged(workload: Workload, error: float) -> Workload:
-    """Return the tasks with `estimate`: service · uniform on [1 - error, 1 + error].
+    """Return the tasks with random estimates of their durations.
 
-    Raises InputError for a workload without a Jobs table or with tasks in service at the start, and for an error outside [0, 1].
+    An estimate is the service times a factor, uniform on [1 - error, 1 + error]. Raises InputError for a workload without a Jobs
+    table or with tasks in service at the start, and for an error outside [0, 1].
     """
     if not 0 <= error <= 1:
         raise InputError(f"the error of estimates must lie between 0 and 1, not {error}")

@@ -1,4 +1,4 @@
-"""JSON files of workloads; `Workload.save` writes them."""
+"""Reader of JSON files written by `Workload.save`."""
 
 from __future__ import annotations
 

@@ -26,9 +26,9 @@ from packenv.workloads.servers import Servers
 from packenv.workloads.workload import Workload
 
 KUBECTL = re.compile(rb'(?:[EW][^\n]*\n)*\s*\{\s*"(apiVersion|items|kind)"\s*:')
-"""How kubectl's lists begin, behind its warnings. The plug-in `packenv_kubernetes` reads them."""
+"""Beginning of kubectl's lists, behind its warnings. The plug-in `packenv_kubernetes` reads them."""
 OF_STREAMS = ("sizes", "service", *INTENSITIES)
-"""Arguments that a trace leaves no place for, since it says them itself."""
+"""Arguments that a trace already has."""
 
 
 @takes(Reading, "reading")
@@ -93,7 +93,7 @@ def workload(
 
 
 def is_trace_source(source: Any) -> bool:
-    """Return whether a source is a trace or a table, no workload or cluster."""
+    """Return whether a source is a trace or a table."""
     if isinstance(source, Workload):
         return False
     if not isinstance(source, (str, Path)):

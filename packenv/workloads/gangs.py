@@ -17,7 +17,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 MOST_OF_A_GANG = 1024
-"""Servers on which a gang has to fit where it is asked how many there should be."""
+"""Servers for a gang if their number is wanted."""
 
 
 def many_of_the_last(servers: Servers) -> Servers:
@@ -26,7 +26,7 @@ def many_of_the_last(servers: Servers) -> Servers:
 
 
 def gangs_of(gang: Ints) -> Ints:
-    """Return FIRST row and number of TASKS (g, 2) of gangs of several tasks."""
+    """Return FIRST and TASKS (g, 2) of gangs of several tasks."""
     spans = np.unique(gang_spans(gang), axis=0)
     return spans[spans[:, TASKS] > 1]
 
@@ -96,7 +96,7 @@ def check_gangs(jobs: Jobs, servers: Servers) -> None:
 
 
 def too_large_gang(jobs: Jobs, servers: Servers, row: int) -> str:
-    """Return the message for a gang that does not fit all servers together."""
+    """Return the message for a gang too large for all servers."""
     assert jobs.gang is not None
     tasks = int(gang_spans(jobs.gang)[row, TASKS])
     return f"its gang of {tasks:,} tasks has no room on all {len(servers):,} servers together, even if they are empty"

@@ -36,7 +36,7 @@ class InService:
 
 @runtime_checkable
 class BeginsBusy(Protocol):
-    """Extra methods of a `draw` whose runs begin with tasks in service."""
+    """Methods of a `draw` with tasks in service at the start."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -44,11 +44,11 @@ class BeginsBusy(Protocol):
         ...
 
     def in_service(self, seed: int) -> InService:
-        """Return the tasks in service in slot 0 of a run with this seed."""
+        """Return the tasks in service in slot 0 of a seed."""
         ...
 
     def times(self, seed: int, start: Ints, end: Ints) -> tuple[Ints, Ints]:
-        """Return starts and ends (n,) of all waiting tasks, -1 for never."""
+        """Return starts and ends (n,) of waiting tasks, -1 for never."""
         ...
 
 

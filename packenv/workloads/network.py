@@ -20,7 +20,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 NODE, RACK, ANY = 0, 1, 2
-"""How near to its data a task runs: on a server that holds them, in the rack of such a server, or elsewhere."""
+"""Distance of a task from its data: on a server with them, in the rack of one, or elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Network:
         return any(self.reading) or any(self.serving)
 
     def units(self, resources: int) -> tuple[Ints, Ints]:
-        """Return (D,) units of `reading` and `serving`, for D > 1 only, else InputError."""
+        """Return (D,) units of `reading` and `serving`, for D > 1 only."""
         units = []
         for name in ("reading", "serving"):
             amounts = getattr(self, name) or (0.0,) * resources
@@ -88,7 +88,7 @@ class Network:
         return units[0], units[1]
 
     def rack_of(self, servers: int) -> Ints:
-        """Return (servers,) racks; without racks each server has its own.
+        """Return the rack of each server, by default its own.
 
         Raises InputError if the racks were given for another number of servers.
         """
@@ -99,7 +99,7 @@ class Network:
         return np.array(self.racks, np.int64)
 
     def steps(self, slot_seconds: float) -> tuple[Ints, Floats]:
-        """Return the slots at which the factor changes, from 0, and the factors."""
+        """Return the slots of changes, from 0, and the factors."""
         steps = [(0.0, 1.0), *self.factor]
         slots = [math.ceil(round(seconds / slot_seconds, 6)) for seconds, _ in steps]
         return np.array(slots, np.int64), np.array([factor for _, factor in steps])
@@ -129,7 +129,7 @@ def check_reads(jobs: Jobs, network: Network, capacity: Ints) -> None:
 
 
 class Locality(NamedTuple):
-    """Data locality of each row, for compiled code; empty without home servers."""
+    """Data locality of each row for compiled code, possibly empty."""
 
     home_of: Ints  # (n + 1,) row i has home servers home[home_of[i] : home_of[i + 1]]; (1,) if no row has any
     home: NDArray[np.int32]

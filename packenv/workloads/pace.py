@@ -12,12 +12,12 @@ from packenv.jobs import Jobs
 
 
 def spread(jobs: Jobs, times: float) -> Jobs:
-    """Multiply the arrival slots by `times`; below 1 tasks come faster."""
+    """Multiply the arrival slots by `times`."""
     return replace(jobs, arrival=np.floor(jobs.arrival * times).astype(np.int64))
 
 
 def spread_draw(draw: Callable[[int], Jobs], times: float) -> Callable[[int], Jobs]:
-    """Spread the tables of a function from a seed; `longer` remains available."""
+    """Spread the tables of a function, which stays `Lasting`."""
     return (LastingSpread if isinstance(draw, Lasting) else Spread)(draw, times)
 
 

@@ -72,7 +72,7 @@ def from_plain(value: Any, path: str) -> Any:
 
 
 def workload_arguments(plain: Any, where: str) -> dict[str, Any]:
-    """Return a Workload's arguments; InputErrors begin with `where`, then the key."""
+    """Return a Workload's arguments, with `where` and key in errors."""
     if not isinstance(plain, dict):
         raise InputError(f"{where}: expected an object with keys {', '.join(KEYS)}")
     for key in plain:

@@ -78,7 +78,7 @@ def set_numbers(sets: Ragged) -> Ints:
 
 
 def longest_paths(jobs: Jobs, length: Ints) -> Ints:
-    """Return the longest path from each row's start to its last successor's end."""
+    """Return the longest path (n,) from each row's start."""
     before, after, nodes = precedence_edges(jobs)
     lengths = np.append(length, np.zeros(nodes - len(jobs), np.int64))
     longest = lengths.copy()

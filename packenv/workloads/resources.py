@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 USUAL = "usual"
-"""What a command takes of a workload's resources where nobody says which: of a file those that it has, of others `max`."""
+"""Default resources of a workload in commands: all of a file, otherwise `max`."""
 
 
 def chosen_resources(resources: str | Sequence[str] | None) -> tuple[Wanted, Sizes | None]:
-    """Return the named resources, and the sizes; None for the usual ones."""
+    """Return named resources and sizes, None for the usual ones."""
     if resources in (None, USUAL):
         return None, None
     text = resources if isinstance(resources, str) else ",".join(resources)
@@ -73,13 +73,13 @@ def with_resources(base: Workload, choice: Wanted, sizes: Sizes | None) -> Workl
 
 MOST_LETTERS = 60  # of servers in a hint
 FOREIGN = 2**9
-"""Times that a server has too little for tasks that are in its unit."""
+"""Demand / capacity from which units must differ."""
 IDLE, USED = 2**20, 2**10
-"""Times that a server has what a task asks for of a resource, if nobody uses it, beside another of which there is less."""
+"""Capacity / demand of an almost unused resource, and of a scarcer one next to it, if units differ."""
 
 
 def unlike_units(names: Sequence[str], most: NDArray[np.float64], servers: Servers) -> str | None:
-    """Return a line if demands up to `most` (D,) and capacities have unlike units."""
+    """Return a line if `most` (D,) and capacities have unlike units."""
     capacity, several = servers.capacity.max(axis=0), len(names) > 1
     if len(names) != servers.D:
         return None
@@ -109,7 +109,7 @@ def servers_for(
     example: Callable[[Servers], str] | None = None,
     partitions: Collection[str] = (),
 ) -> Servers:
-    """Return servers with a capacity for each of `resources`, or raise InputError.
+    """Return servers with a capacity for each resource.
 
     names       of the resources that tasks ask for; with sizes "max" only the largest counts
     example     function that returns suitable servers, with the given capacities where they are enough

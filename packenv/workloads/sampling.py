@@ -1,4 +1,4 @@
-"""Rows of random workloads: numbers depend only on seed, column and index.
+"""Rows of random workloads: functions of seed, column and index.
 
 The generator is counter-based. Draw number `index` of a column is the SplitMix64 finaliser (Steele, Lea and Flood, OOPSLA
 2014) of key + index · golden, where the key is a hash of seed and column. So the size of the chunks, the place in a batch,
@@ -37,7 +37,7 @@ NO_LAWS: Laws = Builder().laws()
 """The laws of a source that is a Jobs table: none."""
 
 LATEST = 2.0**60
-"""Later arrivals, and services longer than 2^53 slots, are cut down to that: it is beyond any run."""
+"""Limit of arrivals, beyond any run; services are limited to 2^53 slots."""
 
 stream_type = np.dtype(
     [
@@ -82,7 +82,7 @@ def word_at(key: np.uint64, index: int) -> np.uint64:
 
 @compiled
 def uniform(word: np.uint64) -> float:
-    """Return the middle of a word's cell, of 2^52 in the open interval (0, 1)."""
+    """Map a word to one of 2^52 cells' middles in (0, 1)."""
     return (float(word >> S12) + 0.5) * 2.0**-52
 
 
@@ -94,7 +94,7 @@ def another(word: np.uint64) -> np.uint64:
 
 @compiled
 def row_above(table: NDArray[np.float64], first: int, count: int, u: float) -> int:
-    """Return the first of `count` rows from `first` with cumulative weight above u."""
+    """Return the first row whose cumulative weight exceeds u."""
     low, high = first, first + count - 1
     while low < high:
         middle = (low + high) >> 1
@@ -116,7 +116,7 @@ def interpolate(table: NDArray[np.float64], first: int, count: int, u: float) ->
 
 @apart
 def draw(laws: Laws, number: int, word: np.uint64) -> float:
-    """Draw from the law of node `number` by inversion (log-normal: Box and Muller)."""
+    """Draw from node `number` by inversion (log-normal: Box-Muller)."""
     node = laws.node[number]
     u = uniform(word)
     # A mixture leads to one of its laws, which has a number of its own to draw with.
@@ -159,7 +159,7 @@ def units_of(x: float) -> int:
 
 @compiled
 def begin_phase(laws: Laws, stream: Any) -> None:
-    """Begin the next phase and draw its end; the first is stationary."""
+    """Begin the next phase, stationary at first, and draw its end."""
     phases = laws.phase.shape[0]
     word = word_at(stream.phase_key, stream.sojourns)
     u = uniform(word)
@@ -229,7 +229,7 @@ def fill_chunk(
     service: NDArray[np.int64],  # (n,) slots
     job: NDArray[np.int64],  # (n,) or (0,)
 ) -> int:
-    """Draw the next n rows of the workload's Jobs table; returns n."""
+    """Draw the workload's next n rows, and return n."""
     plan = laws.plan[0]
     resources = demand.shape[1]
     rows: int = arrival.shape[0]

@@ -22,7 +22,7 @@ from packenv.jobs import HOW_MANY, MILLI, MODEL, MOST_DEVICES, NO_MODEL, UNKNOWN
 from packenv.units import LARGEST_AMOUNT, UNIT, scale_for, to_units
 
 KIND = re.compile(r"(?:([0-9]+)x|(?=[^x,@]*:))([^x,@]+)(?:@(?:([0-9]+)\*)?([^,@*/]*)(?:/([0-9]+))?)?")
-"""Of servers, such as 3x32:128, 3x96:384:8@A10, or 32:128, which is one."""
+"""Kind of servers, such as 3x32:128, 3x96:384:8@A10, or 32:128 (one server)."""
 MOST_SERVERS = 1_000_000
 GI = 2**30
 COUNTS = ("count", "number", "quantity", "servers", "nodes", "machines")  # headings of a column that says how many
@@ -32,7 +32,7 @@ HEADINGS = {
     "memory": r"memory|(?<![a-z])(mem|ram|[kmgt]i?b)(?![a-z])",
     "gpu": r"gpu",
 }
-"""Other people's headings of resources, in lower case."""
+"""Common headings of resources, in lower case."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +113,7 @@ class Servers:
 
     @cached_property
     def scale(self) -> tuple[int, ...]:
-        """(D,) doublings of each unit until integers hold the largest server; () for none."""
+        """(D,) doublings of units until integers suffice, () for none."""
         return scale_for(self.capacity.max(axis=0))
 
     @cached_property
@@ -177,7 +177,7 @@ class Servers:
         return Servers(np.concatenate([self.capacity, kind.capacity]), np.concatenate(rows), distinct, left_out=self.left_out)
 
     def with_devices_of(self, resource: int, per_unit: float) -> Servers:
-        """Add `per_unit` devices per unit of a resource, except to servers with a number.
+        """Add `per_unit` devices per unit of a resource, unless given.
 
         Raises InputError for fractions.
         """
@@ -192,7 +192,7 @@ class Servers:
 
 
 class WithKind(NamedTuple):
-    """A trace's servers (None: next to it, or named in it) and a kind to add."""
+    """A trace's servers, None for its own, and a kind to add."""
 
     servers: Any
     kind: str
@@ -278,7 +278,7 @@ def _amounts(kind: re.Match[str]) -> list[float]:
 
 
 def amount_text(amount: float) -> str:
-    """Format an amount for `--servers`; whole GiB have their unit."""
+    """Format an amount for `--servers`, whole GiB as Gi."""
     return f"{amount / GI:.0f}Gi" if amount >= GI and amount % GI == 0 else f"{amount:.17g}"
 
 
@@ -346,7 +346,7 @@ def _read(file: Path, names: tuple[str, ...] | None, partitions: Collection[str]
 
 
 def _of_resources(header: list[str], names: tuple[str, ...], amounts: list[int]) -> list[int]:
-    """Find the column of each resource, by name or words like cores."""
+    """Find each resource's column, by name or words like cores."""
     headings, known = [heading.lower() for heading in header], []
     for name in names:
         words = HEADINGS.get(name, re.escape(name))

@@ -66,7 +66,7 @@ class Windows:
         return self.workload.draw is None and last - first == self.jobs
 
     def overlap(self, seeds: Iterable[int]) -> bool:
-        """Return whether windows of these seeds share jobs, so runs depend on each other."""
+        """Return whether windows of these seeds share jobs."""
         if self.workload.draw is not None:  # a table for each
             return False
         assert self.workload.jobs is not None

@@ -77,7 +77,7 @@ class Workload(Showable):
     given: tuple[str, float] | None  # which of load, intensity and rate was given, and its value
     jobs: Jobs | None = field(repr=False, hash=False)
     draw: Callable[[int], Jobs] | None = field(repr=False)
-    """The function from a seed to its table, if there is one (`at`); `jobs` is then the table of seed 0."""
+    """The function from a seed to its table, if any (`at`); `jobs` is then the table of seed 0."""
     name: str
     resources: tuple[str, ...] | None
     slot_seconds: float | None
@@ -85,25 +85,25 @@ class Workload(Showable):
     processors: float | None
     began: float
     left_out: dict[str, int] = field(compare=False)
-    """The number of rows of a trace that are no tasks of the workload, by reason."""
+    """The number of a trace's rows that are no tasks of the workload, by reason."""
     slot_assumed: bool = field(compare=False)
-    """Whether `slot_seconds` is a usual length that nobody has given: people are then shown slots."""
+    """Whether `slot_seconds` is only a default; times are then shown in slots."""
     left_out_share: float = field(compare=False)
-    """The share of a trace's tasks that fit nowhere, from 0 to 1; the workload has the others."""
+    """The share of a trace's tasks that fit nowhere and are not in the workload, from 0 to 1."""
     left_out_work: float = field(compare=False)
-    """The same share of the work, amount × duration; of several resources the largest share over them."""
+    """The same share of the work, amount × duration, the largest over the resources."""
     partitions: tuple[str, ...] = field(compare=False)
-    """The partitions of a log of which alone the jobs are, if they were named."""
+    """The partitions of the log's jobs, if they were named."""
     remark: str | None = field(compare=False)
-    """What the workload leaves out of the trace that it comes from, in a line, if anything."""
+    """A line on what the workload leaves out of its trace, if anything."""
     notes: tuple[str, ...] = field(compare=False)
-    """Lines of the trace's reader that belong beside every result: what a server is, and where that comes from."""
+    """Lines of the trace's reader for every result: the meaning of a server, and its source."""
     recorded_waits: NDArray[np.int64] | None = field(compare=False)
-    """(n,) slots that each task of the table waited in the log that it comes from, if that says so."""
+    """(n,) slots that each task of the table waited in its log, if recorded."""
     file_records: Records | None = field(compare=False)
-    """Which records of a file the tasks of the table are, and the clock of that file, if the table comes from one."""
+    """The tasks' records in a file and the file's clock, if the table comes from one."""
     believed: str | None = field(compare=False)
-    """What the column `estimate` of the table is, in a few words, if its reader says."""
+    """A few words on the column `estimate`, if its reader has them."""
     rho: tuple[float, float] | None = field(compare=False)
     """Lower and upper bound on ρ* (tasks in service), once `packenv.resolved` has found them."""
 
@@ -244,15 +244,15 @@ class Workload(Showable):
         return {"workload": self.name, "left_out_share": self.left_out_share, "left_out_work": self.left_out_work}
 
     def charts(self, seed: int = 0, tasks: int = PLOTTED_TASKS) -> Charts:
-        """Chart sizes, services and arrivals of the table or of a seed's first tasks."""
+        """Chart sizes, services and arrivals of the first tasks."""
         charts: Charts = form("charts_of_workload")(self, seed, tasks)
         return charts
 
     def to_frame(self, library: str = "arrow", seed: int = 0, tasks: int = PLOTTED_TASKS) -> Any:
-        """Return the Jobs table, or a seed's first `tasks`, for "arrow", "pandas", "polars".
+        """Return the Jobs table, or a seed's first `tasks` tasks, as a frame.
 
-        Columns are those of traces in slots: arrival, size (or one per resource), service, and the table's other columns.
-        Raises InputError for a library that is not installed.
+        It is for "arrow", "pandas" or "polars". Columns are those of traces in slots: arrival, size (or one per resource),
+        service, and the table's other columns. Raises InputError for a library that is not installed.
         """
         from packenv.workloads.traces.convert import table_of
 
@@ -285,7 +285,7 @@ class Workload(Showable):
 
     @property
     def most_devices(self) -> int:
-        """The most devices of a server; 0 if tasks need none."""
+        """Most devices of a server, 0 if tasks need none."""
         return int(self.servers.devices[:, HOW_MANY].max()) if self.has_devices and self.servers.devices is not None else 0
 
     @property
@@ -315,16 +315,16 @@ class Workload(Showable):
 
     @property
     def area_bound(self) -> float:
-        """Most tasks in service by area (PAPERS §1.1: L/R̄): least capacity / mean demand."""
+        """Most mean tasks in service, capacity / mean demand (PAPERS §1.1: L/R̄)."""
         capacity, demand = self.servers.capacity.sum(axis=0), self.mean_size_in_service
         return float(min(capacity[demand > 0] / demand[demand > 0]))
 
     def rate_for(self, in_service: float) -> float:
-        """Return tasks per slot for a mean number in service, if servers keep up."""
+        """Return the rate of tasks for a mean number in service."""
         return in_service / self.mean_service
 
     def knowing(self, lower: float, upper: float) -> Workload:
-        """Return the workload with bounds on ρ*; `load` is a share of the lower one."""
+        """Return the workload with bounds on ρ*, the lower for `load`."""
         copied = copy.copy(self)
         object.__setattr__(copied, "rho", (lower, upper))
         check_rate(copied)
@@ -351,7 +351,7 @@ class Workload(Showable):
 
     @property
     def shown_slot(self) -> float | None:
-        """Seconds of a slot for people; None shows slots, if length is assumed."""
+        """Seconds of a slot to show, None if they are assumed."""
         return None if self.slot_assumed else self.slot_seconds
 
     @property
@@ -367,17 +367,17 @@ class Workload(Showable):
 
     @property
     def overloaded(self) -> bool:
-        """Whether arrivals exceed any policy's capacity; False if all arrive together."""
+        """Whether arrivals, over time, exceed any policy's capacity."""
         return self.intensity >= 1 and not self.at_once
 
     @property
     def at_once(self) -> bool:
-        """Whether all tasks arrive in slot 0; runs then go to the end by default."""
+        """Whether all tasks arrive in slot 0, to be run to the end."""
         return self.jobs is not None and bool(self.jobs.arrival[-1] == 0)
 
     @property
     def intensity(self) -> float:
-        """rate · mean service / area bound; no policy is stable above 1."""
+        """rate · mean service / area bound, above 1 never stable."""
         if self.given and self.given[0] == "intensity":
             return self.given[1]
         return self.rate * self.mean_service / self.area_bound
@@ -428,7 +428,7 @@ class Workload(Showable):
         return changed.recorded(left_out, slot_assumed, self.remark, notes, believed, waits, records, *shares, self.partitions)
 
     def _spread(self, intensity: float | None = None, rate: float | None = None, **changes: Any) -> dict[str, Any]:
-        """Replace `intensity` or `rate` by a spread table; ratios from seed 0."""
+        """Replace `intensity` or `rate` by a spread table, from seed 0."""
         if changes.get("load") is not None:
             raise InputError(f"{self.name} is a table: give its intensity or rate in place of a load")
         given = [(key, value) for key, value in (("intensity", intensity), ("rate", rate)) if value is not None]
@@ -502,7 +502,7 @@ class Workload(Showable):
         return Jobs(source.arrival[0], source.demand[0], service[gang_spans(job)[:, FIRST]], job, gang=job)
 
     def played_jobs(self, seed: int, tasks: int) -> Jobs:
-        """Return the first `tasks` tasks of a seed, at least one, drawn or tabled."""
+        """Return a seed's first `tasks` tasks, at least one."""
         jobs = self.at(seed).jobs
         return self.jobs_table(seed, max(tasks, 1)) if jobs is None else jobs.first(max(tasks, 1))
 
@@ -545,7 +545,7 @@ class Workload(Showable):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON; InputError for tables, which are saved as traces."""
+        """Return plain values for JSON, or raise InputError for tables."""
         if self.jobs is not None:
             raise InputError(f"workload {self.name} is a Jobs table: keep it as a trace, not as JSON")
         key, value = self.given or ("", None)
@@ -563,7 +563,7 @@ class Workload(Showable):
 
     @staticmethod
     def from_dict(plain: Any, where: str = "workload") -> Workload:
-        """Return the workload that `to_dict` described; InputErrors begin with `where`."""
+        """Return the workload that `to_dict` described."""
         arguments = workload_arguments(plain, where)
         try:
             return Workload(**arguments)
@@ -571,7 +571,7 @@ class Workload(Showable):
             raise InputError(f"{where}: {problem}") from None
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write JSON for `load_workload`; the file appears whole or not at all."""
+        """Write JSON for `load_workload`, whole or not at all."""
         write_json(path, self.to_dict())
 
 

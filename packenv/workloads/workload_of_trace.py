@@ -49,9 +49,9 @@ ONE_TASK = "each is one task, which one server must hold"
 MOST_NAMED = 5  # partitions of a log
 ONE_AMOUNT = "tasks ask for parts of a GPU, and a node's GPUs count as one amount: more may run at once than on real devices"
 MOST_MACHINES = 8
-"""That servers larger than a log's machine may be together: more are numbers of processors that were taken for shares."""
+"""Largest sum of servers larger than a log's machine; more are numbers of processors, not shares."""
 TASKS_OF_A_SERVER = 8
-"""For how many tasks of mean demand an example of a server has room."""
+"""Tasks of mean demand that fit on an example server."""
 
 
 def workload_of_trace(
@@ -223,7 +223,7 @@ def _larger_than_the_machine(machine: Mapping[str, float], servers: Servers, spe
 def _with_devices(
     recorded: Trace | SlotTrace, jobs: Jobs, servers: Servers, devices: bool | None, source: Any
 ) -> tuple[Jobs, Servers]:
-    """Add devices if `devices`, by default if the trace has them, else remove them."""
+    """Add devices if `devices`, by default the trace's, else remove them."""
     if devices and jobs.devices is None:
         why = "its tasks need no GPUs" if GPU not in recorded.resources else "`resources` must be all, or gpu and others"
         raise ArgumentError(f"`devices` does not go with {source}: {why}, or amounts are neither parts of a GPU nor whole ones")
@@ -234,7 +234,7 @@ def _with_devices(
 
 
 def _which_fit(recorded: Trace | SlotTrace, jobs: Jobs, servers: Servers, sizes: Sizes, any_number: bool) -> tuple[Bools, Bools]:
-    """Mark the tasks (n,) that fit alone, and with their gang; ArgumentError if few."""
+    """Mark the tasks (n,) that fit alone, and with their gang."""
     alone = fits = fitting(jobs, servers)
     if 2 * int(alone.sum()) < len(alone):
         raise _too_small(recorded, jobs, servers.only([0]) if any_number else servers, alone, sizes)
@@ -248,7 +248,7 @@ def _which_fit(recorded: Trace | SlotTrace, jobs: Jobs, servers: Servers, sizes:
 
 
 def _fitting_example(recorded: Trace | SlotTrace, sizes: Sizes | None) -> tuple[str, str]:
-    """Suggest servers for a trace without any, and a remark on parallel machines."""
+    """Suggest servers for a trace without any, and a remark."""
     if isinstance(recorded, Trace) and recorded.waits and recorded.processors:
         most = recorded.most_at_once()
         return f"1x{most:g}", f", one machine of the {recorded.resources[0]} that its jobs had at once"
@@ -256,14 +256,14 @@ def _fitting_example(recorded: Trace | SlotTrace, sizes: Sizes | None) -> tuple[
 
 
 def _share_of_work(jobs: Jobs, some: Bools) -> float:
-    """Return the share of amount × service in some tasks (n,), largest over resources."""
+    """Return some tasks' (n,) largest share of amount × service."""
     work = jobs.demand * jobs.service[:, None].astype(np.float64)
     total = work.sum(axis=0)
     return float((work[some].sum(axis=0)[total > 0] / total[total > 0]).max(initial=0.0))
 
 
 def _left_out(jobs: Jobs, servers: Servers, fits: Bools, each: Bools) -> dict[str, int]:
-    """Count tasks that fit nowhere by reason; `each` (n,) fits without its gang."""
+    """Count tasks that fit nowhere, by reason."""
     unknown = unknown_kinds(jobs, servers)
     names = sorted({needed_kinds(jobs, row) for row in np.flatnonzero(unknown).tolist()})
     reasons = {f"{NO_SUCH_KIND} ({', '.join(names)})": int(unknown.sum()), FITS_NO_SERVER: int((~each & ~unknown).sum())}
@@ -272,7 +272,7 @@ def _left_out(jobs: Jobs, servers: Servers, fits: Bools, each: Bools) -> dict[st
 
 
 def _believed(estimates: Estimates | None, without: int | None, jobs: Jobs) -> str | None:
-    """Describe the durations that policies see; `without` tasks have no estimate."""
+    """Describe the durations that policies see."""
     tasks = len(jobs)
     if estimates == "exact":
         return "true durations"

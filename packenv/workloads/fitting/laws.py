@@ -90,7 +90,7 @@ def cells(values: Floats) -> tuple[Floats, Floats]:
 
 
 def job_sizes(tasks: Ints, most: int = 60) -> tuple[Ints, Floats]:
-    """Return values (at most `most`, large ones merged) and weights of tasks per job."""
+    """Return `most` values of tasks per job, large ones merged, with weights."""
     values, count = np.unique(tasks, return_counts=True)
     if len(values) > most:
         unmerged = most // 2

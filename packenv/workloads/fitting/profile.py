@@ -123,7 +123,7 @@ def device_loads(trace: Trace, sample: Sample, cluster: Servers) -> list[dict[st
 
 
 def busy_servers(sample: Sample, cluster: Servers) -> dict[str, Any]:
-    """Return the busy `share` of servers, and how many `like` the first.
+    """Return the busy `share` of servers, and their number `like` the first.
 
     Both are averages by resource, for the size (the largest demand) only if servers have one capacity. None without such a
     capacity, or without time.
@@ -251,7 +251,7 @@ def expected_load(workload: Workload) -> dict[str, float]:
 
 
 def kept_sample(data: Trace | SlotTrace | Jobs, slot_seconds: Exact = "0.1") -> Sample:
-    """Return convertible tasks in seconds; InputError without two submission times."""
+    """Return convertible tasks, submitted at two times at least, in seconds."""
     if isinstance(data, Jobs):
         names = tuple(f"size_{r}" for r in range(data.resources))
         return jobs_sample(data, exact(slot_seconds, "slot_seconds"), names)
@@ -307,7 +307,7 @@ def shares_of(weights: NDArray[np.float64]) -> list[float]:
 
 
 def _plain(values: NDArray[Any]) -> list[Any]:
-    """Round to 6 significant digits for a file; vectors become lists."""
+    """Round to 6 significant digits, as lists, for a file."""
     if values.ndim > 1:
         return [_plain(row) for row in values]
     return [int(x) if float(x).is_integer() else float(f"{float(x):.6g}") for x in values]

@@ -90,7 +90,7 @@ def variation(values: ArrayLike) -> float:
 
 
 def distinct(demand: Floats, resources: tuple[str, ...]) -> dict[str, int]:
-    """Count distinct values by resource, of vectors ("joint") and of the size."""
+    """Count distinct values of resources, vectors ("joint") and size."""
     counts = {name: len(np.unique(demand[:, r])) for r, name in enumerate(resources)}
     return {**counts, "joint": len(np.unique(demand, axis=0)), "size": len(np.unique(demand.max(axis=1)))}
 
@@ -148,7 +148,7 @@ def _ranks(values: Floats) -> Floats:
 
 
 def _round(x: float, digits: int = 6) -> float | None:
-    """Round to significant digits, whole numbers exactly; None if not finite."""
+    """Round fractions to significant digits, None if not finite."""
     if not np.isfinite(x):
         return None
     return float(x) if float(x).is_integer() else float(f"{float(x):.{digits}g}")

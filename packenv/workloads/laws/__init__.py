@@ -49,14 +49,14 @@ NUMBERS: dict[str, Callable[..., Law]] = {
     "fixed": Fixed,
     "lognormal": LogNormal,
 }
-"""Laws whose text is their parameters: `name:number:number`."""
+"""Laws with a text of their parameters: `name:number:number`."""
 
 WEIGHTED: dict[str, Callable[..., Law]] = {"discrete": Discrete, "hyperexponential": HyperExponential}
-"""Laws whose text is a list: `name:value@weight,value@weight`, or `name:value,value` with equal weights."""
+"""Laws with a list as text: `name:value@weight,value@weight`, or `name:value,value` with equal weights."""
 
 
 OF_TIME = ("slots", "low", "high", "value", "scale")
-"""Parameters of laws that are slots where the law is of services; the others are shapes."""
+"""Parameters in slots for laws of services; the others are shapes."""
 
 
 def parse_law(text: str, label: str, slot_seconds: float | None = None) -> Law:

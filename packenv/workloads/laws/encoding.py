@@ -62,7 +62,7 @@ class Laws(NamedTuple):
 
 
 def cumulate(weights: ArrayLike) -> Floats:
-    """Return running sums of weights, exactly 1 from the last positive one."""
+    """Return running sums of weights, exactly 1 at the end."""
     sums = np.cumsum(np.asarray(weights, np.float64))
     sums[sums >= sums[-1]] = 1.0
     return np.minimum(sums, 1.0)
@@ -88,7 +88,7 @@ class Builder:
         return len(self._nodes) - 1
 
     def tabled(self, kind: int, weight: ArrayLike, value: ArrayLike, a: float = 0.0, b: float = 0.0, c: float = 0.0) -> int:
-        """Add a node with rows (cumulative weight, value), and return its number."""
+        """Add a node with rows (cumulative weight, value); return its number."""
         rows = np.column_stack([np.asarray(weight, np.float64), np.asarray(value, np.float64)])
         self._nodes.append((kind, a, b, c, self._length, len(rows)))
         self._rows.append(rows)
@@ -96,16 +96,16 @@ class Builder:
         return len(self._nodes) - 1
 
     def sizes(self, nodes: list[int]) -> None:
-        """Set one node per resource; draws are independent."""
+        """Set one independent node per resource."""
         self._size = nodes
 
     def vectors(self, choice: int, vectors: Floats) -> None:
-        """Set demand vectors (V, D) in units of capacity, and their chooser."""
+        """Set demand vectors (V, D) in units of capacity, and their law."""
         self.plan["vectors"] = choice
         self._vector = to_units(vectors)
 
     def phases(self, rates: ArrayLike, sojourns: ArrayLike) -> None:
-        """Set modulating phases, visited equally often; rates get time average 1."""
+        """Set modulating phases, visited equally often, with rates of mean 1."""
         rate, sojourn = np.asarray(rates, np.float64), np.asarray(sojourns, np.float64)
         share = sojourn / sojourn.sum()
         self._phase = np.column_stack([rate / (rate @ share), sojourn, cumulate(share)])

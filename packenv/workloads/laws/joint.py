@@ -15,7 +15,7 @@ from packenv.workloads.laws.law import Law, not_negatives, probabilities, set_fi
 
 @dataclass(frozen=True)
 class Joint:
-    """Demand `vectors` (m, D) in units of capacity, with `weights` (m,), or equal."""
+    """Demand `vectors` (m, D), in units of capacity, with `weights` (m,)."""
 
     vectors: Sequence[Sequence[float]]
     weights: Sequence[float] | None = None

@@ -17,7 +17,7 @@ from packenv.workloads.laws.encoding import CONSTANT, LINEAR, STEPS, UNIFORM, Bu
 Floats = NDArray[np.float64]
 
 CERTAIN = 1e-9
-"""The sum of probabilities may differ from 1 by this much."""
+"""Tolerance of the sum of probabilities, 1."""
 
 
 class Law(ABC):
@@ -167,7 +167,7 @@ def not_negatives(name: str, values: ArrayLike) -> tuple[float, ...]:
 
 
 def probabilities(name: str, weights: ArrayLike | None, count: int) -> tuple[float, ...]:
-    """Return `count` weights ≥ 0 of sum 1 (None: equal), else raise InputError."""
+    """Return `count` weights ≥ 0 of sum 1, or raise InputError."""
     if weights is None:
         return (1.0 / count,) * count
     checked = not_negatives(f"{name}: weights", weights)

@@ -82,7 +82,7 @@ def stage_numbers(random: np.random.Generator, jobs: int) -> Ints:
 
 
 def stage_parents(random: np.random.Generator, stages: int) -> list[list[int]]:
-    """Draw each stage's earlier parents; the last stage joins all without a child."""
+    """Draw each stage's parents; the last joins all childless stages."""
     parents: list[list[int]] = [[]]
     childless = [0]
     for stage in range(1, stages):
@@ -117,7 +117,7 @@ def memory(random: np.random.Generator, stages: int) -> Floats:
 
 
 def all_tasks_of(parents: list[list[list[int]]], tasks: Ints) -> Ragged:
-    """Return the rows of all tasks of the parents of each task's stage."""
+    """Return the rows of the tasks in each stage's parents."""
     end = np.cumsum(tasks)
     lists, stage = [], 0
     for of_job in parents:
@@ -130,7 +130,7 @@ def all_tasks_of(parents: list[list[list[int]]], tasks: Ints) -> Ragged:
 
 
 def dag(jobs: int = 200, servers: int = 10, intensity: float = 0.9, most_tasks: int = 100) -> Workload:
-    """Return jobs of dependent stages on servers of 8 cores, in slots of a second."""
+    """Return jobs of dependent stages on servers of 8 cores."""
     return Workload(
         jobs=Dags(jobs, servers, intensity, most_tasks),
         servers=f"{servers}x1:1",

@@ -1,4 +1,4 @@
-"""Many short jobs and a few long ones, in the proportions of Hawk and Eagle.
+"""Many short and a few long jobs, as in Hawk and Eagle.
 
 The proportions of PAPERS §4 hold exactly for every seed: the share of the jobs that are long, the cutoff between the mean task
 durations of short and long jobs, and the share of the work of short jobs. The rest is chosen here, because the traces are not
@@ -32,7 +32,7 @@ WITHIN_SIGMA = 0.3  # of durations within a job: as in half of the long jobs of 
 
 
 class Mix(NamedTuple):
-    """Proportions of a trace (PAPERS §4); the last two are chosen here."""
+    """Proportions of a trace (PAPERS §4), the last two chosen here."""
 
     long_jobs: float  # share of the jobs
     cutoff: float  # s: a job is long if its tasks take longer on average

@@ -20,7 +20,7 @@ RESOURCES = ("bandwidth", "io")
 
 @dataclass(frozen=True)
 class PhasedJobs:
-    """Function from a seed to a table of uniform integers from 1 to maxima."""
+    """Function from a seed to phased jobs of uniform integers."""
 
     jobs: int
     phases: int  # of a job, at most
@@ -88,7 +88,7 @@ def price_fig5() -> Workload:
 
 
 def price_fig8() -> Workload:
-    """Figures 8-10: phases of up to 3/5 of a server; 3/5 of all fits none."""
+    """Figures 8-10: phases of up to 3/5 of one server, not of all."""
     return Workload(jobs=PhasedJobs(100, 5, (30, 30), 4, value=5), servers=MACHINES, resources=RESOURCES)
 
 

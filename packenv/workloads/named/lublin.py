@@ -77,11 +77,11 @@ TYPELESS = (
     Type(0.244, 0.576, 0.8, 2.5, 0.0, 0.86, Gamma(4.2, 0.94, LONGEST_RUN), Gamma(312, 0.03, LONGEST_RUN),
          -0.0054, 0.78, Gamma(10.2303 * 1.0225, 0.4871, LONGEST_GAP), (8.1737, 3.9631)),
 )  # fmt: skip
-"""All jobs together, as the authors fitted them to logs that do not tell types."""
+"""All jobs together, fitted by the authors to logs without types."""
 
 
 def share_short(kind: Type, processors: Floats) -> Floats:
-    """Return probabilities (n,) of the first gamma for run times up to the longest."""
+    """Return probabilities (n,) of the first gamma, below the longest run."""
     p = np.clip(kind.slope * processors + kind.at_zero, 0, 1)
     short = p * kind.short.below()
     return np.asarray(short / (short + (1 - p) * kind.long.below()))

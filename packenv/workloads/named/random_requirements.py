@@ -29,7 +29,7 @@ SMALL: dict[str, Callable[[], Workload]] = {
     "small/worst-vqs-bf": partial(small, [0.327, 0.122], [0.5, 0.5], "1x1", 4.08 / 11),  # load 0.85
     "small/worst-vqs": partial(small, [0.555, 0.101], [1 / 12, 11 / 12], "1x1", 0.57375),  # load 0.85
 }
-"""By name. fig3a is that of PAPERS §1.6; the last two have the sizes of the worst cases found (`experiments/worst_case.py`)."""
+"""By name. fig3a is from PAPERS §1.6; the last two have the sizes of the worst cases found (`experiments/worst_case.py`)."""
 
 
 def small_workload(name: str) -> Workload:
@@ -57,5 +57,5 @@ def fig4b() -> Workload:
 
 
 def google2011_like() -> Workload:
-    """Return random tasks fitted to a window of the Google trace of 2011."""
+    """Return random tasks like a window of Google's trace of 2011."""
     return load_workload(Path(__file__).with_name("google2011_like.json"))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from packenv.workloads.workload import Workload
 
 ENDINGS = (".csv", ".tsv", ".txt", ".parquet", ".jsonl", ".sqlite", ".swf", ".tr", ".gz")
-"""Of the names of files that are traces."""
+"""Endings of files that are traces."""
 
 
 class Named(NamedTuple):

@@ -53,7 +53,7 @@ def block_bootstrap(trace: Trace, tasks: int, seconds: float, seed: int, block: 
 
 
 def _places(n: int, tasks: int, block: int, seed: int) -> Ints:
-    """Draw indices (tasks,) below n, in consecutive blocks; 0 follows n - 1."""
+    """Draw indices (tasks,) below n, in circular blocks."""
     words = np.random.Philox(key=seed).random_raw(-(-tasks // block))
     first = ((words >> np.uint64(11)) * 2.0**-53 * n).astype(np.int64)
     return ((first[:, None] + np.arange(block)) % n).ravel()[:tasks]

@@ -41,20 +41,20 @@ PERIODS = {
     "Y": "Y", "YE": "Y", "A": "Y", "M": "M", "ME": "M", "D": "D", "h": "h", "H": "h", "min": "m", "T": "m", "s": "s", "S": "s",
     "ms": "ms", "L": "ms", "us": "us", "U": "us", "ns": "ns", "N": "ns",
 }  # fmt: skip
-"""Units of NumPy by the names that pandas gives to lengths of its Periods, of which a number counts since 1970."""
+"""Units of NumPy by pandas' names for lengths of its Periods, which count from 1970."""
 NOT_FINITE = ("nan", "inf", "+inf", "-inf", "infinity", "-infinity")
 DATE, ZONE = re.compile(r"\d{4}-\d{2}-\d{2}"), re.compile(r"(Z|[+-]\d{2}:?\d{2})$")
 SHORTEST_TIMES = re.compile(r"\.\d{7}")  # seconds with more digits than microseconds have
 
 Written = Callable[[str], float | Fraction | None]
-"""The number that a text stands for, None if it is none."""
+"""The number in a text, None without one."""
 
 
 class Columns:
-    """Columns of one file; methods raise InputErrors with the place of bad values."""
+    """Columns of one file, whose errors show the place of bad values."""
 
     def __init__(self, path: Path, table: pa.Table, theirs: Mapping[str, str] | None = None) -> None:
-        """Hold a table; `theirs` has the file's names of renamed columns."""
+        """Hold a table, and the file's names (`theirs`) of renamed columns."""
         self.path = path
         self.table = table
         self.theirs = theirs or {}
@@ -80,11 +80,11 @@ class Columns:
         return self.theirs.get(column, column)
 
     def error(self, row: int, column: str, problem: str) -> InputError:
-        """Return the error for a bad value; `row` counts from 0."""
+        """Return the error for a bad value in a row, from 0."""
         return InputError(f"{self.path}: row {row + 1}, column {self.shown(column)}: {problem}")
 
     def require(self, good: Bools, column: str, problem: str) -> None:
-        """Raise InputError for the first row not `good` (n,), with its value for "{}"."""
+        """Raise InputError for the first bad row, with its value for "{}"."""
         if not good.all():
             row = int(np.argmin(good))
             raise self.error(row, column, problem.format(self.table[column][row].as_py()) if "{}" in problem else problem)
@@ -118,7 +118,7 @@ class Columns:
         return np.asarray(integers.fill_null(missing or 0).to_numpy(), np.int64)
 
     def instants(self, name: str, missing: int | None = None) -> tuple[Ints, bool] | None:
-        """Return a column of dates (n,) in µs since 1970, and whether they have offsets.
+        """Return dates (n,) in µs since 1970, and whether with offsets.
 
         None if it holds no dates. Dates are of an Arrow type, or texts in ISO 8601 with up to nine digits of a second, all with
         an offset from UTC or all without one. Empty cells become `missing`, or are an error without it.
@@ -182,7 +182,7 @@ class Columns:
         return repeated(numbers) & (numbers[0] >= 0)
 
     def truths(self, name: str) -> Bools:
-        """Return truth values or numbers (n,), 0 for false; empty cells are errors."""
+        """Return truth values, or numbers with 0 for false (n,)."""
         if not pa.types.is_boolean(self.raw(name).type):
             return np.asarray(self.whole(name) != 0)
         self.require(np.asarray(pc.is_valid(self.raw(name))), name, "is empty")
@@ -195,7 +195,7 @@ class Columns:
         return self.table[name]
 
     def column(self, name: str) -> pa.ChunkedArray:
-        """Return the column with decoded dictionaries, trimmed texts, empty cells as nulls."""
+        """Return a column decoded and trimmed, with nulls for empty cells."""
         column = self.raw(name)
         if pa.types.is_dictionary(column.type):
             with reading_table(self.path):

@@ -22,12 +22,12 @@ from packenv.inputs.text_files import encoding_of, lines_of, open_binary
 
 SEPARATORS = "\t|;,"
 PER_CELL, PER_BYTE = 55, 4
-"""Bytes of memory, at the most, that a cell and a byte of a column take until they are a Jobs table (measured on five forms)."""
+"""Largest bytes of memory for a cell, and for a byte of a column, until they are a Jobs table (measured on five forms)."""
 BLOCK = 2**22  # bytes; no row is longer
 DECIMAL_COMMA = re.compile(r"(?<!\d)\d+,\d")
 QUOTED = r'(?s)^"(.*)"$'
 CAUSES = {True: "a cell may hold the separator {!r}", False: "a line may be cut short, or a cell may hold a line break"}
-"""What may be wrong with a row, by whether it has too many values."""
+"""Possible faults of a row, with too many or too few values."""
 
 
 def separator_of(path: Path) -> str:

@@ -26,7 +26,7 @@ def can_be_devices(gpus: Floats) -> NDArray[np.bool_]:
 
 
 def gpu_needs(columns: Columns, amounts: str, kinds: str) -> tuple[Ints, tuple[str, ...]]:
-    """Return `Jobs.devices` (n, 3) and kind names, from GPUs and kinds "A10|V100".
+    """Return `Jobs.devices` (n, 3) and kind names, from two columns.
 
     Empty amounts are 0, empty kinds all. Raises InputError.
     """

@@ -34,7 +34,7 @@ OF_GPUS = (openb, spot_gpu)  # forms whose nodes have GPUs of some kind
 
 
 def is_machines(path: str | os.PathLike[str]) -> bool:
-    """Return whether `machines` can read a file or folder, InputError if damaged."""
+    """Return whether `machines` can read a file or folder."""
     where = Path(path)
     if where.is_dir():
         return bool(_parts(where))

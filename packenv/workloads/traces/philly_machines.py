@@ -52,7 +52,7 @@ def beside(job_log: str) -> str | None:
 
 
 def read_machine_list(path: Path) -> MachineList:
-    """Read the machines; InputError names file and line, or that none is left."""
+    """Read the machines, at least one with GPUs."""
     gpus: dict[str, int] = {}
     left_out = dict.fromkeys((NO_GPU, UNKNOWN, TWICE), 0)
     with reading(path):

@@ -23,11 +23,11 @@ from packenv.workloads.traces.trace import Trace, Wanted
 from packenv.workloads.traces.user import read_user
 
 TABLE = Path("table")
-"""Stands in messages for the file of a table that is none."""
+"""Name in messages for a table without a file."""
 
 
 def is_trace(path: str | os.PathLike[str]) -> bool:
-    """Return whether a path may be a Parquet or CSV table, or a known format."""
+    """Return whether a path may be a trace or a table."""
     where = Path(path)
     return _is_table(where) or _format_of(where) is not None
 
@@ -121,7 +121,7 @@ def _format_of(path: Path) -> TraceFormat | None:
 
 
 def arrow_table(source: Any) -> pa.Table:
-    """Return a table that Arrow reads, without unnamed indexes, or raise InputError."""
+    """Return an Arrow table, without unnamed indexes."""
     try:
         table = source if isinstance(source, pa.Table) else pa.table(dict(source) if isinstance(source, Mapping) else source)
     except (TypeError, ValueError, pa.ArrowException) as error:

@@ -24,14 +24,14 @@ class Records:
     """A table's rows in a file, their names there, and its clock."""
 
     rows: Ints | None
-    """(n,) the row of each task in the file, from 1, as messages count them; None where a task is put together from several."""
+    """(n,) the row of each task in the file, from 1, as in messages; None if a task has several rows."""
     ids: Any
-    """(rows of the file,) the number or name of each, as an array or an Arrow column; None where the file has none."""
+    """(rows of the file,) the number or name of each, as an array or an Arrow column; None without any."""
     began: datetime | int | None
-    """When slot 0 begins: a date, or µs from the origin of the file's numbers; None where the file has slots, or tasks come
+    """Start of slot 0: a date, or µs from the origin of the file's numbers; None if the file has slots, or tasks come
     faster or slower than in it."""
     time_unit: str = "s"
-    """Of the file's numbers, one of TIME_UNITS."""
+    """Unit of the file's times, one of TIME_UNITS."""
     stays_here: ClassVar = True  # schedules are written by the process that has read the file (packenv.executors.shared)
 
     def columns(self) -> dict[str, pa.Array]:
@@ -57,7 +57,7 @@ class Records:
 
 
 def _as_written(ids: Any, rows: Ints) -> pa.Array:
-    """Return the cells in these rows, from 0; texts of whole numbers become numbers."""
+    """Return cells in these rows, from 0, with whole numbers as such."""
     names = (pa.array(ids) if isinstance(ids, np.ndarray) else ids).take(pa.array(rows))
     names = names.combine_chunks() if isinstance(names, pa.ChunkedArray) else names
     names = names.dictionary_decode() if pa.types.is_dictionary(names.type) else names

@@ -26,7 +26,7 @@ from packenv.workloads.traces.trace import (
 )
 
 OPTIONAL = ("job", "phase", "value", "tenant", "predecessors", "home", "estimate", "remote_overhead", "gang")
-"""Columns of a Jobs table that such a table may have besides."""
+"""Optional columns of a Jobs table in such a table."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class SlotTrace:
         return self
 
     def without_estimate(self) -> int | None:
-        """Return the number of tasks without an estimate, None without any."""
+        """Count tasks without an estimate, None if none has one."""
         return None if self.table.estimate is None else 0
 
     def largest_demand(self) -> NDArray[np.float64]:
@@ -78,7 +78,7 @@ class SlotTrace:
         sizes: Sizes = "max",
         estimates: Estimates | None = None,
     ) -> Conversion:
-        """Convert like `Trace.jobs`; `slot_seconds` has no effect."""
+        """Convert like `Trace.jobs`, regardless of `slot_seconds`."""
         whole, beta = self.table, exact(speedup, "speedup")
         demand, scale = (
             (whole.demand.max(axis=1, keepdims=True), whole.scale[:1]) if one_size(sizes) else (whole.demand, whole.scale)

@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 MISSING = -1
 UNKNOWN = -1.0
-"""What logs write where a time is not known, as those of jobs that were rejected."""
+"""Unknown time in logs, such as of rejected jobs."""
 SECOND = 1_000_000
 """Traces count time in microseconds."""
 

@@ -31,10 +31,10 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Sizes = Literal["max", "all"]
 ESTIMATES = get_args(Estimates)
-"""What policies are told of a task's duration: the request in the log, or the duration where it has none; the duration itself;
-or the request, and the longest one where it has none."""
+"""Durations that policies see: the recorded request, or the duration without one; the duration itself; or the request, and the
+longest one without one."""
 Wanted = tuple[str, ...] | Literal["all"] | None
-"""The resources to read: their names, all that the trace has, or (None) those that are usual for its format."""
+"""The resources to read: their names, all in the trace, or (None) the usual ones of its format."""
 
 PER_TASK = 250  # bytes of memory until it is in a Jobs table
 
@@ -77,7 +77,7 @@ class Machines(NamedTuple):
 
 @dataclass(frozen=True)
 class Trace:
-    """Tasks as recorded, in order of submission, in µs, MISSING (-1) if unknown."""
+    """Recorded tasks by submission, in µs or MISSING (-1)."""
 
     submit: Ints  # (n,) µs, sorted
     schedule: Ints  # (n,) µs or MISSING
@@ -224,7 +224,7 @@ class Trace:
         return replace(self, finished_only=only)
 
     def without_estimate(self) -> int | None:
-        """Return the number of converted tasks without an estimate, None if all."""
+        """Count converted tasks without an estimate, None if none has one."""
         if self.requested is None or (self.requested <= 0).all():
             return 0 if "estimate" in self.others else None
         return int((self.requested[self.kept()[0]] <= 0).sum())
@@ -309,9 +309,9 @@ class Trace:
 def estimate_column(
     recorded: Floats | None, service: Ints, estimates: Estimates | None, source: str, longest: float | None = None
 ) -> Floats | None:
-    """Return `estimate` (n,), None if nothing is `recorded` (n,; NaN: missing).
+    """Return `estimate` (n,) from `recorded` ones, NaN if missing, or None.
 
-    `longest` is the longest possible request. Raises InputError.
+    None is for nothing recorded or wanted. `longest` is the longest possible request. Raises InputError.
     """
     if estimates is not None and estimates not in ESTIMATES:
         raise ArgumentError(f"`estimates` is one of {', '.join(ESTIMATES)}, not {estimates!r}")
@@ -329,7 +329,7 @@ def estimate_column(
 
 
 JOBS_COLUMNS = ("phase", "value", "tenant", "estimate", "remote_overhead", "gang")
-"""Columns in `Trace.others` that the Jobs table takes over as they are."""
+"""Columns in `Trace.others` that the Jobs table takes over unchanged."""
 
 
 def resource_names(choice: Wanted, available: tuple[str, ...], usual: tuple[str, ...], source: Path) -> tuple[str, ...]:

@@ -59,21 +59,21 @@ from packenv.workloads.traces.trace import TWICE, Bools, Trace, Wanted, waits_of
 SLOT_FORM = ("arrival", "service")
 SECONDS_FORM = ("submit_time_s", "duration_s", "start_time_s", "end_time_s")
 IN_SECONDS = (("submit_time_s", "duration_s"), ("start_time_s", "end_time_s"), ("start_time_s", "duration_s"))
-"""The columns that a table in seconds has at least."""
+"""The columns of a table in seconds, at least."""
 WORKERS = "workers"
 GPU_KINDS = "gpu_kinds"
 LENGTHS = ("estimate", "remote_overhead")
-"""Columns that count slots in a table in slots; those of a table in seconds have `_s` behind their names."""
+"""Columns of times: in slots, or with `_s` behind their names in seconds."""
 NAMED = (*OPTIONAL, "id", *(f"{name}_s" for name in LENGTHS), GPU_KINDS, WORKERS)
 ID = re.compile(r"((?P<job>job)[ _.-]?|task[ _.-]?)?id", re.IGNORECASE)
-"""Names of columns that say which task a row is; that of its job if there is no other."""
+"""Names of columns that identify a row's task, or its job without another."""
 NO_RESOURCE = re.compile(
     r"|index|unnamed: \d+|__index_level_\d+__|row|deadline|weight|status|event|partition|"
     r"(start|end|finish|schedule)_.*|sched(uling)?_class|group|server|machine|node|task(_index)?|"
     r"(.*[ _.-])?(prio(rity)?|queue|user|name|id)|(job|task|user|queue|group)(name|id)",
     re.IGNORECASE,
 )
-"""Names of columns that say something else of a task than how much of a resource it needs."""
+"""Names of columns that are no resources."""
 MOST_GPUS = 8  # of a server
 PER_WORKER = 200  # bytes of memory
 WITH_UNIT = r"[kKMGTPE]i?B?$"  # of an amount such as 8Gi
@@ -85,14 +85,14 @@ OFTEN = {
     "start_time_s": r"start|begin|began",
     "end_time_s": r"\b(end|finish|complet)",
 }
-"""What other people's names of our columns have in them."""
+"""Words in other people's names of our columns."""
 RESOURCES = {"cpu": r"cpu|(?<![a-z])v?cores?(?![a-z])", "memory": r"memory|(?<![a-z])(mem|ram)(?![a-z])", "gpu": r"gpu"}
 """And their names of resources."""
 FURTHER = {
     "estimate_s": r"(requested|req)[ _.-]?(wall)?[ _.-]?time|(wall)?[ _.-]?time[ _.-]?limit",
     "tenant": r"user([ _.-]?(name|id))?",
 }
-"""And their names of columns that a table may have besides, which some policies read."""
+"""And their names of optional columns that some policies read."""
 UNIT = re.compile(r"[ _(\[](ms|us|ns|min|h)[)\]]?$", re.IGNORECASE)  # at the end of a column's name
 FORMS = (
     "needs arrival, size, service (in slots), or submit_time_s, duration_s (or start_time_s, end_time_s) and a column per "
@@ -399,7 +399,7 @@ def _times(columns: Columns, name: str) -> NDArray[np.int64]:
 
 
 def _amounts(columns: Columns, names: tuple[str, ...], empty: bool) -> NDArray[np.float64]:
-    """Return demands (n, D) in units of capacity, NaN for cells that may be empty."""
+    """Return demands (n, D) in units of capacity, NaN if `empty`."""
     amount = np.empty((len(columns), len(names)))
     for r, name in enumerate(names):
         amount[:, r] = decimals(columns, name, quantity_of)
@@ -481,7 +481,7 @@ def _workers(columns: Columns, rows: NDArray[np.int64], optional: dict[str, NDAr
 def _side_by_side(
     columns: Columns, rows: NDArray[np.int64], time: NDArray[np.int64], gang: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Move a gang's rows behind its first; InputError if they arrive apart."""
+    """Move a gang's rows, which must arrive together, behind its first."""
     place = np.argsort(rows)
     number = np.where(gang >= 0, gang, gang.max(initial=0) + 1 + np.arange(len(gang)))
     _, inverse = np.unique(number, return_inverse=True)

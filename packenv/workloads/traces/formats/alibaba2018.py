@@ -133,7 +133,7 @@ def _trace(
 
 
 def _links(table: Columns, job: Ints) -> tuple[Ints, Ragged, int]:
-    """Return task numbers in jobs (n,) (-1: none), predecessors' rows, lost links."""
+    """Return task numbers (n,) or -1, predecessors' rows, and lost links."""
     name = table.column("task_name").combine_chunks().fill_null("")
     parts = pc.extract_regex(name, NAME)
     number = pc.struct_field(parts, "number").cast(pa.int64()).fill_null(-1).to_numpy()

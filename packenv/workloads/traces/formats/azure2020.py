@@ -43,7 +43,7 @@ NO_START = "no start known"
 
 
 class Table(NamedTuple):
-    """Columns of a table of the database, as numbers; NaN for NULL."""
+    """Columns of a database table, with NaN for NULL."""
 
     path: Path
     name: str
@@ -134,7 +134,7 @@ def _read(database: sqlite3.Connection, path: Path, name: str) -> Table:
 
 
 def _needs(types: Table, requested: Ints, resources: tuple[str, ...]) -> tuple[int, Floats]:
-    """Return the most requested server kind, and needs there (n, D), NaN if impossible."""
+    """Return the kind for most requests, and needs (n, D) or NaN."""
     type_of, kind_of = types.whole("vmTypeId"), types.whole("machineId")
     if not len(type_of):
         raise InputError(f"{types.path}: table vmType is empty")

@@ -52,7 +52,7 @@ IN_2011 = np.array(
         8,
     ]
 )
-"""The types of 2011 that those of 2019 are."""
+"""The types of 2011, by those of 2019."""
 
 ALLOC = 1  # type of a collection
 ABOUT = "capacity 1: the largest machine in each resource; reservations (alloc instances) and windows of use are left out"

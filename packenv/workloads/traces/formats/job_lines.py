@@ -1,4 +1,4 @@
-"""Jobs of Hawk and Eagle's simulator (PAPERS §4): a line each (.tr, .tr.gz).
+"""Job lines of Hawk and Eagle's simulator (.tr, PAPERS §4).
 
 A line is `arrival n_tasks mean d1 d2 …`, in seconds. Every duration is a task, which takes one slot of a server. The mean is the
 scheduler's estimate of all durations of the job. Parquet has a row for each job and columns submit_time_s, num_tasks,
@@ -86,7 +86,7 @@ def read_job_rows(path: Path, choice: Wanted = None) -> Trace:
 
 
 def _trace(path: Path, arrival: Floats, count: Ints, mean: Floats, durations: Floats, choice: Wanted) -> Trace:
-    """Return the tasks of jobs in order of arrival; job j has count[j]."""
+    """Return the tasks in order of arrival, count[j] for job j."""
     resources = resource_names(choice, RESOURCES, RESOURCES, path)
     by_arrival = np.argsort(arrival, kind="stable")
     row = np.argsort(np.repeat(np.argsort(by_arrival), count), kind="stable")

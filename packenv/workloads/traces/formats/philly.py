@@ -37,7 +37,7 @@ SNIFFED = 2**12  # bytes
 
 
 class Job(NamedTuple):
-    """Relevant properties of a job; times in seconds, None if unknown."""
+    """Relevant properties of a job, with times in seconds or None."""
 
     row: int
     submitted: int
@@ -55,7 +55,7 @@ def is_job_log(path: Path) -> bool:
 
 
 def read_job_log(path: Path, choice: Wanted = None) -> Trace:
-    """Read a task per server of a job's last attempt; InputErrors name the job."""
+    """Read a task per server of a job's last attempt."""
     resources = resource_names(choice, RESOURCES, RESOURCES, path)
     with reading(path):
         Memory(path).reserve(PER_BYTE * path.stat().st_size)
@@ -146,7 +146,7 @@ def _gpus(detail: Any, where: str) -> list[int]:
 
 
 def _time(text: Any, where: str) -> int | None:
-    """Convert a time as written to seconds, as UTC; None without one."""
+    """Convert a time to seconds, as if UTC, or None."""
     if text is None or text in ("", "None"):
         return None
     try:

@@ -58,12 +58,12 @@ FIELDS = (
     "Cluster",
 )
 RUN = (*ID, "Cluster", *ARRIVALS, "Start", "End")
-"""Fields that say which run of a job a row is: one that was requeued has several."""
+"""Fields that identify a job's run: a requeued job has several."""
 COMPONENT = r"^(?P<job>[0-9]+)\+[0-9]+$"  # of a heterogeneous job
 NOT_MODELLED = re.compile(r"gres/(?!gpu(:|$)|gpumem|gpuutil)[^=]+|(license|bb)/[^=]+")
-"""Trackable resources that servers do not have; billing, energy and the like are none."""
+"""Trackable resources without servers; billing, energy and the like are no such resources."""
 NODE_COUNT = "node"
-"""How many nodes a job has: a resource where it is named alone, as it would give every job a node of its own."""
+"""Number of nodes: a resource only if named, because it gives every job an exclusive node."""
 RESOURCES, USUAL = ("cpu", "memory", "gpu", NODE_COUNT), ("cpu",)
 UNKNOWN = ("Unknown", "None", "UNLIMITED", "Partition_Limit", "INVALID", "NOT_SET")
 TIME = re.compile(r"(?:([0-9]+)-)?(?:([0-9]+):)?([0-9]+):([0-9]{2}(?:\.[0-9]+)?)", re.ASCII)  # [DD-[HH:]]MM:SS
@@ -86,10 +86,10 @@ ENDED = (
     "REVOKED",
 )
 NEVER_BEGAN = ("CANCELLED", "REVOKED", "DEADLINE")
-"""States of jobs that may have ended before their start, on purpose."""
+"""States of jobs that may have been ended before their start on purpose."""
 WAITS = ("PENDING", "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SPECIAL_EXIT")
 RUNS = ("RUNNING", "SUSPENDED", "STOPPED", "CONFIGURING", "COMPLETING", "SIGNALING", "STAGE_OUT")
-"""States of jobs that have servers, of which a suspended one may have lent its cores."""
+"""States of jobs with servers; a suspended job may have lent its cores."""
 ABOUT = "capacity in cores, GiB and GPUs; a job on several nodes is a task for each where servers are nodes"
 NO_ZONE = "times have no zone, as sacct prints them: the hour that autumn has twice is not told apart"
 SNIFFED = 2**12  # bytes
@@ -267,7 +267,7 @@ class Rows(Columns):
 
 
 def _mapped(columns: Columns, name: str, read: Callable[[str], float | None], form: str) -> Floats:
-    """Apply `read` to each distinct text (n,), NaN if empty; InputError for None."""
+    """Apply `read` to distinct texts (n,), NaN if empty, and check."""
     encoded = columns.column(name).cast(pa.string()).combine_chunks().dictionary_encode()
     values = [read(text) for text in encoded.dictionary.to_pylist()]
     for place, value in enumerate(values):
@@ -352,7 +352,7 @@ def amount_of(tres: str, resource: str) -> float | None:
 
 
 def memory_of(text: str) -> float | None:
-    """Return GiB of 16G, 4000M, 16Gn or 4000Mc; without a unit MiB."""
+    """Return GiB of 16G, 4000M, 16Gn, 4000Mc or 4000 (MiB)."""
     match = MEMORY.fullmatch(text)
     return None if match is None else float(match[1]) * GIB[match[2]]
 
@@ -364,7 +364,7 @@ GRES = re.compile(r"gpu(?::[^:,(]+)?:([0-9]+)")
 
 
 AS_SERVERS = 'scontrol show node does, or sinfo -N -o "%N %c %m %G %T %P"'
-"""What prints the nodes as they are read."""
+"""Commands that print the nodes in the form to read."""
 
 
 def is_nodes(path: Path) -> bool:
@@ -379,7 +379,7 @@ FLAGS = "*~#!%$@^-"  # behind a state; * is of a node that does not respond
 
 
 def takes_jobs(state: str) -> bool:
-    """Return whether a node in a state such as `IDLE+DRAIN` or `down*` takes jobs.
+    """Return whether a node in this state takes jobs.
 
     With MAINT or PLANNED it does so later. Source: slurm.schedmd.com/sinfo.html, NODE STATE CODES.
     """
@@ -403,7 +403,7 @@ class Nodes(NamedTuple):
 
 
 def read_nodes(path: Path, partitions: Collection[str] = ()) -> Nodes:
-    """Return nodes of `partitions` (() for all), or raise InputError if none takes jobs."""
+    """Return the nodes of `partitions`, () for all."""
 
     def is_elsewhere(names: str) -> bool:
         return bool(partitions) and bool(names) and not {name.rstrip("*") for name in names.split(",")} & {*partitions}

@@ -60,7 +60,7 @@ class Lines(NamedTuple):
 
 
 def read_table(path: Path, choice: Wanted = None) -> Trace:
-    """Read samples in Parquet or CSV; those of a column `sample` follow day by day."""
+    """Read samples in Parquet or CSV, day by day."""
     columns = Columns.read(path, ["submit_time_s", *AMOUNTS, "input_path_id", "sample"])
     submit = columns.numbers("submit_time_s")
     columns.require((submit >= 0) & (submit * SECOND < LATEST), "submit_time_s", "{} is not a time")
