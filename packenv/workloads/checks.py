@@ -20,7 +20,7 @@ from packenv.workloads.network import check_homes, check_reads
 if TYPE_CHECKING:
     from packenv.workloads.workload import Workload
 
-MOST_TASKS_PER_SLOT = 5_000_000  # as many tasks as a run lets wait by default
+MOST_TASKS_PER_SLOT = 5_000_000  # the default limit of waiting tasks in a run
 
 MOST_SHARE = 10  # of a load or an intensity
 
@@ -70,10 +70,12 @@ def check_workload(workload: Workload) -> None:
             raise InputError("tasks need devices, and it is not known how many servers have: Servers.with_devices_of says it")
         if servers.D == 1:
             raise InputError("devices go with several resources: name cpu or memory beside them")
+    # Tasks fit the servers.
     check_fits(workload.demand_law, servers)
     if jobs is not None:
         check_gangs(jobs, servers)
         check_homes(jobs, len(servers))
+    # The network goes with the table.
     if workload.network is not None:
         if jobs is None:
             raise InputError(f"workload {workload.name} is a stream: a network goes with a table of jobs")
@@ -82,6 +84,7 @@ def check_workload(workload: Workload) -> None:
         workload.network.rack_of(len(servers))
         if workload.network.takes_resources:
             check_reads(jobs, workload.network, servers.units)
+    # A stream has arrivals and a finite service.
     if jobs is None:
         if not isinstance(workload.arrivals, Arrivals):
             raise InputError(f"arrivals must be an arrival process such as Poisson(), not {workload.arrivals!r}")

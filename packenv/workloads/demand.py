@@ -107,6 +107,7 @@ def fitting(jobs: Jobs, servers: Servers) -> NDArray[np.bool_]:
 def check_fits(sizes: Sizes | Jobs, servers: Servers) -> None:
     """Raise InputError, naming the demand, if some task fits no server."""
     kinds = servers.kinds
+    # Amounts: every largest demand fits some kind of server.
     for demand in largest_demands(sizes):
         if not (demand <= kinds).all(axis=1).any():
             amounts, largest = (
@@ -119,6 +120,7 @@ def check_fits(sizes: Sizes | Jobs, servers: Servers) -> None:
             if isinstance(sizes, Jobs):
                 raise RowError(int(np.argmax((sizes.demand == demand).all(axis=1))), problem)
             raise InputError(problem)
+    # Devices: every row fits a server.
     if isinstance(sizes, Jobs) and sizes.devices is not None and not (fits := fitting(sizes, servers)).all():
         row = int(np.argmin(fits))
         raise RowError(row, f"{needed_devices(sizes, row)}: no server has these beside a demand of its size")
@@ -126,6 +128,7 @@ def check_fits(sizes: Sizes | Jobs, servers: Servers) -> None:
 
 def scalar_size(demand: Ints, servers: Servers) -> Ints:
     """Return scalar sizes (n,) of demands (n, D), in units."""
+    # Round up, so that the size never understates a demand.
     scale = np.maximum(servers.largest, 1)
     return np.asarray((-(-demand * scale.max() // scale)).max(axis=1))
 

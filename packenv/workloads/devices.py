@@ -111,10 +111,12 @@ def kind_loads(jobs: Jobs, servers: Servers, duration: NDArray[np.float64], span
     """
     assert jobs.devices is not None and servers.devices is not None
     number, part, accepted = jobs.devices.T
+    # Device-time of each task, and the devices of each server.
     work = duration * np.where(part > 0, part / servers.devices[:, WHOLE].max(), number)
     there, model = servers.devices[:, HOW_MANY], servers.devices[:, MODEL]
     loads = []
     for kinds in [0, *sorted(set(accepted.tolist()) - {0})]:
+        # Tasks that accept only these kinds, and servers of these kinds.
         within = (accepted & ~kinds == 0) & (accepted != 0) if kinds else np.ones(len(jobs), np.bool_)
         of_these = (model >= 0) & (kinds >> np.maximum(model, 0) & 1 == 1) if kinds else np.ones(len(servers), np.bool_)
         name = needed_kinds(jobs, int(np.argmax(accepted == kinds))) if kinds else ""

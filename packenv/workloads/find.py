@@ -66,6 +66,7 @@ def workload(
         changes["servers"] = servers
     if network is not None:
         changes["network"] = network
+    # A name, a file of a workload or a cluster: arguments of traces are errors.
     if not is_trace_source(source):
         changes.pop("any_number", None)
         if reading.speedup not in (1, "1"):
@@ -74,6 +75,7 @@ def workload(
             raise ArgumentError("`columns` goes with a table of one's own, whose columns have other names")
         if idle := [f"`{name}`" for name in reading.given() if name in OF_READING]:
             raise ArgumentError(f"{listed(idle)} {'goes' if len(idle) == 1 else 'go'} with a trace")
+        # A plug-in's file.
         if isinstance(source, (str, Path)) and (room := room_of(str(source))) is not None:
             choice, sizes = chosen_resources(resources)
             if sizes == "max" and choice is not None:
@@ -84,6 +86,7 @@ def workload(
             of_room: Workload = room.workload_of(str(source), choice, seconds, changes)
             return of_room
         return _named(source, changes, reading.slot_seconds, resources)
+    # A trace or a table: arguments of streams are errors.
     if idle := [f"`{argument}`" for argument in OF_STREAMS if changes.get(argument) is not None]:
         faster = "; `speedup` makes its tasks come faster" if any(changes.get(key) is not None for key in INTENSITIES) else ""
         raise ArgumentError(do_not_go(idle, f"a trace, which says {'it' if len(idle) == 1 else 'them'} itself") + faster)
@@ -158,7 +161,7 @@ def _named(source: Any, changes: dict[str, Any], slot_seconds: Exact | None, res
         raise unknown_workload(str(source))
     if isinstance(resources, str):
         choice, sizes = chosen_resources(resources)
-        is_file = isinstance(source, (str, Path)) and str(source) not in WORKLOADS  # written with those that count
+        is_file = isinstance(source, (str, Path)) and str(source) not in WORKLOADS  # it lists exactly the resources that count
         original = with_resources(original, choice, sizes or ("all" if is_file else "max"))
     elif resources is not None:
         changes["resources"] = resources

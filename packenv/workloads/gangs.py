@@ -41,6 +41,7 @@ def gangs_fitting(jobs: Jobs, servers: Servers) -> Bools:
     known: dict[bytes, bool] = {}
     for first, tasks in [] if jobs.gang is None else gangs_of(jobs.gang).tolist():
         rows = slice(first, first + tasks)
+        # Equal gangs are tried once.
         shape = needs[rows].tobytes()
         if shape not in known:
             alike = (needs[rows] == needs[first]).all()
@@ -65,11 +66,13 @@ def _most_alike(jobs: Jobs, servers: Servers, row: int) -> int:
 
 
 def _fits_one_by_one(jobs: Jobs, servers: Servers, rows: slice) -> bool:
+    # Free amounts of each server, and of each of its devices (-1: no device).
     free = servers.units.copy()
     needs = np.zeros((len(jobs), 3), np.int64) if jobs.devices is None else jobs.devices
     owned = np.zeros((len(servers), 3), np.int64) if servers.devices is None else servers.devices
     left = np.where(np.arange(owned[:, HOW_MANY].max(initial=0)) < owned[:, HOW_MANY, None], owned[:, WHOLE, None], -1)
     for demand, (number, share, kinds) in zip(jobs.demand[rows], needs[rows].tolist(), strict=True):
+        # Find the first server with enough free amounts and devices.
         part = np.full(len(servers), share) if share else owned[:, WHOLE]
         holds = left >= part[:, None]
         able = (free >= demand).all(axis=1) & (holds.sum(axis=1) >= number)
@@ -77,6 +80,7 @@ def _fits_one_by_one(jobs: Jobs, servers: Servers, rows: slice) -> bool:
         if not able.any():
             return False
         server = int(np.argmax(able))
+        # Take the amounts, and the devices with the least room.
         free[server] -= demand
         tightest = np.argsort(np.where(holds[server], left[server] if share else 0, np.iinfo(np.int64).max), kind="stable")
         left[server, tightest[:number]] -= part[server]

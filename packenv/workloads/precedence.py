@@ -25,11 +25,13 @@ def precedence_edges(jobs: Jobs) -> tuple[Ints, Ints, int]:
     if jobs.predecessors is None:
         return before, after, nodes
     lists = jobs.predecessors
+    # Sets of predecessors that several rows share get a barrier.
     same = set_numbers(lists)
     _, first, inverse, rows = np.unique(same, return_index=True, return_inverse=True, return_counts=True)
     length = np.diff(lists.offsets)
     shared = (rows >= 2) & (length[first] >= 2)  # (sets,) whether the set has a barrier
     barrier = nodes + np.cumsum(shared) - 1  # (sets,)
+    # Pairs: phases, direct predecessors, predecessors of barriers, rows behind barriers.
     direct = np.repeat(~shared[inverse], length)
     waits = shared[inverse]
     heads = first[shared]
@@ -52,6 +54,7 @@ def phase_edges(jobs: Jobs) -> tuple[Ints, Ints, int]:
     none = np.zeros(0, np.int64)
     if jobs.phase is None or jobs.job is None:
         return none, none, n
+    # Sort rows by job and phase, and number the stages.
     order = np.lexsort((jobs.phase, jobs.job))
     job, phase = jobs.job[order], jobs.phase[order]
     stage = np.cumsum(np.diff(job, prepend=-1).astype(bool) | np.diff(phase, prepend=-1).astype(bool)) - 1
@@ -59,6 +62,7 @@ def phase_edges(jobs: Jobs) -> tuple[Ints, Ints, int]:
     follows = np.diff(job[first], prepend=-1) == 0  # (stages,) whether the stage follows an earlier phase of its job
     followed = np.append(follows[1:], False)
     barrier = n + np.cumsum(follows) - 1  # (stages,) the barrier before a stage that follows another
+    # Tasks before a barrier, and tasks behind one.
     early, late = followed[stage], follows[stage]
     before = np.concatenate([order[early], barrier[stage][late]])
     after = np.concatenate([barrier[stage[early] + 1], order[late]])
@@ -69,9 +73,11 @@ def set_numbers(sets: Ragged) -> Ints:
     """Number rows (n,) by their set of integers, from 0, by first occurrence."""
     n = len(sets.offsets) - 1
     row = np.repeat(np.arange(n), np.diff(sets.offsets))
+    # Sort each row's integers and drop duplicates.
     order = np.lexsort((sets.values, row))
     row, value = row[order], sets.values[order]
     new = (np.diff(row, prepend=-1) != 0) | (np.diff(value, prepend=0) != 0)
+    # Compare rows by the bytes of their integers.
     ends = (np.searchsorted(row[new], np.arange(n + 1)) * value.itemsize).tolist()
     members, numbers = value[new].tobytes(), dict[bytes, int]()
     return np.array([numbers.setdefault(members[a:b], len(numbers)) for a, b in pairwise(ends)], np.int64)

@@ -57,6 +57,7 @@ def with_resources(base: Workload, choice: Wanted, sizes: Sizes | None) -> Workl
                     f"workload {base.name} has no resource {name}; known: {', '.join(names) or 'one without a name'}"
                 )
         columns = [names.index(name) for name in choice]
+    # Nothing to reduce.
     if base.D == 1 or (sizes == "all" and columns == [*range(base.D)]):
         return base
     capacity = base.servers.capacity[:, columns]
@@ -66,6 +67,7 @@ def with_resources(base: Workload, choice: Wanted, sizes: Sizes | None) -> Workl
     vectors = vectors[:, columns]
     if sizes == "all":
         return base.with_(sizes=Joint(vectors.tolist(), weights.tolist()), servers=capacity, resources=choice)
+    # One size needs servers with the same capacity of all resources.
     if (capacity != capacity[:, :1]).any():
         raise ArgumentError(f"workload {base.name} has no single size: use `resources` all")
     return base.with_(sizes=Joint(vectors.max(axis=1, keepdims=True), weights.tolist()), servers=capacity[:, 0], resources=None)
@@ -85,6 +87,7 @@ def unlike_units(names: Sequence[str], most: NDArray[np.float64], servers: Serve
         return None
     room = np.divide(capacity, most, out=np.full(len(names), np.nan), where=(most > 0) & (capacity > 0))
     for r in np.flatnonzero(~np.isnan(room)).tolist():
+        # Capacities look too small, in a larger unit, or too large, in a smaller one.
         if room[r] < 1 / FOREIGN:
             factor = next((2.0**bits for bits in (10, 20, 30) if room[r] * 2.0**bits >= 1), None)
         elif several and room[r] >= IDLE and np.nanmin(room) < USED:

@@ -125,6 +125,7 @@ def draw(laws: Laws, number: int, word: np.uint64) -> float:
         node = laws.node[int(laws.table[k, 1])]
         word = another(word)
         u = uniform(word)
+    # Invert the distribution function of the law.
     x: float = node.a  # CONSTANT
     if node.kind == UNIFORM:
         x = min(node.a + u * node.b, node.c)
@@ -163,6 +164,7 @@ def begin_phase(laws: Laws, stream: Any) -> None:
     phases = laws.phase.shape[0]
     word = word_at(stream.phase_key, stream.sojourns)
     u = uniform(word)
+    # Choose the phase: by its share of time at first, then in order or at random.
     if stream.sojourns == 0:
         stream.phase = 0
         while laws.phase[stream.phase, 2] <= u:
@@ -172,6 +174,7 @@ def begin_phase(laws: Laws, stream: Any) -> None:
     elif phases > 1:
         place = min(int(u * (phases - 1)), phases - 2)
         stream.phase = place + (1 if place >= stream.phase else 0)
+    # Draw an exponential sojourn in it.
     stream.phase_end += -laws.phase[stream.phase, 1] * math.log(uniform(another(word)))
     stream.sojourns += 1
 
@@ -182,6 +185,7 @@ def modulated_time(laws: Laws, stream: Any, hazard: float) -> float:
     if stream.sojourns == 0:
         begin_phase(laws, stream)
     time: float = stream.clock
+    # Integrate the rate phase by phase.
     while True:
         rate: float = stream.rate * laws.phase[stream.phase, 0]
         if hazard <= (stream.phase_end - time) * rate:

@@ -25,7 +25,7 @@ KIND = re.compile(r"(?:([0-9]+)x|(?=[^x,@]*:))([^x,@]+)(?:@(?:([0-9]+)\*)?([^,@*
 """Kind of servers, such as 3x32:128, 3x96:384:8@A10, or 32:128 (one server)."""
 MOST_SERVERS = 1_000_000
 GI = 2**30
-COUNTS = ("count", "number", "quantity", "servers", "nodes", "machines")  # headings of a column that says how many
+COUNTS = ("count", "number", "quantity", "servers", "nodes", "machines")  # headings of a column of counts
 FORM_OF_LIST = "a list of servers has a row for each: its name, if it has one, and a capacity of each resource (node,cpu,memory)"
 HEADINGS = {
     "cpu": r"cpu|(?<![a-z])v?cores?(?![a-z])|processors?",
@@ -162,6 +162,7 @@ class Servers:
         if kind.D != self.D:
             such = str(self.only([0])).partition("x")[2]
             raise ArgumentError(f"`add` {text}: of each resource a server has a capacity, such as {such}")
+        # Merge the names of device kinds, and renumber the models.
         names = (*self.device_kinds, *kind.device_kinds)
         if self.devices is None and kind.devices is None:
             return Servers(np.concatenate([self.capacity, kind.capacity]), left_out=self.left_out)
@@ -330,6 +331,7 @@ def _read(file: Path, names: tuple[str, ...] | None, partitions: Collection[str]
 
     with reading_table(file):
         table = rows_of(file)
+    # A header has no amounts; the first column may hold names.
     header = table.pop(0) if table and not any(map(_is_amount, table[0])) else []
     _check_count(len(table))
     labels = [row[0] for row in table]
@@ -337,6 +339,7 @@ def _read(file: Path, names: tuple[str, ...] | None, partitions: Collection[str]
     counts = [cell for cell in header[int(named) :] if cell.lower() in COUNTS and cell not in (names or ())]
     if counts:
         raise InputError(f"column {counts[0]!r}: a list has a row for each server, not one for several; {FORM_OF_LIST}")
+    # Choose and read the columns of amounts.
     columns = [*range(int(named), len(table[0]))] if table else []
     if header and names is not None:
         columns = _of_resources(header, names, columns)

@@ -37,9 +37,9 @@ class Source(Frame):
     job: NDArray[np.int64]  # (E, n) job of the task; (E, 0) if every task is its own job
     laws: Laws
     locality: Locality  # where the data of a table's rows lie
-    devices: Devices  # of the servers, and what a table's rows need of them
+    devices: Devices  # of the servers, and needed by a table's rows
     gangs: NDArray[np.int64]  # (1, n, 2) `packenv.jobs.gang_spans`; (1, 0, 2) of a table without gangs, and of random tasks
-    estimate: NDArray[np.int64]  # (n,) slots that the rows of a table are believed to take; (0,) where nobody says
+    estimate: NDArray[np.int64]  # (n,) estimated slots of a table's rows; (0,) without estimates
 
 
 def table_source(jobs: Jobs, locality: Locality = NOWHERE, devices: Devices = NO_DEVICES) -> Source:

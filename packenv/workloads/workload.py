@@ -45,7 +45,7 @@ MOST_ROWS = 50_000_000
 MOST_KINDS = 4  # of servers, and FACT_LETTERS of a text, in a `repr`
 FACT_LETTERS = 100
 PLOTTED_TASKS = 10_000
-SAID_IN_TITLES = 0.05  # share of a trace's tasks, or of their work, that is left out, from which on titles say it
+SAID_IN_TITLES = 0.05  # omitted share of a trace's tasks, or of their work, from which titles show it
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -125,12 +125,14 @@ class Workload(Showable):
         processors: float | None = None,
         began: float = 0.0,
     ) -> None:
+        # The tasks: laws, or a table, perhaps the first of many.
         kept = tuple(sizes) if isinstance(sizes, Sequence) else sizes
         table = jobs if jobs is None or isinstance(jobs, Jobs) else jobs(0)
         draw = None if table is jobs else jobs
         rates = [(key, value) for key, value in zip(INTENSITIES, (load, intensity, rate), strict=True) if value is not None]
         check_parts(kept, service, table, [key for key, _ in rates])
         demand: Any = kept if table is None else table
+        # The servers, and the table in their units.
         cluster = as_servers(servers, demands.resources_of(demand), None if resources is None else tuple(resources))
         if table is not None and table.resources == cluster.D:
             table = table.scaled(cluster.scale)
@@ -408,11 +410,13 @@ class Workload(Showable):
         for key in changes:
             if key not in parameters:
                 raise InputError(f"a workload has no {key!r}{nearest(key, parameters)}")
+        # A spread table keeps its records, but not their clock.
         records = None if "jobs" in changes else self.file_records
         if self.jobs is not None and changes.get("jobs") is None:
             changes = self._spread(**changes)
         if records is not None and {"jobs", "slot_seconds"} & {*changes}:  # tasks come at other times than in the file
             records = replace(records, began=None)
+        # The arguments of this workload, replaced by the changes.
         arguments = {key: value for key, value in vars(self).items() if key in self._fields() and key != "given"}
         if self.given and not any(changes.get(key) is not None for key in INTENSITIES):
             arguments[self.given[0]] = self.given[1]
@@ -420,6 +424,7 @@ class Workload(Showable):
         if changes.get("servers") is not None and (self.has_devices or self.partitions):
             changes["servers"] = self._with_devices(as_servers(changes["servers"], self.D, self.resources, self.partitions))
         changed = Workload(**arguments | changes)
+        # The reader's remarks, as far as they still hold.
         slot_assumed = self.slot_assumed and "slot_seconds" not in changes
         notes = () if "servers" in changes else self.notes
         believed, waits = (None, None) if "jobs" in changes else (self.believed, self.recorded_waits)
@@ -528,6 +533,7 @@ class Workload(Showable):
         """Return the workload with a table of a seed's first `slots` slots."""
         if self.jobs is not None:
             return self.at(seed)
+        # Draw longer tables until one covers the slots.
         n, last = max(16, int(1.1 * self.rate * slots)), -1
         while last < slots:
             if n > MOST_ROWS:

@@ -113,10 +113,10 @@ def workload_of_trace(
     elif jobs.gang is not None and any_number:
         servers = servers.only(np.arange(MOST_OF_A_GANG) % len(servers))
 
-    # The table of those that fit, from the first of them on, and its name.
+    # The table of the tasks that fit, from the first of them on, and its name.
     alone, fits = _which_fit(recorded, jobs, servers, sizes, any_number)
     table = jobs if fits.all() else jobs.only(fits)
-    if log is not None and len(table) and (first := int(table.arrival[0])) > 0:  # a trace in slots says which is slot 0
+    if log is not None and len(table) and (first := int(table.arrival[0])) > 0:  # a trace in slots has its own slot 0
         table = replace(table, arrival=table.arrival - first)
         t0 += round(first * float(slot) * SECOND)
     name = Path(source).name if is_path else "table"
@@ -138,7 +138,7 @@ def workload_of_trace(
         row = int(np.flatnonzero(fits)[error.row])
         raise InputError(f"{recorded.where(row)}: {error.problem}") from None
 
-    # What is said of it: what is left out, what policies are told, and how long tasks waited, if they come as fast as they did.
+    # The remarks: omissions, durations for policies, and recorded waits unless tasks come faster.
     too_large = {} if fits.all() else _left_out(jobs, servers, fits, alone)
     waits, began = None, None
     of_nodes = [f"{counted(several, 'job')} on several nodes: {GANG_OF_NODES if spread else ONE_TASK}"] if several else []
@@ -209,6 +209,7 @@ def _larger_than_the_machine(machine: Mapping[str, float], servers: Servers, spe
     processors, total = machine["cpu"], servers.capacity[:, cpu].sum()
     if total <= MOST_MACHINES:
         return (f"the largest server is {most:g} such machines: {most * processors:,.10g} processors",)
+    # Suggest shares in place of numbers of processors.
     in_file = np.where(servers.capacity >= GI, servers.capacity / GI, servers.capacity)
     shares = replace(servers, capacity=in_file / np.array([*machine.values()]))
     whole = " and ".join(f"{amount:,.4g} {'processors' if name == 'cpu' else 'GiB ' + name}" for name, amount in machine.items())
@@ -313,10 +314,12 @@ def example_servers(recorded: Trace | SlotTrace, sizes: Sizes, servers: Servers 
     if servers is None and (most <= 1).all():
         capacity = np.ones(len(most))
     else:
+        # Room for the largest task, and for several of mean demand.
         enough = np.maximum(most, TASKS_OF_A_SERVER * demand.mean(axis=0))
         gpus = ["gpu" in name.lower() for name in names]
         enough = np.where(gpus, np.maximum(most, np.minimum(enough, MOST_GPUS)), enough)
         capacity = np.array([_round_up(amount) for amount in enough.tolist()])
+    # The given servers where they are enough, or a number for load 0.8.
     if servers is not None:
         count, kinds = len(servers), servers.capacity.max(axis=0)[: len(most)]
         capacity[: len(kinds)] = np.where(kinds >= most[: len(kinds)], kinds, capacity[: len(kinds)])

@@ -38,11 +38,13 @@ def group(sample: Sample, most: int = VECTORS) -> Groups:
     """
     vectors, vector, count = np.unique(sample.demand, axis=0, return_inverse=True, return_counts=True)
     vector = vector.reshape(-1)
+    # Frequent vectors are groups.
     by_count = np.argsort(-count, kind="stable")
     frequent = by_count[: most * 4 // 5]
     frequent = frequent[count[frequent] >= FEWEST_TASKS]
     number = np.empty(len(vectors), np.int64)
     number[frequent] = np.arange(len(frequent))
+    # Rare vectors are merged by size into bins of equal work.
     rare = by_count[len(frequent) :]
     if len(rare):
         rare = rare[np.argsort(vectors[rare].max(axis=1), kind="stable")]
@@ -51,6 +53,7 @@ def group(sample: Sample, most: int = VECTORS) -> Groups:
         middle = np.cumsum(work) - work / 2
         number[rare] = len(frequent) + np.floor(middle / work.sum() * bins).astype(np.int64)
     _, member = np.unique(number[vector], return_inverse=True)  # leaves out empty bins
+    # Mean demands, weighted by duration.
     time = np.bincount(member, sample.duration)
     mean = [np.bincount(member, sample.demand[:, r] * sample.duration) / time for r in range(sample.demand.shape[1])]
     return Groups(member, significant(np.stack(mean, axis=1)), np.bincount(member) / len(member))
@@ -71,11 +74,13 @@ def cells(values: Floats) -> tuple[Floats, Floats]:
     levels = np.array(CELLS)
     if len(values) < TASKS_PER_CELL * len(levels):
         levels = np.linspace(0, 1, max(len(values) // TASKS_PER_CELL, 2) + 1)
+    # Edges at quantiles.
     edges = np.unique(significant(np.quantile(values, levels)))
     if len(edges) < 2:
         return np.array([edges[0] * 0.999, edges[0]]), np.ones(1)
     cell = np.clip(np.searchsorted(edges, values, side="left") - 1, 0, len(edges) - 2)
     weights = np.bincount(cell, minlength=len(edges) - 1) / len(values)
+    # Lower the last edge if the mean is too high, then scale the inner edges.
     pull = (np.append(weights, 0.0) + np.insert(weights, 0, 0.0)) / 2  # change of the mean with each edge
     surplus = float(pull @ edges) - float(values.mean())
     edges[-1] = max(edges[-1] - max(surplus, 0.0) / pull[-1], significant(edges[-2] * 1.002)) if pull[-1] > 0 else edges[-1]
@@ -121,12 +126,14 @@ def phase_dispersion(phases: Phases, jobs_per_s: float, windows: tuple[float, ..
     It is 1 + (2/(λw)) ∫ (w − u) c(u) du over [0, w], with the covariance c of the rate. After an exponential sojourn the phase
     changes to any other one with equal probability (Fischer and Meier-Hellstern, 1993).
     """
+    # The phases as a Markov chain, and the share of time in each.
     n = len(phases.rates)
     leave = 1 / phases.sojourns
     moves = np.repeat(leave[:, None], n, axis=1) / (n - 1)
     np.fill_diagonal(moves, -leave)
     share = phases.sojourns / phases.sojourns.sum()
     rate = phases.rates * jobs_per_s / (phases.rates @ share)
+    # The covariance of the rate is a sum of exponentials.
     root = np.sqrt(share)
     decay, basis = np.linalg.eigh(root[:, None] * moves / root[None, :])  # symmetric: the chain is reversible
     strength = (basis.T @ (root * rate)) ** 2
@@ -163,6 +170,7 @@ def fit_phases(sample: Sample, phases: int = 3) -> Phases:
         model = tasks_alone + tasks.mean() * phase_dispersion(unpack(x), jobs_per_s, windows)
         return np.concatenate([np.log(model / target) * 10, 0.02 * x[: phases - 1]])
 
+    # Fit from several starting points, within bounds.
     starts = [np.log([*rates, *sojourns]) for rates in START_RATES for sojourns in START_SOJOURNS]
     low = np.concatenate([np.full(phases - 1, np.log(1e-3)), np.full(phases, np.log(0.1))])
     high = np.concatenate([np.full(phases - 1, np.log(1e3)), np.full(phases, np.log(max(sample.span / 10, 1.0)))])

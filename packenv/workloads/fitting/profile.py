@@ -131,6 +131,7 @@ def busy_servers(sample: Sample, cluster: Servers) -> dict[str, Any]:
     names = sample.resources
     if cluster.D not in (1, len(names)):
         raise ArgumentError(f"`servers` {cluster}: {cluster.D} capacities, and the trace has {len(names)}: {', '.join(names)}")
+    # Columns of capacity to compare each resource with.
     offered = offered_load(sample)
     alike = cluster.D == 1 or bool((cluster.capacity == cluster.capacity[:, :1]).all())
     columns = {name: 0 if cluster.D == 1 else n for n, name in enumerate(names)} | ({"size": 0} if alike else {})

@@ -58,6 +58,7 @@ class Law(ABC):
             return math.inf
         total = 1.0 + float(np.sum(1.0 - self.cdf(np.arange(1.0, 2.0**16))))
         nodes, weights = np.polynomial.legendre.leggauss(32)
+        # Octaves beyond, by Gauss and Legendre.
         low = 2.0**16 - 0.5
         while low < min(self.support()[1], 2.0**53):
             total += float(weights @ (1.0 - self.cdf(low * (1.5 + 0.5 * nodes)))) * low / 2

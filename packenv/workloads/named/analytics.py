@@ -40,12 +40,13 @@ class Analytics:
 
     jobs: int
     servers: int
-    intensity: float  # work of the scarcest resource, over what the servers can do while jobs arrive
+    intensity: float  # work of the scarcest resource / capacity of the servers while jobs arrive
     resources: int = 4
     kinds: bool = True
 
     def __call__(self, seed: int) -> Jobs:
         random = np.random.Generator(np.random.Philox(seed))
+        # Phases: number, tasks, mean service and demand.
         phases = random.integers(1, 4, self.jobs)
         total = int(phases.sum())
         job = np.repeat(np.arange(self.jobs), phases)
@@ -53,8 +54,10 @@ class Analytics:
         mean = MEAN_SLOTS * np.exp(SLOTS_SIGMA * random.standard_normal(total) - SLOTS_SIGMA**2 / 2)
         demand = self._demands(random, total)[:, : self.resources]
         gaps = random.exponential(size=self.jobs)
+        # Tasks: service around the mean of their phase.
         of = np.repeat(np.arange(total), tasks)  # phase of each task
         service = np.maximum(np.rint(mean[of] * random.uniform(0.8, 1.2, len(of))), 1)
+        # Arrivals: exponential gaps, scaled to the intensity.
         work = (demand[of] * service[:, None]).sum(axis=0).max()
         arrival = np.floor((np.cumsum(gaps) - gaps[0]) / gaps.sum() * work / (self.servers * self.intensity))
         first = np.cumsum(phases) - phases

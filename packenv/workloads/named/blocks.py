@@ -38,6 +38,7 @@ def replicas(random: np.random.Generator, blocks: int, servers: int, rack: int =
     """
     racks = servers // rack if rack > 1 and copies == COPIES else 0  # an incomplete last rack gets first copies only
     if racks > 1:
+        # The first copy on any server, the others on two servers of another rack.
         first = random.integers(0, servers, blocks)
         first_rack = np.minimum(first // rack, racks)
         second_rack = random.integers(0, racks - (first_rack < racks), blocks)
@@ -45,6 +46,7 @@ def replicas(random: np.random.Generator, blocks: int, servers: int, rack: int =
         second = random.integers(0, rack, blocks)
         third = (second + random.integers(1, rack, blocks)) % rack
         return np.column_stack([first, second_rack * rack + second, second_rack * rack + third])
+    # Without racks: distinct servers, one copy after another.
     copies = min(copies, servers)
     holders = random.integers(0, servers, (blocks, 1))
     for n in range(1, copies):
@@ -71,13 +73,13 @@ class Readers:
 
     jobs: int
     servers: int
-    intensity: float  # work at home, over what the servers can do while jobs arrive; 0: all arrive in slot 0
+    intensity: float  # work at home / capacity of the servers while jobs arrive; 0: all arrive in slot 0
     bins: Bins = FACEBOOK
     places: int = 1
     rack: int = 0  # servers in a rack; 0: no racks
     overhead: float = OVERHEAD
     copies: int = COPIES  # of each block
-    blocks: int = 0  # that are read; 0: as many as tasks, each once
+    blocks: int = 0  # distinct blocks; 0: one for each task
     skew: float = 0.0  # 0: all blocks are read equally often
 
     def __post_init__(self) -> None:

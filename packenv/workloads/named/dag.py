@@ -20,17 +20,17 @@ Floats = NDArray[np.float64]
 
 FEW_STAGES = (0.222, 0.221, 0.194)  # shares of jobs of one, two and three stages; the others have
 MORE_STAGES = 5.0  # 3 + a geometric number of this mean, and
-MOST_STAGES = 60  # at most so many
+MOST_STAGES = 60  # at most this number
 ROOT = 0.3  # of the stages between the first and the last one, the share that waits for none
 JOINS = 0.2  # a stage waits for the latest stage without a child, and with this chance for one more, and so on
-SHARED = 0.12  # and with this chance for any earlier stage besides
+SHARED = 0.12  # and with this chance also for any earlier stage
 SINGLE = 0.65  # share of the stages of one task; the others have
 ROOT_TASKS, ROOT_SIGMA = 3.27, 1.96  # a log-normal number: mean and deviation of its logarithm, of stages that wait for none
 TASKS, TASKS_SIGMA = 2.67, 1.62  # and of stages that wait for others
 SECONDS, SECONDS_BY_TASKS = 0.55, 0.5  # the logarithm of a duration: this, and so much for each of the logarithm of tasks,
 JOB_SIGMA, STAGE_SIGMA = 1.17, 1.54  # and two normal numbers of these deviations, one of the job and one of the stage
 MOST_SECONDS = 3600
-SPREAD = 0.2  # tasks of a stage differ by at most this share from its mean; the trace does not say
+SPREAD = 0.2  # tasks of a stage differ by at most this share from its mean; chosen here
 CORES, CORES_SHARES = np.array([0.5, 1.0, 2.0]), (0.46, 0.53, 0.01)  # of a task; all tasks of a job alike
 MEMORY = np.array([0.2, 0.3, 0.39, 0.49, 0.59])  # of a task, in percent of a machine
 MEMORY_SHARES = (0.34, 0.24, 0.23, 0.12, 0.07)
@@ -44,11 +44,12 @@ class Dags:
 
     jobs: int
     servers: int
-    intensity: float  # work of the scarcest resource, over what the servers can do while jobs arrive
-    most_tasks: int  # larger stages have so many tasks
+    intensity: float  # work of the scarcest resource / capacity of the servers while jobs arrive
+    most_tasks: int  # larger stages have this number of tasks
 
     def __call__(self, seed: int) -> Jobs:
         random = np.random.Generator(np.random.Philox(seed))
+        # Stages: parents, tasks, mean durations and demands.
         parents = [stage_parents(random, number) for number in stage_numbers(random, self.jobs)]
         stages = np.array([len(of_job) for of_job in parents])
         job = np.repeat(np.arange(self.jobs), stages)
@@ -59,6 +60,7 @@ class Dags:
         of = np.repeat(np.arange(len(job)), tasks)  # stage of each task
         service = np.maximum(np.rint(mean[of] * random.uniform(1 - SPREAD, 1 + SPREAD, len(of))), 1)
         work = (demand[of] * service[:, None]).sum(axis=0).max()
+        # Arrivals in bursts, scaled to the intensity.
         burst = np.cumsum(random.random(self.jobs) < 1 / BURST)
         gaps = random.exponential(size=self.jobs + 1)
         instants = np.cumsum(gaps)[burst]

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 SLOT_SECONDS = 0.0005  # the network's delay, one way
-UTILISATION = 0.9  # of the smallest cluster: all work over what it can do while jobs arrive
+UTILISATION = 0.9  # of the smallest cluster: all work / its capacity while jobs arrive
 
 MEDIAN_TASKS, TASKS_SIGMA = 8, 1.2  # of a short job: 16 on average, 130 at the 99th percentile
 MOST_TASKS = 1000  # of any job, so that no job fills a cluster alone
@@ -71,6 +71,7 @@ class ShortAndLong:
         work = float(tasks @ mean)
         arrival = self._arrivals(random, work / (UTILISATION * self.mix.clusters[0]))
 
+        # Durations vary around the mean of their job, with the same sum.
         job = np.repeat(np.arange(self.jobs), tasks)
         first = np.cumsum(tasks) - tasks
         about = np.exp(WITHIN_SIGMA * random.standard_normal(len(job)))

@@ -72,9 +72,11 @@ class Pods:
         def uniform(column: int) -> Floats:
             return np.random.Generator(np.random.Philox(key=[seed, column])).random(self.jobs)
 
+        # Requests: one of the shapes.
         weight = np.cumsum(SHAPES[:, -1])
         of = np.searchsorted(weight / weight[-1], uniform(SHAPE), side="right")
         cpu, memory, milli, number = SHAPES[of, :-1].T
+        # Run times by class of pods.
         run, u = np.zeros(self.jobs), uniform(RUN)
         share = (milli > 0) & (milli < MILLI)
         for name, pods in (
@@ -85,9 +87,11 @@ class Pods:
         ):
             run[pods] = np.exp(np.interp(u[pods], BELOW, np.log(SECONDS[name])))
         run = np.maximum(np.rint(run), 1)
+        # Arrivals, scaled to the intensity.
         amount = milli * number / MILLI
         arrival = np.cumsum(-np.log1p(-uniform(GAP)))
         arrival = np.floor((arrival - arrival[0]) * float(amount @ run) / (GPUS * self.intensity * arrival[-1]))
+        # Accepted kinds as bits.
         names = [*dict.fromkeys(kind for kinds in ACCEPTED for kind in kinds.split("|"))]
         bits = np.array([sum(1 << names.index(kind) for kind in kinds.split("|")) for kinds in ACCEPTED])
         u = uniform(KIND) / NAME_KINDS

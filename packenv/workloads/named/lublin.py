@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 PROCESSORS = 128  # of the machine that the numbers below were fitted for
 DAY_BEGINS = 11  # half-hour from which the gamma of the day is taken
 HALF_HOURS, HALF_HOUR = 48, 1_800.0  # of a day; seconds
-LONGEST_RUN, LONGEST_GAP = 12.0, 13.0  # logarithms of seconds: what is longer is drawn again
+LONGEST_RUN, LONGEST_GAP = 12.0, 13.0  # logarithms of seconds: longer ones are drawn again
 SERIAL, PARALLEL, SIZE, LENGTH, RUN, GAP = range(6)  # columns of random numbers
 
 
@@ -56,7 +56,7 @@ class Type(NamedTuple):
     power: float  # and of powers of two, above
     low: float  # log₂ of processors: uniform from `low` to `largest` − `step` with probability `first`, from there on otherwise
     step: float
-    below: float  # log₂ of the machine's processors − that of the largest job's
+    below: float  # log₂ of the machine's processors − log₂ of the largest job's
     first: float
     short: Gamma  # log seconds
     long: Gamma
@@ -131,13 +131,16 @@ class Lublin:
         def uniform(column: int) -> Floats:
             return np.random.Generator(np.random.Philox(key=[seed, 16 * number + column])).random(self.jobs)
 
+        # Processors: serial, a power of two, or any number.
         serial, size = uniform(SERIAL), self.log_size(kind, uniform(PARALLEL), uniform(SIZE))
         size = np.where(serial <= kind.serial + kind.power, np.floor(size + 0.5), size)
         size = np.where(serial <= kind.serial, 1.0, np.floor(2**size + 0.5))
+        # Run times: one of two gammas.
         short = uniform(LENGTH) <= share_short(kind, size)
         u = uniform(RUN)
         run = np.exp(np.where(short, kind.short.quantile(u), kind.long.quantile(u)))
-        points = np.cumsum(np.exp(kind.gap.quantile(uniform(GAP)))) / HALF_HOUR  # of which a half-hour takes its share
+        # Arrivals: gaps in points, of which busy half-hours take more.
+        points = np.cumsum(np.exp(kind.gap.quantile(uniform(GAP)))) / HALF_HOUR  # distributed over half-hours
         days, left = np.divmod(points, HALF_HOURS)
         arrival = HALF_HOUR * (HALF_HOURS * days + np.interp(left, busy(kind), np.arange(HALF_HOURS + 1)))
         return arrival, size, np.maximum(np.floor(run), 1)

@@ -25,8 +25,8 @@ class Named(NamedTuple):
     maker: str
     resources: int
     servers: int
-    arrivals: float  # tasks per slot; of a table whose tasks are there at once, how many
-    intensity: float | None  # None: all tasks are there at once
+    arrivals: float  # tasks per slot; number of tasks if all arrive in slot 0
+    intensity: float | None  # None: all tasks arrive in slot 0
     arguments: tuple[Any, ...] = ()  # of the function
 
 

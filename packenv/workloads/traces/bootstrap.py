@@ -34,6 +34,7 @@ def block_bootstrap(trace: Trace, tasks: int, seconds: float, seed: int, block: 
     kept = np.flatnonzero(trace.kept()[0])
     if len(kept) < 2 or trace.submit[kept[0]] == trace.submit[kept[-1]]:
         raise InputError(f"{trace.source}: too few tasks to resample, or all of them submitted at one time")
+    # Draw blocks of rows, and stretch their gaps to the span.
     place = _places(len(kept), tasks, min(block, len(kept)), seed)  # among the kept
     rows = kept[place]
     submit = _stretched(np.cumsum(_gaps(trace.submit[kept])[place]), seconds)

@@ -228,6 +228,7 @@ class Columns:
         except pa.ArrowException:
             if not pa.types.is_string(column.type):
                 raise InputError(f"{self.path}: column {name} holds {column.type}, not numbers") from None
+        # Read each distinct text once: plain numbers together, others one by one.
         encoded = column.combine_chunks().dictionary_encode()
         plain = pc.match_substring_regex(encoded.dictionary, NUMBER)
         values = np.zeros(len(encoded.dictionary))
@@ -238,6 +239,7 @@ class Columns:
             points = with_points(texts if not any("," in text for text in texts) else encoded.dictionary.to_pylist())
         except InputError as problem:
             raise InputError(f"{self.path}: column {self.shown(name)}: {problem}") from None
+        # A decimal comma changes the reading of all texts.
         for place, text in enumerate(encoded.dictionary.to_pylist()) if points else zip(others.tolist(), texts, strict=True):
             point = points.get(text, text)
             finite = is_number(point) or point.lower() in NOT_FINITE
@@ -268,6 +270,7 @@ def repeated(columns: Sequence[NDArray[Any]]) -> Bools:
     """Mark rows (n,) that equal an earlier one in all columns (n,)."""
     twice = np.zeros(len(columns[0]), np.bool_)
     rows, same = np.arange(len(twice)), np.zeros(len(twice), np.int64)
+    # Compare column by column, only rows that are still equal to another.
     for column in columns:
         number = np.unique(column[rows], return_inverse=True)[1]
         same = np.unique(same * (number.max(initial=0) + 1) + number, return_inverse=True)[1]
@@ -366,6 +369,7 @@ def plain_types(path: Path, table: pa.Table) -> pa.Table:
         if isinstance(field.type, pa.BaseExtensionType):
             kind, length = field.type.extension_name.encode(), field.type.__arrow_ext_serialize__()
             column = pa.chunked_array([chunk.storage for chunk in column.chunks], field.type.storage_type)
+        # A Period becomes the date when it begins.
         if kind == b"pandas.period":
             name = str(json.loads(length).get("freq")).partition("-")[0]
             if name not in PERIODS:

@@ -92,11 +92,13 @@ def levels(links: Ragged) -> Ints:
     """Return the most links on a path to each row (n,), -1 in or after circles."""
     n = len(links.offsets) - 1
     waits = np.diff(links.offsets)
+    # Successors of each row.
     by_predecessor = np.argsort(links.values, kind="stable")
     successors = Ragged(
         np.searchsorted(links.values[by_predecessor], np.arange(n + 1)), np.repeat(np.arange(n), waits)[by_predecessor]
     )
     level, depth = np.full(n, -1), 0
+    # Remove rows without waiting predecessors, level by level.
     free = np.flatnonzero(waits == 0)
     while len(free):
         level[free] = depth
@@ -167,6 +169,7 @@ def _topological(place: Ints, owner: Ints, before: Ints) -> list[int]:
     successors = owner[by_predecessor]
     first = np.searchsorted(before[by_predecessor], np.arange(len(place) + 1))
     row_at = np.argsort(place)
+    # Take the earliest row without waiting predecessors.
     free = [int(place[row]) for row in range(len(place)) if not waits[row]]
     heapq.heapify(free)
     done = []

@@ -113,6 +113,7 @@ def _google(where: Path, names: list[str]) -> Machines:
     if not columns:
         raise InputError(f"{where}: no machine_events in this folder")
     time, machine, event, capacity = (np.concatenate(column) for column in zip(*columns, strict=True))
+    # Machines that were added at time 0, by number.
     initial = (time == 0) & (event == ADDED) & ~np.isnan(capacity).any(axis=1)
     if not initial.any():
         raise InputError(f"{where}: no machine with a known capacity at time 0")

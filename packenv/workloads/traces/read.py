@@ -74,6 +74,7 @@ def _read(source: Any, resources: Wanted, reading: Reading) -> Trace | SlotTrace
     where = Path(from_standard_input(source))
     if not where.exists():
         raise InputError(f"{where}: no such file")
+    # Formats by name or content.
     form = _format_of(where)
     if form is not None and not _is_table(where):
         _check_own(where, reading)
@@ -86,6 +87,7 @@ def _read(source: Any, resources: Wanted, reading: Reading) -> Trace | SlotTrace
         endings = ", ".join(ending for form in trace_formats() for ending in form.endings)
         kinds = f".parquet, .csv, .csv.gz, .tsv, {endings}, or a folder with task_events"
         raise InputError(f"{where}: not a trace by its name ({kinds}), nor any of the forms known by their content")
+    # Tables by their columns, otherwise in the user's form.
     names = names_of(where)
     if not names:
         raise InputError(f"{where}: the file is empty")

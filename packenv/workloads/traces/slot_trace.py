@@ -39,11 +39,11 @@ class SlotTrace:
     dropped: dict[str, int] = field(default_factory=dict)  # milestones; any other row that cannot be a task is an error
     slot_seconds: str = SLOT_SECONDS
     rows: NDArray[np.int64] | None = None  # (n,) the row of data in the source, from 1
-    ids: Any = None  # as of Trace
-    device_shares: bool = False  # as of Trace
-    devices_said: bool = False  # as of Trace
-    devices_per_unit: float = 1.0  # as of Trace
-    notes: tuple[str, ...] = ()  # as of Trace
+    ids: Any = None  # as in Trace
+    device_shares: bool = False  # as in Trace
+    devices_said: bool = False  # as in Trace
+    devices_per_unit: float = 1.0  # as in Trace
+    notes: tuple[str, ...] = ()  # as in Trace
     servers: str | None = None
     partitions: tuple[str, ...] = ()  # it names none
 

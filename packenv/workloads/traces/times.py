@@ -72,6 +72,7 @@ def times(columns: Columns, names: Sequence[str], unit: str | None = None) -> li
     Dates count from the earliest of the first column, whose cells must not be empty. Empty cells of the others become MISSING.
     Raises InputError, also for a mix of dates and other times.
     """
+    # All columns hold dates of one kind, or none does.
     dates = [columns.instants(name, EMPTY if n else None) for n, name in enumerate(names)]
     if not any(dates):
         form = "a number, a date such as 2026-04-03 or 2026-04-03 12:00:00"
@@ -81,6 +82,7 @@ def times(columns: Columns, names: Sequence[str], unit: str | None = None) -> li
         if kind != kinds[0]:
             others = f"column {columns.shown(names[0])} holds {kinds[0]}, column {columns.shown(name)} {kind}"
             raise InputError(f"{columns.path}: {others}")
+    # Count from the earliest date of the first column.
     instants = [column[0] for column in dates if column is not None]
     origin = int(instants[0].min(initial=LAST_DATE))
     for name, column in zip(names, instants, strict=True):

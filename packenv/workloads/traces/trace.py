@@ -84,10 +84,10 @@ class Trace:
     end: Ints  # (n,) µs or MISSING
     demand: Floats  # (n, D) in units of capacity; NaN where missing
     resources: tuple[str, ...]  # D names
-    finished: Bools | None  # (n,) whether the task ran to its end within the trace; None: the trace does not say
+    finished: Bools | None  # (n,) whether the task ran to its end within the trace; None: unknown
     in_snapshot: Bools  # (n,) whether it was there when the trace began, so that its submission is unknown
     job: Ints | None = None  # (n,) job that the task belongs to
-    others: dict[str, NDArray[Any]] = field(default_factory=dict)  # further columns (n,), by name
+    others: dict[str, NDArray[Any]] = field(default_factory=dict)  # additional columns (n,), by name
     requested: Ints | None = None  # (n,) µs that the user requested for the task: the estimate of its duration
     predecessors: Ragged | None = None  # earlier rows that must end first
     home: Ragged | None = None  # servers that hold the task's data
@@ -97,8 +97,8 @@ class Trace:
     rows: Ints | None = None  # (n,) the row of the task in the file, from 1; None if a task has several rows
     ids: Any = None  # (rows of the file,) the number or name of each, an array or an Arrow column, if the file has such
     time_unit: str = "s"  # of times in the file that are numbers, one of TIME_UNITS
-    about: str = ""  # what capacity 1 is, and what the reader leaves out
-    unfit: dict[str, Bools] = field(default_factory=dict)  # (n,) tasks that are not converted, by further reasons
+    about: str = ""  # meaning of capacity 1, and omissions of the reader
+    unfit: dict[str, Bools] = field(default_factory=dict)  # (n,) tasks that are not converted, by additional reasons
     dropped: dict[str, int] = field(default_factory=dict)  # number of tasks that the reader left out, by reason
     slot_seconds: str = SLOT_SECONDS  # the usual length of a slot for this format
     processors: float | None = None  # that capacity 1 of the first resource is, if tasks are parallel jobs of a machine
@@ -106,20 +106,20 @@ class Trace:
     finished_only: bool = False  # whether only tasks that finished are usually converted (PAPERS §1.1); else all that ran
     longest_request: int = 0  # µs that may be requested at most; 0 if that is not known
     list_of_servers: str = ""  # the command that prints the servers that it ran on, if there is one
-    servers: str | None = None  # the servers that the trace says it ran on, as `parse_servers` reads them
+    servers: str | None = None  # the recorded servers, as a text for `parse_servers`
     partition: NDArray[np.str_] | None = None  # (n,) the name of the partition, or queue, of each task
-    partitions: tuple[str, ...] = ()  # those of which alone tasks are converted, and nodes are servers; () for all
+    partitions: tuple[str, ...] = ()  # partitions whose tasks are converted and whose nodes are servers; () for all
     origin: datetime | None = None  # the date of time 0, if the file has dates; in UTC if they have offsets from it
-    waits: bool = False  # whether the log says how long tasks waited: `schedule` is when they started, `submit` when they came
-    notes: tuple[str, ...] = ()  # lines on what the servers are, to be shown beside results
-    uncounted: tuple[str, ...] = ()  # resources that tasks ask for and nobody has named, where some are read by default
-    not_modelled: dict[str, Bools] = field(default_factory=dict)  # (n,) tasks that ask for what no server has, by its name
+    waits: bool = False  # whether waits are recorded: `schedule` is the start, `submit` the arrival
+    notes: tuple[str, ...] = ()  # lines on the meaning of servers, for results
+    uncounted: tuple[str, ...] = ()  # requested resources that are not read by default
+    not_modelled: dict[str, Bools] = field(default_factory=dict)  # (n,) tasks that request things no server has, by name
     nodes: Ints | None = None  # (n,) on how many nodes each job ran, if some ran on several
-    devices: Ints | None = None  # (n, 3) what each task needs of GPUs, as `Jobs.devices`; their sum is the resource "gpu"
+    devices: Ints | None = None  # (n, 3) GPU needs of each task, as `Jobs.devices`; their sum is the resource "gpu"
     device_kinds: tuple[str, ...] = ()  # names of the bits of kinds
-    devices_said: bool = True  # whether the trace says that amounts of GPUs are devices; else they may be, if the user says so
+    devices_said: bool = True  # whether GPUs are devices in the trace; otherwise the user may choose it
     devices_per_unit: float = 1.0  # how many GPUs an amount of 1 of the resource "gpu" is
-    device_shares: bool = False  # whether tasks ask for parts of a GPU, of which a node has several that count as one amount
+    device_shares: bool = False  # whether tasks ask for parts of a GPU, while a node's GPUs are one amount
 
     def __len__(self) -> int:
         return len(self.submit)
@@ -172,7 +172,7 @@ class Trace:
         """Return the largest recorded simultaneous use of the first resource."""
         kept = self.kept()[0]
         amount, start, end = self.demand[kept, 0], self.schedule[kept], self.end[kept]
-        order = np.argsort(np.concatenate([end, start]), kind="stable")  # what ends gives back before what starts takes
+        order = np.argsort(np.concatenate([end, start]), kind="stable")  # ends free resources before starts take them
         return float(np.cumsum(np.concatenate([-amount, amount])[order]).max(initial=0.0))
 
     def of_partitions(self, names: Sequence[str]) -> Trace:
@@ -199,14 +199,17 @@ class Trace:
         if self.nodes is None:
             return self
         Memory(self.source).reserve(PER_TASK * int(self.nodes.sum()))
+        # A row for each node, with its part of the amounts.
         row = np.repeat(np.arange(len(self)), self.nodes)
         part = np.arange(len(row)) - (np.cumsum(self.nodes) - self.nodes)[row]
         amount, nodes = np.nan_to_num(self.demand[row]), self.nodes[row][:, None].astype(np.float64)
         split = np.floor(amount / nodes) + (part[:, None] < amount % nodes)
         demand = np.where(amount % 1 == 0, split, amount / nodes)
+        # Jobs on several nodes get a gang of their number.
         job = np.arange(len(self)) if self.job is None else self.job
         gang = self.others.get("gang", np.full(len(self), -1))
         gang = np.where(gang >= 0, gang, np.where(self.nodes > 1, gang.max(initial=-1) + 1 + np.arange(len(self)), -1))
+        # Repeat all columns.
         whole = {name: value for name, value in vars(self).items() if name in self.__dataclass_fields__}
         each = {name: value[row] for name, value in whole.items() if isinstance(value, np.ndarray) and len(value) == len(self)}
         by_name = {name: {key: value[row] for key, value in whole[name].items()} for name in ("others", "unfit", "not_modelled")}
@@ -274,16 +277,19 @@ class Trace:
         kept, dropped = self.kept()
         if not kept.any():
             raise InputError(f"{self.source}: no task is left ({counted_by_reason(dropped) or 'the trace is empty'})")
+        # Demands and services in units and slots.
         submit = self.submit[kept]
         demand = np.nan_to_num(self.demand[kept])
         demand = demand.max(axis=1, keepdims=True) if one_size(sizes) else demand
         scale = scale_for(demand.max(axis=0), MOST)
         extra: dict[str, Any] = {name: self.others[name][kept] for name in JOBS_COLUMNS if name in self.others}
         service = _slots(self.duration[kept], slot)
+        # Estimates.
         recorded = None if self.requested is None else np.where(self.requested > 0, _slots(self.requested, slot), np.nan)[kept]
         recorded = extra.pop("estimate", recorded)
         longest = float(_slots(np.array([self.longest_request]), slot)[0]) if self.longest_request > 0 else None
         estimate = estimate_column(recorded, service, estimates, self.source, longest)
+        # Links pass over dropped tasks.
         if self.predecessors is not None:
             dropped[LOST_LINKS] = int((~kept[gather(self.predecessors, np.flatnonzero(kept)).values]).sum())
             extra["predecessors"] = passed_on(self.predecessors, kept, self.job, self.others.get("phase"), self.source)

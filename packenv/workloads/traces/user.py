@@ -77,7 +77,7 @@ NO_RESOURCE = re.compile(
 MOST_GPUS = 8  # of a server
 PER_WORKER = 200  # bytes of memory
 WITH_UNIT = r"[kKMGTPE]i?B?$"  # of an amount such as 8Gi
-FAR_APART = 1000  # times: nobody has tasks of 8Gi and of 128 bytes
+FAR_APART = 1000  # times: tasks of 8Gi and of 128 bytes are implausible
 MILESTONE = "milestones without demand or of 0 slots (the order through them is kept)"
 OFTEN = {
     "submit_time_s": r"submit|submission|arriv|creat|queued",
@@ -116,6 +116,7 @@ def read_user(
     theirs, time_unit = reading.theirs or {}, reading.time_unit or "s"
     in_file, said = names, choice
     names, choice = _by_our_names(path, names, choice, theirs)
+    # A complete form: read it.
     in_seconds = any(set(form) <= set(names) for form in IN_SECONDS)
     if in_seconds or set(SLOT_FORM) <= set(names):
         form = SLOT_FORM if set(SLOT_FORM) <= set(names) else SECONDS_FORM
@@ -128,6 +129,7 @@ def read_user(
             raise ArgumentError(f"{path}: `time_unit` {time_unit} does not go with a table in slots")
         twice = _repeated(columns, in_file, table)
         return _in_slots(columns, demands, twice) if form is SLOT_FORM else _in_seconds(columns, demands, time_unit, twice)
+    # Otherwise suggest names of the missing columns.
     present = [name for name in (*SLOT_FORM, *SECONDS_FORM) if name in names]
     missing = {
         "arrival": "service", "service": "arrival", "submit_time_s": "duration_s", "duration_s": "submit_time_s",
@@ -278,6 +280,7 @@ def _place(name: str) -> tuple[int, str]:
 
 
 def _in_slots(columns: Columns, demands: tuple[str, ...], twice: Bools) -> SlotTrace:
+    # Arrivals in order, demands, services and milestones.
     arrival = _times(columns, "arrival")
     before = np.concatenate([[0], np.maximum.accumulate(np.where(twice, 0, arrival))[:-1]])
     columns.require((arrival >= before) | twice, "arrival", "{} is before the row above")
@@ -290,6 +293,7 @@ def _in_slots(columns: Columns, demands: tuple[str, ...], twice: Bools) -> SlotT
     columns.require(service < LATEST, "service", "{} is too large")
     if milestone.all():
         raise InputError(f"{columns.path}: no task is left ({len(milestone)} {MILESTONE})")
+    # Drop milestones and repeated rows, and pass on links through them.
     rows, extra = _in_order(columns, arrival)
     kept = ~(milestone | twice)[rows]
     if "predecessors" in extra:
@@ -301,7 +305,7 @@ def _in_slots(columns: Columns, demands: tuple[str, ...], twice: Bools) -> SlotT
     rows = rows[kept]
     devices, kinds = _devices(columns, demands, amount)
     extra |= {} if devices is None else {"devices": devices[rows], "device_kinds": kinds}
-    scale = scale_for(np.full(len(demands), amount.max()), MOST)  # one for all, so that the largest is that of any
+    scale = scale_for(np.full(len(demands), amount.max()), MOST)  # one for all resources, so that their largest amount fits
     jobs = Jobs(arrival[rows], to_units(amount[rows], scale or 0), service[rows], **extra, scale=scale)
     dropped = {reason: int(rows.sum()) for reason, rows in ((TWICE, twice), (MILESTONE, milestone & ~twice)) if rows.any()}
     return SlotTrace(
@@ -318,6 +322,7 @@ def _in_slots(columns: Columns, demands: tuple[str, ...], twice: Bools) -> SlotT
 
 
 def _in_seconds(columns: Columns, demands: tuple[str, ...], unit: str, twice: Bools) -> Trace:
+    # Submission, start and end.
     names = [name for name in ("submit_time_s", "start_time_s", "end_time_s") if name in columns]
     if "duration_s" in columns:
         if columns.instants("duration_s", MISSING) is not None:

@@ -108,6 +108,7 @@ def _trace(
     table.require(instances >= 0, "instance_num", "{} is negative")
     demand = {"cpu": decimals(table, "plan_cpu"), "memory": decimals(table, "plan_mem")}
     number, links, no_parent = _links(table, job)
+    # Without circles, in order of arrival and precedence.
     level = levels(links)
     links, circle = _without_circles(links, level)
     start, early = _after_predecessors(start, end, links)

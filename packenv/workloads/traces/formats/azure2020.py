@@ -138,11 +138,13 @@ def _needs(types: Table, requested: Ints, resources: tuple[str, ...]) -> tuple[i
     type_of, kind_of = types.whole("vmTypeId"), types.whole("machineId")
     if not len(type_of):
         raise InputError(f"{types.path}: table vmType is empty")
+    # The kind of server that runs most requests.
     distinct, count = np.unique(requested, return_counts=True)
     place = np.minimum(np.searchsorted(distinct, type_of), len(distinct) - 1)
     requests = np.where(distinct[place] == type_of, count[place], 0)  # of the type of each row
     kinds = np.unique(kind_of)
     kind = int(kinds[np.argmax([requests[kind_of == number].sum() for number in kinds])])
+    # The needs of each type on it.
     rows = np.flatnonzero(kind_of == kind)
     rows = rows[np.argsort(type_of[rows], kind="stable")]
     amounts = np.nan_to_num(np.stack([types.columns[name] for name in resources], axis=1)[rows])

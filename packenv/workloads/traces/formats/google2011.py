@@ -29,7 +29,7 @@ Bools = NDArray[np.bool_]
 Value = TypeVar("Value", np.int64, np.float64)
 
 RESOURCES = ("cpu", "memory", "disk")
-USUAL_RESOURCES = ("cpu", "memory")  # those that the papers use
+USUAL_RESOURCES = ("cpu", "memory")  # those in the papers
 AFTER_THE_TRACE = 2**63 - 1
 SUBMIT, SCHEDULE, EVICT, FAIL, FINISH, KILL, LOST = range(7)
 
@@ -76,6 +76,7 @@ def read_folder(folder: Path, choice: Wanted = None) -> Trace:
 
 def fold(events: pa.Table, resources: tuple[str, ...], source: str) -> Trace:
     """Combine EVENT_COLUMNS into one row per task, by (submission, job, task)."""
+    # Sort events by task and time.
     time, job, task, event = (events[name].to_numpy() for name in ("time", "job", "task", "event"))
     order = np.lexsort((time, task, job))
     order = order[time[order] != AFTER_THE_TRACE]
@@ -85,6 +86,7 @@ def fold(events: pa.Table, resources: tuple[str, ...], source: str) -> Trace:
     owner = np.cumsum(new) - 1  # each event's task
     n = int(new.sum())
 
+    # First submission, ends and first known requests of each task.
     submit = _first(time, event == SUBMIT, owner, n, MISSING)
     ends = (event >= EVICT) & (event <= LOST)
     demand = np.empty((n, len(resources)))

@@ -55,6 +55,7 @@ def read_job_lines(path: Path, choice: Wanted = None) -> Trace:
         raise InputError(f"{path}: the file is empty")
     values, widths = np.array(numbers), np.array(width)
     _check_lines(path, values, widths, np.array(line))
+    # Separate the heads of lines from durations.
     first = np.cumsum(widths) - widths
     arrival, count, mean = (values[first + n] for n in range(len(HEAD)))
     durations = np.delete(values, np.concatenate([first + n for n in range(len(HEAD))]))

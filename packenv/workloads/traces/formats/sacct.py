@@ -123,6 +123,7 @@ def read_accounting(path: Path, choice: Wanted = None) -> Trace:
     steps = len(ids) - len(rows)
     columns, rows, never = _with_arrival(columns, rows)
     has = [name for name in FIELDS if name in columns]
+    # Resources, and a check of the fields.
     demand = _demand(columns)
     available = tuple(name for name in RESOURCES if name in demand)
     asked = tuple(name for name in available if name != NODE_COUNT) if choice == "all" else choice
@@ -131,6 +132,7 @@ def read_accounting(path: Path, choice: Wanted = None) -> Trace:
     if not ({*ARRIVALS, "Start"} & {*has} and ({*ELAPSED} & {*has} or {"Start", "End"} <= {*has})):
         missing = "Submit" if {*ELAPSED, "End"} & {*has} else "Elapsed"
         raise InputError(f"{path}: field {missing} is missing: sacct --format needs Submit, Start and Elapsed")
+    # Times of arrival, start and end.
     instants = [name for name in ("Submit", "Eligible", "Start", "End") if name in has]
     at = dict(zip(instants, times(columns, instants), strict=True))
     elapsed = next((_lengths(columns, name) for name in ELAPSED if name in has), None)
@@ -139,11 +141,13 @@ def read_accounting(path: Path, choice: Wanted = None) -> Trace:
     start = at.get("Start", arrival)
     if elapsed is None:
         elapsed = np.where((at["End"] == MISSING) | (start == MISSING), MISSING, at["End"] - start)
+    # Jobs that ended, run or wait, by state or else by their times.
     state = _states(columns)
     began = (start != MISSING) & (elapsed > 0)
     over = np.isin(state, ENDED) | ~(np.isin(state, (*RUNS, *WAITS)) | (at["End"] == MISSING if "End" in at else False))
     runs = ~over & (np.isin(state, RUNS) | (start != MISSING) & ~np.isin(state, WAITS))
     limit = next((_lengths(columns, name) for name in LIMITS if name in has), None)
+    # Components of a heterogeneous job arrive together.
     component = _components(columns, start)
     leader = np.arange(len(start)) if component is None else _first_of(component)
     arrival = arrival if component is None else _latest(arrival, leader)
@@ -180,7 +184,7 @@ def read_accounting(path: Path, choice: Wanted = None) -> Trace:
         uncounted=tuple(others) if choice is None else (),
         processors=1.0 if resources[0] == "cpu" else None,
         origin=origin_of(columns, instants[0]),
-        waits="Start" in has and bool({*ARRIVALS} & {*has}),  # what did not start is no load
+        waits="Start" in has and bool({*ARRIVALS} & {*has}),  # jobs without a start are no load
         list_of_servers="scontrol show node > nodes.txt",
     )
 
@@ -413,6 +417,7 @@ def read_nodes(path: Path, partitions: Collection[str] = ()) -> Nodes:
     nodes: dict[str, tuple[float, float, float, float]] = {}
     out: dict[str, str] = {}
     elsewhere: set[str] = set()
+    # Blocks of scontrol, or lines of sinfo.
     if any(NODE.search(line) for line in lines):
         blocks = re.split(r"(?=\bNodeName=)", "".join(lines))[1:]
         for block in blocks:

@@ -58,7 +58,7 @@ WHICH = ("allocated", "requested")
 TIMES = ("submit time", "wait time", "run time", "requested time")
 HEADER = re.compile(r"\s*;+\s*(MaxProcs|MaxNodes|MaxRuntime)\s*:\s*(.*?)\s*$", re.ASCII | re.IGNORECASE)
 HEADER_NAMES = {name.lower(): name for name in ("MaxProcs", "MaxNodes", "MaxRuntime")}
-REMARK = re.compile(r"\s*([(;].*|[a-z]{2}.*)?", re.ASCII | re.IGNORECASE)  # what may stand behind the number of a header
+REMARK = re.compile(r"\s*([(;].*|[a-z]{2}.*)?", re.ASCII | re.IGNORECASE)  # remark behind the number of a header
 ENCODING = "latin-1"
 PER_JOB = 300  # bytes of memory until it is in a Jobs table
 COMPLETED, FIRST_PART, LAST_PART, UNKNOWN = 1, 2, 4, -1
@@ -80,6 +80,7 @@ def read_swf(path: Path, choice: Wanted = None) -> Trace:
     header, field = _read(path)
     submit, wait, run = (_microseconds(field[name]) for name in ("submit time", "wait time", "run time"))
     processors = np.fmax(*(np.where(field[f"{which} processors"] > 0, field[f"{which} processors"], np.nan) for which in WHICH))
+    # Capacity 1: the machine's processors, and the largest job's memory.
     machine, machine_from = _machine(header, processors)
     demands, amounts = {"cpu": processors / machine}, {"cpu": machine}
     capacity = {"cpu": f"{machine:,.0f} processors"}

@@ -117,12 +117,14 @@ def _trace(lines: Lines, path: Path, choice: Wanted) -> Trace:
     resources = resource_names(choice, RESOURCES, RESOURCES, path)
     order = np.argsort(lines.submit, kind="stable")
     lines = Lines(lines.submit[order], lines.read[order], lines.shuffled[order], lines.written[order], lines.path[order])
+    # Number of tasks of each job.
     maps = np.maximum(-(-lines.read // BLOCK), 1)
     reduces = np.minimum(-(-lines.shuffled // PER_REDUCE), MOST_REDUCES)
     total = int(maps.sum() + reduces.sum())
     if total > MOST_TASKS:
         raise InputError(f"{path}: {total} tasks, more than {MOST_TASKS}, are too many for a table")
     Memory(path).reserve(PER_TASK * total)
+    # Rows of tasks, with the bytes that each reads and writes.
     counts = np.column_stack([maps, reduces]).ravel()  # tasks of each phase: maps of job 0, its reduces, maps of job 1, …
     phase_of = np.repeat(np.arange(len(counts)), counts)
     job, phase = phase_of // 2, phase_of % 2
