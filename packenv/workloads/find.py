@@ -140,7 +140,6 @@ def is_of_kubectl(source: str) -> bool:
 
 
 def _is_workload(source: str) -> bool:
-    """Return whether a JSON file describes a workload, not a trace."""
     if not source.endswith(".json"):
         return False
     from packenv.workloads.traces import is_trace  # brings pyarrow with it

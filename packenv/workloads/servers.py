@@ -255,7 +255,6 @@ def parse_servers(
 
 
 def _of_kinds(kinds: list[re.Match[str]], counts: list[int]) -> Servers:
-    """Return servers from the parts of a text and their counts."""
     for kind, count in zip(kinds, counts, strict=True):
         if count < 1:
             raise InputError(f"{kind[0]!r} has no server")
@@ -289,7 +288,6 @@ def in_gib(amount: float) -> str:
 
 
 def _checked(devices: NDArray[np.int64], servers: int, kinds: int) -> NDArray[np.int64]:
-    """Check the devices of servers, and return them read-only."""
     if devices.shape != (servers, 3):
         raise InputError(f"servers: devices must have shape (servers, 3), not {devices.shape}")
     for rule, good in (
@@ -313,7 +311,6 @@ def _amount(text: str) -> float:
 
 
 def _read(file: Path, names: tuple[str, ...] | None, partitions: Collection[str]) -> tuple[Any, ...]:
-    """Read the arguments of `Servers` from a file."""
     if file.suffix.lower() == ".json":
         rows = read_json(file)
         rows = rows.get("capacity") if isinstance(rows, dict) else rows

@@ -74,7 +74,6 @@ class Windows:
         return any(after - before < self.jobs for before, after in pairwise(firsts))
 
     def _first(self, seed: int, rows: int) -> int:
-        """Return the row at which the window of a seed begins."""
         first, last = self._ends(rows)
         return int(np.random.Generator(np.random.Philox(key=[seed, 0])).integers(first, last - self.jobs + 1))
 

@@ -263,7 +263,6 @@ class Workload(Showable):
 
     @staticmethod
     def _fields() -> list[str]:
-        """Return the fields for comparing workloads."""
         return [key for key, field in Workload.__dataclass_fields__.items() if field.compare]
 
     @property

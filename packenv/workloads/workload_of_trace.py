@@ -188,7 +188,6 @@ def slurm_notes(recorded: Trace | SlotTrace, servers: Any) -> list[str]:
 
 
 def _not_modelled(recorded: Trace | SlotTrace) -> list[str]:
-    """Return a line that counts requests for things no server has."""
     if not isinstance(recorded, Trace) or not recorded.not_modelled:
         return []
     kept = recorded.kept()[0]
@@ -249,7 +248,6 @@ def _which_fit(recorded: Trace | SlotTrace, jobs: Jobs, servers: Servers, sizes:
 
 
 def _fitting_example(recorded: Trace | SlotTrace, sizes: Sizes | None) -> tuple[str, str]:
-    """Suggest servers for a trace without any, and a remark."""
     if isinstance(recorded, Trace) and recorded.waits and recorded.processors:
         most = recorded.most_at_once()
         return f"1x{most:g}", f", one machine of the {recorded.resources[0]} that its jobs had at once"
@@ -264,7 +262,6 @@ def _share_of_work(jobs: Jobs, some: Bools) -> float:
 
 
 def _left_out(jobs: Jobs, servers: Servers, fits: Bools, each: Bools) -> dict[str, int]:
-    """Count tasks that fit nowhere, by reason."""
     unknown = unknown_kinds(jobs, servers)
     names = sorted({needed_kinds(jobs, row) for row in np.flatnonzero(unknown).tolist()})
     reasons = {f"{NO_SUCH_KIND} ({', '.join(names)})": int(unknown.sum()), FITS_NO_SERVER: int((~each & ~unknown).sum())}
@@ -273,7 +270,6 @@ def _left_out(jobs: Jobs, servers: Servers, fits: Bools, each: Bools) -> dict[st
 
 
 def _believed(estimates: Estimates | None, without: int | None, jobs: Jobs) -> str | None:
-    """Describe the durations that policies see."""
     tasks = len(jobs)
     if estimates == "exact":
         return "true durations"
@@ -331,7 +327,6 @@ def example_servers(recorded: Trace | SlotTrace, sizes: Sizes, servers: Servers 
 
 
 def _too_small(recorded: Trace | SlotTrace, jobs: Jobs, servers: Servers, fits: Bools, sizes: Sizes) -> ArgumentError:
-    """Return the error if most tasks fit no server, with servers for all."""
     row = int(np.argmin(fits))
     if jobs.devices is not None and (jobs.demand[row] <= servers.units).all(axis=1).any():
         kinds = ", ".join(servers.device_kinds) or "no kinds"

@@ -98,13 +98,11 @@ def servers_of(trace: Trace | SlotTrace, servers: int | str | Servers) -> Server
 
 
 def _unit_notes(trace: Trace, demand: NDArray[np.float64], cluster: Servers) -> list[str]:
-    """Return a line if demands and servers look like different units."""
     line = unlike_units(trace.resources, demand.max(axis=0, initial=0.0), cluster)
     return [] if line is None else [line]
 
 
 def _gang(trace: Trace | SlotTrace) -> NDArray[np.int64] | None:
-    """Return the column `gang` (n,), None without it."""
     return trace.table.gang if isinstance(trace, SlotTrace) else trace.others.get("gang")
 
 

@@ -100,7 +100,6 @@ def _from_numbers(name: str, numbers: list[float], service: bool) -> Law:
 
 
 def _number(text: str, of_time: bool, slot_seconds: float | None) -> float:
-    """Read a number, or a time in slots."""
     seconds = read_seconds(text) if of_time and not is_number(text) else None
     if seconds is None:
         return read_number(text, infinite=True)

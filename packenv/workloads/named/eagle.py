@@ -91,7 +91,6 @@ class ShortAndLong:
         return np.sort(together if self.burst == 1 else random.choice(together, self.jobs))
 
     def _tasks(self, random: np.random.Generator, is_long: NDArray[np.bool_]) -> Ints:
-        """Draw numbers of tasks (jobs,)."""
         median = np.where(is_long, MEDIAN_TASKS * self.mix.more_tasks, MEDIAN_TASKS)
         tasks = np.rint(median * np.exp(TASKS_SIGMA * random.standard_normal(self.jobs)))
         return np.clip(tasks, 1, MOST_TASKS).astype(np.int64)

@@ -428,7 +428,6 @@ def _read_parquet(path: Path, columns: list[str]) -> pa.Table:
 
 
 def _check_part(part: Path, schema: pa.Schema, first: Path, of_first: pa.Schema) -> None:
-    """Raise InputError for a part with other columns than the first."""
     names, known = ({name for name in columns.names if not INDEX.fullmatch(name)} for columns in (schema, of_first))
     if absent := known - names:
         raise InputError(f"{part}: column {min(absent)} is missing, which {first.name} has")
@@ -437,7 +436,6 @@ def _check_part(part: Path, schema: pa.Schema, first: Path, of_first: pa.Schema)
 
 
 def _first_bad(column: pa.ChunkedArray, type_: pa.DataType) -> int:
-    """Find the first row that cannot be converted, by bisection."""
     low, high = 0, len(column)  # rows below `low` convert; one of low .. high - 1 does not
     while high - low > 1:
         middle = (low + high) // 2

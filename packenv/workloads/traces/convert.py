@@ -58,7 +58,6 @@ def table_of(jobs: Jobs, resources: tuple[str, ...] | None = None) -> pa.Table:
 
 
 def _without_lists(table: pa.Table) -> pa.Table:
-    """Return the table with lists as text."""
     for place, (name, type_) in enumerate(zip(table.schema.names, table.schema.types, strict=True)):
         if pa.types.is_large_list(type_):
             cells = table[name].combine_chunks()

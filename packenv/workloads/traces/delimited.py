@@ -110,7 +110,6 @@ class _Watched:
 
 
 def _without_quotes(table: pa.Table) -> pa.Table:
-    """Return the table with cells such as "a" as a."""
     for n, (name, type_) in enumerate(zip(table.schema.names, table.schema.types, strict=True)):
         if pa.types.is_string(type_) and pc.any(pc.match_substring_regex(table[name], QUOTED)).as_py():
             inside = pc.replace_substring(pc.replace_substring_regex(table[name], QUOTED, r"\1"), '""', '"')

@@ -118,7 +118,6 @@ def falls(job: Ints, phase: Ints) -> NDArray[np.bool_]:
 
 
 def _cells(columns: Columns, name: str) -> tuple[Ints, pa.Array]:
-    """Return offsets (n + 1,), and the items of all lists as text."""
     column = columns.column(name).combine_chunks()
     items = column.type.value_type if _is_list(column.type) else column.type
     if pa.types.is_nested(items):
@@ -196,5 +195,4 @@ def _raise_circle(links: Ragged, stuck: Ints, columns: Columns) -> None:
 
 
 def _name(columns: Columns, row: int) -> str:
-    """Return a row's name for messages: its id, or its number from 0."""
     return str(columns.table["id"][row]) if "id" in columns else str(row)

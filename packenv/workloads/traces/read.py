@@ -101,7 +101,6 @@ def _read(source: Any, resources: Wanted, reading: Reading) -> Trace | SlotTrace
 
 
 def _check_own(path: Path, reading: Reading) -> None:
-    """Raise ArgumentError for arguments that only fit tables of users."""
     for name in ("columns", "time_unit"):
         if getattr(reading, name) is not None:
             raise ArgumentError(f"{path}: `{name}` does not go with a trace whose format says it itself")

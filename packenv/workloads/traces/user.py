@@ -205,7 +205,6 @@ def _alike(words: Mapping[str, str], names: list[str]) -> dict[str, str]:
 
 
 def _check_lengths(columns: Columns, in_slots: bool) -> None:
-    """Raise ArgumentError for lengths in seconds in slots, or the reverse."""
     for name in LENGTHS:
         wrong, right = (f"{name}_s", name) if in_slots else (name, f"{name}_s")
         if wrong in columns:
@@ -233,7 +232,6 @@ def _ours(theirs: Mapping[str, str], name: str) -> Iterator[str]:
 
 
 def _columns(path: Path, table: pa.Table | None, names: list[str], theirs: Mapping[str, str]) -> Columns:
-    """Return the existing columns of these names, by our names."""
     called = {name: theirs.get(name, name) for name in names if name in theirs or name not in theirs.values()}
     whole = Columns.read(path, [*called.values()]).table if table is None else table
     there = {ours: name for ours, name in called.items() if name in whole.column_names}
@@ -243,7 +241,6 @@ def _columns(path: Path, table: pa.Table | None, names: list[str], theirs: Mappi
 def _demand_columns(
     path: Path, names: list[str], form: tuple[str, ...], choice: Wanted, table: pa.Table | None, theirs: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Return the demand columns, or raise InputError if missing or unclear."""
     if choice is None or choice == "all":
         others = [name for name in names if name not in (*form, *NAMED)]
         sizes = [name for name in others if name == "size" or name.startswith("size_")]
@@ -265,7 +262,6 @@ def _demand_columns(
 
 
 def _has_amounts(columns: Columns, name: str) -> bool:
-    """Return whether the first cells of a column can be demands."""
     try:
         decimals(Columns(columns.path, columns.table.slice(0, FIRST_TEXTS)), name, quantity_of)
     except InputError:
@@ -274,7 +270,6 @@ def _has_amounts(columns: Columns, name: str) -> bool:
 
 
 def _place(name: str) -> tuple[int, str]:
-    """Return a sorting key: `size`, then `size_0`, `size_1`, … by number."""
     number = name.removeprefix("size_")
     return (int(number) if number.isdecimal() else -1, name)
 
@@ -499,7 +494,6 @@ def _side_by_side(
 
 
 def _optional(columns: Columns) -> dict[str, NDArray[Any]]:
-    """Return the file's optional columns of numbers, checked."""
     extra: dict[str, NDArray[Any]] = {}
     for name in ("job", "tenant"):
         if name in columns:

@@ -2,18 +2,17 @@
 
 `batch_task.csv` has no header; the same columns with a header are read too. A task asks for cores (100 is one) and memory
 (percent of the largest machine), for each of its instances. Its name has its predecessors in the job: `R3_1_2` is task 3, after
-tasks 1 and
-2. Letters mean nothing. Names of other forms, such as `task_Nzg3`, are independent. Tasks with a number arrive when their job's
-first task starts, the others when they start. Times are in seconds. 0 is a time outside the 8 days of the trace.
+tasks 1 and 2. Letters mean nothing. Names of other forms, such as `task_Nzg3`, are independent. Tasks with a number arrive when
+their job's first task starts, the others when they start. Times are in seconds. 0 is a time outside the 8 days of the trace.
 
 The recorded start of a task is its registration, often with its whole job. It is in service from then, or from the last end of
 its predecessors, until its end.
 
-A row is one instance of its task, for the task's time: links between all instances of two tasks are far too many for a table. The
-other instances are counted as dropped, and so are links to missing tasks, and links of tasks in a circle.
-The sample has a row `time, job, name, duration, cpu, memory, instances` for each task of some jobs, and no header either. Its
-times are the jobs' times, and its durations count from them: in nineteen of twenty chains of two the later task has the longer
-one. Source: github.com/alibaba/clusterdata, cluster-trace-v2018 (trace_2018.md; 96 cores a machine: machine_meta.csv).
+A row is one instance of its task, for the task's time: links between all instances of two tasks are far too many for a table.
+The other instances are counted as dropped, and so are links to missing tasks, and links of tasks in a circle. The sample has a
+row `time, job, name, duration, cpu, memory, instances` for each task of some jobs, and no header either. Its times are the
+jobs' times, and its durations count from them: in nineteen of twenty chains of two the later task has the longer one. Source:
+github.com/alibaba/clusterdata, cluster-trace-v2018 (trace_2018.md; 96 cores a machine: machine_meta.csv).
 """
 
 from __future__ import annotations
@@ -86,7 +85,6 @@ def read_sample(path: Path, choice: Wanted = None) -> Trace:
 
 
 def _of_tasks(table: Columns, choice: Wanted) -> Trace:
-    """Convert a table with registration and end of each task."""
     start, end = (np.where((time := microseconds(table, name, 0)) > 0, time, MISSING) for name in ("start_time", "end_time"))
     status = table.column("status").combine_chunks().fill_null("")
     return _trace(table, start, start, end, np.asarray(pc.equal(status, FINISHED)), choice)
@@ -156,7 +154,6 @@ def _links(table: Columns, job: Ints) -> tuple[Ints, Ragged, int]:
 
 
 def _key(job: Ints, number: Ints) -> Ints:
-    """Return one number (n,) for a task of a job, in order of both."""
     return job * 10**9 + number
 
 
@@ -189,7 +186,6 @@ def _first_of_job(job: Ints, start: Ints) -> Ints:
 
 
 def _numbered(table: Columns, name: str) -> Ints:
-    """Number texts (n,) from 0 by first occurrence."""
     column = table.column(name).combine_chunks()
     table.require(np.asarray(pc.is_valid(column)), name, "is empty")
     return np.asarray(pc.index_in(column, value_set=pc.unique(column)), np.int64)

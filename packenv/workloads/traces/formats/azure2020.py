@@ -102,7 +102,6 @@ def read_requests(path: Path, choice: Wanted = None) -> Trace:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open the database for reading, with damage as one InputError."""
     with reading(path, sqlite3.Error, OverflowError):
         address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
         with closing(sqlite3.connect(address, uri=True)) as database:
@@ -111,7 +110,6 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _read(database: sqlite3.Connection, path: Path, name: str) -> Table:
-    """Read a table of numbers, or raise InputError."""
     query = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ? COLLATE NOCASE"
     if not database.execute(query, (name,)).fetchone()[0]:
         raise InputError(f"{path}: no table {name}: not Azure's trace for packing, which has {' and '.join(TABLES)}")

@@ -59,7 +59,6 @@ def read_instances(path: Path, choice: Wanted = None) -> Trace:
 
 
 def _numbered(table: Columns, name: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Number the rows' applications (n,) from 0 by first occurrence."""
     return np.asarray(pc.index_in(table.column(name), value_set=pc.unique(table.column(name))), np.int64)
 
 

@@ -100,7 +100,6 @@ def refuse_collections(path: Path, choice: Wanted = None) -> Trace:
 
 
 def _trace(table: Columns, choice: Wanted) -> Trace:
-    """Fold the instances' events."""
     resources = resource_names(choice, RESOURCES, RESOURCES, table.path)
     if not len(table):
         raise InputError(f"{table.path}: the file is empty")
@@ -128,7 +127,6 @@ def _trace(table: Columns, choice: Wanted) -> Trace:
 
 
 def _types(table: Columns) -> Ints:
-    """Return each event's type (n,), by the numbers of 2019."""
     if "event" in table:
         column = table.column("event").combine_chunks()
         types = np.asarray(pc.index_in(column, value_set=pa.array(TYPES)).fill_null(-1), np.int64)

@@ -112,7 +112,6 @@ def _trace(path: Path, arrival: Floats, count: Ints, mean: Floats, durations: Fl
 
 
 def _check_lines(path: Path, values: Floats, widths: Ints, line: Ints) -> None:
-    """Raise InputError for the first line that does not describe a job."""
     first = np.cumsum(widths) - widths
     owner = np.repeat(np.arange(len(widths)), widths)
     bad_line = np.zeros(len(widths), np.bool_)
@@ -127,7 +126,6 @@ def _check_lines(path: Path, values: Floats, widths: Ints, line: Ints) -> None:
 
 
 def _problem(job: Floats) -> str:
-    """Return the fault in the numbers of a line, for a message."""
     names = [*HEAD, *(f"duration {n + 1}" for n in range(len(job) - len(HEAD)))]
     for name, value in zip(names, job.tolist(), strict=False):
         if not np.isfinite(value):

@@ -111,7 +111,6 @@ def _repeated(records: list[Any]) -> set[int]:
 
 
 def _job(path: Path, row: int, job: Any) -> Job:
-    """Read one job, or raise InputError with its fault."""
     where = f"{path}: job {row}"
     if not isinstance(job, dict):
         raise InputError(f"{where}: is no object with submitted_time, status and attempts")
@@ -133,7 +132,6 @@ def _job(path: Path, row: int, job: Any) -> Job:
 
 
 def _gpus(detail: Any, where: str) -> list[int]:
-    """Return the numbers of GPUs on servers of an attempt, without zeros."""
     if not isinstance(detail, list):
         raise InputError(f"{where}, detail: a list of servers is expected")
     numbers = []

@@ -201,7 +201,6 @@ def _components(columns: Columns, start: Ints) -> Ints | None:
 
 
 def _first_of(component: Ints) -> Ints:
-    """Return the first row of each component's job (n,), or its own."""
     return first_rows(np.where(component < 0, component.max() + 1 + np.arange(len(component)), component))
 
 
@@ -226,7 +225,6 @@ def _not_modelled(columns: Columns) -> dict[str, NDArray[np.bool_]]:
 
 
 def _jobs(path: Path) -> tuple[Columns, Ints, pa.ChunkedArray]:
-    """Return the rows of jobs, their numbers from 0, and all ids."""
     names = names_of(path)
     columns = Columns.read(path, [name for name in FIELDS if name in names])
     table = columns.table

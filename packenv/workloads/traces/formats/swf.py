@@ -132,12 +132,10 @@ def read_swf(path: Path, choice: Wanted = None) -> Trace:
 
 
 def _twice(field: dict[str, Floats]) -> NDArray[np.bool_]:
-    """Mark lines (n,) that repeat an earlier line of the same job."""
     return repeated([*field.values()]) & (field["job number"] > 0)
 
 
 def _read(path: Path) -> tuple[dict[str, int], dict[str, Floats]]:
-    """Return the header's numbers and the fields (n,), both by name."""
     header, jobs_follow = _header(path)
     if not jobs_follow:
         raise InputError(f"{path}: the file is empty")
@@ -155,7 +153,6 @@ def _read(path: Path) -> tuple[dict[str, int], dict[str, Floats]]:
 
 
 def _counted(path: Path) -> Iterator[str]:
-    """Yield the lines of a file while there is memory for their jobs."""
     memory = Memory(path)
     for line in lines_of(path, ENCODING):
         memory.reserve(PER_JOB)
@@ -186,7 +183,6 @@ def _header(path: Path) -> tuple[dict[str, int], bool]:
 
 
 def _first_problem(path: Path) -> InputError:
-    """Return the error for the first malformed line."""
     for number, line in enumerate(lines_of(path, ENCODING), 1):
         text = line.partition(";")[0]
         if text.strip() and (problem := _problem(text)):
@@ -195,7 +191,6 @@ def _first_problem(path: Path) -> InputError:
 
 
 def _problem(line: str) -> str | None:
-    """Return the fault in the line of a job, or None."""
     words = line.split()[: len(FIELDS)]
     for name, word in zip(FIELDS, words, strict=False):
         try:

@@ -96,7 +96,6 @@ def read_native(path: Path, choice: Wanted = None) -> Trace:
 
 
 def _row(words: list[str], where: str) -> tuple[float, ...]:
-    """Return submission (s) and bytes read, shuffled and written of a line."""
     if not len(FIELDS) <= len(words) <= len(FIELDS) + 1:
         raise InputError(f"{where}: {len(words)} fields, not {len(FIELDS)} or {len(FIELDS) + 1}, separated by tabs")
     values = []
@@ -113,7 +112,6 @@ def _row(words: list[str], where: str) -> tuple[float, ...]:
 
 
 def _trace(lines: Lines, path: Path, choice: Wanted) -> Trace:
-    """Return the map and reduce tasks of the jobs."""
     resources = resource_names(choice, RESOURCES, RESOURCES, path)
     order = np.argsort(lines.submit, kind="stable")
     lines = Lines(lines.submit[order], lines.read[order], lines.shuffled[order], lines.written[order], lines.path[order])
