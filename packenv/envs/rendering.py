@@ -16,7 +16,7 @@ from packenv.cluster.copy_tasks import tasks_of
 from packenv.cluster.queue.by_type import types_of
 from packenv.cluster.state import NONE, TASK
 from packenv.envs.episodes.core import Core
-from packenv.errors import install_command
+from packenv.errors import library_needed
 from packenv.units import UNIT
 
 COLOURS = 16
@@ -144,8 +144,8 @@ class Viewer:
     def _put_on_screen(self, picture: NDArray[np.uint8]) -> None:
         try:
             import pygame
-        except ImportError:
-            raise DependencyNotInstalled(f'render_mode "human" needs pygame: {install_command("render")}') from None
+        except ImportError as error:
+            raise DependencyNotInstalled(library_needed('render_mode "human"', "render", error)) from None
         if self._window is None:
             pygame.display.init()
             self._window = pygame.display.set_mode((WIDTH, HEIGHT))
