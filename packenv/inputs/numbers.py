@@ -119,7 +119,10 @@ def quantity_of(text: str) -> Fraction | None:
 
 
 def finite_amount(value: object) -> float:
-    """An amount of at least 0, of at most 2^63: a number, or a text such as 500m or 4Gi. Raises InputError for any other."""
+    """Return an amount from 0 to 2^63: a number, 500m or 4Gi.
+
+    Raises InputError for any other.
+    """
     if isinstance(value, str):
         quantity = quantity_of(value.strip())
         value = None if quantity is None else float(quantity)

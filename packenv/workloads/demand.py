@@ -63,7 +63,7 @@ def mean_service(sizes: Sizes | Jobs, service: Law | Conditional | None) -> floa
 
 
 def mean_residual(sizes: Sizes | Jobs, service: Law | Conditional | None) -> float:
-    """E[S²] / 2E[S], in slots: how long a task that is found in service still takes, on average."""
+    """Return E[S²] / 2E[S], the mean remaining slots of a task in service."""
     if isinstance(sizes, Jobs):
         slots = sizes.service.astype(np.float64)
         return float(slots @ slots / slots.sum()) / 2

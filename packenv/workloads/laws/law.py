@@ -70,7 +70,7 @@ class Law(ABC):
         return total
 
     def mean_square(self) -> float:
-        """E[X²] = 2 ∫ x P(X > x) dx, by quadrature over octaves; infinite where they do not fall in the end."""
+        """Return E[X²] = 2 ∫ x P(X > x) dx, by quadrature over octaves, perhaps infinite."""
         nodes, weights = np.polynomial.legendre.leggauss(32)
         starts = 2.0 ** np.arange(-10, 54)
         x = starts[:, None] * (1.5 + 0.5 * nodes)

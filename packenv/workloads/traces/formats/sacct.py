@@ -293,7 +293,7 @@ def _lengths(columns: Columns, name: str) -> Ints:
 
 
 def seconds_of(text: str) -> float | None:
-    """The seconds of a time such as 1-02:03:04 or 15:04; None for a text that is none."""
+    """Return the seconds of 1-02:03:04 or 15:04, else None."""
     parts = TIME.fullmatch(text)
     if parts is None:
         return None
