@@ -48,7 +48,7 @@ def insert_behind(links: NDArray[np.void], ends: Any, before: int, i: int) -> No
 
 @compiled
 def unlink(links: NDArray[np.void], ends: Any, i: int) -> None:
-    """Remove entry i; its own links keep their values."""
+    """Remove entry i, whose own links keep their values."""
     connect(links, ends, links[i].prev, links[i].next)
 
 

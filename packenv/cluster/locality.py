@@ -130,7 +130,7 @@ def share_free(c: Cluster, home: int) -> float:
 
 @apart
 def begin_read(c: Cluster, i: int, server: int) -> int:
-    """Take task i's read room; return the source or NONE.
+    """Take task i's read room, and return the source or NONE.
 
     The task's own demand must be taken before. Raises ValueError without room.
     """

@@ -37,7 +37,7 @@ def empty_directory(block: NDArray[np.void]) -> None:
 
 
 class SortedKeys(Frame):
-    """A sorted list for each cluster; used blocks come first."""
+    """A sorted list for each cluster, used blocks first."""
 
     keys: Annotated[NDArray[np.int64], Field("clusters", "blocks", WIDTH, start=PADDING)]  # by storage, padded
     items: Annotated[NDArray[np.int32], Field("clusters", "blocks", WIDTH)]  # by storage

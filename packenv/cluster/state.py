@@ -94,7 +94,7 @@ class ByDemand(Frame):
 
 
 class Precedence(Frame):
-    """Predecessors and phases of the rows; empty for other tables.
+    """Predecessors and phases of the rows, if there are any.
 
     Nodes are the n rows and B barriers. A barrier stands between two phases of a job: its predecessors are the tasks of one
     phase, its successors the tasks of the next.

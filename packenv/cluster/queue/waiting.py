@@ -263,7 +263,7 @@ def smallest_waiting(c: Cluster) -> int:
 
 @compiled
 def largest_size(c: Cluster) -> int:
-    """Return the largest waiting size; one must exist (needs BY_SIZE)."""
+    """Return the largest size of waiting tasks (needs BY_SIZE)."""
     require(c, BY_SIZE)
     return last_key(c.sizes, c.e) >> ROW_BITS
 
@@ -283,7 +283,7 @@ def row_of(c: Cluster, i: int) -> int:
 
 @compiled
 def eligible_since(c: Cluster, i: int) -> int:
-    """Return when task i joined; ValueError if it has started."""
+    """Return when task i joined (ValueError if it has started)."""
     if c.task[c.e, i].server != NONE:
         raise ValueError("eligible_since of a task that has started: ask before placing it; started_in is when it started")
     return c.task[c.e, i].since
@@ -291,7 +291,7 @@ def eligible_since(c: Cluster, i: int) -> int:
 
 @compiled
 def started_in(c: Cluster, i: int) -> int:
-    """Return when task i started; ValueError while it waits."""
+    """Return when task i started (ValueError while it waits)."""
     if c.task[c.e, i].server == NONE:
         raise ValueError("started_in of a task that waits: eligible_since is when it joined the queue")
     return c.task[c.e, i].since
