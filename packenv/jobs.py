@@ -136,7 +136,7 @@ class Jobs:
         return Jobs(**head, device_kinds=self.device_kinds, scale=self.scale)
 
     def only(self, kept: Bools) -> Jobs:
-        """Return the rows `kept` (n,), with links passed on."""
+        """Return the rows `kept` (n,). Successors of others wait for their predecessors."""
         columns = {name: getattr(self, name) for name in COLUMNS}
         chosen: dict[str, Any] = {name: column[kept] for name, column in columns.items() if isinstance(column, np.ndarray)}
         if self.home is not None:

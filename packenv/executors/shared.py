@@ -1,4 +1,4 @@
-"""Values for other processes, pickled and unpickled once.
+"""Values for other processes, pickled once, unpickled once per process.
 
 Arrays of large values lie in one file, mapped by every local process: they are in memory once, and do not travel with each call.
 A process that writes to one gets its own copy of these pages.

@@ -44,7 +44,7 @@ class StationaryOptimum:
 
 @takes(OptimalPolicyOptions, without=("slots", "seeds"))
 def stationary_optimum(workload: Workload, options: OptimalPolicyOptions, progress: Progress | None = None) -> StationaryOptimum:
-    """Return the best policy without preemption, and queue bounds.
+    """Return the non-preemptive policy with the shortest mean queue, and bounds.
 
     workload   one resource, discrete sizes, geometric service, Bernoulli or Poisson arrivals
     options    fields of OptimalPolicyOptions. By default `most` is 8, 16, … until doubling changes the queue by less than 0.1 %
