@@ -1,4 +1,4 @@
-"""Locks that let one process compile while others wait and load.
+"""Locks: one process compiles while others wait and load.
 
 Without locks each process compiles for itself, and so it does after waiting LONGEST seconds for another one.
 """
@@ -16,7 +16,7 @@ LONGEST = 300.0  # seconds that one function may take another process
 
 
 def compile_under_lock(dispatcher: Any, lock: Path, base: Path) -> None:
-    """Make Numba's dispatcher compile under the lock, after another cache lookup.
+    """Make Numba's dispatcher compile under the lock.
 
     Cached code is loaded without the lock. `base` is the folder of all machine code. Two methods of Numba are replaced; if a
     version lacks them, each process compiles for itself.

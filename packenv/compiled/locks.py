@@ -22,7 +22,7 @@ LOOK = 0.05  # seconds between two looks whether the lock is free
 
 
 class Lock:
-    """A lock between processes on a file that is never removed."""
+    """A lock between processes on a lasting file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -59,7 +59,7 @@ class Lock:
 
 
 def _try_lock(file: int) -> bool:
-    """Take the lock if it is free; OSError where there are none."""
+    """Take a free lock. Raises OSError where there are none."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -26,7 +26,7 @@ ALIGNED = 64  # bytes
 
 
 class Mapped(NamedTuple):
-    """A pickled value, with (start, bytes) of its arrays in a file."""
+    """A pickled value, with its arrays in a file."""
 
     data: bytes
     file: str
@@ -43,7 +43,7 @@ class Mapped(NamedTuple):
 
 
 def mapped(value: Any, folder: Callable[[], str]) -> Mapped | None:
-    """Write the value's arrays to a file; None if small or disk full."""
+    """Write arrays to a file, None if small or no room."""
     buffers: list[pickle.PickleBuffer] = []
     data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL, buffer_callback=buffers.append)
     parts = [buffer.raw() for buffer in buffers]
@@ -71,7 +71,7 @@ _kept: OrderedDict[str, Any] = OrderedDict()
 
 
 class Handle(Protocol):
-    """Shared bytes, to pass to a call alone or in a list."""
+    """Shared bytes to pass to a call, also in lists."""
 
     def get(self) -> bytes: ...
 

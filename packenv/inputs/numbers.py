@@ -128,9 +128,10 @@ def finite_amount(value: object) -> float:
         value = None if quantity is None else float(quantity)
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InputError("is not a number")
-    if not 0 <= value <= LARGEST_AMOUNT:
-        raise InputError(f"must be at least 0 and finite, not {float(value):g}")
-    return float(value)
+    amount = float(value)
+    if not 0 <= amount <= LARGEST_AMOUNT:
+        raise InputError(f"must be at least 0 and finite, not {amount:g}")
+    return amount
 
 
 def read_duration(text: str) -> Fraction | None:

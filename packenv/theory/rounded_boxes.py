@@ -1,4 +1,4 @@
-"""Boxes of demand vectors as types, and ρ_K with its configurations.
+"""Boxes of demands as types, for ρ_K.
 
 It uses column generation over configurations of boxes. A box is a single vector if these are few, else one of a partition of all
 demands.
@@ -86,7 +86,7 @@ def _prices(program: ConfigurationProgram, boxes: Ints, kinds: VectorKinds, gap:
 
 
 def _begin_with_packings(program: ConfigurationProgram, boxes: Ints, kinds: VectorKinds) -> None:
-    """Add greedy packings, by each resource and all; InputError for oversized boxes."""
+    """Add greedy packings. Raises InputError for oversized boxes."""
     if not all((box <= kinds.capacity).all(axis=1).any() for box in boxes):
         raise InputError(f"{len(boxes)} types: the box of one fits no server, though each of its demands does; give more types")
     scale = 1 / np.maximum(kinds.number @ kinds.capacity, 1)
@@ -147,7 +147,7 @@ def halved(law: Atoms, kinds: VectorKinds, most: int) -> Ints:
 
 
 def _cell(vectors: Ints, mass: Floats, kinds: VectorKinds, scale: Floats, number: int) -> tuple[float, int, Ints, Floats]:
-    """Return the box with a sort key, the most wasteful first."""
+    """Return the box, with its waste as key."""
     corner = vectors.max(axis=0)
     waste = float(mass @ ((corner - vectors) @ scale))
     if not (corner <= kinds.capacity).all(axis=1).any():

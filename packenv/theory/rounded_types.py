@@ -1,4 +1,4 @@
-"""Types to round sizes up to, made from their law (PAPERS §1.2)."""
+"""Types to round sizes up to (PAPERS §1.2)."""
 
 from __future__ import annotations
 
@@ -76,5 +76,5 @@ def largest_of_cells(sizes: Sizes | Jobs, servers: Servers, cells: int) -> Ints:
 
 
 def equal_widths(capacity: int, types: int) -> NDArray[np.int64]:
-    """(types,) the largest size of each of `types` cells of equal width, descending."""
+    """(types,) largest sizes of equally wide cells, descending."""
     return capacity * np.arange(types, 0, -1, dtype=np.int64) // types

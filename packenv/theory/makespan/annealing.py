@@ -26,7 +26,7 @@ SLICE = 200_000_000  # steps between two looks at the clock; a neighbour of n ta
 
 @compiled
 def copy_trial(s: ListSearch, place: int) -> None:
-    """Copy the schedule of the trial to place CURRENT or BEST."""
+    """Copy the trial's schedule to CURRENT or BEST."""
     for i in range(s.order.shape[1]):
         s.start[place, i], s.server[place, i] = s.start[TRIAL, i], s.server[TRIAL, i]
     s.makespan[place], s.cost[place] = s.makespan[TRIAL], s.cost[TRIAL]
@@ -45,7 +45,7 @@ def accept(s: ListSearch) -> None:
 
 @compiled
 def chance(word: NDArray[np.uint64]) -> float:
-    """Draw a number from (0, 1) with the generator's state `word` (1,)."""
+    """Draw a number from (0, 1), state `word` (1,)."""
     word[0] = another(word[0])
     return uniform(word[0])
 
@@ -149,6 +149,6 @@ def anneal_in_parallel(
     seed: int = 0,
     improved: Callable[[int], None] = lambda makespan: None,
 ) -> FoundSchedule:
-    """Return the best schedule of parallel searches, one per list in `orders`."""
+    """Return the best schedule of parallel searches from `orders`."""
     schedules = in_threads(lambda k, stop: anneal(tasks, orders[k], seconds, target, seed + k, improved, stop), len(orders))
     return min(schedules, key=lambda schedule: schedule.makespan)

@@ -1,4 +1,4 @@
-"""Repeated beam searches with random weights, both ways (Ow & Morton 1988)."""
+"""Repeated beam searches with random weights (Ow & Morton 1988)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CUBED = 200  # steps at most, times tasks³: for few tasks CP-SAT proves more in
 
 
 def can_search(tasks: Tasks, makespan: int) -> bool:
-    """Return whether NARROWEST beams are fast enough for this length (ticks)."""
+    """Return whether NARROWEST beams are fast enough."""
     return NARROWEST * _steps(tasks, makespan) <= STEPS
 
 
@@ -109,7 +109,7 @@ def _between(rng: np.random.Generator, low: float, high: float) -> float:
 
 
 def searched(tasks: Tasks, width: int, end: int, backward: bool, rng: np.random.Generator) -> FoundSchedule | None:
-    """Return one beam's schedule by tick `end`, shifted early, or None."""
+    """Return one beam's schedule by `end`, moved early, or None."""
     beam = beam_from(tasks, width, end, backward, rng)
     generation, state = search(beam, end, min(SETS, STEPS // (len(tasks.capacity) * max(end, 1))))
     if state < 0:

@@ -112,7 +112,7 @@ class ScheduleModel:
 
 
 def interchangeable(tasks: Tasks) -> list[list[int]]:
-    """Group servers (two or more) of equal capacity and allowed tasks."""
+    """Group servers of equal capacity and allowed tasks."""
     kinds: dict[bytes, list[int]] = {}
     for server, capacity in enumerate(tasks.capacity):
         kinds.setdefault(capacity.tobytes() + tasks.allowed[:, server].tobytes(), []).append(server)

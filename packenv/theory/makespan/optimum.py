@@ -72,7 +72,7 @@ def optimal_schedule(
     warm_start: Sequence[str] = HEURISTICS,
     progress: Progress | None = None,
 ) -> Optimum:
-    """Return the shortest schedule found in `time_limit` seconds, with a bound.
+    """Return the shortest schedule found in time, with a bound.
 
     The workload needs a Jobs table. Phases, predecessors, arrivals, several resources and unequal servers mean the same as in the
     simulator.
@@ -137,7 +137,7 @@ def _length(schedule: FoundSchedule) -> int:
 
 
 class ProgressLog:
-    """The shortest makespan and largest bound so far, in slots (thread-safe)."""
+    """The shortest makespan, largest bound so far (slots)."""
 
     def __init__(self, tick: int, progress: Progress | None) -> None:
         self.tick, self.progress = tick, progress

@@ -1,4 +1,4 @@
-"""Independent arrivals and geometric service in exact numbers, for queue bounds."""
+"""Exact arrivals and geometric service, for queue bounds."""
 
 from __future__ import annotations
 

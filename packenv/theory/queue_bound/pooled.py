@@ -40,7 +40,7 @@ def check_load(setting: Setting, tasks: PricedTasks) -> None:
 
 @dataclass(frozen=True)
 class Pooled:
-    """The pooled bound for these prices; this module has the formulas."""
+    """The pooled bound (formulas: this module's text)."""
 
     prices: Prices
 

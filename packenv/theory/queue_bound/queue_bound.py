@@ -121,7 +121,7 @@ def counted_proof(prices: Prices, setting: Setting, tasks: PricedTasks) -> Count
 
 
 def _rounded(prices: Prices, values: Floats, slope: float, bend: Fraction, k: int) -> Counted:
-    """Round the parabola, with a slope that keeps it below earlier values."""
+    """Round the parabola below the earlier values."""
     whole = [round(value * PARTS) for value in np.maximum(values, 0.0).tolist()]
     bends, last = math.floor(bend * PARTS), len(whole) - 1
     slopes = max(0, round(slope * PARTS))

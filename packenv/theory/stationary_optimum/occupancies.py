@@ -28,7 +28,7 @@ MOST_TYPES = 8
 
 @dataclass(frozen=True, eq=False)
 class SmallInstance:
-    """Types of jobs by size, with independent arrivals and geometric service."""
+    """Types of jobs, with independent arrivals and geometric service."""
 
     sizes: NDArray[np.int64]  # (n,) units, descending
     shares: NDArray[np.float64]  # (n,) probability of each size
@@ -39,7 +39,7 @@ class SmallInstance:
 
     @property
     def departure(self) -> float:
-        """The probability that a job in service leaves before the next slot."""
+        """The probability that a job leaves in a slot."""
         return 1.0 / self.mean_service
 
 
@@ -92,20 +92,20 @@ MOST_CODES = np.iinfo(np.uint8).max  # of starts, beside 0
 
 
 class Start(NamedTuple):
-    """A job's start at a server's position, and the following occupancy."""
+    """A job's start at a position, and the next occupancy."""
 
     type: int
     position: int
     following: int
 
     def code(self, servers: int) -> int:
-        """Return the number of this start in tables; 0 starts nothing."""
+        """Return this start's number in tables (0: no start)."""
         return 1 + self.type * servers + self.position
 
 
 @dataclass(frozen=True, eq=False)
 class Occupancies:
-    """The S occupancies, the empty first; positions 0 .. L-1 by kind."""
+    """All S occupancies (first: empty), with positions by kind."""
 
     servers: Ints  # (L,) server at each position, before servers of one kind are ordered
     kind: Ints  # (L,) kind of the server at each position
@@ -166,7 +166,7 @@ def occupancies(instance: SmallInstance) -> Occupancies:
 
 
 def feasible(sizes: Ints, capacity: int) -> Ints:
-    """(m, n) numbers of jobs that fit together, in ascending lexicographic order."""
+    """(m, n) numbers of jobs that fit, in lexicographic order."""
     rows: list[tuple[int, ...]] = [()]
     for j, size in enumerate(sizes.tolist()):
         more = ((*row, k) for row in rows for k in range((capacity - int(np.dot(row, sizes[:j]))) // size + 1))
@@ -177,7 +177,7 @@ def feasible(sizes: Ints, capacity: int) -> Ints:
 
 
 def _with_one_more(counts: Ints) -> dict[tuple[int, int], int]:
-    """Map configuration and type to the configuration with one more job."""
+    """Map (configuration, type) to the one with another job."""
     number = {tuple(row): n for n, row in enumerate(counts.tolist())}
     larger = {}
     for row, n in number.items():
@@ -189,7 +189,7 @@ def _with_one_more(counts: Ints) -> dict[tuple[int, int], int]:
 
 
 def thinned(counts: Ints, departure: float) -> NDArray[np.float64]:
-    """(m, m) probabilities that one configuration becomes another in a slot."""
+    """(m, m) probabilities between configurations in a slot."""
     from scipy.stats import binom
 
     before, after = counts[:, None], counts[None, :]

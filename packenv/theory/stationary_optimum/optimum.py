@@ -38,13 +38,13 @@ class StationaryOptimum:
 
     @property
     def settled(self) -> bool:
-        """Whether doubling the counts lengthens the queue by less than 0.1 %."""
+        """Whether doubling the counts adds less than 0.1 %."""
         return self.lower - self.smaller <= SETTLED * self.lower
 
 
 @takes(OptimalPolicyOptions, without=("slots", "seeds"))
 def stationary_optimum(workload: Workload, options: OptimalPolicyOptions, progress: Progress | None = None) -> StationaryOptimum:
-    """Return the policy with the shortest mean queue, with a lower bound.
+    """Return the policy with the shortest mean queue, and bounds.
 
     It is the best policy that does not preempt.
 

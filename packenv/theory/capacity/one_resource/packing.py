@@ -1,4 +1,4 @@
-"""A lower bound on ρ* by packing, without a linear program.
+"""A lower bound on ρ* by packing.
 
 Cut the law into N parts of equal probability, round every part up to its largest size, and pack the N sizes by best fit
 decreasing. If they fit B copies of the cluster, the cluster can hold the B packings in turn, and so ρ* >= N / B.

@@ -18,7 +18,7 @@ SURPLUS = 1e-6  # a share may be missed by this much, so that rounding up does n
 
 
 def packing(boxes: Ints, shares: Floats, kinds: VectorKinds, scales: Floats) -> Boxes:
-    """Pack tasks in shares (n,) into servers, all kinds in turn.
+    """Pack tasks in shares (n,) into servers in turn.
 
     The next box (n, D) has the largest inner product with the free room, with `scales` (D,) as the weights of the resources.
     """
@@ -94,7 +94,7 @@ def fill(boxes: Ints, room: Ints, remaining: Ints, scales: Floats, counts: Ints)
 
 @compiled
 def fill_by_worth(boxes: Ints, prices: Floats, room: Ints, counts: Ints) -> None:
-    """Add boxes with a price, by price per share of free room."""
+    """Add boxes by price per share of free room."""
     while True:
         best, most = -1, 0.0
         for j in range(boxes.shape[0]):
