@@ -38,9 +38,7 @@ class MixPlan(NamedTuple):
 
     policy: str
     at: MixTrial
-    dropped: tuple[
-        MixTrial | None, ...
-    ]  # one machine less of each kind, same seeds; None: not in the mix, or needed
+    dropped: tuple[MixTrial | None, ...]  # one machine less of each kind, same seeds; None: not in the mix, or needed
     trials: tuple[MixTrial, ...]  # all that the search looked at, by cost
     fresh: bool  # whether `at` and `dropped` are of seeds that the search did not use
     thorough: bool  # whether no exchange within reach was left untried
