@@ -14,7 +14,7 @@ from packenv.learning.agents.metadata import agent_metadata
 from packenv.learning.agents.saved import load_agent, save_agent
 from packenv.learning.evolution import Case, Evolution
 from packenv.learning.settings import Settings
-from packenv.learning.training.evaluation import Evaluation
+from packenv.learning.training.evaluation import LoadEvaluation
 from packenv.learning.weighted_sums import as_vector
 
 EVERY = 10  # generations from one agent that is kept to the next, where cases are drawn
@@ -122,7 +122,7 @@ def begin_with(learner: Evolution, first_weights: FirstWeights) -> None:
 
 def compare(settings: Settings, out: str, against: str, slots: int = 200_000, seeds: int = 4) -> None:
     """Print what counts in training of the saved agent, beside that of `against`, on jobs that it has never seen."""
-    evaluation = Evaluation(settings, against, slots, seeds, first_seed=UNSEEN)
+    evaluation = LoadEvaluation(settings, against, slots, seeds, first_seed=UNSEEN)
     for each in evaluation(load_agent(out)):
         print(f"{each.label}: {evaluation.by} {each.agent:.2f}, {against} {each.other:.2f}, ratio {each.ratio:.3f}")
 

@@ -28,8 +28,6 @@ copybutton_prompt_text = "$ "
 highlight_language = "none"  # outputs have no grammar; what has one names it
 smartquotes = False  # "--" is an option
 
-suppress_warnings = ["toc.empty_glob"]  # there may be no plug-ins
-
 html_theme = "furo"
 html_title = f"packenv {version}"
 html_theme_options = {"navigation_with_keys": True}

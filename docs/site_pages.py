@@ -32,6 +32,7 @@ MODULES = {
     "packenv.workloads.laws": "Laws of sizes and of service.",
     "packenv.envs": "The environments: what they need beside `gymnasium.make`.",
     "packenv.wrappers": "Wrappers for other libraries.",
+    "packenv.live": "Any policy outside the simulator.",
     "packenv.extend": "What a plug-in may use, besides the names above.",
     "packenv.testing": "The suite that packenv's own policies and environments pass, for yours.",
     "packenv.learning.agents.saved": "Agents that learned, from their files.",
@@ -77,6 +78,10 @@ def write_plugin_pages(folder: Path) -> None:
     """Copy the pages of the plug-ins that lie in the checkout; their links to packenv's pages become those of the site."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
+    rows = [f"- `{project.parent.name}`\n" for project in sorted(CHECKOUT.glob("*/pyproject.toml"))]
+    listed = "".join(rows) or "None lies in this checkout.\n"
+    about = "[Write a plug-in](../how_to/plugin.md) makes one. Those of the repository:"
+    (folder / "about.md").write_text(f"# Plug-ins\n\n{about}\n\n{listed}", encoding="utf-8")
     for page in sorted(CHECKOUT.glob("*/docs/*.md")):
         written = page.read_text(encoding="utf-8").replace("](../../../docs/", "](../")
         (folder / page.name).write_text(written, encoding="utf-8")
@@ -137,7 +142,10 @@ def measured(name: str) -> str:
 def module_page(module: str, about: str) -> str:
     """The page of a module: every public name with its docstring."""
     loaded = import_module(module)
-    entries = "\n".join(entry(module, name, getattr(loaded, name)) for name in sorted(public(loaded), key=str.lower))
+    names = sorted(public(loaded), key=str.lower)
+    if module == "packenv.extend":  # by purpose, as its docstring lists them: other pages have many of them too
+        return f"# {module}\n\n{about}\n\n{rst(loaded)}\n"
+    entries = "\n".join(entry(module, name, getattr(loaded, name)) for name in names)
     return f"# {module}\n\n{about}\n\n```{{eval-rst}}\n{entries}\n```\n"
 
 

@@ -16,7 +16,6 @@ import gymnasium
 import minari
 import numpy as np
 import torch
-from gymnasium.spaces.utils import flatten
 from torch import nn
 
 from packenv.envs import PolicyAgent
@@ -24,17 +23,11 @@ from packenv.envs import PolicyAgent
 HELD_OUT = 10**6  # seeds from here on are in no dataset
 
 
-def flat(observations: dict[str, np.ndarray[Any, Any]]) -> torch.Tensor:
-    """(T, features) of the observations of an episode; counts are large, so their logarithms."""
-    parts = [values.reshape(len(values), -1) for values in observations.values()]
-    return torch.log1p(torch.as_tensor(np.concatenate(parts, axis=1), dtype=torch.float32))
-
-
 def load(dataset: minari.MinariDataset) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """(N, features), (N,) actions and (N, actions) masks of all steps."""
     seen, actions, masks = [], [], []
     for episode in dataset:
-        seen.append(flat(episode.observations)[:-1])  # nothing is done after the last one
+        seen.append(torch.as_tensor(episode.observations[:-1], dtype=torch.float32))  # nothing is done after the last one
         actions.append(torch.tensor(episode.actions, dtype=torch.int64))
         masks.append(torch.tensor(episode.infos["action_mask"][:-1], dtype=torch.bool))
     return torch.cat(seen), torch.cat(actions), torch.cat(masks)
@@ -47,11 +40,11 @@ def clone(dataset: minari.MinariDataset, epochs: int, hidden: int = 64) -> nn.Mo
     optimiser = torch.optim.Adam(network.parameters(), lr=1e-3)
     for epoch in range(epochs):
         right = 0
-        for batch in torch.randperm(len(actions)).split(256):  # type: ignore[no-untyped-call]
+        for batch in torch.randperm(len(actions)).split(256):
             scores = network(seen[batch]).masked_fill(~masks[batch], -1e9)
             loss = nn.functional.cross_entropy(scores, actions[batch])
             optimiser.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             optimiser.step()
             right += int((scores.argmax(dim=1) == actions[batch]).sum())
         if epoch % 10 == 0 or epoch == epochs - 1:
@@ -84,7 +77,7 @@ def main() -> None:
     rng, agent = np.random.default_rng(0), PolicyAgent(given.policy, env)
 
     def imitate(seen: Any, info: dict[str, Any]) -> int:
-        values = torch.log1p(torch.as_tensor(flatten(env.observation_space, seen), dtype=torch.float32))
+        values = torch.as_tensor(seen, dtype=torch.float32)
         with torch.no_grad():
             return int(network(values).masked_fill(torch.as_tensor(info["action_mask"]) == 0, -1e9).argmax())
 
@@ -97,7 +90,7 @@ def main() -> None:
     players = {given.policy: as_recorded, "the clone": imitate, "random valid": any_valid}
     print(f"mean return of {given.episodes} episodes that are not in the dataset:")
     for name, choose in players.items():
-        print(f"  {name}: {mean_return(env, choose, given.episodes):,.0f}")
+        print(f"  {name}: {mean_return(env, choose, given.episodes):,.4g}")
 
 
 if __name__ == "__main__":

@@ -124,7 +124,7 @@ def train(s: Settings, report: Callable[[int, float], None] = lambda step, episo
             for rows in np.split(rng.permutation(batch), s.minibatches):
                 loss = loss_of(agent, s, *(array[rows] for array in flat))
                 optimiser.zero_grad()
-                loss.backward()  # type: ignore[no-untyped-call]
+                loss.backward()
                 nn.utils.clip_grad_norm_(agent.parameters(), s.max_grad_norm)
                 optimiser.step()
     envs.close()

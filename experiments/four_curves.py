@@ -52,7 +52,7 @@ class Collect(BaseCallback):
                     points.append((self.num_timesteps, float(self.logger.name_to_value[name])))
             dump(step)
 
-        self.logger.dump = keep  # type: ignore[method-assign]
+        self.logger.dump = keep
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from packenv.learning.agents.library_models import save_model as save_model
     from packenv.learning.training.plan import TrainedAgent as TrainedAgent
     from packenv.learning.training.train import train as train
+    from packenv.live.scheduler import Scheduler as Scheduler
     from packenv.planning.pair import compare as compare
     from packenv.planning.plan import plan as plan
     from packenv.planning.plan_servers import plan_servers as plan_servers
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
     from packenv.runs.leaderboard import leaderboard as leaderboard
     from packenv.runs.many import judge as judge
     from packenv.runs.many import simulate_many as simulate_many
+    from packenv.runs.verdict import sustained as sustained
+    from packenv.runs.verdict import verdict as verdict
     from packenv.theory.capacity.bracket import Bracket as Bracket
     from packenv.theory.capacity.configuration_bounds import halving_bound as halving_bound
     from packenv.theory.capacity.configuration_bounds import vqs_bound as vqs_bound
@@ -76,6 +79,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         ".learning.agents.library_models": ["save_model"],
         ".learning.training.plan": ["TrainedAgent"],
         ".learning.training.train": ["train"],
+        ".live.scheduler": ["Scheduler"],
         ".planning.pair": ["compare"],
         ".planning.plan_servers": ["plan_servers"],
         ".planning.server_plans": ["ServerPlans"],
@@ -86,6 +90,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         ".runs.comparison": ["Comparison", "evaluate"],
         ".runs.leaderboard": ["Leaderboard", "leaderboard"],
         ".runs.many": ["judge", "simulate_many"],
+        ".runs.verdict": ["sustained", "verdict"],
         ".theory.capacity.bracket": ["Bracket"],
         ".theory.capacity.configuration_bounds": ["halving_bound", "vqs_bound"],
         ".theory.capacity.max_workload": ["max_workload", "resolved"],

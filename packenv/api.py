@@ -9,12 +9,13 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from packenv.errors import UnknownArgument
 from packenv.results.result import Result
 from packenv.simulation import simulate as simulate_at_a_rate
 from packenv.workloads.find import workload as find_workload
 from packenv.workloads.workload import Workload
 
-OPTIONS = frozenset(inspect.signature(simulate_at_a_rate).parameters)
+OPTIONS = [*inspect.signature(simulate_at_a_rate).parameters]
 
 
 def simulate(workload: Any, policy: Any, slots: int | None = None, seed: int = 0, **options: Any) -> Result:
@@ -42,7 +43,11 @@ def simulate(workload: Any, policy: Any, slots: int | None = None, seed: int = 0
     Raises InputError for arguments that do not go together, and for a policy that misuses the cluster.
     """
     changes = {key: options.pop(key) for key in [*options] if key not in OPTIONS}
-    return simulate_at_a_rate(at_a_rate(workload, **changes), policy, slots, seed, **options)
+    try:
+        workload = at_a_rate(workload, **changes)
+    except UnknownArgument as error:
+        raise error.of_call("simulate", OPTIONS) from None
+    return simulate_at_a_rate(workload, policy, slots, seed, **options)
 
 
 def at_a_rate(workload: Any, **changes: Any) -> Workload:

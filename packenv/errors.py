@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 
 class InputError(ValueError):
@@ -44,6 +45,21 @@ def of_options(text: str) -> str:
     return re.sub(r"`(\w+)`", lambda name: f"--{name[1].replace('_', '-')}", text)
 
 
+class UnknownArgument(InputError):
+    """An argument that nobody takes, with the names of those that are taken."""
+
+    def __init__(self, name: str, known: Iterable[str], function: str = "workload") -> None:
+        self.name, self.known, self.function = name, [*dict.fromkeys(known)], function
+        super().__init__(f"{function}() has no argument {name!r}{nearest(name, self.known)}")
+
+    def __reduce__(self) -> Any:
+        return UnknownArgument, (self.name, self.known, self.function)
+
+    def of_call(self, function: str, own: Iterable[str]) -> UnknownArgument:
+        """The same error of a function that hands arguments on, and whose names come first."""
+        return UnknownArgument(self.name, [*own, *self.known], function)
+
+
 class MisuseError(InputError):
     """A policy has misused the cluster during a run: a server above its capacity, a task placed twice, an error of its own."""
 
@@ -68,6 +84,15 @@ def _is_ours(file: str) -> bool:
     package = Path(__file__).parent
     inside = file.rpartition(f"{package.name}/")[2]
     return file.startswith(("<frozen importlib", str(package))) or (inside != file and (package / inside).is_file())
+
+
+def library_needed(purpose: str, extra: str, error: ImportError) -> str:
+    """Return the line on an optional library that cannot be imported: the cause, and the command that installs the extra."""
+    library = (error.name or extra).partition(".")[0]
+    if isinstance(error, ModuleNotFoundError):
+        return f"{purpose} needs {library}, which is not installed: {install_command(extra)}"
+    upgrade = install_command(extra).replace("pip install", "pip install --upgrade", 1)
+    return f"{purpose} needs {library}, and importing it fails ({' '.join(str(error).split())}): {upgrade}"
 
 
 def install_command(extra: str) -> str:

@@ -169,4 +169,4 @@ def write_json(path: str | os.PathLike[str], data: object) -> None:
     check_ending(path, (".json",), "what is written is JSON,")
     text = json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False)
     with atomic_path(path) as temporary:
-        temporary.write_text(text + "\n", encoding="utf-8")
+        temporary.write_text(text + "\n", encoding="utf-8", errors="replace")  # a name of a file need not be UTF-8

@@ -161,6 +161,12 @@ class Jobs:
         return f"Jobs({'; '.join(facts)})"
 
     @property
+    def leads(self) -> Bools:
+        """(n,) whether a row is the first of its gang, or in none: a gang waits once, however many tasks it has."""
+        rows = np.arange(len(self))
+        return np.ones(len(self), np.bool_) if self.gang is None else gang_spans(self.gang)[:, FIRST] == rows
+
+    @property
     def resources(self) -> int:
         """D, the number of resources."""
         return int(self.demand.shape[1])

@@ -219,7 +219,12 @@ def _value(text: str, kind: Any, parameter: str) -> Any:
 
 
 def name_of(policy: Any) -> str:
-    """The name of a policy in results: `vqs:J=5`, with the parameters that differ from their defaults."""
+    """The name of a policy in results: `vqs:J=5`, with the parameters that differ from their defaults.
+
+    Raises InputError for a class in place of an object.
+    """
+    if inspect.isclass(policy):
+        raise InputError(f"{policy.__name__} is a class: pass a policy of it, {policy.__name__}()")
     if isinstance(getattr(policy, "name", None), str):
         return str(policy.name)
     kind = type(policy)
@@ -227,6 +232,11 @@ def name_of(policy: Any) -> str:
     name = names.get(f"{kind.__module__}:{kind.__qualname__}", kind.__name__)
     defaults: dict[str, Any] = getattr(policy, "_field_defaults", {})
     knobs: dict[str, Any] = policy._asdict() if hasattr(policy, "_asdict") else {}
+    if not knobs and kind.__init__ is not object.__init__:  # a plain class: what it keeps under the names of its arguments
+        arguments = inspect.signature(kind).parameters
+        defaults = {key: argument.default for key, argument in arguments.items()}
+        kept = {key: getattr(policy, key, defaults[key]) for key in arguments}
+        knobs = {key: value for key, value in kept.items() if isinstance(value, PLAIN)}
     changed = [(key, value) for key, value in knobs.items() if defaults.get(key) != value]
     shown = ",".join(key if value is True else f"{key}={value}" for key, value in changed)
     return f"{name}:{shown}" if shown else name

@@ -17,9 +17,10 @@ from packenv.cluster.loop import IN_PART, OVERFULL, overfull_server, runner_for
 from packenv.cluster.measures import delay_values
 from packenv.cluster.rejecting import OTHER_REASONS
 from packenv.cluster.slots import FINISHED, GROW, LIMIT, PAUSED
-from packenv.cluster.state import NEVER, Cluster
+from packenv.cluster.state import NEVER, NONE, TASK, Cluster
 from packenv.compiled.apart import Apart
 from packenv.compiled.helpers import expect
+from packenv.content.text import counted
 from packenv.errors import ArgumentError, InputError, MisuseError
 from packenv.jobs import HOW_MANY, MOST_DEVICES, WHOLE, Jobs
 from packenv.options.verbs import WAITING_LIMIT as WAITING_LIMIT
@@ -30,7 +31,7 @@ from packenv.results.locality import data_locality
 from packenv.results.response import SLOWDOWN_BOUND, response_times
 from packenv.results.result import Result, Trajectory
 from packenv.results.schedule import Schedule
-from packenv.results.stability import NO_VERDICT, judge_run
+from packenv.results.stability import NO_VERDICT, judge_run, settling_time
 from packenv.units import UNIT, to_units
 from packenv.workloads.in_service import InService, begins_busy, in_service_of
 from packenv.workloads.servers import Servers
@@ -58,6 +59,7 @@ def result_of(
     used = cluster.measures.used[0] / max(measured, 1)
     trajectory = _trajectory(cluster, workload.servers.size_unit)
     in_servers = trajectory.waiting_size / (workload.servers.capacity.max() if workload.D == 1 else 1.0)
+    settling = settling_time(workload.mean_service, workload.mean_residual)
     delays = _delays(cluster, table)
     return Result(
         policy=policy,
@@ -82,7 +84,7 @@ def result_of(
         delay_p999=delays.quantile(0.999),
         max_delay=int(head["delay_max"]) if head["delay_count"] else None,
         utilisation=tuple(used[r] / capacity[r] if measured and capacity[r] else None for r in range(len(used))),
-        verdict=judge_run(in_servers, trajectory.bin_slots, workload.mean_service, workload.intensity),
+        verdict=judge_run(in_servers, trajectory.bin_slots, settling, workload.intensity),
         load=workload.load,
         rho=workload.rho,
         stopped=stopped,
@@ -118,7 +120,8 @@ def _delays(cluster: Cluster, table: Jobs | None) -> Delays:
     if table is not None and len(table) <= MOST_EXACT and table.predecessors is None and table.phase is None:
         start = schedule_of(cluster).start
         arrival = table.arrival[: len(start)]
-        waited = np.unique((start - arrival)[(start >= 0) & (arrival >= cluster.head["warmup"][0])], return_counts=True)
+        counted = (start >= 0) & (arrival >= cluster.head["warmup"][0]) & table.leads[: len(start)]
+        waited = np.unique((start - arrival)[counted], return_counts=True)
         return Delays(waited[0].astype(np.float64), waited[1].astype(np.int64))
     counts = cluster.measures.delays[0]
     occurred = np.flatnonzero(counts)
@@ -209,6 +212,8 @@ def simulate(
     result = result_of(cluster, name_of(policy), offered, seed, seconds, stopped, table)
     if backlog is not None:
         result = replace(result, load=None, rho=None)  # of the arrivals that would be
+    if drain and stopped is None and result.waiting and not until_started:
+        result = replace(result, stopped=_never_started(cluster, result.policy, result.waiting))
     if backlog is not None or (drain and stopped is None):
         result = replace(result, verdict=NO_VERDICT)  # the queue has the length that was asked for, or all work was done
 
@@ -224,6 +229,14 @@ def simulate(
     remark = remark_of(state) if remark_of is not None else None
     result = replace(result, data=data_locality(workload, starts), remark=remark, played=offered)
     return replace(result, schedule=starts) if schedule else result
+
+
+def _never_started(cluster: Cluster, policy: str, waiting: int) -> str:
+    """Why tasks wait although nothing is in service any more: such as a gang for which first fit never finds room."""
+    rows = np.sort(cluster.task["row"][0][(cluster.task["kind"][0] == TASK) & (cluster.task["server"][0] == NONE)])
+    first = f"row {rows[0]:,} (from 0, by arrival)" if len(rows) else "them"
+    never = f"{counted(waiting, 'task')} never {'starts' if waiting == 1 else 'start'}"
+    return f"{never}: {policy} leaves {first} waiting on empty servers"
 
 
 def _run_slots(

@@ -23,7 +23,8 @@ from tests.workloads.traces.samples import text
 ROOT = Path(__file__).resolve().parent.parent
 README = "README.md"
 EXAMPLES = ROOT / "examples"
-WRITTEN = [path for path in sorted((ROOT / "docs").glob("**/*.md")) if not {"made", "examples", "_build"} & set(path.parts)]
+MADE = {"made", "examples", "_build", "plugins"}
+WRITTEN = [path for path in sorted((ROOT / "docs").glob("**/*.md")) if not MADE & {*path.relative_to(ROOT / "docs").parts}]
 CARDS = [*sorted((ROOT / "agents").glob("*.md")), ROOT / "baselines" / README, ROOT / "experiments" / README]
 SOURCES = [ROOT / README, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *WRITTEN, *CARDS]
 PAGES = {path.relative_to(ROOT).as_posix(): path.read_text() for path in SOURCES}

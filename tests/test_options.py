@@ -67,7 +67,7 @@ def test_a_field_is_an_argument_an_option_and_a_line_of_help(kind: type[ToyOptio
         play("w", max_rounds=4)
     lines = play.__doc__.splitlines()
     assert [line.split()[0] for line in lines if line.strip()] == ["Play.", "workload", *names, "loud"]
-    assert "        speed     How fast." in lines
+    assert "speed     How fast." in lines
     help = CliRunner().invoke(command, ["--help"]).output
     for name in names:
         assert ("--max-rounds" if name == "rounds" else f"--{name}") in help
@@ -116,7 +116,7 @@ def test_evaluate_has_the_same_options_everywhere() -> None:
     signature = inspect.signature(packenv.evaluate)
     docstring = str(packenv.evaluate.__doc__)
     for name in names:
-        assert name in signature.parameters and f"    {name} " in docstring
+        assert name in signature.parameters and f"\n{name} " in docstring
 
 
 def test_errors_name_options_on_the_command_line_and_arguments_in_python(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
+import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+
+import packenv
+from packenv.plugins import CHECKOUT
+
+ROOT = Path(__file__).resolve().parent.parent
 
 MODULE = '''
 """A toy plug-in."""
@@ -145,3 +154,34 @@ def test_without_the_plugin_a_line_installs_it(tmp_path: Path, words: list[str],
     (tmp_path / "cluster.json").write_text('Warning: old\n{"apiVersion": "v1", "items": []}')
     done = subprocess.run([sys.executable, "-c", WITHOUT, *words], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 2 and done.stderr.startswith(f"packenv: {line}") and done.stderr.count("\n") == 1
+
+
+def page() -> str:
+    return (ROOT / "docs" / "how_to" / "plugin.md").read_text(encoding="utf-8")
+
+
+def test_the_toy_plugin_of_the_page(tmp_path: Path) -> None:
+    """Its entry points are those of the page's pyproject.toml; what the page shows is what happens."""
+    project = tomllib.loads(re.findall(r"^```toml\n(.*?)^```", page(), re.MULTILINE | re.DOTALL)[0])
+    shutil.copy(ROOT / "examples" / "toy_plugin.py", tmp_path)
+    info = tmp_path / "packenv_toy-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: packenv-toy\nVersion: 1.0\n")
+    groups = project["project"]["entry-points"]
+    lines = [f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in rows.items()) for group, rows in groups.items()]
+    (info / "entry_points.txt").write_text("".join(lines))
+    (tmp_path / "a.sizes").write_text("0.5\n0.2\n0.9\n")
+    shown = re.findall(r"^```text\n\$ printf.*?\n(.*?)^```", page(), re.MULTILINE | re.DOTALL)[0]
+    steps = re.findall(r"^\$ packenv (.*)\n((?:(?!\$ ).*\n)*)", shown, re.MULTILINE)
+    assert len(steps) == 3
+    for words, output in steps:
+        done = run(tmp_path, *shlex.split(words))
+        assert "Traceback" not in done.stderr
+        printed = [line.rstrip() for line in (done.stdout + done.stderr).strip().splitlines()]
+        expected = [line.rstrip() for line in output.strip().splitlines()]
+        assert printed == expected if expected else "newest-first" in done.stdout
+
+
+@pytest.mark.parametrize("project", sorted(CHECKOUT.glob("*/pyproject.toml")), ids=lambda path: path.parent.name)
+def test_one_version_for_all(project: Path) -> None:
+    assert tomllib.loads(project.read_text())["project"]["version"] == packenv.__version__

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from matplotlib.figure import Figure
 from experiments.fgd.runs import BOUNDED, DEMANDS, RULES, WEIGHED, Case, Means, Study, bounds, read_study, run_all
 from experiments.finding import Claim, Finding, Row, Settings, columns
 from packenv.content.colours import COLOURS, GREY
-from packenv.content.text import counted
+from packenv.content.text import counted, listed
 from packenv.errors import InputError
 from packenv.policies.gpus.fragmentation import REASONS
 from packenv.policies.gpus.scores import SCORES, TIES
@@ -46,12 +47,14 @@ def reproduce(settings: Settings) -> Finding:
     bound = [bound_row(table, most, workload, demand) for workload in study.lists for demand in BOUNDED]
     title = f"FGD: six policies, {counted(len(study.lists), 'list')} of pods, {counted(seeds, 'seed')} each{settings.remark}"
     claims = [*claims_on_means(table), *claims_on_order(study, table), *claims_on_ties(ties)]
-    claims += [*claims_on_bound(bound), claim_on_weight(learnt)]
+    unjudged = lists_to_judge_on(study.lists)
+    claims += [*claims_on_bound(bound), *([] if unjudged else [claim_on_weight(learnt)])]
 
     def draw() -> Figure:
         return draw_study(table, ties, most, title)
 
     notes = [] if study.published else [f"{NAME}: no published means beside the lists (allocation.csv, fragmentation.csv)"]
+    notes += [f"{NAME}: the choice of a weight is not judged: the folder lacks {unjudged}"] if unjudged else []
     return Finding(NAME, title, claims, {"": table, "_ties": ties, "_bound": bound, "_learnt": learnt}, draw, notes)
 
 
@@ -202,12 +205,19 @@ def learnt_row(means: dict[Case, Means], workload: str, policy: str, seeds: int)
     return row
 
 
+def lists_to_judge_on(lists: Collection[str]) -> str:
+    """Return the lists that are missing to judge the choice of a weight; empty if none is."""
+    missing = [name for name in TRAINED_ON if name not in lists]
+    others = [] if set(lists) - set(TRAINED_ON) else ["a list that had no part in the choice"]
+    return listed([*missing, *others]) if missing or others else ""
+
+
 def claim_on_weight(learnt: list[Row]) -> Claim:
     """The weight that is best on some lists, on the others."""
 
     def gain(policy: str, lists: str) -> float:
         rows = [row for row in learnt if row["policy"] == policy and row["lists"] == lists]
-        return float(np.mean([row[f"over_fgd_{demand}"] for row in rows for demand in ALLOCATED_AT])) if rows else 0.0
+        return float(np.mean([row[f"over_fgd_{demand}"] for row in rows for demand in ALLOCATED_AT]))
 
     policies = list(dict.fromkeys(row["policy"] for row in learnt))
     best = max(policies, key=lambda policy: gain(policy, "trained on"))

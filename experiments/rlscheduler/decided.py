@@ -11,9 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
+from scipy.special import ndtri, stdtrit
 
 from packenv.runs.statistics import DOUBT
+
+NORMAL = float(ndtri(1 - DOUBT / 2))  # Student's t of many windows
+MOST_EXACT = 1_000  # from so many windows on Student's t is the normal law
 
 Floats = NDArray[np.float64]
 
@@ -33,14 +36,24 @@ class Difference(NamedTuple):
     @property
     def windows(self) -> float:
         """Independent windows that would decide a difference as large as this one; infinite if there is none."""
-        return math.inf if self.mean == 0 else max(2, math.ceil((1.96 * self.deviation / self.mean) ** 2))
+        if self.mean == 0:
+            return math.inf
+        windows = max(2, math.ceil((NORMAL * self.deviation / self.mean) ** 2))
+        while half_width(self.deviation, windows) >= abs(self.mean) and windows < MOST_EXACT:
+            windows += 1
+        return windows
 
 
 def independent(first: Floats, second: Floats) -> Difference:
-    """Of windows that are taken to be independent, as ten random ones are: 1.96 standard errors."""
+    """Return the difference over windows that are taken to be independent."""
     gap = first - second
     deviation = float(gap.std(ddof=1))
-    return Difference(float(gap.mean()), 1.96 * deviation / math.sqrt(len(gap)), deviation, len(gap))
+    return Difference(float(gap.mean()), half_width(deviation, len(gap)), deviation, len(gap))
+
+
+def half_width(deviation: float, windows: int) -> float:
+    """Return the half-width of the 95 % interval of a mean over independent windows, by Student's t."""
+    return float(stdtrit(windows - 1, 1 - DOUBT / 2)) * deviation / math.sqrt(windows)
 
 
 def overlapping(first: Floats, second: Floats, overlap: int) -> Difference:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
-from importlib import metadata
+from importlib import metadata, resources
 from typing import Any
 
 import click
@@ -17,8 +18,8 @@ from packenv.executors.local import usable_cores
 from packenv.files import write_json
 from packenv.inputs.memory import GB, machine_memory, memory_limit
 
-REQUIRED = ("numba", "llvmlite", "numpy", "scipy", "gymnasium", "pyarrow")
-OPTIONAL = ("torch", "stable-baselines3", "sb3-contrib", "tensorboard", "ortools", "minari", "ray", "moviepy", "pygame", "jinja2")
+REQUIRED = ("numba", "llvmlite", "numpy", "scipy", "highspy", "gymnasium", "pyarrow", "matplotlib")
+OPTIONAL = ("torch", "stable-baselines3", "sb3-contrib", "tensorboard", "ortools", "minari", "ray", "moviepy", "pygame")
 FOR_DEVELOPERS = "dev"  # an extra that nobody else misses
 LONG = 2.0  # seconds of the compiler for a few lines, above which a first run takes minutes
 
@@ -52,6 +53,7 @@ def installation() -> dict[str, Any]:
         "packenv": _version("packenv"),
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
+        "untested": untested(),
         "required": {name: _version(name) for name in REQUIRED},
         "optional": {name: _version(name) for name in OPTIONAL},
         "cores": {"machine": os.cpu_count(), "usable": usable_cores(), "load": _load()},
@@ -59,6 +61,17 @@ def installation() -> dict[str, Any]:
         "missing": [
             {"extra": name, "needs": needs, "command": install_command(name)} for name, needs in missing_extras().items()
         ],
+    }
+
+
+def untested() -> dict[str, dict[str, Any]]:
+    """Python and installed libraries in versions with which no tests ran: the version here, and the tested ones."""
+    tested = json.loads(resources.files("packenv.cli").joinpath("tested.json").read_text())
+    here = {name: platform.python_version().rpartition(".")[0] if name == "python" else _version(name) for name in tested}
+    return {
+        name: {"version": version, "tested": tested[name]}
+        for name, version in here.items()
+        if version is not None and version.partition("+")[0] not in tested[name]
     }
 
 
@@ -88,12 +101,15 @@ def lines_of(findings: dict[str, Any]) -> list[tuple[str, str]]:
         ]
     cores, memory = findings["cores"], findings["memory"]
     installed = {name: version for name, version in findings["optional"].items() if version}
+    other = [f"{name} {item['version']} ({', '.join(item['tested'])})" for name, item in findings["untested"].items()]
+    tested = ("untested", f"{', '.join(other)}: tested versions in parentheses") if other else ("tested", "all of these versions")
     busy = "" if cores["load"] is None else f", load {cores['load']:.1f}"
     reading = "" if memory["reading"] is None else f", of which reading a file may take {memory['reading'] / GB:.1f} GB"
     return [
         ("packenv", f"{findings['packenv']} on Python {findings['python']}, {findings['system']}"),
         ("with", _listed(findings["required"])),
         ("optional", _listed(installed) or "none"),
+        tested,
         ("cores", f"{cores['usable']} of {cores['machine']}{busy}"),
         ("memory", f"{memory['machine'] / GB:.1f} GB{reading}"),
         *(("missing", f"{extra['extra']}: {', '.join(extra['needs'])}: {extra['command']}") for extra in findings["missing"]),

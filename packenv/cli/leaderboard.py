@@ -185,7 +185,7 @@ def write_page(path: str, text: str) -> None:
     """Replace what stands between the marks of a page, which is made if it is not there."""
     before, after = around_tables(path)
     with atomic_path(path) as temporary:
-        temporary.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
+        temporary.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8", errors="replace")
 
 
 def around_tables(path: str) -> tuple[str, str]:

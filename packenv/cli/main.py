@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from io import TextIOWrapper
+from pathlib import Path
 from threading import Timer
 from typing import Any
 
@@ -28,10 +29,12 @@ COMMANDS = {
     "capacity": ("theory.capacity:capacity", "Bound the maximum supportable workload ρ* from both sides, with proofs."),
     "bound": ("theory.bound:bound_command", "Bound from below the mean queue of policies that do not know durations."),
     "judge": ("judge:judge_command", "Find the fraction of ρ* that policies keep stable, beside their guarantees."),
+    "verdict": ("verdict:verdict_command", "Decide from a log whether a system kept up with its arrivals."),
     "plan": ("plan.command:plan", "Find how many servers meet your goals, beside a bound that no policy can beat."),
     "optimum": ("optimum:optimum", "Find the shortest schedule of a table of jobs, and compare policies with it."),
     "optimal-policy": ("theory.optimal_policy:optimal_policy", "Find the policy with the shortest queue on a small workload."),
     "train": ("train:train_command", "Train an agent."),
+    "serve": ("serve:serve", "Answer your scheduler with decisions of a policy or an agent."),
     "record": ("record:record_command", "Record a policy's episodes as a dataset for offline learning."),
     "leaderboard": ("leaderboard:leaderboard", "Rank policies and agents on the same jobs of many workloads."),
     "reproduce": ("checkout:reproduce", "Reproduce figures of the papers, and say which of their claims the runs show."),
@@ -154,11 +157,20 @@ def deferred_interrupts() -> Iterator[None]:
                 timer.join()
 
 
+def _mend_streams() -> None:
+    """Let output end nowhere where a stream is closed, and show "?" for letters that it cannot write."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - until the process ends
+        elif isinstance(stream := getattr(sys, name), TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a ρ on Windows, or the name of a file that is no UTF-8
+    if os.environ.get("COLUMNS", "1").strip("0") == "":
+        del os.environ["COLUMNS"]  # no width at all, in which no text would fit
+
+
 def main(arguments: list[str] | None = None) -> Any:
     """Run the command line; bad input is one line on standard error and exit status 2, Ctrl-C is 130, SIGTERM 143."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper) and not stream.encoding.lower().startswith("utf"):
-            stream.reconfigure(errors="replace")  # a ρ for a file or a screen that has none, as on Windows
+    _mend_streams()
     signals: list[int] = []
     try:
         words = sys.argv[1:] if arguments is None else arguments
@@ -184,6 +196,9 @@ def main(arguments: list[str] | None = None) -> Any:
     except OSError as error:
         print(f"packenv: {error.filename or 'standard output'}: {error.strerror or error}", file=sys.stderr)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.exit(BAD_INPUT)
+    except ImportError as error:  # of a library that packenv needs
+        print(f"packenv: {' '.join(str(error).split())}; `packenv doctor` shows what is installed", file=sys.stderr)
         sys.exit(BAD_INPUT)
     except (InputError, click.ClickException) as error:
         if isinstance(error, ArgumentError):

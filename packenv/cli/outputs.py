@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from packenv.errors import InputError, install_command
+from packenv.errors import InputError
 from packenv.files import STREAMS, check_ending, check_writable, is_written_through
 from packenv.report import forms
 from packenv.report.plot_style import PICTURES
@@ -136,7 +136,7 @@ class Outputs:
         if self.plot is None and self.gantt is None and (self.picture_width is not None or not self.titled):
             raise InputError("a width and --no-title are for pictures: give --plot or --gantt too")
         if self.report is not None:
-            check_page(self.report)
+            check_ending(self.report, (PAGE,), "a report is")
 
     def show(self, result: Showable) -> None:
         """Print the tables and their notes, or what `--format` asks for instead.
@@ -264,15 +264,6 @@ def _texts(value: Any) -> Iterator[str]:
     elif isinstance(value, (list, tuple)):
         for each in value:
             yield from _texts(each)
-
-
-def check_page(path: str) -> None:
-    """Raise InputError unless the path is one of a page, and what makes pages is installed."""
-    check_ending(path, (PAGE,), "a report is")
-    try:
-        import jinja2  # noqa: F401
-    except ModuleNotFoundError as error:
-        raise InputError(f"a report needs {error.name}, which is not installed: {install_command('report')}") from None
 
 
 def write_all(*results: tuple[str | None, Callable[[str], object]], failed: Sequence[InputError] = ()) -> None:

@@ -13,7 +13,7 @@ from packenv.cli.options.shared import JSON, workload_options
 from packenv.cli.outputs import check_files
 from packenv.cli.train import own_option
 from packenv.content.text import counted
-from packenv.envs.registration import ENVIRONMENTS, FORMER, id_of, kind_of
+from packenv.envs.registration import ENVIRONMENTS, id_of, kind_of
 from packenv.errors import InputError
 from packenv.files import check_folder_writable, write_json
 from packenv.inputs.numbers import LARGEST_WHOLE
@@ -101,4 +101,4 @@ def _environment(
     read |= {"columns": of_workload.theirs}
     arguments |= {key: value for key, value in read.items() if value is not None}
     arguments |= {} if render_mode is None else {"render_mode": render_mode}
-    return gymnasium.make(id_of(kind), **FORMER.get(kind, {}) | arguments | dict(own_option(text) for text in options.options))
+    return gymnasium.make(id_of(kind), **arguments | dict(own_option(text) for text in options.options))

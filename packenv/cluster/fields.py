@@ -73,7 +73,10 @@ class Field:
 
 @functools.cache
 def _dtype_of(kind: Any) -> np.dtype[Any]:
-    return np.dtype(get_args(get_args(kind)[1])[0])
+    """The type of an NDArray's values: its innermost argument. NumPy 2.5 names the alias, earlier versions spell it out."""
+    while arguments := get_args(kind):
+        kind = arguments[-1]
+    return np.dtype(kind)
 
 
 class Part:

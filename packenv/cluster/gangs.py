@@ -1,5 +1,7 @@
 """Gangs: tasks that start in the same slot or not at all, on one server or several.
 
+Experimental: it may change in any version.
+
 A gang waits in the order of the queue, where its tasks stand side by side; a policy looks at its first task, and starts all. The
 tasks find their servers one after another, in row order, each beside those before it: first fit or best fit. For tasks that are
 alike this finds room whenever there is any.

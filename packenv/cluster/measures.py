@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster.devices import TAKEN
+from packenv.cluster.queue.waiting import follows
 from packenv.cluster.state import Cluster
 from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.intrinsics import leading_zeros
@@ -39,11 +40,11 @@ def delay_values() -> NDArray[np.float64]:
 
 @compiled
 def record_start(c: Cluster, i: int) -> None:
-    """Record the delay of a task that starts now, and its row in the schedule."""
+    """Record the delay of a task that starts now, of a gang that of its first one, and its row in the schedule."""
     head = c.head[c.e]
     task = c.task[c.e, i]
     head.started += 1
-    if task.since >= head.warmup:
+    if task.since >= head.warmup and not follows(c, i):
         delay = head.now - task.since
         head.delay_sum += delay
         head.delay_count += 1

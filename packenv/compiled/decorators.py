@@ -23,6 +23,10 @@ from packenv.compiled.apart import Apart, NotCompiled
 from packenv.compiled.cache import base, caching_in, discard_damaged, folder_for, warn_not_cached
 from packenv.compiled.compile_under_lock import compile_under_lock
 from packenv.compiled.sources import note
+from packenv.errors import InputError
+
+if numba.config.DISABLE_JIT:
+    raise InputError("NUMBA_DISABLE_JIT is set, and packenv runs compiled only: unset it")
 
 # No reference counts: compiled code makes no arrays and only uses those it is given (measured: 10 times as fast).
 LEAN = {"_nrt": False, "no_cfunc_wrapper": True}

@@ -47,7 +47,7 @@ of their number; `advantage`: ∫ Q dt of the baseline on the same jobs, less on
 `completion`: −∫ unfinished jobs dt, which adds up to minus the sum of the jobs' completion times; `value`: the same, each
 times the value of its job; `makespan`: minus the slots that pass. Of one machine's jobs (NextJob): `slowdown`, `wait`.
 `info["elapsed"]` has the slots. A sum of rewards begins at the first decision: what the queue was up to there, and tasks that
-started without a question, are in `info["mean_queue"]` and in no reward.
+started without a question, are in `info["mean_queue"]` and in no reward. NextJob's `slowdown` and `wait` count them too.
 
 ## Info
 The same keys after every step and reset, numbers only (and, if asked for, `reward_terms`):

@@ -1,5 +1,7 @@
 """One machine of many processors: which waiting job is next?
 
+Experimental: it may change in any version.
+
 ## Description
 Rigid jobs arrive at one machine, which packs one resource: a log (SWF), or the model `hpc/lublin`. With `backfill=False` the
 job that is chosen starts as soon as it fits, and nothing else starts before it, whoever comes meanwhile: the decision of

@@ -145,7 +145,7 @@ def register_all() -> None:
     if REGISTRY in sys.modules:
         register_in(sys.modules[REGISTRY])
     else:
-        sys.meta_path.insert(0, Later())
+        sys.meta_path.insert(0, RegisterOnImport())
 
 
 def register_in(registration: ModuleType) -> None:
@@ -164,7 +164,7 @@ def register_in(registration: ModuleType) -> None:
                 registration.register(id, entry_point=entry_point, vector_entry_point=entry_point, kwargs={"id": id})
 
 
-class Later:
+class RegisterOnImport:
     """An import hook that registers the environments once Gymnasium's registry has been imported.
 
     Importing Gymnasium takes half a second, which `packenv.simulate` and most commands do not need; it has no entry points for

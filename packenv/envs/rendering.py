@@ -16,14 +16,14 @@ from packenv.cluster.copy_tasks import tasks_of
 from packenv.cluster.queue.by_type import types_of
 from packenv.cluster.state import NONE, TASK
 from packenv.envs.episodes.core import Core
-from packenv.errors import install_command
+from packenv.errors import library_needed
 from packenv.units import UNIT
 
 COLOURS = 16
 """Of jobs, where an environment has no types of tasks: job n has colour n modulo COLOURS."""
 
 
-class Job(NamedTuple):
+class DrawnJob(NamedTuple):
     """A task in service: its type, or which colour of COLOURS its job has, and its demand (D,) in units of capacity."""
 
     type: int
@@ -36,7 +36,7 @@ class ClusterView(NamedTuple):
     slot: int
     waiting: int
     capacity: NDArray[np.float64]  # (L, D)
-    jobs: list[list[Job]]  # of each server, by row
+    jobs: list[list[DrawnJob]]  # of each server, by row
     queues: NDArray[np.int64]  # (2J,) tasks in each virtual queue of the first kind of server; or of jobs, by colour
     queued: str  # what `queues` are
     decided: int  # the server that the decision is about, NONE if it is about all
@@ -46,7 +46,7 @@ def view_of(core: Core, row: int) -> ClusterView:
     """What row `row` of an environment looks like now."""
     c = core.batch.c
     task = c.task[row]
-    jobs: list[list[Job]] = [[] for _ in range(core.sizes.servers)]
+    jobs: list[list[DrawnJob]] = [[] for _ in range(core.sizes.servers)]
     typed = c.types.bound.shape[2] > 0
     served = np.flatnonzero((task["kind"] == TASK) & (task["server"] != NONE))
     for i in served[np.argsort(task["row"][served], kind="stable")]:
@@ -55,7 +55,7 @@ def view_of(core: Core, row: int) -> ClusterView:
         demand = c.demand[row, i] if c.demand.shape[1] else task["size"][i : i + 1]
         # larger than all types of the kind: shown as the largest
         j = max(int(types_of(c, row, kind, task["size"][i])), 0) if typed else int(task["job"][i]) % COLOURS
-        jobs[server].append(Job(j, demand / UNIT))
+        jobs[server].append(DrawnJob(j, demand / UNIT))
     head = c.head[row]
     return ClusterView(
         slot=int(head["now"]),
@@ -144,8 +144,8 @@ class Viewer:
     def _put_on_screen(self, picture: NDArray[np.uint8]) -> None:
         try:
             import pygame
-        except ImportError:
-            raise DependencyNotInstalled(f'render_mode "human" needs pygame: {install_command("render")}') from None
+        except ImportError as error:
+            raise DependencyNotInstalled(library_needed('render_mode "human"', "render", error)) from None
         if self._window is None:
             pygame.display.init()
             self._window = pygame.display.set_mode((WIDTH, HEIGHT))

@@ -110,7 +110,7 @@ TERMS: dict[Reward, tuple[str, ...]] = {
 
 def terms_of(reward: Reward, passage: Passage) -> dict[str, Numbers]:
     """The terms that add up to a reward, by name; a function of one's own is one term."""
-    if isinstance(reward, Priced):
+    if isinstance(reward, PricedReward):
         return terms_of(reward.reward, passage) | {"unfairness": 0.0 - reward.price * passage.missing_shares}
     if reward not in TERMS:
         return {"reward": reward(passage)}
@@ -123,7 +123,7 @@ WITH_PRICE = ("completion", "value", "makespan")
 
 
 @dataclass(frozen=True)
-class Priced:
+class PricedReward:
     """A reward with a price on unfairness.
 
     With `completion:unfairness=2` a job costs 1 in every slot until it has ended, and up to 2 more while it has waiting tasks and
@@ -143,7 +143,7 @@ def find_reward(reward: str | Reward) -> Reward:
     if callable(reward):
         return reward
     name, price = name_and_price(reward)
-    return Priced(REWARDS[name], price) if price else REWARDS[name]
+    return PricedReward(REWARDS[name], price) if price else REWARDS[name]
 
 
 def name_and_price(reward: str) -> tuple[str, float]:
@@ -167,4 +167,4 @@ def name_and_price(reward: str) -> tuple[str, float]:
 
 def of_jobs(reward: Reward) -> bool:
     """Whether only environments that follow whole jobs can give it."""
-    return reward in (completion, overtaking, value) or isinstance(reward, Priced)
+    return reward in (completion, overtaking, value) or isinstance(reward, PricedReward)

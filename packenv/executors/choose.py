@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Executor
 from numbers import Integral
 
-from packenv.errors import InputError, install_command
+from packenv.errors import InputError, library_needed
 from packenv.executors.local import local_executor
 from packenv.options.shared import PROCESSES as PROCESSES
 from packenv.options.shared import RAY as RAY
@@ -30,8 +30,8 @@ def executor(on: str | int = PROCESSES, processes: int | None = None) -> Executo
         raise InputError(f"no executor {on!r}: processes, ray or ray://HOST:PORT")
     try:
         import ray  # noqa: F401
-    except ImportError:
-        raise InputError(f"{on} needs Ray, which is not installed: {install_command('ray')}") from None
+    except ImportError as error:
+        raise InputError(library_needed(f"executor {on!r}", "ray", error)) from None
     from packenv.executors.ray_cluster import RayExecutor
 
     return RayExecutor(None if on == RAY else str(on), processes)

@@ -26,6 +26,7 @@ MOST = 61 if sys.platform == "win32" else 2**16  # as many as Windows can wait f
 SAFE_PATH = "PYTHONSAFEPATH"
 NEEDED = "other processes need what this script defines: "
 GUARD_IT, WRITE_IT = "put what it does below if __name__ == '__main__':", "Python reads it from {}: write it to a file"
+NO_CHILDREN = "a worker of multiprocessing.Pool starts no processes: pass no `executor` there, or use concurrent.futures outside"
 _changing = threading.RLock()  # threads that start processes at the same time would put back each other's value
 
 
@@ -82,6 +83,8 @@ class WorkerProcesses(ProcessPoolExecutor):
     """
 
     def __init__(self, processes: int, begin: Callable[..., None] | None = None, values: tuple[Any, ...] = ()) -> None:
+        if multiprocessing.current_process().daemon:
+            raise InputError(NO_CHILDREN)
         with safe_path():
             super().__init__(min(processes, MOST), mp_context=SPAWN, initializer=_start, initargs=(begin, values))
         # A process that still starts reads `values` after an executor that nobody holds is gone. The queue outlives them all:
@@ -94,9 +97,9 @@ class WorkerProcesses(ProcessPoolExecutor):
 
         Raises InputError where these need what a script defines that has no guard, or that Python reads from standard input.
         """
-        if not is_guarded() and b"__main__" in pickle.dumps((call, args, options)):
-            script = sys.modules["__main__"].__file__
-            raise InputError(NEEDED + (GUARD_IT if Path(str(script)).exists() else WRITE_IT.format(script)))
+        script = getattr(sys.modules["__main__"], "__file__", None)
+        if (script is None or not is_guarded()) and b"__main__" in pickle.dumps((call, args, options)):
+            raise InputError(NEEDED + (GUARD_IT if script and Path(script).exists() else WRITE_IT.format(script or "no file")))
         with safe_path():
             return super().submit(call, *args, **options)
 

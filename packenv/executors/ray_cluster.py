@@ -141,6 +141,8 @@ def _connect(address: str | None, processes: int | None) -> None:
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     os.environ.setdefault("RAY_task_oom_retries", str(OOM_RETRIES))  # of a task that takes too much memory; Ray retries for ever
+    if address is None and (named := os.environ.get("RAY_ADDRESS")):
+        _check_answers(named)
     try:
         if address is not None:
             _join(address, quiet)
@@ -153,6 +155,16 @@ def _connect(address: str | None, processes: int | None) -> None:
             ray.init(num_cpus=processes or os.cpu_count(), include_dashboard=False, **quiet)
     except (ConnectionError, RuntimeError, OSError, ValueError) as error:
         raise InputError(f"Ray, {address or os.environ.get('RAY_ADDRESS', 'local')}: {_line_of(error)}") from None
+
+
+def _check_answers(address: str) -> None:
+    """Raise InputError if nothing listens at HOST:PORT or ray://HOST:PORT: Ray itself would try for half a minute."""
+    parts = urlsplit(address if "://" in address else f"ray://{address}")
+    if parts.hostname and parts.port:
+        try:
+            socket.create_connection((parts.hostname, parts.port), timeout=5).close()
+        except OSError as error:
+            raise InputError(f"no cluster answers at RAY_ADDRESS={address} ({_line_of(error)}): unset it, or start Ray") from None
 
 
 def _join(address: str, options: dict[str, Any]) -> None:

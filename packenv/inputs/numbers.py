@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
+from numbers import Real
 
 from packenv.errors import InputError
 
@@ -15,6 +16,7 @@ Exact = str | int | float | Decimal | Fraction
 
 LARGEST_WHOLE = 2**53
 """Up to here a float holds every whole number; no count, slot or seed is larger."""
+LARGEST_AMOUNT = 2**63
 MOST_DIGITS = 400
 EXACT_DIGITS = 18  # of a number that is taken exactly
 SHOWN = 40  # characters of a bad value in a message
@@ -112,6 +114,18 @@ def quantity_of(text: str) -> Fraction | None:
     if (written := _BYTES.fullmatch(text)) is not None:
         text = written[1] + ("k" if written[2] == "K" else written[2])
     return read_quantity(text) if _QUANTITY.fullmatch(text) else None
+
+
+def finite_amount(value: object) -> float:
+    """An amount of at least 0, of at most 2^63: a number, or a text such as 500m or 4Gi. Raises InputError for any other."""
+    if isinstance(value, str):
+        quantity = quantity_of(value.strip())
+        value = None if quantity is None else float(quantity)
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InputError("is not a number")
+    if not 0 <= value <= LARGEST_AMOUNT:
+        raise InputError(f"must be at least 0 and finite, not {float(value):g}")
+    return float(value)
 
 
 def read_duration(text: str) -> Fraction | None:

@@ -3,6 +3,7 @@
 - `settings`: everything a training run depends on.
 - `agents`: saved agents as policies of the compiled loop, the guard, and the agents that come with packenv.
 - `weighted_sums`, `imitation`, `evolution`: what is trained, where it begins, and how it gets better.
-- `training`: a training run with logs, evaluations and checkpoints (`packenv train`). PPO and others: any library that
-  learns on the environments; `save_model` makes a policy of what it learned.
+- `training`: a training run with logs, evaluations and checkpoints (`packenv train`).
+- `ppo`: the same with an untouched MaskablePPO of sb3-contrib. Other libraries learn on the environments too: `save_model` makes
+  a policy of what they learned.
 """

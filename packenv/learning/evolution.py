@@ -85,7 +85,7 @@ class CmaEs:
         return np.sqrt(np.maximum(squares, 1e-20)), axes
 
 
-class Trial(NamedTuple):
+class CandidateRun(NamedTuple):
     """One run of one candidate."""
 
     about: dict[str, Any]  # as of a saved agent
@@ -96,17 +96,17 @@ class Trial(NamedTuple):
     by: Objective
 
 
-class Score(NamedTuple):
+class CandidateScore(NamedTuple):
     """What became of a run."""
 
     measure: float  # the less, the better
     started: int  # tasks
 
 
-def run_trial(trial: Trial) -> Score:
+def run_trial(trial: CandidateRun) -> CandidateScore:
     """Simulate the candidate on the trial's jobs."""
     candidate = SavedAgent("candidate", trial.about, trial.weights)
-    return Score(*measure(trial.workload, candidate, trial.slots, trial.seed, trial.by))
+    return CandidateScore(*measure(trial.workload, candidate, trial.slots, trial.seed, trial.by))
 
 
 class TrialRunner:
@@ -115,8 +115,8 @@ class TrialRunner:
     def __init__(self, executor: Executor) -> None:
         self.pieces = Pieces(executor)
 
-    def __call__(self, trials: Sequence[Trial]) -> list[Score]:
-        scores: dict[int, Score] = {}
+    def __call__(self, trials: Sequence[CandidateRun]) -> list[CandidateScore]:
+        scores: dict[int, CandidateScore] = {}
         for outcome in self.pieces.each(run_trial, trials, kind_of):
             if outcome.error is not None:
                 raise outcome.error
@@ -124,7 +124,7 @@ class TrialRunner:
         return [scores[n] for n in range(len(trials))]
 
 
-def kind_of(trial: Trial) -> Any:
+def kind_of(trial: CandidateRun) -> Any:
     """Trials that take about the same time have the same."""
     return trial.workload.name, trial.workload.rho, trial.slots
 
@@ -222,7 +222,7 @@ class Evolution:
         candidates, draws = self.search.ask(self.population, seed)
         cases = self.draw(seed)
         trials = [
-            Trial(self.about, as_weights(candidate, self.first), case.workload, case.slots, seed + n, self.by)
+            CandidateRun(self.about, as_weights(candidate, self.first), case.workload, case.slots, seed + n, self.by)
             for candidate in candidates
             for n, case in enumerate(cases)
         ]

@@ -16,7 +16,7 @@ from packenv.workloads.workload import Workload
 
 QUEUE, COMPLETION, BY_VALUE, MAKESPAN = "mean queue", "mean completion", "mean completion by value", "makespan"
 SLOWDOWN = "mean bounded slowdown"
-OF_REWARD = {"completion": COMPLETION, "value": BY_VALUE, "makespan": MAKESPAN, "slowdown": SLOWDOWN}
+OF_REWARD = {"completion": COMPLETION, "overtaking": COMPLETION, "value": BY_VALUE, "makespan": MAKESPAN, "slowdown": SLOWDOWN}
 
 
 class Objective(NamedTuple):

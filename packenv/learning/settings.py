@@ -26,6 +26,9 @@ PPO = "ppo"
 OF_EVOLUTION = ("network", "start", "imitate", "imitation_steps", "population")
 """Settings that the other way has not."""
 
+WHOLE_TABLE = 2**31 - 1
+"""Slots of an episode that ends when the work of a table is done."""
+
 NETWORKS = ("linear", "sum", "varying")
 Arrivals = dict[str, tuple[float, float]]
 
@@ -57,7 +60,12 @@ class Settings(LearningOptions):
         of_jobs = definition.follows_jobs
         if self.way == PPO:
             reward = definition.defaults.get("reward", "queue")
-            return {"reward": reward, "guard": None, "samples": 300_000, "horizon": 10_000}
+            return {
+                "reward": reward,
+                "guard": None,
+                "samples": 300_000,
+                "horizon": WHOLE_TABLE if self.workload.jobs is not None else 10_000,
+            }
         return {
             "samples": 16_000_000,
             "horizon": 100_000,
@@ -72,6 +80,8 @@ class Settings(LearningOptions):
     def _check_names(self) -> None:
         if self.way == PPO:
             check_unused(self, LearningOptions, OF_EVOLUTION)
+            if self.guard is None and self.guard_limit != LearningOptions.guard_limit:
+                raise ArgumentError("`guard_limit` is given without a `guard`: name the policy that schedules above it")
         else:
             one_of("network", self.network, NETWORKS)
         name_and_price(self.reward)
@@ -88,7 +98,7 @@ class Settings(LearningOptions):
     def _check_numbers(self) -> None:
         for name, low, high in (
             ("samples", 1, 10**12),
-            ("horizon", 1, 2**31 - 1),
+            ("horizon", 1, WHOLE_TABLE),
             ("guard_limit", 1, 1_000_000),
             ("imitation_steps", 0, 10**6),
             ("population", 0, 10_000),
@@ -103,7 +113,7 @@ class Settings(LearningOptions):
     def env_options(self) -> dict[str, Any]:
         """The keyword arguments with which the environment is made: of ppo its own defaults, where nothing else is chosen."""
         if self.way == PPO:
-            horizon = self.horizon if self.workload.jobs is None else None
+            horizon = self.horizon if self.horizon < WHOLE_TABLE else None
             limit = self.guard_limit if self.guard is not None else None
             chosen: dict[str, Any] = {"J": self.J, "types": self.types, "window": self.window or None, "horizon": horizon}
             chosen |= {"guard": self.guard, "guard_limit": limit, "workload": self.workload, "reward": self.reward}

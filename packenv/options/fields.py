@@ -13,7 +13,7 @@ from enum import Enum
 from itertools import chain
 from typing import Annotated, Any, NamedTuple, TypeVar
 
-from packenv.errors import InputError
+from packenv.errors import InputError, UnknownArgument
 
 R = TypeVar("R")
 WIDEST = 128  # letters of a line of a docstring
@@ -90,8 +90,11 @@ def takes(kind: type[Any], name: str = "options", without: Iterable[str] = ()) -
             inspect.Parameter(key, own.parameters[name].kind, default=getattr(defaults, key), annotation=item.type)
             for key, item in options.items()
         ]
+        hands_on = any(parameter.kind == inspect.Parameter.VAR_KEYWORD for parameter in own.parameters.values())
         around = ([parameter] if parameter.name != name else as_arguments for parameter in own.parameters.values())
         signature = own.replace(parameters=[*chain(*around)])
+        listed = [*signature.parameters.values()][: -1 if hands_on else None]
+        named = [f"{'*' * (each.kind == inspect.Parameter.VAR_POSITIONAL)}{each.name}" for each in listed]
 
         @functools.wraps(function)
         def call(*args: Any, **arguments: Any) -> R:
@@ -102,11 +105,17 @@ def takes(kind: type[Any], name: str = "options", without: Iterable[str] = ()) -
                         raise InputError(f"{flag!r} is the command's name of the argument {key!r}")
             if "processes" in arguments and "processes" not in signature.parameters and "executor" in signature.parameters:
                 raise InputError("'processes' is the command's: the argument is executor=packenv.executor(processes=…)")
+            unknown = [] if hands_on else [key for key in arguments if key not in signature.parameters]
+            if unknown:
+                raise UnknownArgument(unknown[0], named, function.__name__)
             values = signature.bind(*args, **arguments).arguments
             changes = {key: values.pop(key) for key in options if key in values}
             values[name] = replace(whole, **changes)
             bound = inspect.BoundArguments(own, OrderedDict((key, values[key]) for key in own.parameters if key in values))
-            return function(*bound.args, **bound.kwargs)
+            try:
+                return function(*bound.args, **bound.kwargs)
+            except UnknownArgument as error:
+                raise error.of_call(function.__name__, named) from None
 
         call.__signature__ = signature  # type: ignore[attr-defined]
         call.__doc__ = _with_lines(function.__doc__, name, {key: options_in(kind)[key][1].help for key in options})
@@ -116,13 +125,16 @@ def takes(kind: type[Any], name: str = "options", without: Iterable[str] = ()) -
 
 
 def _with_lines(docstring: str | None, name: str, helps: dict[str, str]) -> str | None:
-    """A docstring with a line for each option in place of the one that begins with `name`, in the same columns."""
-    found = re.search(rf"^( +{name} +).*\n", docstring or "", re.MULTILINE)
-    if docstring is None or found is None:
+    """Put a line for each option in place of the line that begins with `name`.
+
+    The docstring loses its margin, which compilers remove since Python 3.13.
+    """
+    text = inspect.cleandoc(docstring or "")
+    line = re.search(rf"^({name} +)\S.*$", text, re.MULTILINE)
+    if line is None:
         return docstring
-    margin = found[1][: len(found[1]) - len(found[1].lstrip())]
-    width = max(len(found[1]) - len(margin), *(len(key) + 2 for key in helps))
+    width = max(len(line[1]), *(len(key) + 2 for key in helps))
     lines = []
-    for key, text in helps.items():
-        lines += textwrap.wrap(text, WIDEST, initial_indent=margin + key.ljust(width), subsequent_indent=margin + " " * width)
-    return docstring[: found.start()] + "".join(f"{line}\n" for line in lines) + docstring[found.end() :]
+    for key, about in helps.items():
+        lines += textwrap.wrap(about, WIDEST, initial_indent=key.ljust(width), subsequent_indent=" " * width)
+    return text[: line.start()] + "\n".join(lines) + text[line.end() :]

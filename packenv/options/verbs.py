@@ -173,6 +173,21 @@ def _interval(name: str, text: str) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
+class ServeOptions:
+    """What a policy is asked about, and where."""
+
+    servers: str | None = option(None, "Servers: 5, 3x1,2x0.5, 20x64:256, or a file.", "--servers", "-s")
+    resources: str | None = option(None, "Names of their resources, by which tasks say amounts: cpu,memory.")
+    workload: str | None = option(None, "Workload or trace like the tasks to come, for policies that know their law.")
+    socket: OutFile | None = option(None, "Listen on a Unix socket at this path, in place of standard input.")
+    log: OutFile | None = option(None, "Keep all messages in this file; begin again from it.", metavar="FILE.jsonl")
+    slot_seconds: Seconds | None = option(
+        None, "Slots pass by the clock, each so long  [default: each decision is in the next slot].", metavar="1s"
+    )
+    seed: int = option(0, "Seed of a policy that draws by chance.")
+
+
+@dataclass(frozen=True)
 class RecordOptions:
     """Which episodes are recorded."""
 
@@ -263,6 +278,16 @@ class ReadOptions(Reading):
 
 OF_ROWS = ("slot_seconds", "resources", *(name for name in OF_TRACES if name not in ("slot_seconds", "devices", "gangs")))
 """Options of reading that commands have which show or convert a trace."""
+
+
+@dataclass(frozen=True)
+class VerdictOptions:
+    """How a log is judged."""
+
+    columns: str | None = of_traces("columns")
+    time_unit: Literal["s", "ms", "us", "ns", "min", "h"] | None = of_traces("time_unit")
+    partition: str | None = of_traces("partition")
+    cycle: Seconds = option(86_400.0, "Length of the cycle that the load follows, if it does  [default: a day].")
 
 
 @dataclass(frozen=True)

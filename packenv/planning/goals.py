@@ -180,7 +180,7 @@ def check_reachable(goals: Sequence[Goal], jobs: Jobs, name: str) -> None:
     """Raise InputError for a goal that no number of servers meets, and for a quantile of too few tasks or jobs."""
     for goal in goals:
         of_jobs = goal.measure in ("completion", "makespan")
-        count = int(job_numbers(jobs).max()) + 1 if of_jobs else len(jobs)
+        count = int(job_numbers(jobs).max()) + 1 if of_jobs else int(jobs.leads.sum())
         if count < fewest_of(goal.statistic):
             what, fewest = "job" if of_jobs else "task", fewest_of(goal.statistic)
             why = f"of {counted(count, what)} it is the largest; {name} would have to have at least {fewest:,}"

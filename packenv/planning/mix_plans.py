@@ -14,7 +14,7 @@ from packenv.planning.kinds import Kinds, money, with_mix
 from packenv.planning.lower_bounds.cost_bound import CostBound
 from packenv.planning.mixes import MixPlan, MixTrial
 from packenv.planning.plan import PlanRequest
-from packenv.planning.plan_charts import mix_figures, occupied, work_of
+from packenv.planning.plan_charts import mix_figures, occupied, of_the_rest, work_of
 from packenv.planning.server_plans import SURER, cell, open_goals
 from packenv.workloads.workload import Workload
 
@@ -41,7 +41,7 @@ class MixPlans(Showable):
         """The answer, and what noise leaves open."""
         goals, kinds = self.request.goals, self.kinds
         noise = [line for plan in self.plans if (line := mix_in_the_noise(goals, kinds, plan, self.request.shown_slot))]
-        return [mix_answer(goals, kinds, self.plans, self.bound), *noise]
+        return [mix_answer(self.request.workload, goals, kinds, self.plans, self.bound), *noise]
 
     @property
     def records(self) -> list[dict[str, Any]]:
@@ -62,7 +62,7 @@ class MixPlans(Showable):
             ("Goals", "; ".join(goal.text for goal in goals) or "a stable queue"),
             ("Machines", "; ".join(f"{text} at {money(cost)}" for text, cost in zip(kinds.texts, kinds.cost, strict=True))),
             ("Policies", ", ".join(plan.policy for plan in self.plans)),
-            ("No mix costs less than", money(self.bound.whole)),
+            *([] if workload.much_left_out else [("No mix costs less than", money(self.bound.whole))]),
         ]
         best = min(self.plans, key=lambda plan: plan.at.cost)
         where = f"With {kinds.as_servers(best.at.counts)} and {best.policy}"
@@ -94,11 +94,13 @@ def _cells(mix: MixTrial, goals: Sequence[Goal], workload: Workload, seconds: fl
     return [money(mix.cost), *(cell(mix.trial, n, goal, seconds) for n, goal in enumerate(goals)), *stable]
 
 
-def mix_answer(goals: Sequence[Goal], kinds: Kinds, plans: Sequence[MixPlan], bound: CostBound) -> str:
+def mix_answer(workload: Workload, goals: Sequence[Goal], kinds: Kinds, plans: Sequence[MixPlan], bound: CostBound) -> str:
     """The plan in a sentence or two."""
     best = min(plans, key=lambda plan: plan.at.cost)
     what = " and ".join(goal.text for goal in goals) or "a stable queue"
     sentence = f"{kinds.as_servers(best.at.counts)} for {money(best.at.cost)} with {best.policy} for {what}"
+    if workload.much_left_out:
+        return f"{of_the_rest(workload)}{sentence}."
     if best.at.cost == bound.whole:
         return f"{sentence}; no mix costs less under any policy."
     above = float(best.at.cost / bound.whole - 1)

@@ -112,7 +112,8 @@ class MixSearch:
     def _rounded_up(self) -> Counts:
         """The cheapest mix for the least room with which the goals are met, to within FINEST_STEP.
 
-        None that costs more than a machine for each task of a table is tried, but that one.
+        Of a table none that costs more than a machine for each task is tried, unless that is not enough: a policy may put a task
+        on the only machine that another one fits.
         """
 
         def mix(times: float) -> Counts:
@@ -123,15 +124,25 @@ class MixSearch:
             trial = self._check(mix(high))
             low, high, step = high, high + step, 2 * step
             if self.most is not None and self.kinds.total(mix(high)) >= self.kinds.total(self.most):
-                if self._enough(self.most):
-                    return self.most
-                raise NoneMeets(self.search.never(self._try(self.most).trial, self.search.most_servers_phrase))
+                return self._doubled(self.most)
             if sum(mix(high)) > MOST_SERVERS:
                 raise NoneMeets(self.search.never(trial, ", the most that were tried,"))
         while high - low > FINEST_STEP * low and mix(low) != mix(high):
             middle = (low + high) / 2
             low, high = (low, middle) if self._enough(mix(middle)) else (middle, high)
         return mix(high)
+
+    def _doubled(self, counts: Counts) -> Counts:
+        """This mix, or twice as many of each kind, and so on, until the goals are met. Raises NoneMeets."""
+        jobs = self.search.workload.jobs
+        while not self._enough(counts):
+            if jobs is None or all(count == 0 or count >= len(jobs) for count in counts):
+                each = "of each kind one" if jobs is not None and sum(counts) > len(jobs) else "one"
+                raise NoneMeets(self.search.never(self._try(counts).trial, f", {each} for each task,"))
+            if 2 * sum(counts) > MOST_SERVERS:
+                raise NoneMeets(self.search.never(self._try(counts).trial, ", the most that were tried,"))
+            counts = self.most = _times(counts, 2)
+        return counts
 
     def _cheapest(self, counts: Counts) -> tuple[Counts, bool]:
         """The cheapest mix in steps from this one and from each kind alone; whether all steps were tried."""

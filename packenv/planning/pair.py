@@ -53,6 +53,12 @@ class Side:
         return [run.values[0] for run in self.runs]
 
     @property
+    def trouble(self) -> str:
+        """Why it is unstable: on a table what stopped a run, such as tasks that never start."""
+        stopped = next((run.stopped for run in self.runs if run.stopped and self.workload.jobs is not None), None)
+        return f"with {self.name} {stopped}" if stopped else f"the queue grows without end with {self.name}"
+
+    @property
     def stability(self) -> str | None:
         """The verdict on all runs of a stream; a run that was stopped, as too much waited, is unstable, that of a table too. Of a
         table that was not there is nothing to say: None.
@@ -109,9 +115,11 @@ class Pair(Showable):
         first, second = self.first, self.second
         unstable = [side.name for side in (first, second) if side.stability == UNSTABLE]
         if unstable == [first.name] and second.stability in (STABLE, None):
-            return WORSE, f"the queue grows without end with {first.name}, and not with {second.name}"
+            return WORSE, f"{first.trouble}, and not with {second.name}"
         if unstable == [second.name] and first.stability in (STABLE, None):
-            return NOT_WORSE, f"the queue grows without end with {second.name}, and not with {first.name}"
+            return NOT_WORSE, f"{second.trouble}, and not with {first.name}"
+        if len(unstable) == 2 and first.workload.jobs is not None:
+            return OPEN, f"{first.trouble}, and {second.trouble}"
         growing = "; with both the queue grows without end: how fast is compared" if len(unstable) == 2 else ""
         verdict, reason = self._by_ratio()
         return verdict, reason + growing

@@ -37,6 +37,11 @@ def server_figures(
     return figures or [_stable(plans, bounds)]
 
 
+def of_the_rest(workload: Workload) -> str:
+    """The begin of an answer for a trace of which much is left out."""
+    return f"{workload.label}: no goal is met for what is left out. For the rest: "
+
+
 def work_of(workload: Workload) -> str:
     tasks = f"{counted(len(workload.jobs), 'task')}, " if workload.jobs is not None else ""
     return f"{workload.label}: {tasks}{number(workload.rate)} tasks per slot"

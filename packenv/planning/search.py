@@ -221,9 +221,9 @@ class Search:
     def _trial_of(self, workload: Workload, runs: Sequence[RunValues], doubt: float) -> Trial:
         values = [[run.values[n] for run in runs] for n in range(len(self.goals))]
         delays = [run.delays for run in runs if run.delays is not None]
-        shares = [goal.pooled for goal in self.goals]
+        shares = [goal.pooled if len(delays) == len(runs) else None for goal in self.goals]
         pooled = tuple(None if share is None else delay_quantile(delays, float(share)) for share in shares)
-        stopped = any(run.stopped for run in runs)
+        stopped = next((run.stopped for run in runs if run.stopped), None)
         verdict = STABLE if self.workload.jobs is not None else combine(run.verdict for run in runs).kind
         means = [mean_of(of_goal) if of is None else of.mean for of_goal, of in zip(values, pooled, strict=True)]
         met = [goal.met(mean) for goal, mean in zip(self.goals, means, strict=True)]
@@ -233,8 +233,8 @@ class Search:
             decided = tuple(is_met(goal, of_goal, delays, doubt) for goal, of_goal in pairs)
         queued = any(run.max_queue > 0 for run in runs)
         queues = tuple(run.mean_queue for run in runs)
-        stable, settled = not (stopped or verdict == UNSTABLE), verdict != UNDECIDED
-        return Trial(len(workload.servers), values, stable, queued, met, queues, pooled, decided, settled)
+        stable, settled = stopped is None and verdict != UNSTABLE, verdict != UNDECIDED
+        return Trial(len(workload.servers), values, stable, queued, met, queues, pooled, decided, settled, stopped)
 
     def never(self, trial: Trial, why: str) -> str:
         missed = ((goal, trial.value(n)) for n, goal in enumerate(self.goals) if not trial.met[n])
@@ -243,7 +243,7 @@ class Search:
             return f"{self.name}: no number of servers will do: with {trial.servers:,} servers{why} it is unstable"
         slot = self.workload.shown_slot
         measured = "not known" if value is None else f"{value * goal.scale(slot):,.4g}{goal.unit(slot)}"
-        with_these = f"with {trial.servers:,} servers{why} the {goal.title} is {measured}"
+        with_these = f"with {trial.servers:,} servers{why} " + (trial.stopped or f"the {goal.title} is {measured}")
         return f"{self.name}: no number of servers {self._added}meets {goal.text!r}: {with_these}{self._too_large}"
 
     @property

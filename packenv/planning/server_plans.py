@@ -18,6 +18,7 @@ from packenv.planning.lower_bounds.fewest_servers import Fewest
 from packenv.planning.plan_charts import (
     confirmed,
     occupied,
+    of_the_rest,
     runs_of_plan,
     server_figures,
     trials_table,
@@ -199,9 +200,11 @@ class ServerPlans(Showable):
     def _table_of_plans(self) -> Table:
         """For each policy the number of servers, and each goal's measure with that number and with one less."""
         timed = f"; times in {self._unit}" if self.goals else ""
-        title = f"{self.workload.label}: servers, at least {self.bound.servers:,} for any {self.bound.scope}{timed}"
+        known = bool(self._least)
+        least = f", at least {self.bound.servers:,} for any {self.bound.scope}" if known else ""
+        title = f"{self.workload.label}: servers{least}{timed}"
         if there := self.request.there:
-            least = f"; at least {self.more_at_least:+,} for any {self.bound.scope}" if self.more_at_least else ""
+            least = f"; at least {self.more_at_least:+,} for any {self.bound.scope}" if known else ""
             title = f"{self.workload.label}: servers of capacity {self.request.kind} to add to {there:,}{least}{timed}"
         heads = [heading for goal in self.goals for heading in (goal.title, "with one less")]
         heads += ["stable with one less"] if self.workload.jobs is None else []
@@ -269,6 +272,8 @@ class ServerPlans(Showable):
         what = " and ".join(goal.text for goal in self.goals) or "a stable queue"
         fewest = [plan.policy for plan in self.plans.values() if plan.servers == self.servers]
         policies, there = " or ".join(fewest), self.request.there
+        if self.workload.much_left_out:
+            return f"{of_the_rest(self.workload)}{self._many(self.servers)} with {policies} for {what}."
         if there and self.servers == there:
             return f"The {counted(there, 'server')} as they are will do with {policies} for {what}."
         if there:
@@ -287,7 +292,9 @@ class ServerPlans(Showable):
 
     @property
     def _least(self) -> str:
-        """The bound in words, on servers, or on servers more; nothing where it is not proved that any more is needed."""
+        """Return the bound in words; nothing where no more is proved to be needed, or much of a trace is left out."""
+        if self.workload.much_left_out:
+            return ""
         if self.request.there:
             return f"{self.more_at_least:,} more" if self.more_at_least else ""
         return counted(self.bound.servers, "server")
@@ -314,7 +321,7 @@ class ServerPlans(Showable):
         return Charts(f"{self.workload.label}: how many servers", self._figures())
 
     def _figures(self) -> list[Figure]:
-        least = self._least if self.request.there else f"{self.bound.servers:,}"
+        least = self._least if self.request.there or not self._least else f"{self.bound.servers:,}"
         rules = [Rule(self.bound.servers, f"any {self.bound.scope}: {least} at least")] if least else []
         return server_figures([*self.plans.values()], self.goals, rules, self.request.shown_slot)
 

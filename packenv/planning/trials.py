@@ -43,13 +43,14 @@ class Trial(NamedTuple):
 
     servers: int
     values: list[list[float | None]]  # of each goal, one for each seed
-    stable: bool  # a stream: the verdict of all seeds together is not "unstable"; no run was stopped
+    stable: bool  # no run was stopped; a stream: the verdict of all seeds together is not "unstable"
     queued: bool  # whether a task ever waited for others in the last slot of any event
     met: list[bool]  # of each goal: by its `value`
     mean_queues: tuple[float | None, ...] = ()  # of each seed
     pooled: tuple[Interval | None, ...] = ()  # of each goal on a quantile of the waits: that of all runs together
     decided: tuple[bool | None, ...] = ()  # of each goal: whether it is met beyond doubt, or missed; None: noise leaves it open
     settled: bool = True  # a stream: the verdict of all seeds together is one
+    stopped: str | None = None  # why a run ended early
 
     @property
     def meets(self) -> bool:
@@ -77,7 +78,9 @@ class AskRuns(Protocol):
 
 
 def run_values(workload: Workload, result: Result, goals: Sequence[Goal]) -> RunValues:
-    """The `Extract` of a plan's runs."""
+    """The `Extract` of a plan's runs. Nothing is known of a table's waits if some of its tasks never start."""
+    if result.stopped is not None and workload.jobs is not None:
+        return RunValues([None for _ in goals], result.verdict, result.stopped, result.max_queue or 0)
     delays = result.delays if any(goal.pooled is not None for goal in goals) else None
     values = [goal.value(result) for goal in goals]
     return RunValues(values, result.verdict, result.stopped, result.max_queue or 0, result.mean_queue, delays)

@@ -130,7 +130,7 @@ def as_markdown(result: Showable) -> str:
 
 
 def _text(as_text: Callable[[Showable], str]) -> Write:
-    return lambda result, path, _: path.write_text(as_text(result), encoding="utf-8")
+    return lambda result, path, _: path.write_text(as_text(result), encoding="utf-8", errors="replace")
 
 
 def write_plain(result: Showable, path: str | os.PathLike[str], _: Output | None = None) -> None:
@@ -141,7 +141,7 @@ def write_plain(result: Showable, path: str | os.PathLike[str], _: Output | None
 def _page(result: Showable, path: Path, output: Output) -> None:
     from packenv.report.page import page_of
 
-    path.write_text(page_of(result.page(), output.command, output.notices), encoding="utf-8")
+    path.write_text(page_of(result.page(), output.command, output.notices), encoding="utf-8", errors="replace")
 
 
 def _picture(result: Showable, path: Path, output: Output) -> None:

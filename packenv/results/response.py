@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.jobs import Jobs
+from packenv.jobs import FIRST, Jobs, gang_spans
 from packenv.results.delays import rank
 from packenv.results.job_times import eligible_slots
 from packenv.results.schedule import Schedule
@@ -41,11 +41,15 @@ def response_times(jobs: Jobs, schedule: Schedule, warmup: int, bound: float) ->
         return None
     waits_for_others = jobs.predecessors is not None or jobs.phase is not None
     eligible = eligible_slots(jobs.first(rows), schedule) if waits_for_others else jobs.arrival[:rows]
-    counted = (schedule.start >= 0) & (eligible >= warmup)
+    counted, end = (schedule.start >= 0) & (eligible >= warmup), schedule.end
+    if jobs.gang is not None:  # a gang counts once, until its last task ends
+        first = gang_spans(jobs.gang)[:rows, FIRST]
+        end = np.zeros(rows, np.int64)
+        np.maximum.at(end, first, schedule.end)
+        counted &= first == np.arange(rows)
     if not counted.any():
         return None
-    wait, run = (schedule.start - eligible)[counted], (schedule.end - schedule.start)[counted]
-    response, slowdown = wait + run, bounded_slowdown(wait, run, bound)
+    wait, run = (schedule.start - eligible)[counted], (end - schedule.start)[counted]
     response, slowdown = wait + run, bounded_slowdown(wait, run, bound)
     at = rank(0.95, len(run)) - 1
     return ResponseTimes(

@@ -8,12 +8,16 @@ The level of a run is the mean waiting size over its second half, in units of σ
 increments of the waiting size. The distribution of the level at the edge of stability is known. A run whose level is
 improbably low there is called stable, improbably high unstable, and otherwise undecided. Levels of independent runs are
 combined by Fisher's method.
+
+Three things keep a run undecided, whatever its level. It is not settled: the servers still fill, so a short queue says nothing.
+Its growth slows down: a queue that settles at a high level rises at first, too. Its σ² still grows with the length of the
+blocks that it is estimated from: then the queue relaxes more slowly than the run can show.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,21 +28,50 @@ UNASKED = "not asked"  # of a run that ends with its work, or whose queue has th
 
 DOUBT = 1e-3  # probability of a wrong verdict at the edge of stability, at most; it is smaller elsewhere
 FEWEST_BINS, FEWEST_BLOCKS = 64, 32
-SETTLED = 20.0  # a run must last this many mean services to be stable: at first the servers fill, and nothing waits
+SETTLED = 20.0  # a run must last this many services, or residual services, to be stable: at first the servers fill
+SLOWED = 0.5  # growth in the second half, as a share of that in the first, below which a run is not called unstable
+ROUGHER = 3.0  # σ² from the longest blocks, as a multiple of that from blocks a quarter as long, above which nothing is decided
 RESOLUTION = 0.01  # of the largest server: a smaller waiting size counts as 0
 
-# The level at the edge: quantiles of the mean of |B| over the second half of [0, 1], B a Brownian motion
-# (600,000 paths of 256 steps; tests/results/test_stability.py draws some again).
 SHARES = (
     *(0.00001, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5),
     *(0.6, 0.7, 0.8, 0.9, 0.97, 0.99, 0.997, 0.999),
 )
-LEVELS = (
-    *(0.0652, 0.0756, 0.0826, 0.0927, 0.1056, 0.1257, 0.1550, 0.2164, 0.2896, 0.3675, 0.4566, 0.5626),
-    *(0.6904, 0.8469, 1.0443, 1.3417, 1.7692, 2.1008, 2.4087, 2.6799),
+
+
+class Edge(NamedTuple):
+    """The law of a level at the edge of stability, where the path is |B|, B a Brownian motion on [0, 1].
+
+    From 600,000 paths of 256 and of 512 steps; tests/results/test_stability.py draws some again.
+    """
+
+    levels: tuple[float, ...]  # its quantiles at SHARES
+    high_tail: float  # above them it is about normal with this deviation
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The level below which a run is stable, and that above which it is unstable."""
+        low, high = np.interp([DOUBT, 1 - DOUBT], SHARES, self.levels).tolist()
+        return low, high
+
+
+QUEUE = Edge(
+    (
+        *(0.0652, 0.0756, 0.0826, 0.0927, 0.1056, 0.1257, 0.1550, 0.2164, 0.2896, 0.3675, 0.4566, 0.5626),
+        *(0.6904, 0.8469, 1.0443, 1.3417, 1.7692, 2.1008, 2.4087, 2.6799),
+    ),
+    math.sqrt(2 / 3),
 )
+"""Of the mean of the second half."""
+SYSTEM = Edge(
+    (
+        *(0.0674, 0.0783, 0.0851, 0.0952, 0.1077, 0.1272, 0.1556, 0.2150, 0.2755, 0.3231, 0.3659, 0.4087),
+        *(0.4550, 0.5098, 0.5819, 0.6980, 0.8855, 1.0411, 1.1953, 1.3269),
+    ),
+    0.403,
+)
+"""Of the mean of the second half above its least value: where tasks in service count too, which are there in a stable system."""
 LOW_TAIL = 0.038  # below the table, ln P falls like -LOW_TAIL / level²
-HIGH_TAIL = math.sqrt(2 / 3)  # above the table, the level is about normal with this deviation: the path never returned to 0
 LEAST = 1e-15
 
 
@@ -72,18 +105,33 @@ NOTHING = Verdict(UNDECIDED, 0.0, math.nan, 1.0, 1.0)
 NO_VERDICT = NOTHING._replace(kind=UNASKED)
 
 
-def judge_run(waiting_size: NDArray[np.float64], bin_slots: int, mean_service: float, intensity: float) -> Verdict:
+def settling_time(mean_service: float, mean_residual: float) -> float:
+    """How long a run must last to be called stable, in the unit of both; infinite where services have no variance.
+
+    mean_residual  E[S²] / 2E[S]: an empty cluster fills as fast as the residual service of a busy server ends
+    """
+    return SETTLED * max(mean_service, mean_residual)
+
+
+def judge_run(
+    waiting_size: NDArray[np.float64], bin_slots: float, settling: float, intensity: float, edge: Edge = QUEUE
+) -> Verdict:
     """The verdict on a run with this waiting size: (bins,) means over bins of `bin_slots` slots, in largest servers.
 
-    `mean_service` is in slots. At an `intensity` (share of the area bound) of 1 or more no run is called stable.
+    `settling` is a `settling_time` in slots. At an `intensity` (share of the area bound) of 1 or more no run is called stable.
+    With `edge` SYSTEM the path counts tasks in service too.
     """
     bins = len(waiting_size)
     if bins < FEWEST_BINS:
         return NOTHING
-    settled = bins * bin_slots >= SETTLED * mean_service
     late = float(waiting_size[bins // 2 :].mean())
     drift = (late - float(waiting_size[: bins // 2].mean())) / (bins / 2 * bin_slots)
-    deviation = math.sqrt(variance_rate(waiting_size) * bins)
+    variances = variance_rates(waiting_size)
+    deviation = math.sqrt(max(variances) * bins)
+    grown = waiting_size
+    if edge is SYSTEM:
+        grown = waiting_size[bins // 2 :]
+        late -= float(grown.min())
     if late < RESOLUTION:
         level = 0.0
     elif deviation == 0:
@@ -92,21 +140,33 @@ def judge_run(waiting_size: NDArray[np.float64], bin_slots: int, mean_service: f
         level = late / deviation
     if math.isnan(level):
         return NOTHING
-    low, high = below(level), above(level)
-    kind = UNDECIDED
-    if high < DOUBT:
-        kind = UNSTABLE
-    elif low < DOUBT and settled and intensity < 1:
-        kind = STABLE
-    return Verdict(kind, drift, level, low if settled and intensity < 1 else 1.0, high)
+    rough = is_rough(variances)
+    low = below(level, edge) if bins * bin_slots >= settling and intensity < 1 and not rough else 1.0
+    high = above(level, edge) if growth(grown) >= SLOWED and not rough else 1.0
+    return Verdict(UNSTABLE if high < DOUBT else STABLE if low < DOUBT else UNDECIDED, drift, level, low, high)
+
+
+def is_rough(variances: Sequence[float]) -> bool:
+    """Whether `variance_rates` still grow with the length of the blocks."""
+    return len(variances) > 2 and variances[-1] > ROUGHER * variances[-3] > 0
+
+
+def growth(waiting_size: NDArray[np.float64]) -> float:
+    """How much a queue grows in its second half, as a share of its growth in the first: 1 if steady, 0 if it has settled."""
+    eighths = waiting_size[: len(waiting_size) // 8 * 8].reshape(8, -1).mean(axis=1)
+    middle = (eighths[3] + eighths[4]) / 2
+    first, second = float(middle - eighths[0]), float(eighths[7] - middle)
+    if second <= 0:
+        return 0.0
+    return second / first if first > 0 else math.inf
 
 
 def combine(verdicts: Iterable[Verdict]) -> Verdict:
     """One verdict on independent runs of the same setting.
 
     A queue that grows in some of the runs only is not stable. So all are unstable if one run is, beyond doubt for so many
-    runs; and all are stable only if in each run the level is below the median at the edge of stability. Runs without a verdict
-    do not count.
+    runs, unless the growth of most long queues slows down. All are stable only if in each run the level is below the median at
+    the edge of stability. Runs without a verdict do not count.
     """
     everyone = list(verdicts)
     runs = [run for run in everyone if run.kind != UNASKED] or everyone[:1]
@@ -114,49 +174,52 @@ def combine(verdicts: Iterable[Verdict]) -> Verdict:
         return runs[0]
     low, high = fisher([run.low for run in runs]), fisher([run.high for run in runs])
     least_high = min(run.high for run in runs)
+    # Of long queues, most must still grow: by chance some do that settle.
+    long_queues = [run.high < 1 for run in runs if run.level > QUEUE.levels[SHARES.index(0.5)]]
+    grows = 2 * sum(long_queues) > len(long_queues)
     kind = UNDECIDED
-    if high < DOUBT or least_high < DOUBT / len(runs):
+    if grows and (high < DOUBT or least_high < DOUBT / len(runs)):
         kind = UNSTABLE
     elif low < DOUBT and max(run.low for run in runs) < 1 / 2:
         kind = STABLE
     drift, level = (float(np.mean([getattr(run, key) for run in runs])) for key in ("drift", "level"))
-    return Verdict(kind, drift, level, low, min(high, len(runs) * least_high))
+    return Verdict(kind, drift, level, low, min(high, len(runs) * least_high) if grows else 1.0)
 
 
-def longer(verdict: Verdict) -> float:
+def longer(verdict: Verdict, edge: Edge = QUEUE) -> float:
     """About how many times as long a run must be for a verdict: levels fall like 1/√T if stable, and grow like √T if not."""
     if math.isnan(verdict.level):
         return math.inf
-    low, middle, high = np.interp([DOUBT, 0.5, 1 - DOUBT], SHARES, LEVELS).tolist()
+    (low, high), middle = edge.ends, float(np.interp(0.5, SHARES, edge.levels))
     return (verdict.level / low) ** 2 if verdict.level < middle else (high / verdict.level) ** 2
 
 
-def variance_rate(path: NDArray[np.float64]) -> float:
-    """Variance per bin of the increments of a path of bin means, estimated from blocks of bins: the largest over block lengths.
+def variance_rates(path: NDArray[np.float64]) -> list[float]:
+    """Variance per bin of the increments of a path of bin means, estimated from blocks of 1, 2, 4, … bins.
 
     The increments are differences of the means of neighbouring blocks; those of a Brownian motion have ⅔ of its variance.
     """
-    most, length = 0.0, 1
+    rates, length = [], 1
     while len(path) // length >= FEWEST_BLOCKS:
         means = path[: len(path) // length * length].reshape(-1, length).mean(axis=1)
-        most = max(most, 1.5 * float(np.diff(means).var(ddof=1)) / length)
+        rates.append(1.5 * float(np.diff(means).var(ddof=1)) / length)
         length *= 2
-    return most
+    return rates
 
 
-def below(level: float) -> float:
+def below(level: float, edge: Edge = QUEUE) -> float:
     """P(at most this level) at the edge of stability."""
-    if level < LEVELS[0]:
-        tail = SHARES[0] * math.exp(LOW_TAIL * (1 / LEVELS[0] ** 2 - 1 / max(level, 1e-3) ** 2))
-        return max(tail, LEAST)
-    return float(np.exp(np.interp(level, LEVELS, np.log(SHARES))))
+    least = edge.levels[0]
+    if level < least:
+        return max(SHARES[0] * math.exp(LOW_TAIL * (1 / least**2 - 1 / max(level, 1e-3) ** 2)), LEAST)
+    return float(np.exp(np.interp(level, edge.levels, np.log(SHARES))))
 
 
-def above(level: float) -> float:
+def above(level: float, edge: Edge = QUEUE) -> float:
     """P(at least this level) at the edge of stability."""
-    if level > LEVELS[-1]:
-        return max(math.erfc(level / HIGH_TAIL / math.sqrt(2)), LEAST)
-    return float(np.exp(np.interp(level, LEVELS, np.log1p(-np.array(SHARES)))))
+    if level > edge.levels[-1]:
+        return max(math.erfc(level / edge.high_tail / math.sqrt(2)), LEAST)
+    return float(np.exp(np.interp(level, edge.levels, np.log1p(-np.array(SHARES)))))
 
 
 def fisher(probabilities: list[float]) -> float:

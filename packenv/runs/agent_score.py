@@ -100,7 +100,7 @@ class AgentScore:
 
 def evaluate_agent(
     agent: Any,
-    environment: str,
+    environment: Any,
     *,
     slots: int | None = None,
     seeds: int | Sequence[int] = SEEDS,
@@ -114,7 +114,8 @@ def evaluate_agent(
     agent        a model of Stable-Baselines3 or sb3-contrib, anything with `predict(observation, …)` that returns actions first
                  (with `action_masks=` it is given masks, with `state=` and `episode_start=` the state that it returned last, as
                  RecurrentPPO needs it), or a function from observations and masks, of all rows, to actions
-    environment  its id, as in `gymnasium.make`; `options` are the environment's, as in training
+    environment  its id, as in `gymnasium.make`; `options` are the environment's, as in training. Or an environment that
+                 `gymnasium.make` has made, whose id and options count
     slots        over which the queue is measured, from an empty cluster: the environment's `horizon`, if it is among the options,
                  else 200,000. Without both a table is played until its work is done, and the delay is measured, or the slowdown
                  if that is the reward; in JobFill always, and completion: there it takes no `slots`
@@ -129,6 +130,12 @@ def evaluate_agent(
     """
     import gymnasium
 
+    if not isinstance(environment, str):
+        spec = getattr(environment, "spec", None)
+        if spec is None or isinstance(environment, type):
+            raise InputError('the environment is an id, "packenv/ServerFill-v1", with its options, or of gymnasium.make')
+        environment, options = spec.id, {**spec.kwargs, **options}
+        options.pop("render_mode", None)
     name = kind_of(environment)
     definition = find_definition(name)
     against = options.get("baseline", "bf-js") if isinstance(against, str) and against == BASELINE else against

@@ -233,7 +233,7 @@ class Comparison(Showable):
     def remarks(self) -> list[str]:
         """The remarks of policies on their first runs, and that nothing waits on servers that are nearly empty."""
         idle = []
-        if self.whole and all(run.max_queue == 0 for run in self.all_runs):
+        if self.whole and not self.workload.much_left_out and all(run.max_queue == 0 for run in self.all_runs):
             busy = max(share or 0.0 for run in self.all_runs for share in run.utilisation)
             if busy < NEARLY_EMPTY:
                 kinds, size = str(self.workload.servers), counted(len(self.workload.servers), "server")

@@ -258,10 +258,11 @@ RECORDED = {"mean_delay": "mean", "delay_p50": "p50", "delay_p95": "p95", "delay
 
 
 def recorded_delays(workload: Workload) -> Record | None:
-    """What the log of a table says of its tasks' waits, by the keys of RECORDED, in slots; None if it says nothing."""
+    """Return the waits that a log recorded, by the keys of RECORDED, in slots; those of a gang once. None if it has none."""
     waits = workload.recorded_waits
-    if waits is None:
+    if waits is None or workload.jobs is None:
         return None
+    waits = waits[workload.jobs.leads]
     quantiles = np.quantile(waits, (0.5, 0.95, 0.99), method="inverted_cdf").tolist()
     return dict(zip(RECORDED, (float(waits.mean()), *quantiles), strict=True))
 

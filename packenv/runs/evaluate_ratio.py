@@ -11,6 +11,7 @@ import torch
 from stable_baselines3.common.callbacks import BaseCallback
 
 from packenv.envs.core.definition import whole
+from packenv.envs.interfaces.sb3 import warn_of_threads
 from packenv.envs.options import LATEST, check_names
 from packenv.envs.registration import find_definition, id_of, kind_of
 from packenv.errors import InputError
@@ -53,7 +54,8 @@ class EvaluateRatio(BaseCallback):
     A model whose weights are those of the last evaluation is not evaluated again: PPO changes them every n_steps · n_envs steps.
     Logs `eval/ratio`, its 95 % interval as `eval/ratio, lower end` and `… upper end`, and `eval/mean queue`. The jobs are
     the same in every evaluation, so the ratios differ by what was learnt; those of a whole table are of one run, and have no
-    interval. `scores` has them all, `best` the least ratio.
+    interval. `scores` is a list of (steps of training, AgentScore), one entry an evaluation. Each AgentScore has `mean`, `ratio`,
+    and `scores` by seed. `best` is the least ratio.
     Raises InputError for options that cannot be, and when training begins for a model that `evaluate_agent` refuses.
     """
 
@@ -94,6 +96,7 @@ class EvaluateRatio(BaseCallback):
         """Refuse now, not after the first `eval_freq` steps, a model that this environment cannot be played with."""
         import gymnasium
 
+        warn_of_threads()
         core = gymnasium.make(id_of(kind_of(self.environment)), **self.options).unwrapped.core  # type: ignore[attr-defined]
         if self.agent is None:
             normalizers_of(self.model, core)

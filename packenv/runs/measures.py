@@ -256,7 +256,7 @@ MEASURES: list[Measure] = [
               meaning="of the waiting tasks together, mean over these slots"),
     _of_tasks("mean_delay", "mean delay", SLOTS, LESS, scalar="cluster/delay",
               meaning="from when a task is eligible (has arrived, and what it waits for has ended) to its start, of tasks that "
-                      "become eligible in these slots and start"),
+                      "become eligible in these slots and start; a gang counts once"),
     _of_tasks("delay_p50", "p50", SLOTS, LESS, cell=_plain, spare=3, meaning="half of these tasks were not delayed longer"),
     _of_tasks("delay_p95", "p95", SLOTS, LESS, cell=_plain, spare=7, scalar="result/delay 95 %", meaning="95 % of them"),
     _of_tasks("delay_p99", "p99", SLOTS, LESS, cell=_plain, spare=5, meaning="99 % of them"),

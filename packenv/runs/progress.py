@@ -1,8 +1,9 @@
-"""Progress for people while something takes long: a line or a bar on standard error."""
+"""Progress for people while something takes long: a line or a bar on standard error, unless PACKENV_QUIET is set."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import threading
 import time
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterator
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from packenv.compiled.announcement import has_compiled
+from packenv.compiled.announcement import QUIET, has_compiled
 from packenv.compiled.cache import base
 
 PATIENCE = 1.5  # seconds of silence before the first word
@@ -72,6 +73,9 @@ def _say(line: Callable[[], str | None], first: float, ended: threading.Event) -
 @contextlib.contextmanager
 def meanwhile(show: Callable[[threading.Event], None]) -> Iterator[None]:
     """Run `show(ended)` in a thread until the block ends, which sets the event."""
+    if os.environ.get(QUIET):
+        yield
+        return
     ended = threading.Event()
     watcher = threading.Thread(target=show, args=(ended,), daemon=True)
     watcher.start()
@@ -93,6 +97,7 @@ def progress_lines() -> Iterator[Progress]:
                 print(f"packenv: {task.description}, {task.elapsed or 0:.0f} s so far", file=sys.stderr, flush=True)
 
     console = Console(stderr=True)
-    bars = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)  # else it prints an empty line
+    is_silent = bool(os.environ.get(QUIET)) or not console.is_terminal
+    bars = Progress(*columns, console=console, transient=True, disable=is_silent)  # else it prints an empty line
     with bars as lines, meanwhile(news):
         yield lines

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from packenv import __version__
 from packenv.envs.policy_agents.agent import PolicyAgent
-from packenv.errors import InputError, install_command
+from packenv.errors import InputError, library_needed
 from packenv.files import atomic_path, whole_folder
+from packenv.runs.agent_score import chooser as model_chooser
 
 RANDOM = "random"
 """In place of a policy's name: an action that the mask allows, each with the same chance."""
@@ -106,11 +107,11 @@ def record(
     return Recorded(len(seeds), steps, fmean(returns), means)
 
 
-def film(env: gymnasium.Env[Any, Any], policy: str, path: str | Path, seed: int = 0, frames: int = FRAMES) -> int:
+def film(env: gymnasium.Env[Any, Any], policy: Any, path: str | Path, seed: int = 0, frames: int = FRAMES) -> int:
     """Write a moving picture (GIF) of the episode of a seed, and return its number of pictures: from `frames` to twice as many.
 
     env     made with `render_mode="rgb_array"`; its pictures are equally many slots apart, as far as decisions allow
-    policy  a name ("bf-js", "agent:fig4b"), or RANDOM
+    policy  a name ("bf-js", "agent:fig4b"), a model with `predict`, or RANDOM
 
     Raises InputError if the policy cannot play the environment, or the file cannot be written.
     """
@@ -144,7 +145,7 @@ def minari_library() -> Any:
         import minari
         import minari.dataset.minari_storage
     except ImportError as error:
-        raise InputError(f"recording needs {error.name}, which is not installed: {install_command('offline')}") from None
+        raise InputError(library_needed("recording", "offline", error)) from None
     return minari
 
 
@@ -157,12 +158,23 @@ def check_name(folder: Path) -> None:
         raise InputError(f"{folder}: there is something of this name already")
 
 
-def chooser(env: gymnasium.Env[Any, Any], policy: str) -> Choose:
-    """The function that chooses a policy's actions. Raises InputError for one that is unknown or cannot play the environment."""
-    if policy != RANDOM:
-        agent = PolicyAgent(policy, env)
-        return lambda observation, info: int(agent.predict(observation)[0])
-    return _random_valid
+def chooser(env: gymnasium.Env[Any, Any], policy: Any) -> Choose:
+    """The function that chooses the actions of a policy or of a model, as of `packenv.evaluate_agent`.
+
+    Raises InputError for a policy that is unknown or cannot play the environment.
+    """
+    if isinstance(policy, str) and policy == RANDOM:
+        return _random_valid
+    if not isinstance(policy, type) and (hasattr(policy, "predict") or callable(policy)):
+        choose = model_chooser(policy)
+        return lambda observation, info: int(choose(_as_batch(observation), np.asarray(info["action_mask"])[None])[0])
+    agent = PolicyAgent(policy, env)
+    return lambda observation, info: int(agent.predict(observation)[0])
+
+
+def _as_batch(observation: Any) -> Any:
+    """An observation as that of a batch of one environment."""
+    return {name: value[None] for name, value in observation.items()} if isinstance(observation, dict) else observation[None]
 
 
 def _random_valid(observation: Any, info: dict[str, Any]) -> int:

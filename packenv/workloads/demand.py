@@ -60,6 +60,20 @@ def mean_service(sizes: Sizes | Jobs, service: Law | Conditional | None) -> floa
     return service.mean_slots()
 
 
+def mean_residual(sizes: Sizes | Jobs, service: Law | Conditional | None) -> float:
+    """E[S²] / 2E[S], in slots: how long a task that is found in service still takes, on average."""
+    if isinstance(sizes, Jobs):
+        slots = sizes.service.astype(np.float64)
+        return float(slots @ slots / slots.sum()) / 2
+    if isinstance(service, Conditional):
+        assert isinstance(sizes, Joint)
+        square = float(sizes.atoms()[1] @ [law.mean_square() for law in service.laws])
+    else:
+        assert service is not None
+        square = service.mean_square()
+    return square / 2 / mean_service(sizes, service)
+
+
 def mean_demand_in_service(sizes: Sizes | Jobs, service: Law | Conditional | None) -> Floats:
     """(D,) mean demand of a task in service, in units of capacity: weighted by service where that depends on the demand."""
     if isinstance(sizes, Jobs):

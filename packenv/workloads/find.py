@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from packenv.content.text import do_not_go, listed
-from packenv.errors import ArgumentError, InputError
+from packenv.errors import ArgumentError, InputError, UnknownArgument
 from packenv.inputs.numbers import Exact, exact
 from packenv.inputs.standard_input import from_standard_input
 from packenv.inputs.text_files import reading
@@ -60,6 +61,10 @@ def workload(
     Rows that are no tasks are counted in `Workload.left_out`. Raises InputError, with the nearest names for an unknown one, and
     with file, row and column for a value that cannot be.
     """
+    taken = [*inspect.signature(workload).parameters][:-1] + [*inspect.signature(Workload.__init__).parameters][1:]
+    for key in changes:
+        if key not in taken and key != "any_number":
+            raise UnknownArgument(key, taken)
     source = from_standard_input(source)
     if servers is not None:
         changes["servers"] = servers

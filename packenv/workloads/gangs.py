@@ -5,11 +5,13 @@ The tasks of a gang start in the same slot, on one server or several, or not at 
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 from numpy.typing import NDArray
 
 from packenv.errors import ArgumentError, RowError
-from packenv.jobs import FIRST, HOW_MANY, MODEL, TASKS, WHOLE, Jobs, gang_spans
+from packenv.jobs import FIRST, TASKS, Jobs, gang_spans
 from packenv.workloads.demand import fitting
 from packenv.workloads.servers import Servers
 
@@ -18,6 +20,12 @@ Bools = NDArray[np.bool_]
 
 MOST_OF_A_GANG = 1024
 """Servers on which a gang has to fit where it is asked how many there should be."""
+
+FEW_TASKS, MOST_LOOKS = 64, 100_000
+"""Tasks of a gang for which all ways to place them are searched; servers that this search looks at before it gives up."""
+
+MANY = 2**40
+"""More tasks than any server holds."""
 
 
 def many_of_the_last(servers: Servers) -> Servers:
@@ -32,9 +40,10 @@ def gangs_of(gang: Ints) -> Ints:
 
 
 def gangs_fitting(jobs: Jobs, servers: Servers) -> Bools:
-    """(n,) whether all servers together, when empty, hold the gang of each task; true of tasks without one.
+    """(n,) whether the gang of each task may have room on all servers together, when empty; true of tasks without one.
 
-    The tasks of a gang come in row order, each where it first fits.
+    False is proved: of tasks that are alike by their number, of others by the sum of the room, and of up to FEW_TASKS by a search
+    over all ways to place them. True may leave it open.
     """
     fits = np.ones(len(jobs), np.bool_)
     needs = jobs.demand if jobs.devices is None else np.column_stack([jobs.demand, jobs.devices])
@@ -44,43 +53,84 @@ def gangs_fitting(jobs: Jobs, servers: Servers) -> Bools:
         shape = needs[rows].tobytes()
         if shape not in known:
             alike = (needs[rows] == needs[first]).all()
-            known[shape] = _most_alike(jobs, servers, first) >= tasks if alike else _fits_one_by_one(jobs, servers, rows)
+            known[shape] = _most_alike(jobs, servers, first) >= tasks if alike else _may_hold(jobs, servers, rows)
         fits[rows] = known[shape]
     return fits
 
 
 def _most_alike(jobs: Jobs, servers: Servers, row: int) -> int:
-    """How many tasks such as this row the servers hold when empty."""
+    """How many tasks such as this row the servers hold when empty, at most."""
     demand = jobs.demand[row]
-    most = (servers.units[:, demand > 0] // demand[demand > 0]).min(axis=1)
+    most = (servers.units[:, demand > 0] // demand[demand > 0]).min(axis=1, initial=MANY)
     if jobs.devices is not None and servers.devices is not None:
         number, share, kinds = jobs.devices[row].tolist()
         there, whole, model = servers.devices.T
-        if share:
-            most = np.minimum(most, there * (whole // share))
-        elif number:
-            most = np.minimum(most, there // number)
+        if number:
+            most = np.minimum(most, np.where(there >= number, there * (whole // share if share else 1) // number, 0))
         most = np.where(_accepts(kinds, model), most, 0)
     return int(most.sum())
 
 
-def _fits_one_by_one(jobs: Jobs, servers: Servers, rows: slice) -> bool:
-    free = servers.units.copy()
-    needs = np.zeros((len(jobs), 3), np.int64) if jobs.devices is None else jobs.devices
-    owned = np.zeros((len(servers), 3), np.int64) if servers.devices is None else servers.devices
-    left = np.where(np.arange(owned[:, HOW_MANY].max(initial=0)) < owned[:, HOW_MANY, None], owned[:, WHOLE, None], -1)
-    for demand, (number, share, kinds) in zip(jobs.demand[rows], needs[rows].tolist(), strict=True):
-        part = np.full(len(servers), share) if share else owned[:, WHOLE]
-        holds = left >= part[:, None]
-        able = (free >= demand).all(axis=1) & (holds.sum(axis=1) >= number)
-        able &= _accepts(kinds, owned[:, MODEL])
-        if not able.any():
+def _may_hold(jobs: Jobs, servers: Servers, rows: slice) -> bool:
+    """Whether these tasks may have room together: the devices of a server count as amounts, which is less than they ask for."""
+    demand, room = jobs.demand[rows], servers.units
+    able = np.ones((len(demand), len(room)), np.bool_)
+    if jobs.devices is not None and servers.devices is not None:
+        number, share, kinds = jobs.devices[rows].T
+        there, whole, model = servers.devices.T
+        smallest, largest = int(whole[there > 0].min(initial=MANY)), int(whole.max())
+        alone = np.where((share == 0) | (2 * share > largest), number, 0)  # of these no two share a device
+        demand = np.column_stack([demand, number * np.where(share > 0, share, smallest), alone])
+        room = np.column_stack([room, there * whole, there])
+        able = (number == 0)[:, None] | ((number[:, None] <= there) & (share[:, None] <= whole))
+        able &= np.array([_accepts(mask, model) for mask in kinds.tolist()])
+    able &= (demand[:, None] <= room).all(axis=2)
+    if not able.any(axis=1).all() or (demand.sum(axis=0) > room.sum(axis=0)).any():
+        return False
+    return len(demand) > FEW_TASKS or _Packing(demand, room, able).possible()
+
+
+class _Packing:
+    """A search for room for tasks of demands (n, R) on servers (S, R), of which each task is `able` (n, S) to run on some."""
+
+    def __init__(self, demand: Ints, room: Ints, able: Bools) -> None:
+        order = np.argsort(-(demand / np.maximum(room.max(axis=0), 1)).max(axis=1), kind="stable")  # the largest first
+        self.demand: list[tuple[int, ...]] = [tuple(row) for row in demand[order].tolist()]
+        kinds, of_server = np.unique(able[order].T, axis=0, return_inverse=True)
+        self.able: list[list[bool]] = kinds.T.tolist()  # of each task, by kind of server
+        self.servers = Counter((kind, *row) for kind, row in zip(of_server.ravel().tolist(), room.tolist(), strict=True))
+        self.full: set[object] = set()  # of a task with servers on which it and those behind it have no room
+        self.looks = 0
+
+    def possible(self) -> bool:
+        """Whether there is room for all; True also where MOST_LOOKS leave it open."""
+        return self._place(0)
+
+    def _place(self, task: int) -> bool:
+        """Whether there is room for this task and those behind it: on servers of which some are alike, the tightest first."""
+        if task == len(self.demand) or self.looks > MOST_LOOKS:
+            return True
+        self.looks += len(self.servers)
+        here = (task, frozenset(self.servers.items()))
+        if here in self.full:
             return False
-        server = int(np.argmax(able))
-        free[server] -= demand
-        tightest = np.argsort(np.where(holds[server], left[server] if share else 0, np.iinfo(np.int64).max), kind="stable")
-        left[server, tightest[:number]] -= part[server]
-    return True
+        for server in sorted(self.servers):
+            left = tuple(room - need for room, need in zip(server[1:], self.demand[task], strict=True))
+            if not self.able[task][server[0]] or min(left) < 0:
+                continue
+            self._move(server, (server[0], *left))
+            if self._place(task + 1):
+                return True
+            self._move((server[0], *left), server)
+        self.full.add(here)
+        return False
+
+    def _move(self, before: tuple[int, ...], after: tuple[int, ...]) -> None:
+        """Count a server with other room than before."""
+        self.servers[before] -= 1
+        if not self.servers[before]:
+            del self.servers[before]
+        self.servers[after] += 1
 
 
 def _accepts(kinds: int, model: Ints) -> Bools:

@@ -17,7 +17,7 @@ from packenv.content.forms import form
 from packenv.content.page import Charts
 from packenv.content.showable import Showable
 from packenv.content.text import counted_by_reason, left_out_lines, listed
-from packenv.errors import InputError, nearest
+from packenv.errors import InputError, RowError, UnknownArgument
 from packenv.files import write_json
 from packenv.jobs import FIRST, GPU, HOW_MANY, Jobs, gang_spans
 from packenv.options.shared import INTENSITIES as INTENSITIES
@@ -143,7 +143,7 @@ class Workload(Showable):
             given=(rates[0][0], positive(rates[0][0], rates[0][1])) if rates else None,
             jobs=table,
             draw=draw,
-            name=name,
+            name=name.encode(errors="replace").decode(),  # of a file whose name is no UTF-8
             resources=None if resources is None else tuple(resources),
             slot_seconds=None if slot_seconds is None else positive("slot_seconds", slot_seconds),
             network=network,
@@ -307,6 +307,11 @@ class Workload(Showable):
         return demands.mean_service(self.demand_law, self.service)
 
     @property
+    def mean_residual(self) -> float:
+        """Mean time that a task found in service still takes, in slots; infinite where services have no variance."""
+        return demands.mean_residual(self.demand_law, self.service)
+
+    @property
     def mean_size_in_service(self) -> Floats:
         """(D,) mean demand of a task in service: the mean demand, weighted by service where that depends on the demand."""
         return demands.mean_demand_in_service(self.demand_law, self.service)
@@ -401,7 +406,7 @@ class Workload(Showable):
         parameters = [*inspect.signature(Workload.__init__).parameters][1:]
         for key in changes:
             if key not in parameters:
-                raise InputError(f"a workload has no {key!r}{nearest(key, parameters)}")
+                raise UnknownArgument(key, parameters)
         records = None if "jobs" in changes else self.file_records
         if self.jobs is not None and changes.get("jobs") is None:
             changes = self._spread(**changes)
@@ -413,7 +418,12 @@ class Workload(Showable):
         arguments["jobs"] = arguments.pop("draw") or arguments["jobs"]
         if changes.get("servers") is not None and (self.has_devices or self.partitions):
             changes["servers"] = self._with_devices(as_servers(changes["servers"], self.D, self.resources, self.partitions))
-        changed = Workload(**arguments | changes)
+        try:
+            changed = Workload(**arguments | changes)
+        except RowError as error:
+            if records is None or records.rows is None:
+                raise
+            raise InputError(f"{self.name}: row {records.rows[error.row]}: {error.problem}") from None
         slot_assumed = self.slot_assumed and "slot_seconds" not in changes
         notes = () if "servers" in changes else self.notes
         believed, waits = (None, None) if "jobs" in changes else (self.believed, self.recorded_waits)

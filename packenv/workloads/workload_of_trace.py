@@ -242,8 +242,8 @@ def _which_fit(recorded: Trace | SlotTrace, jobs: Jobs, servers: Servers, sizes:
         fits = in_whole_gangs(jobs, alone) & gangs_fitting(jobs, servers)
         if 2 * int(fits.sum()) < len(fits):
             row = int(np.argmin(fits))
-            problem = f"{too_large_gang(jobs, servers, row)}; `gangs` False lets its tasks start one by one"
-            raise ArgumentError(f"{recorded.where(row)}: {problem}")
+            alone = "--one-by-one (gangs=False) lets its tasks start one by one"
+            raise ArgumentError(f"{recorded.where(row)}: {too_large_gang(jobs, servers, row)}; {alone}")
     return alone, fits
 
 

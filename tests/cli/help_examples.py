@@ -47,3 +47,7 @@ def write_files(folder: Path) -> None:
     pq.write_table(pa.table(columns), folder / "trace.parquet")
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     (folder / "tasks.csv").write_text("\n".join([",".join(columns), *(",".join(map(str, row)) for row in rows)][:61]) + "\n")
+    times = [f"{n},{n + 1},{n + 3}" for n in range(60)]
+    ours = "submit_time_s,start_time_s,end_time_s"
+    for name, head in (("jobs", "Submit,Start,End"), ("rate-2", ours), ("rate-4", ours)):
+        (folder / f"{name}.csv").write_text("\n".join([head, *times]) + "\n")

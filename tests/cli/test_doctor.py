@@ -14,6 +14,8 @@ import packenv
 from packenv.cli import doctor
 from packenv.compiled import cache, health
 
+ROOT = Path(__file__).resolve().parents[2]
+
 
 def shown(*words: str) -> Any:
     return CliRunner().invoke(doctor.doctor, [*words])
@@ -37,10 +39,34 @@ def test_missing_extras_and_the_command_that_installs_them(monkeypatch: pytest.M
     monkeypatch.setattr(doctor, "_version", lambda name: None if name == "ortools" else "1.0" if name == "torch" else there(name))
     found = doctor.installation()
     missing = {one["extra"]: one for one in found["missing"]}
-    assert [need.partition(">")[0] for need in missing["sat"]["needs"]] == ["ortools"]
+    assert missing["sat"]["needs"][0].startswith("ortools>=")
     assert missing["sat"]["command"].startswith("pip install 'ortools>=")
     assert "torch>=2.4" in missing["agents"]["needs"] and "dev" not in missing  # there, and too old
     assert any("pip install 'ortools>=" in line for _, line in doctor.lines_of(found))
+
+
+TESTED = json.loads((Path(doctor.__file__).parent / "tested.json").read_text())
+
+
+def test_pins_are_tested() -> None:
+    """A new pin takes a new run: `make test-pythons`."""
+    pins = [line.partition("==") for line in (ROOT / "constraints.txt").read_text().splitlines() if ";" not in line]
+    versions = {name.lower().replace("_", "-"): version for name, _, version in pins}
+    assert all(versions[name] in TESTED[name] for name in TESTED.keys() & versions.keys()) and "numpy" in TESTED
+
+
+def test_what_was_tested(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = doctor._version
+    monkeypatch.setattr(doctor.platform, "python_version", lambda: "3.99.1")
+    monkeypatch.setattr(doctor, "_version", lambda name: "99.1" if name == "numpy" else here(name))
+    found = doctor.untested()
+    assert found["numpy"] == {"version": "99.1", "tested": TESTED["numpy"]} and found["python"]["version"] == "3.99"
+    (line,) = [text for heading, text in doctor.lines_of(doctor.installation()) if heading == "untested"]
+    assert f"numpy 99.1 ({', '.join(TESTED['numpy'])})" in line
+    everything = {name: versions[0] for name, versions in TESTED.items()}
+    monkeypatch.setattr(doctor.platform, "python_version", lambda: everything["python"] + ".1")
+    monkeypatch.setattr(doctor, "_version", lambda name: everything.get(name, "1.0"))
+    assert doctor.untested() == {} and ("tested", "all of these versions") in doctor.lines_of(doctor.installation())
 
 
 def test_what_must_be_repaired(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -257,7 +257,7 @@ def test_growth_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         (("-g", "p50 wait <= 5", "--servers", "3", "--without", "0-1,2"), "--without 0-1,2: no server is left"),
         (
             ("-g", "p50 wait <= 5", "--servers", "1x1,2x0.4", "--without", "0"),
-            "without these servers 8 of 8 tasks fit nowhere: row 0: a demand of 0.5 fits in no server; the largest has 0.4",
+            "without these servers 8 of 8 tasks fit nowhere: trace.csv: row 1: a demand of 0.5 fits in no server",
         ),
         (("-g", "p50 wait <= 5", "--types", "1=1", "--without", "0"), "--without does not go with --types"),
     ],

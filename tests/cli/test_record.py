@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import minari
 import numpy as np
 import pytest
@@ -33,11 +34,12 @@ def test_what_is_recorded_can_be_played_again(tmp_path: Path, env: str, policy: 
     dataset = recorded(tmp_path / "own-v3", "--env", env, "--policy", policy, "--seed", "5")
     again = dataset.recover_environment()
     assert dataset.spec.dataset_id == "own-v3" and len(dataset) == 3
+    assert again.action_space == dataset.action_space == gymnasium.make(f"packenv/{env}-v1").action_space  # the id's defaults
     assert dataset.storage.metadata["seeds"] == [5, 6, 7] and dataset.storage.metadata["algorithm_name"] == policy
     for seed, episode in zip((5, 6, 7), dataset, strict=True):
         seen, info = again.reset(seed=seed)
         for n, action in enumerate(episode.actions):
-            assert all(np.array_equal(seen[name], episode.observations[name][n]) for name in seen)
+            assert np.array_equal(seen, episode.observations[n])
             assert np.array_equal(info["action_mask"], episode.infos["action_mask"][n]) and info["action_mask"][action]
             seen, reward, terminated, truncated, info = again.step(int(action))
             assert (reward, terminated, truncated) == (
@@ -45,8 +47,13 @@ def test_what_is_recorded_can_be_played_again(tmp_path: Path, env: str, policy: 
         assert truncated and n + 2 == len(episode.infos["slot"]) and episode.infos["mean_queue"][-1] == info["mean_queue"]
 
 
+def test_observations_of_another_form(tmp_path: Path) -> None:
+    dataset = recorded(tmp_path / "own-v0", "--option", "observation=full")
+    assert {*dataset[0].observations} >= {"virtual_queues", "server", "cluster"}
+
+
 @pytest.mark.parametrize("observation", ["flat", "normalized"])
-def test_flat_observations(tmp_path: Path, observation: str) -> None:
+def test_a_limit_of_steps(tmp_path: Path, observation: str) -> None:
     dataset = recorded(tmp_path / "flat-v0", "--option", f"observation={observation}", "--option", "max_episode_steps=100000")
     env = dataset.recover_environment()
     assert env.spec is not None and env.spec.max_episode_steps == 100_000  # d3rlpy needs one
@@ -60,7 +67,7 @@ def test_flat_observations(tmp_path: Path, observation: str) -> None:
 
 def test_d3rlpy_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     d3rlpy = pytest.importorskip("d3rlpy")
-    recorded(tmp_path / "flat-v0", "--option", "observation=flat", "--option", "max_episode_steps=100000")
+    recorded(tmp_path / "flat-v0", "--option", "max_episode_steps=100000")
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
     dataset, env = d3rlpy.datasets.get_minari("flat-v0")
     algorithm = d3rlpy.algos.DiscreteCQLConfig(batch_size=32).create()
@@ -70,10 +77,12 @@ def test_d3rlpy_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_reference_scores_are_returns_on_the_same_jobs(tmp_path: Path) -> None:
-    dataset = recorded(tmp_path / "own-v0", "--policy", "random", "--json", str(tmp_path / "own.json"))
+    words = ("--policy", "random", "--option", "reward=queue", "--option", "passing=True", "--horizon", "3000")
+    words += ("--json", str(tmp_path / "own.json"))
+    dataset = recorded(tmp_path / "own-v0", *words)
     about = dataset.storage.metadata
-    runs = [packenv.simulate(packenv.workload("paper/fig4b", intensity=0.9), "bf-js", 300, seed, warmup=0) for seed in range(3)]
-    best = -np.mean([round((run.mean_queue or 0) * 300) for run in runs])
+    runs = [packenv.simulate(packenv.workload("paper/fig4b", intensity=0.9), "bf-js", 3000, seed, warmup=0) for seed in range(3)]
+    best = -np.mean([round((run.mean_queue or 0) * 3000) for run in runs])
     assert about["ref_max_score"] == about["reference_scores"]["bf-js"]
     assert about["ref_max_score"] == pytest.approx(best, rel=0.1)  # an agent on ServerFill starts nearly what bf-js does
     returns = [float(episode.rewards.sum()) for episode in dataset]
@@ -172,6 +181,18 @@ def test_a_moving_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert shown.format == "GIF" and 30 < shown.n_frames <= 2 * recording.FRAMES and shown.size == (720, 480)  # type: ignore[attr-defined]
     assert f"{gif}: {shown.n_frames} pictures of vqs" in capsys.readouterr().out  # type: ignore[attr-defined]
     assert list(tmp_path.iterdir()) == [gif]
+
+
+def test_a_film_of_a_model(tmp_path: Path) -> None:
+    class Model:
+        def predict(self, observation: Any, action_masks: Any) -> Any:
+            return action_masks.argmax(axis=1), None
+
+    env = gymnasium.make("packenv/ServerFill-v1", workload="paper/fig4b", intensity=0.9, horizon=200, render_mode="rgb_array")
+    of_model = recording.film(env, Model(), tmp_path / "model.gif", frames=5)
+    of_function = recording.film(env, lambda observations, masks: masks.argmax(axis=1), tmp_path / "function.gif", frames=5)
+    assert of_model == of_function >= 5
+    assert (tmp_path / "model.gif").read_bytes() == (tmp_path / "function.gif").read_bytes()
 
 
 @pytest.mark.parametrize(("words", "problem"), [([], "--out says where"), (["--gif", "film.mp4"], "a moving picture is .gif")])

@@ -144,7 +144,7 @@ def test_judge() -> None:
         "0.667",
     ]
     assert judgments.footnotes()[0] == "vqs: at least 0.667 on paper/fig3a is proved"
-    assert judgments.notices == ["vqs on paper/fig3a: proved stable up to 0.667, where runs of this length still grow"]
+    assert judgments.notices == []
     assert judgments.to_dict()["judgments"][0] == held.to_dict() and held.to_dict()["evidence"][0]["verdict"]["kind"] == "stable"
     assert judgments.to_frame("pandas")[["policy", "load"]].values.tolist() == [["bf-js", 0.75], ["vqs", 0.75]]
     assert repr(held).splitlines()[1:] == ["  bf-js on paper/fig3a: 0.900 to 1.000"] and "0.900 – 1.000" in held._repr_html_()

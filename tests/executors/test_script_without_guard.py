@@ -58,3 +58,36 @@ def test_from_standard_input() -> None:
     out, errors = run_from_standard_input("double")
     assert out == "top of the script\n"
     assert errors.splitlines()[-1].endswith("this script defines: Python reads it from <stdin>: write it to a file")
+
+
+CASES = Path(__file__).resolve().parents[1] / "cases"
+
+
+def test_a_class_of_a_cell_or_of_c() -> None:
+    script = (CASES / "notebook-class-executor.py").read_text()
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].endswith("what this script defines: Python reads it from no file: write it to a file")
+
+
+def test_the_case_without_a_guard() -> None:
+    done = subprocess.run([sys.executable, CASES / "script-without-main-guard.py"], capture_output=True, text=True)
+    top, ratio = done.stdout.splitlines()
+    assert (done.returncode, top) == (0, "top of the script") and "[" in ratio, done.stderr
+
+
+def test_in_a_worker_of_multiprocessing(tmp_path: Path) -> None:
+    file = tmp_path / "script.py"
+    file.write_text(
+        "import multiprocessing, packenv\n"
+        "def begin(_):\n"
+        "    try:\n"
+        "        packenv.executor(2)\n"
+        "    except packenv.InputError as error:\n"
+        "        return str(error)\n"
+        "if __name__ == '__main__':\n"
+        "    with multiprocessing.get_context('spawn').Pool(1) as pool:\n"
+        "        print(pool.map(begin, [0])[0])\n"
+    )
+    done = subprocess.run([sys.executable, file], capture_output=True, text=True)
+    assert done.stdout.startswith("a worker of multiprocessing.Pool starts no processes: pass no `executor`"), done.stderr

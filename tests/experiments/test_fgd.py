@@ -14,7 +14,7 @@ from experiments.fgd import figure
 from experiments.fgd.bound import Program
 from experiments.fgd.departures import LONGEST, fragmentation_of, stream, workload_of
 from experiments.fgd.engine import Nodes
-from experiments.fgd.figure import folder_of
+from experiments.fgd.figure import folder_of, lists_to_judge_on
 from experiments.fgd.runs import DEMANDS, MOST, arrivals, read_study, run_case
 from experiments.finding import Settings
 from packenv.errors import InputError
@@ -167,3 +167,10 @@ def test_the_study(tmp_path: Path) -> None:
     assert shown["no policy allocates more than the linear program says is possible"]
     finding.save_picture(tmp_path / "picture.png")
     assert (tmp_path / "picture.png").stat().st_size > 10_000
+
+
+def test_a_choice_is_judged_on_lists_that_are_there() -> None:
+    chosen = ("default", "gpushare40", "gpuspec10", "multigpu20")
+    assert lists_to_judge_on([*chosen, "cpu050"]) == ""
+    assert lists_to_judge_on(chosen) == "a list that had no part in the choice"
+    assert lists_to_judge_on(["default", "cpu050"]) == "gpushare40, gpuspec10 and multigpu20"

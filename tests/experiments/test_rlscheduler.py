@@ -11,7 +11,7 @@ import pytest
 import packenv
 from experiments.finding import Settings
 from experiments.rlscheduler import figure
-from experiments.rlscheduler.decided import independent, overlapping
+from experiments.rlscheduler.decided import half_width, independent, overlapping
 from experiments.rlscheduler.engine import ORDERS, Log, outcome_of, run
 from experiments.rlscheduler.runs import folder_of, of_engine, read_study, table_name, ten_windows
 from packenv.errors import InputError
@@ -71,8 +71,9 @@ def test_what_decides() -> None:
     first, second = np.array([5.0, 1, 9, 3]), np.array([2.0, 2, 4, 3])
     plain = independent(first, second)
     gap = np.array([3.0, -1, 5, 0])
-    assert plain.mean == 1.75 and plain.half == pytest.approx(1.96 * gap.std(ddof=1) / 2) and not plain.decided
-    assert plain.windows == np.ceil((1.96 * gap.std(ddof=1) / 1.75) ** 2)
+    assert plain.mean == 1.75 and plain.half == pytest.approx(3.1824 * gap.std(ddof=1) / 2, rel=1e-4) and not plain.decided
+    halves = [half_width(plain.deviation, windows) for windows in (int(plain.windows) - 1, int(plain.windows))]
+    assert halves[0] >= 1.75 > halves[1]
     rng = np.random.default_rng(1)
     noise = rng.standard_normal(4_000)
     moving = np.convolve(noise, np.ones(8) / 8, "valid")  # as windows of eight strides do

@@ -15,6 +15,7 @@ import pytest
 
 import packenv
 from packenv import Jobs, Workload
+from packenv.cli.main import main
 from packenv.planning import search as search_module
 from packenv.planning.goals import Goal, parse_goal
 from packenv.planning.lower_bounds.cost_proof import WaitLimit, fewest
@@ -232,3 +233,24 @@ def test_what_has_no_plan_from_python() -> None:
     ):
         with pytest.raises(packenv.InputError, match=why):
             packenv.plan(*arguments, **options)
+
+
+def test_much_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """2 of 42 tasks with nearly all of the work fit nowhere: no question of a plan meets a goal, or bounds anything."""
+    file = tmp_path / "large.csv"
+    file.write_text("arrival,size,service\n0,9,10000\n0,9,10000\n" + "".join(f"{n},1,1\n" for n in range(40)))
+    words = ["plan", str(file), "-g", "max wait <= 5", "-p", "bf-js"]
+    for question in (
+        ["--servers", "1x2"],
+        ["--servers", "1x1", "--add", "2"],
+        ["--servers", "3x2", "--without", "0"],
+        ["--types", "2=3,1=2"],
+    ):
+        out = tmp_path / "plan.json"
+        main([*words, *question, "--json", str(out)])
+        answer = " ".join(capsys.readouterr().out.split())
+        assert "no goal is met for what is left out" in answer
+        for claim in ("no policy", "any policy", "no mix", "all goals are met", "will do", "fewer"):
+            assert claim not in answer, (question, claim)
+    main(["evaluate", str(file), "--servers", "400x2", "-p", "bf-js"])
+    assert "too many" not in capsys.readouterr().out

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-import sys
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from packenv.cli.outputs import check_page
 from packenv.content.page import Page as Content
-from packenv.errors import InputError
 from packenv.report import page as page_module
 from packenv.report.page import page_of
 from tests.report.pages import HOSTILE, Page, hostile_report
@@ -102,12 +99,3 @@ def test_contrast() -> None:
 def test_nothing_but_a_title(tmp_path: Path) -> None:
     page = Page(page_of(Content("A title", "An answer.", [], []), "packenv"))
     assert [each.said for each in page.all("h1", "h2")] == ["A title", "The command that gives it again"]
-
-
-def test_bad_paths(monkeypatch: pytest.MonkeyPatch) -> None:
-    check_page("a/b.HTML")
-    with pytest.raises(InputError, match=r"^plan.pdf: a report is .html$"):
-        check_page("plan.pdf")
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(InputError, match=r"^a report needs jinja2, .*: pip install '[jJ]inja2"):
-        check_page("plan.html")

@@ -239,3 +239,13 @@ class Module:
     def __call__(self, *arguments: Any) -> Any: ...
 
     def forward(self, seen: Any) -> Any: ...
+
+
+def test_an_environment_that_is_made() -> None:
+    setting = {"workload": "paper/fig4b", "intensity": 0.9, "horizon": 3000}
+    env = gym.make("packenv/ServerFill-v1", render_mode="rgb_array", **setting)
+    by_id = packenv.evaluate_agent(first, "ServerFill", seeds=[5], against=None, **setting)
+    assert packenv.evaluate_agent(first, env, seeds=[5], against=None).scores == by_id.scores
+    for other in (type(env), object()):
+        with pytest.raises(InputError, match="the environment is an id"):
+            packenv.evaluate_agent(first, other, seeds=[5], against=None)

@@ -13,6 +13,7 @@ from packenv.runs import progress
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("PACKENV_QUIET", raising=False)
     monkeypatch.setattr(progress, "PATIENCE", 0.05)
     monkeypatch.setattr(progress, "AGAIN", 0.1)
     monkeypatch.setattr(progress, "base", lambda: tmp_path)  # what other tests compile meanwhile is not seen
@@ -61,4 +62,11 @@ def test_nothing_is_said_after_the_end(capfd: pytest.CaptureFixture[str]) -> Non
     with pytest.raises(KeyError), progress.announce_if_slow("compiling"):
         raise KeyError
     time.sleep(0.2)
+    assert capfd.readouterr().err == ""
+
+
+def test_quiet(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PACKENV_QUIET", "1")
+    with progress.announce_if_slow("compiling"), progress.progress_bar(lambda: "runs", 2, lambda: 1.0):
+        time.sleep(0.3)
     assert capfd.readouterr().err == ""

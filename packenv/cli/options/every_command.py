@@ -84,12 +84,30 @@ class Context(click.Context):
     formatter_class = HelpFormatter
 
 
+def refuse_repeated(command: click.Command, ctx: click.Context, words: Iterable[str]) -> None:
+    """Raise InputError for an option that is given twice and takes one value: click would take the last and drop the others."""
+    _, _, given = command.make_parser(ctx).parse_args(args=[*words])
+    for param in command.params:
+        times = given.count(param)
+        if isinstance(param, click.Option) and times > 1 and not (param.multiple or param.count):
+            raise InputError(f"{param.opts[0]}: given {times} times, and only one counts; name it once")
+
+
 def limited(command: click.Command) -> click.Command:
     """The command with every option of click's own numeric types replaced by one with bounds; so are its subcommands'.
 
-    Their help is laid out as packenv's.
+    Their help is laid out as packenv's, and what takes one value is given once.
     """
     command.context_class = Context
+    if "parse_args" not in vars(command):  # once, as commands are module-level objects
+        parse = command.parse_args
+
+        def parse_once(ctx: click.Context, args: list[str]) -> list[str]:
+            if not ctx.resilient_parsing:
+                refuse_repeated(command, ctx, args)
+            return parse(ctx, args)
+
+        command.parse_args = parse_once  # type: ignore[method-assign]
     for param in command.params:
         if isinstance(param.type, (click.IntRange, click.types.IntParamType)):
             low, high = (getattr(param.type, end, None) for end in ("min", "max"))

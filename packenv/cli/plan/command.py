@@ -14,7 +14,7 @@ import click
 from packenv.cli.options.names import POLICY, WORKLOAD
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import log, process_options, runs_in, workload_options
-from packenv.cli.options.workload import chosen_policies, workload_from, workload_with_notes
+from packenv.cli.options.workload import chosen_policies, is_table, workload_from, workload_with_notes
 from packenv.cli.outputs import Outputs, output_options
 from packenv.cli.tables import text_console
 from packenv.content.text import do_not_go
@@ -72,8 +72,10 @@ def question_of(parameters: Mapping[str, Any]) -> Question:
     return question
 
 
-def grown(options: WorkloadOptions, growth: str | None, add: str | None) -> Workload:
+def grown(options: WorkloadOptions, growth: str | None, add: str | None, any_number: bool) -> Workload:
     """The workload with its arrivals `growth` times as many in the same time, and with `add` one `with_kind`.
+
+    any_number  whether a trace may have as many servers as its gangs need: of capacity 1, unless others are named
 
     Those of a trace come faster: each task is there once, and none at the same time as its copy. Its days become shorter.
     """
@@ -81,11 +83,11 @@ def grown(options: WorkloadOptions, growth: str | None, add: str | None) -> Work
     from packenv.workloads.find import is_trace_source
     from packenv.workloads.servers import WithKind
 
-    any_number: Any = {"servers": "1"} if add is None else {}  # a plan says how many
+    servers = "1" if any_number else None
     traced = options.source is not None and is_trace_source(options.source)
     if add is not None and traced:
         options = replace(options, servers=WithKind(options.servers, add))  # type: ignore[arg-type]
-    workload = workload_with_notes(options, **any_number)
+    workload = workload_with_notes(options, servers)
     if add is not None and not traced:
         workload = with_kind(workload, add)
     if growth is None:
@@ -96,7 +98,7 @@ def grown(options: WorkloadOptions, growth: str | None, add: str | None) -> Work
     if workload.jobs is None:
         return workload.with_(rate=float(factor * Fraction(workload.rate)))
     speedup = Decimal(growth) * Decimal(options.speedup)
-    return workload_from(replace(options, speedup=f"{speedup:f}"), **any_number)[0]
+    return workload_from(replace(options, speedup=f"{speedup:f}"), servers)[0]
 
 
 @click.command("plan")
@@ -168,7 +170,9 @@ def of_servers(
     named = chosen_policies(names) if names else ()
     kinds = None if options.types is None else parse_kinds(options.types)
     of_workload = replace(of_workload, **kinds_as_servers(kinds, of_workload.servers))
-    workload = grown(of_workload, options.growth, options.add)
+    if question is FAILURE and of_workload.servers is None and is_table(of_workload):
+        raise InputError("--without goes with --servers, which says what the whole cluster is")
+    workload = grown(of_workload, options.growth, options.add, question in (NUMBER, MIX))
     policies = named or chosen_policies((), workload)
     try:
         request = plan_request(workload, goals, policies, options, mixed=question in (MIX, FAILURE))
@@ -178,8 +182,6 @@ def of_servers(
         words = [*click.get_current_context().find_root().obj, "--add", error.remedy["add"]]
         raise InputError(f"{error.of_options()}; this works: {shlex.join(['packenv', *words])}") from None
     if question is FAILURE:
-        if of_workload.servers is None and workload.jobs is not None:
-            raise InputError("--without goes with --servers, which says what the whole cluster is")
         failing = parse_failing(str(options.without), workload.servers)
         return plan_failure(request, failing, run_options, log)
     if kinds is not None:

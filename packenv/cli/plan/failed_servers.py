@@ -9,7 +9,6 @@ from packenv.content.page import Page, Section
 from packenv.content.showable import Answer
 from packenv.content.tables import Column, Table, numbers
 from packenv.content.text import NONE, counted, estimate, listed
-from packenv.planning.goals import Goal
 from packenv.planning.plan import PlanRequest, Say, plan_all
 from packenv.planning.server_plans import SURER, cell, open_goals
 from packenv.planning.trials import AskRuns, Trial
@@ -76,19 +75,23 @@ def _table(request: PlanRequest, failing: Sequence[int], comparisons: Sequence[F
 
 
 def _sentence(request: PlanRequest, failing: Sequence[int], comparison: Failure, unfit: int) -> str:
-    """Which goals still hold, and which of them noise leaves open; where tasks fit nowhere, what holds of the others."""
+    """Return which goals still hold, which noise leaves open, and which tasks never start."""
     trials = [(counted(trial.servers, "server"), trial) for trial in (comparison.whole, comparison.left)]
     left_open = open_goals(request.goals, trials, request.shown_slot)
     noise = f" Not decided{left_open}; {SURER}." if left_open else ""
-    broken = _broken(request.goals, comparison.left)
+    noise += "".join(f" With {which} {trial.stopped}." for which, trial in trials if trial.stopped)
+    broken = _broken(request, comparison.left)
     servers = request.workload.servers
     these = _which(servers, failing) if servers.names else "these servers"
     if unfit:
         of_others = f"for the other tasks not: {listed(broken)}" if broken else "for the other tasks all would be"
         return f"{comparison.policy}: not met without {these}; {of_others}.{noise}"
+    if request.workload.much_left_out:
+        text = f"for the rest not without {these}: {listed(broken)}" if broken else f"for the rest all would be without {these}"
+        return f"{comparison.policy}: no goal is met for what is left out; {text}.{noise}"
     if not broken:
         return f"{comparison.policy}: without {these} all goals are met.{noise}"
-    before = _broken(request.goals, comparison.whole)
+    before = _broken(request, comparison.whole)
     lost = [what for what in broken if what not in before]
     if not lost:
         return f"{comparison.policy}: not met with {these} or without: {listed(broken)}.{noise}"
@@ -96,9 +99,9 @@ def _sentence(request: PlanRequest, failing: Sequence[int], comparison: Failure,
     return f"{comparison.policy}: met with {these}, not without: {listed(lost)}{also}.{noise}"
 
 
-def _broken(goals: Sequence[Goal], trial: Trial) -> list[str]:
-    missed = [goal.text for goal, met in zip(goals, trial.met, strict=True) if not met]
-    return missed if trial.stable else ["a stable queue", *missed]
+def _broken(request: PlanRequest, trial: Trial) -> list[str]:
+    missed = [goal.text for goal, met in zip(request.goals, trial.met, strict=True) if not met]
+    return missed if trial.stable or request.workload.jobs is not None else ["a stable queue", *missed]
 
 
 def _record(request: PlanRequest, failing: Sequence[int], comparison: Failure, unfit: int) -> dict[str, Any]:
@@ -117,8 +120,8 @@ def _record(request: PlanRequest, failing: Sequence[int], comparison: Failure, u
                 "value": [*comparison.whole.estimate(n)],
                 "value_without": [*comparison.left.estimate(n)],
                 "difference": [*interval([] if unfit else comparison.change(n))],
-                "met": comparison.whole.met[n],
-                "met_without": comparison.left.met[n] and not unfit,
+                "met": comparison.whole.met[n] and not workload.much_left_out,
+                "met_without": comparison.left.met[n] and not unfit and not workload.much_left_out,
             }
             for n, goal in enumerate(request.goals)
         ],

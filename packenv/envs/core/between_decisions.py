@@ -48,7 +48,8 @@ def begin_step(b: Batch) -> None:
 def end_step(b: Batch) -> None:
     """Write what happened during the step into `passage`.
 
-    At the first decision of an episode that is nothing: a sum of rewards begins there. Only `unfinished` is what it was so far.
+    At the first decision of an episode that is nothing: a sum of rewards begins there. Only `unfinished`, `slowdown` and `wait`
+    count what was before.
     """
     c, turn, passage = b.c, b.turn[b.c.e], b.passage[b.c.e]
     fresh, head = turn.fresh, c.head[c.e]

@@ -76,7 +76,11 @@ turn_type = np.dtype(
 
 
 class Passage(NamedTuple):
-    """What happened since the last action: numbers, or arrays (E,) in a batch. Times in slots, sizes in units of capacity."""
+    """What happened since the last action: numbers, or arrays (E,) in a batch.
+
+    Times are in slots, sizes in units of capacity. A reward of your own reads these fields. An integral ∫ … dt adds up a quantity
+    slot by slot, from the last action to the present slot.
+    """
 
     elapsed: Numbers  # slots
     queue: Numbers  # ∫ Q dt: waiting tasks, added up over these slots

@@ -8,11 +8,13 @@ sb3-contrib asks; the slots that passed in the last step are in `elapsed` (num_e
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
 import gymnasium
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.monitor import Monitor
@@ -27,6 +29,13 @@ from packenv.workloads.workload import INTENSITIES
 Indices = Any
 IN_LAST_INFO = ("elapsed", "slot", "invalid", "seed", "reason", *OF_EPISODE)
 NO_ROWS: NDArray[np.int64] = np.zeros(0, np.int64)
+
+
+def warn_of_threads() -> None:
+    """Warn where torch has several threads, which wait for each other on networks as small as most here."""
+    if torch.get_num_threads() > 1:
+        threads = torch.get_num_threads()
+        warnings.warn(f"torch uses {threads} threads: small networks learn faster with torch.set_num_threads(1)", stacklevel=2)
 
 
 class QueueRatio(BaseCallback):
@@ -44,6 +53,7 @@ class QueueRatio(BaseCallback):
         self._ended: list[dict[str, float]] = []
 
     def _on_training_start(self) -> None:
+        warn_of_threads()
         has_yardstick = [bool(core.yardsticks) for core in self.training_env.get_attr("core", [0])]
         if not all(has_yardstick):
             raise InputError("QueueRatio: make the environments with yardstick=True: without it they say nothing of the baseline")
@@ -92,6 +102,7 @@ class PackVecEnv(VecEnv):
 
     def reset(self) -> Any:
         """Begin an episode in every row: with the seeds of `seed`, or the next."""
+        warn_of_threads()
         observations, info = self.env.reset(seed=None if self._seeds[0] is None else list(self._seeds), options=self._options[0])
         self._reset_seeds()
         self._reset_options()

@@ -46,7 +46,7 @@ class PlanOnCopy:
         needs, told = needs_of(policy, setting), core.played[row].source([0])
         if core.workload.has_devices and not needs.devices:
             raise InputError(f"{name_of(policy)} does not look for room on devices, which {core.workload.name} has")
-        source = table_source(nothing, devices=told.devices).replace(estimate=told.estimate)
+        source = table_source(nothing, devices=told.devices).replace(estimate=told.estimate, service=told.service)
         self.cluster = build(source, setting.capacity, needs, measured=False, places=64)
         self.fresh = [array.copy() for array in row_arrays(self.cluster)]
         self.state = initial_state_of(policy, setting, int(core.seeds[row]))

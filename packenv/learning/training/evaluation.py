@@ -19,7 +19,7 @@ JUDGE_SEEDS, JUDGE_WIDTH = 4, 10  # in steps of the judge's grid: 0.05
 JUDGE_TASKS = FIRST_TASKS, 4 * FIRST_TASKS  # of each run; where they leave it undecided the interval stays wide
 
 
-class Comparison(NamedTuple):
+class LoadComparison(NamedTuple):
     """Mean queues (or what the objective is) of an agent and of another policy at one load, over the same seeds."""
 
     label: str
@@ -31,7 +31,7 @@ class Comparison(NamedTuple):
         return self.agent / max(self.other, 1e-9)
 
 
-class Evaluation:
+class LoadEvaluation:
     """Compares agents with the policy `against`, whose runs are made once."""
 
     def __init__(self, settings: Settings, against: str, slots: int, seeds: int, first_seed: int = FIRST_SEED) -> None:
@@ -41,13 +41,13 @@ class Evaluation:
         self.seeds = [0] if table else [first_seed + n for n in range(seeds)]
         self.means: dict[str, float] = {}
 
-    def __call__(self, agent: Any) -> list[Comparison]:
+    def __call__(self, agent: Any) -> list[LoadComparison]:
         """The agent's mean queue, or what the objective is, beside the policy's, at every load."""
         comparisons = []
         for label, workload in self.workloads.items():
             if label not in self.means:
                 self.means[label] = self._mean(workload, self.against)
-            comparisons.append(Comparison(label, self._mean(workload, agent), self.means[label]))
+            comparisons.append(LoadComparison(label, self._mean(workload, agent), self.means[label]))
         return comparisons
 
     def bounds(self) -> dict[str, float]:
@@ -62,7 +62,7 @@ class Evaluation:
         return sum(measured) / len(measured)
 
 
-def as_measured(comparisons: list[Comparison], by: Objective, against: str) -> dict[str, float]:
+def as_measured(comparisons: list[LoadComparison], by: Objective, against: str) -> dict[str, float]:
     """Return the comparisons as finite numbers by name, for JSON and TensorBoard."""
     values = {f"{by} ratio to {against}": overall(comparisons)}
     values |= {f"{by} ratio to {against} at {each.label}": each.ratio for each in comparisons}
@@ -70,7 +70,7 @@ def as_measured(comparisons: list[Comparison], by: Objective, against: str) -> d
     return {name: value for name, value in values.items() if math.isfinite(value)}
 
 
-def overall(comparisons: list[Comparison]) -> float:
+def overall(comparisons: list[LoadComparison]) -> float:
     """The geometric mean of the ratios; the best agent is the one for which it is lowest."""
     return math.exp(sum(math.log(max(comparison.ratio, 1e-9)) for comparison in comparisons) / len(comparisons))
 

@@ -29,7 +29,7 @@ class RunPlan(TrainingOptions):
     command: str = field(default="", kw_only=True)
 
 
-class Compared(NamedTuple):
+class CurvePoint(NamedTuple):
     """The measure of an agent and of the policy beside it after `samples`, at one load; None for jobs that never end."""
 
     samples: int
@@ -55,7 +55,7 @@ class TrainedAgent(Showable):
     keep: str  # why these: "best" or "last"
     measure: str
     against: str
-    curve: Sequence[Compared]
+    curve: Sequence[CurvePoint]
 
     @property
     def policy(self) -> str:

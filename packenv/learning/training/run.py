@@ -14,8 +14,8 @@ from packenv.learning.agents.saved import save_agent
 from packenv.learning.agents.weights import Weights
 from packenv.learning.evolution import Evolution
 from packenv.learning.settings import Settings
-from packenv.learning.training.evaluation import Evaluation, as_measured, overall, supported
-from packenv.learning.training.plan import Compared, RunPlan, TrainedAgent
+from packenv.learning.training.evaluation import LoadEvaluation, as_measured, overall, supported
+from packenv.learning.training.plan import CurvePoint, RunPlan, TrainedAgent
 from packenv.learning.training.run_folder import AGENT, CHECKPOINT, restore_checkpoint, write_checkpoint
 from packenv.learning.training.training_log import GUARANTEES, TrainingLog, TrainingProgress
 
@@ -33,7 +33,7 @@ class TrainingRun:
         self.best_score, self.best_at = float("inf"), 0
         self.measured: dict[str, float] = {}
         self.best_measured: dict[str, float] = {}
-        self.curve: list[Compared] = []
+        self.curve: list[CurvePoint] = []
         self.references: dict[str, float] = {}  # lines beside the supported fraction
         self.saved = 0  # samples of the last checkpoint
 
@@ -44,7 +44,7 @@ class TrainingRun:
         self.best, self.saved = checkpoint.best, self.learner.samples
         self.best_score = counters["best_score"] if counters["best_score"] is not None else float("inf")
         self.best_at, self.measured, self.best_measured = counters["best_at"], counters["measured"], counters["best_measured"]
-        self.curve = [Compared(*row) for row in counters.get("curve", ())]  # checkpoints before version 0.10 have none
+        self.curve = [CurvePoint(*row) for row in counters.get("curve", ())]  # checkpoints before version 0.10 have none
 
     def run(self, progress: TrainingProgress) -> TrainedAgent:
         """Learn until the settings' number of samples, then evaluate and save the agent."""
@@ -53,7 +53,7 @@ class TrainingRun:
         self.log = TrainingLog(self.plan.folder, done, progress.say)
         if done == 0:
             self.log.settings(self.settings.record(), self.plan.command)
-        self.evaluation = Evaluation(self.settings, self.plan.against, self.plan.evaluation_slots, self.plan.evaluation_seeds)
+        self.evaluation = LoadEvaluation(self.settings, self.plan.against, self.plan.evaluation_slots, self.plan.evaluation_seeds)
         self.every = {
             self.write_scalars: max(samples // LOGS, 1),
             self.evaluate: self.plan.evaluate_every or max(samples // 10, 1),
@@ -121,7 +121,7 @@ class TrainingRun:
         self.curve = [point for point in self.curve if point.samples != samples]  # the last one may be done twice
         for comparison in compared:
             values = [value if math.isfinite(value) else None for value in (comparison.agent, comparison.other, comparison.ratio)]
-            self.curve.append(Compared(samples, comparison.label, *values))
+            self.curve.append(CurvePoint(samples, comparison.label, *values))
         self.measured = as_measured(compared, by, self.plan.against)
         if score < self.best_score:
             self.best, self.best_score, self.best_at, self.best_measured = weights, score, samples, self.measured

@@ -59,7 +59,7 @@ class Training:
 
         settings, plan = self.settings, self.plan
         try:
-            from packenv.learning.ppo import train_by_ppo
+            from packenv.learning.training.ppo import train_by_ppo
         except ImportError as error:
             raise InputError(
                 f"ppo needs sb3-contrib, which cannot be imported ({error}): pip install 'packenv[agents]'"

@@ -23,6 +23,7 @@ from packenv.theory.capacity.several_resources.certificate import Priced, Scalar
 
 Rule: TypeAlias = Scalarised | Priced
 LARGEST = 2**62
+HALF_BITS = 20
 MOST_CELLS = 2 * 10**8  # tasks × windows
 MOST_LEVELS = 9  # the shortest windows are the 256th part of the arrivals
 
@@ -42,6 +43,11 @@ class TableTasks:
     """The tasks of a table, with their distinct demands."""
 
     jobs: Jobs
+
+    @cached_property
+    def waits(self) -> Ints | None:
+        """(n,) the number of each task's wait, which all of a gang share; None without gangs, where each task has its own."""
+        return None if self.jobs.gang is None else np.cumsum(self.jobs.leads) - 1
 
     @cached_property
     def _distinct(self) -> tuple[Ints, Ints]:
@@ -71,7 +77,10 @@ class TableTasks:
 
 @dataclass(frozen=True)
 class WaitLimit:
-    """All tasks but `spared` of them wait for at most `wait` slots; or, without `spared`, all together for at most `wait`."""
+    """All tasks but `spared` of them wait for at most `wait` slots; or, without `spared`, all together for at most `wait`.
+
+    A gang waits once.
+    """
 
     wait: int
     spared: int | None
@@ -81,19 +90,34 @@ class WaitLimit:
         """The wait of a task that is not spared."""
         return 0 if self.spared is None else self.wait
 
-    def least_cost(self, price: Ints, overlap: Ints) -> int:
-        """Σ price · slots in service, at the least, of tasks with these overlaps (n,) of a window.
+    def least_cost(self, price: Ints, overlap: Ints, waits: Ints | None = None) -> int:
+        """Σ price · slots in service, at the least, of tasks with these overlaps (n,) of a window; `waits` as of TableTasks.
 
         The tasks to be spared are those of the largest products. A slot of wait takes a task out of one slot of the window at
-        most: those of the largest prices wait first, each for its own overlap.
+        most: those of the largest prices wait first, each for its own overlap. A slot of a gang's wait takes out all its tasks.
         """
         if self.spared is not None:
-            return sum_without_largest(price * overlap, self.spared)
+            return sum_without_largest(price * overlap, self.spared, waits)
+        if waits is not None:
+            price, overlap = _layers(price, overlap, waits)
         priced = np.flatnonzero((price > 0) & (overlap > 0))
         order = priced[np.argsort(-price[priced], kind="stable")]
         slots = overlap[order]
         waited = np.clip(self.wait - (np.cumsum(slots) - slots), 0, slots)
-        return exact_sum(price[order] * (slots - waited))
+        high, low = price[order] >> HALF_BITS, price[order] & ((1 << HALF_BITS) - 1)
+        return (exact_sum(high * (slots - waited)) << HALF_BITS) + exact_sum(low * (slots - waited))
+
+
+def _layers(price: Ints, overlap: Ints, waits: Ints) -> tuple[Ints, Ints]:
+    """Gangs as layers, of which each is in service at one price: the tasks of a gang that overlap as long, or longer."""
+    order = np.lexsort((-overlap, waits))  # of each gang the longest first
+    price, overlap, waits = price[order], overlap[order], waits[order]
+    begins = np.flatnonzero(np.diff(waits, prepend=-1))
+    summed = np.cumsum(price)
+    before = np.repeat(summed[begins] - price[begins], np.diff(begins, append=len(waits)))
+    ends = np.diff(waits, append=waits[-1] + 1) > 0
+    shorter = np.where(ends, 0, np.append(overlap[1:], 0))
+    return summed - before, overlap - shorter
 
 
 @dataclass(frozen=True)
@@ -138,16 +162,23 @@ class CostProof:
             require(largest <= LARGEST, "prices, windows and times are too large together")
             overlap = sure_overlap(tasks.jobs, self.limit.task_wait, window.start, window.end)
             if self.limit.spared is None:
-                least += window.times * self.limit.least_cost(price, overlap)
+                least += window.times * self.limit.least_cost(price, overlap, tasks.waits)
             else:
                 together += window.times * price * overlap
             for kind, most in enumerate(most_of(window.rule, capacity)):
                 supply[kind] += window.times * length * most
-        return supply, least if self.limit.spared is None else sum_without_largest(together, self.limit.spared)
+        spared = self.limit.spared
+        return supply, least if spared is None else sum_without_largest(together, spared, tasks.waits)
 
 
-def sum_without_largest(values: Ints, spared: int) -> int:
-    """The sum of all values (n,) but the `spared` largest ones."""
+def sum_without_largest(values: Ints, spared: int, waits: Ints | None = None) -> int:
+    """The sum of all values (n,) but the `spared` largest ones; with `waits`, of the sums of those that share one, or less."""
+    if waits is not None:
+        most = int(values.max(initial=0)).bit_length() + int(np.bincount(waits).max(initial=0)).bit_length()
+        shift = max(0, most - LARGEST.bit_length())  # what is cut off makes every sum smaller, and keeps it within 64 bits
+        sums = np.zeros(int(waits[-1]) + 1, np.int64)
+        np.add.at(sums, waits, values >> shift)
+        return sum_without_largest(sums, spared) << shift
     positive = values[values > 0]
     if spared >= len(positive):
         return 0

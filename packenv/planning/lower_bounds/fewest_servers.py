@@ -88,9 +88,7 @@ def _fewest_that_support(workload: Workload, gap: float, seconds: float, there: 
 
 
 def fewest_that_hold(workload: Workload, there: int = 0) -> int:
-    """The least number of servers (`there`: as of `fewest_servers`) that hold each task of a table, and each gang, when empty, by
-    first fit.
-    """
+    """A number of servers (`there`: as of `fewest_servers`) below which some task of a table, or gang, never has room."""
     jobs = workload.jobs
     if jobs is None or (jobs.gang is None and there == 0):
         return max(there, 1)
@@ -107,14 +105,14 @@ def wait_limits(workload: Workload, goals: Sequence[Goal]) -> list[WaitLimit]:
     jobs = workload.jobs
     if jobs is None or jobs.predecessors is not None or jobs.phase is not None:
         return []  # tasks wait from when they are eligible, which depends on the policy
-    limits = []
+    limits, waits = [], int(jobs.leads.sum())
     for goal in goals:
         share = share_of(goal.statistic)
         if goal.measure == "wait" and share is None:
-            limits.append(WaitLimit(math.floor(min(goal.limit * len(jobs) * (1 + 1e-12) + 1e-9, LONGEST)), None))
+            limits.append(WaitLimit(math.floor(min(goal.limit * waits * (1 + 1e-12) + 1e-9, LONGEST)), None))
         elif goal.measure == "wait" and share is not None:
             wait = goal.limit if goal.statistic == "max" else _exact(goal.limit)  # the largest is recorded as it is
-            limits.append(WaitLimit(math.floor(min(wait, LONGEST)), math.floor((1 - share) * len(jobs))))
+            limits.append(WaitLimit(math.floor(min(wait, LONGEST)), math.floor((1 - share) * waits)))
     return limits
 
 

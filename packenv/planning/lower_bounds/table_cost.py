@@ -125,7 +125,7 @@ class TableCost:
             overlap = sure_overlap(self.tasks.jobs, self.limit.task_wait, row.start, row.end)
             most = np.array(most_of(row.rule, self.capacity), np.float64)
             supply.append(most / most.max())
-            need.append(self.limit.least_cost(price, overlap) / ((row.end - row.start) * most.max()))
+            need.append(self.limit.least_cost(price, overlap, self.tasks.waits) / ((row.end - row.start) * most.max()))
         return np.array(supply).reshape(-1, len(self.cost)), np.array(need)
 
     def _single(self, rule: Rule, every: Iterable[tuple[int, int]]) -> Iterator[tuple[Fraction, PricedWindow]]:
@@ -134,7 +134,7 @@ class TableCost:
         share = min((cost / most for cost, most in zip(self.cost, supply, strict=True) if most > 0), default=Fraction(0))
         for start, end in every:
             overlap = sure_overlap(self.tasks.jobs, self.limit.task_wait, start, end)
-            value = share * Fraction(self.limit.least_cost(price, overlap), end - start)
+            value = share * Fraction(self.limit.least_cost(price, overlap, self.tasks.waits), end - start)
             if value > self.value:
                 self._offer(CostProof(self.limit, (PricedWindow(rule, start, end, 1),)))
             yield value, PricedWindow(rule, start, end, 1)
@@ -155,14 +155,17 @@ class TableCost:
         return combined
 
     def _matrix(self) -> tuple[Floats, Floats]:
-        """(rows, n) what tasks cost in each window, per slot; for a mean (rows, 1), the sum. (rows, G) what machines hold."""
+        """(rows, n) what tasks, or gangs, cost in each window, per slot; for a mean (rows, 1), the sum. (rows, G) what machines
+        hold.
+        """
         costs, supply = [], []
         for row in self.rows:
             price = self.tasks.prices(row.rule)
             overlap = sure_overlap(self.tasks.jobs, self.limit.task_wait, row.start, row.end)
             length, most = row.end - row.start, most_of(row.rule, self.capacity)
-            whole = self.limit.spared is None
-            of_row = np.array([self.limit.least_cost(price, overlap)] if whole else price * overlap, np.float64)
+            whole, waits = self.limit.spared is None, self.tasks.waits
+            of_row = np.array([self.limit.least_cost(price, overlap, waits)] if whole else price * overlap, np.float64)
+            of_row = of_row if whole or waits is None else np.bincount(waits, of_row).astype(np.float64)
             scale = float(max(most))
             costs.append(of_row / (length * scale))
             supply.append(np.array(most) / scale)
@@ -210,7 +213,8 @@ def rules_for(
     spans = {(rows[n].start, rows[n].end): None for n in order.tolist() if combined.weights[n] > 0}
     for start, end in spans:
         overlap = sure_overlap(tasks.jobs, limit.task_wait, start, end)
-        mass = overlap * (combined.kept if len(combined.kept) == len(overlap) else 1.0)
+        kept = combined.kept if tasks.waits is None or limit.spared is None else combined.kept[tasks.waits]
+        mass = overlap * (kept if len(kept) == len(overlap) else 1.0)
         weight = np.bincount(tasks.place, mass, len(tasks.vectors)).astype(np.float64)
         for rule in _proved(tasks.vectors[weight > 0], weight[weight > 0], capacity, number, gap, seconds):
             if rule not in rules:

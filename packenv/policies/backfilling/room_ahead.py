@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster import NONE, Cluster, demand_of, gang_size, has_devices, now, remote_slots, row_of, server_count
+from packenv.cluster import NONE, Cluster, demand_of, estimate_of, gang_size, has_devices, now, remote_slots, row_of, server_count
 from packenv.cluster.devices import TAKEN, devices_foreseen, part_of_device
 from packenv.cluster.state import NEVER, TASK
 from packenv.compiled.decorators import apart, compiled
@@ -26,7 +26,6 @@ class RoomAhead(Frame):
     outlived it. The steps are computed again in every slot with a reservation.
     """
 
-    estimate: Ints  # (n,) estimated service of each row of the table in slots, >= 1; (0,) without estimates: true service
     slot: Ints  # (N,) first slot of a step
     free: Ints  # (N, D) units free from then on
     left: Ints  # (N, m) of each device of the server; (N, 0) without devices
@@ -37,10 +36,8 @@ class RoomAhead(Frame):
 
 
 def room_ahead(setting: Setting, order: str, policy: str) -> RoomAhead:
-    jobs, (servers, resources) = setting.workload.jobs, setting.capacity.shape
-    estimate = None if jobs is None else jobs.estimate
+    servers, resources = setting.capacity.shape
     return RoomAhead(
-        estimate=np.zeros(0, np.int64) if estimate is None else np.maximum(np.rint(estimate).astype(np.int64), 1),
         reserved=np.zeros(servers, np.int8),
         used=np.zeros(1, np.int64),
         line=line_of(setting, order, policy),
@@ -89,8 +86,8 @@ def expected_end(c: Cluster, ahead: RoomAhead, i: int) -> int:
     """
     task = c.task[c.e, i]
     end = task.slots
-    if ahead.estimate.shape[0] > 0 and task.row >= 0:
-        end += ahead.estimate[task.row] - c.source.service[c.s, task.row]  # what it stays longer away from its data is known
+    if c.source.estimate.shape[0] > 0 and task.row >= 0:
+        end += estimate_of(c, i) - c.source.service[c.s, task.row]  # what it stays longer away from its data is known
     return max(end, now(c) + 1)
 
 
@@ -98,7 +95,7 @@ def expected_end(c: Cluster, ahead: RoomAhead, i: int) -> int:
 def expected_stay(c: Cluster, ahead: RoomAhead, i: int, server: int) -> int:
     """Return the slots that task i should stay on a server."""
     row = row_of(c, i)
-    service = ahead.estimate[row] if ahead.estimate.shape[0] > 0 else c.task[c.e, i].slots
+    service = estimate_of(c, i) if c.source.estimate.shape[0] > 0 else c.task[c.e, i].slots
     return service + remote_slots(c, row, server)
 
 

@@ -27,6 +27,7 @@ from packenv.cluster import (
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.errors import InputError, nearest
+from packenv.experimental import experimental
 from packenv.jobs import HOW_MANY, WHOLE
 from packenv.policies.gpus.fragmentation import WHOLE as MILLI
 from packenv.policies.gpus.fragmentation import Ints, cpu_of, frequent_shapes, kind_bits, needs_of_devices
@@ -103,7 +104,7 @@ def by_score(score: int) -> Callable[[Policy], Policy]:
         shared.initial_state = lambda self, setting, seed: placing(
             setting, score, getattr(self, "ties", TIES[0]), seed, getattr(self, "beside", 1.0)
         )
-        return kind
+        return experimental(kind)
 
     return with_score
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from packenv.errors import InputError, install_command
+from packenv.errors import InputError, library_needed
 from packenv.theory.makespan.list_schedule import FoundSchedule
 from packenv.theory.makespan.tasks import Ints, Tasks
 
@@ -25,11 +25,11 @@ NUMBERED = 50  # equal servers are ordered by the first rows only: with more row
 
 
 def cp_model() -> Any:
-    """OR-tools' module `cp_model`. Raises InputError if it is not installed."""
+    """OR-tools' module `cp_model`. Raises InputError if it cannot be imported."""
     try:
         from ortools.sat.python import cp_model
-    except ImportError:
-        raise InputError(f"the offline optimum needs OR-tools: {install_command('sat')}") from None
+    except ImportError as error:
+        raise InputError(library_needed("the offline optimum", "sat", error)) from None
     return cp_model
 
 

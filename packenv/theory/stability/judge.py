@@ -7,6 +7,7 @@ assumed to be monotone: all loads below a stable one are stable, and all above a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from packenv.policy import find_policy, guarantee_of, name_of
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, Verdict, combine
 from packenv.simulation import setting_of, simulate
 from packenv.theory.capacity.max_workload import LOAD_GAP, max_workload, supportable
-from packenv.theory.stability.judgment import BROKEN, HELD, NOT_CLAIMED, Evidence, Judgment
+from packenv.theory.stability.judgment import BROKEN, HELD, NOT_CLAIMED, Evidence, Judgment, proved_share
 from packenv.workloads.pace import Lasting, spread
 from packenv.workloads.workload import Workload
 
@@ -89,10 +90,12 @@ def judge(
         plan = drawn_plan(workload, workload.draw, policy, rho, seeds)
     else:
         plan = table_plan(workload, policy, rho)
-    search = LoadSearch(plan, run or run_here, progress or (lambda low, high, load, slots: None))
-    low, high = search.interval(max(1, round(width * GRID)))
-    supported = low / GRID * bracket.lower / bracket.upper, high / GRID
     claimed = guarantee_of(named, setting_of(workload))
+    proved = proved_share(workload, name_of(named), bracket.upper) if claimed else None
+    search = LoadSearch(plan, run or run_here, progress or (lambda low, high, load, slots: None))
+    # Loads up to what is proved need no runs: no run says more than a proof.
+    low, high = search.interval(max(1, round(width * GRID)), math.floor((proved or 0.0) * GRID))
+    supported = max(low / GRID * bracket.lower / bracket.upper, proved or 0.0), high / GRID
     halves = status(1 / 2, *supported, claimed), status(2 / 3, *supported, claimed)
     return Judgment(name_of(named), workload.name, *supported, rho, claimed, *halves, tuple(search.evidence), workload)
 
@@ -156,9 +159,9 @@ class LoadSearch:
         self.plan, self.run, self.progress = plan, run, progress
         self.evidence: list[Evidence] = []
 
-    def interval(self, width: int) -> tuple[int, int]:
-        """(low, high) in grid steps: the largest load found stable, and the smallest found unstable, or GRID (ρ*)."""
-        low, high = 0, GRID
+    def interval(self, width: int, proved: int = 0) -> tuple[int, int]:
+        """(low, high) in grid steps: the largest load found or proved stable, and the smallest found unstable, or GRID."""
+        low, high = min(proved, GRID), GRID
         doubtful: list[int] = []
         while high - low > width:
             between = [load for load in doubtful if low < load < high]

@@ -111,6 +111,16 @@ class Judged(Showable):
         return Page(title, _answer(cases), settings, sections, [*self.notices, *bounds], workloads)
 
 
+def proved_share(workload: Workload, policy: str, rho: float) -> float | None:
+    """The share of ρ* that VQS supports at least, by the program over K_RED; None for other policies and settings.
+
+    Proved where the theorem of VQS holds: for geometric service, sizes away from 0 and arrivals that are not bursty.
+    """
+    if policy.split(":")[0] != "vqs" or workload.D > 1 or len(workload.servers.kinds) > 1:
+        return None
+    return vqs_bound(workload, getattr(find_policy(policy), "J", 0) or None) / rho
+
+
 @dataclass(frozen=True, repr=False)
 class Judgment(Judged):
     """The policy supports at least the fraction `low` of ρ*, and less than `high`.
@@ -155,11 +165,9 @@ class Judgment(Judged):
     @property
     def proved(self) -> float | None:
         """The share of ρ* that VQS supports at least, by the program over K_RED; None for other policies and settings."""
-        workload = self.played
-        if workload is None or self.policy.split(":")[0] != "vqs" or workload.D > 1 or len(workload.servers.kinds) > 1:
+        if self.played is None or not self.claimed:
             return None
-        levels = getattr(find_policy(self.policy), "J", 0) or None
-        return vqs_bound(workload, levels) / self.rho[1]
+        return proved_share(self.played, self.policy, self.rho[1])
 
     @property
     def remarks(self) -> list[str]:
@@ -176,8 +184,6 @@ class Judgment(Judged):
                 fewest, seeds = JudgeOptions().seeds, max(tried.seeds for tried in self.evidence)
                 remarks[-1] += f": --tasks {about(self.needed_tasks).replace(',', '')}"
                 remarks[-1] += f", or sooner --seeds {fewest}: each run says little alone" if seeds < fewest else ""
-        if self.proved is not None and self.proved > self.high:
-            remarks.append(f"{where}: proved stable up to {self.proved:.3f}, where runs of this length still grow")
         return remarks
 
     @property

@@ -92,4 +92,6 @@ def check_source(text: str) -> None:
 
 def unknown_workload(text: str) -> InputError:
     """The error for a name that no workload has, with the nearest ones."""
+    if Path(text).suffix:
+        return InputError(f"{text}: no such file")
     return InputError(f"unknown workload {text!r}{nearest(text, names())}, or a file *.json")

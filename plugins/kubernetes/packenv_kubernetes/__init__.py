@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from packenv_kubernetes.cluster import Cluster as Cluster
     from packenv_kubernetes.dump import read_cluster as read_cluster
     from packenv_kubernetes.dump import workload_of as workload_of
+    from packenv_kubernetes.live import tasks_of as tasks_of
 
 WHAT = "a cluster as kubectl prints it"
 COMMANDS = {"plan": "packenv kubernetes plan"}
@@ -27,5 +28,7 @@ def is_mine(path: Path) -> bool:
     return is_of_kubectl(str(path))
 
 
-__all__, __getattr__, __dir__ = lazy_names(__name__, {".cluster": ["Cluster"], ".dump": ["read_cluster", "workload_of"]})
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__, {".cluster": ["Cluster"], ".dump": ["read_cluster", "workload_of"], ".live": ["tasks_of"]}
+)
 __all__ += ["COMMANDS", "WHAT", "is_mine"]

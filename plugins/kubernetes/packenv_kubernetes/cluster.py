@@ -73,6 +73,7 @@ class Cluster:
     gpus: SharedGpus | None = None  # that pods share; None: no pod has a part of one
     again: tuple[int, ...] = ()  # of the running pods, by number: queued behind those that wait, to start again
     stranded: tuple[str, ...] = ()  # pods for which no node is left, or not enough for their gang
+    suspended: dict[str, int] = field(default_factory=dict)  # pods to come, by the suspended object that will create them
     undecided: bool = False  # whether there may be room, which was not found, for the gang of some of those
 
     @property
@@ -326,7 +327,8 @@ class Cluster:
         lines += self.gpus.lines() if self.gpus is not None else []
         for kind, names in self.unmodelled(self.waiting).items():
             what = f"{kind} of {counted(len(names), 'waiting pod')} ({some(names)})"
-            lines.append(f"not modelled: {what}: they may start later than this says, and no bound counts on them")
+            lines.append(f"not modelled: {what}: they may start {direction(kind)} than this says, and no bound counts on them")
+        lines += self.suspended_lines()
         if self.ignored:
             lines.append(f"ignored: {counted_by_reason(self.ignored)}")
         return (*lines, *gang_lines(self), *unfit_lines(self))
@@ -364,8 +366,19 @@ class Cluster:
             )
         return lines
 
+    def suspended_lines(self) -> list[str]:
+        """A line on pods that are not there yet, because what will create them is suspended."""
+        if not self.suspended:
+            return []
+        names = [f"{what} of {counted(count, 'pod')}" if count else what for what, count in self.suspended.items()]
+        return [
+            f"not counted: {some(names)}: once admitted, their pods need room, so waiting pods may start later than this says"
+        ]
+
     def nothing(self) -> str:
         """Why there is no pod to place."""
+        if self.suspended:
+            return f"{self.source}: no pod is there to place; {self.suspended_lines()[0]}"
         if self.unfit:
             lines = "; ".join(unfit_lines(self))
             return f"{self.source}: {counted(len(self.unfit), 'pod')} waiting, and none can be placed: {lines}"
@@ -378,6 +391,11 @@ class Cluster:
 def with_counts(left_out: dict[str, int], counts: dict[str, int]) -> dict[str, int]:
     """The numbers left out, by reason, with these in place of those of the same reasons."""
     return {reason: count for reason, count in (left_out | counts).items() if count}
+
+
+def direction(kind: str) -> str:
+    """`later` or `earlier`: how pods may start for a constraint that plays no part. Another scheduler does either."""
+    return "earlier or later" if kind == "schedulerName" else "later"
 
 
 def queue_order(pod: Pod) -> tuple[int, float, str]:

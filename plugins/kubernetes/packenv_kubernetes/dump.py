@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv import Workload
-from packenv.extend import ArgumentError, InputError, Wanted, parse_law, resource_names
+from packenv.extend import ArgumentError, InputError, Wanted, experimental, parse_law, resource_names
 from packenv_kubernetes.cluster import (
     ASKS_NOTHING,
     COMPLETED,
@@ -34,8 +34,10 @@ from packenv_kubernetes.shared_gpus import ABOVE_HALF, GPU_COUNT, GPU_MEM, OF_ON
 Floats = NDArray[np.float64]
 
 USUAL = ("cpu", "memory")
+PLACEHOLDERS = "running placeholders of YuniKorn: each gives its place to a waiting pod of its task group"
 
 
+@experimental
 def read_cluster(path: str | Path, choice: Wanted = None, submitted: Submitted | None = None) -> Cluster:
     """The cluster that `kubectl get nodes,pods -A -o json` printed to a file; with pods that are submitted now, if there are any.
 
@@ -43,16 +45,18 @@ def read_cluster(path: str | Path, choice: Wanted = None, submitted: Submitted |
     "all" takes all that pods ask for, and `pods`, the number that a node takes. Raises InputError, naming file and object.
     """
     where = Path(path)
-    nodes, pods, others, minimums = read_objects(where)
+    nodes, pods, others, minimums, suspended = read_objects(where)
+    pods, freed = without_placeholders(pods)
     times = [time for pod in pods for time in (pod.created, pod.started) if time is not None]
     now = max([node.latest for node in nodes] + times)
     if submitted is not None:
         pods = [*pods, *submitted.pods(str(where), pods, now, minimums)]
     ready = [node for node in nodes if node.problem is None]
     left_out = Counter(f"{node.problem} nodes" for node in nodes if node.problem is not None)
-    left_out.update({f"objects of kind {kind}": count for kind, count in others.items()})
+    left_out.update({kind if " " in kind else f"objects of kind {kind}": count for kind, count in others.items()})
     if all(UNSCHEDULABLE in [taint.key for taint in node.traits.taints] for node in ready):
         raise InputError(f"{where}: all of its {len(nodes)} nodes are unschedulable or not ready")
+    pods = without_unlisted(pods, ready)
     ready, alive = with_whole_gpus(ready, [pod for pod in pods if not pod.done])
     resources = _resources(where, ready, alive, choice)
     largest = [max(node.offers.get(name, Fraction(0)) for node in ready) for name in resources]
@@ -102,13 +106,44 @@ def read_cluster(path: str | Path, choice: Wanted = None, submitted: Submitted |
         demand=np.zeros((0, len(resources))),
         row=np.arange(0),
         left_out={**left_out, FITS_NOWHERE: 0, NEVER_WHOLE: 0, COMPLETED: len(pods) - len(alive)},
-        ignored=_ignored(gpus, ready, [pod for pod, _ in (*running, *waiting)]),
+        ignored=_ignored(gpus, ready, [pod for pod, _ in (*running, *waiting)]) | ({PLACEHOLDERS: freed} if freed else {}),
+        suspended=dict(suspended),
         now=now,
         amounts=tuple(largest),
         gpus=gpus,
     )
     demands = np.array([demand for _, demand in waiting]).reshape(-1, len(resources))
     return cluster.with_queue([pod.with_others(elsewhere[pod.gang_name]) for pod, _ in waiting], demands)
+
+
+def without_placeholders(pods: list[Pod]) -> tuple[list[Pod], int]:
+    """The pods without YuniKorn's placeholders that give their places to waiting pods of the same task group, and how many."""
+    waiting = Counter(pod.task_group for pod in pods if pod.task_group and pod.node is None and not (pod.done or pod.placeholder))
+    kept = []
+    for pod in pods:
+        if pod.placeholder and pod.node is not None and not pod.done and waiting[pod.task_group]:
+            waiting[pod.task_group] -= 1
+        else:
+            kept.append(pod)
+    return kept, len(pods) - len(kept)
+
+
+def without_unlisted(pods: list[Pod], nodes: Sequence[Node]) -> list[Pod]:
+    """The pods without requests that no node lists, though pods that ask for it run: a scheduler keeps account of it elsewhere.
+
+    Such a request of a waiting pod is not modelled.
+    """
+    listed = {name for node in nodes for name in node.offers}
+    unlisted = {name for pod in pods if pod.node is not None and not pod.done for name in pod.asks} - listed
+    return [
+        pod._replace(
+            asks={name: amount for name, amount in pod.asks.items() if name not in unlisted},
+            unmodelled=(*pod.unmodelled, *sorted(unlisted.intersection(pod.asks))),
+        )
+        if unlisted.intersection(pod.asks)
+        else pod
+        for pod in pods
+    ]
 
 
 def workload_of(

@@ -6,6 +6,7 @@ TaintToleration, NodeUnschedulable and NodePorts of kube-scheduler.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -20,6 +21,10 @@ Bools = NDArray[np.bool_]
 UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
 KEEPS_OUT = ("NoSchedule", "NoExecute")
 OF_CONDITIONS = "node.kubernetes.io/"
+STARTING = re.compile(
+    rf"^{re.escape(OF_CONDITIONS)}|(agent-)?not-ready$|/unregistered$|/uninitialized$|^(startup|ignore)-taint\.cluster-autoscaler\."
+)
+"""Taints that go when a node has started: of its conditions, of agents (Cilium, CSI drivers), Karpenter and cloud providers."""
 """Taints that begin like this say in which state a node is: a new node has none of them."""
 NAME = "metadata.name"
 EVERY_ADDRESS = ("", "0.0.0.0")
@@ -125,8 +130,8 @@ class Traits(NamedTuple):
         return any(taint.key == UNSCHEDULABLE for taint in self.taints)
 
     def lasting(self) -> tuple[Taint, ...]:
-        """The taints that a new node of this kind has too."""
-        return tuple(taint for taint in self.taints if not taint.key.startswith(OF_CONDITIONS))
+        """The taints that a new node of this kind keeps: not those of conditions, and not those of nodes that start."""
+        return tuple(taint for taint in self.taints if not STARTING.search(taint.key))
 
     def renamed(self, name: str) -> Traits:
         """The properties of a new node."""

@@ -1,6 +1,6 @@
 """Pods that are to be submitted, from manifests: Pods, and the templates of Jobs, Deployments and their like with their counts.
 
-JSON, or YAML with PyYAML; several documents, and Lists. What a manifest leaves to the API server is as that sets it: a priority
+JSON or YAML; several documents, and Lists. What a manifest leaves to the API server is as that sets it: a priority
 class is looked up among the pods of the dump and in the manifests themselves.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from packenv.extend import MOST_BYTES, PER_BYTE, InputError, Memory, excerpt, install_command, parse_json, read_text, reading
+from packenv.extend import MOST_BYTES, PER_BYTE, InputError, Memory, excerpt, parse_json, read_text, reading
 from packenv_kubernetes.objects import Pod, gang_of_owner, minimums_of, object_of, pod_of, whole_of
 
 TEMPLATES = ("Pod", "Job", "CronJob", "Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
@@ -207,10 +207,8 @@ def _documents(path: Path) -> list[Any]:
             return [parse_json(text)]
         except InputError as problem:
             raise InputError(f"{path}: {problem}") from None
-    try:
-        import yaml
-    except ImportError:
-        raise InputError(f"{path}: YAML needs PyYAML ({install_command('yaml')}); JSON does not") from None
+    import yaml
+
     try:
         return [document for document in yaml.load_all(text, _loader()) if document is not None]
     except (yaml.YAMLError, ValueError, RecursionError) as problem:

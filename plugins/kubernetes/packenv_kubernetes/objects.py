@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -38,6 +39,14 @@ OWN_MINIMUM = (
     "gang.scheduling.koordinator.sh/min-available",
     "armadaproject.io/gangMinimumCardinality",
 )
+
+
+GPU_PARTS = ("gpu-fraction", "gpu-memory")
+"""Annotations by which KAI gives a pod a part of a GPU."""
+HAMI_NODE, HAMI_MEMORY = "hami.io/node-nvidia-register", "nvidia.com/gpumem"
+PLACEHOLDER, TASK_GROUP = "yunikorn.apache.org/placeholder", "yunikorn.apache.org/task-group-name"
+MERGED = re.compile(r"(?<=\n\})\s*(?=\{)")  # between two lists of kubectl's, one behind the other
+WARNINGS = re.compile(r"\A(?:[EW][^\n]*\n)+")
 
 
 GPU_ANNOTATIONS = ("scheduler.framework.gpushare.allocation", "ALIYUN_COM_GPU_MEM_IDX")
@@ -84,6 +93,8 @@ class Pod(NamedTuple):
     gang: str = ""  # the field, label or annotation that makes it part of a gang; empty without one
     group: str = ""  # namespace/name of this gang, if that is known
     least: int | None = None  # of its pods that have to run at once; None: all of them
+    placeholder: bool = False  # of YuniKorn: it holds the place of a pod of its application
+    task_group: str = ""  # of YuniKorn, with namespace and application
 
     @property
     def gang_name(self) -> str:
@@ -115,9 +126,19 @@ class Pod(NamedTuple):
         return min((limit for limit in limits if limit is not None), default=None)
 
 
+class Objects(NamedTuple):
+    """The objects of a file."""
+
+    nodes: list[Node]
+    pods: list[Pod]
+    others: Counter[str]  # by kind, and pods that occur more than once
+    least: dict[str, int]  # the minimum of each gang for which the file has one
+    suspended: Counter[str]  # pods that will come, by object
+
+
 @without_collection()
-def read_objects(path: Path) -> tuple[list[Node], list[Pod], Counter[str], dict[str, int]]:
-    """The nodes and pods of a file, how many objects of other kinds it has, and the minimum of each gang for which it has one.
+def read_objects(path: Path) -> Objects:
+    """Return the nodes and pods of a file, and what it says of other objects.
 
     Of pods' owners, deadlines of Jobs and gangs are read. Raises InputError, naming file and object.
     """
@@ -125,19 +146,20 @@ def read_objects(path: Path) -> tuple[list[Node], list[Pod], Counter[str], dict[
         Memory(path).reserve(PER_BYTE * path.stat().st_size)
         text = read_text(path)
     try:
-        value = parse_json(text)
+        values = [parse_json(part) for part in MERGED.split(WARNINGS.sub("", text, count=1))]
     except InputError as problem:
         raise InputError(f"{path}: {problem}") from None
     del text  # a large one is a quarter of the memory
-    items = value.get("items") if isinstance(value, dict) else None
-    if not isinstance(items, list):
+    if not all(isinstance(value, dict) and isinstance(value.get("items"), list) for value in values):
         raise InputError(f"{path}: not what `{COMMAND}` prints: no list of items")
+    items = [item for value in values for item in items_of(value["items"])]
     nodes: list[Node] = []
     pods: list[Pod] = []
     deadlines: dict[str, float] = {}
     gangs: dict[str, tuple[str, str]] = {}  # what says so and the group, by namespace/name of the owner
     others: Counter[str] = Counter()
     least: dict[str, int] = {}  # by namespace/name of a group
+    suspended: Counter[str] = Counter()  # pods, by kind, of objects that are suspended
     for number, item in enumerate(items, 1):
         kind = item.get("kind") if isinstance(item, dict) else None
         if not isinstance(kind, str):
@@ -158,6 +180,8 @@ def read_objects(path: Path) -> tuple[list[Node], list[Pod], Counter[str], dict[
                 gangs[owner] = gang
             minimums = minimums_of(item, kind, owner)
             least |= minimums
+            if (held := held_by(item, kind)) is not None:
+                suspended[f"suspended {excerpt(kind, quoted=False)} {owner}"] = held
             if kind == "Job":
                 deadlines |= {owner: end} if (end := _deadline(item)) is not None else {}
             elif not minimums:
@@ -166,6 +190,9 @@ def read_objects(path: Path) -> tuple[list[Node], list[Pod], Counter[str], dict[
             raise InputError(f"{where}: {problem}") from None
     if not nodes:
         raise InputError(f"{path}: no node in it: give what `{COMMAND}` prints")
+    pods, repeated = once_each(pods)
+    if repeated:
+        others["pods that occur more than once"] = repeated
     twice = [name for name, count in Counter(node.name for node in nodes).items() if count > 1]
     if twice:
         raise InputError(f"{path}: node {excerpt(twice[0], quoted=False)} is there more than once")
@@ -173,19 +200,65 @@ def read_objects(path: Path) -> tuple[list[Node], list[Pod], Counter[str], dict[
         if pod.owner in deadlines or pod.owner in gangs:
             pod = pod._replace(deadline=deadlines.get(pod.owner)).of_gang(*gangs.get(pod.owner, ("", "")))
         pods[n] = pod.with_minimum(least)
-    return nodes, pods, others, least
+    return Objects(nodes, pods, others, least, suspended)
+
+
+def items_of(items: list[Any]) -> Iterator[Any]:
+    """The objects of a list, and of the lists in it."""
+    for item in items:
+        if isinstance(item, dict) and str(item.get("kind")).endswith("List") and isinstance(item.get("items"), list):
+            yield from items_of(item["items"])
+        else:
+            yield item
+
+
+def once_each(pods: list[Pod]) -> tuple[list[Pod], int]:
+    """Each pod once, and how many repeat an earlier one of the same name."""
+    first: dict[str, Pod] = {}
+    for pod in pods:
+        first.setdefault(pod.name, pod)
+    return [*first.values()], len(pods) - len(first)
+
+
+def held_by(item: dict[str, Any], kind: str) -> int | None:
+    """How many pods a suspended object will have, 0 if it does not say; None for one that is not suspended.
+
+    A Workload of Kueue without an owner is one too, until it is admitted.
+    """
+    spec = object_of(item, "spec")
+    policy = spec.get("runPolicy")
+    if kind == "Workload" and "kueue" in str(item.get("apiVersion")) and not objects(item["metadata"], "ownerReferences"):
+        conditions = objects(object_of(item, "status"), "conditions")
+        if any(each.get("type") in ("Admitted", "Finished") and each.get("status") == "True" for each in conditions):
+            return None
+        return sum(int(whole_of(each, "count") or 1) for each in objects(spec, "podSets"))
+    if kind == "CronJob" or True not in (spec.get("suspend"), policy.get("suspend") if isinstance(policy, dict) else None):
+        return None
+    if kind != "Job":
+        return 0
+    parallel, completions = whole_of(spec, "parallelism"), whole_of(spec, "completions")
+    return int(min(1 if parallel is None else parallel, parallel or 1 if completions is None else completions))
 
 
 def _node(item: dict[str, Any], name: str) -> Node:
     spec, status = object_of(item, "spec"), object_of(item, "status")
     labels = object_of(item["metadata"], "labels")
     offers = amounts(status.get("allocatable", status.get("capacity")), "status, allocatable")
+    if HAMI_MEMORY not in offers and (memory := _hami_memory(item["metadata"])):
+        offers = {**offers, HAMI_MEMORY: memory}
     conditions = objects(status, "conditions")
     ready = next((condition.get("status") for condition in conditions if condition.get("type") == "Ready"), "True")
     times = [_time(condition, key) for condition in conditions for key in ("lastHeartbeatTime", "lastTransitionTime")]
     times.append(_time(item["metadata"], "creationTimestamp"))
     traits = Traits(name, tuple(sorted((key, str(value)) for key, value in labels.items())), taints_of(spec))
     return Node(offers, None if ready == "True" else "not ready", traits, max(time or 0.0 for time in times))
+
+
+def _hami_memory(metadata: dict[str, Any]) -> Fraction:
+    """The memory of all GPUs, in MiB, that HAMi notes in an annotation: `UUID,split,memory,cores,…` for each, with colons."""
+    noted = str(object_of(metadata, "annotations").get(HAMI_NODE) or "")
+    fields = [gpu.split(",") for gpu in noted.split(":")]
+    return Fraction(sum(int(gpu[2]) for gpu in fields if len(gpu) > 3 and gpu[2].isascii() and gpu[2].isdigit()))
 
 
 def pod_of(item: dict[str, Any], name: str, created: float | None = None) -> Pod:
@@ -203,7 +276,8 @@ def pod_of(item: dict[str, Any], name: str, created: float | None = None) -> Pod
     asks, held = requests_of(spec, status), held_of(status)
     owner, gang = _owner(metadata, namespace), gang_of(item)
     group = group_of(item, namespace) if gang else ""
-    annotations = object_of(metadata, "annotations")
+    annotations, labels = object_of(metadata, "annotations"), object_of(metadata, "labels")
+    application = next((str(marks[key]) for marks in (labels, annotations) for key in APPLICATIONS if key in marks), "")
     return Pod(
         name=f"{namespace}/{name}",
         owner=owner,
@@ -216,7 +290,10 @@ def pod_of(item: dict[str, Any], name: str, created: float | None = None) -> Pod
         endless=spec.get("restartPolicy", "Always") == "Always",
         gpu=next((str(annotations[key]) for key in GPU_ANNOTATIONS if key in annotations), ""),
         rules=rules,
-        unmodelled=(*unknown, *_unmodelled(spec), *((gang,) if gang and not (group or owner) else ())),
+        unmodelled=(
+            *(*unknown, *_unmodelled(spec), *(key for key in GPU_PARTS if key in annotations)),
+            *((gang,) if gang and not (group or owner) else ()),
+        ),
         stays=any(reference.get("kind") in OF_NODES for reference in objects(metadata, "ownerReferences")),
         deleted=_time(metadata, "deletionTimestamp"),
         longest=whole_of(spec, "activeDeadlineSeconds"),
@@ -228,6 +305,8 @@ def pod_of(item: dict[str, Any], name: str, created: float | None = None) -> Pod
         gang=gang if group or owner else "",  # of one without a name it is not known which pods are its own
         group=group,
         least=_own_minimum(metadata) if gang else None,
+        placeholder=annotations.get(PLACEHOLDER) == "true",
+        task_group=f"{namespace}/{application}/{annotations[TASK_GROUP]}" if application and TASK_GROUP in annotations else "",
     )
 
 

@@ -24,6 +24,7 @@ from packenv.extend import (
     Uniform,
     combine,
     counted,
+    experimental,
     find_policy,
     local_executor,
     ratio_of_means,
@@ -61,6 +62,7 @@ HOPELESS = -25.0
 def score(candidate: list[Any], *, executor: Executor | None = None, **options: Any) -> Scores: ...
 @overload
 def score(candidate: Any, *, executor: Executor | None = None, **options: Any) -> Score: ...
+@experimental
 @takes(ScoreOptions)
 def score(candidate: Any, *, options: ScoreOptions, executor: Executor | None = None) -> Score | Scores:
     """Score a policy that a machine wrote, or any other: 0 is the reference, 100 the bound that no policy can beat.

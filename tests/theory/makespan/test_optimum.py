@@ -231,7 +231,7 @@ def test_the_hint_is_the_worst_that_comes_out() -> None:
 
 def test_without_or_tools(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
-    with pytest.raises(InputError, match=r"needs OR-tools: pip install 'ortools"):
+    with pytest.raises(InputError, match=r"needs ortools, which is not installed: pip install 'ortools"):
         optimal_schedule(flow_shop())
     with pytest.raises(InputError, match=r"pip install 'ortools"):
         packenv.simulate(flow_shop(), "packenv.policies:Sat")

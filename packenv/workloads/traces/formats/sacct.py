@@ -284,14 +284,19 @@ def _lengths(columns: Columns, name: str) -> Ints:
     def seconds(text: str) -> float | None:
         if name.endswith("Raw"):
             return float(text) * per_unit if is_number(text) else None
-        parts = TIME.fullmatch(text)
-        if parts is None:
-            return None
-        days, hours, minutes, rest = (float(part or 0) for part in parts.groups())
-        return 86_400 * days + 3600 * hours + 60 * minutes + rest
+        return seconds_of(text)
 
     lasts = _mapped(columns, name, seconds, "time such as 1-02:03:04" if per_unit == 1.0 else "number of minutes")
     return np.where(np.isnan(lasts), MISSING, np.rint(np.nan_to_num(lasts) * SECOND)).astype(np.int64)
+
+
+def seconds_of(text: str) -> float | None:
+    """The seconds of a time such as 1-02:03:04 or 15:04; None for a text that is none."""
+    parts = TIME.fullmatch(text)
+    if parts is None:
+        return None
+    days, hours, minutes, rest = (float(part or 0) for part in parts.groups())
+    return 86_400 * days + 3600 * hours + 60 * minutes + rest
 
 
 def _states(columns: Columns) -> NDArray[np.str_]:

@@ -1,6 +1,6 @@
 """Whether any schedule meets a goal of a cluster's queue: all of them are tried, pod by pod, node by node, slot by slot.
 
-Written from Kubernetes' documentation and the words of docs/how_to/kubernetes.md, on the objects as kubectl prints them, without
+Written from Kubernetes' documentation and the words of docs/model.md, on the objects as kubectl prints them, without
 packenv's code. A pod that may be preempted goes when one of higher priority starts on its node. Slots are seconds.
 """
 

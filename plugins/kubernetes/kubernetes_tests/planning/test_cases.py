@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from packenv.cli.main import main
+from packenv_kubernetes.filters import Taint, Traits
+from packenv_kubernetes.objects import held_by
 
 CASES = Path(__file__).parents[2] / "cases"
 NOW = "-g", "max wait <= 0s"
@@ -122,3 +124,103 @@ def test_a_limit_of_a_pod_alone(tmp_path: Path) -> None:
 def test_a_nominated_pod(tmp_path: Path) -> None:
     records = ask("when", "nominated", tmp_path / "out.json", *HUNDRED)
     assert {own["pod"]: (own["low_s"], own["high_s"]) for own in records} == {"d/big": (30, 30), "d/small": (130, 130)}
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "starts", "lines"),
+    [
+        ("pod-twice", (), {"default/wait-b": 0}, ["left out: 2 pods that occur more than once", "1 pod runs at the start"]),
+        ("hami", (), {"default/w1": None, "default/w2": 0}, ["4 pods whose nvidia.com/gpumem is to be of one GPU"]),
+        (
+            "yunikorn-placeholders",
+            (),
+            {"default/exec-1": 0, "default/exec-2": 0},
+            ["2 running placeholders of YuniKorn: each gives its place", "may start earlier or later than this says"],
+        ),
+        ("kai-fraction", (), {"default/b": 0}, ["not modelled: gpu-fraction of 1 waiting pod (default/b)"]),
+        ("kueue-suspended", (), {"default/q": 0}, ["not counted: suspended Job team/train of 4 pods: once admitted"]),
+        ("two-documents", (), None, []),
+        ("nested-lists", (), None, []),
+        ("warning-first", (), None, []),
+        ("two-kinds", ("--add", "a", "--add", "2xb"), None, ["with 1 node like a more with 2 nodes like b more"]),
+    ],
+)
+def test_what_is_not_modelled_is_counted(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    words: tuple[str, ...],
+    starts: dict[str, float | None] | None,
+    lines: list[str],
+) -> None:
+    records = ask("when", name, tmp_path / "out.json", *words, *HUNDRED)
+    printed = capsys.readouterr().out
+    assert [line for line in lines if line not in printed] == []
+    assert records and (starts is None or {own["pod"]: own["high_s"] for own in records} == starts)
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("yunikorn-placeholders", "The cluster as it is will do with bf-js for max wait <= 60s."),
+        ("kueue-suspended", "will do with bf-js for max wait <= 60s, not counting the pods of 1 suspended object."),
+    ],
+)
+def test_no_nodes_to_add(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, answer: str) -> None:
+    (record,) = ask("plan", name, tmp_path / "out.json", "-g", "max wait <= 60s", "--service", "exponential:3600", "--seeds", "2")
+    assert record["added"] <= 0 and (answer in capsys.readouterr().out or record["added"] < 0)
+
+
+def test_pods_that_a_suspended_job_will_create(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where no pod waits, a plan does not count them, and `when` has nothing to show."""
+    law = "--service", "exponential:3600"
+    ask("plan", "kueue-only-suspended", tmp_path / "out.json", "-g", "max wait <= 60s", *law, "--seeds", "1")
+    printed = capsys.readouterr().out
+    assert "not counted: suspended Job team/train of 4 pods" in printed
+    assert "for max wait <= 60s, not counting the pods of 1 suspended object." in printed
+    with pytest.raises(SystemExit):
+        ask("when", "kueue-only-suspended", tmp_path / "out.json", *law)
+    line = capsys.readouterr().err.strip()
+    assert "not counted: suspended Job team/train of 4 pods" in line and "\n" not in line
+
+
+def test_a_plan_adds_one_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["kubernetes", "plan", str(CASES / "k8s-two-kinds.json"), *NOW, "--add", "a", "--add", "2xb"])
+    assert "a plan adds nodes of one kind: give --add once" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("key", "lasts"),
+    [
+        ("gpu", True),
+        ("node.kubernetes.io/not-ready", False),
+        ("node.cilium.io/agent-not-ready", False),
+        ("ebs.csi.aws.com/agent-not-ready", False),
+        ("karpenter.sh/unregistered", False),
+        ("node.cloudprovider.kubernetes.io/uninitialized", False),
+        ("startup-taint.cluster-autoscaler.kubernetes.io/agent", False),
+        ("ignore-taint.cluster-autoscaler.kubernetes.io/agent", False),
+    ],
+)
+def test_a_new_node_has_no_taint_of_a_starting_one(key: str, lasts: bool) -> None:
+    traits = Traits("n", (), (Taint(key, "", "NoSchedule"),))
+    assert bool(traits.lasting()) == lasts
+
+
+@pytest.mark.parametrize(
+    ("item", "pods"),
+    [
+        ({"kind": "Job", "spec": {"suspend": True, "parallelism": 4, "completions": 2}}, 2),
+        ({"kind": "Job", "spec": {"suspend": True}}, 1),
+        ({"kind": "Job", "spec": {"parallelism": 4}}, None),
+        ({"kind": "CronJob", "spec": {"suspend": True}}, None),
+        ({"kind": "MPIJob", "spec": {"runPolicy": {"suspend": True}}}, 0),
+        ({"kind": "Workload", "apiVersion": "kueue.x-k8s.io/v1beta1", "spec": {"podSets": [{"count": 3}, {"count": 2}]}}, 5),
+    ],
+)
+def test_suspended_objects(item: dict[str, Any], pods: int | None) -> None:
+    assert held_by({"metadata": {}, **item}, item["kind"]) == pods
+    admitted = {"conditions": [{"type": "Admitted", "status": "True"}]}
+    if item["kind"] == "Workload":
+        assert held_by({"metadata": {}, "status": admitted, **item}, item["kind"]) is None

@@ -1,4 +1,4 @@
-"""What packenv leaves out of a cluster: each line of "In which direction it errs" in docs/how_to/kubernetes.md."""
+"""What packenv leaves out of a cluster: each line of "In which direction it errs" in docs/model.md."""
 
 from __future__ import annotations
 

@@ -58,8 +58,8 @@ class ClusterOptions:
 class NodeOptions:
     """Nodes that are there too, or are not."""
 
-    add: str | None = option(
-        None, "Nodes to add: like NODE, or of a capacity 4:16  [default: the commonest].", metavar="[Nx]NODE"
+    add: tuple[str, ...] = option(
+        (), "Nodes to add: like NODE, or of a capacity 4:16; repeat for more kinds  [default: the commonest].", metavar="[Nx]NODE"
     )
     without: str | None = option(None, "Names of nodes that fail, with commas.", metavar="NODES")
 
@@ -150,14 +150,16 @@ def plan(
     from packenv_kubernetes.commands.nodes import plan_added, plan_failed_nodes
     from packenv_kubernetes.planning.queue import parse_queue_goals
 
-    if of_nodes.add is not None and of_nodes.without is not None:
+    if len(of_nodes.add) > 1:
+        raise InputError("a plan adds nodes of one kind: give --add once; `packenv kubernetes when` takes several")
+    if of_nodes.add and of_nodes.without is not None:
         raise InputError("give one of --add and --without; with both, `packenv kubernetes when` shows when pods start")
     request = _request(source, policies, of_cluster, seeds=seeds)
     request = request.with_goals(parse_queue_goals(goals, request.slot_seconds))
     if of_nodes.without is not None:
         answer = plan_failed_nodes(request, of_nodes.without, runs_in(where))
     else:
-        answer = plan_added(request, of_nodes.add, runs_in(where))
+        answer = plan_added(request, next(iter(of_nodes.add), None), runs_in(where))
     outputs.show(answer)
     outputs.write(answer)
 

@@ -130,6 +130,8 @@ def _added_answer(request: ClusterRequest, nodes: AddedNodes, plans: Sequence[Ad
         sentence = f"{counted(-best, 'node')} like {like} can be taken away with {policies} for {what}"
     unfit = len(with_unfit(request.cluster, nodes.kind).unfit)
     sentence += f", not counting {counted(unfit, 'pod')} for which there is no node" if unfit else ""
+    if request.cluster.suspended:
+        sentence += f", not counting the pods of {counted(len(request.cluster.suspended), 'suspended object')}"
     if bound > nodes.fewest and (bound > 0 or best <= 0):  # below today's number it says nothing of nodes to add
         too_few = "fewer nodes" if best == bound > 0 else _number_of_nodes(nodes, bound - 1)
         sentence += f"; with {too_few} {'' if request.preemption else 'without preemption '}no policy meets the goals"

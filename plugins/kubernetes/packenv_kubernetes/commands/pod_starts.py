@@ -30,7 +30,7 @@ MOST_SHOWN = 40
 
 def plan_when(
     request: ClusterRequest,
-    add: str | None,
+    add: Sequence[str],
     without: str | None,
     slots: int,
     draws: int,
@@ -75,11 +75,11 @@ def plan_when(
     outputs.write(answer)
 
 
-def _with_other_nodes(cluster: Cluster, add: str | None, without: str | None) -> tuple[Cluster, str, list[str]]:
+def _with_other_nodes(cluster: Cluster, add: Sequence[str], without: str | None) -> tuple[Cluster, str, list[str]]:
     """The cluster with one node more, or without some; how it differs in a few words, and in lines. Raises InputError."""
     changes, notes = [], []
-    if add is not None:
-        count, kind = nodes_to_add(cluster, add)
+    kinds = [nodes_to_add(cluster, text) for text in add]
+    for count, kind in kinds:
         changes.append(f"with {counted(count, 'node')} like {kind.name} more")
         notes.append(kind.note(cluster))
         cluster = changed(cluster, kind, count)

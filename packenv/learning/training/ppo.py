@@ -20,8 +20,8 @@ from packenv.learning.agents.library_models import save_model
 from packenv.learning.agents.metadata import origin
 from packenv.learning.agents.saved import load_agent, save_agent
 from packenv.learning.settings import Settings
-from packenv.learning.training.evaluation import Evaluation, as_measured
-from packenv.learning.training.plan import Compared, RunPlan, TrainedAgent
+from packenv.learning.training.evaluation import LoadEvaluation, as_measured
+from packenv.learning.training.plan import CurvePoint, RunPlan, TrainedAgent
 from packenv.learning.training.run_folder import AGENT
 from packenv.learning.training.training_log import TrainingLog, TrainingProgress
 
@@ -66,7 +66,7 @@ def train_by_ppo(settings: Settings, plan: RunPlan, progress: TrainingProgress) 
     # The agent that is kept, at several loads, on jobs that no training has seen.
     progress.end(f"{model.num_timesteps:,} steps: evaluating")
     agent = load_agent(plan.folder / AGENT)
-    compared = Evaluation(settings, plan.against, plan.evaluation_slots, plan.evaluation_seeds)
+    compared = LoadEvaluation(settings, plan.against, plan.evaluation_slots, plan.evaluation_seeds)
     measured = as_measured(compared(agent), compared.by, plan.against)
     for path in dict.fromkeys((plan.folder / AGENT, plan.out or plan.folder / AGENT)):
         save_agent(path, agent.about | {"measured": measured}, agent.weights)
@@ -85,7 +85,7 @@ class Watch(BaseCallback):
     def __init__(self, settings: Settings, plan: RunPlan, progress: TrainingProgress, evaluation: EvaluateRatio) -> None:
         super().__init__()
         self.settings, self.plan, self.progress, self.evaluation = settings, plan, progress, evaluation
-        self.curve: list[Compared] = []
+        self.curve: list[CurvePoint] = []
         self.best = math.inf
 
     def _on_step(self) -> bool:
@@ -95,10 +95,10 @@ class Watch(BaseCallback):
             loads = ", ".join(f"{key} {sum(ends) / 2:.3g}" for key, ends in self.settings.arrivals.items())
             at = loads or self.settings.workload.name
             self.curve.append(
-                Compared(samples, at, score.mean.mean, float(sum(score.against) / len(score.against)), score.ratio.mean)
+                CurvePoint(samples, at, score.mean.mean, float(sum(score.against) / len(score.against)), score.ratio.mean)
             )
             self.progress.say(f"{samples:,} steps: {score}")
-            if self.plan.keep == "last" or self.evaluation.best < self.best:
+            if len(self.curve) == 1 or self.plan.keep == "last" or self.evaluation.best < self.best:
                 self.best = self.evaluation.best
                 self.save()
         return True

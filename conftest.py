@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Generator
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -12,6 +14,8 @@ import pytest
 SLOWEST = 10
 os.environ.setdefault("PACKENV_QUIET", "1")  # with an empty cache, any test may be the first that compiles something
 seconds: Counter[str] = Counter()
+OF_EXTRAS = ("torch", "stable_baselines3", "sb3_contrib", "tensorboard", "torchrl", "minari", "ray", "optuna", "nbformat")
+"""Modules of optional libraries: a file of tests that imports one of them is skipped where it is not installed."""
 
 
 def pytest_configure() -> None:
@@ -20,6 +24,16 @@ def pytest_configure() -> None:
     if worker and hasattr(os, "sched_setaffinity"):
         cores = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {cores[int(worker.removeprefix("gw")) % len(cores)]})
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Skip a file whose tests need an optional library that is not installed."""
+    report = yield
+    for name in OF_EXTRAS:
+        if report.failed and f"No module named '{name}" in str(report.longrepr) and find_spec(name) is None:
+            report.outcome, report.longrepr = "skipped", (str(collector.path), 0, f"Skipped: {name} is not installed")
+    return report
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

@@ -1,0 +1,43 @@
+"""`packenv verdict`: whether a system that nobody simulated here kept up, by its logs."""
+
+from __future__ import annotations
+
+import click
+
+from packenv.cli.options.names import PATH
+from packenv.cli.options.of_fields import options_of
+from packenv.cli.outputs import Outputs, output_options
+from packenv.errors import ArgumentError, InputError
+from packenv.options.shared import parse_columns
+from packenv.options.verbs import VerdictOptions
+
+
+@click.command("verdict")
+@click.argument("logs", metavar="LOG…", nargs=-1, required=True, type=PATH)
+@options_of(VerdictOptions)
+@output_options("Write the verdicts", plot="Draw the queue over time, and its level")
+def verdict_command(logs: tuple[str, ...], options: VerdictOptions, outputs: Outputs) -> None:
+    """Decide from a log whether a system kept up with its arrivals: stable, unstable or undecided.
+
+    LOG is what sacct -P prints, Standard Workload Format, a result of `vllm bench serve --save-detailed` or of GuideLLM, or a
+    table with submit_time_s and start_time_s or end_time_s; - is standard input. Of several logs, at several rates, it also
+    prints the largest rate that is sustained, the smallest that is not, and what to run next.
+
+    \b
+    packenv verdict jobs.csv --columns submit_time_s=Submit,start_time_s=Start,end_time_s=End
+    packenv verdict rate-2.csv rate-4.csv --plot queues.png
+    sacct -P -a -S 2026-05-01 -o JobID,Submit,Start,End,State,AllocCPUS | packenv verdict -
+    """
+    outputs.check()
+    from packenv.runs.verdict import judge_log, sustained
+    from packenv.workloads.traces.logs import read_logs
+
+    columns = parse_columns(options.columns)
+    try:
+        read = [log for path in logs for log in read_logs(path, columns, options.time_unit, options.partition)]
+    except ArgumentError as error:
+        raise InputError(error.of_options()) from None
+    verdicts = [judge_log(log, options.cycle) for log in read]
+    result = verdicts[0] if len(verdicts) == 1 else sustained(verdicts)
+    outputs.show(result)
+    outputs.write(result)

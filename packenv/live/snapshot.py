@@ -1,0 +1,79 @@
+"""What runs and waits in a cluster that is there: a table, what `squeue` or `sacct` print, a dump of another system."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+from packenv.errors import InputError
+from packenv.inputs.text_files import lines_of
+from packenv.workloads.find import room_of
+
+SLURM = {
+    **{"jobid": "task", "state": "state", "nodelist": "server", "alloctres": "tres", "reqtres": "tres", "cpus": "cpu"},
+    **{"ncpus": "cpu", "alloccpus": "cpu", "reqcpus": "cpu", "timelimit": "limit", "time_limit": "limit"},
+    **{"min_memory": "memory", "reqmem": "memory"},
+}
+"""Fields of `squeue` and `sacct`, in lower case."""
+
+SLURM_FORM = "squeue -o '%i|%T|%N|%C|%m|%l', or sacct --parsable2 --format JobID,State,NodeList,AllocTRES,ReqTRES,Timelimit"
+
+
+def tasks_of(source: Any, resources: Collection[str], slot_seconds: float) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """What `Scheduler.submit` takes of each task, and arguments of `Scheduler` that the source says itself."""
+    if not isinstance(source, (str, Path)):
+        from packenv.workloads.traces.read import arrow_table  # loads pyarrow
+
+        return [_filled(row) for row in arrow_table(source).to_pylist()], {}
+    room = room_of(str(source))
+    if room is None:
+        return slurm_tasks(Path(source), resources, slot_seconds), {}
+    if not hasattr(room, "tasks_of"):
+        raise InputError(f"{source}: its reader does not say what runs where")
+    tasks, arguments = room.tasks_of(str(source))
+    return tasks, arguments
+
+
+def _filled(row: dict[str, Any]) -> dict[str, Any]:
+    """A row without its empty cells; a frame has whole numbers with gaps as decimals."""
+    cells = {
+        key: value
+        for key, value in row.items()
+        if value not in (None, "") and not (isinstance(value, float) and math.isnan(value))
+    }
+    names = {key: int(cells[key]) for key in ("task", "server", "gang", "job", "since") if isinstance(cells.get(key), float)}
+    return cells | names
+
+
+def slurm_tasks(path: Path, resources: Collection[str], slot_seconds: float) -> list[dict[str, Any]]:
+    """The jobs of one node that run or wait, from lines with `|` between the fields of their header. Raises InputError."""
+    from packenv.workloads.traces.formats.sacct import RUNS, WAITS, amount_of, memory_of, seconds_of
+
+    lines = csv.reader(lines_of(path), delimiter="|")
+    fields = [SLURM.get(name.strip().lower(), "") for name in next(lines, [])]
+    if not {"task", "state", "server"} <= {*fields} or not {"cpu", "tres"} & {*fields}:
+        raise InputError(f"{path}: fields are missing: print {SLURM_FORM}")
+    tasks = []
+    for number, cells in enumerate(lines, 2):
+        row = {field: cell.strip() for field, cell in reversed([*zip(fields, cells, strict=False)]) if cell.strip()}
+        state = row.get("state", "").split(" ")[0]
+        if "." in row.get("task", ".") or state not in (*RUNS, *WAITS):
+            continue  # steps, and jobs that have ended
+        task: dict[str, Any] = {"task": row["task"]}
+        if state in RUNS and "server" in row:
+            task["server"] = row["server"]
+            if {*"[,"} & {*row["server"]}:
+                raise InputError(f"{path}: line {number}: job {row['task']} is on {row['server']}: give a table with its parts")
+        amounts: dict[str, Any] = (
+            {name: amount_of(row["tres"], name) for name in ("cpu", "memory", "gpu")} if "tres" in row else {}
+        )
+        amounts["cpu"] = amounts.get("cpu") or row.get("cpu")
+        amounts["memory"] = amounts.get("memory") or memory_of(row.get("memory", ""))
+        task |= {name: amount for name, amount in amounts.items() if name in resources and amount}
+        if (limit := seconds_of(row.get("limit", ""))) is not None:
+            task["estimate"] = max(limit / slot_seconds, 1.0)
+        tasks.append(task)
+    return tasks

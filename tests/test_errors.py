@@ -1,0 +1,60 @@
+"""Errors that more than one room raises: optional libraries, and arguments that nobody takes."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import packenv
+from packenv.errors import InputError, UnknownArgument, library_needed
+from packenv.policies import BestFit
+
+TABLE = pa.table({"submit_time_s": [0, 1], "duration_s": [10, 10], "cpu": [1, 2]})
+
+
+def test_a_library_that_is_absent_and_one_that_cannot_be_imported() -> None:
+    absent = library_needed("the offline optimum", "sat", ModuleNotFoundError("No module", name="ortools.sat"))
+    assert absent.startswith("the offline optimum needs ortools, which is not installed: pip install 'ortools>=")
+    broken = library_needed("the offline optimum", "sat", ImportError("undefined\nsymbol: x", name="ortools.sat"))
+    assert "needs ortools, and importing it fails (undefined symbol: x): pip install --upgrade 'ortools>=" in broken
+
+
+NAMED = packenv.workload("paper/fig4b", intensity=0.5)
+CALLS: list[tuple[Callable[[], Any], str]] = [
+    (lambda: packenv.workload(TABLE, servers="1x8", slot_second=1), "workload() has no argument 'slot_second'; did you mean"),
+    (lambda: packenv.workload("paper/fig4b", intensty=0.5), "workload() has no argument 'intensty'; did you mean intensity"),
+    (lambda: packenv.evaluate(TABLE, ["bf-j"], servers="1x8", slot_second=1), "evaluate() has no argument 'slot_second'"),
+    (lambda: packenv.evaluate(NAMED, ["bf-j"], slotz=9), "evaluate() has no argument 'slotz'; did you mean slots"),
+    (lambda: packenv.simulate(NAMED, "bf-j", slotz=9), "simulate() has no argument 'slotz'; did you mean slots"),
+    (lambda: packenv.judge("paper/fig4b", "bf-j", taks=9), "judge() has no argument 'taks'; did you mean tasks"),
+    (lambda: packenv.plan("paper/fig4b", goals="mean queue <= 9"), "plan() has no argument 'goals'; did you mean *goals"),
+    (lambda: packenv.evaluate(NAMED, [BestFit], slots=9), "BestFit is a class: pass a policy of it, BestFit()"),
+    (lambda: packenv.simulate(NAMED, BestFit, slots=9), "BestFit is a class: pass a policy of it, BestFit()"),
+    (lambda: packenv.workload("absent.jsonl"), "absent.jsonl: no such file"),
+    (lambda: packenv.workload("absent.txt"), "absent.txt: no such file"),
+    (lambda: packenv.workload(pa.table([pa.array([1])] * 2, ["cpu", "cpu"])), "column cpu occurs more than once"),
+]
+
+
+@pytest.mark.parametrize(("call", "problem"), CALLS, ids=[problem for _, problem in CALLS])
+def test_bad_arguments(call: Callable[[], Any], problem: str) -> None:
+    with pytest.raises(InputError) as error:
+        call()
+    assert problem in str(error.value) and "\n" not in str(error.value)
+
+
+def test_an_unknown_argument_comes_back_from_another_process() -> None:
+    error = pickle.loads(pickle.dumps(UnknownArgument("slotz", ["slots"], "evaluate")))
+    assert str(error) == "evaluate() has no argument 'slotz'; did you mean slots?" and error.name == "slotz"
+
+
+def test_columns_as_text() -> None:
+    table = TABLE.rename_columns(["Submitted", "duration_s", "cpu"])
+    as_text = packenv.workload(table, servers="1x8", slot_seconds=1, columns="submit_time_s=Submitted")
+    as_mapping = packenv.workload(table, servers="1x8", slot_seconds=1, columns={"submit_time_s": "Submitted"})
+    assert as_text.jobs is not None and as_mapping.jobs is not None
+    assert as_text.jobs.arrival.tolist() == as_mapping.jobs.arrival.tolist() == [0, 1]
