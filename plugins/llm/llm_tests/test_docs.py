@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+
 from packenv_llm.commands import llm
 from packenv_llm.engine import seen_replica, seen_request
 from packenv_llm.measures import MEASURES
@@ -16,9 +17,14 @@ from packenv_llm.rules import CHOICES, ENGINES, find_rule
 from packenv_llm.studies import STUDIES
 
 HOME = Path(__file__).parents[1]
-PAGES = {path.relative_to(HOME).as_posix(): path.read_text() for path in [HOME / "README.md", *sorted(HOME.glob("docs/*.md"))]}
+FILES = [HOME / "README.md", *sorted(HOME.glob("docs/*.md"))]
+PAGES = {path.relative_to(HOME).as_posix(): path.read_text() for path in FILES}
 TEXT = "\n".join(PAGES.values())
-QUICK = {"evaluate": ["--count", "300", "--seeds", "2"], "judge": ["--count", "4000", "--width", "0.3"], "score": ["--seeds", "2"]}
+QUICK = {
+    "evaluate": ["--count", "300", "--seeds", "2"],
+    "judge": ["--count", "4000", "--width", "0.3"],
+    "score": ["--seeds", "2"],
+}
 
 
 def blocks(language: str) -> list[str]:
@@ -29,7 +35,8 @@ def blocks(language: str) -> list[str]:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("my_rule.py").write_text(next(block for block in blocks("python") if block.startswith("# my_rule.py")))
-    Path("requests.csv").write_text("arrival_s,prompt_tokens,output_tokens\n" + "".join(f"{n},{50 + n},{9 + n}\n" for n in range(40)))
+    rows = [f"{n},{50 + n},{9 + n}\n" for n in range(40)]
+    Path("requests.csv").write_text("arrival_s,prompt_tokens,output_tokens\n" + "".join(rows))
 
 
 @pytest.mark.parametrize("command", dict.fromkeys(re.findall(r"^\$ packenv llm (.*)$", TEXT, re.MULTILINE)))
@@ -48,7 +55,8 @@ def test_python_of_the_readme(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_reference_has_every_name() -> None:
     page = PAGES["docs/llm_reference.md"]
-    names = [*ENGINES, *named_sources(), *(measure.key for measure in MEASURES), *(seen_request.names or ()), *(seen_replica.names or ())]
+    names = [*ENGINES, *named_sources(), *(measure.key for measure in MEASURES)]
+    names += [*(seen_request.names or ()), *(seen_replica.names or ())]
     names = [name for name in names if not re.fullmatch("goodput_.", name)]
     names += [value for values in CHOICES.values() for value in values]
     assert [name for name in names if f"`{name}`" not in page] == []
