@@ -26,7 +26,7 @@ ENTER, WRITE = 0o011, 0o022  # the group's and the others' bits of a folder's mo
 
 
 def only_ours(folder: Path) -> bool:
-    """Return whether only this user can write the folder."""
+    """Return whether only this user and root can write `folder`."""
     if not hasattr(os, "getuid"):
         return True
     real = folder.resolve()
