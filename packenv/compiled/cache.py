@@ -57,7 +57,7 @@ def base() -> Path:
     """Return the folder of machine code, or a temporary one.
 
     It is `PACKENV_CACHE` or the user's cache folder, if writable. The cache is executed, so a folder that others can write to is
-    not used; a line reports it.
+    not used, with a message.
     """
     chosen = os.environ.get("PACKENV_CACHE")
     folder = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "packenv"
