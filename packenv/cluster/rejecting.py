@@ -1,7 +1,4 @@
-"""Rejection of tasks that cannot start in their first slot.
-
-They are lost, and counted by the missing resource or other reason.
-"""
+"""Rejection of unstarted new tasks, counted by what was missing."""
 
 from __future__ import annotations
 

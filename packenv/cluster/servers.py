@@ -36,10 +36,7 @@ def server_kinds(capacity: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArra
 
 
 def kind_levels(levels: int, capacity: NDArray[np.int64]) -> list[int]:
-    """Return each kind's J (PAPERS §1.5), at least 2.
-
-    A kind with 2^-i of the largest capacity has i levels fewer.
-    """
+    """Return J, less i for capacity shares 2^-i, at least 2."""
     most = int(capacity.max())
     return [max(2, levels - ((most // max(int(units), 1)).bit_length() - 1)) for units in capacity]
 
@@ -71,7 +68,6 @@ def note_freed(c: Cluster, server: int) -> None:
 
 @apart
 def refresh(c: Cluster) -> None:
-    """Update the orders of servers."""
     head = c.head[c.e]
     if c.orders & BY_ROOM and head.stale > LARGE and 16 * head.stale > c.server.shape[1]:
         sort_rooms(c)  # sorting all servers anew costs less than moving so many one by one
@@ -88,7 +84,6 @@ def refresh(c: Cluster) -> None:
 
 @apart
 def sort_rooms(c: Cluster) -> None:
-    """Sort all servers by room again."""
     words = c.sorting.words
     n = 0
     for server in range(c.server.shape[1]):
@@ -170,7 +165,6 @@ def least_room(c: Cluster, server: int) -> int:
 
 @compiled
 def free_of(c: Cluster, server: int, resource: int) -> int:
-    """Return a server's free units of a resource."""
     return c.free[c.e, server, resource] if c.free.shape[1] > 0 else c.server[c.e, server].room
 
 
@@ -223,7 +217,6 @@ def first_server(c: Cluster, size: int, start: int) -> int:
 
 @apart
 def first_with_room(c: Cluster, size: int, start: int) -> int:
-    """Return `first_server` by a scan."""
     for server in range(start, c.server.shape[1]):
         if room_of(c, server) >= size:
             return server
@@ -289,10 +282,7 @@ def fits(c: Cluster, i: int, server: int) -> bool:
 
 @compiled
 def next_server_for(c: Cluster, i: int, start: int) -> int:
-    """Return the first server >= start for i, or NONE.
-
-    Needs BY_INDEX for scalar sizes.
-    """
+    """Return the first server >= start for i, or NONE."""
     if not c.vectors:
         return first_server(c, c.task[c.e, i].size, start)
     for server in range(start, server_count(c)):

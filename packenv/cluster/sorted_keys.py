@@ -47,7 +47,6 @@ class SortedKeys(Frame):
 
 
 def key_sizes(clusters: int, capacity: int) -> Sizes:
-    """Return the dimensions of lists of `capacity` keys each."""
     return {"clusters": clusters, "blocks": 2 * capacity // WIDTH + 3 if capacity > 0 else 0}
 
 
@@ -181,7 +180,6 @@ def drop_into(s: SortedKeys, e: int, k: int, dropped: int) -> None:
 
 @apart
 def clear(s: SortedKeys, e: int) -> None:
-    """Remove all keys."""
     for k in range(s.used[e]):
         block = s.block[e, k]
         for q in range(WIDTH):
@@ -223,7 +221,6 @@ def remove(s: SortedKeys, e: int, key: int) -> None:
 
 @apart
 def remove_at_cursor(s: SortedKeys, e: int) -> None:
-    """Remove the key found last."""
     k, p = s.cursor[e, 0], s.cursor[e, 1]
     storage, left = s.block[e, k].storage, s.block[e, k].count - 1
     move(s.keys[e, storage], p, p + 1, left - p)

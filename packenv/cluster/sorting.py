@@ -27,7 +27,6 @@ class Sorting(Frame):
 
 
 def sorting_sizes(clusters: int, largest: int) -> Sizes:
-    """Return the dimensions for batches of up to `largest` words."""
     batch, digits = (largest, DIGITS) if largest > LARGE else (0, 0)
     return {"clusters": clusters, "batch": batch, "digits": digits}
 

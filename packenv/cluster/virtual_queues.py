@@ -131,16 +131,12 @@ class Levels(NamedTuple):
 
 
 def first_levels(levels: int, check: int) -> Levels:
-    """Return the counts before the first task."""
     return Levels(np.array([0, check, levels, levels]), np.zeros(MOST_LEVELS + 2, np.int64))
 
 
 @compiled
 def adapt(c: Cluster, levels: Levels, occupy: bool) -> None:
-    """Apply the decided J, and count this slot's new tasks.
-
-    With `occupy` jobs take at least 2^-J of a server.
-    """
+    """Apply the decided J (`occupy`: minimum size), and count tasks."""
     if levels.number[NEXT] > levels.number[NOW]:
         levels.number[NOW] = levels.number[NEXT]
         divide(c, levels.number[NOW], occupy)

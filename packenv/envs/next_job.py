@@ -129,10 +129,7 @@ class NextJobRules(NamedTuple):
 
 @begins(NextJobRules)
 def begin(rules: NextJobRules, b: Batch) -> None:
-    """Charge the cost of waiting, and start a fitting reserved job.
-
-    With EASY the reservation is forgotten.
-    """
+    """Charge waiting, and start or (EASY) forget the kept job."""
     turn, total = b.turn[b.c.e], 0.0
     i = oldest(b.c)
     while i != NONE:
@@ -150,7 +147,6 @@ def begin(rules: NextJobRules, b: Batch) -> None:
 
 @acts(NextJobRules)
 def act(rules: NextJobRules, b: Batch) -> None:
-    """Take a job."""
     turn, i = b.turn[b.c.e], b.offered[b.c.e, b.action[b.c.e]]
     turn.invalid = i == NONE
     take(b, b.offered[b.c.e, 0] if i == NONE else i, rules.backfill)
@@ -205,10 +201,7 @@ def next_decision(rules: NextJobRules, b: Batch) -> None:
 
 @apart
 def offer(b: Batch, backfill: int, growing: int) -> int:
-    """Write the jobs to choose from, and count different ones.
-
-    The count is 2 for more, and 0 with EASY if nothing fits.
-    """
+    """Write jobs to choose from, and return 0, 1 or 2."""
     c, turn, offered, key = b.c, b.turn[b.c.e], b.offered[b.c.e], b.score[b.c.e]
     orders, places = b.facts.shape[1] - TURN, offered.shape[0]
     room, count, fitting = room_of(c, MACHINE), 0, 0
@@ -284,7 +277,6 @@ def room_for(b: Batch, i: int, count: int) -> tuple[float, float]:
 
 @observes(NextJobRules)
 def observe(rules: NextJobRules, b: Batch) -> None:
-    """Write the observation and the mask of the row."""
     c, e, turn = b.c, b.c.e, b.turn[b.c.e]
     count = 0
     if turn.server != NONE:
@@ -315,7 +307,6 @@ def observe(rules: NextJobRules, b: Batch) -> None:
 
 @apart
 def describe_job(b: Batch, n: int, releases: int) -> None:
-    """Write the features of the n-th offered job."""
     c, i, row = b.c, b.offered[b.c.e, n], b.actions[b.c.e, n]
     facts, wait, room = b.facts[row_of(c, i)], float(now(c) - eligible_since(c, i)), room_of(c, MACHINE)
     capacity, size = float(b.total[0]), float(size_of(c, i))
@@ -343,7 +334,6 @@ DEFAULTS = {"workload": "hpc/lublin-70", "jobs": 1024, "window": 8, "types": 16,
 
 
 def instead(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the single default order for a given window."""
     return {"order": "saf"} if "window" in arguments else {}
 
 

@@ -46,19 +46,13 @@ class CmaEs:
         self.generation = np.array(0)
 
     def ask(self, population: int, seed: int) -> tuple[Doubles, Doubles]:
-        """Return candidates and their normal draws, both (λ, n).
-
-        Equations (38)–(40).
-        """
+        """Return candidates and their draws, both (λ, n), by (38)–(40)."""
         draws = np.random.default_rng(seed).standard_normal((population, len(self.mean)))
         lengths, axes = self._axes()
         return self.mean + self.step * (draws * lengths) @ axes.T, draws
 
     def tell(self, draws: Doubles, order: list[int]) -> None:
-        """Move towards the better half.
-
-        `order` is from the best to the worst. Equations (41)–(47).
-        """
+        """Move towards the best in `order`, by equations (41)–(47)."""
         n, half = len(self.mean), len(order) // 2
         weights = np.log(len(order) / 2 + 0.5) - np.log(np.arange(1, half + 1))
         weights = weights / weights.sum()
@@ -111,16 +105,12 @@ class CandidateScore(NamedTuple):
 
 
 def run_trial(trial: CandidateRun) -> CandidateScore:
-    """Simulate the candidate on the trial's jobs."""
     candidate = SavedAgent("candidate", trial.about, trial.weights)
     return CandidateScore(*measure(trial.workload, candidate, trial.slots, trial.seed, trial.by))
 
 
 class TrialRunner:
-    """A runner of trials on an executor, scores in order.
-
-    Raises what a trial raises.
-    """
+    """A runner of trials on an executor, scores in order."""
 
     def __init__(self, executor: Executor) -> None:
         self.pieces = Pieces(executor)
@@ -135,7 +125,7 @@ class TrialRunner:
 
 
 def kind_of(trial: CandidateRun) -> Any:
-    """Trials that take about the same time have the same."""
+    """Return equal values for trials of similar duration."""
     return trial.workload.name, trial.workload.rho, trial.slots
 
 
@@ -189,10 +179,7 @@ class Evolution:
         return as_weights(self.search.mean, self.first)
 
     def initialise(self, say: Callable[[str], None] = print) -> str | None:
-        """Set the first weights, and return a report or None.
-
-        `say` receives progress.
-        """
+        """Set the first weights, and return a report or None."""
         if self.settings.start is not None:
             agent, kind = load_agent(self.settings.start), self.settings.environment
             if agent.definition.follows_jobs != find_definition(kind).follows_jobs:
@@ -206,10 +193,7 @@ class Evolution:
         return line
 
     def learn(self, samples: int, between: Callable[[], None]) -> None:
-        """Learn from at least `samples` more samples.
-
-        `between` is called before each generation.
-        """
+        """Learn from `samples` more samples, calling `between` each generation."""
         end = self.samples + samples
         with executor(self.on, self.processes) as cluster:
             run = TrialRunner(cluster)
@@ -218,12 +202,11 @@ class Evolution:
                 self._generation(run)
 
     def measured(self) -> dict[str, float]:
-        """The measures since the last call, by name (`group/name`)."""
+        """Return the measures since the last call, by name (`group/name`)."""
         metrics, self.metrics = self.metrics, {}
         return metrics
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """The arrays that a checkpoint keeps."""
         return {name: np.asarray(value) for name, value in vars(self.search).items()}
 
     def load_state(self, arrays: Mapping[str, NDArray[Any]]) -> None:

@@ -67,7 +67,6 @@ class EnvironmentTests:
         _check_jobs_and_rewards(self.make(), self.seed, self._name)
 
     def make(self) -> Any:
-        """Make the environment that is tested."""
         require(self.environment is not None, f"{type(self).__name__}: set `environment` to a name or a class")
         return _environment(self.environment, {"horizon": self.horizon, "record_schedule": True, **self.options}, self._name)
 
@@ -115,7 +114,6 @@ def _check_gymnasium(env: Any, name: str) -> None:
 
 
 def _play(env: Any, seed: int | None, most: int, name: str) -> Steps:
-    """Play at most `most` random valid steps of an episode."""
     first = env.reset(seed=seed)
     return [first, *_follow(env, first[1], most, name)]
 
@@ -135,7 +133,6 @@ def _follow(env: Any, info: dict[str, Any], most: int, name: str) -> Steps:
 
 
 def _check_info(steps: Steps, name: str) -> None:
-    """Check for equal keys at every step, and numbers only."""
     infos = [step[-1] for step in steps]
     for n, info in enumerate(infos):
         different = sorted(set(info) ^ set(infos[0]))
@@ -146,7 +143,6 @@ def _check_info(steps: Steps, name: str) -> None:
 
 
 def _check_seed(first: Any, second: Any, seed: int, name: str) -> None:
-    """Check for equal episodes, and equal ones after them."""
     steps = _play(first, seed, STEPS, name)
     reported = steps[0][1].get("seed")
     require(reported == seed, f"{name}: info['seed'] is {reported} after reset(seed={seed})")
@@ -238,7 +234,6 @@ def _check_jobs_and_rewards(env: Any, seed: int, name: str) -> None:
 
 
 def _jobs_of(core: Any, seed: int, rows: int) -> Jobs:
-    """The jobs that `packenv.simulate` draws with this seed."""
     fixed = core.workload.at(seed)
     if fixed.jobs is not None:
         table: Jobs = fixed.jobs

@@ -1,7 +1,4 @@
-"""Replay of a schedule from the Jobs table alone.
-
-It shares no code with the simulator that made the schedule.
-"""
+"""Replay of a schedule, without any code of the simulator."""
 
 from __future__ import annotations
 
@@ -58,10 +55,7 @@ def problem_of(
 
 
 def _above_capacity(demand: Ints, capacity: Ints, start: Ints, server: NDArray[np.integer], end: Ints) -> str | None:
-    """Return the first slot with an overfull server.
-
-    Tasks that leave in a slot leave before any start.
-    """
+    """Return the first slot with an overfull server."""
     for place, most in enumerate(capacity):
         rows = np.flatnonzero((start >= 0) & (server == place))
         times = np.concatenate([end[rows], start[rows]])
@@ -113,10 +107,7 @@ def problem_of_places(workload: Workload, jobs: Jobs, schedule: Schedule) -> str
 
 
 def eligible_slots(jobs: Jobs, start: Ints, end: Ints) -> Ints:
-    """Return each task's first possible slot, (rows,), or -1.
-
-    It has arrived, and its predecessors have completed. -1: not yet.
-    """
+    """Return the first slot each task may start in, or -1."""
     rows = len(start)
     eligible = jobs.arrival[:rows].copy()
     over = np.where(start >= 0, end, -1)
@@ -131,7 +122,6 @@ def eligible_slots(jobs: Jobs, start: Ints, end: Ints) -> Ints:
 
 
 def _after_phases(job: Ints, phase: Ints, over: Ints, eligible: Ints) -> None:
-    """Delay each task to the end of its job's earlier phases."""
     for job_number in np.unique(job):
         rows = np.flatnonzero(job == job_number)
         for number in np.unique(phase[rows])[1:]:
@@ -141,10 +131,7 @@ def _after_phases(job: Ints, phase: Ints, over: Ints, eligible: Ints) -> None:
 
 
 def waited(jobs: Jobs, start: Ints, end: Ints, slots: int) -> int:
-    """Return the total waiting of all tasks, in slots.
-
-    By Little's law it equals the sum of the queue over slots, to the end of the run.
-    """
+    """Return the waiting slots of all tasks (Little's law: queue)."""
     rows = min(int(np.searchsorted(jobs.arrival, slots)), len(jobs))
     begun, leave = np.full(rows, -1, np.int64), np.full(rows, -1, np.int64)
     count = min(rows, len(start))

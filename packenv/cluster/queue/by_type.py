@@ -113,7 +113,6 @@ def add_typed(c: Cluster, i: int) -> None:
 
 @compiled
 def join_line(c: Cluster, i: int, kind: int, j: int) -> None:
-    """Append task i to virtual queue j."""
     queue = c.types.queue[c.e, kind, j]
     append(c.types.link[c.e, kind], queue, i)
     if queue.head == i:
@@ -152,7 +151,6 @@ def narrow(c: Cluster, kind: int, j: int, size: int) -> None:
 
 @compiled
 def leave_line(c: Cluster, i: int, kind: int, j: int) -> None:
-    """Remove task i from virtual queue j."""
     queue, was_head = c.types.queue[c.e, kind, j], c.types.link[c.e, kind, i].prev == NONE
     unlink(c.types.link[c.e, kind], queue, i)
     if was_head and queue.head != NONE:

@@ -118,7 +118,6 @@ def order_many_new(c: Cluster) -> None:
 
 @compiled
 def dequeue(c: Cluster, i: int) -> None:
-    """Remove task i from the queue and all orders."""
     head = c.head[c.e]
     head.waiting -= 1
     head.waiting_size -= c.task[c.e, i].size

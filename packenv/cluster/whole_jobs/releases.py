@@ -34,7 +34,6 @@ class Releases(Frame):
 
 
 def releases(rows: int, servers: int, resources: int) -> Releases:
-    """Return the state before slot 0, without tasks in service."""
     return Releases(
         links=np.zeros(rows, link_type),
         ends=empty_lists(servers),
@@ -71,7 +70,6 @@ def first_room(c: Cluster, ahead: Releases, work: RemainingWork, book: JobBook, 
 
 @compiled
 def has_room(ahead: Releases, book: JobBook, g: int) -> bool:
-    """Return whether a task of group g fits into `free`."""
     for r in range(ahead.free.shape[0]):
         if book.demand[g, r] > ahead.free[r]:
             return False

@@ -193,7 +193,6 @@ class Core:
     # episodes
 
     def seed_rows(self, rows: Iterable[int], roots: Iterable[int]) -> None:
-        """Restart these rows' episodes from these seeds (roots)."""
         for row, root in zip(rows, roots, strict=True):
             self.roots[row] = root
             self.episodes[row] = -1
@@ -236,12 +235,10 @@ class Core:
             self._warm_up(row, seed, rate)
 
     def rate_of(self, seed: int) -> float:
-        """Return an episode's tasks per slot."""
         low, high = self.rates
         return low + share(seed) * (high - low) if high > low else low
 
     def _play_table_of(self, row: int, seed: int) -> None:
-        """Give row the table of jobs of this seed."""
         workload = self.workload.at(seed)
         self.played[row] = workload
         self.tables[row] = build(
@@ -275,7 +272,6 @@ class Core:
             self.baselines[row].warm_up(before)
 
     def _warm_run(self, row: int, seed: int, rate: float) -> PolicyRun:
-        """Return the run of the warm start, at its end."""
         assert self.warm is not None
         run = PolicyRun(self.warm.policy, self)
         run.restart(self.played[row], seed, rate)
@@ -309,10 +305,7 @@ class Core:
             self.grow()
 
     def advance_baselines(self) -> None:
-        """Write the baselines' ∫ Q dt since the last call.
-
-        When the row's work is done, the baseline also runs to its end.
-        """
+        """Write the new ∫ Q dt of baselines, to their ends."""
         passage, turn = self.batch.passage, self.batch.turn
         for row, run in enumerate(self.baselines):
             until = turn["until"][row] if passage["reason"][row] == WORK_DONE else passage["slot"][row]
@@ -338,15 +331,11 @@ class Core:
 
     @property
     def of_yardstick(self) -> tuple[str, ...]:
-        """The keys of `yardstick`."""
         slowdown = () if self.layout.facts is None else ("baseline_slowdown",)
         return ("baseline_queue", "baseline_delay", *(("perf",) if self.options.perf else ()), *slowdown)
 
     def _yardstick_run(self, row: int) -> PolicyRun:
-        """Return the baseline's run up to the row's slot.
-
-        If the row's work is done, it runs to its own end or to the horizon.
-        """
+        """Return the baseline's run to the row's slot or end."""
         run, seed, slot = self.yardsticks[row], int(self.seeds[row]), int(self.batch.passage["slot"][row])
         done, until = self.batch.passage["reason"][row] == WORK_DONE, int(self.batch.turn["until"][row])
         if done or self.measuring[row] != seed or run.slot > slot:
@@ -457,7 +446,6 @@ class Core:
         return {name: getattr(self, name) for name in names}
 
     def _copied(self, state: dict[str, Any]) -> dict[str, Any]:
-        """Return a copy with shared workloads and tables."""
         c = state["batch"].c
         common: list[Any] = [self.workload, self.setting, self.options, self, c.capacity, c.scale, *state["played"]]
         if self.workload.jobs is not None:
@@ -466,7 +454,6 @@ class Core:
 
 
 def label_of(policy: Any) -> str:
-    """Return a policy's given or own name."""
     return policy if isinstance(policy, str) else name_of(policy)
 
 

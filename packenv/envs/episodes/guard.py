@@ -39,7 +39,6 @@ class Guard:
         self.at_work = np.zeros(rows, np.bool_)
 
     def restart(self, row: int, seed: int) -> None:
-        """An episode begins."""
         self.states[row] = initial_state_of(self.policy, self.setting, seed)
         self.at_work[row] = False
 
@@ -92,7 +91,6 @@ def together(agent: Needs, guard: Needs) -> Needs:
 
 @fused
 def hand_over(policy: Any, c: Cluster, state: Any) -> None:
-    """Reopen all servers for the guard."""
     reopen_all(c)
     take_over(policy, c, state)
 
