@@ -85,6 +85,7 @@ def insert(s: SortedKeys, e: int, key: int, item: int) -> None:
         k = make_room(s, e, k, key)
     storage, count = s.block[e, k].storage, s.block[e, k].count
     p = lower_bound(s, e, k, key)
+    # shift the later keys of the block, and fill the gap
     move(s.keys[e, storage], p + 1, p, count - p)
     move(s.items[e, storage], p + 1, p, count - p)
     s.keys[e, storage, p] = key
@@ -191,6 +192,7 @@ def clear(s: SortedKeys, e: int) -> None:
 @apart
 def add_last(s: SortedKeys, e: int, key: int, item: int) -> None:
     """Add a key above all others."""
+    # begin a new block when the last one is filled
     if s.block[e, s.used[e] - 1].count >= FILLED:
         if s.used[e] + 1 == s.block.shape[1]:
             put_together(s, e)
@@ -229,6 +231,7 @@ def remove_at_cursor(s: SortedKeys, e: int) -> None:
     s.block[e, k].count = left
     if p == 0:
         s.block[e, k].low = s.keys[e, storage, 0]
+    # a block with few keys may join a neighbour
     if left < WIDTH // 4:
         merge_small(s, e, k)
 

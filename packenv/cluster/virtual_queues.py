@@ -152,6 +152,7 @@ def adapt(c: Cluster, levels: Levels, occupy: bool) -> None:
 @compiled
 def see(levels: Levels, capacity: int, size: int) -> None:
     """Count a size, and decide J at a check."""
+    # the largest J with size <= 2^-J of the largest server
     depth = 0
     while depth < MOST_LEVELS and size << (depth + 1) <= capacity:
         depth += 1
@@ -159,6 +160,7 @@ def see(levels: Levels, capacity: int, size: int) -> None:
     levels.number[SEEN] += 1
     if levels.number[SEEN] == levels.number[CHECK]:
         levels.number[CHECK] *= 2
+        # the least J with at most 1 % of the sizes up to 2^-J
         smaller = levels.below[MOST_LEVELS]
         j = MOST_LEVELS
         while j > 2 and 100 * (smaller + levels.below[j - 1]) <= levels.number[SEEN]:

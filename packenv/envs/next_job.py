@@ -131,12 +131,14 @@ class NextJobRules(NamedTuple):
 def begin(rules: NextJobRules, b: Batch) -> None:
     """Charge waiting, and start or (EASY) forget the kept job."""
     turn, total = b.turn[b.c.e], 0.0
+    # what waiting has added to the bounded slowdowns
     i = oldest(b.c)
     while i != NONE:
         total += slowdown(b, i)
         i = next_in_queue(b.c, i)
     turn.slowdown += total - turn.slowdown_waiting
     turn.slowdown_waiting = total
+    # the kept job
     if rules.backfill:
         turn.kept = NONE
     elif turn.kept != NONE and fits(b.c, turn.kept, MACHINE):
@@ -158,6 +160,7 @@ def take(b: Batch, i: int, backfill: int) -> None:
     """Start job i, or keep it (EASY reserves room)."""
     turn = b.turn[b.c.e]
     if fits(b.c, i, MACHINE):
+        # a job that outlasts the reservation takes room next to it
         if turn.kept != NONE and now(b.c) + estimate(b, i) > turn.reserved:
             turn.beside -= size_of(b.c, i)
         start(b, i)
@@ -213,6 +216,7 @@ def offer(b: Batch, backfill: int, growing: int) -> int:
         # With a reservation: only what starts now, and is over in time or fits beside it.
         if turn.kept == NONE or (has_room and (size_of(c, i) <= turn.beside or now(c) + estimate(b, i) <= turn.reserved)):
             count += 1
+            # one order offers its first jobs, several offer one job each
             if orders == 1:
                 insert(offered, key, min(count - 1, places), i, b.facts[row_of(c, i), TURN])
             else:
@@ -226,6 +230,7 @@ def offer(b: Batch, backfill: int, growing: int) -> int:
     if backfill and fitting == 0:  # whichever job has the reservation, nothing starts
         offered[:] = NONE
         return 0
+    # is any job different from the first?
     if orders > 1 and count > 1:
         count = 1
         for n in range(1, places):
@@ -253,6 +258,7 @@ def list_releases(b: Batch) -> int:
         task = c.task[c.e, i]
         if task.kind == TASK and task.server != NONE:
             end = float(task.slots)
+            # expected by its estimate, at the earliest in the next slot
             if task.row >= 0:
                 end = max(end + b.facts[task.row, ESTIMATE] - c.source.service[c.s, task.row], now(c) + 1.0)
             n = count

@@ -197,6 +197,7 @@ def observe(rules: PlacementRules, b: Batch) -> None:
         if b.queue.shape[1] > 0:
             write_queue(b)
         write_servers(b, NONE)
+    # the mask, by the tasks that actions start
     if rules.starts == WINDOW:
         mask_window(rules, b)
     elif c.vectors or rules.starts == HEAD:

@@ -151,7 +151,7 @@ class PricedReward:
 
 
 def find_reward(reward: str | Reward) -> Reward:
-    """Return a reward by name (InputError) or the given callable."""
+    """Return a reward by name (or InputError), or the callable."""
     if callable(reward):
         return reward
     name, price = name_and_price(reward)

@@ -64,20 +64,25 @@ class CmaEs:
         rank_weight = min(1 - path_weight, 2 * (mass - 2 + 1 / mass) / ((n + 2) ** 2 + mass))
         expected = math.sqrt(n) * (1 - 1 / (4 * n) + 1 / (21 * n * n))  # E‖N(0, I)‖
 
+        # recombination: (41), (42)
         lengths, axes = self._axes()
         steps = (draws[order[:half]] * lengths) @ axes.T
         moved = weights @ steps
         self.mean = self.mean + self.step * moved
         self.generation = self.generation + 1
+        # path of the step size: (43)
         whitened = axes @ ((axes.T @ moved) / lengths)
         self.step_path = (1 - step_rate) * self.step_path + math.sqrt(step_rate * (2 - step_rate) * mass) * whitened
         norm = float(np.linalg.norm(self.step_path))
+        # path of the covariance: (45)
         steady = math.sqrt(1 - (1 - step_rate) ** (2 * int(self.generation)))
         small = norm / steady < (1.4 + 2 / (n + 1)) * expected
         self.path = (1 - path_rate) * self.path + small * math.sqrt(path_rate * (2 - path_rate) * mass) * moved
+        # covariance: (47)
         correction = 0.0 if small else path_rate * (2 - path_rate)
         self.covariance = (1 - path_weight * (1 - correction) - rank_weight) * self.covariance
         self.covariance += path_weight * np.outer(self.path, self.path) + rank_weight * (steps.T * weights) @ steps
+        # step size: (44)
         self.step = self.step * math.exp(step_rate / damping * (norm / expected - 1))
 
     def _axes(self) -> tuple[Doubles, Doubles]:
@@ -193,7 +198,7 @@ class Evolution:
         return line
 
     def learn(self, samples: int, between: Callable[[], None]) -> None:
-        """Learn from `samples` more samples, calling `between` each generation."""
+        """Learn from at least `samples` more, calling `between` each generation."""
         end = self.samples + samples
         with executor(self.on, self.processes) as cluster:
             run = TrialRunner(cluster)
@@ -218,6 +223,7 @@ class Evolution:
         seed = self.settings.seed_after(self.samples)  # the same whether the run was interrupted or not
         candidates, draws = self.search.ask(self.population, seed)
         cases = self.draw(seed)
+        # all candidates play the same cases
         trials = [
             CandidateRun(self.about, as_weights(candidate, self.first), case.workload, case.slots, seed + n, self.by)
             for candidate in candidates

@@ -160,6 +160,7 @@ def _check_masks(env: Any, seed: int, name: str) -> None:
         mask, state = np.asarray(info["action_mask"]), env.get_state()
         same = mask.shape == (env.action_space.n,) and (mask.astype(bool) == env.action_masks()).all()
         require(same, f"{name}: info['action_mask'] and action_masks() differ in slot {info['slot']}")
+        # try allowed and forbidden actions, each from the same state
         for allowed in (True, False):
             actions = np.flatnonzero(mask.astype(bool) == allowed)
             for action in rng.permutation(actions)[:TRIED]:
@@ -211,6 +212,7 @@ def _check_jobs_and_rewards(env: Any, seed: int, name: str) -> None:
     slots = int(end["slot"])
     jobs = _jobs_of(core, seed, len(start))
     require(jobs.home is None, f"{name}: give a workload whose tasks stay as long on every server")
+    # the schedule, and the queue by Little's law
     problem = problem_of(jobs, core.workload.servers.units, start, server, slots + 1)
     require(problem is None, f"{name}: with the jobs of seed {seed}: {problem}")
     leaves = np.where(start >= 0, start + jobs.service[: len(start)], -1)
@@ -220,6 +222,7 @@ def _check_jobs_and_rewards(env: Any, seed: int, name: str) -> None:
     begun = np.flatnonzero(start >= 0)
     elapsed = sum(step[4]["elapsed"] for step in steps[1:])
     require(elapsed == slots - steps[0][1]["slot"], f"{name}: info['elapsed'] adds up to {elapsed} slots of {slots}")
+    # the sum of the rewards
     delays = waited(jobs.first(len(start)), start, leaves, NEVER // 2) if len(begun) == len(start) else None
     waited_before = round(steps[0][1]["mean_queue"] * steps[0][1]["slot"])
     stands_for = {

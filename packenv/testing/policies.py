@@ -178,6 +178,7 @@ def _check_resumes(policy: Any, table: Workload, slots: int, seed: int, where: s
     whole = _run(policy, table, slots, seed, where)
     if isinstance(whole, InputError):
         return
+    # pause and copy half-way, then run both to the end
     paused = _Paused(policy, table, seed)
     paused.advance(slots // 2)
     copied = copy.copy(paused)

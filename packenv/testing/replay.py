@@ -74,6 +74,7 @@ def problem_of_places(workload: Workload, jobs: Jobs, schedule: Schedule) -> str
     devices that it may not have. `jobs`: the table of the run.
     """
     begun = np.flatnonzero(schedule.start >= 0)
+    # how long tasks stay
     if jobs.home is not None:
         network = workload.network or Network()
         rack = network.rack_of(len(workload.servers))
@@ -90,12 +91,14 @@ def problem_of_places(workload: Workload, jobs: Jobs, schedule: Schedule) -> str
                 )
     if jobs.devices is None or workload.servers.devices is None or schedule.devices is None:
         return None
+    # number and kind of each task's devices
     for row in begun.tolist():
         number, _, kinds = jobs.devices[row].tolist()
         there, _, model = workload.servers.devices[schedule.server[row]].tolist()
         taken = int(schedule.devices[row])
         if taken.bit_count() != number or taken >> there or (kinds and not (model >= 0 and kinds >> model & 1)):
             return f"row {row} has devices that it may not have on server {schedule.server[row]}"
+    # no device may be above its capacity
     for place, (there, whole, _) in enumerate(workload.servers.devices.tolist()):
         here = begun[schedule.server[begun] == place]
         part = np.where(jobs.devices[here, SHARE] > 0, jobs.devices[here, SHARE], whole)

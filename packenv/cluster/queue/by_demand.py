@@ -75,6 +75,7 @@ def remove_from_group(c: Cluster, i: int) -> None:
 def forget_group(c: Cluster, g: int, bucket: int) -> None:
     """Remove a group from its chain and the used ones."""
     groups = c.groups
+    # take it out of its hash chain
     link = groups.bucket[c.e, bucket]
     if link == g:
         groups.bucket[c.e, bucket] = groups.group[c.e, g].chain
@@ -82,6 +83,7 @@ def forget_group(c: Cluster, g: int, bucket: int) -> None:
         while groups.group[c.e, link].chain != g:
             link = groups.group[c.e, link].chain
         groups.group[c.e, link].chain = groups.group[c.e, g].chain
+    # exchange it with the last group in use
     n = groups.count[c.e] - 1
     place = groups.group[c.e, g].place
     last = groups.active[c.e, n]

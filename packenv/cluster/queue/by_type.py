@@ -160,17 +160,20 @@ def leave_line(c: Cluster, i: int, kind: int, j: int) -> None:
 @apart
 def retype(c: Cluster) -> None:
     """Assign all tasks to types again after these have changed."""
+    # empty all virtual queues
     for kind in range(c.types.queue.shape[1]):
         for j in range(c.types.queue.shape[2]):
             queue = c.types.queue[c.e, kind, j]
             queue.head, queue.tail, queue.count, queue.size = NONE, NONE, 0, 0
             c.types.least[c.e, kind, j], c.types.most[c.e, kind, j] = NO_SIZE, 0
+    # waiting tasks, in queue order
     i = c.queue[c.e].head
     while i != NONE:
         add_typed(c, i)
         i = c.task[c.e, i].next
     if not c.orders & BY_MIX:
         return
+    # tasks in service
     c.types.in_service[c.e, :, :] = 0
     for i in range(c.task.shape[1]):
         server = c.task[c.e, i].server

@@ -45,6 +45,7 @@ def work_below(jobs: Jobs, capacity: Ints) -> Ints:
             sets[key] = rows
         return sets[key]
 
+    # successors first: the work is summed once for each set of rows
     for row in _last_first(before, after, nodes):
         below[row] = rows_below(row)
         if row < len(jobs):

@@ -84,6 +84,7 @@ def earliest_releases(c: Cluster, ahead: Releases, work: RemainingWork, server: 
     while task != NONE:
         end = max(work.expected_end[task], now(c) + 1)  # NONE where the row is overdue
         if count < MOST or end < slot[MOST - 1]:
+            # insert in order, without the latest beyond MOST
             n = min(count, MOST - 1)
             while n > 0 and slot[n - 1] > end:
                 slot[n], row[n] = slot[n - 1], row[n - 1]

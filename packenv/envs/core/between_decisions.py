@@ -107,7 +107,7 @@ def measure_episode(b: Batch) -> None:
 
 @apart
 def next_slot(b: Batch) -> int:
-    """Begin the next slot (BEGUN or OVER); return READY or GROW."""
+    """Begin the next slot, or end, returning READY or GROW."""
     c, turn = b.c, b.turn[b.c.e]
     # advance, and add up what passed meanwhile
     before, in_service = c.head[c.e].now, mean_used(b)

@@ -263,6 +263,7 @@ class Core:
             self.grow()
         batch, place = self.place_of(row)
         at = np.zeros(before.cluster.task.shape[1], np.int64)
+        # copy the tasks, and the future of the table
         transplant(before.cluster, 0, waiting, served, batch.c, place, at, np.zeros_like(at))
         copy_rows(before.cluster, 0, batch.c, place)
         batch.c.head["fresh"][place] = batch.c.head["freed"][place] = 0
@@ -362,7 +363,6 @@ class Core:
         return min(max((worst - mean) / (worst - self.bound), 0.0), 1.0)
 
     def terms(self, passage: Passage) -> dict[str, Any]:
-        """Return the terms of the reward, with the penalty."""
         return terms_of(self.reward, passage) | {"invalid": 0.0 - self.options.invalid_penalty * passage.invalid}
 
     def grow(self) -> None:
@@ -373,6 +373,7 @@ class Core:
         if 0 < recorded <= int(batch.c.head["next_row"].max()):
             c, self.template = lengthen(batch.c), lengthen(self.template)
         else:
+            # half as many more, up to the most that can ever be needed
             most = self.layout.needs.in_service + len(self.initial)
             most_places = self.options.waiting_limit + most + 1
             more = places + max(32, places // 2)

@@ -101,6 +101,7 @@ def guard_row(policy: Any, b: Batch, row: int, state: Any, resumed: bool) -> int
     c = b.c
     look_at(c, row)
     turn = b.turn[row]
+    # take over the slot that has begun
     if not resumed:
         before = c.head[row].waiting_size
         hand_over(policy, c, state)
@@ -110,6 +111,7 @@ def guard_row(policy: Any, b: Batch, row: int, state: Any, resumed: bool) -> int
         if next_slot(b) == GROW:
             return GROW
         turn.guarded += now(c) - turn.guard_slot
+        # return to the agent, or end the episode
         if turn.phase != BEGUN or waiting(c) <= b.guard_limit:
             reopen_all(c)
             turn.passed = 0

@@ -114,6 +114,7 @@ def act(rules: JobFillRules, b: Batch) -> None:
     else:
         start(b, g, turn.server)
     next_decision(rules, b, turn.server)
+    # visit passed servers again if this round started something
     if rules.again and turn.server == NONE and turn.passed and b.c.head[b.c.e].started > turn.started:
         reopen_all(b.c)
         turn.passed = 0

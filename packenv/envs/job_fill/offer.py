@@ -96,6 +96,7 @@ def keep_best(b: Batch, server: int, choices: int, count: int) -> None:
     of these groups. Ties keep their order.
     """
     e, jobs, alignments, works = b.c.e, b.jobs, 0.0, 0.0
+    # alignments, and the sums for both means
     for n in range(count):
         g = b.offered[e, n]
         b.score[e, n] = alignment(b, g, server)
@@ -103,6 +104,7 @@ def keep_best(b: Batch, server: int, choices: int, count: int) -> None:
         works += jobs.book.waiting[g] * b.rank[e, n]
     for n in range(count):
         b.score[e, n] -= OF_WORK * ratio(b.rank[e, n], works, alignments)
+    # move the best to the front, so that ties keep their order
     for n in range(min(count, choices)):
         best = n
         for k in range(n + 1, count):
@@ -180,6 +182,7 @@ def offer_at_home(b: Batch, j: int, server: int, count: int) -> int:
 def offer_job(b: Batch, j: int, level: int, server: int, count: int) -> int:
     """Offer job j's groups from `level`, and return the count."""
     left = work_left(b.c, b.jobs.work, j)
+    # skip a job whose groups all come after the last offered one
     if count == b.offered.shape[1]:
         last = b.near[b.c.e, count - 1]
         if level > last or (level == last and left > b.rank[b.c.e, count - 1]):
@@ -211,6 +214,7 @@ def offer_group(b: Batch, g: int, level: int, left: float, server: int, count: i
     place = place_among(b, level, left, g, count)
     if (place > 0 and b.offered[e, place - 1] == g) or not group_fits(b.c, b.jobs.book, g, server):
         return count
+    # shift the groups behind it
     for n in range(min(count, most - 1), place, -1):
         b.offered[e, n], b.rank[e, n], b.near[e, n] = b.offered[e, n - 1], b.rank[e, n - 1], b.near[e, n - 1]
     b.offered[e, place], b.rank[e, place], b.near[e, place] = g, left, level

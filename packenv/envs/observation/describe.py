@@ -157,6 +157,7 @@ def room_after_filling(b: Batch, rank: int, room: int) -> int:
         return room
     place, below, sizes = rank - 1, waiting(b.c), b.waiting_sizes[b.c.e]
     for _ in range(FILL):
+        # the largest smaller task that fits, except the one of this rank
         largest = min(count_up_to(b, room), below) - 1
         if largest == place:
             largest -= 1

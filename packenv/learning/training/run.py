@@ -90,10 +90,12 @@ class TrainingRun:
         if self.plan.judge_every:
             self.judge()
         self.checkpoint()
+        # choose the last agent or the best
         weights, at, measured = self.learner.weights, done, self.measured
         if self.plan.keep == "best" and self.best:
             weights, at, measured = self.best, self.best_at, self.best_measured
         agent = self.plan.out or self.plan.folder / AGENT
+        # try both places before an error is raised
         failed = []
         for path in dict.fromkeys((self.plan.folder / AGENT, agent)):
             try:

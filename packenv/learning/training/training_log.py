@@ -105,7 +105,6 @@ class TrainingLog:
             self._write("scalar", name, value, samples)
 
     def settings(self, record: Mapping[str, Any], command: str) -> None:
-        """Write the run's command and settings as a table."""
         lines = ["| setting | value |", "|---|---|", *(f"| {name} | `{value}` |" for name, value in record.items())]
         self._write("text", "settings", f"`{command}`\n\n" + "\n".join(lines))
 
