@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from packenv_kubernetes import read_cluster
 
 from packenv.cli.main import main as packenv_main
+from packenv_kubernetes import read_cluster
 
 KINDS = ((32, 128, 0), (64, 256, 0), (96, 768, 8))  # cores, GiB, GPUs
 NOW = "2024-05-01T12:00:00Z"
