@@ -196,7 +196,7 @@ def test_a_film_of_a_model(tmp_path: Path) -> None:
     assert (tmp_path / "model.gif").read_bytes() == (tmp_path / "function.gif").read_bytes()
 
 
-@pytest.mark.parametrize(("words", "problem"), [([], "--out says where"), (["--gif", "film.mp4"], "a moving picture is .gif")])
+@pytest.mark.parametrize(("words", "problem"), [([], "give --out for a dataset"), (["--gif", "film.mp4"], "must end in .gif")])
 def test_what_is_no_recording(words: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["record", "paper/fig4b", *over(SHORT, *words)])
