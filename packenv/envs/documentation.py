@@ -131,7 +131,6 @@ PLAIN = {option.name: option.default for option in fields(Options)}
 
 
 def default_text(value: Any) -> str:
-    """Return a default as the table of arguments shows it."""
     return f'`"{value}"`' if isinstance(value, str) else str(value)
 
 
@@ -166,7 +165,6 @@ def documentation(definition: Definition) -> str:
 
 
 def feature_table(features: Features) -> str:
-    """Return the tables of features of actions and context."""
     lines = [f"| `actions` | {features.subject} | scale |", "|---|---|---|"]
     for n, feature in enumerate(features.of_action):
         lines.append(f"| {n} `{feature.name}` | {feature.of_start}{' (*)' * feature.of_wait} | {feature.scale} |")
