@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from packenv.cli.options.every_command import output_option
+from packenv.cli.groups import output_option
 from packenv.cli.options.names import CONTEST, POLICY
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import log, process_options, runs_in, tensorboard_option

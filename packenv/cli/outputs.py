@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from packenv.cli.options.every_command import output_option
+from packenv.cli.groups import output_option
 from packenv.errors import InputError
 from packenv.files import STREAMS, check_ending, check_writable, is_written_through
 from packenv.report import forms

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from packenv.cli.options.every_command import output_option
+from packenv.cli.groups import output_option
 from packenv.cli.options.names import INPUT, PATH
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import JSON

@@ -24,9 +24,10 @@ def verdict_command(logs: tuple[str, ...], options: VerdictOptions, outputs: Out
     it also prints the largest sustained rate, the smallest rate that is not sustained, and the rate to run next.
 
     \b
-    packenv verdict jobs.csv --columns submit_time_s=Submit,start_time_s=Start,end_time_s=End
+    packenv verdict jobs.csv --columns submit_time_s=Submit,start_time_s=Start
     packenv verdict rate-2.csv rate-4.csv --plot queues.png
-    sacct -P -a -S 2026-05-01 -o JobID,Submit,Start,End,State,AllocCPUS | packenv verdict -
+    sacct -P -a -S 2026-05-01 -o JobID,Submit,Start,End,State,AllocCPUS |
+        packenv verdict -
     """
     outputs.check()
     from packenv.runs.verdict import judge_log, sustained

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import click
 
-from packenv.cli.options.every_command import Option
+from packenv.cli.groups import Option
 from packenv.cli.options.names import FILE, PATH, POLICY, Seconds, Share
 from packenv.cli.outputs import FileOf
 from packenv.options.fields import Form, Range, Words, options_in

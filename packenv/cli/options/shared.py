@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from packenv.cli.options.every_command import output_option
+from packenv.cli.groups import output_option
 from packenv.cli.options.names import FILE
 from packenv.cli.options.of_fields import Decorator, options_of
 from packenv.cli.outputs import JSON as JSON

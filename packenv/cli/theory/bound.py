@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from packenv.cli.options.every_command import output_option
+from packenv.cli.groups import output_option
 from packenv.cli.options.names import WORKLOAD
 from packenv.cli.options.shared import workload_options
 from packenv.cli.options.workload import check_named, is_table, random_workload, workload_with_notes

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from packenv.cli.options.every_command import output_option
+from packenv.cli.groups import output_option
 from packenv.cli.options.names import FILE, POLICY, WORKLOAD
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import process_options, runs_in, workload_options
