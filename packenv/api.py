@@ -50,7 +50,7 @@ def simulate(workload: Any, policy: Any, slots: int | None = None, seed: int = 0
 
 
 def at_a_rate(workload: Any, **changes: Any) -> Workload:
-    """Return the workload of the arguments, its load turned into a rate."""
+    """Return the workload, its load turned into a rate."""
     workload = workload if isinstance(workload, Workload) and not changes else find_workload(workload, **changes)
     if workload.load is not None:
         from packenv.theory.capacity.max_workload import resolved  # loads the linear-programming solver, which few runs need

@@ -57,7 +57,7 @@ class Entry(NamedTuple):
 
     @property
     def path(self) -> str:
-        """What an entry point would say: `packenv.policies.delay.delay:Delay`."""
+        """The entry point's text: `packenv.policies.delay.delay:Delay`."""
         return f"{self.module}:{self.name}"
 
 

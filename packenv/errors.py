@@ -1,4 +1,4 @@
-"""Exceptions that show users what is wrong with their input."""
+"""Exceptions that explain errors in the input of users."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 
 
 class InputError(ValueError):
-    """A line on bad input: the file, row or option, and the problem."""
+    """A line on bad input: its place, and the problem."""
 
 
 class RowError(InputError):
-    """Bad input in one row of a Jobs table, counted from 0."""
+    """Bad input in a row (from 0) of a Jobs table."""
 
     def __init__(self, row: int, problem: str) -> None:
         super().__init__(row, problem)
@@ -25,10 +25,10 @@ class RowError(InputError):
 
 
 class ArgumentError(InputError):
-    """Bad arguments of a function, named in backticks in the message.
+    """Bad arguments of a function, in backticks.
 
     advice  the end of the message: what to write
-    remedy  arguments that mend what is wrong, by name, if they are known
+    remedy  arguments that mend it, by name, if known
     """
 
     def __init__(self, problem: str, advice: str = "", remedy: Mapping[str, str] | None = None) -> None:
@@ -36,7 +36,7 @@ class ArgumentError(InputError):
         self.problem, self.advice, self.remedy = problem, advice, dict(remedy or {})
 
     def of_options(self, advised: bool = True) -> str:
-        """Return the message with `--slot-seconds` for slot_seconds, and advice if `advised`."""
+        """Return the message with options, and advice if `advised`."""
         return of_options(str(self) if advised else self.problem)
 
 
@@ -56,15 +56,12 @@ class UnknownArgument(InputError):
         return UnknownArgument, (self.name, self.known, self.function)
 
     def of_call(self, function: str, own: Iterable[str]) -> UnknownArgument:
-        """Return the error for a caller's arguments, its own names first."""
+        """Return the error with a caller's own names first."""
         return UnknownArgument(self.name, [*own, *self.known], function)
 
 
 class MisuseError(InputError):
-    """A policy's misuse of the cluster during a run.
-
-    Examples: a server above its capacity, a task placed twice, an error in the policy's code.
-    """
+    """A policy's misuse of the cluster, such as overfull servers."""
 
 
 def line_on(error: BaseException) -> str:
@@ -83,14 +80,14 @@ def line_on(error: BaseException) -> str:
 
 
 def _is_ours(file: str) -> bool:
-    """Return whether a traceback's file belongs to packenv, or to importing."""
+    """Return whether a traceback's file belongs to packenv."""
     package = Path(__file__).parent
     inside = file.rpartition(f"{package.name}/")[2]
     return file.startswith(("<frozen importlib", str(package))) or (inside != file and (package / inside).is_file())
 
 
 def library_needed(purpose: str, extra: str, error: ImportError) -> str:
-    """Name why an optional library is missing, and the command to install it."""
+    """Name why a library is missing, and the install command."""
     library = (error.name or extra).partition(".")[0]
     if isinstance(error, ModuleNotFoundError):
         return f"{purpose} needs {library}, which is not installed: {install_command(extra)}"

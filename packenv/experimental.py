@@ -12,7 +12,7 @@ SENTENCE = "Experimental: it may change in any version."
 
 
 def experimental(thing: T) -> T:
-    """Mark a function or class as experimental, in its help text."""
+    """Mark a function or class as experimental, in help."""
     first, _, rest = (inspect.getdoc(thing) or "").partition("\n")
     if SENTENCE not in rest:
         thing.__doc__ = "\n\n".join(part for part in (first, SENTENCE, rest.strip("\n")) if part)

@@ -1,4 +1,4 @@
-"""Files written whole or not at all, and written-through devices and pipes."""
+"""Files written whole or not at all, devices directly."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STREAMS = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary path that becomes `path` when the block ends.
+    """Give a temporary path that becomes `path` at the end.
 
     On any exception, KeyboardInterrupt included, the temporary file is removed, and an older file at `path` stays as it was.
     The temporary name has the suffix of `path`, since writers may choose a format by it. A link stays, and its target is
@@ -48,7 +48,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextmanager
 def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a new folder that becomes `path` when the block ends.
+    """Give a new folder that becomes `path` at the end.
 
     On any exception it is removed. Parent folders are made. Raises InputError if `path` exists, or if the disk is full.
     """
@@ -92,7 +92,7 @@ def check_folder_writable(path: str | os.PathLike[str]) -> None:
 
 
 def make_folder(path: str | os.PathLike[str]) -> None:
-    """Make a folder and its parents; may raise InputError."""
+    """Make a folder and its parents. May raise InputError."""
     with _write_errors(Path(path)):
         Path(path).mkdir(parents=True, exist_ok=True)
 
@@ -103,7 +103,7 @@ def _try_to_write(folder: Path) -> None:
 
 
 def is_written_through(path: Path) -> bool:
-    """Return whether this is standard output, a device or a pipe."""
+    """Return whether it is standard output, device or pipe."""
     if str(path) in STREAMS:
         return True
     if path.is_symlink() and path.absolute().parts[1:2] in (("dev",), ("proc",)):
@@ -140,7 +140,7 @@ def _mode(target: Path) -> int:
 
 
 def _write_through(path: Path, data: bytes) -> None:
-    """Append to standard output, a device or a pipe (may block)."""
+    """Append to standard output, a device or a pipe."""
     if str(path) in STREAMS:
         sys.stdout.flush()
         handle = os.dup(1)
@@ -161,10 +161,7 @@ def check_ending(path: str | os.PathLike[str], endings: Collection[str], what: s
 
 
 def write_json(path: str | os.PathLike[str], data: object) -> None:
-    """Write `data` as indented JSON, whole or not at all.
-
-    Raises ValueError for NaN, and InputError for the ending of another format.
-    """
+    """Write indented JSON, whole or not. Raises ValueError (NaN), InputError."""
     check_ending(path, (".json",), "what is written is JSON,")
     text = json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False)
     with atomic_path(path) as temporary:

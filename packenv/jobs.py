@@ -1,4 +1,4 @@
-"""The Jobs table: one row per task, and all randomness of a run.
+"""The Jobs table: one row per task, all randomness.
 
 The simulator draws no random numbers (CONTRIBUTING, decision 1). It reads this table from a trace, from your arrays, or from a
 random workload that draws it chunk by chunk.
@@ -105,7 +105,7 @@ class Jobs:
 
     @property
     def amounts(self) -> Floats:
-        """(n, D) demands in your unit, as exact as integer units allow."""
+        """(n, D) demands in your unit, within integer units."""
         return np.ldexp(self.demand / UNIT, np.array(self.scale or 0))
 
     def scaled(self, scale: tuple[int, ...]) -> Jobs:
@@ -118,7 +118,7 @@ class Jobs:
         return replace(self, demand=np.where(less > 0, lower, higher), scale=scale)
 
     def with_kinds(self, names: tuple[str, ...]) -> Jobs:
-        """Return this table with `names` as the first bits of KINDS."""
+        """Return this table with `names` first in KINDS."""
         kinds = names + tuple(name for name in self.device_kinds if name not in names)
         if self.devices is None or kinds == self.device_kinds:
             return self
@@ -128,7 +128,7 @@ class Jobs:
         return replace(self, devices=np.column_stack([self.devices[:, :KINDS], accepted]), device_kinds=kinds)
 
     def first(self, n: int) -> Jobs:
-        """Return the first n rows; raise InputError unless 1 <= n <= rows."""
+        """Return the first n rows, or raise InputError unless 1 <= n <= rows."""
         if not 1 <= n <= len(self):
             raise InputError(f"a table of {len(self)} rows has no first {n}")
         columns = {name: getattr(self, name) for name in COLUMNS}
@@ -136,7 +136,7 @@ class Jobs:
         return Jobs(**head, device_kinds=self.device_kinds, scale=self.scale)
 
     def only(self, kept: Bools) -> Jobs:
-        """Return the rows `kept` (n,); successors of others wait for their predecessors."""
+        """Return the rows `kept` (n,). Successors of others wait for their predecessors."""
         columns = {name: getattr(self, name) for name in COLUMNS}
         chosen: dict[str, Any] = {name: column[kept] for name, column in columns.items() if isinstance(column, np.ndarray)}
         if self.home is not None:
@@ -162,7 +162,7 @@ class Jobs:
 
     @property
     def leads(self) -> Bools:
-        """(n,) whether a row is the first of its gang, or in none: a gang waits once, however many tasks it has."""
+        """(n,) whether a row leads its gang, or has none: gangs wait once."""
         rows = np.arange(len(self))
         return np.ones(len(self), np.bool_) if self.gang is None else gang_spans(self.gang)[:, FIRST] == rows
 
@@ -263,7 +263,7 @@ class Jobs:
 
 
 def gang_spans(gang: Ints) -> Ints:
-    """(n, 2) FIRST row and TASKS of each row's gang; without one, itself and 1."""
+    """(n, 2) FIRST and TASKS of gangs, or itself and 1."""
     rows = np.arange(len(gang))
     number = np.where(gang >= 0, gang, gang.max(initial=0) + 1 + rows)
     begins = np.flatnonzero(np.diff(number, prepend=-1))
@@ -275,7 +275,7 @@ COLUMNS = tuple(field.name for field in fields(Jobs) if field.name not in ("scal
 
 
 def _column(name: str, values: Any) -> NDArray[Any]:
-    """Return a column as an array; raise InputError for bad numbers."""
+    """Return a column as an array, or raise InputError."""
     try:
         column = np.asarray(values)
         numbers = column.astype(np.float64 if name in ("value", "estimate") else np.int64, copy=False)
@@ -303,7 +303,7 @@ def gather(lists: Ragged, rows: Ints) -> Ragged:
 
 
 def passed_on(links: Ragged, kept: Bools, job: Ints | None = None, phase: Ints | None = None, source: str = "jobs") -> Ragged:
-    """Return the links among the rows `kept` (n,), renumbered 0, 1, ….
+    """Return the links among the rows `kept` (n,), renumbered.
 
     A row that is left out (such as a milestone of 0 s) passes its predecessors on to its successors. With `job` and `phase`,
     these include the neighbouring phases of its job. Raises InputError, naming `source`, for too many links.
@@ -326,7 +326,7 @@ def passed_on(links: Ragged, kept: Bools, job: Ints | None = None, phase: Ints |
 
 
 def _through_phases(job: Ints, phase: Ints, lost: Bools) -> tuple[Ints, Ints]:
-    """Return links (row, earlier row) of `lost` rows to neighbouring phases."""
+    """Return links from and to `lost` rows through phases."""
     order = np.lexsort((phase, job))
     stage = np.zeros(len(job), np.int64)  # of each row; stages that follow each other in a job have numbers that do
     new = np.diff(job[order], prepend=-1).astype(bool)

@@ -44,7 +44,7 @@ def lazy_names(package: str, homes: dict[str, list[str]]) -> tuple[list[str], Ca
 
 
 def load(module: str) -> ModuleType:
-    """Import a module of packenv on first use, from any thread.
+    """Import a module of packenv on first use, thread-safely.
 
     Threads take turns, and packages are imported before their modules. Python itself locks a module before its package, but a
     package that imports its modules locks them in the other order. Two threads could then deadlock, and one would raise an error.

@@ -58,7 +58,7 @@ PLAIN = (bool, int, float, str)  # types of parameters that a file may give
 
 
 class Needs(NamedTuple):
-    """The needs of a policy: orders, packing and types of tasks.
+    """A policy's needs: orders, packing, types of tasks.
 
     orders       BY_… flags
     vectors      packs all resources of a server rather than the scalar size
@@ -99,7 +99,7 @@ WITH_GANGS = f"{listed([name for name, entry in CATALOGUE.items() if 'gangs' in 
 
 
 class Setting(NamedTuple):
-    """The cluster and the workload, known to a policy before a run."""
+    """The cluster and workload known before a run."""
 
     capacity: NDArray[np.int64]  # (L, D) units
     workload: Workload
@@ -114,7 +114,7 @@ class Setting(NamedTuple):
         return self.workload.jobs
 
     def playing(self, workload: Workload) -> Setting:
-        """Return this setting, with the same J, for one seed's table."""
+        """Return this setting, same J, for one seed's table."""
         return self if workload is self.workload else self._replace(workload=workload, largest_size=workload.largest_size())
 
 
@@ -133,7 +133,7 @@ def find_policy(text: str) -> Any:
 
 
 def takes_text(name: str) -> bool:
-    """Return whether a policy's name stands for a file, as `agent:PATH` does."""
+    """Return whether a name stands for a file (`agent:PATH`)."""
     if rule_file(name) is not None:
         return True
     first = name.partition(":")[0]
@@ -141,7 +141,7 @@ def takes_text(name: str) -> bool:
 
 
 def find_registered(text: Any) -> Any:
-    """Return a policy named in a file, without running other code.
+    """Return a policy named in a file, without other code.
 
     The file may come from someone else. So it may only name registered policies with plain parameters, such as `vqs:J=5`. Raises
     InputError for `module:attribute`, and for a parameter that names a file (`agent:PATH`, `replay:FILE`).
@@ -182,6 +182,7 @@ def _construct(factory: Any, text: str, whole: str) -> Any:
         if text:
             raise InputError(f"policy {whole!r} takes no parameters")
         return factory
+    # Read each value by the type of its parameter.
     kinds = _kinds_of_parameters(factory)
     check_parameters(whole, text, [*kinds])
     values: dict[str, Any] = {}
@@ -222,10 +223,7 @@ def _value(text: str, kind: Any, parameter: str) -> Any:
 
 
 def name_of(policy: Any) -> str:
-    """Return a policy's name in results: `vqs:J=5`, without defaults.
-
-    Raises InputError for a class in place of an object.
-    """
+    """Return a policy's name without defaults, `vqs:J=5`. InputError for classes."""
     if inspect.isclass(policy):
         raise InputError(f"{policy.__name__} is a class: pass a policy of it, {policy.__name__}()")
     if isinstance(getattr(policy, "name", None), str):
@@ -270,7 +268,7 @@ def distinct_names(policies: Sequence[Any]) -> list[str]:
 
 
 def guarantee_of(policy: Any, setting: Setting) -> float:
-    """Return the share of ρ* proved by the policy's `guarantee`, or 0."""
+    """Return the policy's proved share of ρ*, or 0."""
     return float(policy.guarantee(setting)) if hasattr(policy, "guarantee") else 0.0
 
 
@@ -292,7 +290,7 @@ def is_told_durations(policy: Any, setting: Setting) -> bool:
 
 
 def asks_estimates(policy: Any) -> bool:
-    """Return whether a user's policy, or its module's functions, calls `estimate_of`."""
+    """Return whether a user's policy code calls `estimate_of`."""
     kind = type(policy)
     if kind.__module__.startswith(f"{__package__}."):
         return False  # those of packenv say what they know
@@ -323,7 +321,7 @@ def initial_state_of(policy: Any, setting: Setting, seed: int) -> Any:
 
 
 def _called(policy: Any, method: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a method of the policy; turn its errors into MisuseError, except InputError."""
+    """Call a policy's method, turning errors but InputError into MisuseError."""
     try:
         return method(*arguments)
     except (InputError, MemoryError):
@@ -333,7 +331,7 @@ def _called(policy: Any, method: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def misuse(policy: Any, error: Exception, orders: int = 0) -> MisuseError:
-    """Return the error to raise for an exception in a policy's code."""
+    """Return the error for an exception in a policy."""
     known = ""
     if NOT_NAMED in str(error):
         there, absent = ([name for name, flag in ORDER_FLAGS.items() if bool(orders & flag) is kept] for kept in (True, False))

@@ -21,7 +21,7 @@ PACKAGE = Path(__file__).parent
 
 
 class Described(NamedTuple):
-    """The first line of a docstring, and parameters with their defaults."""
+    """A docstring's first line, and parameters with defaults."""
 
     about: str
     parameters: dict[str, str]
@@ -66,7 +66,7 @@ def _read(module: str, attribute: str) -> tuple[str | None, dict[str, str]]:
 
 
 def _defined(module: str, name: str) -> tuple[str, ast.AST]:
-    """Find the module that defines a name, and its syntax node."""
+    """Find the module that defines a name, and its node."""
     for node in _parsed(PACKAGE.joinpath(*module.split(".")[1:]).with_suffix(".py")).body:
         if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name == name:
             return module, node
@@ -95,7 +95,7 @@ class RuleFile(NamedTuple):
 
 
 def rule_file(text: str) -> RuleFile | None:
-    """Return the rule file that a policy's text names, or None.
+    """Return the rule file of a policy's text, or None.
 
     The function is `priority` by default: `rules/mine.py:a=1` is `rules/mine.py:priority:a=1`.
     """
@@ -123,7 +123,7 @@ def target_of(text: str) -> tuple[str, str]:
 
 
 def check_text(text: str) -> None:
-    """Raise InputError if a text's or rule file's names are unknown."""
+    """Raise InputError for unknown names in a policy's text."""
     named = rule_file(text)
     if named is not None:
         language = load("packenv.policies.rules.language")
@@ -136,14 +136,14 @@ def check_text(text: str) -> None:
 
 
 def check_parameters(policy: str, parameters: str, accepted: list[str]) -> None:
-    """Raise InputError, with the nearest ones, for an unknown parameter `KEY=VALUE`."""
+    """Raise InputError for an unknown parameter `KEY=VALUE`."""
     for key in (part.partition("=")[0] for part in parameters.split(",") if part):
         if key not in accepted:
             raise InputError(f"policy {policy!r}: unknown parameter {key!r}{nearest(key, accepted)}")
 
 
 def unknown(name: str) -> InputError:
-    """Return the error for an unknown policy, with what to do."""
+    """Return the error for an unknown policy, with advice."""
     if name.endswith(".zip"):
         return InputError(f"unknown policy {name!r}: {OF_ZIP}")
     stem = name.removesuffix(".json").removesuffix(".safetensors")

@@ -1,4 +1,4 @@
-"""The simulation of one policy on a workload with a known rate."""
+"""The simulation of one policy at a known rate."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from packenv.workloads.workload import Workload
 
 
 def schedule_of(cluster: Cluster) -> Schedule:
-    """Return start, server and end of rows so far, if recorded."""
+    """Return start, server and end of arrived rows."""
     measures, rows = cluster.measures, int(cluster.head["arrived"][0])
     source = measures.source[0, :rows] if measures.source.shape[1] > 0 else None
     devices = measures.devices[0, :rows] if measures.devices.shape[1] > 0 else None
@@ -55,11 +55,13 @@ def result_of(
     stopped  why the run ended early, or None
     table    the table whose rows ran
     """
+    # Means are over the measured slots, after the warm-up.
     head = cluster.head[0]
     measured = int(head["measured"])
     capacity = cluster.capacity.sum(axis=0).astype(np.float64)
     used = cluster.measures.used[0] / max(measured, 1)
     trajectory = _trajectory(cluster, workload.servers.size_unit)
+    # The verdict needs the waiting size in largest servers.
     in_servers = trajectory.waiting_size / (workload.servers.capacity.max() if workload.D == 1 else 1.0)
     settling = settling_time(workload.mean_service, workload.mean_residual)
     delays = _delays(cluster, table)
@@ -98,7 +100,7 @@ def result_of(
 
 
 def _rejected(cluster: Cluster, workload: Workload) -> dict[str, int] | None:
-    """Count rejected tasks by reason; None where tasks wait."""
+    """Count rejected tasks by reason, or None where tasks wait."""
     if not cluster.head["rejects"][0]:
         return None
     names = ("size",) if workload.D == 1 else workload.resource_names
@@ -157,10 +159,9 @@ def simulate(
     slowdown_bound: float | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Result:
-    """Run `policy` (an object or a name) on a workload with a known rate.
+    """Run `policy` on a workload with a known rate.
 
-    Arguments as in `packenv.simulate`. Raises InputError for arguments that do not go together, and for a policy that misuses the
-    cluster.
+    Arguments as in `packenv.simulate`. Raises InputError for arguments that do not go together, and for misuse of the cluster.
     """
     policy = find_policy(policy) if isinstance(policy, str) else policy
 
@@ -235,7 +236,7 @@ def simulate(
 
 
 def _never_started(cluster: Cluster, policy: str, waiting: int) -> str:
-    """Why tasks wait although nothing is in service any more: such as a gang for which first fit never finds room."""
+    """Explain why tasks wait while nothing is in service."""
     rows = np.sort(cluster.task["row"][0][(cluster.task["kind"][0] == TASK) & (cluster.task["server"][0] == NONE)])
     first = f"row {rows[0]:,} (from 0, by arrival)" if len(rows) else "them"
     never = f"{counted(waiting, 'task')} never {'starts' if waiting == 1 else 'start'}"
@@ -253,6 +254,7 @@ def _run_slots(
     run = runner_for(policy)
     run(policy, cluster, state, until, 0)  # compiles the policy if necessary
     seconds, reason = 0.0, None
+    # Run slices until the run ends, and report progress between them.
     while reason not in (FINISHED, LIMIT):
         began = time.perf_counter() - Apart.seconds
         try:
@@ -262,6 +264,7 @@ def _run_slots(
         except Exception as error:  # the compiled code found a misuse, or a policy in plain Python raised something
             raise misuse(policy, error, int(cluster.orders)) from error
         seconds += time.perf_counter() - Apart.seconds - began
+        # Grow the arrays, or name the policy's misuse.
         if reason == GROW:
             cluster = make_room(cluster)
             state = attached(policy, cluster, state)
@@ -326,7 +329,7 @@ def _horizon(workload: Workload, slots: int | None, drain: bool) -> int:
 
 
 def check_initial(initial: InService | Sequence[tuple[ArrayLike, int, int]], servers: Servers) -> InService:
-    """Check and return the tasks in service at the start; may raise InputError."""
+    """Check the initial tasks in service. May raise InputError."""
     capacity = servers.units
     jobs = initial if isinstance(initial, InService) else InService.of(_in_units(initial, servers), servers.D)
     for n in np.flatnonzero((jobs.server < 0) | (jobs.server >= len(capacity))).tolist():
@@ -343,7 +346,7 @@ def check_initial(initial: InService | Sequence[tuple[ArrayLike, int, int]], ser
 
 
 def check_devices(jobs: InService, servers: Servers) -> None:
-    """Raise InputError unless the tasks in service fit their servers' devices."""
+    """Raise InputError unless initial tasks fit their devices."""
     assert jobs.devices is not None
     number, share, _, taken = jobs.devices.T
     devices = np.zeros((len(servers), 3), np.int64) if servers.devices is None else servers.devices
@@ -357,7 +360,7 @@ def check_devices(jobs: InService, servers: Servers) -> None:
 
 
 def _in_units(initial: Sequence[tuple[ArrayLike, int, int]], servers: Servers) -> Iterator[tuple[Sequence[int], int, int]]:
-    """Return these tasks in units; raise InputError if one cannot be in service."""
+    """Return initial tasks in units, or raise InputError."""
     for n, row in enumerate(initial):
         try:
             size, server, remaining = row
@@ -374,7 +377,7 @@ def _in_units(initial: Sequence[tuple[ArrayLike, int, int]], servers: Servers) -
 
 
 def make_room(cluster: Cluster) -> Cluster:
-    """Double the room for tasks or schedule rows, whichever was full."""
+    """Double the room for tasks or schedule rows."""
     if 0 < cluster.measures.start.shape[1] <= cluster.head["next_row"][0]:
         return lengthen(cluster)
     return grow(cluster, 2 * cluster.task.shape[1])

@@ -35,7 +35,7 @@ def to_units(amount: ArrayLike, scale: ArrayLike = 0) -> NDArray[np.int64]:
 
 
 def scale_for(largest: ArrayLike, limit: float = LARGEST_CAPACITY) -> tuple[int, ...]:
-    """(D,) doublings per resource until `largest` <= `limit`; () for none."""
+    """(D,) doublings until `largest` <= `limit`, () for none."""
     amounts = np.maximum(np.atleast_1d(np.asarray(largest, np.float64)), limit)
     scale = np.ceil(np.log2(amounts / limit)).astype(np.int64)
     scale += np.ldexp(amounts, -scale) > limit  # where the logarithm was rounded down

@@ -1,4 +1,4 @@
-"""Modules in the current folder, found only for policies named by module.
+"""Modules in the current folder, for named policies only.
 
 Libraries import others if they are there (`yaml`, `cffi`, …). A folder that is always on the path could give them your files of
 the same name. So this folder is searched last, and only for the requested module and the imports of modules in the folder.
@@ -24,7 +24,7 @@ class CurrentFolder(MetaPathFinder):
         self.modules: set[str] = set()
 
     def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: Any = None) -> ModuleSpec | None:
-        """Find a module in the folder itself, not in its packages."""
+        """Find a module in the folder itself, outside packages."""
         if path is not None or not (fullname in self.requests or _importer() in self.modules):
             return None
         spec = PathFinder.find_spec(fullname, [str(Path.cwd())])
@@ -45,7 +45,7 @@ FINDER = CurrentFolder()
 
 
 def import_named(module: str) -> ModuleType:
-    """Import a user's module: from the path, else the current folder."""
+    """Import a user's module, perhaps of the current folder."""
     if FINDER not in sys.meta_path:
         sys.meta_path.append(FINDER)
     first = module.partition(".")[0]

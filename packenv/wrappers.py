@@ -60,7 +60,7 @@ class MaskedObservation(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructor
 
 
 class DiscountElapsed(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """Weighted rewards that turn a library's step discount into a slot discount.
+    """Rewards weighted for a discount by slots.
 
     A step that starts a task takes no time, and another a hundred slots, but a library multiplies by its `gamma` after
     each. The intended return is Σ exp(−(t_i − t_k) / timescale) · r_i over the steps i from k on, where step i begins in slot

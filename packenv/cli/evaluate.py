@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from packenv.cli.options.every_command import output_option
 from packenv.cli.options.names import POLICY, WORKLOAD
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import SCHEDULE_FILES, process_options, runs_in, tensorboard_option
@@ -26,13 +27,13 @@ if TYPE_CHECKING:
 @click.argument("source", metavar="[WORKLOAD|TRACE]", required=False, type=WORKLOAD)
 @click.option(
     "--policy", "-p", "policies", multiple=True, type=POLICY,
-    help="Policy to run, e.g. bf-js, vqs:J=4, my_module:MyPolicy, my_rule.py:priority; repeat for more.",
+    help="Policy: bf-js, vqs:J=4, my_module:MyPolicy, my_rule.py:priority, …; repeat for more.",
 )  # fmt: skip
 @options_of(WorkloadOptions, "of_workload")
 @options_of(EvaluateOptions)
 @process_options
-@click.option("--schedule", type=FileOf(*SCHEDULE_FILES), help="Write when and where each task ran (.parquet, .csv).")
-@output_options("Write all records", plot="Draw queues over time and delays", gantt=True, report=True)
+@output_option("--schedule", type=FileOf(*SCHEDULE_FILES), help="Write when and where each task ran (.parquet, .csv).")
+@output_options("Write all records", plot="Draw queues over time, and delays", gantt=True, report=True)
 @tensorboard_option
 def evaluate(
     policies: tuple[str, ...],

@@ -28,7 +28,7 @@ QUIET = "PACKENV_QUIET"
 
 
 def count(folder: Path) -> int:
-    """Count functions compiled into this folder so far, by all processes."""
+    """Count functions compiled into this folder by all processes."""
     with suppress(OSError):
         return (folder / MARK).stat().st_size
     return 0
@@ -41,14 +41,14 @@ def count_one(folder: Path) -> None:
 
 
 def has_compiled(folder: Path, since: float) -> bool:
-    """Return whether any process began to compile after `since` (`time.time` seconds)."""
+    """Return whether any process compiled after `since` (`time.time` seconds)."""
     with suppress(OSError):
         return (folder / MARK).stat().st_mtime >= since
     return False
 
 
 class Announcement:
-    """The line of a process that compiles, or waits for others."""
+    """The line of a process that compiles or waits."""
 
     def __init__(self) -> None:
         self.changing = threading.Lock()
@@ -67,7 +67,7 @@ class Announcement:
                 self._start(folder)
 
     def begin(self, dispatcher: int, folder: Path) -> None:
-        """Mark a function as being compiled, here or in another process."""
+        """Mark a function as being compiled, here or elsewhere."""
         with self.changing:
             self.under_way.add(dispatcher)
             if self.expected == 0 and not self._is_watched():
@@ -95,7 +95,7 @@ class Announcement:
         return f"packenv: compiling {counted}, once for this version …"
 
     def _watch(self, folder: Path) -> None:
-        """Print the line, as the only process, until FORGET seconds without compilation."""
+        """Print the line until FORGET seconds without compilation."""
         speaker, spent, printed = Lock(folder / "announcing"), 0.0, -AGAIN
         while (idle := 0.0 if self.under_way else time.monotonic() - self.ended) < FORGET:
             if idle > PAUSE:

@@ -1,4 +1,4 @@
-"""Functions compiled once, at the first call, and called through an address.
+"""Functions compiled once, and called through an address.
 
 Numba compiles every function into its callers, so the whole simulator would be compiled again for each policy. Here a caller is
 compiled with the function's types only. The function's address is in a word of memory, found by name. The word is 0 until the
@@ -41,7 +41,7 @@ class Apart:
     seconds: ClassVar[float] = 0.0  # spent in compiling and loading such functions so far
 
     def __init__(self, face: Any, function: Callable[..., Any], make: Callable[[], Any]) -> None:
-        """Let compiled calls of `face` call `function`; `make` returns its dispatcher."""
+        """Let compiled calls of `face` call `function` (dispatcher: `make`)."""
         self.function = function
         self.make = make
         self.name = f"packenv.{function.__module__}.{function.__qualname__}"
@@ -60,13 +60,13 @@ class Apart:
         return self.result(*(compiled_type(names[kind]) if isinstance(kind, str) else kind for kind in self.parameters))
 
     def argument_types(self) -> tuple[Any, ...] | None:
-        """Return the signature's argument types; None before all frames are made."""
+        """Return the signature's argument types, or None before frames."""
         names = sys.modules[self.function.__module__].__dict__
         kinds = [only_type(names[kind]) if isinstance(kind, str) else kind for kind in self.parameters]
         return None if None in kinds else tuple(kinds)
 
     def address(self) -> int:
-        """Return the address of its machine code; compile or load first."""
+        """Return its machine code's address, compiled or loaded."""
         if self.word.value == 0:
             began = time.perf_counter()
             dispatcher, signature = self.make(), self.signature()
@@ -81,7 +81,7 @@ class Apart:
         return self.word.value
 
     def _type_call(self, context: Any) -> Any:
-        """Return, for Numba, the signature of a call with these types."""
+        """Return, for Numba, the signature of such a call."""
         names = inspect.signature(self.function)
 
         def call(*args: Any, **keywords: Any) -> Any:
@@ -92,7 +92,7 @@ class Apart:
         return call
 
     def _call(self, context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        """Emit a call through the word; Python fills a zero word."""
+        """Emit a call through the word, filled when 0."""
         conventions = context.call_conv
         word = _external(builder, self.name)
         address = cgutils.alloca_once_value(builder, builder.load(word))
@@ -110,7 +110,7 @@ class Apart:
 
 
 def _external(builder: Any, name: str) -> Any:
-    """Return the external variable of this name in the compiled module."""
+    """Return this external variable of the compiled module."""
     variable = builder.module.globals.get(name)
     if variable is None:
         variable = ir.GlobalVariable(builder.module, WORD, name)
@@ -119,7 +119,7 @@ def _external(builder: Any, name: str) -> Any:
 
 
 def _find(word: int) -> int:
-    """Return, for machine code, a word's function address; 0 on failure."""
+    """Return, for machine code, a function's address or 0."""
     try:
         return Apart.by_address[word].address()
     except BaseException as failure:  # must not reach C: the compiled caller raises NotCompiled instead

@@ -1,4 +1,4 @@
-"""Functions made at run time, called by compiled code through addresses.
+"""Functions made at run time, called through addresses.
 
 A caller is compiled once for all functions of one signature. Numba's own first-class functions would do the same, but their
 callers are not cached on disk.
@@ -22,7 +22,7 @@ _in_memory: list[Any] = []  # what keeps machine code there
 
 
 class NotCompilable(ValueError):
-    """One line on the reason for a failed compilation, with its line."""
+    """The reason for a failed compilation, and its line."""
 
     def __init__(self, problem: str, line: int) -> None:
         super().__init__(problem)
@@ -58,7 +58,7 @@ def _type_of(value: Any) -> Any:
 
 @intrinsic
 def call_address(typing_context: Any, address: Any, *arguments: Any) -> Any:
-    """Call the function at an address; return a float or raise."""
+    """Call the function at an address, returning a float."""
     kinds = arguments[0].types if len(arguments) == 1 and isinstance(arguments[0], types.BaseTuple) else arguments
     signature = types.float64(types.int64, types.StarArgTuple(kinds))
 

@@ -1,4 +1,4 @@
-"""The disk cache of machine code, and Numba's use of it."""
+"""The disk cache of machine code, used by Numba."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ENTER, WRITE = 0o011, 0o022  # the group's and the others' bits of a folder's mo
 
 
 def only_ours(folder: Path) -> bool:
-    """Return whether only this user and root can write the folder."""
+    """Return whether only this user and root can write `folder`."""
     if not hasattr(os, "getuid"):
         return True
     real = folder.resolve()
@@ -41,7 +41,7 @@ def only_ours(folder: Path) -> bool:
 
 
 def make_private(folder: Path) -> Path:
-    """Make the folder; empty one that others could write to. Raises OSError."""
+    """Make the folder, emptied if others could write. Raises OSError."""
     folder.mkdir(mode=0o700, exist_ok=True)
     if hasattr(os, "getuid") and folder.lstat().st_mode & WRITE:
         shutil.rmtree(folder)
@@ -54,10 +54,10 @@ KEPT = 8  # versions of a module's sources whose machine code is kept
 
 @functools.cache
 def base() -> Path:
-    """Return the folder of all machine code, or a temporary one.
+    """Return the folder of machine code, or a temporary one.
 
     It is `PACKENV_CACHE` or the user's cache folder, if writable. The cache is executed, so a folder that others can write to is
-    not used; a line reports it.
+    not used, with a message.
     """
     chosen = os.environ.get("PACKENV_CACHE")
     folder = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "packenv"
@@ -82,13 +82,13 @@ def instead_of(folder: Path, why: str) -> Path:
 
 
 def say(line: str) -> None:
-    """Print a line on standard error, in the first process only."""
+    """Print a line on standard error, from the first process."""
     if multiprocessing.parent_process() is None:
         print(f"packenv: {line}", file=sys.stderr)
 
 
 def temporary() -> Path:
-    """Return a temporary folder of this user; else one until exit."""
+    """Return this user's temporary folder, or one until exit."""
     folder = Path(tempfile.gettempdir()) / f"packenv-{os.getuid() if hasattr(os, 'getuid') else 0}"
     with suppress(OSError):
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -142,7 +142,7 @@ def _warn_once(why: str) -> None:
 
 
 def warn_not_cached(error: OSError) -> None:
-    """Warn once that machine code is compiled but cannot be cached."""
+    """Warn once that compiled machine code cannot be cached."""
     _warn_once(error.strerror or str(error))
 
 
@@ -176,7 +176,7 @@ _lock = threading.RLock()
 
 @contextmanager
 def caching_in(folder: Path) -> Iterator[None]:
-    """Cache new Numba functions in this folder; restore its settings afterwards."""
+    """Let Numba cache new functions here, for a while."""
     ours = {"CACHE_DIR": str(folder), "CACHE_LOCATOR_CLASSES": f"{__name__}.Locator"}
     with _lock:
         before = {name: getattr(numba.config, name) for name in ours}

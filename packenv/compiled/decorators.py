@@ -1,8 +1,7 @@
 """The decorators of all compiled functions in packenv.
 
 `@compiled` and `@fused` functions are compiled into each compiled caller, `@apart` ones once for all callers. Python may call
-any of them. The entry point for Python takes longer to compile than most of these functions, so it is made at the first call
-from Python.
+any of them. The entry point for Python takes longer to compile than most of these functions, so it is made at the first call.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Compiled:
-    """A compiled function for Python, with machine code cached on disk."""
+    """A compiled function for Python, cached on disk."""
 
     def __init__(self, function: Callable[..., Any], beside: tuple[str, ...] = (), **options: Any) -> None:
         functools.update_wrapper(self, function)
@@ -76,7 +75,7 @@ class Inner(Compiled):
 
 
 def beside(function: Callable[..., Any], modules: Iterable[str]) -> Callable[..., Any]:
-    """Return a version cached by these modules of `dispatched` parts too."""
+    """Return a version cached by `dispatched` parts' modules too."""
     typed: Compiled = function  # type: ignore[assignment]
     names = tuple(modules)
     return _beside(typed, names, folder_for((*typed.modules, *names)))
@@ -88,7 +87,7 @@ def _beside(function: Compiled, modules: tuple[str, ...], folder: Path | None) -
 
 
 def cached_dispatcher(function: Callable[..., Any], modules: tuple[str, ...], **options: Any) -> Any:
-    """Return Numba's dispatcher, cached by these modules' sources if they have files."""
+    """Return Numba's dispatcher, cached if all modules have files."""
     folder = folder_for(modules)
     if folder is None:
         return numba.njit(**options)(function)
@@ -122,7 +121,7 @@ def _type_of_inner(function: Inner, context: Any) -> Any:
 
 
 def compiled(function: Function) -> Function:
-    """Compile a function for Python and compiled callers, inlined or not."""
+    """Compile a function for Python and for compiled callers."""
     return Inner(function)  # type: ignore[return-value]
 
 
@@ -132,7 +131,7 @@ def unlocked(function: Function) -> Function:
 
 
 def fused(function: Function) -> Function:
-    """Compile a function that is always inlined, where that measured faster."""
+    """Compile a function inlined, where that measured faster."""
     return Inner(function, forceinline=True)  # type: ignore[return-value]
 
 
@@ -147,12 +146,11 @@ def apart(function: Function) -> Function:
 
 
 def dispatched(stub: Function, parts: dict[tuple[str, type], Any], default: Any = None, **jit_options: Any) -> Function:
-    """Let compiled calls of `stub` choose a function by argument type.
+    """Let compiled calls of `stub` choose by argument type.
 
     It is in `parts` under (name of the stub, type of the first argument). The type must be a NamedTuple; other types call
     `default`. The choice is made when the caller is compiled, so a run looks nothing up. The machine code is cached on disk,
-    unlike that of Numba's functions passed as arguments. Python calls such a caller by the version that `beside` returns for the
-    function's module.
+    unlike that of Numba's functions passed as arguments. Python calls the version from `beside` for the function's module.
     """
 
     @overload(stub, strict=False, jit_options={"no_cpython_wrapper": True} | LEAN | jit_options)

@@ -74,12 +74,12 @@ class Frame:
         self._words[self._numba_type_.fields[name][1] + 4] = array.ctypes.data if address is None else address
 
     def assign(self, name: str, value: int) -> None:
-        """Set an integer field, also in compiled code; ValueError if negative."""
+        """Set an integer field everywhere, or raise ValueError if negative."""
         setattr(self, name, value)
         self._words[self._numba_type_.fields[name][1]] = _natural_number(value)
 
     def assigned(self, name: str) -> int:
-        """Return an integer field's value in compiled code, unknown to Python."""
+        """Return an integer field as compiled code assigned it."""
         return int(self._words[self._numba_type_.fields[name][1]])
 
     def __reduce__(self) -> Any:
@@ -97,7 +97,7 @@ def _frame_of(kind: type[Frame], fields: dict[str, Any]) -> Frame:
 
 
 class FrameType(types.Type):
-    """Numba's type of a frame: field types and offsets, in words."""
+    """Numba's frame type: field types, and offsets in words."""
 
     def __init__(self, fields: tuple[tuple[str, types.Type, int], ...]) -> None:
         self.fields = {name: (kind, offset) for name, kind, offset in fields}
@@ -111,7 +111,7 @@ def _names_of(kind: Any) -> tuple[str, ...]:
 
 
 def _append_words(value: Any, words: list[int]) -> Hashable:
-    """Append a value's words to a buffer; return its layout."""
+    """Append a value's words to a buffer, and return its layout."""
     if isinstance(value, np.ndarray):
         if not value.flags.c_contiguous:
             raise TypeError("arrays of a frame must be contiguous")
@@ -132,7 +132,7 @@ def _append_words(value: Any, words: list[int]) -> Hashable:
 
 @functools.cache
 def _type_of_layout(kind: Any, layout: tuple[Any, ...]) -> FrameType:
-    """Return the type of a frame or NamedTuple from its layout.
+    """Return a frame's or NamedTuple's type from its layout.
 
     Per field: None for an integer, (dtype, dimensions) for an array, (type, length in words) for a part.
     """
@@ -152,7 +152,7 @@ def _type_of_layout(kind: Any, layout: tuple[Any, ...]) -> FrameType:
 
 
 def _as_in_words(value: Any, kind: types.Type, offset: int, words: NDArray[np.int64]) -> Any:
-    """Return a field's value with integers from the words at `offset`."""
+    """Return a field's value with integers from `words`."""
     if kind is types.int64:
         return int(words[offset])
     if not getattr(kind, "has_integers", False):
@@ -182,7 +182,7 @@ def _remember(kind: type, numba_type: types.Type) -> None:
 
 
 def compiled_type(kind: type) -> types.Type:
-    """Fix and return the one type of this class; else TypeError."""
+    """Fix and return this class's one type, or raise TypeError."""
     candidates = _types.get(kind, set())
     if len(candidates) != 1:
         raise TypeError(f"{kind.__name__} has {len(candidates)} compiled types, not one")
@@ -191,7 +191,7 @@ def compiled_type(kind: type) -> types.Type:
 
 
 def only_type(kind: type) -> types.Type | None:
-    """Return the one type of this class so far, or None."""
+    """Return this class's one type so far, or None."""
     candidates = _types.get(kind, set())
     return next(iter(candidates)) if len(candidates) == 1 else None
 
@@ -254,7 +254,7 @@ def _set_field(context: Any, builder: Any, signature: Any, args: Any, name: str)
 
 
 def _natural(builder: Any, word: Any) -> Any:
-    """Mark a word as never negative, to skip code for negative indices."""
+    """Mark a word as >= 0, to avoid negative-index code."""
     word.set_metadata("range", builder.module.add_metadata([word.type(0), word.type(2**63 - 1)]))
     return word
 
@@ -264,7 +264,7 @@ def _word_at(builder: Any, frame: Any, offset: int, kind: Any) -> Any:
 
 
 def _constant_word(builder: Any, frame: Any, offset: int) -> Any:
-    """Load a word that is constant in compiled code, into a register."""
+    """Load a word that stays constant, into a register."""
     word = _natural(builder, builder.load(_word_at(builder, frame, offset, ir.IntType(64))))
     word.set_metadata("invariant.load", builder.module.add_metadata([]))
     return word

@@ -75,7 +75,7 @@ def _has_locks(folder: Path) -> bool:
 
 
 def compiler_seconds() -> float:
-    """Measure how long the warm compiler takes for a three-line loop."""
+    """Measure the warm compiler on a loop of three lines."""
 
     def total(n: int) -> int:
         result = 0

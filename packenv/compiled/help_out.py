@@ -18,7 +18,7 @@ IDLE = 5.0  # seconds without a message after which a helper ends
 
 
 class Messages:
-    """Messages on standard input, read by a thread until it ends."""
+    """Messages on standard input, whose end ends this process."""
 
     def __init__(self) -> None:
         self.waiting: list[bytes] = []

@@ -43,7 +43,7 @@ def allow(helpers: int) -> None:
 
 
 def most_helpers() -> int:
-    """Return the most helpers: one per further core, none in subprocesses."""
+    """Return the most helpers (one per further core)."""
     if not HAS_LOCKS or not sys.executable or getattr(sys, "frozen", False) or "PYTEST_XDIST_WORKER" in os.environ:
         return 0
     chosen = os.environ.get(PROCESSES, "")
@@ -64,7 +64,7 @@ def needed() -> dict[str, list[str]]:
 
 @functools.cache
 def expect(kind: str, resources: int, otherwise: str) -> None:
-    """Announce the next run, so that helpers start if much is missing.
+    """Announce the next run, and start helpers if needed.
 
     kind       a policy's or environment's name in `needed.json`
     resources  of the servers: one, or several
@@ -98,6 +98,7 @@ def offer() -> None:
     if not _expected or (multiprocessing.parent_process() is not None and not _allowed):
         return
     jobs = []
+    # Take the expected functions whose argument types are known.
     for function in [*_expected]:
         arguments = function.argument_types()
         folder = folder_for((function.function.__module__,))
@@ -105,6 +106,7 @@ def offer() -> None:
             _expected.remove(function)
             if not _is_there(function):
                 jobs.append((function.function.__module__, function.function.__qualname__, str(folder), arguments))
+    # Deal them out to the helpers.
     running = _running()
     for number, helper in enumerate(running):
         if share := jobs[number :: len(running)]:

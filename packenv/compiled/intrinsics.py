@@ -17,7 +17,7 @@ CACHE_LINE = 64  # bytes
 
 @intrinsic
 def leading_zeros(typing_context: Any, word: Any) -> Any:
-    """Count zero bits above the highest set bit of an int64 ≠ 0."""
+    """Count zero bits above the highest set one (int64 ≠ 0)."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         zero_is_undefined = ir.Constant(ir.IntType(1), 1)
@@ -28,7 +28,7 @@ def leading_zeros(typing_context: Any, word: Any) -> Any:
 
 @intrinsic
 def move(typing_context: Any, row: Any, target: Any, start: Any, count: Any) -> Any:
-    """Set row[target : target + count] = row[start : start + count], overlap allowed."""
+    """Copy row[start : start + count] to `target`, overlap allowed."""
     signature = types.void(row, types.intp, types.intp, types.intp)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -43,7 +43,7 @@ def move(typing_context: Any, row: Any, target: Any, start: Any, count: Any) -> 
 
 @intrinsic
 def natural(typing_context: Any, index: Any) -> Any:
-    """Return an index >= 0 as unsigned, to skip code for negative ones."""
+    """Return an index >= 0 as unsigned, without negative-index code."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return args[0]
@@ -76,7 +76,7 @@ def prefetch(typing_context: Any, row: Any, position: Any) -> Any:
 
 
 def aligned_zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return zeros from a cache line on, for aligned 64-byte records."""
+    """Return zeros aligned to cache lines, for 64-byte records."""
     size = math.prod(shape) * dtype.itemsize
     memory = np.zeros(size + CACHE_LINE, np.uint8)
     start = -memory.ctypes.data % CACHE_LINE

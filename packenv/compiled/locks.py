@@ -22,14 +22,14 @@ LOOK = 0.05  # seconds between two looks whether the lock is free
 
 
 class Lock:
-    """A lock between processes on a file that is never removed."""
+    """A lock between processes on a lasting file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.descriptor: int | None = None  # of the file, while this process holds the lock
 
     def acquire(self, waits: Callable[[float], bool] = lambda seconds: False) -> bool:
-        """Take the lock; return False if another process holds it.
+        """Take the lock, and return False if another process holds it.
 
         `waits(seconds so far)` decides whether to wait on. Without locks here, return True.
         """
@@ -59,7 +59,7 @@ class Lock:
 
 
 def _try_lock(file: int) -> bool:
-    """Take the lock if it is free; OSError where there are none."""
+    """Take a free lock. Raises OSError where there are none."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

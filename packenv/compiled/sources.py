@@ -1,4 +1,4 @@
-"""Keys of source code, for machine code and logs of runs.
+"""Keys of source code, for machine code and logs.
 
 They change with the code, not with comments and docstrings. A module's key depends on it and on all its imports: modules of
 packenv and of users by their code, installed ones by their version. Digests of syntax trees are stored on disk, so only changed
@@ -93,7 +93,7 @@ def key_of(modules: Iterable[str], folder: Path, loaded: bool = True) -> str:
 
 
 def key_of_package(folder: Path) -> str:
-    """Return the key of all sources of packenv, loaded or not."""
+    """Return the key of all sources of packenv."""
     _recall(folder)
     digest, before = hashlib.sha256(), dict(_sources)
     for file in sorted(PACKAGE.rglob("*.py")):
@@ -106,7 +106,7 @@ def key_of_package(folder: Path) -> str:
 
 
 def sources_of(modules: Iterable[str], folder: Path, loaded: bool = True) -> dict[str, Source]:
-    """Return the sources of these modules and their imports, by name.
+    """Return the sources of these modules and their imports.
 
     `loaded` as in `key_of`. Other installed packages stand under their first name, with their version in place of a digest.
     """
@@ -117,14 +117,17 @@ def sources_of(modules: Iterable[str], folder: Path, loaded: bool = True) -> dic
     inside = {"packenv", *(name.partition(".")[0] for name in ahead)}
     if inside != {"packenv"}:
         ahead.append("packenv.cluster")  # a user's module may call it through `packenv`
+    # Follow the imports from module to module.
     while ahead:
         name = ahead.pop()
         first = name.partition(".")[0]
         if name in sources:
             continue
+        # An installed package counts by its version.
         if first not in inside and is_installed(first):
             sources[first] = Source([], version_of(first), [], [])
             continue
+        # Others count by their code, and by all that they import.
         file = file_in_package(PACKAGE, name) if first == "packenv" and not loaded else file_of(name)
         if file is None:
             continue
@@ -140,7 +143,7 @@ def sources_of(modules: Iterable[str], folder: Path, loaded: bool = True) -> dic
 
 
 def is_installed(first: str) -> bool:
-    """Return whether a first name is an installed package or Python's own."""
+    """Return whether a first name is installed, or Python's own."""
     if first in sys.stdlib_module_names or first in _installed:
         return True
     file = file_of(first)
@@ -154,10 +157,7 @@ def is_installed(first: str) -> bool:
 
 
 def file_of(name: str) -> str | None:
-    """Return a module's file, without importing it; None without one.
-
-    A user's module need not be loaded: a running policy may import it.
-    """
+    """Return a module's file, without importing it, or None."""
     loaded = sys.modules.get(name)
     if loaded is not None or name.partition(".")[0] == "packenv":
         return getattr(loaded, "__file__", None)
@@ -177,7 +177,7 @@ def file_of(name: str) -> str | None:
 
 @functools.cache
 def file_in_package(package: Path, name: str) -> str | None:
-    """Return the file of a module below `package`, packenv's folder, or None."""
+    """Return a module's file below packenv's folder `package`, or None."""
     place = package.joinpath(*name.split(".")[1:])
     files = (place.with_suffix(".py"), place / "__init__.py") if place != package else (place / "__init__.py",)
     return next((str(file) for file in files if file.is_file()), None)
@@ -185,7 +185,7 @@ def file_in_package(package: Path, name: str) -> str | None:
 
 @functools.cache
 def version_of(first: str) -> str:
-    """Return name and version of a first name's package, or Python's."""
+    """Return a first name's package and version, or Python's."""
     if first not in sys.stdlib_module_names:
         with suppress(metadata.PackageNotFoundError):
             return f"{first} {metadata.version(first)}"
@@ -216,7 +216,7 @@ def _look_at(file: str, name: str) -> Source:
 
 
 def read_source(file: str, stamp: list[int], package: str) -> Source:
-    """Return digest and imports of a Python file; else its bytes' digest."""
+    """Return digest and imports of a file."""
     code = Path(file).read_bytes()
     if file.endswith(".py"):
         with suppress(SyntaxError, ValueError):

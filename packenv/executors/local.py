@@ -74,7 +74,7 @@ def _without_script() -> Iterator[None]:
 
 
 class WorkerProcesses(ProcessPoolExecutor):
-    """Fresh processes, each of which first calls `begin` with `values`.
+    """Fresh processes that first call `begin` with `values`.
 
     They always end with this process, and import nothing from the current folder.
     """
@@ -90,7 +90,7 @@ class WorkerProcesses(ProcessPoolExecutor):
         started._call_queue.values = values
 
     def submit(self, call: Callable[P, T], /, *args: P.args, **options: P.kwargs) -> Future[T]:
-        """Submit a call, and start a process if too few run.
+        """Submit a call, starting processes if needed.
 
         Raises InputError if the call needs definitions of a script without a guard, or from standard input.
         """
@@ -118,7 +118,7 @@ def _end_with(sentinel: int) -> None:
 
 
 def _end_by_signal(sentinel: int) -> None:
-    """End by a kernel signal, as compiled code may block Python threads."""
+    """End by signal, as compiled code may block threads."""
     import fcntl
     import signal
 
@@ -144,7 +144,7 @@ def _attach(shares: Any, place: int = 0) -> None:
 
 
 def _begin(shares: Any, started: Any) -> None:
-    """Take a place among the shares, or a dead process's place."""
+    """Take a place among the shares, perhaps a dead process's."""
     with started.get_lock():
         place = started.value % len(shares)
         started.value += 1
@@ -152,7 +152,7 @@ def _begin(shares: Any, started: Any) -> None:
 
 
 class ThisProcess(Executor):
-    """An executor that does each call immediately, one at a time."""
+    """An executor that does each call immediately, in turn."""
 
     workers = 1
 
@@ -161,7 +161,7 @@ class ThisProcess(Executor):
         self.shares: Sequence[float] = [0.0]
 
     def submit(self, call: Callable[P, T], /, *args: P.args, **options: P.kwargs) -> Future[T]:
-        """Return the finished call; raise Ctrl-C, keep other exceptions in the future."""
+        """Return the finished call, with all exceptions but Ctrl-C."""
         future: Future[T] = Future()
         with self.lock:
             _attach(self.shares)
@@ -197,7 +197,7 @@ class LocalProcesses(WorkerProcesses):
             self.files.cleanup()
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        """Wait for all runs; after an exception kill the processes immediately."""
+        """Wait for all runs, or kill them after an exception."""
         if kind is not None:
             for process in list((self._processes or {}).values()):
                 process.terminate()
@@ -210,7 +210,7 @@ def usable_cores() -> int:
 
 
 def local_executor(processes: int | None, most: int | None = None) -> ThisProcess | LocalProcesses:
-    """Return `processes` processes (None: usable cores), at most `most`; or this one."""
+    """Return `processes` (None: cores) processes, at most `most`, or this."""
     count = processes or usable_cores()
     count = count if most is None else min(count, most)
     return ThisProcess() if count <= 1 else LocalProcesses(count)

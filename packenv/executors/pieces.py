@@ -24,7 +24,7 @@ Call = Callable[[Any], Any]
 
 
 class Outcome(NamedTuple):
-    """What became of one item."""
+    """The outcome of one item."""
 
     number: int
     value: Any
@@ -60,7 +60,7 @@ class Pieces:
     def each(
         self, call: Call, items: Sequence[Any], kind: Callable[[Any], Hashable] = type, modules: ShippedModules | None = None
     ) -> Iterator[Outcome]:
-        """Yield the outcome of `call(item)` for every item, as they end.
+        """Yield the outcome of each `call(item)`, as they end.
 
         kind     items that take about the same time have the same
         modules  your modules, for processes that may lack them
@@ -71,10 +71,12 @@ class Pieces:
         again: deque[list[int]] = deque()
         try:
             while ahead or again or under_way:
+                # Keep every worker busy, with few pieces ahead.
                 while (ahead or again) and len(under_way) < (1 if self.here else AHEAD * self.workers):
                     piece = again.popleft() if again else self._next(ahead, items, kind)
                     under_way[self.executor.submit(do_piece, work, modules, piece)] = piece
                     self.under_way += 1
+                # Pass on outcomes, and learn how long an item takes.
                 ended, _ = wait(under_way, return_when=FIRST_COMPLETED)
                 for future in ended:
                     piece = under_way.pop(future)
@@ -83,12 +85,13 @@ class Pieces:
                         self._learn(kind(items[outcome.number]), outcome.seconds)
                         yield outcome
         finally:
+            # The caller stops early: cancel the rest.
             for future in under_way:
                 future.cancel()
             self.under_way -= len(under_way)
 
     def _next(self, ahead: deque[int], items: Sequence[Any], kind: Callable[[Any], Hashable]) -> list[int]:
-        """Take the next piece's items; a single one of a new kind."""
+        """Take the next piece's items, one if new."""
         most = max(1, len(ahead) // (SHARES * self.workers))
         piece = [ahead.popleft()]
         planned = self.seconds.get(kind(items[piece[0]]), PIECE)
@@ -104,7 +107,7 @@ class Pieces:
 
 
 def _outcomes(future: Future[list[Outcome]], piece: list[int], again: deque[list[int]]) -> list[Outcome]:
-    """Return an ended piece's outcomes; repeat a lost piece item by item."""
+    """Return an ended piece's outcomes, or repeat its items."""
     try:
         return future.result()
     except InputError:

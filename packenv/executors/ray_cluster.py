@@ -61,7 +61,7 @@ class RayExecutor(Executor):
 
     @property
     def nodes(self) -> int:
-        """How many nodes are alive."""
+        """The number of nodes that are alive."""
         return self._look()[0]
 
     @property
@@ -111,7 +111,7 @@ class RayExecutor(Executor):
         self.shutdown(wait=kind is None, cancel_futures=kind is not None)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Leave the cluster after all calls; end it if it is ours."""
+        """Leave the cluster after all calls, and end our own."""
         if cancel_futures:
             for future, reference in [*self.pending.items()]:
                 future.cancel()
@@ -156,7 +156,7 @@ def _connect(address: str | None, processes: int | None) -> None:
 
 
 def _check_answers(address: str) -> None:
-    """Raise InputError if nothing listens; Ray would try half a minute."""
+    """Raise InputError if nothing listens, sooner than Ray."""
     parts = urlsplit(address if "://" in address else f"ray://{address}")
     if parts.hostname and parts.port:
         try:
@@ -166,7 +166,7 @@ def _check_answers(address: str) -> None:
 
 
 def _join(address: str, options: dict[str, Any]) -> None:
-    """Join the cluster at ray://HOST:PORT within PATIENCE seconds, with a message."""
+    """Join the cluster at ray://HOST:PORT within PATIENCE seconds."""
     parts = urlsplit(address)
     try:
         host, port = parts.hostname, parts.port
@@ -202,7 +202,7 @@ def _plain(error: BaseException) -> BaseException:
 
 
 def _line_of(error: BaseException) -> str:
-    """Return an exception's text, or the last line of its traceback."""
+    """Return an exception's text, or its traceback's last line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if any(line.startswith("Traceback ") for line in lines):
         return lines[-1]

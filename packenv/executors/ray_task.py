@@ -1,4 +1,4 @@
-"""First steps of a Ray worker, sent whole as its packenv may differ."""
+"""A Ray worker's first steps, sent whole between versions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ OTHER = "other version"
 
 
 def work(versions: tuple[str, str, str], data: bytes, references: list[Any]) -> Any:
-    """Make the call in `data`, or return (OTHER, why) for other versions.
+    """Make the call in `data`, or return (OTHER, why).
 
     versions    packenv's version, the key of its sources, and Python's version
     references  to values of the cluster, by their place in `data`
@@ -30,6 +30,7 @@ def work(versions: tuple[str, str, str], data: bytes, references: list[Any]) -> 
     if local[2].rpartition(".")[0] != versions[2].rpartition(".")[0]:
         return OTHER, f"node {node} has Python {local[2]}, and {versions[2]} is wanted"
 
+    # Load the call, with its references to values of the cluster.
     class Loader(pickle.Unpickler):
         def persistent_load(self, place: int) -> Any:
             return references[place]

@@ -1,4 +1,4 @@
-"""Values for other processes, pickled and unpickled once.
+"""Values for other processes, pickled once, unpickled once per process.
 
 Arrays of large values lie in one file, mapped by every local process: they are in memory once, and do not travel with each call.
 A process that writes to one gets its own copy of these pages.
@@ -26,7 +26,7 @@ ALIGNED = 64  # bytes
 
 
 class Mapped(NamedTuple):
-    """A pickled value, with (start, bytes) of its arrays in a file."""
+    """A pickled value, with its arrays in a file."""
 
     data: bytes
     file: str
@@ -43,13 +43,15 @@ class Mapped(NamedTuple):
 
 
 def mapped(value: Any, folder: Callable[[], str]) -> Mapped | None:
-    """Write the value's arrays to a file; None if small or disk full."""
+    """Write arrays to a file, None if small or no room."""
+    # Pickle the value without its arrays.
     buffers: list[pickle.PickleBuffer] = []
     data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL, buffer_callback=buffers.append)
     parts = [buffer.raw() for buffer in buffers]
     if sum(part.nbytes for part in parts) < LEAST:
         return None
     places: list[tuple[int, int]] = []
+    # Write the arrays, each at an aligned place.
     descriptor, name = tempfile.mkstemp(dir=folder())
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -71,7 +73,7 @@ _kept: OrderedDict[str, Any] = OrderedDict()
 
 
 class Handle(Protocol):
-    """Shared bytes, to pass to a call alone or in a list."""
+    """Shared bytes to pass to a call, also in lists."""
 
     def get(self) -> bytes: ...
 

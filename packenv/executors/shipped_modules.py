@@ -1,4 +1,4 @@
-"""Your modules, sent to processes with no version or another one."""
+"""Your modules, sent to processes that lack this version."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ShippedModules(NamedTuple):
     files: dict[str, bytes]
 
     def put_on_path(self) -> None:
-        """Install these modules; InputError if another version is loaded."""
+        """Install these modules. Raises InputError if another version is loaded."""
         if any(isinstance(finder, Shipped) and finder.key == self.key for finder in sys.meta_path):
             return
         loaded = [file for file in self.files if module_at(file) in sys.modules]
@@ -38,7 +38,7 @@ class ShippedModules(NamedTuple):
 
 
 class Shipped(MetaPathFinder):
-    """A finder of sent modules, before all others of their name."""
+    """A finder of sent modules, before all others."""
 
     def __init__(self, modules: ShippedModules) -> None:
         self.key, self.names = modules.key, {module_at(file).partition(".")[0] for file in modules.files}
@@ -54,7 +54,7 @@ class Shipped(MetaPathFinder):
 
 
 def modules_to_ship(names: Iterable[str]) -> ShippedModules | None:
-    """Return loaded modules and imports not installed, or None; may raise InputError."""
+    """Return modules to send, or None. May raise InputError."""
     files: dict[str, bytes] = {}
     absent = sorted(name for name in set(names) if not _is_everywhere(name))
     for name in sorted({*absent, *sources_of(absent, base())}) if absent else ():
@@ -79,13 +79,13 @@ def module_at(file: str) -> str:
 
 
 def _is_everywhere(name: str) -> bool:
-    """Return whether a module is packenv's own or an installed one."""
+    """Return whether a module is packenv's or an installed one."""
     first = name.partition(".")[0]
     return first == "packenv" or (first != "__main__" and is_installed(first))
 
 
 def _place_of(name: str) -> tuple[str, Path]:
-    """Return a module's path below a folder, and its file here."""
+    """Return a module's path below a folder, and its file."""
     file = file_of(name)
     if name == "__main__" or file is None:
         raise InputError(f"what is defined in {name} cannot be sent to other machines: put it into a module, a file of its own")

@@ -82,7 +82,7 @@ def read_number(text: str, infinite: bool = False) -> float:
 
 
 def exact(number: Exact, name: str) -> Fraction:
-    """Return a positive decimal exactly, a float as the decimal that it prints."""
+    """Return a positive decimal exactly, a float as printed."""
     if isinstance(number, Fraction):
         fraction = number
     else:
@@ -112,7 +112,7 @@ def read_quantity(text: str) -> Fraction:
 
 
 def quantity_of(text: str) -> Fraction | None:
-    """Return a quantity, or bytes such as 8GiB or 8 GB, else None."""
+    """Return a quantity or bytes (8GiB, 8 GB), else None."""
     if (written := _BYTES.fullmatch(text)) is not None:
         text = written[1] + ("k" if written[2] == "K" else written[2])
     return read_quantity(text) if _QUANTITY.fullmatch(text) else None
@@ -128,9 +128,10 @@ def finite_amount(value: object) -> float:
         value = None if quantity is None else float(quantity)
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InputError("is not a number")
-    if not 0 <= value <= LARGEST_AMOUNT:
-        raise InputError(f"must be at least 0 and finite, not {float(value):g}")
-    return float(value)
+    amount = float(value)
+    if not 0 <= amount <= LARGEST_AMOUNT:
+        raise InputError(f"must be at least 0 and finite, not {amount:g}")
+    return amount
 
 
 def read_duration(text: str) -> Fraction | None:

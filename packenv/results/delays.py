@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 
 def rank(share: float, count: int) -> int:
-    """Return the least number of `count` >= this share, and >= 1."""
+    """Return the least number >= this share of `count`, at least 1."""
+    # A share of a whole number may come out a little above one: 0.55 · 100 does.
     return max(math.ceil(share * count * (1 - 1e-12)), 1)
 
 
 class Delays(NamedTuple):
-    """Delays in increasing order, and the number of tasks for each."""
+    """Delays in increasing order, and their numbers of tasks."""
 
     slots: NDArray[np.float64]  # (n,) exact in a table, else below 2,048 slots; above, the middle of a bin of at most 1/1,024
     tasks: NDArray[np.int64]  # (n,)
@@ -34,7 +35,7 @@ class Delays(NamedTuple):
         return int(self.tasks.sum())
 
     def quantile(self, share: float) -> float | None:
-        """Return this share's quantile of the delays, in slots; None without tasks."""
+        """Return a quantile of the delays, in slots, or None."""
         if not len(self.tasks):
             return None
         up_to = np.cumsum(self.tasks)
@@ -45,7 +46,7 @@ class Delays(NamedTuple):
         return int(self.tasks[: np.searchsorted(self.slots, slots, side="right")].sum())
 
     def coarser(self, bits: int) -> Delays:
-        """Round delays to `bits` binary digits; below 2^bits they stay exact."""
+        """Round delays from 2^bits slots on to `bits` binary digits."""
         step = 2.0 ** np.maximum(np.frexp(self.slots)[1] - bits, 0)
         return Delays.together([Delays(np.rint(self.slots / step) * step, self.tasks)])
 

@@ -17,12 +17,12 @@ def tensorboard_is_installed() -> bool:
 
 
 def new_event_path(folder: Path) -> Path:
-    """Return a path for an event file, after a run's earlier files."""
+    """Return a path for an event file, after earlier ones."""
     return folder / f"events.out.tfevents.{int(time.time())}.packenv.{os.getpid()}"
 
 
 class EventFile:
-    """Named scalars and texts of one run, written to one file.
+    """Named scalars and texts of one run, in one file.
 
     Names look like `group/name`. Open it in a `with` statement, or call `close`. With `hide_from`, TensorBoard hides values of
     earlier files from this step on: a resumed run writes those steps again.
@@ -56,7 +56,7 @@ class EventFile:
         self._string("custom_scalars__config__", layout.SerializeToString(), [], "custom_scalars", b"")
 
     def hyperparameters(self, values: Mapping[str, float | str], measured: Mapping[str, float], step: int) -> None:
-        """Write a run's settings and measures for TensorBoard's table of runs."""
+        """Write settings and measures for TensorBoard's table of runs."""
         from tensorboard.plugins.hparams import api_pb2, metadata, plugin_data_pb2
 
         started, infos = plugin_data_pb2.SessionStartInfo(), []

@@ -24,7 +24,7 @@ def unfairness(jobs: Jobs, schedule: Schedule, capacity: Ints) -> float:
 
 
 def missing_shares(jobs: Jobs, schedule: Schedule, capacity: Ints) -> tuple[float, float]:
-    """Sum the shares that owners with waiting tasks lack, and count these.
+    """Sum and count the shares that waiting owners lack.
 
     Both are over owners and slots. In a slot, each of n owners with eligible tasks (waiting or in service) should have 1/n of its
     dominant resource. The lacking part of 1/n counts as a share between 0 and 1. `capacity` (L, D) in units.
@@ -59,7 +59,7 @@ def _missing_shares(
     queued: Ints,  # (owners,) scratch: the owners with waiting tasks, in any order,
     position: Ints,  # (owners,) and where each of them is in it, NONE if it is not
 ) -> tuple[float, float]:
-    """Return the missing shares, and the number of owners, summed over slots."""
+    """Sum missing shares, and owners, over slots."""
     n, present, count, missing, time = 0, 0, 0, 0.0, 0.0
     while n < len(slot):
         now = slot[n]

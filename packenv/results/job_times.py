@@ -36,17 +36,17 @@ class JobTimes:
         return self.end[ended] - self.arrival[ended]
 
     def quantile(self, share: float) -> float | None:
-        """Return this share's completion time of ended jobs; None without any."""
+        """Return a quantile of ended jobs' completion times, or None."""
         times = np.sort(self.completion)
         return float(times[rank(share, len(times)) - 1]) if len(times) else None
 
     @property
     def mean(self) -> float | None:
-        """Mean completion time of ended jobs; None without any."""
+        """Mean completion time of ended jobs, or None without any."""
         return float(self.completion.mean()) if len(self.completion) else None
 
     def slowed(self, other: JobTimes, by: float = 0.1) -> float:
-        """Return the share of jobs slower than 1 + `by` times `other`.
+        """Return the share of jobs slower by more than `by`.
 
         Both runs have the same table. Only jobs that ended in both count.
         """
@@ -56,7 +56,7 @@ class JobTimes:
 
 
 def job_numbers(jobs: Jobs) -> Ints:
-    """(n,) jobs from 0 by first occurrence; default: one task each."""
+    """(n,) jobs from 0 by first occurrence (tasks without jobs)."""
     return numbered(np.arange(len(jobs)) if jobs.job is None else jobs.job)
 
 
@@ -68,18 +68,18 @@ def mean_durations(jobs: Jobs) -> Floats:
 
 
 def owner_numbers(jobs: Jobs) -> Ints:
-    """(n,) owners from 0: tenants, or jobs in tables without tenants."""
+    """(n,) owners from 0: tenants, else jobs."""
     return job_numbers(jobs) if jobs.tenant is None else numbered(jobs.tenant)
 
 
 def numbered(rows: Ints) -> Ints:
-    """(n,) numbers by first occurrence for (n,) or (n, k) rows."""
+    """(n,) numbers of (n,) or (n, k) rows, by first occurrence."""
     _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[inverse.ravel()].astype(np.int64)
 
 
 def job_times(jobs: Jobs, schedule: Schedule, until: int) -> JobTimes:
-    """Return job times from a whole table's schedule until slot `until`."""
+    """Return job times of a whole table, until slot `until`."""
     job = job_numbers(jobs)
     count = int(job.max()) + 1
     arrival, end = np.full(count, NEVER), np.zeros(count, np.int64)
@@ -92,15 +92,12 @@ def job_times(jobs: Jobs, schedule: Schedule, until: int) -> JobTimes:
 
 
 def cut(schedule: Schedule, until: int) -> Schedule:
-    """Return the schedule with tasks in service ending in slot `until`."""
+    """Return the schedule, with tasks in service ended at `until`."""
     return schedule._replace(end=np.minimum(schedule.end, until))
 
 
 def efficiency(jobs: Jobs, times: JobTimes) -> tuple[Ints, Floats]:
-    """Return ends of jobs, and the share of value ended (PAPERS §3).
-
-    A job's value, the same in all its rows, is 1 without column `value`.
-    """
+    """Return job ends, and ended shares of value (1 by default, PAPERS §3)."""
     first = np.unique(times.job, return_index=True)[1]
     value = np.ones(len(first)) if jobs.value is None else jobs.value[first]
     order = np.argsort(np.where(times.end == NONE, NEVER, times.end), kind="stable")
@@ -109,7 +106,7 @@ def efficiency(jobs: Jobs, times: JobTimes) -> tuple[Ints, Floats]:
 
 
 def progress(jobs: Jobs, schedule: Schedule, slots: Ints) -> Floats:
-    """(slots, jobs) done share of each job's service (PAPERS §3, fairness)."""
+    """(slots, jobs) done shares of service (PAPERS §3, fairness)."""
     job = job_numbers(jobs)
     length = np.where(schedule.start < 0, jobs.service, schedule.end - schedule.start)
     total = np.bincount(job, length)
@@ -121,7 +118,7 @@ def progress(jobs: Jobs, schedule: Schedule, slots: Ints) -> Floats:
 
 
 def eligible_slots(jobs: Jobs, schedule: Schedule) -> Ints:
-    """(n,) slots of arrival or of the last predecessor's end; -1: never."""
+    """(n,) slots of arrival or last predecessor's end, or -1."""
     end = np.where(schedule.start < 0, NEVER, schedule.end)
     ready = ready_slots(jobs.arrival, end, *precedence_edges(jobs))
     return np.where(ready == NEVER, NONE, ready)

@@ -1,4 +1,4 @@
-"""Locality of tasks to their data, and its cost (PAPERS §5)."""
+"""Tasks' distance to their data, and its cost (PAPERS §5)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BINS = (1, 10, 100)
 
 @dataclass(frozen=True)
 class DataLocality:
-    """Times in slots of the k started tasks with home servers.
+    """Times (slots) of k started tasks with home servers.
 
     A completion time has four parts: service, overhead, scheduling delay, and time without room for the task on any server.
     The scheduling delay (PAPERS §5) is waiting time although some server has room. Under delay scheduling it is a wait for
@@ -41,7 +41,7 @@ class DataLocality:
 
     @property
     def no_room(self) -> Ints:
-        """(k,) slots in which each task waited without room on any server."""
+        """(k,) slots of waiting without room on any server."""
         return self.completion - self.service - self.overhead - self.scheduling_delay
 
     def share(self, level: int, least: int = 1, most: float = math.inf) -> float | None:
@@ -50,14 +50,14 @@ class DataLocality:
         return float((self.level[chosen] == level).mean()) if chosen.any() else None
 
     def by_size(self, level: int) -> dict[str, float | None]:
-        """Return the share of tasks at this level, per job-size bin."""
+        """Return the share of tasks at this level, per bin."""
         edges = [(low + 1, high) for low, high in zip((0, *BINS), (*BINS, math.inf), strict=True)]
         names = ["1", *(f"{low}-{high}" for low, high in edges[1:-1]), f">{BINS[-1]}"]
         return {name: self.share(level, *edge) for name, edge in zip(names, edges, strict=True)}
 
 
 def data_locality(workload: Workload, schedule: Schedule) -> DataLocality | None:
-    """Return data locality of a run of `Workload.at(seed)`; None without homes."""
+    """Return locality in a run of `Workload.at(seed)`, or None."""
     jobs = workload.jobs
     if jobs is None or jobs.home is None:
         return None
@@ -77,7 +77,7 @@ def data_locality(workload: Workload, schedule: Schedule) -> DataLocality | None
 
 
 def levels(jobs: Jobs, network: Network, servers: int, row: Ints, server: NDArray[np.int32]) -> Ints:
-    """(k,) levels of rows on their servers; all rows need home servers."""
+    """(k,) levels of rows with home servers on their servers."""
     assert jobs.home is not None
     rack = network.rack_of(servers)
     level = np.full(len(row), ANY)
@@ -91,7 +91,7 @@ def levels(jobs: Jobs, network: Network, servers: int, row: Ints, server: NDArra
 
 
 def idle_slots(jobs: Jobs, schedule: Schedule, eligible: Ints, capacity: Ints, network: Network | None) -> Ints:
-    """(n,) slots in which each task waited although some server had room.
+    """(n,) slots of waiting although some server had room.
 
     0 if it never started. Room means room for its demand, without network reads. `capacity` (L, D) in units.
     """
@@ -105,8 +105,9 @@ def idle_slots(jobs: Jobs, schedule: Schedule, eligible: Ints, capacity: Ints, n
 
 
 def time_with_room(held: InService, demand: Ints, capacity: Ints) -> tuple[Ints, Ints]:
-    """Return slots, and earlier slots with room for `demand` after scheduling."""
+    """Return slots, and numbers of earlier ones with room (after scheduling)."""
     last = int(held.end.max(initial=0)) + 1
+    # Changes of each server's use, in order of time.
     server = np.concatenate([np.arange(len(capacity)), held.server, held.server])
     slot = np.concatenate([np.full(len(capacity), -1), held.start, held.end])
     used = np.concatenate([np.zeros_like(capacity), held.demand, -held.demand])
@@ -114,9 +115,11 @@ def time_with_room(held: InService, demand: Ints, capacity: Ints) -> tuple[Ints,
     server, slot = server[order], slot[order]
     free = capacity[server] - _running_sums(used[order], server)
     settled = np.append((np.diff(server) != 0) | (np.diff(slot) != 0), True)  # the last change of a server in a slot
+    # Whether a server has room after its last change in a slot.
     server, slot, room = server[settled], slot[settled], (free[settled] >= demand).all(axis=1)
     first = np.diff(server, prepend=-1) != 0
     change = room.astype(np.int64) - np.where(first, 0, np.append(0, room[:-1]))
+    # Add up over servers, and count slots with room on at least one.
     moments, where = np.unique(np.append(slot, last), return_inverse=True)
     with_room = np.cumsum(np.bincount(where[:-1], change, len(moments)))[:-1] > 0.5
     return moments, np.append(0, np.cumsum(np.diff(moments) * with_room))

@@ -1,4 +1,4 @@
-"""Tasks in service per server, and use of servers (PAPERS §2, §3)."""
+"""Tasks in service, and use of servers (PAPERS §2, §3)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class InService(NamedTuple):
 
 
 def in_service(jobs: Jobs, schedule: Schedule, network: Network | None) -> InService:
-    """Return demands of started rows, with network reads on both servers."""
+    """Return demands of started rows, network reads included."""
     rows = np.flatnonzero(schedule.start >= 0)
     tasks = InService(schedule.server[rows].astype(np.int64), schedule.start[rows], schedule.end[rows], jobs.demand[rows])
     if schedule.source is None or network is None:
@@ -46,7 +46,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Occupancy:
-    """Use and queue over time, from slot[k] to slot[k + 1]."""
+    """Use and queue from slot[k] to slot[k + 1]."""
 
     slot: Ints  # (k + 1,)
     used: Floats  # (k, D) share of the capacity in service
@@ -54,12 +54,12 @@ class Occupancy:
 
     @property
     def utilisation(self) -> Floats:
-        """(D,) mean share of the capacity in service, over all slots."""
+        """(D,) mean share of the capacity in service."""
         return np.average(self.used, axis=0, weights=np.diff(self.slot))
 
     @property
     def fragmentation(self) -> float:
-        """Mean free share of capacity, over resources and time, while tasks wait."""
+        """Mean free share of the capacity while tasks wait."""
         weights = np.diff(self.slot) * (self.waiting > 0)
         return float(np.average(1 - self.used, axis=0, weights=weights).mean()) if weights.any() else 0.0
 
@@ -84,7 +84,7 @@ def occupancy(jobs: Jobs, schedule: Schedule, capacity: Ints, network: Network |
 
 
 def most_allocated(jobs: Jobs, schedule: Schedule, capacity: Ints, network: Network | None = None) -> Floats:
-    """(D,) largest share of a server's capacity in service; above 1: overfull."""
+    """(D,) largest share of any server in service (overfull above 1)."""
     server, start, end, demand = in_service(jobs, schedule, network)
     server = np.concatenate([server] * 2)
     slot = np.concatenate([end, start])

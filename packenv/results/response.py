@@ -32,15 +32,16 @@ class ResponseTimes(NamedTuple):
 
 
 def bounded_slowdown(wait: NDArray[np.int64], run: NDArray[np.int64], bound: float) -> NDArray[np.float64]:
-    """(n,) max(1, (wait + run) / max(run, bound)), in one unit; bound > 0."""
+    """(n,) max(1, (wait + run) / max(run, bound)), bound > 0."""
     return np.maximum(1.0, (wait + run) / np.maximum(run, bound))
 
 
 def response_times(jobs: Jobs, schedule: Schedule, warmup: int, bound: float) -> ResponseTimes | None:
-    """Return arrived rows' response times; None without any. `bound` in slots."""
+    """Return arrived rows' response times, or None. `bound` in slots."""
     rows = len(schedule.start)
     if rows == 0:
         return None
+    # Count tasks that started and became eligible after the warm-up.
     waits_for_others = jobs.predecessors is not None or jobs.phase is not None
     eligible = eligible_slots(jobs.first(rows), schedule) if waits_for_others else jobs.arrival[:rows]
     counted, end = (schedule.start >= 0) & (eligible >= warmup), schedule.end

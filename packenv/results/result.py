@@ -35,7 +35,7 @@ def rejections(rejected: Mapping[str, int]) -> str:
 
 
 class Trajectory(NamedTuple):
-    """The queue over time, as means over bins of `bin_slots` slots."""
+    """The queue over time: means over bins of `bin_slots`."""
 
     bin_slots: int
     queue: NDArray[np.float64]  # (bins,) number of waiting tasks
@@ -48,7 +48,7 @@ class Trajectory(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Result(Showable):
-    """Measures of a run: counts, and means over slots from `warmup`.
+    """Measures of a run: counts, and means from `warmup`.
 
     Delays are in slots, of started tasks that became eligible after the warm-up. Counts are over the whole run. A mean or delay
     is None if the run stopped before its warm-up ended, or no task started.
@@ -108,7 +108,7 @@ class Result(Showable):
         return vars(self) | {"played": None}
 
     def facts(self) -> list[tuple[str, str]]:
-        """Return a summary of the run: a few names and texts."""
+        """Return a summary of the run in a few texts."""
         queue = "nothing measured" if self.mean_queue is None else f"mean {self.mean_queue:.4g}, most {self.max_queue:,}"
         delay = "no task started"
         if self.mean_delay is not None:
@@ -158,7 +158,7 @@ class Result(Showable):
     def to_frame(  # type: ignore[override]  # the kind comes first
         self, kind: str = "queue", library: str = "arrow", workload: Workload | None = None
     ) -> Any:
-        """Return an Arrow table, or a frame of "pandas" or "polars".
+        """Return an Arrow table, or a "pandas" or "polars" frame.
 
         kind      "queue": slot (start of a bin), queue and waiting_size, means over bins; "schedule": task, job, arrival, start,
         server and end of each task, null where it did not start or end, with row, id and times of its source file;
@@ -177,12 +177,12 @@ class Result(Showable):
         return form("frame")({"slot": width * np.arange(len(queue)), "queue": queue, "waiting_size": size}, library)
 
     def charts(self, kind: str = "queue", workload: Workload | None = None, **options: Any) -> Charts:
-        """What `plot` draws.
+        """Return the charts of `plot`.
 
-        kind      "queue": waiting tasks over time, and quantiles of the delay; "schedule": who ran where and when, and how many
-                  waited (options: `first` and `last` slot, `colour` "job" or "size"); "fragmentation": how much of all devices
-                  was idle and of no use. Both of a run with `schedule=True`, of which "queue" shows the fragmentation too
-        workload  what was run, where the result is from another process
+        kind      "queue": waiting tasks over time, and quantiles of the delay; "schedule": tasks on servers, and waiting tasks
+                  (options: `first` and `last` slot, `colour` "job" or "size"); "fragmentation": the idle, useless share of all
+                  devices. The last two need `schedule=True`, and then "queue" shows the fragmentation too
+        workload  the workload, if the result is from another process
 
         Raises InputError for another kind, and a run without a schedule.
         """

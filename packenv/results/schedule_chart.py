@@ -1,4 +1,4 @@
-"""A schedule as a picture: tasks on servers, and waiting tasks."""
+"""Pictures of schedules: tasks on servers, and waiting tasks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Ints = NDArray[np.int64]
 
 
 class RunView(NamedTuple):
-    """A run to draw: tasks, eligible slots, and demands in service."""
+    """A run to draw, with eligible slots and used resources."""
 
     policy: str
     jobs: Jobs
@@ -40,7 +40,7 @@ class RunView(NamedTuple):
 
 @dataclass(frozen=True)
 class ScheduleChart:
-    """Waiting tasks of each run above its servers, `start` to `end`.
+    """Waiting tasks and servers of each run, `start` to `end`.
 
     capacity  (servers, D) units, of the servers that are drawn
     resource  a task is as high as its demand of this resource
@@ -76,7 +76,7 @@ class ScheduleChart:
 def schedule_charts(
     runs: Sequence[Result], workload: Workload, first: int | None = None, last: int | None = None, colour: str | None = None
 ) -> Charts:
-    """Draw waiting tasks and servers of each run, `first` to `last`.
+    """Draw waiting tasks and servers, from `first` to `last`.
 
     A task's height is its demand of the first run's most used resource. A row is as high as the largest server, and a task
     without room in one piece is split. Tasks lie on their devices, such as GPUs. By default the chart shows the whole run, but at
@@ -111,7 +111,7 @@ def _view_of(run: Result, workload: Workload) -> RunView:
 
 
 def _span(runs: Sequence[Result], views: Sequence[RunView], first: int | None, last: int | None) -> tuple[int, int]:
-    """Return the requested slots, or slots with MOST_TASKS tasks per run."""
+    """Return the requested slots, or slots with MOST_TASKS tasks."""
     longest = max(run.slots for run in runs)
     few = all(len(view.served.start) <= MOST_TASKS for view in views)
     start = first if first is not None else 0 if few else max(run.warmup for run in runs)

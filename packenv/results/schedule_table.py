@@ -1,4 +1,4 @@
-"""Place and time of each task, as columns and as a file."""
+"""Place and time of each task: columns, and files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from packenv.options.shared import SCHEDULE_FILES
 
 
 def schedule_table(workload: Workload, results: Sequence[Result]) -> Any:
-    """Return an Arrow table: one row per task and run, times in slots.
+    """Return an Arrow table of tasks, times in slots.
 
     Needs runs with schedules. Columns: task (row of the Jobs table), job (the row itself without jobs), arrival, start and server
     (null: never started), end (slot in which it left; null: not within the run). Tasks from a file have row and id (see
@@ -36,6 +36,7 @@ def schedule_table(workload: Workload, results: Sequence[Result]) -> Any:
         assert result.schedule is not None
         start, server, end, source, devices = result.schedule
         jobs = workload.played_jobs(result.seed, len(start))
+        # Columns of every run, null where a task did not start or end.
         columns: dict[str, Any] = {
             "task": np.arange(len(start)),
             "job": np.arange(len(start)) if jobs.job is None else jobs.job[: len(start)],
@@ -45,9 +46,11 @@ def schedule_table(workload: Workload, results: Sequence[Result]) -> Any:
             "server": pa.array(server, mask=start < 0),
             "end": pa.array(end, mask=~ended(result, end)),
         }
+        # Times on the file's clock.
         if records is not None and records.began is not None and slot_seconds is not None:
             columns["start_time"] = records.times(start, start < 0, slot_seconds)
             columns["end_time"] = records.times(end, ~ended(result, end), slot_seconds)
+        # Columns of some runs: sources, devices, policy and seed.
         if source is not None:
             columns["source"] = pa.array(source, mask=source < 0)
         if devices is not None:
@@ -60,7 +63,7 @@ def schedule_table(workload: Workload, results: Sequence[Result]) -> Any:
 
 
 def write_schedule(path: str | os.PathLike[str], workload: Workload, results: Sequence[Result]) -> None:
-    """Write `schedule_table` as SCHEDULE_FILES, whole or not; InputError for other endings."""
+    """Write `schedule_table` as SCHEDULE_FILES, whole or not. Raises InputError for other endings."""
     check_ending(path, SCHEDULE_FILES, "a schedule is one of")
     table = schedule_table(workload, results)
     with atomic_path(path) as temporary:
@@ -75,13 +78,13 @@ def write_schedule(path: str | os.PathLike[str], workload: Workload, results: Se
 
 
 def ended(result: Result, end: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Mark tasks that completed in the run, up to its last slot."""
+    """Mark tasks that completed by the run's last slot."""
     within = (end >= 0) & (end <= result.slots)
     return within if np.count_nonzero(within) == result.completed else within & (end < result.slots)
 
 
 def _numbers_of_bits(words: NDArray[np.int64]) -> NDArray[np.object_]:
-    """Return the set bits of each word as a text: "0 3"."""
+    """Return each word's set bits as text: "0 3"."""
     sets, place = np.unique(words, return_inverse=True)
     texts = [" ".join(str(bit) for bit in range(word.bit_length()) if word >> bit & 1) for word in sets.tolist()]
     return np.array(texts, np.object_)[place.ravel()]

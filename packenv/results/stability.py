@@ -41,8 +41,8 @@ SHARES = (
 class Edge(NamedTuple):
     """The law of a level at the edge of stability.
 
-    The path is |B|, B a Brownian motion on [0, 1]. From 600,000 paths of 256 and of 512 steps (tests/results/test_stability.py
-    draws some again).
+    The path is |B|, B a Brownian motion on [0, 1]. From 600,000 paths of 256 and of 512 steps (redrawn in
+    tests/results/test_stability.py).
     """
 
     levels: tuple[float, ...]  # its quantiles at SHARES
@@ -50,7 +50,7 @@ class Edge(NamedTuple):
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The levels below and above which a run is stable and unstable."""
+        """The largest stable and the smallest unstable level."""
         low, high = np.interp([DOUBT, 1 - DOUBT], SHARES, self.levels).tolist()
         return low, high
 
@@ -106,11 +106,9 @@ NO_VERDICT = NOTHING._replace(kind=UNASKED)
 
 
 def settling_time(mean_service: float, mean_residual: float) -> float:
-    """Return the least length of a stable run; infinite without variance.
+    """Return a stable run's least length, infinite without variance.
 
-    It is in the unit of both arguments.
-
-    mean_residual  E[S²] / 2E[S]: an empty cluster fills as fast as the residual service of a busy server ends
+    mean_residual  E[S²] / 2E[S], in the unit of `mean_service`: a cluster fills as fast as residual services of busy servers end
     """
     return SETTLED * max(mean_service, mean_residual)
 
@@ -118,24 +116,28 @@ def settling_time(mean_service: float, mean_residual: float) -> float:
 def judge_run(
     waiting_size: NDArray[np.float64], bin_slots: float, settling: float, intensity: float, edge: Edge = QUEUE
 ) -> Verdict:
-    """Return the verdict on a waiting size: (bins,) means, in largest servers.
+    """Return the verdict on a run's waiting size.
 
-    bin_slots  length of a bin
-    settling   a `settling_time`, in slots
-    intensity  share of the area bound; at 1 or more no run is called stable
-    edge       SYSTEM: the path counts tasks in service too
+    waiting_size  (bins,) means over bins, in largest servers
+    bin_slots     length of a bin, in slots
+    settling      a `settling_time`, in slots
+    intensity     share of the area bound; at 1 or more no run is called stable
+    edge          SYSTEM: the path counts tasks in service too
     """
     bins = len(waiting_size)
     if bins < FEWEST_BINS:
         return NOTHING
+    # The mean of the second half, and the deviation of a path at the edge.
     late = float(waiting_size[bins // 2 :].mean())
     drift = (late - float(waiting_size[: bins // 2].mean())) / (bins / 2 * bin_slots)
     variances = variance_rates(waiting_size)
     deviation = math.sqrt(max(variances) * bins)
     grown = waiting_size
+    # With tasks in service, only the part above the least value counts.
     if edge is SYSTEM:
         grown = waiting_size[bins // 2 :]
         late -= float(grown.min())
+    # The level, in units of that deviation.
     if late < RESOLUTION:
         level = 0.0
     elif deviation == 0:
@@ -144,6 +146,7 @@ def judge_run(
         level = late / deviation
     if math.isnan(level):
         return NOTHING
+    # Tails of the level at the edge, 1 where nothing can be decided.
     rough = is_rough(variances)
     low = below(level, edge) if bins * bin_slots >= settling and intensity < 1 and not rough else 1.0
     high = above(level, edge) if growth(grown) >= SLOWED and not rough else 1.0
@@ -156,7 +159,7 @@ def is_rough(variances: Sequence[float]) -> bool:
 
 
 def growth(waiting_size: NDArray[np.float64]) -> float:
-    """Return the second half's growth / the first's: 1 steady, 0 settled."""
+    """Return second / first half's growth: 1 steady, 0 settled."""
     eighths = waiting_size[: len(waiting_size) // 8 * 8].reshape(8, -1).mean(axis=1)
     middle = (eighths[3] + eighths[4]) / 2
     first, second = float(middle - eighths[0]), float(eighths[7] - middle)
@@ -198,7 +201,7 @@ def longer(verdict: Verdict, edge: Edge = QUEUE) -> float:
 
 
 def variance_rates(path: NDArray[np.float64]) -> list[float]:
-    """Return variances per bin of a path's increments, by block length.
+    """Return variances per bin of a path's increments.
 
     Blocks have 1, 2, 4, … bins. The increments are differences of the means of neighbouring blocks. A Brownian motion's have ⅔ of
     its variance.

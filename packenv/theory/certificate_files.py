@@ -1,4 +1,4 @@
-"""Certificates of bounds on ρ* and queues, as plain JSON files."""
+"""Certificates of bounds, as plain JSON files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_DIGITS = 100  # of the whole numbers in a proof
 
 
 def save_certificate(bracket: Bracket, path: str | Path) -> None:
-    """Write both bounds, proofs and workload's name as JSON, whole or not."""
+    """Write bounds, proofs and workload name as JSON, atomically."""
     whose = bracket.proved_for if bracket.workload is None else place_of(bracket.workload)
     write_json(path, plain_of(bracket) | {PROVED_FOR: whose})
 
@@ -37,7 +37,7 @@ def plain_of(bracket: Bracket) -> dict[str, Any]:
 
 
 def load_certificate(path: str | Path) -> Bracket:
-    """Read a certificate, unchecked (see `Bracket.verify`); InputError for other files."""
+    """Read a certificate, unchecked (see `Bracket.verify`). Raises InputError for other files."""
     try:
         plain = _with_key("attained", read_json(path, digits=MOST_DIGITS))
         low, high = _attained(plain.pop("attained")), _bounded(plain.pop("bounded"))
@@ -50,7 +50,7 @@ def load_certificate(path: str | Path) -> Bracket:
 
 
 def check_certificate(path: str | Path, proof: Bracket | QueueBound, workload: Workload) -> None:
-    """Check a certificate from `path` against the workload; may raise InputError."""
+    """Check a certificate from `path`. Raises InputError."""
     try:
         proof.verify(workload)
     except Refuted as refuted:
@@ -141,12 +141,12 @@ QUEUE_DIGITS = 70  # of the whole numbers in a proof
 
 
 def save_queue_bound(bound: QueueBound, path: str | Path) -> None:
-    """Write the bound and its proof as JSON, whole or not."""
+    """Write the bound and its proof as JSON, atomically."""
     write_json(path, asdict(bound))
 
 
 def load_queue_bound(path: str | Path) -> QueueBound:
-    """Read a certificate, unchecked (see `QueueBound.verify`); InputError for other files."""
+    """Read a certificate, unchecked (see `QueueBound.verify`). Raises InputError for other files."""
     try:
         plain = _with_key("proved", read_json(path, digits=QUEUE_DIGITS))
         proved = tuple(Proved(finite_number(proof["value"]), _proof(proof["proof"])) for proof in plain["proved"])

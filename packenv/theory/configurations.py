@@ -19,7 +19,7 @@ Ints = NDArray[np.int64]
 
 
 def reduced_configurations(levels: int) -> Ints:
-    """(4 J - 4, 2 J) K_RED for J = `levels`, ordered as in §1.4."""
+    """(4 J - 4, 2 J) K_RED, J = `levels` (§1.4)."""
     rule = inspect.unwrap(reduced_configuration)  # in Python: nothing is compiled for a few small numbers
     rows = np.zeros((4 * levels - 4, 2 * levels), np.int64)
     for n, row in enumerate(rows):
@@ -30,7 +30,7 @@ def reduced_configurations(levels: int) -> Ints:
 
 
 def halving_configurations(levels: int) -> Ints:
-    """(levels, levels) configurations of 2^m tasks of type m = 0 .. levels - 1."""
+    """(levels, levels) configurations of 2^m tasks of type m."""
     return np.diag(2 ** np.arange(levels))
 
 
@@ -48,8 +48,7 @@ def halving_bounds(levels: int, capacity: int) -> Ints:
 def maximal_configurations(sizes: Sequence[int] | NDArray[np.int64], capacity: int, limit: int) -> NDArray[np.int32]:
     """(n, types) all configurations without room for another task.
 
-    They are in descending lexicographic order. `sizes` (at least 1) and capacity are in units. Raises InputError for more than
-    `limit`.
+    They are in descending lexicographic order. `sizes` (at least 1) and capacity are in units. InputError above `limit`.
     """
     amounts = np.asarray(sizes, np.int64)
     if amounts.ndim != 1 or len(amounts) == 0 or amounts.min() < 1 or capacity < 0:

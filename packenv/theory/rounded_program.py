@@ -1,4 +1,4 @@
-"""ρ_K, the maximum supportable workload for rounded sizes, with its configurations.
+"""ρ_K, the maximum supportable workload for rounded sizes.
 
 Every size counts as the largest of its type. The types are cells of sizes (PAPERS §6): every size itself if the sizes are few,
 else cells whose ends are multiples of one step. Then sums of ends fill a server exactly. They are cut where that costs the linear
@@ -98,7 +98,7 @@ def _programs(hashed: _Hashed, types: int, eps: float, most_steps: int, grid: bo
 
 
 def _has_many_sums(law: SizeLaw, kinds: ServerKinds, most_steps: int) -> bool:
-    """Return whether sizes can be listed, but have too many sums."""
+    """Return whether known sizes have too many sums."""
     try:
         Knapsack(law.low, int(kinds.capacity[0]), min(most_steps, MANY_STEPS)) if law.exact else None
     except OverflowError:
@@ -123,7 +123,7 @@ def _boxes(workload: Workload, types: int, eps: float) -> RoundedProgram:
 
 
 def _enough_boxes(law: VectorLaw, kinds: VectorKinds, eps: float, largest: float) -> RoundedProgram:
-    """Return the program with ρ_K >= (1 - eps) `largest`, or MOST boxes."""
+    """Return the program with ρ_K >= (1 - eps) `largest`."""
     count = FEW
     program = _solve_boxes(law, kinds, count)
     while program.rho < (1 - eps) * largest and count < MOST:
@@ -146,7 +146,7 @@ def _largest(workload: Workload, law: SizeLaw, kinds: ServerKinds) -> float:
 
 
 def scalar_law(workload: Workload) -> SizeLaw:
-    """Return the scalar sizes' law; InputError for independent laws of resources."""
+    """Return the scalar sizes' law. Raises InputError for independent laws of resources."""
     if workload.D == 1:
         return size_law(workload)
     if not isinstance(workload.demand_law, (Jobs, Joint)):
@@ -205,12 +205,14 @@ def _inhabited(law: SizeLaw, edges: Ints) -> Ints:
 
 
 def _solve(law: SizeLaw, kinds: ServerKinds, edges: Ints) -> RoundedProgram:
-    """Solve the program of the cells that end at `edges` (T,), increasing."""
+    """Solve the program for increasing `edges` (T,)."""
     cells = cells_of(law.high, edges)
     shares = np.bincount(cells, law.mass, len(edges)) / law.mass.sum()
+    # Solve the program with the cells' upper ends as sizes.
     program = ConfigurationProgram(shares, kinds)
     pricing = PointPricing(edges, kinds.capacity, np.zeros(len(edges), np.bool_))
     solved = generate(program, pricing, edges.astype(np.float64), within(GAP), time.monotonic() + SECONDS)
+    # Take the proof that supports most if each type has its own places.
     best = max(attained_proofs(solved, edges, kinds), key=lambda proof: _every_type(proof, law, cells))
     counts = np.zeros((len(best.configurations), len(edges)), np.int64)
     for row, configuration in enumerate(best.configurations):

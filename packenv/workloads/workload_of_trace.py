@@ -1,4 +1,4 @@
-"""Traces as Workloads: tasks in slots, servers, and what is left out."""
+"""Traces as Workloads: tasks in slots, servers, and omissions."""
 
 from __future__ import annotations
 
@@ -242,8 +242,8 @@ def _which_fit(recorded: Trace | SlotTrace, jobs: Jobs, servers: Servers, sizes:
         fits = in_whole_gangs(jobs, alone) & gangs_fitting(jobs, servers)
         if 2 * int(fits.sum()) < len(fits):
             row = int(np.argmin(fits))
-            alone = "--one-by-one (gangs=False) lets its tasks start one by one"
-            raise ArgumentError(f"{recorded.where(row)}: {too_large_gang(jobs, servers, row)}; {alone}")
+            one_by_one = "--one-by-one (gangs=False) lets its tasks start one by one"
+            raise ArgumentError(f"{recorded.where(row)}: {too_large_gang(jobs, servers, row)}; {one_by_one}")
     return alone, fits
 
 

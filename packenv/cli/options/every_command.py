@@ -1,7 +1,8 @@
-"""Parts of all commands: numbers within bounds, and wrapped help."""
+"""Parts of all commands: bounds of numbers, groups of options, and the layout of help."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from typing import Any
 
@@ -18,7 +19,7 @@ MOST = {"seeds": 10_000, "evaluation_seeds": 10_000, "processes": 1_000, "thread
 class Whole(click.ParamType):  # type: ignore[type-arg]  # generic in some versions of click only
     """A whole number from `low` to `high`."""
 
-    name = "integer"
+    name = "n"
 
     def __init__(self, low: int, high: int) -> None:
         self.low, self.high = low, high
@@ -46,7 +47,7 @@ ONE_INTENSITY = "a run has one; for several, packenv leaderboard -w NAME@{name}=
 class Decimal(click.ParamType):  # type: ignore[type-arg]
     """A finite decimal number."""
 
-    name = "float"
+    name = "x"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         if isinstance(value, (int, float)):
@@ -84,6 +85,44 @@ class Context(click.Context):
     formatter_class = HelpFormatter
 
 
+COMMON, OUTPUT, OTHER = "Common", "Output", "Other"
+FEW = 12
+"""Up to this many options are one list."""
+
+NAME_WIDTH = 24
+"""Width of the column of names, in letters; longer names have a line of their own."""
+
+
+class Option(click.Option):
+    """An option with a heading in help; `common`: listed first, under Common."""
+
+    def __init__(self, *args: Any, group: str | None = None, common: bool = False, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.group, self.common = group, common
+
+
+output_option = functools.partial(click.option, cls=Option, group=OUTPUT)
+"""Declares an option that names a file to write."""
+
+
+def write_options(command: click.Command, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    """Write the options of a command: in groups if there are many, those without a group under Common."""
+    groups: dict[str, list[tuple[str, str]]] = {COMMON: []}
+    for param in command.get_params(ctx):
+        if not isinstance(param, click.Option) or (record := param.get_help_record(ctx)) is None:
+            continue
+        group = getattr(param, "group", COMMON) or OTHER
+        groups.setdefault(COMMON if getattr(param, "common", False) else group, []).append(record)
+    groups[OUTPUT] = groups.pop(OUTPUT, [])  # the last one
+    if sum(map(len, groups.values())) <= FEW:
+        groups = {"Options": [record for records in groups.values() for record in records]}
+    width = min(NAME_WIDTH, max(len(name) for records in groups.values() for name, _ in records))
+    for heading, records in groups.items():
+        if records:
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(width), about) for name, about in records], col_max=NAME_WIDTH)
+
+
 def refuse_repeated(command: click.Command, ctx: click.Context, words: Iterable[str]) -> None:
     """Raise InputError for a repeated option that takes one value.
 
@@ -111,6 +150,8 @@ def limited(command: click.Command) -> click.Command:
             return parse(ctx, args)
 
         command.parse_args = parse_once  # type: ignore[method-assign]
+        if not isinstance(command, click.Group):
+            command.format_options = functools.partial(write_options, command)  # type: ignore[method-assign]
     for param in command.params:
         if isinstance(param.type, (click.IntRange, click.types.IntParamType)):
             low, high = (getattr(param.type, end, None) for end in ("min", "max"))

@@ -1,4 +1,4 @@
-"""The best proof so far of each end of a bracket."""
+"""The best proof so far of each bound."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Bracket`: proved bounds on the maximum supportable workload ρ* (PAPERS §1.2)."""
+"""`Bracket`: proved bounds on ρ* (PAPERS §1.2)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Bounds(Showable):
 
 @dataclass(frozen=True, repr=False)
 class Bracket(Bounds):
-    """lower <= ρ* <= upper, in tasks in service on the cluster, with both proofs.
+    """lower <= ρ* <= upper in tasks in service, proved.
 
     `reached`: whether (upper - lower) / upper came down to the requested gap within the time allowed.
     `history`: the bounds found on the way, each pair at least as tight as the one before.
@@ -101,7 +101,7 @@ class Bracket(Bounds):
         return [self.to_dict()]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the bounds for JSON, in tasks in service, and rates."""
+        """Return the bounds (tasks in service) and rates."""
         workload = self._required_workload()
         rates = {"lower_rate": workload.rate_for(self.lower), "upper_rate": workload.rate_for(self.upper)}
         both = self.bounds_of(workload) | {"area_bound": self.area_bound} | rates
@@ -121,7 +121,7 @@ class Bracket(Bounds):
         return bounds
 
     def verify(self, workload: Workload) -> None:
-        """Check both proofs exactly against the workload; raise Refuted if wrong."""
+        """Check both proofs exactly. Raises Refuted."""
         law, kinds = law_and_kinds(workload)
         if isinstance(self.attained, Attained) != (workload.D == 1) or isinstance(self.bounded, Bounded) != (workload.D == 1):
             raise Refuted(f"certificate: it is not for {workload.D} resources")
@@ -139,26 +139,26 @@ class Bracket(Bounds):
 
 
 def guaranteed(workload: Workload) -> dict[str, float]:
-    """Return bounds for VQS and halving, none for unequal servers or D > 1."""
+    """Return bounds for VQS and halving (equal servers, one resource)."""
     if workload.D > 1 or len(workload.servers.kinds) > 1:
         return {}
     return {"vqs_bound": vqs_bound(workload), "halving_bound": halving_bound(workload)}
 
 
 def law_and_kinds(workload: Workload) -> tuple[Any, Any]:
-    """Return the law of sizes or demand vectors, and server kinds."""
+    """Return the law of demands, and server kinds."""
     if workload.D == 1:
         return size_law(workload), kinds_of(workload)
     return vector_law(workload), vector_kinds_of(workload)
 
 
 def area_bound(law: Any, kinds: Any) -> float:
-    """Return the area bound: least capacity / mean demand of a resource."""
+    """Return the least capacity / mean demand of a resource."""
     proofs = area_proofs(law, kinds) if kinds.capacity.ndim > 1 else [area_proof(law)]
     return min(rounded_up(proof.value(law, kinds)) for proof in proofs)
 
 
 def place_of(workload: Workload, at_intensity: bool = False) -> str:
-    """Return a proof's subject: workload, number of servers, intensity (for queues)."""
+    """Name a proof's workload, servers and, for queues, intensity."""
     where = f"{workload.name} on {counted(len(workload.servers), 'server')}"
     return f"{where} at intensity {workload.intensity:.4g}" if at_intensity else where

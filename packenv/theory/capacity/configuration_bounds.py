@@ -32,7 +32,7 @@ def vqs_bound(workload: Workload, levels: int | None = None) -> float:
 def halving_bound(workload: Workload, levels: int | None = None) -> float:
     """Return a workload (tasks in service) supported by sizes 2^−m.
 
-    Sizes are rounded up to 2^−m: at least ½ of ρ* if no size is below the last cut. `levels` is J (by default that of VQS).
+    Sizes are rounded up to 2^−m: at least ½ of ρ* if no size is below the last cut. `levels` is J (by default VQS's).
     Raises InputError for servers of different capacity.
     """
     return _bound(workload, levels, halving_bounds, halving_configurations)
@@ -50,13 +50,13 @@ def _bound(
 
 
 def type_shares(law: SizeLaw, upper: Ints) -> NDArray[np.float64]:
-    """(n,) probabilities of types below the decreasing ends (n,) in units."""
+    """(n,) probabilities of types with decreasing ends (n,) in units."""
     types = len(upper) - 1 - np.searchsorted(upper[::-1], law.high)
     return np.bincount(types, law.mass, len(upper)) / law.mass.sum()
 
 
 def served_by(configurations: Ints, shares: NDArray[np.float64], servers: int) -> float:
-    """Return the largest ρ such that `servers` configurations (m, n) cover ρ · shares (n,)."""
+    """Return ρ for `servers` configurations (m, n), shares (n,)."""
     program = ConfigurationProgram(shares, ServerKinds(np.ones(1, np.int64), np.array([servers])))
     program.add(ConfigurationColumns(configurations.astype(np.float64), np.zeros(len(configurations), np.int64)))
     return program.solve()[0]

@@ -1,4 +1,4 @@
-"""Bounds on ρ* for servers with devices and kinds of devices.
+"""Bounds on ρ* for servers with devices.
 
 ρ* is the maximum supportable workload (PAPERS §1.2, §7). A shape is a distinct request: a demand, a share of a device or whole
 ones, and the accepted kinds. Servers of one kind have the same capacity and the same devices.
@@ -40,7 +40,7 @@ SAFETY = 1e-7  # of the value of a linear program
 
 
 class Shapes(NamedTuple):
-    """T distinct demands of a table's tasks, and G server kinds."""
+    """T distinct demands of tasks, and G server kinds."""
 
     demand: Ints  # (T, D) units
     need: Ints  # (T, 3) as `Jobs.devices`
@@ -53,7 +53,7 @@ class Shapes(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class DeviceBracket(Bounds):
-    """lower <= ρ* <= upper, in tasks in service, for servers with devices.
+    """lower <= ρ* <= upper in tasks in service, with devices.
 
     reached  whether (upper - lower) / upper came down to the requested gap
     kinds    for each set of accepted kinds: existing devices, and devices needed at the workload's rate
@@ -71,7 +71,7 @@ class DeviceBracket(Bounds):
         return f"{self.lower:.6g} <= ρ* of {self.workload.name} <= {self.upper:.6g} tasks in service, a gap of {self.gap:.2%}"
 
     def tables(self) -> list[Table]:
-        """Tabulate bounds as tasks and rates, and the demand for kinds."""
+        """Tabulate bounds as tasks and rates, and kinds."""
         workload = self.workload
         title = f"{workload.label} on {counted(len(workload.servers), 'server')}: ρ* with a gap of {self.gap:.2%}"
         bounds = Table(title, [Column(""), *numbers("tasks in service", "tasks per slot")])
@@ -97,7 +97,7 @@ class DeviceBracket(Bounds):
 
 
 def device_bracket(workload: Workload, gap: float, seconds: float) -> DeviceBracket:
-    """Return bounds on ρ* of a table with devices, within about `seconds`."""
+    """Return bounds on ρ* within about `seconds`."""
     began = time.monotonic()
     jobs, servers = workload.jobs, workload.servers
     assert jobs is not None
@@ -109,7 +109,7 @@ def device_bracket(workload: Workload, gap: float, seconds: float) -> DeviceBrac
 
 
 def shapes_of(jobs: Jobs, servers: Servers) -> Shapes:
-    """Return a table's demands with time shares, and the server kinds."""
+    """Return a table's shapes with shares, and server kinds."""
     assert jobs.devices is not None and servers.devices is not None
     rows, first, place = np.unique(np.column_stack([jobs.demand, jobs.devices]), axis=0, return_index=True, return_inverse=True)
     mass = np.bincount(place.ravel(), jobs.service.astype(np.float64))
@@ -134,7 +134,7 @@ def shapes_of(jobs: Jobs, servers: Servers) -> Shapes:
 
 
 def upper_bound(shapes: Shapes) -> float:
-    """Solve the linear program over tasks per shape and server kind."""
+    """Solve the linear program over shapes and server kinds."""
     pairs = np.argwhere(shapes.allowed)  # (P, 2) shape, kind
     rows: list[Floats] = []
     right: list[float] = []
@@ -153,7 +153,7 @@ def upper_bound(shapes: Shapes) -> float:
 
 
 def server_cuts(shapes: Shapes, k: int) -> list[Floats]:
-    """Return weights (T,) of shapes; their sum on a server is <= 1."""
+    """Return weights (T,) of shapes, summing to <= 1 per server."""
     number, whole = int(shapes.devices[k, HOW_MANY]), int(shapes.devices[k, WHOLE])
     allowed, count = shapes.allowed[:, k], shapes.need[:, NUMBER]
     amounts = [(shapes.demand[:, r], int(room)) for r, room in enumerate(shapes.capacity[k]) if room > 0]
@@ -177,13 +177,14 @@ def cuts_of(amount: Ints, room: int, allowed: Bools) -> list[Floats]:
 
 
 def lower_bound(shapes: Shapes, enough: float, deadline: float) -> float:
-    """Return the workload of configurations, filled by the program's latest prices."""
+    """Return the workload of greedily filled configurations."""
     kinds = ServerKinds(np.arange(len(shapes.number)), shapes.number)
     program = ConfigurationProgram(shapes.share, kinds)
     prices = np.asarray((shapes.demand / np.maximum(shapes.capacity.max(axis=0), 1)).sum(axis=1), np.float64)
 
     room, left = np.zeros_like(shapes.capacity[0]), np.zeros(int(shapes.devices[:, HOW_MANY].max()), np.int64)
 
+    # Columns: a filled server for each shape and kind, the best NEWS of each kind.
     def filled(prices: Floats) -> tuple[Floats, ConfigurationColumns]:
         pairs = np.argwhere(shapes.allowed)
         held = np.zeros((len(pairs), len(prices)), np.int64)
@@ -201,7 +202,7 @@ def lower_bound(shapes: Shapes, enough: float, deadline: float) -> float:
 
 @compiled
 def fill_servers(shapes: Shapes, prices: Floats, pairs: Ints, room: Ints, left: Ints, held: Ints) -> None:
-    """Fill a server per (shape, kind): this shape, then by price per room."""
+    """Fill a server per shape and kind, by price per room."""
     demand, need, capacity, devices, allowed = shapes.demand, shapes.need, shapes.capacity, shapes.devices, shapes.allowed
     for n in range(pairs.shape[0]):
         first, k = pairs[n, 0], pairs[n, 1]
@@ -223,7 +224,7 @@ def fill_servers(shapes: Shapes, prices: Floats, pairs: Ints, room: Ints, left: 
 
 @compiled
 def share_of_room(demand: Ints, need: Ints, whole: int, room: Ints, left: Ints) -> float:
-    """Return a shape's Σ of shares of the room; -1: no fit."""
+    """Return a shape's summed shares of room, or -1."""
     share = 0.0
     for r in range(room.shape[0]):
         if demand[r] > room[r]:

@@ -1,4 +1,4 @@
-"""The linear program for ρ* (PAPERS §1.2), by column generation over configurations.
+"""The linear program for ρ*, by column generation (PAPERS §1.2).
 
     max ρ   s.t.   Σ_k w_k k_j >= ρ p_j for every type j,   Σ_{k of kind l} w_k <= n_l for every kind l of server,   w >= 0
 
@@ -42,7 +42,7 @@ class Pricing(Protocol):
     """Finds the configurations of the largest worth at given prices."""
 
     def __call__(self, prices: Floats) -> tuple[Floats, ConfigurationColumns]:
-        """(G,) largest worth per kind, and configurations near it with every type."""
+        """(G,) largest worth, and near configurations with every type."""
         ...
 
 
@@ -51,7 +51,7 @@ Enough = Callable[[float, float], bool]
 
 
 class SolvedProgram(NamedTuple):
-    """A solved program: `weights` (m,) attain `value`, `prices` (n,) prove `bound`."""
+    """Weights (m,) attaining `value`, prices (n,) proving `bound`."""
 
     value: float
     bound: float
@@ -94,7 +94,7 @@ def generate(
 
 
 class ConfigurationProgram:
-    """The linear program over the columns so far, solved from the last basis.
+    """The linear program over the columns so far.
 
     shares      (n,) p_j, the probabilities of the types
     increasing  types are in increasing order of size, and a task may take the place of one of the next type. Prices then
@@ -129,6 +129,7 @@ class ConfigurationProgram:
         indices: list[Ints] = []
         values: list[Floats] = []
         total = 0
+        # Collect the new columns in sparse form.
         for counts, kind in zip(columns.counts, columns.kind.tolist(), strict=True):
             key = counts.tobytes() + bytes([kind % 256, kind // 256])
             if key not in self.keys:
@@ -140,6 +141,7 @@ class ConfigurationProgram:
                 indices += [types, np.array([self.n + kind])]
                 values += [counts[types], np.ones(1)]
                 total += len(types) + 1
+        # Add them to the solver in one call, as it keeps its basis.
         if starts:
             m = len(starts)
             bounds = np.zeros(m), np.full(m, highspy.kHighsInf)
@@ -148,7 +150,7 @@ class ConfigurationProgram:
         return len(starts)
 
     def solve(self) -> tuple[float, Floats]:
-        """Solve the program; return its value ρ and the prices (n,)."""
+        """Solve the program: its value ρ and prices (n,)."""
         self.highs.run()
         return -self.highs.getInfo().objective_function_value, np.abs(np.array(self.highs.getSolution().row_dual)[: self.n])
 

@@ -26,7 +26,7 @@ from packenv.workloads.workload import Workload
 def max_workload(
     workload: Any, options: CapacityOptions, progress: Progress | None = None, **changes: Any
 ) -> Bracket | DeviceBracket:
-    """Return proved bounds on ρ*, the maximum supportable workload (tasks in service).
+    """Return proved bounds on the maximum supportable workload ρ* (tasks in service).
 
     workload  a Workload, or what `packenv.workload` takes. Pass its arguments (`servers`, `resources`, …) along
     options   fields of CapacityOptions
@@ -70,7 +70,7 @@ LOAD_GAP = 0.005  # (upper - lower) / upper of the bounds that loads refer to
 
 
 def resolved(workload: Workload) -> Workload:
-    """Return the workload with its `load` turned into a known rate.
+    """Return the workload, its `load` as a known rate.
 
     A `load` is a share of the lower bound on ρ*, which `rho` stores. The bounds are computed once per law of sizes and servers,
     to a gap of 0.5 % (or the gap reached in a minute). A workload without a `load`, or with a known `rho`, is returned unchanged.
@@ -82,7 +82,7 @@ def resolved(workload: Workload) -> Workload:
 
 
 def supportable(workload: Workload) -> Bracket:
-    """Return the bounds on ρ* for the `load` of random tasks."""
+    """Return the bounds on ρ* behind a `load`."""
     return _supportable(workload.sizes, workload.service if isinstance(workload.service, Conditional) else None, workload.servers)
 
 

@@ -1,4 +1,4 @@
-"""A lower bound on every policy's mean completion time of jobs.
+"""A lower bound on mean completion times of jobs.
 
 See docs/explanation/completion_bound.md. Take a resource with K units in the whole cluster. Let W_j(q) be the work of job j that
 ends at least q slots before the job does in every schedule. Then Σ C_j ≥ Σ q_j + the sum of completion times of SRPT on one
@@ -25,24 +25,26 @@ Ints = NDArray[np.int64]
 
 
 class Pooled(NamedTuple):
-    """SRPT with N jobs in exact integers, times in slots · speed."""
+    """SRPT with N jobs, in exact slots · speed."""
 
     total: int  # Σ completion times
     behind: NDArray[np.float64]  # (N,) jobs that are there and not completed while each is served, itself included, on average
 
 
 def srpt(release: Ints, work: list[int], speed: int) -> Pooled:
-    """Run SRPT (Schrage 1968) with releases (N,) in slots, `speed` per slot."""
+    """Run SRPT (Schrage 1968): releases (N,) in slots, `speed` per slot."""
     order = np.argsort(release, kind="stable").tolist()
     waiting: list[tuple[int, int]] = []
     now, total, k = 0, 0, 0
     crowd = [0.0] * len(work)
     while k < len(order) or waiting:
+        # Idle until the next release, and add all released jobs.
         if not waiting:
             now = max(now, int(release[order[k]]) * speed)
         while k < len(order) and int(release[order[k]]) * speed <= now:
             heapq.heappush(waiting, (work[order[k]], order[k]))
             k += 1
+        # Run the job with the least work left until it ends, or a job is released.
         left, job = waiting[0]
         until = now + left if k == len(order) else min(now + left, int(release[order[k]]) * speed)
         crowd[job] += len(waiting) * (until - now)
@@ -63,7 +65,7 @@ WEIGHTS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0)  # and for so many jo
 
 @dataclass(frozen=True)
 class CompletionBound:
-    """Lower bounds on Σ (end − first arrival) over jobs, in slots."""
+    """Lower bounds on Σ (end − first arrival), in slots."""
 
     jobs: int
     total: int  # the largest that was found
@@ -77,7 +79,7 @@ class CompletionBound:
 
 
 def completion_bound(workload: Workload) -> CompletionBound:
-    """Return a lower bound on a table's mean job completion time.
+    """Return a lower bound on mean job completion times.
 
     It holds with full knowledge, and with preemption or without. Raises InputError for a workload without a Jobs table.
     """
@@ -95,7 +97,7 @@ def completion_bound(workload: Workload) -> CompletionBound:
 
 
 def path_ends(jobs: Jobs, job: Ints) -> Ints:
-    """(N,) earliest ends of jobs: longest chains of arrivals and services."""
+    """(N,) jobs' earliest ends, by longest chains."""
     before, after, nodes = precedence_edges(jobs)
     end = jobs.arrival + jobs.service
     while True:
@@ -129,11 +131,13 @@ def within_jobs(jobs: Jobs, job: Ints) -> Jobs:
 
 
 def _of_resource(jobs: Jobs, job: Ints, release: Ints, tail: Ints, r: int, capacity: int) -> tuple[int, int]:
-    """Return the bounds for q = 0 and the best q, for resource r."""
+    """Return bounds for q = 0 and best q."""
+    # q_j takes STEPS + 1 values, from 0 to the longest path of job j.
     count = len(release)
     longest = np.zeros(count, np.int64)
     np.maximum.at(longest, job, tail + jobs.service)
     q = longest[:, None] * np.arange(STEPS + 1) // STEPS  # (N, STEPS + 1)
+    # Work of each job that ends at least q before the job, for each q.
     work = np.zeros(q.shape, object)
     for k in range(STEPS + 1):
         before = np.clip(jobs.service - np.maximum(q[job, k] - tail, 0), 0, None)  # slots that end q before the job
@@ -145,6 +149,7 @@ def _of_resource(jobs: Jobs, job: Ints, release: Ints, tail: Ints, r: int, capac
         pooled = srpt(release, work[at].tolist(), capacity)
         return -(-pooled.total // capacity) + int(q[at].sum() - release.sum()), pooled.behind
 
+    # Choose q_j by prices: first from the last schedule, then constant ones.
     first, behind = bound(np.zeros(count, np.intp))
     best = first
     for weight in [None] * ROUNDS + list(WEIGHTS):

@@ -26,7 +26,7 @@ SLICE = 200_000_000  # steps between two looks at the clock; a neighbour of n ta
 
 @compiled
 def copy_trial(s: ListSearch, place: int) -> None:
-    """Copy the schedule of the trial to place CURRENT or BEST."""
+    """Copy the trial's schedule to CURRENT or BEST."""
     for i in range(s.order.shape[1]):
         s.start[place, i], s.server[place, i] = s.start[TRIAL, i], s.server[TRIAL, i]
     s.makespan[place], s.cost[place] = s.makespan[TRIAL], s.cost[TRIAL]
@@ -45,7 +45,7 @@ def accept(s: ListSearch) -> None:
 
 @compiled
 def chance(word: NDArray[np.uint64]) -> float:
-    """Draw a number from (0, 1) with the generator's state `word` (1,)."""
+    """Draw a number from (0, 1), state `word` (1,)."""
     word[0] = another(word[0])
     return uniform(word[0])
 
@@ -69,7 +69,7 @@ def can_move(s: ListSearch, i: int, place: int) -> bool:
 
 @compiled
 def propose(s: ListSearch) -> int:
-    """Make a random neighbour the trial; return the first change or -1."""
+    """Make a random neighbour the trial, and return the first change or -1."""
     n = s.order.shape[1]
     a, b = int(n * chance(s.word)), int(n * chance(s.word))
     i, j = s.order[CURRENT, a], s.order[CURRENT, b]
@@ -90,10 +90,7 @@ def propose(s: ListSearch) -> int:
 
 @unlocked
 def try_neighbours(s: ListSearch, temperature: float, trials: int, target: int) -> None:
-    """Try `trials` neighbours, fewer if the makespan reaches `target`.
-
-    The first call schedules the current list too.
-    """
+    """Try `trials` neighbours until `target`, and first the list itself."""
     if s.makespan[CURRENT] == 0:
         s.makespan[BEST] = np.iinfo(np.int64).max
         decode(s, 0, np.inf)
@@ -149,6 +146,6 @@ def anneal_in_parallel(
     seed: int = 0,
     improved: Callable[[int], None] = lambda makespan: None,
 ) -> FoundSchedule:
-    """Return the best schedule of parallel searches, one per list in `orders`."""
+    """Return the best schedule of parallel searches from `orders`."""
     schedules = in_threads(lambda k, stop: anneal(tasks, orders[k], seconds, target, seed + k, improved, stop), len(orders))
     return min(schedules, key=lambda schedule: schedule.makespan)

@@ -26,7 +26,7 @@ WAITS = -1  # start of a task that is not scheduled yet
 
 
 class Beam(NamedTuple):
-    """W states before and after a step, and its best extensions."""
+    """W states around a step, and its best extensions."""
 
     release: Ints  # (n,) ticks
     service: Ints  # (n,)
@@ -73,7 +73,7 @@ def is_ready(b: Beam, start: NDArray[np.int32], i: int, tick: int) -> bool:
 
 @compiled
 def list_ready(b: Beam, start: NDArray[np.int32], server: int, tick: int, end: int) -> int:
-    """List tasks for a server in `ready`; return their number, -1 if late."""
+    """List tasks for a server in `ready`, and return their number, -1 if late."""
     count = 0
     for i in b.order:
         if start[i] == WAITS and is_ready(b, start, i, tick):
@@ -87,7 +87,7 @@ def list_ready(b: Beam, start: NDArray[np.int32], server: int, tick: int, end: i
 
 @compiled
 def fits(b: Beam, i: int) -> bool:
-    """Return whether task i fits the room left by the current set."""
+    """Return whether task i fits the remaining room."""
     for r in range(len(b.free)):
         if b.demand[i, r] > b.free[r]:
             return False
@@ -96,7 +96,7 @@ def fits(b: Beam, i: int) -> bool:
 
 @compiled
 def charge(b: Beam, i: int, sign: int) -> None:
-    """Take (sign 1) or return (sign -1) task i's demand of free room."""
+    """Take (sign 1) or return (sign -1) task i's demand."""
     for r in range(len(b.free)):
         b.free[r] -= sign * b.demand[i, r]
 
@@ -118,7 +118,7 @@ def sink(b: Beam, at: int) -> None:
 
 @compiled
 def offer(b: Beam, state: int, count: int, cost: float, key: np.uint64) -> None:
-    """Keep the current set if it is new and among the W cheapest."""
+    """Keep the current set if new and among W cheapest."""
     # What stays free costs its price; noise breaks ties in another way in each search.
     for r in range(len(b.free)):
         cost += b.price[r] * b.free[r]
@@ -211,7 +211,7 @@ def extend_states(b: Beam, generation: int, server: int, tick: int) -> None:
 
 @compiled
 def pass_tick(b: Beam, generation: int, states: int, tick: int) -> int:
-    """Free room of ending tasks; return the shortest finished state, or -1."""
+    """End tasks, and return the shortest schedule or -1."""
     final, shortest = -1, np.iinfo(np.int64).max
     for state in range(states):
         start, server, room = b.start[generation, state], b.server[generation, state], b.room[generation, state]
@@ -231,7 +231,7 @@ def pass_tick(b: Beam, generation: int, states: int, tick: int) -> int:
 
 @compiled
 def begin(b: Beam) -> None:
-    """Begin with one state, in which all tasks wait."""
+    """Begin with one state: all tasks wait."""
     b.start[0, 0, :] = WAITS
     for s in range(b.room.shape[2]):
         for r in range(b.room.shape[3]):

@@ -109,7 +109,7 @@ def split(s: ListSearch, server: int, tick: int) -> int:
 
 @compiled
 def put(s: ListSearch, i: int, start: int, server: int) -> None:
-    """Put task i on a server from `start` until its end."""
+    """Put task i on a server from `start`."""
     first = split(s, server, start)
     last = split(s, server, start + s.service[i])
     for k in range(first, last):
@@ -140,7 +140,7 @@ def earliest(s: ListSearch, i: int, server: int, ready: int, latest: int) -> int
 
 @compiled
 def room_left(s: ListSearch, i: int, server: int, start: int) -> float:
-    """Sum free shares of a server over ticks of task i."""
+    """Sum the free room during task i."""
     k = segment_at(s, server, start)
     end = start + s.service[i]
     free = 0.0
@@ -154,7 +154,7 @@ def room_left(s: ListSearch, i: int, server: int, start: int) -> float:
 
 @compiled
 def ready_at(s: ListSearch, i: int) -> int:
-    """Return the tick at which task i is eligible in the trial."""
+    """Return task i's eligible tick in the trial."""
     ready = s.release[i]
     for m in range(s.offsets[i], s.offsets[i + 1]):
         before = s.waits_for[m]
@@ -164,7 +164,7 @@ def ready_at(s: ListSearch, i: int) -> int:
 
 @compiled
 def choose(s: ListSearch, i: int) -> None:
-    """Choose task i's earliest start, then the server with least free room."""
+    """Choose task i's earliest start, then tightest server."""
     ready = ready_at(s, i)
     start, server, least = np.iinfo(np.int64).max >> 1, -1, 0.0
     for candidate in range(s.capacity.shape[0]):

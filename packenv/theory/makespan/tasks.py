@@ -22,7 +22,7 @@ CUTS = 32  # values at most of heads, of tails and of demands that the lower bou
 
 @dataclass(frozen=True)
 class Tasks:
-    """n tasks and B barriers on L servers, times in ticks.
+    """n tasks and B barriers on L servers (ticks).
 
     Ticks are the greatest common divisor of all times, from the first arrival. Nodes are the n rows of the table, then the
     barriers. Node `before[k]` must end before node `after[k]` begins.
@@ -105,7 +105,7 @@ class Tasks:
 
     @property
     def pairs(self) -> int:
-        """Count pairs in which one waits, also through barriers, for another."""
+        """Count pairs of predecessor and successor, through barriers too."""
         entering = np.bincount(self.after, minlength=self.nodes)
         inner = (self.before >= len(self)) & (self.after < len(self))
         return int((self.after < len(self)).sum() - inner.sum() + entering[self.before[inner]].sum())
@@ -153,7 +153,7 @@ class Tasks:
         return self._overfull(start.astype(np.int64), end, server, rows)
 
     def _overfull(self, start: Ints, end: Ints, server: NDArray[np.integer[Any]], rows: Ints) -> str | None:
-        """Name a row that starts without room for it, or None."""
+        """Name a row that starts without room."""
         row = np.concatenate([rows, rows])
         slot = np.concatenate([end[rows], start[rows]])
         change = np.concatenate([-self.demand[rows], self.demand[rows]])
@@ -187,6 +187,7 @@ def tasks_of(workload: Workload, fixed_allocation: bool = False) -> Tasks:
     capacity = workload.servers.units
     before, after, nodes = precedence_edges(jobs)
     origin = int(jobs.arrival[0])
+    # All times become multiples of a tick.
     tick = int(np.gcd.reduce(np.append(jobs.service, jobs.arrival - origin)))
     return Tasks(
         tick=tick,
@@ -203,7 +204,7 @@ def tasks_of(workload: Workload, fixed_allocation: bool = False) -> Tasks:
 
 
 def _least_loaded(jobs: Jobs, capacity: Ints) -> Ints:
-    """(n,) servers: the least loaded one that each task fits (PAPERS §3).
+    """(n,) the least loaded fitting servers (PAPERS §3).
 
     Workload is service times demand, as shares of the server's capacity, summed over the resources. Ties go to the lower index.
     """
@@ -216,7 +217,7 @@ def _least_loaded(jobs: Jobs, capacity: Ints) -> Ints:
 
 
 def _dual_feasible(demand: Ints, capacity: int) -> list[Ints]:
-    """Return the demands, and roundings that keep fits (Martello & Toth 1990).
+    """Return demands and valid roundings (Martello & Toth 1990).
 
     For a cut c: a demand above capacity − c counts as the whole server, and one below c counts as nothing.
     """

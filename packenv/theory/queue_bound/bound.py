@@ -20,7 +20,7 @@ NAMES: dict[type[QueueProof], str] = {Counted: "counted", Pooled: "pooled"}
 
 @dataclass(frozen=True)
 class Proved:
-    """A mean queue above 0, and the relaxation that proves it."""
+    """A mean queue above 0, and its proof."""
 
     value: float
     proof: QueueProof = field(repr=False)
@@ -32,9 +32,9 @@ class Proved:
 
 @dataclass(frozen=True)
 class QueueBound:
-    """A lower bound on the mean number of waiting tasks, over slots.
+    """A lower bound `value` on the mean number of waiting tasks.
 
-    It is `value`, for every policy that does not know durations. A policy may know demands and the law of durations, and may even
+    It holds for every policy that does not know durations. A policy may know demands and the law of durations, and may even
     preempt. It may not know how long a task stays, or the coming arrivals.
     `proved`: the best of each relaxation that proves anything, the best one first. `proved_for`: the workload, in words.
     """
@@ -54,7 +54,7 @@ class QueueBound:
         return not self.proved
 
     def verify(self, workload: Workload) -> None:
-        """Check every proof exactly against the workload; may raise Refuted."""
+        """Check every proof exactly against the workload. May raise Refuted."""
         setting, (law, kinds) = setting_of(workload), law_and_kinds(workload)
         values = [proved.value for proved in self.proved]
         require(values == sorted(values, reverse=True), "the best bound does not come first")

@@ -1,10 +1,10 @@
-"""The counted bound: tasks as pieces, of which k fit in service.
+"""The counted bound: at most k pieces in service.
 
 The price of all tasks is a number of pieces of price 1, and at most k pieces are in service together. For example the tasks
-larger than half a server have price 1, and k servers hold k of them. V is the price of all tasks in the system, and w <= min(V,
-k) the price of tasks in service, at the end of a slot. In the next slot each task in service leaves with chance µ, all its pieces
-together, and tasks of price A arrive. Let V* be a queue of pieces that need no packing: min(V*, k) are in service, and each
-leaves with chance µ independently. For every function f that is convex and does not decrease,
+larger than half a server have price 1, and k servers hold k of them. V is the price of all tasks in the system,
+and w <= min(V, k) the price of tasks in service, at the end of a slot. In the next slot each task in service leaves with chance
+µ, all its pieces together, and tasks of price A arrive. Let V* be a queue of pieces that need no packing: min(V*, k) are in
+service, and each leaves with chance µ independently. For every function f that is convex and does not decrease,
 
     E[f(V')] >= (Tf)(V),      (Tf)(V) = E[f(V - Bin(min(V, k), µ) + A)].
 
@@ -43,7 +43,7 @@ LARGEST_VALUE = 2**200
 
 @dataclass(frozen=True)
 class Counted:
-    """The counted bound; φ, `slope` and `bend` in parts of 1 / `parts`."""
+    """The counted bound, values in parts of 1 / `parts`."""
 
     prices: Prices
     values: tuple[int, ...]  # φ(0), …, φ(N)
@@ -52,7 +52,7 @@ class Counted:
     parts: int
 
     def value(self, setting: Setting, law: Any, kinds: Any) -> Fraction:
-        """Return a lower bound on the mean queue; may raise Refuted."""
+        """Return a mean-queue bound. Raises Refuted."""
         tasks = self.prices.of(law, kinds)
         check_load(setting, tasks)
         self._check(tasks.most)
@@ -68,7 +68,7 @@ class Counted:
         require(above, "the parabola is above the values before it")
 
     def _up_to_the_last(self, setting: Setting, tasks: PricedTasks) -> Fraction:
-        """Return the least of n + E[φ'] - φ over n = 0 .. N."""
+        """Return min n + E[φ'] - φ over n = 0 .. N."""
         arriving, leaving = arrivals_below(setting, tasks), leaving_below(setting.leaving, tasks.most)
         x = range(len(arriving))
         values = [*self.values, *(self.values[-1] + self.slope * i + self.bend * i * (i - 1) // 2 for i in x[1:])]

@@ -1,6 +1,6 @@
-"""Prices of tasks by size, and their limit on a cluster.
+"""Prices of tasks by size, and their limit.
 
-Every bound on the queue uses prices: under every policy, the tasks in service cost no more than a number W together. Sizes
+Every bound on the queue uses prices: under every policy, the tasks in service cost at most a number W together. Sizes
 without a price are ignored.
 """
 
@@ -25,7 +25,7 @@ MOST_WORTH = 2**16  # of what fits a server
 
 @dataclass(frozen=True)
 class PricedTasks:
-    """The law of a task's price, and the largest total price in service.
+    """The law of prices, and the most in service.
 
     A task has price[i] with probability mass[i], and price 0 otherwise. The masses are rounded down. This is sound: leaving a
     task out at random, whatever else happens, gives it price 0.
@@ -42,10 +42,9 @@ class PricedTasks:
 
 @dataclass(frozen=True)
 class Prices:
-    """Step prices: a task of at least thresholds[i] units costs prices[i].
+    """Prices[i] for tasks of at least thresholds[i] units.
 
-    The last such i counts, and a smaller task costs nothing. `weights`: the size is their weighted sum of resources; () for one
-    resource.
+    The last such i counts, and a smaller task costs nothing. `weights`: the size is their weighted sum of resources; () for one.
     """
 
     thresholds: tuple[int, ...]  # units, increasing, >= 1
@@ -53,7 +52,7 @@ class Prices:
     weights: tuple[int, ...] = ()
 
     def of(self, law: Any, kinds: Any) -> PricedTasks:
-        """Return the law of prices, and W; may raise Refuted."""
+        """Return the law of prices, and W. May raise Refuted."""
         sizes, servers = self.in_one_resource(law, kinds)
         self._check()
         require(self.thresholds[0] <= int(sizes.low[-1]), "no task has a price")

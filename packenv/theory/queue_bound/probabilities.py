@@ -1,4 +1,4 @@
-"""Arrival and departure probabilities, as multiples of 2^-BITS below the true ones."""
+"""Arrival and departure probabilities, rounded down to 2^-BITS."""
 
 from __future__ import annotations
 

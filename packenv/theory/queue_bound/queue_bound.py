@@ -95,7 +95,7 @@ TINY = 1e-25
 def counted_proof(prices: Prices, setting: Setting, tasks: PricedTasks) -> Counted:
     """Return the proof for tasks that arrive one by one.
 
-    Their price is below the completed one. φ is that function for the queue with k servers itself, in floating point and then
+    Their price is below the completed one. φ is the function of the queue with k servers itself, found in floating point and
     rounded. The equation n + E[φ(n')] - φ(n) = g is solved on 0 .. N with a parabola beyond N, and its bend is the exact one.
     """
     k, leaving = tasks.most, float(setting.leaving)
@@ -121,7 +121,7 @@ def counted_proof(prices: Prices, setting: Setting, tasks: PricedTasks) -> Count
 
 
 def _rounded(prices: Prices, values: Floats, slope: float, bend: Fraction, k: int) -> Counted:
-    """Round the parabola, with a slope that keeps it below earlier values."""
+    """Round the parabola below the earlier values."""
     whole = [round(value * PARTS) for value in np.maximum(values, 0.0).tolist()]
     bends, last = math.floor(bend * PARTS), len(whole) - 1
     slopes = max(0, round(slope * PARTS))

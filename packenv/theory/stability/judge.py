@@ -2,7 +2,7 @@
 
 ρ* is the maximum supportable workload. The load is found by bisection. At each load, independent runs are repeated with more and
 more slots until their verdict is certain or the longest length is reached. Instability shows early, so loads that are far too
-high cost little. Stability is assumed to be monotone: all loads below a stable one are stable, and all above an unstable one are
+high cost little. Stability is assumed to be monotone: all loads below a stable one are stable, and all above an unstable one
 unstable.
 """
 
@@ -64,7 +64,7 @@ def judge(
     run: Runner | None = None,
     progress: Progress | None = None,
 ) -> Judgment:
-    """Find the fraction of ρ* that `policy` supports on a workload.
+    """Find the fraction of ρ* that `policy` supports.
 
     The workload's own load does not matter. The interval is `width` wide, or wider if loads remain undecided after the longest
     runs. In these, `tasks` arrive, in the first ones a 64th. Some queues grow until they settle at a high level, as with `msr`.
@@ -104,10 +104,7 @@ def judge(
 
 
 def random_plan(workload: Workload, policy: str | Any, rho: tuple[float, float], seeds: int, most: int) -> Plan:
-    """Plan `seeds` runs of random tasks at each load.
-
-    Each repetition has GROWTH times as many slots, until `most` tasks arrive.
-    """
+    """Plan `seeds` runs per load, GROWTH times longer until `most` arrive."""
 
     def plan(load: float) -> Iterator[list[PlannedRun]]:
         at = workload.with_(load=load).knowing(*rho)
@@ -119,7 +116,7 @@ def random_plan(workload: Workload, policy: str | Any, rho: tuple[float, float],
 
 
 def table_plan(workload: Workload, policy: str | Any, rho: tuple[float, float]) -> Plan:
-    """Plan one run per load, with arrivals spread or drawn together."""
+    """Plan one run per load, spreading the table's arrivals."""
 
     def plan(load: float) -> Iterator[list[PlannedRun]]:
         yield [spread_out(workload, policy, workload.rate * workload.mean_service / rho[0] / load, 0)]
@@ -145,7 +142,7 @@ def drawn_plan(workload: Workload, draw: Lasting, policy: str | Any, rho: tuple[
 
 
 def spread_out(workload: Workload, policy: str | Any, times: float, seed: int) -> PlannedRun:
-    """Plan a run of a table, with arrivals over `times` the time."""
+    """Plan a table's run over `times` the time."""
     jobs = workload.jobs
     assert jobs is not None
     table = workload.with_(jobs=spread(jobs, times))
@@ -153,7 +150,7 @@ def spread_out(workload: Workload, policy: str | Any, times: float, seed: int) -
 
 
 def status(share: float, low: float, high: float, claimed: float) -> str:
-    """Return whether support in [low, high) of ρ* holds a guarantee of `share`."""
+    """Return whether support in [low, high) holds guarantee `share`."""
     if claimed < share - CLAIM:
         return NOT_CLAIMED
     return HELD if low >= share else BROKEN if high < share else UNDECIDED
@@ -167,13 +164,11 @@ class LoadSearch:
         self.evidence: list[Evidence] = []
 
     def interval(self, width: int, proved: int = 0) -> tuple[int, int]:
-        """Return the largest stable (or proved), smallest unstable load, in grid steps.
-
-        The second is GRID if no load is unstable.
-        """
+        """Return the largest stable, smallest unstable load (or GRID), in steps."""
         low, high = min(proved, GRID), GRID
         doubtful: list[int] = []
         while high - low > width:
+            # Bisect, below and above all undecided loads if there are any.
             between = [load for load in doubtful if low < load < high]
             if not between:
                 load = (low + high) // 2
@@ -183,6 +178,7 @@ class LoadSearch:
                 load = (max(between) + high) // 2
             else:
                 break
+            # Move the end that the verdict decides.
             kind = self.verdict_at(load, low, high)
             if kind == STABLE:
                 low = load
@@ -193,7 +189,7 @@ class LoadSearch:
         return low, high
 
     def verdict_at(self, load: int, low: int, high: int) -> str:
-        """Return the verdict on a load (grid steps), from longer and longer runs."""
+        """Return a load's verdict (grid steps) from growing runs."""
         for runs in self.plan(load / GRID):
             self.progress(low / GRID, high / GRID, load / GRID, runs[0].slots)
             outcomes = self.run(runs)

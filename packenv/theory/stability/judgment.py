@@ -32,7 +32,7 @@ STATUS_COLOURS = {HELD: "green", BROKEN: "red", UNDECIDED: "yellow", NOT_CLAIMED
 
 
 class Evidence(NamedTuple):
-    """The verdict on one load, from `seeds` runs of `slots` slots."""
+    """One load's verdict, from `seeds` runs of `slots` slots."""
 
     load: float
     verdict: Verdict
@@ -52,7 +52,6 @@ class Judged(Showable):
         return "Supported fractions of ρ*"
 
     def facts(self) -> list[tuple[str, str]]:
-        """The interval of each."""
         return [(f"{case.policy} on {case.workload}", f"{case.low:.3f} to {case.high:.3f}") for case in self._all()]
 
     @property
@@ -66,7 +65,6 @@ class Judged(Showable):
         return [notice for judgment in self._all() for notice in judgment.remarks]
 
     def tables(self) -> list[Table]:
-        """A line for each judgment."""
         return [judgments_table(self._all())]
 
     def footnotes(self) -> list[str]:
@@ -76,7 +74,7 @@ class Judged(Showable):
         return [*proofs, *(Styled(notice, "yellow") for notice in self.notices)]
 
     def charts(self) -> Charts:
-        """Draw supported fractions of ρ* next to ½ and ⅔, pale where undecided."""
+        """Draw fractions of ρ* next to ½ and ⅔."""
         return Charts("", supported(self._all()))
 
     def to_frame(self, library: str = "arrow") -> Any:
@@ -90,7 +88,7 @@ class Judged(Showable):
         return form("frame_of_rows")(rows, library)
 
     def page(self) -> Page:
-        """Return a page of supported fractions of ρ*, and their verdicts."""
+        """Return a page of fractions of ρ*, and verdicts."""
         cases = self._all()
         names, policies = (list(dict.fromkeys(getattr(case, key) for case in cases)) for key in ("workload", "policy"))
         longer_runs = "Each load was tried with runs that got longer until it was decided."
@@ -112,7 +110,7 @@ class Judged(Showable):
 
 
 def proved_share(workload: Workload, policy: str, rho: float) -> float | None:
-    """Return the share of ρ* proved for VQS over K_RED, or None.
+    """Return VQS's proved share of ρ* (K_RED), or None.
 
     It holds for geometric service, sizes away from 0 and arrivals that are not bursty.
     """
@@ -123,7 +121,7 @@ def proved_share(workload: Workload, policy: str, rho: float) -> float | None:
 
 @dataclass(frozen=True, repr=False)
 class Judgment(Judged):
-    """A policy that supports at least `low` of ρ*, less than `high`.
+    """Support of at least `low` of ρ*, less than `high`.
 
     rho               lower and upper bound on ρ*, in tasks in service
     claimed           the fraction of ρ* that the policy's guarantee claims; 0 without a guarantee
@@ -150,20 +148,20 @@ class Judgment(Judged):
 
     @property
     def needed(self) -> float | None:
-        """Slots of a run that decides all undecided loads, about; or None."""
+        """Slots of a run that decides every load, or None."""
         open_loads = [trial for trial in self.evidence if trial.verdict.kind == UNDECIDED and self.low < trial.load < self.high]
         return max((trial.slots * longer(trial.verdict) for trial in open_loads), default=None)
 
     @property
     def needed_tasks(self) -> float | None:
-        """Tasks of a run that decides these loads, about; None for tables."""
+        """Tasks of a deciding run, or None, also for tables."""
         if self.needed is None or self.played is None or self.played.jobs is not None:
             return None
         return self.needed * self.high * self.rho[1] / self.played.mean_service
 
     @property
     def proved(self) -> float | None:
-        """The share of ρ* proved for VQS over K_RED; otherwise None."""
+        """The share of ρ* proved for VQS (K_RED), or None."""
         if self.played is None or not self.claimed:
             return None
         return proved_share(self.played, self.policy, self.rho[1])
@@ -196,7 +194,6 @@ class Judgment(Judged):
         return record | {"evidence": evidence}
 
     def to_dict(self) -> dict[str, Any]:
-        """The judgment in plain values, ready for JSON."""
         return self.record
 
 
@@ -219,7 +216,6 @@ class Judgments(Judged):
         return self.judgments[place]
 
     def to_dict(self) -> dict[str, Any]:
-        """All in plain values, ready for JSON: `judgments`."""
         return {"judgments": self.records}
 
 

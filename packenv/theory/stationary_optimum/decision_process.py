@@ -1,4 +1,4 @@
-"""The Markov decision process of a small instance, with few waiting jobs.
+"""The Markov decision process of a small instance.
 
 Waiting counts go up to `most`. It is solved by relative value iteration. In a slot, jobs in service leave, each with the same
 probability, and jobs arrive. Then jobs are started, one after the other, for as long as the policy chooses. The number of jobs
@@ -49,7 +49,7 @@ class Bounds(NamedTuple):
 
 
 class DecisionProcess:
-    """Values per occupancy and waiting counts: (S, most + 1, … most + 1)."""
+    """Values and decisions (S, most + 1, … most + 1) by state."""
 
     def __init__(self, instance: SmallInstance, occupancies: Occupancies, most: int) -> None:
         types = len(instance.sizes)
@@ -66,7 +66,7 @@ class DecisionProcess:
         self.joining = [self._joining(share * instance.rate) for share in instance.shares] if instance.poisson else []
 
     def solve(self, within: float, progress: Progress | None = None, until: float = math.inf) -> tuple[Bounds, Codes]:
-        """Return the least mean cost, and decisions that reach its upper bound.
+        """Return the least mean cost, and decisions for it.
 
         The cost has a relative error of `within`. Decisions are (S, most + 1, …) codes (`Start.code`) of the next start, 0 for
         none; look again after each start. Raises ArgumentError without a solution at the time `until` (`time.monotonic`).
@@ -98,7 +98,7 @@ class DecisionProcess:
         raise ArgumentError(f"with {values.size:,} states the shortest mean queue is known to lie {known}; {DEARER}")
 
     def _ahead(self, values: Floats) -> Floats:
-        """Return expected next values, by the state after this slot's starts."""
+        """Return expected next values, by states after starts."""
         arrived = self._arrivals(values)
         return (self.leave @ arrived.reshape(len(arrived), -1)).reshape(values.shape)
 
@@ -117,7 +117,7 @@ class DecisionProcess:
         return arrived
 
     def _joining(self, mean: float) -> Floats:
-        """(most + 1, most + 1) Poisson transition probabilities of one type's waiting count."""
+        """(most + 1, most + 1) one type's Poisson transition probabilities."""
         from scipy.stats import poisson
 
         more = np.arange(self.most + 1)[None] - np.arange(self.most + 1)[:, None]
@@ -126,7 +126,7 @@ class DecisionProcess:
         return np.asarray(chances)
 
     def _of(self, j: int, counts: slice) -> tuple[slice, ...]:
-        """Return the index of type j's waiting `counts`, behind one axis."""
+        """Return the index of type j's waiting `counts`."""
         return (slice(None), *[slice(None)] * j, counts)
 
     def _best(self, ahead: Floats) -> Floats:

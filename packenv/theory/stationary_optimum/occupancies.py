@@ -1,8 +1,7 @@
 """A small workload as a Markov decision process (PAPERS §6).
 
 It has types, servers, arrivals, departures, and the possible contents of all servers. An occupancy is the number of jobs of each
-type on each server. The order of servers of equal capacity does not matter. Of all orders, only the one with ascending
-configurations counts.
+type on each server. The order of servers of equal capacity does not matter. Only ascending configurations count.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ MOST_TYPES = 8
 
 @dataclass(frozen=True, eq=False)
 class SmallInstance:
-    """Types of jobs by size, with independent arrivals and geometric service."""
+    """Types of jobs, with independent arrivals and geometric service."""
 
     sizes: NDArray[np.int64]  # (n,) units, descending
     shares: NDArray[np.float64]  # (n,) probability of each size
@@ -39,12 +38,12 @@ class SmallInstance:
 
     @property
     def departure(self) -> float:
-        """The probability that a job in service leaves before the next slot."""
+        """The probability that a job leaves in a slot."""
         return 1.0 / self.mean_service
 
 
 def small_instance(workload: Workload) -> SmallInstance:
-    """Return the instance; InputError as in `small_types`, or if unstable."""
+    """Return the instance. Raises InputError as in `small_types`, or if unstable."""
     instance = small_types(workload)
     setting = resolved(workload)
     offered, most = setting.rate * setting.mean_service, supportable(setting).upper
@@ -92,20 +91,20 @@ MOST_CODES = np.iinfo(np.uint8).max  # of starts, beside 0
 
 
 class Start(NamedTuple):
-    """A job's start at a server's position, and the following occupancy."""
+    """A job's start at a position, and the next occupancy."""
 
     type: int
     position: int
     following: int
 
     def code(self, servers: int) -> int:
-        """Return the number of this start in tables; 0 starts nothing."""
+        """Return this start's number in tables (0: no start)."""
         return 1 + self.type * servers + self.position
 
 
 @dataclass(frozen=True, eq=False)
 class Occupancies:
-    """The S occupancies, the empty first; positions 0 .. L-1 by kind."""
+    """All S occupancies (first: empty), with positions by kind."""
 
     servers: Ints  # (L,) server at each position, before servers of one kind are ordered
     kind: Ints  # (L,) kind of the server at each position
@@ -128,19 +127,22 @@ class Occupancies:
 
 
 def occupancies(instance: SmallInstance) -> Occupancies:
-    """List occupancies; InputError above MOST_MIXES, or for too many servers."""
+    """List occupancies. Raises InputError above MOST_MIXES, or for too many servers."""
     kinds, capacity = server_kinds(instance.capacity)
     if (codes := len(instance.sizes) * len(kinds)) > MOST_CODES:
         raise InputError(f"sizes times servers are {codes:,}; the optimal policy is found for at most {MOST_CODES}")
+    # Servers kind by kind, and the fillings of each kind.
     servers = np.argsort(kinds, kind="stable")
     kind = kinds[servers]
     counts = [feasible(instance.sizes, int(units)) for units in capacity]
+    # Count the mixes before listing them: with equal servers alike, and apart.
     ordered = math.prod(len(counts[k]) for k in kind)
     alike = [int((kind == k).sum()) for k in range(len(counts))]
     mixes = math.prod(math.comb(len(fillings) + n - 1, n) for fillings, n in zip(counts, alike, strict=True))
     for count, limit, what in ((mixes, MOST_MIXES, ""), (ordered, MOST_ORDERED, ", equal servers told apart")):
         if count > limit:
             raise InputError(f"servers can hold {count:,} mixes of jobs{what}; the optimal policy is found for at most {limit:,}")
+    # List every mix once, with ascending fillings on equal servers.
     blocks = [combinations_with_replacement(range(len(fillings)), n) for fillings, n in zip(counts, alike, strict=True)]
     every = [sum(parts, ()) for parts in product(*blocks)]
     number = {configurations: n for n, configurations in enumerate(every)}
@@ -148,7 +150,9 @@ def occupancies(instance: SmallInstance) -> Occupancies:
     def in_order(configurations: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(configuration for _, configuration in sorted(zip(kind.tolist(), configurations, strict=True)))
 
+    # Map mixes in any order of servers to their numbers.
     index = [number[in_order(mix)] for mix in product(*(range(len(counts[k])) for k in kind))]
+    # List the starts from each mix, one for each following mix.
     larger = [_with_one_more(fillings) for fillings in counts]
     starts: list[list[Start]] = []
     for mix in every:
@@ -166,7 +170,7 @@ def occupancies(instance: SmallInstance) -> Occupancies:
 
 
 def feasible(sizes: Ints, capacity: int) -> Ints:
-    """(m, n) numbers of jobs that fit together, in ascending lexicographic order."""
+    """(m, n) numbers of jobs that fit, in lexicographic order."""
     rows: list[tuple[int, ...]] = [()]
     for j, size in enumerate(sizes.tolist()):
         more = ((*row, k) for row in rows for k in range((capacity - int(np.dot(row, sizes[:j]))) // size + 1))
@@ -177,7 +181,7 @@ def feasible(sizes: Ints, capacity: int) -> Ints:
 
 
 def _with_one_more(counts: Ints) -> dict[tuple[int, int], int]:
-    """Map configuration and type to the configuration with one more job."""
+    """Map (configuration, type) to the one with another job."""
     number = {tuple(row): n for n, row in enumerate(counts.tolist())}
     larger = {}
     for row, n in number.items():
@@ -189,7 +193,7 @@ def _with_one_more(counts: Ints) -> dict[tuple[int, int], int]:
 
 
 def thinned(counts: Ints, departure: float) -> NDArray[np.float64]:
-    """(m, m) probabilities that one configuration becomes another in a slot."""
+    """(m, m) probabilities between configurations in a slot."""
     from scipy.stats import binom
 
     before, after = counts[:, None], counts[None, :]

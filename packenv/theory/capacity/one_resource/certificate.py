@@ -1,4 +1,4 @@
-"""Proofs of both bounds on ρ* for one resource, in integers and fractions.
+"""Proofs of bounds on ρ*, in integers and fractions.
 
 They are checked without the solver that found them.
 `Attained`: configurations, and the number of servers for each. It proves that the cluster supports `value()` tasks in service.
@@ -30,7 +30,7 @@ class Refuted(InputError):
 
 @dataclass(frozen=True)
 class ServerConfiguration:
-    """Tasks on some servers of one kind, as pairs (cell, count)."""
+    """Tasks of some servers, as pairs (cell, count)."""
 
     kind: int
     held: tuple[tuple[int, int], ...]
@@ -51,7 +51,7 @@ class Attained:
     parts: int  # of a server, in which the configurations count
 
     def value(self, law: SizeLaw, kinds: ServerKinds) -> Fraction:
-        """Return the supported workload (tasks in service); may raise Refuted."""
+        """Return the supported workload (tasks in service). May raise Refuted."""
         edges = self.edges
         require(_increase(edges), f"edges must be integers that increase from above 0 to at most {LARGEST_SIZE}")
         require(int(law.high[-1]) <= edges[-1], f"no cell holds the size {int(law.high[-1])}")
@@ -82,7 +82,7 @@ class Bounded:
         return np.asarray(np.interp(size, (0, *self.points), (0, *self.prices)) * beyond)
 
     def value(self, law: SizeLaw, kinds: ServerKinds) -> Fraction:
-        """Return an upper bound (tasks in service); may raise Refuted."""
+        """Return an upper bound (tasks in service). May raise Refuted."""
         require(len(self.points) == len(self.prices) == len(self.split), "as many points, prices and cells are needed")
         require(_increase(self.points), f"points must be integers that increase from above 0 to at most {LARGEST_SIZE}")
         points = np.array((0, *self.points))
@@ -107,15 +107,17 @@ class Bounded:
         return low + (self.prices[i] - low) * (size - left) // (self.points[i] - left)
 
     def most(self, capacity: Ints) -> list[int]:
-        """Return the largest total price that fits each capacity, rounded up."""
+        """Return largest prices that fit capacities, rounded up."""
         if len(self.points) == 1 and self.split[0]:  # by area, of which a server may hold any number of tasks
             return [-(-self.prices[0] * room // self.points[0]) for room in capacity.tolist()]
         points, prices = np.array(self.points, np.int64), np.array(self.prices, np.int64)
+        # Sizes at the points alone.
         knapsack = Knapsack(points, int(capacity.max()))
         solution = knapsack.solve(prices)
         totals = []
         wide = int(prices.max()) * int(points[-1]) >= 2**62  # too wide for 64 bits: Python's integers
         exact = np.dtype(object) if wide else np.dtype(np.int64)
+        # One size inside a cell, which takes all room that the others leave.
         before, low = np.append(0, points[:-1]).astype(exact), np.append(0, prices[:-1]).astype(exact)
         rise, width = prices.astype(exact) - low, points.astype(exact) - before
         split = np.append(np.array(self.split), False)
@@ -135,7 +137,7 @@ class Bounded:
 def count_places(
     configurations: Sequence[ServerConfiguration], parts: int, cells: Sequence[tuple[int, ...]], capacity: Ints, number: Ints
 ) -> list[int]:
-    """Count the tasks of each cell, in parts of a server.
+    """Count the tasks of each cell, in server parts.
 
     A task of cell j takes cells[j] (D,) units. Raises Refuted if a configuration does not fit a server of its kind, of capacity
     (D,) in capacity (G, D), or if more than number (G,) servers of a kind are in use.
@@ -162,7 +164,7 @@ def area_proof(law: SizeLaw) -> Bounded:
 
 
 def _increase(values: tuple[int, ...]) -> bool:
-    """Return whether values exist and increase from above 0 to LARGEST_SIZE."""
+    """Return whether values increase from 0 to LARGEST_SIZE."""
     return bool(values) and values[-1] <= LARGEST_SIZE and all(a < b for a, b in pairwise((0, *values)))
 
 

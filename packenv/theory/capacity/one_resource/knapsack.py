@@ -21,10 +21,10 @@ MOST_STEPS = 40_000_000
 
 
 class Knapsack:
-    """Sizes (n,) in units, in any number, up to `capacity` units."""
+    """Sizes (n,) in units, repeatable, up to `capacity` units."""
 
     def __init__(self, sizes: Ints, capacity: int, most_steps: int = MOST_STEPS) -> None:
-        """Build the table; raise OverflowError above `most_steps` entries."""
+        """Build the table, or raise OverflowError above `most_steps` entries."""
         scale = int(np.gcd.reduce(sizes))
         self.sizes = sizes
         self.capacity = capacity
@@ -37,7 +37,7 @@ class Knapsack:
             self.before[exists, j] = place[exists]
 
     def solve(self, values: Values) -> Solution:
-        """Return best contents for sizes worth `values` (n,) >= 0; exact for integers."""
+        """Return best contents for `values` (n,) >= 0, exact for integers."""
         best: Any = np.zeros(len(self.sums), values.dtype)  # (R,) worth of the best items with exactly this sum
         last = np.full(len(self.sums), -1, np.int32)  # (R,) one of them
         fill(self.before, values, best, last)
@@ -45,7 +45,7 @@ class Knapsack:
 
 
 class Solution:
-    """The best contents of every capacity for one set of values."""
+    """The best contents of every capacity, for given values."""
 
     def __init__(self, knapsack: Knapsack, best: Values, last: NDArray[np.int32]) -> None:
         self.knapsack = knapsack
@@ -54,22 +54,22 @@ class Solution:
         self.state = np.maximum.accumulate(np.where(best == self.value, np.arange(len(best)), 0))  # (R,) where that is reached
 
     def states(self, capacity: Ints) -> Ints:
-        """(m,) states of the best contents of capacities (m,) >= 0 units."""
+        """(m,) states of the best contents, capacities (m,) units."""
         return np.asarray(self.state[np.searchsorted(self.knapsack.sums, capacity, side="right") - 1])
 
     def worth(self, capacity: Ints) -> Values:
-        """(m,) worth of the best contents of capacities (m,) >= 0 units."""
+        """(m,) worth of the best contents, capacities (m,) units."""
         return np.asarray(self.value[self.states(capacity)])
 
     def items(self, states: Ints) -> Ints:
-        """(m, n) numbers of tasks of each size in states (m,)."""
+        """(m, n) numbers of each size in states (m,)."""
         counts = np.zeros((len(states), len(self.knapsack.sizes)), np.int64)
         trace(self.knapsack.before, self.last, states, counts)
         return counts
 
 
 def reachable(sizes: Ints, capacity: int, most: int) -> Ints:
-    """Return increasing sums of sizes up to `capacity`, or OverflowError above `most`."""
+    """Return increasing sums up to `capacity`. Raises OverflowError above `most`."""
     every = (1 << (capacity + 1)) - 1
     bits = 1
     for size in sizes.tolist():
@@ -85,7 +85,7 @@ def reachable(sizes: Ints, capacity: int, most: int) -> Ints:
 
 @compiled
 def fill(before: NDArray[np.int32], values: Values, best: Values, last: NDArray[np.int32]) -> None:
-    """Fill V(s) = max_j V(s - size_j) + value_j over increasing reachable sums s."""
+    """Fill V(s) = max_j V(s - size_j) + value_j for increasing s."""
     for state in range(1, before.shape[0]):
         item = -1
         for j in range(before.shape[1]):

@@ -1,4 +1,4 @@
-"""The most valuable configurations for prices that are linear between points."""
+"""The most valuable configurations, prices linear between points."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class PointPricing:
     """
 
     def __init__(self, points: Ints, capacity: Ints, split: NDArray[np.bool_]) -> None:
-        """Take `capacity` (G,) units and `split` (n,); OverflowError for many sums."""
+        """Take `capacity` (G,) units and `split` (n,). Raises OverflowError for many sums."""
         self.points, self.capacity = points, capacity
         self.knapsack = Knapsack(points, int(capacity.max()))
         self.inside = [self._inside(room, split) for room in capacity.tolist()]
 
     def _inside(self, capacity: int, split: NDArray[np.bool_]) -> InteriorSizes:
-        """Return sizes in split cells that fill a server with points."""
+        """Return sizes in split cells, to fill servers."""
         sums = self.knapsack.sums
         states = np.flatnonzero((sums < capacity) & (capacity - sums < self.points[-1]))
         above = np.searchsorted(self.points, capacity - sums[states])
@@ -37,7 +37,7 @@ class PointPricing:
         return InteriorSizes(states, above, (capacity - sums[states] - left) / (self.points[above] - left))
 
     def __call__(self, prices: Floats) -> tuple[Floats, ConfigurationColumns]:
-        """(G,) largest worth per kind, and configurations near it with every point."""
+        """(G,) largest worth, and near configurations with every point."""
         solution = self.knapsack.solve(prices)
         worth = np.array(solution.worth(self.capacity), np.float64)
         parts = []

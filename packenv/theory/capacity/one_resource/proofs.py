@@ -1,4 +1,4 @@
-"""Proofs in integers and fractions, from floating-point solutions of linear programs."""
+"""Proofs in integers and fractions, from linear programs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def attained_proofs(solved: SolvedProgram, edges: Ints, kinds: ServerKinds) -> l
 
 
 def weighted(columns: ConfigurationColumns, weights: Floats, number: Ints) -> list[tuple[tuple[ServerConfiguration, ...], int]]:
-    """Return configurations with numbers of parts, and parts per server, twice.
+    """Return configurations with parts of servers, twice.
 
     Weights are taken exactly, and as simple fractions. They are scaled down where they exceed the servers `number` (G,).
     """

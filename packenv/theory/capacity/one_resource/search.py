@@ -1,4 +1,4 @@
-"""The search for ρ* with one resource, over finer and finer types."""
+"""The search for ρ* with one resource."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WORTH_IT = 0.05  # new prices that close less than this share of the gap are not
 
 
 class OneResourceSearch(BestProofs):
-    """A search from area bound and packing, improved by linear programs."""
+    """A search from area bound and packing."""
 
     law: SizeLaw
     kinds: ServerKinds
@@ -41,7 +41,7 @@ class OneResourceSearch(BestProofs):
             self.refine()
 
     def exact_types(self) -> bool:
-        """Take both bounds from one program with a type per size, if possible."""
+        """Take both bounds from one type per size, if possible."""
         sizes = self.law.low
         if not self.law.exact or len(sizes) > FEW:
             return False
@@ -58,7 +58,7 @@ class OneResourceSearch(BestProofs):
         return True
 
     def refine(self) -> None:
-        """Double the types repeatedly, cutting where prices of tasks rise most."""
+        """Double the types repeatedly, where prices rise most."""
         partition = SizePartition(self.law, self.kinds)
         solved: SolvedProgram | None = None
         next_prices = 0
@@ -75,7 +75,7 @@ class OneResourceSearch(BestProofs):
                     solved = self._better_configurations(partition, solved)
 
     def _better_prices(self, partition: SizePartition) -> bool:
-        """Compute prices at cell ends; return whether the gap shrank enough."""
+        """Compute prices at cell ends, and report success."""
         points, split = partition.points()
         masses, whole = self.law.spread(np.append(0, points))
         shares = np.array([mass / whole for mass in masses[1:]])
@@ -92,7 +92,7 @@ class OneResourceSearch(BestProofs):
         return before - self.upper > WORTH_IT * (before - self.lower)
 
     def _better_configurations(self, partition: SizePartition, before: SolvedProgram | None) -> SolvedProgram:
-        """Compute configurations of cells, from the ones before the last split."""
+        """Compute configurations of cells, from earlier ones."""
         edges = partition.edges()
         shares = np.bincount(cells_of(self.law.high, edges), self.law.mass, len(edges)) / self.law.mass.sum()
         pricing = PointPricing(edges, self.kinds.capacity, np.zeros(len(edges), np.bool_))
@@ -110,5 +110,5 @@ class OneResourceSearch(BestProofs):
 
 
 def within(gap: float) -> Enough:
-    """Return a test: do value and bound differ by this share?"""
+    """Return a test: value within this share of the bound."""
     return lambda value, bound: value >= bound * (1 - gap)

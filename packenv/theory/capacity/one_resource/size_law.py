@@ -1,4 +1,4 @@
-"""The law of sizes: finitely many integer sizes, and their shares.
+"""The law of sizes: integer sizes, and their shares.
 
 Shares are of the tasks in service. Resources are integers (CONTRIBUTING, decision 2), so every law is finite. Where service
 depends on the demand, a size is weighted by its time in service, because ρ* is a number of tasks in service.
@@ -33,7 +33,7 @@ of FINEST terms loses at most FINEST · 2^-53."""
 
 @dataclass(frozen=True, eq=False)
 class SizeLaw:
-    """Shares `mass[i]` of tasks with low[i] .. high[i] units, (n,) increasing.
+    """Shares `mass[i]` of low[i] .. high[i] units, (n,) increasing.
 
     low = high unless the law is spread over more than FINEST units. `exact`: the masses are the user's weights, exact up to a
     common factor, and not differences of a distribution function.
@@ -63,7 +63,7 @@ class SizeLaw:
         return sums, total
 
     def least_shares(self, starts: Ints) -> tuple[list[int], int]:
-        """Return lower bounds as in `shares`, for groups that start at `starts`."""
+        """Return lower bounds as in `shares`, for `starts`."""
         ranges = list(pairwise([*starts.tolist(), len(self.mass)]))
         if not self.exact:
             return [_around(float(self.mass[first:end].sum()))[0] for first, end in ranges], 1 << BITS
@@ -108,7 +108,7 @@ def cells_of(values: Ints, ends: Ints) -> Ints:
 
 
 def _around(value: float) -> tuple[int, int]:
-    """Bound a floating-point sum of probabilities on both sides, in 2^-BITS."""
+    """Bound a floating-point probability both ways, in 2^-BITS."""
     above, below = value.as_integer_ratio()
     exact = (above << BITS) // below
     error = exact // RELATIVE + (1 << BITS) // ABSOLUTE + 1
@@ -116,7 +116,7 @@ def _around(value: float) -> tuple[int, int]:
 
 
 def size_law(workload: Workload) -> SizeLaw:
-    """Return a workload's law of sizes; InputError for several resources."""
+    """Return a workload's law of sizes. Raises InputError for several resources."""
     if workload.D != 1:
         raise InputError(f"workload {workload.name} has {workload.D} resources, not one size")
     sizes = workload.sizes
@@ -129,7 +129,7 @@ def size_law(workload: Workload) -> SizeLaw:
 
 
 def in_units(law: Law, largest: int) -> SizeLaw:
-    """Return a law of sizes in integer units, up to `largest`."""
+    """Return a law in integer units up to `largest`."""
     if (atoms := law.atoms()) is not None:
         return atomic(to_units(atoms[0]), atoms[1])
     ends = to_units(np.array(law.support()))

@@ -1,4 +1,4 @@
-"""A partition of the sizes into cells, refined for tight bounds."""
+"""A partition of sizes into cells, refined stepwise."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ class SizePartition:
         return np.union1d(self.cuts[1:], self.odd)
 
     def points(self) -> tuple[Ints, NDArray[np.bool_]]:
-        """Return cell ends (n,) in units, and whether sizes lie between."""
+        """Return cell ends (n,), and whether sizes lie between."""
         points = np.union1d(self.cuts[self.cuts > 0], self.odd)
         return points, self.law.between(np.append(0, points))
 
     def split(self, prices: Sequence[Price], target: int = 0) -> None:
-        """Cut into `target` cells, by default twice as many (FIRST at first).
+        """Cut into `target` cells, by default twice as many.
 
         The next cell to halve has the largest share of tasks × rise of prices.
         """
@@ -60,8 +60,10 @@ class SizePartition:
         self.earlier = self.edges()
         self._refine_steps(target)
         self.odd = self._odd_sizes(target)
+        # Cut at the steps around every odd size.
         around = self.odd // self.step * self.step
         self.cuts = np.unique(np.concatenate([self.cuts, around, around + self.step]))
+        # Weigh the prices alike, without the odd sizes.
         mass = self.law.mass.copy()
         mass[np.searchsorted(self.law.low, self.odd)] = 0.0
         below = np.append(0.0, np.cumsum(mass))
@@ -73,6 +75,7 @@ class SizePartition:
             rises = (weight * float(np.diff(price(np.array([a, b])))[0]) for price, weight in weighed)
             return -float(share) * sum(rises), a, b
 
+        # Halve the cell with the best score until there are enough. Cells of one step are done.
         queue = [scored(a, b) for a, b in zip(self.cuts.tolist(), self.cuts[1:].tolist(), strict=False)]
         heapify(queue)
         done: list[int] = []
@@ -87,7 +90,7 @@ class SizePartition:
         self.cuts = np.array(sorted([int(self.cuts[0]), *done, *(b for _, _, b in queue)]))
 
     def _refine_steps(self, target: int) -> None:
-        """Halve the step until `target` cells are possible, for small knapsacks."""
+        """Halve the step until `target` cells are possible."""
 
         def enough() -> bool:
             ends = self._ends()
@@ -99,12 +102,12 @@ class SizePartition:
         self.cuts = np.unique(np.clip(self.cuts, first, last))
 
     def _ends(self) -> Ints:
-        """(2,) multiples of the step just below and above all sizes."""
+        """(2,) multiples of the step around all sizes."""
         first, last = int(self.law.low[0]) // self.step, -(-int(self.law.high[-1]) // self.step)
         return np.array([min(first, last - 1), last]) * self.step
 
     def _odd_sizes(self, target: int) -> Ints:
-        """Return frequent sizes between two steps, while the knapsack stays small."""
+        """Return frequent sizes between steps, for small knapsacks."""
         mass = self.law.mass / self.law.mass.sum()
         odd = np.flatnonzero((mass >= HEAVY) & (self.law.low % self.step > 0))
         kept, states = [], self.largest // self.step
@@ -116,7 +119,7 @@ class SizePartition:
         return np.array(sorted(kept), np.int64)
 
     def inherit(self, columns: ConfigurationColumns) -> ConfigurationColumns:
-        """Translate configurations to new cells, by each old cell's largest size."""
+        """Translate configurations to new cells, by largest sizes."""
         place = np.searchsorted(self.edges(), self.earlier, side="right") - 1
         counts = np.zeros((len(columns.counts), len(self.edges())))
         for j in np.flatnonzero(place >= 0).tolist():

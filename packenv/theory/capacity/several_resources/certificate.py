@@ -33,14 +33,14 @@ Vector = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Boxes:
-    """Configurations of `boxes` (units), each task in the first that holds it."""
+    """Configurations of `boxes`, each task in the first fitting."""
 
     boxes: tuple[Vector, ...]
     configurations: tuple[ServerConfiguration, ...]  # of boxes
     parts: int  # of a server, in which the configurations count
 
     def value(self, law: VectorLaw, kinds: VectorKinds) -> Fraction:
-        """Return the supported workload (tasks in service); Refuted without a fit."""
+        """Return the supported workload (tasks). Raises Refuted."""
         boxes = _vectors(self.boxes, kinds.capacity.shape[1])
         places = count_places(self.configurations, self.parts, self.boxes, kinds.capacity, kinds.number)
         shares = law.shares(boxes)
@@ -54,22 +54,22 @@ class Boxes:
 
 @dataclass(frozen=True)
 class Scalarised:
-    """A proof for a weighted sum of resources, where fitting tasks still fit."""
+    """A proof for a weighted sum of resources, keeping fits."""
 
     weights: Vector
     bounded: Bounded
 
     def value(self, law: VectorLaw, kinds: VectorKinds) -> Fraction:
-        """Return an upper bound (tasks in service); may raise Refuted."""
+        """Return an upper bound (tasks in service). May raise Refuted."""
         weights = self._checked(kinds.capacity.shape[1])
         return self.bounded.value(law.scalar(weights), kinds.scalar(weights))
 
     def whole_prices(self, demands: Ints) -> list[int]:
-        """Price demands (m, D) in units, rounded down; servers hold <= `most`."""
+        """Price demands (m, D), rounded down, <= `most` per server."""
         return [self.bounded.whole_price(size) for size in (demands @ self._checked(demands.shape[1])).tolist()]
 
     def most(self, capacity: Ints) -> list[int]:
-        """Return an upper bound on prices per server of capacity (G, D)."""
+        """Bound total prices per server (G, D) from above."""
         return self.bounded.most(capacity @ self._checked(capacity.shape[1]))
 
     def _checked(self, resources: int) -> Ints:
@@ -81,13 +81,13 @@ class Scalarised:
 
 @dataclass(frozen=True)
 class Priced:
-    """Prices of `vectors`, each demand costing as the last one not above it."""
+    """Prices of `vectors`: a demand costs the last not above."""
 
     vectors: tuple[Vector, ...]
     prices: tuple[int, ...]
 
     def value(self, law: VectorLaw, kinds: VectorKinds) -> Fraction:
-        """Return an upper bound (tasks in service); may raise Refuted."""
+        """Return an upper bound (tasks in service). May raise Refuted."""
         require(isinstance(law, Atoms), "these prices are for finitely many demand vectors")
         assert isinstance(law, Atoms)
         price = self.whole_prices(law.vectors)
@@ -98,12 +98,12 @@ class Priced:
         return most / worth
 
     def whole_prices(self, demands: Ints) -> list[int]:
-        """Return prices of demands (m, D) in units; servers hold <= `most`."""
+        """Return prices of demands (m, D), <= `most` per server."""
         place = first_box(-demands, -self._checked(demands.shape[1])[::-1])
         return np.where(place < 0, 0, np.array(self.prices)[::-1][place]).tolist()
 
     def most(self, capacity: Ints) -> list[int]:
-        """Return the largest total price per server of capacity (G, D)."""
+        """Return the largest prices per server (G, D)."""
         vectors, totals = self._checked(capacity.shape[1]), []
         for room in capacity:
             try:
@@ -132,10 +132,7 @@ def area_proofs(law: VectorLaw, kinds: VectorKinds) -> list[Scalarised]:
 
 
 def maximal_fillings(vectors: Ints, capacity: Ints, most: int = MOST_CONFIGURATIONS) -> list[Vector]:
-    """Return all maximal numbers of `vectors` (n, D) in `capacity` (D,).
-
-    A few others are among them. Raises OverflowError for more than `most`.
-    """
+    """Return all maximal (and other) numbers of `vectors` (n, D). OverflowError above `most`."""
     sizes = vectors.tolist()
 
     def fillings(first: int, room: list[int]) -> Iterator[Vector]:
@@ -144,6 +141,7 @@ def maximal_fillings(vectors: Ints, capacity: Ints, most: int = MOST_CONFIGURATI
         if first == len(sizes) - 1:
             yield (fit,)
             return
+        # The last vector fills the rest, so all maximal fillings are among these.
         for count in range(fit, -1, -1):
             for rest in fillings(first + 1, [have - count * need for have, need in zip(room, size, strict=True)]):
                 yield (count, *rest)

@@ -39,16 +39,13 @@ class VectorKinds(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Atoms:
-    """Distinct `vectors` (m, D) units with `mass` (m,), up to a factor."""
+    """Distinct `vectors` (m, D) units, relative `mass` (m,)."""
 
     vectors: Ints
     mass: Floats
 
     def shares(self, boxes: Ints) -> tuple[list[int], int] | None:
-        """Return upper bounds on P(a box (n, D) is the first to fit).
-
-        Numerators and their denominator; None if some demand is in no box.
-        """
+        """Return upper bounds on P(first fitting box): numerators, denominator, or None."""
         place = first_box(self.vectors, boxes)
         if (place == OUTSIDE).any():
             return None
@@ -56,7 +53,7 @@ class Atoms:
         return SizeLaw(numbers, numbers, self.mass, exact=True).shares(place, len(boxes))
 
     def scalar(self, weights: Ints) -> SizeLaw:
-        """Return the law of weighted sums of demands, maybe rounded down."""
+        """Return the law of weighted sums, rounded down if at all."""
         return atomic(self.vectors @ weights, self.mass)
 
     def boxes(self, parts: int, kinds: VectorKinds) -> Ints:
@@ -76,7 +73,7 @@ class Atoms:
 
 @dataclass(frozen=True, eq=False)
 class Independent:
-    """A law of sizes for each resource, independent of each other."""
+    """A law of sizes per resource, independent."""
 
     laws: tuple[SizeLaw, ...]
 
@@ -98,7 +95,7 @@ class Independent:
         return sums, reduce(int.__mul__, (whole for _, whole in cells))
 
     def scalar(self, weights: Ints) -> SizeLaw:
-        """Return the law as in Atoms, adding demands after rounding down."""
+        """Return the law as in Atoms, rounded down earlier."""
         used = [(law, weight) for law, weight in zip(self.laws, weights.tolist(), strict=True) if weight > 0]
         if len(used) == 1:
             law, weight = used[0]
@@ -111,7 +108,7 @@ class Independent:
         return SizeLaw(sizes * step, sizes * step, mass[sizes], exact=False)
 
     def boxes(self, parts: int, kinds: VectorKinds) -> Ints:
-        """Return boxes as in Atoms, up to each resource's largest demand."""
+        """Return boxes as in Atoms, up to largest demands."""
         return np.array(list(product(*(np.unique(quantiles(law, parts)).tolist() for law in self.laws))))
 
 

@@ -18,16 +18,18 @@ SURPLUS = 1e-6  # a share may be missed by this much, so that rounding up does n
 
 
 def packing(boxes: Ints, shares: Floats, kinds: VectorKinds, scales: Floats) -> Boxes:
-    """Pack tasks in shares (n,) into servers, all kinds in turn.
+    """Pack tasks in shares (n,) into servers in turn.
 
     The next box (n, D) has the largest inner product with the free room, with `scales` (D,) as the weights of the resources.
     """
     tasks = len(boxes) * max(1, round(TASKS / len(boxes)))
     remaining = np.ceil(tasks * shares * (1 - SURPLUS)).astype(np.int64)
+    # Kinds in turn, in proportion to their servers.
     together = math.gcd(*kinds.number.tolist())
     kind = np.repeat(np.arange(len(kinds.number)), kinds.number // together).tolist()
     copies: Counter[tuple[int, bytes]] = Counter()
     rounds, counts = 0, np.zeros(len(boxes), np.int64)
+    # Fill servers until all tasks are packed; equal fillings are counted.
     while remaining.any():
         before = remaining.sum()
         for k in kind:
@@ -37,6 +39,7 @@ def packing(boxes: Ints, shares: Floats, kinds: VectorKinds, scales: Floats) -> 
         rounds += 1
         if remaining.sum() == before:
             raise ValueError("a box fits no server")
+    # Write the fillings as configurations of a proof.
     configurations = []
     for (k, contents), servers in copies.items():
         counts = np.frombuffer(contents, np.int64)
@@ -94,7 +97,7 @@ def fill(boxes: Ints, room: Ints, remaining: Ints, scales: Floats, counts: Ints)
 
 @compiled
 def fill_by_worth(boxes: Ints, prices: Floats, room: Ints, counts: Ints) -> None:
-    """Add boxes with a price, by price per share of free room."""
+    """Add boxes by price per share of free room."""
     while True:
         best, most = -1, 0.0
         for j in range(boxes.shape[0]):

@@ -1,4 +1,4 @@
-"""The most valuable configuration of boxes, when greedy filling finds nothing."""
+"""The most valuable configuration, by integer programming."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SECONDS = 2.0  # for one configuration
 
 
 class IntegerPricing:
-    """Configurations of `boxes` (n, D) in units: the best, and `valuable` ones."""
+    """Configurations of `boxes` (n, D), best and `valuable`."""
 
     def __init__(self, boxes: Ints, kinds: VectorKinds) -> None:
         self.boxes, self.kinds = boxes, kinds
@@ -37,7 +37,7 @@ class IntegerPricing:
         return highs
 
     def __call__(self, prices: Floats) -> tuple[Floats, ConfigurationColumns]:
-        """(G,) the largest worth per server kind, and configurations near it."""
+        """(G,) largest worth found, and configurations near it."""
         worth, columns = valuable(self.boxes, self.kinds, prices)
         counts, kind = [columns.counts], [columns.kind]
         every = np.arange(len(prices), dtype=np.int32)

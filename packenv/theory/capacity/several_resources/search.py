@@ -54,7 +54,7 @@ class SeveralResourcesSearch(BestProofs):
             self.refine()
 
     def only_bound(self) -> None:
-        """Search for the upper bound only, unless configurations can be enumerated."""
+        """Search the upper bound alone, unless `few_vectors` gives both."""
         if not self.few_vectors():
             for vector in self._weights():
                 if self.should_stop:
@@ -62,7 +62,7 @@ class SeveralResourcesSearch(BestProofs):
                 self._bound(vector)
 
     def few_vectors(self) -> bool:
-        """Take both bounds from all configurations, if these can be enumerated."""
+        """Take both bounds from all configurations, if few."""
         law, kinds = self.law, self.kinds
         if not isinstance(law, Atoms) or len(law.vectors) > MOST_VECTORS:
             return False
@@ -80,7 +80,7 @@ class SeveralResourcesSearch(BestProofs):
         return True
 
     def refine(self) -> None:
-        """Pack boxes, bound ρ* by weighted sums, and improve the packing."""
+        """Pack boxes, bound by weights, and improve packings."""
         weights = list(self._weights())
         self._pack(weights)
         for vector in weights:
@@ -98,7 +98,7 @@ class SeveralResourcesSearch(BestProofs):
                 self.offer_attained([packing(boxes, shares, self.kinds, np.array(vector, np.float64))])
 
     def _boxes_and_shares(self, most: int) -> tuple[Ints, Floats]:
-        """Return at most `most` boxes (n, D), smallest first, and probabilities (n,)."""
+        """Return `most` boxes (n, D) or fewer, with shares."""
         parts = max(2, int(most ** (1 / self.kinds.capacity.shape[1]) + 1e-9))
         boxes = self.law.boxes(parts, self.kinds)
         largest = np.maximum(self.kinds.capacity.max(axis=0), 1)
@@ -109,7 +109,7 @@ class SeveralResourcesSearch(BestProofs):
         return boxes[shares > 0], shares[shares > 0]
 
     def _weights(self) -> Iterator[tuple[int, ...]]:
-        """Yield weights (D,): each resource, scarcest first, all, mixtures of two scarcest."""
+        """Yield weights (D,): single ones, all, mixtures."""
         capacity = self.kinds.number @ self.kinds.capacity
         order = sorted(self.area_bounds, key=lambda r: self.area_bounds[r])
         unit = np.eye(len(capacity), dtype=np.int64)
@@ -122,7 +122,7 @@ class SeveralResourcesSearch(BestProofs):
                 yield tuple((whole // np.gcd.reduce(whole)).tolist())
 
     def _bound(self, weights: tuple[int, ...]) -> None:
-        """Bound ρ* by this weighted sum, while that can improve it."""
+        """Bound ρ* by this weighted sum, if useful."""
         law = self.law.scalar(np.array(weights))
         nonzero = law.low > 0
         share = float(law.mass[nonzero].sum() / law.mass.sum())

@@ -45,11 +45,13 @@ runs measure waits poorly, and each is short.
 class ClusterOptions:
     """Options for reading the file, and known durations."""
 
-    service: str | None = option(None, "Law of how long pods run: exponential:1h, fixed:90min, lognormal:MEAN:CV, …")
-    durations: InFile | None = option(None, "How long pods took: a file with owner and seconds, or a trace.")
-    no_preemption: bool = option(False, "No waiting pod takes the place of others.")
+    service: str | None = option(
+        None, "Run times of pods: exponential:1h, fixed:90min, lognormal:MEAN:CV, …", metavar="LAW", group="Cluster", common=True
+    )
+    durations: InFile | None = option(None, "Recorded run times: a file (owner, seconds), or a trace.", common=True)
+    no_preemption: bool = option(False, "Do not preempt pods.")
     resources: str | None = option(
-        None, "Resources that count: names with commas, or `all`  [default: cpu, memory, and extended ones]."
+        None, "Resources that count: names with commas, or `all`  [default: cpu, memory, and extended ones].", metavar="NAMES"
     )
     slot_seconds: str = option("1", "Seconds in a slot: an exact decimal.", metavar="H")
 
@@ -59,17 +61,21 @@ class NodeOptions:
     """Options for added and removed nodes."""
 
     add: tuple[str, ...] = option(
-        (), "Nodes to add: like NODE, or of a capacity 4:16; repeat for more kinds  [default: the commonest].", metavar="[Nx]NODE"
+        (),
+        "Nodes to add: like NODE, or 4:16; repeat for more types  [default: the commonest].",
+        metavar="[Nx]NODE",
+        group="Nodes",
+        common=True,
     )
-    without: str | None = option(None, "Names of nodes that fail, with commas.", metavar="NODES")
+    without: str | None = option(None, "Names of nodes that fail, with commas.", metavar="NODES", common=True)
 
 
 @dataclass(frozen=True)
 class DrawOptions:
     """Options for draws, and the length of runs."""
 
-    slots: Count | None = option(None, f"Slots of each run  [default: {DEFAULT_SLOTS:,}].")
-    draws: Annotated[int, Range(0, 1000)] = option(DRAWS, "Draws of unknown times.")
+    slots: Count | None = option(None, f"Slots of each run  [default: {DEFAULT_SLOTS:,}].", group="Run")
+    draws: Annotated[int, Range(0, 1000)] = option(DRAWS, "Draws of unknown run times.")
 
 
 policy_option = click.option("--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy; repeat for more.")
@@ -96,7 +102,7 @@ def kubernetes() -> None:
 @of_cluster
 @click.option("--slots", type=click.IntRange(min=1), default=DEFAULT_SLOTS, show_default=True, help="Slots to simulate.")
 @click.option("--seed", default=0, show_default=True, help="First seed.")
-@click.option("--seeds", type=click.IntRange(min=1), default=1, show_default=True, help="How many seeds: draws of durations.")
+@click.option("--seeds", type=click.IntRange(min=1), default=1, show_default=True, help="Number of seeds: draws of durations.")
 @output_options("Write all records", plot="Draw queues over time and delays", report=True)
 def evaluate(
     source: str, policies: tuple[str, ...], of_cluster: ClusterOptions, slots: int, seed: int, seeds: int, outputs: Outputs
@@ -129,7 +135,7 @@ def evaluate(
 @of_cluster
 @click.option("--seeds", type=click.IntRange(min=1), default=SEEDS, show_default=True, help="Runs with each number of nodes.")
 @process_options
-@output_options("Write the answers, and all that was tried,", report=True)
+@output_options("Write answers and all tried numbers", report=True)
 def plan(
     source: str,
     goals: tuple[str, ...],
