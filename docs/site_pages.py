@@ -143,6 +143,8 @@ def module_page(module: str, about: str) -> str:
     """The page of a module: every public name with its docstring."""
     loaded = import_module(module)
     names = sorted(public(loaded), key=str.lower)
+    if module == "packenv.live":
+        names.remove("Scheduler")  # the page of packenv has it
     if module == "packenv.extend":  # by purpose, as its docstring lists them: other pages have many of them too
         return f"# {module}\n\n{about}\n\n{rst(loaded)}\n"
     entries = "\n".join(entry(module, name, getattr(loaded, name)) for name in names)

@@ -246,8 +246,8 @@ def test_bad_input_for_one_policy_stops_nobody(tmp_path: Path, capsys: pytest.Ca
 def test_goes_on_after_a_kill(tmp_path: Path) -> None:
     """Killed in the middle, with its last line cut short: started again, it says the same and runs nothing twice."""
     log = tmp_path / "log.jsonl"
-    words = [*TWO, "--seeds", "4", "--slots", "300000", "--no-judge", "--processes", "1"]
-    command = [sys.executable, "-m", "packenv.cli.main", "leaderboard", *words, "--log", str(log)]
+    words = [*TWO, "--seeds", "4", "--slots", "300000", "--processes", "1"]
+    command = [sys.executable, "-m", "packenv.cli.main", "leaderboard", *words, "--no-judge", "--log", str(log)]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline and (not log.exists() or log.read_text().count("\n") < 3):

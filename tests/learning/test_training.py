@@ -36,7 +36,7 @@ SMALL = [
     *("--guard-limit", "60", "--evaluation-slots", "2000", "--evaluation-seeds", "1", "--judge-every", "0"),
 ]
 
-EVOLVED = "--network linear --population 6 --horizon 500 --intensity 0.8:0.9 --keep last"
+EVOLVED = "--network linear --population 6 --horizon 500 --intensity 0.8:0.9"
 
 
 def train(folder: Path, *more: str, name: str = "run") -> dict[str, NDArray[np.float32]]:
