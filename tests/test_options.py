@@ -12,8 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 import packenv
+from packenv.cli.groups import FEW
 from packenv.cli.main import COMMANDS, cli, find_command, main
-from packenv.cli.options.every_command import FEW, limited
+from packenv.cli.options.every_command import limited
 from packenv.cli.options.of_fields import options_of
 from packenv.errors import InputError
 from packenv.options.fields import Count, PolicyName, option, options_in, takes

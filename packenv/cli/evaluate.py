@@ -1,4 +1,4 @@
-"""`packenv evaluate`: policies side by side on one workload."""
+"""`packenv evaluate`: policies compared on one workload."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from packenv.cli.options.every_command import output_option
+from packenv.cli.groups import output_option
 from packenv.cli.options.names import POLICY, WORKLOAD
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import SCHEDULE_FILES, process_options, runs_in, tensorboard_option
@@ -107,13 +107,13 @@ def evaluate(
 def evaluation_from(
     policies: tuple[str, ...], of_workload: WorkloadOptions, options: EvaluateOptions, **scheduled: bool
 ) -> tuple[Evaluation, dict[str, int]]:
-    """What the options ask for, and the rows of a trace that were dropped, by reason.
+    """Return the evaluation of these options, and dropped rows by reason.
 
-    `scheduled`: which runs keep their schedules, as of `evaluation`. Raises InputError.
+    `scheduled`: runs that store their schedules (`evaluation`). Raises InputError.
     """
     from packenv.runs.comparison import evaluation
 
-    named = chosen_policies(policies) if policies else ()  # an unknown one is said before a trace is read
+    named = chosen_policies(policies) if policies else ()  # unknown policies are reported before a trace is read
     workload, dropped = workload_from(of_workload)
     chosen = named or chosen_policies((), workload)
     if options.backlog is not None and any(getattr(of_workload, key) is not None for key in INTENSITIES):
@@ -122,7 +122,10 @@ def evaluation_from(
 
 
 def notices(workload: Workload, policies: tuple[str, ...]) -> list[str]:
-    """Which policies know durations, what others say of themselves, and which guarantee is left if J is too low (Corollary 1)."""
+    """Return notes on policies: known durations, own notices, and guarantees.
+
+    The last is the guarantee left if J is too low (Corollary 1).
+    """
     from packenv.policy import asks_estimates, distinct_names, find_policy, is_told_durations
     from packenv.simulation import setting_of
     from packenv.workloads.demand import scalar_cdf

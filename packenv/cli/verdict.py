@@ -1,4 +1,4 @@
-"""`packenv verdict`: whether a system that nobody simulated here kept up, by its logs."""
+"""`packenv verdict`: did a real system keep up, by its logs?"""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ def verdict_command(logs: tuple[str, ...], options: VerdictOptions, outputs: Out
     it also prints the largest sustained rate, the smallest rate that is not sustained, and the rate to run next.
 
     \b
-    packenv verdict jobs.csv --columns submit_time_s=Submit,start_time_s=Start,end_time_s=End
+    packenv verdict jobs.csv --columns submit_time_s=Submit,start_time_s=Start
     packenv verdict rate-2.csv rate-4.csv --plot queues.png
-    sacct -P -a -S 2026-05-01 -o JobID,Submit,Start,End,State,AllocCPUS | packenv verdict -
+    sacct -P -a -S 2026-05-01 -o JobID,Submit,Start,End,State,AllocCPUS |
+        packenv verdict -
     """
     outputs.check()
     from packenv.runs.verdict import judge_log, sustained

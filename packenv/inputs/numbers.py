@@ -82,7 +82,7 @@ def read_number(text: str, infinite: bool = False) -> float:
 
 
 def exact(number: Exact, name: str) -> Fraction:
-    """Return a positive decimal exactly, a float as the decimal that it prints."""
+    """Return a positive decimal exactly, a float as printed."""
     if isinstance(number, Fraction):
         fraction = number
     else:
@@ -112,7 +112,7 @@ def read_quantity(text: str) -> Fraction:
 
 
 def quantity_of(text: str) -> Fraction | None:
-    """Return a quantity, or bytes such as 8GiB or 8 GB, else None."""
+    """Return a quantity or bytes (8GiB, 8 GB), else None."""
     if (written := _BYTES.fullmatch(text)) is not None:
         text = written[1] + ("k" if written[2] == "K" else written[2])
     return read_quantity(text) if _QUANTITY.fullmatch(text) else None

@@ -23,7 +23,7 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
 
 @functools.cache
 def standard_input() -> Path:
-    """Copy piped standard input to a file for this process, or raise InputError."""
+    """Copy piped standard input to a file for this process."""
     if sys.stdin is None or sys.stdin.isatty():
         raise InputError(f"{STANDARD_INPUT}: is standard input: pipe a table into it, or name a file")
     stream = sys.stdin.buffer

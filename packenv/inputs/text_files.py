@@ -67,7 +67,7 @@ def encoding_by_mark(first: bytes, otherwise: str) -> str:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file in UTF-8 or UTF-16, gzip or not.
+    """Return a file's text in UTF-8 or UTF-16, gzip or not.
 
     Raises the exceptions in DAMAGE: call it within `reading`.
     """

@@ -1,4 +1,4 @@
-"""The options of each verb. A further one is a line here: the function takes it, and the command has it."""
+"""Options of each verb. A new line adds one to function and command."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from packenv.options.fields import Count, Folder, JsonFile, OutFile, PolicyName,
 from packenv.options.shared import DEFAULT_SLOTS, OF_TRACES, PROCESSES, Estimates, Reading, WorkloadOptions
 
 WAITING_LIMIT = 5_000_000
-"""Waiting tasks at which a run is stopped, unless another number is given."""
+"""Default number of waiting tasks that stops a run."""
 
 MEASURES = "mean queue, mean wait, p95 wait, mean completion or makespan"
-"""By which two policies are compared."""
+"""Measures to compare two policies."""
 
 GOAL_EXAMPLES = "p95 wait <= 60s, mean queue <= 10, p99 completion <= 2h, makespan <= 1d, utilisation >= 70%"
 
 PLAN_SEEDS = 4
-"""Runs with each number of servers, and as many others that confirm the answer."""
+"""Runs with each number of servers. The same number confirms the answer."""
 
 
 @dataclass(frozen=True)
 class EvaluateOptions:
-    """How policies are compared on a workload."""
+    """Options of a comparison of policies on a workload."""
 
     estimate_error: float | None = option(
         None, "Largest relative error of durations that policies see (tables of jobs).", group="Policies"
@@ -55,7 +55,7 @@ class EvaluateOptions:
 
 @dataclass(frozen=True)
 class CompareOptions:
-    """How it is decided whether one side is worse than another."""
+    """Options that decide whether one side is worse than another."""
 
     measure: str | None = option(
         None,
@@ -75,7 +75,7 @@ class CompareOptions:
 
 @dataclass(frozen=True)
 class JudgeOptions:
-    """How long it is looked for the fraction of ρ* that a policy supports."""
+    """Length of the search for the supported fraction of ρ*."""
 
     seeds: Count = option(8, "Runs at each load; fewer must be longer, and cost more.", group="Run", common=True)
     width: float = option(0.01, "Stop when the interval is at most this wide (0 to 1).", common=True)
@@ -84,7 +84,7 @@ class JudgeOptions:
 
 @dataclass(frozen=True)
 class CapacityOptions:
-    """How long ρ* is bracketed."""
+    """Length of the search for a bracket of ρ*."""
 
     gap: float = option(0.001, "Stop when (upper - lower) / upper is at most this.", group="Search", common=True)
     seconds: Seconds = option(60.0, "Stop after this time: seconds, or 10min.", common=True)
@@ -92,7 +92,7 @@ class CapacityOptions:
 
 @dataclass(frozen=True)
 class OptimumOptions:
-    """How the shortest schedule is searched for."""
+    """Options of the search for the shortest schedule."""
 
     objective: Literal["makespan", "completion"] = option(
         "makespan", "What to minimise: last end, or mean completion time of jobs.", group="Search", common=True
@@ -107,7 +107,7 @@ class OptimumOptions:
 
 @dataclass(frozen=True)
 class OptimalPolicyOptions:
-    """How the policy with the shortest queue is found, and checked by runs."""
+    """Options of the policy with the shortest queue, and its test runs."""
 
     most: Count | None = option(None, "Waiting jobs per size to distinguish  [default: as many as matter].", group="Search")
     within: float = option(1e-4, "Relative error of the mean queue.", common=True)
@@ -118,7 +118,7 @@ class OptimalPolicyOptions:
 
 @dataclass(frozen=True)
 class LeaderboardOptions:
-    """How policies are ranked."""
+    """Options of a ranking of policies."""
 
     reference: PolicyName | None = option(
         None,
@@ -137,7 +137,7 @@ class LeaderboardOptions:
 
 @dataclass(frozen=True)
 class PlanOptions:
-    """What is planned, and how many runs decide it. Not every option goes with every question."""
+    """Options of a plan. Not every option goes with every question."""
 
     types: str | None = option(
         None,
@@ -159,7 +159,7 @@ class PlanOptions:
 
 @dataclass(frozen=True)
 class ArrivalOptions:
-    """How much arrives, as a number or an interval: texts of the command line."""
+    """Arrivals as a number or an interval, in texts of the command line."""
 
     load: str | None = option(
         None, "Arrivals as a share of ρ*: X, or LOW:HIGH, drawn per episode.", metavar="X", group="Workload"
@@ -171,7 +171,10 @@ class ArrivalOptions:
         self.intervals()
 
     def intervals(self) -> dict[str, tuple[float, float]]:
-        """The interval of the one that is there, by its name. Raises InputError for several, and unless 0 < LOW <= HIGH."""
+        """Return the interval that is given, by name.
+
+        Raises InputError for several, and unless 0 < LOW <= HIGH.
+        """
         texts = {key: text for key, text in vars(self).items() if text is not None}
         if len(texts) > 1:
             raise ArgumentError("give one of `load`, `intensity` and `rate`")
@@ -190,7 +193,7 @@ def _interval(name: str, text: str) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class ServeOptions:
-    """What a policy is asked about, and where."""
+    """Options of a live scheduler."""
 
     servers: str | None = option(None, "Servers: 5, 3x1,2x0.5, 20x64:256, or a file.", "--servers", "-s", metavar="SPEC")
     resources: str | None = option(None, "Names of the resources, for amounts in tasks: cpu,memory.", metavar="NAMES")
@@ -207,7 +210,7 @@ class ServeOptions:
 
 @dataclass(frozen=True)
 class RecordOptions:
-    """Which episodes are recorded."""
+    """Options of recorded episodes."""
 
     environment: str = option(
         "ServerFill", "Environment: ServerFill, Placement, …", "--env", metavar="ENV", group="Recording", common=True
@@ -230,7 +233,7 @@ class RecordOptions:
 
 @dataclass(frozen=True)
 class WarmupOptions:
-    """What is compiled beforehand."""
+    """Targets of compilation in advance."""
 
     environments: tuple[str, ...] = option((), "Environment; repeat for more.", "--env", metavar="ENV")
     source: str | None = option(
@@ -243,7 +246,10 @@ class WarmupOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class LearningOptions:
-    """What is learned, and how: two runs with equal ones give equal weights. 0 and "" stand for the default."""
+    """Options of learning. Equal ones give equal weights.
+
+    0 and "" stand for the default.
+    """
 
     way: Literal["evolution", "ppo"] = option(
         "evolution", "Evolve weighted sums, or train sb3-contrib's MaskablePPO.", group="Agent", common=True
@@ -279,7 +285,7 @@ class LearningOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingOptions:
-    """Where a training run is kept, and how its agents are evaluated."""
+    """Options of a training run: folders and evaluations."""
 
     threads: Count = option(2, "Candidates to run at the same time, in processes.", group="Training")
     on: str = option(PROCESSES, "Where to run: processes; ray (existing or new local cluster); ray://HOST:PORT.", metavar="WHERE")
@@ -301,25 +307,25 @@ class TrainingOptions:
 
 
 def of_traces(name: str) -> Any:
-    """The field of `WorkloadOptions` with this name, as one of a trace that is read."""
+    """Return the field of `WorkloadOptions` with this name, for a trace."""
     item, words = options_in(WorkloadOptions)[name]
     return option(item.default, words.help, *words.flags, metavar=words.metavar, group=words.group)
 
 
 @dataclass(frozen=True)
 class ReadOptions(Reading):
-    """How a trace is read, and which of its resources."""
+    """Options for reading a trace and choosing resources."""
 
     resources: str | None = of_traces("resources")
 
 
 OF_ROWS = ("slot_seconds", "resources", *(name for name in OF_TRACES if name not in ("slot_seconds", "devices", "gangs")))
-"""Options of reading that commands have which show or convert a trace."""
+"""Options of reading for commands that show or convert a trace."""
 
 
 @dataclass(frozen=True)
 class VerdictOptions:
-    """How a log is judged."""
+    """Options of a verdict on a log."""
 
     columns: str | None = of_traces("columns")
     time_unit: Literal["s", "ms", "us", "ns", "min", "h"] | None = of_traces("time_unit")
@@ -329,7 +335,7 @@ class VerdictOptions:
 
 @dataclass(frozen=True)
 class ConvertOptions:
-    """How a trace is converted to slots."""
+    """Options of the conversion of a trace to slots."""
 
     speedup: str = option("1", "Divide submission times by BETA, an exact decimal.", metavar="BETA")
     estimates: Estimates | None = of_traces("estimates")
@@ -337,14 +343,14 @@ class ConvertOptions:
 
 @dataclass(frozen=True)
 class DescribeOptions:
-    """What is said of a trace."""
+    """Options of the description of a trace."""
 
     servers: str | None = option(None, "Also show the load of servers (trace's units): 5, 2x32:128, a file.", metavar="SPEC")
 
 
 @dataclass(frozen=True)
 class ProfileOptions:
-    """The workload that is fitted to a trace."""
+    """Options of a workload fitted to a trace."""
 
     servers: str | None = option(
         None,

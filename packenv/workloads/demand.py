@@ -63,7 +63,7 @@ def mean_service(sizes: Sizes | Jobs, service: Law | Conditional | None) -> floa
 
 
 def mean_residual(sizes: Sizes | Jobs, service: Law | Conditional | None) -> float:
-    """Return E[S²] / 2E[S], the mean remaining slots of a task in service."""
+    """Return E[S²] / 2E[S], the mean remaining slots in service."""
     if isinstance(sizes, Jobs):
         slots = sizes.service.astype(np.float64)
         return float(slots @ slots / slots.sum()) / 2
@@ -159,7 +159,7 @@ def scalar_cdf(sizes: Sizes | Jobs, servers: Servers, size: int) -> float:
 
 
 def default_levels(sizes: Sizes | Jobs, servers: Servers) -> int:
-    """Return J of PAPERS §1.3: the smallest J ≥ 2 with F(2^−J) ≤ 0.01, at most 16."""
+    """Return J = min{J ≥ 2: F(2^−J) ≤ 0.01} ≤ 16 (PAPERS §1.3)."""
     capacity = int(servers.largest.max())
     levels = 2
     while levels < MOST_LEVELS and scalar_cdf(sizes, servers, capacity >> levels) > SMALL_SHARE:

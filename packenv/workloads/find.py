@@ -42,7 +42,7 @@ def workload(
     network: Network | None = None,
     **changes: Any,
 ) -> Workload:
-    """Return a workload from a name, a file, a trace or a table.
+    """Return a workload from a name, file, trace or table.
 
     source        a name (`packenv.names()`); a JSON file of a workload, or of a cluster from kubectl; a trace
                   (`packenv.workloads.traces`), or "-" for one from standard input; a table of yours: a frame of pandas or polars,

@@ -40,7 +40,7 @@ def gangs_of(gang: Ints) -> Ints:
 
 
 def gangs_fitting(jobs: Jobs, servers: Servers) -> Bools:
-    """Mark the tasks (n,) whose gang may fit on all empty servers together.
+    """Mark tasks (n,) whose gang may fit on all empty servers.
 
     Tasks without a gang are marked. An unmarked gang is proved not to fit: equal tasks by their number, others by the sum of the
     room, and up to FEW_TASKS by a search over all ways to place them. A marked one may still not fit.
@@ -60,7 +60,7 @@ def gangs_fitting(jobs: Jobs, servers: Servers) -> Bools:
 
 
 def _most_alike(jobs: Jobs, servers: Servers, row: int) -> int:
-    """Return how many tasks like this row the empty servers hold, at most."""
+    """Return the most tasks like this row on empty servers."""
     demand = jobs.demand[row]
     most = (servers.units[:, demand > 0] // demand[demand > 0]).min(axis=1, initial=MANY)
     if jobs.devices is not None and servers.devices is not None:
@@ -96,7 +96,7 @@ def _may_hold(jobs: Jobs, servers: Servers, rows: slice) -> bool:
 
 
 class _Packing:
-    """Search for room for tasks (n, R) on servers (S, R), by `able` (n, S)."""
+    """Search for room for tasks on servers, by `able` (n, S)."""
 
     def __init__(self, demand: Ints, room: Ints, able: Bools) -> None:
         order = np.argsort(-(demand / np.maximum(room.max(axis=0), 1)).max(axis=1), kind="stable")  # the largest first

@@ -40,7 +40,7 @@ class BeginsBusy(Protocol):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Lines about assumptions on these tasks, and what is ignored."""
+        """Lines on assumptions and omissions for these tasks."""
         ...
 
     def in_service(self, seed: int) -> InService:

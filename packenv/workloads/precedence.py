@@ -70,7 +70,7 @@ def phase_edges(jobs: Jobs) -> tuple[Ints, Ints, int]:
 
 
 def set_numbers(sets: Ragged) -> Ints:
-    """Number rows (n,) by their set of integers, from 0, by first occurrence."""
+    """Number rows (n,) by their set, from 0 by first occurrence."""
     n = len(sets.offsets) - 1
     row = np.repeat(np.arange(n), np.diff(sets.offsets))
     # Sort each row's integers and drop duplicates.

@@ -147,7 +147,7 @@ def draw(laws: Laws, number: int, word: np.uint64) -> float:
 
 @compiled
 def whole(x: float) -> int:
-    """Round a draw up to a number of slots or tasks, at least 1."""
+    """Round a draw up to slots or tasks, at least 1."""
     return int(min(max(math.ceil(x), 1.0), 2.0**53))
 
 
@@ -265,7 +265,7 @@ def fill_chunk(
 
 @compiled
 def begin(stream: Any, seed: int, rate: float) -> None:
-    """Set a stream to before row 0 of a seed, with `rate` jobs per slot."""
+    """Set a stream to before row 0, with `rate` jobs per slot."""
     start = mix(np.uint64(seed) + GOLDEN)
     stream.first_row = 0
     stream.filled = 0

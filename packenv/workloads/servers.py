@@ -37,7 +37,7 @@ HEADINGS = {
 
 @dataclass(frozen=True, eq=False)
 class Servers:
-    """Capacities (L, D) of L servers in D resources, in units of capacity.
+    """Capacities (L, D) of servers, in units of capacity.
 
     A list (L,) is one resource.
 
@@ -205,7 +205,7 @@ def as_servers(
     names: tuple[str, ...] | None = None,
     partitions: Collection[str] = (),
 ) -> Servers:
-    """Return servers from a number, a text, or capacities (L,) or (L, D).
+    """Return servers from a number, text or capacities (L, D).
 
     A number of servers have capacity 1 in each of `resources`. `names` and `partitions` are those of `parse_servers`. Raises
     InputError.

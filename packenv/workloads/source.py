@@ -28,7 +28,7 @@ NO_ESTIMATES = np.zeros(0, np.int64)
 
 
 class Source(Frame):
-    """Rows first_row .. first_row + filled - 1 of each cluster's Jobs table."""
+    """Rows first_row .. first_row + filled - 1 of each cluster."""
 
     stream: NDArray[np.void]  # (E,) stream_type: the place of the chunk, and the state from which the next one is drawn
     arrival: NDArray[np.int64]  # (E, n) slots
@@ -64,7 +64,7 @@ def table_source(jobs: Jobs, locality: Locality = NOWHERE, devices: Devices = NO
 
 
 def random_source(laws: Laws, seeds: Sequence[int], rate: float, batches: bool, chunk: int | None = None) -> Source:
-    """Return one cluster per seed, before its row 0, at `rate` jobs per slot.
+    """Return one cluster per seed, at `rate` jobs per slot.
 
     Jobs have one task each unless `batches`. A `chunk` has few enough rows by default for a small batch. Raises InputError for no
     seed, or one out of range.

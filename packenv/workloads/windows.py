@@ -49,7 +49,7 @@ class Windows:
         return self.window(seed)[0]
 
     def window(self, seed: int) -> tuple[Jobs, float]:
-        """Return a window's table, and its start in seconds by the log's clock."""
+        """Return a window's table, and its start in the log, in s."""
         log = self.workload.at(seed)
         table = log.jobs
         assert table is not None

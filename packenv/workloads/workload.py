@@ -229,7 +229,7 @@ class Workload(Showable):
 
     @property
     def caveats(self) -> list[str]:
-        """Lines for every result: servers of the trace, and what is left out."""
+        """Lines for every result, on servers and omissions."""
         shares = [f"without {self._shares_left_out}, which fit nowhere"] if self.much_left_out else []
         return [*([] if self.remark is None else [self.remark]), *self.notes, *left_out_lines(self.left_out), *shares]
 
@@ -251,7 +251,7 @@ class Workload(Showable):
         return charts
 
     def to_frame(self, library: str = "arrow", seed: int = 0, tasks: int = PLOTTED_TASKS) -> Any:
-        """Return the Jobs table, or a seed's first `tasks` tasks, as a frame.
+        """Return the Jobs table, or a seed's `tasks`, as a frame.
 
         It is for "arrow", "pandas" or "polars". Columns are those of traces in slots: arrival, size (or one per resource),
         service, and the table's other columns. Raises InputError for a library that is not installed.
@@ -378,7 +378,7 @@ class Workload(Showable):
 
     @property
     def at_once(self) -> bool:
-        """Whether all tasks arrive in slot 0, to be run to the end."""
+        """Whether all arrive in slot 0, so that runs end with them."""
         return self.jobs is not None and bool(self.jobs.arrival[-1] == 0)
 
     @property
@@ -467,7 +467,7 @@ class Workload(Showable):
         return servers.with_devices_of(r, float(mine[:, HOW_MANY].sum() / self.servers.capacity[:, r].sum()))
 
     def default_levels(self) -> int:
-        """Return J of PAPERS §1.3: the smallest J ≥ 2 with F(2^−J) ≤ 0.01, at most 16."""
+        """Return J = min{J ≥ 2: F(2^−J) ≤ 0.01} ≤ 16 (PAPERS §1.3)."""
         return demands.default_levels(self.demand_law, self.servers)
 
     def largest_size(self) -> int:
@@ -487,7 +487,7 @@ class Workload(Showable):
         return builder.laws()
 
     def source(self, seeds: Sequence[int], chunk: int | None = None) -> Source:
-        """Return the rows of one cluster per seed (0 ≤ seed < 2^63).
+        """Return the rows of one cluster per seed below 2^63.
 
         They are drawn `chunk` at a time. A table is one chunk for all clusters. Row i depends on the seed alone, not on the
         length of the chunk or the place in the batch.

@@ -1,4 +1,4 @@
-"""Traces as Workloads: tasks in slots, servers, and what is left out."""
+"""Traces as Workloads: tasks in slots, servers, and omissions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all commands share: bounds of numbers, groups of options, and the layout of help."""
+"""Parts of all commands: bounds of numbers, and the layout of help."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 
 import click
 
+from packenv.cli.groups import write_options
 from packenv.errors import InputError
 from packenv.inputs.numbers import LARGEST_WHOLE, read_number, read_whole
 from packenv.options.shared import INTENSITIES
 
 MOST = {"seeds": 10_000, "evaluation_seeds": 10_000, "processes": 1_000, "threads": 1_000, "workers": 1_000}
-"""The largest value of options that each cost a run or a process."""
+"""Largest value of options that count runs or processes."""
 
 
 class Whole(click.ParamType):  # type: ignore[type-arg]  # generic in some versions of click only
@@ -67,7 +68,7 @@ UNBROKEN = "\u2011"
 
 
 class HelpFormatter(click.HelpFormatter):
-    """Lines end between words: `bf-js` stays whole, and can be copied."""
+    """A formatter that keeps names such as `bf-js` whole, to be copied."""
 
     def write_text(self, text: str) -> None:
         super().write_text(text.replace("-", UNBROKEN))
@@ -80,51 +81,16 @@ class HelpFormatter(click.HelpFormatter):
 
 
 class Context(click.Context):
-    """Click's, with help as above."""
+    """A click context with this formatter."""
 
     formatter_class = HelpFormatter
 
 
-COMMON, OUTPUT, OTHER = "Common", "Output", "Other"
-FEW = 12
-"""Up to this many options are one list."""
-
-NAME_WIDTH = 24
-"""Width of the column of names, in letters; longer names have a line of their own."""
-
-
-class Option(click.Option):
-    """An option with a heading in help; `common`: listed first, under Common."""
-
-    def __init__(self, *args: Any, group: str | None = None, common: bool = False, **settings: Any) -> None:
-        super().__init__(*args, **settings)
-        self.group, self.common = group, common
-
-
-output_option = functools.partial(click.option, cls=Option, group=OUTPUT)
-"""Declares an option that names a file to write."""
-
-
-def write_options(command: click.Command, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-    """Write the options of a command: in groups if there are many, those without a group under Common."""
-    groups: dict[str, list[tuple[str, str]]] = {COMMON: []}
-    for param in command.get_params(ctx):
-        if not isinstance(param, click.Option) or (record := param.get_help_record(ctx)) is None:
-            continue
-        group = getattr(param, "group", COMMON) or OTHER
-        groups.setdefault(COMMON if getattr(param, "common", False) else group, []).append(record)
-    groups[OUTPUT] = groups.pop(OUTPUT, [])  # the last one
-    if sum(map(len, groups.values())) <= FEW:
-        groups = {"Options": [record for records in groups.values() for record in records]}
-    width = min(NAME_WIDTH, max(len(name) for records in groups.values() for name, _ in records))
-    for heading, records in groups.items():
-        if records:
-            with formatter.section(heading):
-                formatter.write_dl([(name.ljust(width), about) for name, about in records], col_max=NAME_WIDTH)
-
-
 def refuse_repeated(command: click.Command, ctx: click.Context, words: Iterable[str]) -> None:
-    """Raise InputError for an option that is given twice and takes one value: click would take the last and drop the others."""
+    """Raise InputError for a repeated option that takes one value.
+
+    Click would drop all but the last.
+    """
     _, _, given = command.make_parser(ctx).parse_args(args=[*words])
     for param in command.params:
         times = given.count(param)
@@ -133,9 +99,9 @@ def refuse_repeated(command: click.Command, ctx: click.Context, words: Iterable[
 
 
 def limited(command: click.Command) -> click.Command:
-    """The command with every option of click's own numeric types replaced by one with bounds; so are its subcommands'.
+    """Return the command, with bounds on numbers, and subcommands alike.
 
-    Their help is laid out as packenv's, and what takes one value is given once.
+    Also formats help as packenv's, and refuses repeated options.
     """
     command.context_class = Context
     if "parse_args" not in vars(command):  # once, as commands are module-level objects

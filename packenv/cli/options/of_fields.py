@@ -1,4 +1,4 @@
-"""Click's options from the fields of a dataclass of `packenv.options`."""
+"""Options of click from the dataclasses of `packenv.options`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import click
 
-from packenv.cli.options.every_command import Option
+from packenv.cli.groups import Option
 from packenv.cli.options.names import FILE, PATH, POLICY, Seconds, Share
 from packenv.cli.outputs import FileOf
 from packenv.options.fields import Form, Range, Words, options_in
@@ -29,12 +29,11 @@ PLAIN = {int: click.INT, float: click.FLOAT, str: click.STRING}
 
 
 def options_of(kind: type[Any], name: str = "options", only: Iterable[str] | None = None, **helps: str) -> Decorator:
-    """The options that the fields of `kind` are, in their order; the command gets them as one value, its argument `name`.
+    """Add the fields of `kind` as options, passed as one value `name`.
 
-    only   names of the fields, in the order of the help; the others keep their defaults
-    helps  another line of help, by field
-
-    Fields that are no options are arguments of the command, if it has them: they become part of the value.
+    only   names of fields in the order of the help. Others keep their defaults
+    helps  other lines of help, by field
+    Fields that are no options may be arguments of the command, and become part of the value.
     """
     hints, options = get_type_hints(kind, include_extras=True), options_in(kind)
     chosen = [*options] if only is None else [*only]
@@ -55,7 +54,7 @@ def options_of(kind: type[Any], name: str = "options", only: Iterable[str] | Non
 
 
 def click_option(name: str, hint: Any, words: Words, help: str | None = None) -> Decorator:
-    """One option of a command, of a field's name, type and words."""
+    """Return an option from a field's name, type and words."""
     text = help or words.help
     multiple, type_ = click_type(hint)
     settings: dict[str, Any] = {"is_flag": True} if type_ is click.BOOL else {"type": type_, "multiple": multiple}
@@ -69,7 +68,10 @@ def click_option(name: str, hint: Any, words: Words, help: str | None = None) ->
 
 
 def click_type(hint: Any) -> tuple[bool, Any]:
-    """Whether an option may be repeated, and the type of its value: of `int | None` as of `int`."""
+    """Return whether an option may be repeated, and its type.
+
+    `int | None` counts as `int`.
+    """
     if get_origin(hint) in (Union, types.UnionType):
         return click_type(next(part for part in get_args(hint) if part is not types.NoneType))
     if get_origin(hint) is Annotated:

@@ -1,10 +1,10 @@
-"""`packenv capacity`: how much work the servers can support at all, with proof."""
+"""`packenv capacity`: the largest load the servers can support."""
 
 from __future__ import annotations
 
 import click
 
-from packenv.cli.options.every_command import output_option
+from packenv.cli.groups import output_option
 from packenv.cli.options.names import WORKLOAD
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import workload_options

@@ -58,9 +58,9 @@ def describe(
     of capacity 1.
 
     slot_seconds  length of a slot of a trace in slots
-    servers       as in `packenv.workload`, in the trace's own units. Adds the share that the kept tasks keep busy, and the number
-    of servers like the first one, by resource (one capacity counts for each), and the machines of their list that are
-                  none (`left_out`). InputError for another number of capacities
+    servers       as in `packenv.workload`, in the trace's own units. Adds the share that the kept tasks keep busy, the number of
+                  servers like the first one, by resource (one capacity counts for each), and the machines of their list that
+                  are no servers (`left_out`). InputError for another number of capacities
     """
     timed = _timed(trace, slot_seconds)
     cluster = None if servers is None else servers_of(timed, servers)
@@ -181,7 +181,7 @@ def profile(
 
 
 def in_larger_units(trace: Trace, servers: int | str | Servers | None) -> tuple[Trace, int | str | Servers | None]:
-    """Return trace and servers, in units large enough for integers of a law."""
+    """Return trace and servers in units for integers of laws."""
     names = trace.resources
     if servers is None:
         return trace, servers
@@ -242,7 +242,7 @@ def goodness(fitted: Workload, data: Trace | SlotTrace | Jobs, slot_seconds: Exa
 
 
 def expected_load(workload: Workload) -> dict[str, float]:
-    """Return the busy servers of capacity 1 of a fitted workload, on average."""
+    """Return a fitted workload's mean busy servers of capacity 1."""
     vectors, weights = workload.sizes.atoms()  # type: ignore[union-attr, misc]
     work = workload.rate * weights * workload.service.means()  # type: ignore[union-attr]
     loads = {"size": work @ vectors.max(axis=1), **dict(zip(workload.resources or (), work @ vectors, strict=True))}

@@ -58,7 +58,7 @@ class Bernoulli(Arrivals):
 
 @dataclass(frozen=True)
 class Periodic(Arrivals):
-    """Poisson process with a rate of n equal parts, `profile`, per `period` (slots)."""
+    """Poisson process with rates `profile` (n,) in each `period` (slots)."""
 
     profile: Sequence[float]
     period: float

@@ -53,7 +53,7 @@ class Joint:
 
 @dataclass(frozen=True)
 class Conditional:
-    """Law of service laws[k] for tasks with vector k of a Joint law."""
+    """Services by demand: laws[k] for vector k of a Joint."""
 
     laws: Sequence[Law]
 

@@ -25,7 +25,7 @@ LEAST_TAIL = 1e-12
 
 
 class Law(ABC):
-    """Distribution of a number X ≥ 0: a size, a service in slots, tasks."""
+    """Distribution of a size, a service or tasks, X ≥ 0."""
 
     @abstractmethod
     def mean(self) -> float:
@@ -70,7 +70,7 @@ class Law(ABC):
         return total
 
     def mean_square(self) -> float:
-        """Return E[X²] = 2 ∫ x P(X > x) dx, by quadrature over octaves, perhaps infinite."""
+        """Return E[X²] by quadrature over octaves, perhaps infinite."""
         nodes, weights = np.polynomial.legendre.leggauss(32)
         starts = 2.0 ** np.arange(-10, 54)
         x = starts[:, None] * (1.5 + 0.5 * nodes)

@@ -20,7 +20,7 @@ from packenv.workloads.laws.sizes import Exponential, Mixture
 
 @dataclass(frozen=True)
 class Geometric(Law):
-    """Geometric on 1, 2, … with mean `slots` (at least 1), as in the papers."""
+    """Geometric on 1, 2, … with mean `slots` ≥ 1."""
 
     slots: float
 

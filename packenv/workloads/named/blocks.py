@@ -64,7 +64,7 @@ def lists(rows: Ints) -> Ragged:
 
 @dataclass(frozen=True)
 class Readers:
-    """Function from a seed to a Jobs table, where every task reads a block.
+    """Function from a seed to tasks that read blocks.
 
     Servers have capacity 1, and a task takes 1 / `places` of it. `bins` are numbers of tasks of a job, and their weights. Each
     task reads its own block, or the k-th of `blocks` with a probability in proportion to 1 / k^`skew` (Zipf).
@@ -116,7 +116,7 @@ class Readers:
 
 @dataclass(frozen=True)
 class HeadOfLine:
-    """Function from a seed to jobs of `tasks` reading tasks, one after another.
+    """Function from a seed to successive jobs of reading tasks.
 
     One additional job, whose many tasks read nothing, keeps the cluster full. Services are geometric, so at any time every server
     is equally likely to become free next: the setting of the closed form for locality (PAPERS §5).

@@ -84,7 +84,7 @@ def stage_numbers(random: np.random.Generator, jobs: int) -> Ints:
 
 
 def stage_parents(random: np.random.Generator, stages: int) -> list[list[int]]:
-    """Draw each stage's parents; the last joins all childless stages."""
+    """Draw each stage's parents, for the last all childless stages."""
     parents: list[list[int]] = [[]]
     childless = [0]
     for stage in range(1, stages):

@@ -1,4 +1,4 @@
-"""Pods for shares of GPUs or whole GPUs, drawn by seed (PAPERS §7).
+"""Pods for shares of GPUs or whole GPUs (PAPERS §7).
 
 They resemble Alibaba's cluster of 2023. The nodes are a tenth of its nodes with GPUs. Requests come from a table of 32 shapes,
 run times from quantiles by class of pods: statistics of the 8,152 pods of its list (openb_pod_list_default; gpuspec33 for the
@@ -58,7 +58,7 @@ SHAPE, RUN, GAP, KIND = range(4)  # columns of random numbers
 
 @dataclass(frozen=True)
 class Pods:
-    """Function from a seed to pods with Poisson arrivals, in slots of a second.
+    """Function from a seed to pods with Poisson arrivals.
 
     intensity  GPU work of the pods, over the capacity of the GPUs while they arrive
     kinds      whether some pods name the kinds of GPUs that they accept
@@ -102,7 +102,7 @@ class Pods:
         return replace(table, devices=devices, device_kinds=tuple(names))
 
     def longer(self, times: int) -> Pods:
-        """Return the function with `times` as many pods."""
+        """Return the function with `times` the pods."""
         return replace(self, jobs=times * self.jobs)
 
 

@@ -66,7 +66,7 @@ def scarce_and_abundant(seed: int) -> Jobs:
 
 
 def flow_shop() -> Workload:
-    """Figure 1: jobs (A for 5 slots, B for 2) and (A for 1, B for 3)."""
+    """Figure 1: jobs of A 5, B 2 and A 1, B 3 slots."""
     jobs, a, b = np.array([2, 2]), [1, 0], [0, 1]
     table = at_once(jobs, np.array([a, b, a, b]), np.array([5, 2, 1, 3]), np.array([1, 1]))
     return Workload(jobs=table, servers="1x1:1", resources=("A", "B"))
@@ -78,7 +78,7 @@ def price_fig2() -> Workload:
 
 
 def price_fig3() -> Workload:
-    """Figure 3: phases of up to three tenths of all servers, 9:1 in length."""
+    """Figure 3: phases of up to 0.3 of all servers, lengths 1-9."""
     return Workload(jobs=PhasedJobs(30, 5, (30, 30), 9), servers=MACHINES, resources=RESOURCES)
 
 
@@ -88,7 +88,7 @@ def price_fig5() -> Workload:
 
 
 def price_fig8() -> Workload:
-    """Figures 8-10: phases of up to 3/5 of one server, not of all."""
+    """Figures 8-10: phases of up to 3/5 of one server."""
     return Workload(jobs=PhasedJobs(100, 5, (30, 30), 4, value=5), servers=MACHINES, resources=RESOURCES)
 
 

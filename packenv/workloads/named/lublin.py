@@ -98,12 +98,12 @@ def busy(kind: Type) -> Floats:
 
 @dataclass(frozen=True)
 class Lublin:
-    """Function from a seed to a Jobs table in slots of a second.
+    """Function from a seed to jobs, in slots of a second.
 
     Job i of a type depends only on the seed and i.
 
     intensity  the table's work over the machine's capacity while jobs arrive, by a factor on arrival times; None: the model's
-    own. Gaps are so uneven that 10,000 jobs may offer from half to twice the model's long-run intensity
+               own. Gaps are so uneven that 10,000 jobs may offer from half to twice the model's long-run intensity
     typed      whether there are interactive and batch jobs, or one type
     """
 

@@ -37,12 +37,12 @@ def small_workload(name: str) -> Workload:
 
 
 def fig3a() -> Workload:
-    """PAPERS §1.6, figure 3(a): sizes 0.4 and 0.6, ρ* = 2, λ* = 0.02."""
+    """PAPERS §1.6, figure 3(a): ρ* = 2, λ* = 0.02."""
     return Workload(sizes=Discrete([0.4, 0.6]), service=Geometric(100), servers=1, rate=0.014)
 
 
 def fig3b() -> Workload:
-    """PAPERS §1.6, figure 3(b): capacity 10, sizes 2 (twice as often) and 5, λ* = 1/30."""
+    """PAPERS §1.6, figure 3(b): λ* = 1/30."""
     return Workload(sizes=Discrete([2.0, 5.0], [2 / 3, 1 / 3]), service=Fixed(100), servers="1x10", rate=0.0306)
 
 

@@ -61,7 +61,7 @@ class Columns:
 
     @staticmethod
     def read(path: Path, names: Sequence[str] | None = None) -> Columns:
-        """Read a Parquet file, or a CSV file with a header: all columns, or `names`."""
+        """Read Parquet, or CSV with a header, perhaps only `names`."""
         return Columns(path, _table(path, names))
 
     @property
@@ -90,7 +90,7 @@ class Columns:
             raise self.error(row, column, problem.format(self.table[column][row].as_py()) if "{}" in problem else problem)
 
     def numbers(self, name: str, missing: float | None = None, written: Written | None = None, form: str = "a number") -> Floats:
-        """Return a column as finite floats (n,), empty cells as `missing` or an error.
+        """Return finite floats (n,), `missing` or an error for empty cells.
 
         Texts may have decimal commas. `written` reads those that are no numbers, `form` describes valid cells.
         """
@@ -138,7 +138,7 @@ class Columns:
         return self._microseconds(name, column.cast(pa.timestamp("us", offset), safe=False), missing), offset is not None
 
     def lengths(self, name: str, missing: int | None = None) -> Ints | None:
-        """Return a column of Arrow durations (n,) in µs, None for other types."""
+        """Return Arrow durations (n,) in µs, None for other types."""
         column = self.column(name)
         if not pa.types.is_duration(column.type):
             return None
@@ -155,12 +155,12 @@ class Columns:
         return numbers
 
     def texts(self, name: str) -> tuple[Ints, tuple[str, ...]]:
-        """Return names (n,) numbered by first appearance, -1 if empty, and the names."""
+        """Return names, and their numbers (n,), -1 for empty cells."""
         encoded = self.column(name).cast(pa.string()).combine_chunks().dictionary_encode()
         return np.asarray(encoded.indices.fill_null(-1).to_numpy(), np.int64), tuple(encoded.dictionary.to_pylist())
 
     def kinds(self, name: str) -> tuple[Ints, tuple[str, ...]]:
-        """Return sets "A|B" (n,) as bits, 0 if empty, and the bits' names."""
+        """Return sets "A|B" (n,) as bits, and the bits' names."""
         number, texts = self.texts(name)
         sets = [[kind for part in text.split("|") if (kind := part.strip())] for text in texts]
         kinds = tuple(dict.fromkeys(kind for names in sets for kind in names))
@@ -283,7 +283,7 @@ def repeated(columns: Sequence[NDArray[Any]]) -> Bools:
 
 
 def _date_type(column: pa.ChunkedArray) -> pa.DataType | None:
-    """Return the timestamp type of texts, None if the first is no date."""
+    """Return the timestamp type of texts, None without dates."""
     first = next((text for text in column.slice(0, FIRST_TEXTS).to_pylist() if text), "")
     if not DATE.match(first):
         return None
@@ -326,7 +326,7 @@ def _parts(path: Path) -> list[Path]:
 
 
 def names_of(path: Path) -> list[str]:
-    """Return the column names of a Parquet or CSV file, or raise InputError."""
+    """Return the column names of a Parquet or CSV file."""
     with reading_table(path):
         if is_parquet(path):
             return list(pq.read_schema(_parts(path)[0]).names)

@@ -22,11 +22,12 @@ from packenv.workloads.traces.slot_trace import OPTIONAL
 
 
 def write_jobs(jobs: Jobs, path: str | os.PathLike[str], resources: tuple[str, ...] | None = None) -> None:
-    """Write a Jobs table as .parquet, .csv or .csv.gz, whole or not at all.
+    """Write a Jobs table as .parquet, .csv or .csv.gz.
 
-    Columns are `arrival, size[, size_1, …], service[, job, …]`, or `resources` for the sizes. Sizes are units /
-    packenv.units.UNIT in double precision, which is read back as the same units. Predecessors and home servers are lists in
-    Parquet, and separated by spaces in CSV. Raises InputError for another file name, or a folder that cannot be written to.
+    The file appears whole or not at all. Columns are `arrival, size[, size_1, …], service[, job, …]`, or `resources` for the
+    sizes. Sizes are units / packenv.units.UNIT in double precision, which is read back as the same units. Predecessors and home
+    servers are lists in Parquet, and separated by spaces in CSV. Raises InputError for another file name, or a folder that
+    cannot be written to.
     """
     where = Path(path)
     if not where.name.lower().endswith((".parquet", ".csv", ".csv.gz")):

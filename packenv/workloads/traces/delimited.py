@@ -53,7 +53,7 @@ def read_delimited(path: Path, names: list[str], types: Mapping[str, pa.DataType
     convert = pc_csv.ConvertOptions(column_types=types, include_columns=[*types], null_values=[""], strings_can_be_null=False)
 
     def parse(quoted: bool) -> tuple[Any, list[pc_csv.InvalidRow], bool]:
-        """Return the table or None, rows of other lengths, and whether marks occur."""
+        """Return the table, bad rows, and whether marks occur."""
         broken: list[pc_csv.InvalidRow] = []
 
         def keep(row: pc_csv.InvalidRow) -> str:
@@ -138,7 +138,7 @@ def counted(path: Path, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Record
 
 
 def rows_of(path: Path) -> list[list[str]]:
-    """Return the rows of a short table, with any header, or raise InputError."""
+    """Return the rows of a short table, with any header."""
     names = [str(n) for n in range(len(header_of(path)))]
     if not names:
         return []

@@ -38,7 +38,7 @@ def gpu_needs(columns: Columns, amounts: str, kinds: str) -> tuple[Ints, tuple[s
 
 
 def of_gpus(gpus: Floats) -> Ints:
-    """Return (n, 2): number of devices, and the share, 0 for whole ones."""
+    """Return numbers and shares (n, 2), 0 for whole GPUs."""
     milli = np.rint(np.nan_to_num(gpus) * MILLI).astype(np.int64)
     return np.stack([np.where(milli < MILLI, np.sign(milli), milli // MILLI), np.where(milli < MILLI, milli, 0)], axis=1)
 

@@ -46,7 +46,7 @@ def read_links(columns: Columns) -> Ragged:
 
 
 def read_home(columns: Columns) -> Ragged:
-    """Return the servers that hold each row's data, from 0, or raise InputError."""
+    """Return the servers that hold each row's data, from 0."""
     offsets, cells = _cells(columns, "home")
     owner = np.repeat(np.arange(len(columns)), np.diff(offsets))
     server = _numbers(columns, "home", cells, owner)
@@ -89,7 +89,7 @@ def reordered(links: Ragged, rows: Ints) -> Ragged:
 
 
 def levels(links: Ragged) -> Ints:
-    """Return the most links on a path to each row (n,), -1 in or after circles."""
+    """Return each row's longest path (n,), -1 behind circles."""
     n = len(links.offsets) - 1
     waits = np.diff(links.offsets)
     # Successors of each row.

@@ -76,7 +76,7 @@ def log_of(
     closed: bool = False,
     notes: tuple[str, ...] = (),
 ) -> Log:
-    """Return a checked log; InputErrors name the log and the row, from 1."""
+    """Check a log, with its name and row in errors."""
     arrival = _seconds(name, "arrivals", arrivals)
     n = len(arrival)
     start, end = (np.full(n, np.nan) if column is None else _seconds(name, what, column)
@@ -220,7 +220,7 @@ def _guidellm(path: Path, number: int, content: Mapping[str, Any]) -> Log:
 
 
 def _standard_input(columns: Mapping[str, str] | None, time_unit: str | None, partition: Any) -> list[Log]:
-    """Return the log on standard input as a file with a suitable ending."""
+    """Save standard input as a file with a suitable ending."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "input"
         with path.open("wb") as file:

@@ -27,7 +27,7 @@ SNIFFED = 2**8  # bytes
 
 
 class MachineList(NamedTuple):
-    """Capacities (L, 1) in file order (8 GPUs are 1), names, and omissions."""
+    """Capacities (L, 1) (8 GPUs: 1), names, and omissions."""
 
     capacity: NDArray[np.float64]
     names: tuple[str, ...]

@@ -39,7 +39,7 @@ def read_trace(source: Any, resources: Wanted = None, reading: Reading = AS_IT_I
     Its name, its columns or its content show its format.
 
     source     a path, or a table in one of the user's own forms: an Arrow table, or anything that becomes one (a frame of pandas
-    or polars, a mapping of columns)
+               or polars, a mapping of columns)
     resources  the names of the resources to read, "all", or None for the usual ones of the format: all, except Google's disk, and
                only the processors of Standard Workload Format
     reading    how to read its rows
@@ -111,7 +111,7 @@ def _is_table(path: Path) -> bool:
 
 
 def _format_of(path: Path) -> TraceFormat | None:
-    """Return the format of a folder or file by name, else by content."""
+    """Find the format of a path by name, else content."""
     if path.is_dir():
         return next((form for form in trace_formats() if form.folder and form.folder(path)), None)
     if not path.is_file() or _is_table(path):

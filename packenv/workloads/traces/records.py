@@ -1,4 +1,4 @@
-"""Link from tasks to records of a file: rows, ids and its clock.
+"""Link from tasks to a file: rows, ids and clock.
 
 It joins a schedule to a log.
 """
@@ -41,7 +41,7 @@ class Records:
         return {"row": pa.array(self.rows)} | ({} if self.ids is None else {"id": _as_written(self.ids, self.rows - 1)})
 
     def times(self, slots: Ints, unknown: NDArray[np.bool_], slot_seconds: float) -> pa.Array:
-        """Return the starts of slots (n,) by the file's clock, null where `unknown`."""
+        """Return starts of slots (n,) by the file's clock, or null."""
         slot = slot_seconds * SECOND
         since = np.rint(slots * slot).astype(np.int64)
         if isinstance(self.began, datetime):

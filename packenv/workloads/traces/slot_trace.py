@@ -68,7 +68,7 @@ class SlotTrace:
         return self.rows
 
     def where(self, row: int) -> str:
-        """Return source and row of row `row` of the Jobs table, for messages."""
+        """Return source and row of a task, for messages."""
         return self.source if self.rows is None else f"{self.source}: row {self.rows[row]}"
 
     def jobs(

@@ -91,7 +91,7 @@ def times(columns: Columns, names: Sequence[str], unit: str | None = None) -> li
 
 
 def origin_of(columns: Columns, name: str) -> datetime | None:
-    """Return the date of time 0 in `times` with first column `name`, or None."""
+    """Return the date of time 0 in column `name`, or None."""
     dates = columns.instants(name)
     if dates is None or not len(dates[0]):
         return None

@@ -51,7 +51,7 @@ TOO_LARGE = "a demand above the largest capacity of a server, 2^50"
 
 
 class Conversion(NamedTuple):
-    """Jobs table of a trace, dropped tasks by reason, and slot 0 in µs."""
+    """Jobs table, dropped tasks by reason, and slot 0 in µs."""
 
     jobs: Jobs
     dropped: dict[str, int]
@@ -249,7 +249,7 @@ class Trace:
         return None if self.blocks is None else self.blocks[self.kept()[0]]
 
     def where(self, row: int) -> str:
-        """Return source, and row or job, of row `row` of the Jobs table."""
+        """Return source, and row or job, of a converted task."""
         i = int(np.flatnonzero(self.kept()[0])[row])
         if self.rows is not None:
             return f"{self.source}: row {self.rows[i]}"
@@ -360,7 +360,7 @@ def ends_unknown(source: str) -> ArgumentError:
 
 
 def waits_of(known: Bools) -> tuple[bool, tuple[str, ...]]:
-    """Return whether all waits are `known` (n,), with a line if some are."""
+    """Return whether all waits are `known` (n,), and a line."""
     missing = len(known) - int(known.sum())
     some = 0 < missing < len(known)
     line = f"recorded waits are not shown: {missing:,} of the {len(known):,} tasks that ran have none"

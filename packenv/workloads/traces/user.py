@@ -1,4 +1,4 @@
-"""Traces of users, in Parquet (a file, or a folder of parts) or CSV.
+"""Traces of users, in Parquet (perhaps in parts) or CSV.
 
 In slots: `arrival`, `service`, and the demands: `size`, or `size_0, size_1, …`, or a column per resource.
 In seconds: `submit_time_s`, `duration_s`, and a column per resource. `start_time_s` and `end_time_s` may replace `duration_s`. A
@@ -107,7 +107,7 @@ def read_user(
     reading: Reading = AS_IT_IS,
     table: pa.Table | None = None,
 ) -> Trace | SlotTrace:
-    """Read a file or table with columns `names`, in slots or in seconds.
+    """Read a file or table in slots or in seconds.
 
     `choice` has the columns of demands, by default all without another meaning. `reading` has the file's names by ours (if one is
     a resource, only those are, unless `choice` has them), and the unit of numeric times, for a table in seconds. Raises
@@ -369,7 +369,7 @@ def _in_seconds(columns: Columns, demands: tuple[str, ...], unit: str, twice: Bo
 
 
 def _ids(columns: Columns) -> pa.ChunkedArray | None:
-    """Return the file's names of its rows: `id`, a similar column, or `job`."""
+    """Return the names of rows: `id`, a similar column, or `job`."""
     called = [name for name in columns.names if ID.fullmatch(name)]
     called.sort(key=lambda name: (name != "id", "job" in name.lower()))
     name = next(iter(called), "job")
@@ -410,7 +410,7 @@ def _amounts(columns: Columns, names: tuple[str, ...], empty: bool) -> NDArray[n
 
 
 def _unit_notes(columns: Columns, names: tuple[str, ...], amount: NDArray[np.float64]) -> tuple[str, ...]:
-    """Return lines on columns that mix 8Gi with plain 128, perhaps also GiB."""
+    """Return lines on columns that mix 8Gi with plain 128."""
     notes = []
     for r, name in enumerate(names):
         if not pa.types.is_string(columns.raw(name).type):

@@ -77,7 +77,7 @@ def read_headless_tasks(path: Path, choice: Wanted = None) -> Trace:
 
 
 def read_sample(path: Path, choice: Wanted = None) -> Trace:
-    """Read the sample, in which every task has finished."""
+    """Read the sample of finished tasks."""
     table = headless(path, SAMPLE_COLUMNS)
     submit, duration = microseconds(table, "time", None), microseconds(table, "duration", MISSING)
     end = np.where(duration == MISSING, MISSING, submit + duration)

@@ -1,4 +1,4 @@
-"""Log of `packenv serve --log`: lines of JSON, the first with its form.
+"""Log of `packenv serve --log`, in lines of JSON.
 
 A task is an attempt: from a message `submit`, or `fail` of the previous attempt, until it completes or fails. It arrives in the
 slot of the next decision, starts in the slot of the decision that names it, and leaves in the slot of the first decision after
@@ -152,7 +152,7 @@ def _names(header: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _in_order(attempts: list[Attempt]) -> list[Attempt]:
-    """Sort by the slot of submission, the tasks of a gang side by side."""
+    """Sort by submission, with the tasks of gangs together."""
     first: dict[Any, int] = {}
     keys = [(row.submit, row.facts.get("gang", n) if "gang" in row.facts else (n,)) for n, row in enumerate(attempts)]
     places = [(key[0], first.setdefault(key, n)) for n, key in enumerate(keys)]

@@ -139,12 +139,12 @@ def read_folded(path: Path, choice: Wanted = None) -> Trace:
 
 
 def _first(values: NDArray[Value], where: Bools, owner: Ints, n: int, otherwise: float) -> NDArray[Value]:
-    """Return the value of each task's first event in `where` (n,), or `otherwise`."""
+    """Return each task's first value in `where` (n,), or `otherwise`."""
     return _last(values[::-1], where[::-1], owner[::-1], n, otherwise)
 
 
 def _last(values: NDArray[Value], where: Bools, owner: Ints, n: int, otherwise: float) -> NDArray[Value]:
-    """Return the value of each task's last event in `where` (n,), or `otherwise`."""
+    """Return each task's last value in `where` (n,), or `otherwise`."""
     last = np.full(n, otherwise, values.dtype)
     last[owner[where]] = values[where]  # of several events of a task, the last assignment stays
     return last

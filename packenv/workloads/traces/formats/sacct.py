@@ -244,7 +244,7 @@ def _jobs(path: Path) -> tuple[Columns, Ints, pa.ChunkedArray]:
 
 
 def _with_arrival(columns: Columns, rows: Ints) -> tuple[Columns, Ints, dict[str, int]]:
-    """Return the jobs with a known arrival, and count the others by reason.
+    """Return jobs with a known arrival, and omissions by reason.
 
     It applies if a log has eligible or start times but no submissions.
     """
@@ -258,7 +258,7 @@ def _with_arrival(columns: Columns, rows: Ints) -> tuple[Columns, Ints, dict[str
 
 
 class Rows(Columns):
-    """Columns of some rows of a file, with the file's row numbers in messages."""
+    """Columns of some rows, with the file's numbers in messages."""
 
     def __init__(self, path: Path, table: pa.Table, rows: Ints) -> None:
         super().__init__(path, table)
@@ -280,7 +280,7 @@ def _mapped(columns: Columns, name: str, read: Callable[[str], float | None], fo
 
 
 def _lengths(columns: Columns, name: str) -> Ints:
-    """Return µs (n,) of a field such as Elapsed or Timelimit, or MISSING."""
+    """Return µs (n,) of Elapsed, Timelimit etc., or MISSING."""
     per_unit = 60.0 if name == "TimelimitRaw" else 1.0
 
     def seconds(text: str) -> float | None:
@@ -302,7 +302,7 @@ def seconds_of(text: str) -> float | None:
 
 
 def _states(columns: Columns) -> NDArray[np.str_]:
-    """Return each state's first word (n,), without a +, "" without that field."""
+    """Return each state's first word (n,), without a +."""
     if "State" not in columns:
         return np.full(len(columns), "")
     words = pc.extract_regex(columns.column("State").fill_null("UNKNOWN"), r"^(?P<word>[A-Z_]*)")

@@ -151,7 +151,7 @@ def _trace(lines: Lines, path: Path, choice: Wanted) -> Trace:
 
 
 def _numbers(path: Ints, part: Ints, has_block: NDArray[np.bool_]) -> Ints:
-    """Number each part of each path (n,), -1 for tasks without a block."""
+    """Number the parts of paths (n,), -1 without a block."""
     numbers = np.full(len(path), -1)
     parts = int(part[has_block].max(initial=0)) + 1
     numbers[has_block] = np.unique(path[has_block] * parts + part[has_block], return_inverse=True)[1].ravel()

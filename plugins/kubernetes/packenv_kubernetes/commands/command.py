@@ -1,4 +1,4 @@
-"""`packenv kubernetes`: questions about a cluster as kubectl prints it."""
+"""`packenv kubernetes`: questions about a cluster from kubectl."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
     from packenv_kubernetes.manifests import Submitted
 
 POLICIES = ("bf-js",)
-"""The policies for a cluster, unless others are named."""
+"""Default policies for a cluster."""
 
 DRAWS, SEEDS = 199, 16
 """Draws of unknown times, and runs with each number of nodes.
 
-With 199 draws the interval is from the 20th of the ordered draws to the 180th: 160 of 200 places that another draw may take. Few
-runs say little of waits, and each is short.
+With 199 draws the interval is from the 20th to the 180th ordered draw: 160 of 200 places that another draw may take. Few
+runs measure waits poorly, and each is short.
 """
 
 
 @dataclass(frozen=True)
 class ClusterOptions:
-    """How the file is read, and what is known of durations."""
+    """Options for reading the file, and known durations."""
 
     service: str | None = option(
         None, "Run times of pods: exponential:1h, fixed:90min, lognormal:MEAN:CV, …", metavar="LAW", group="Cluster", common=True
@@ -58,7 +58,7 @@ class ClusterOptions:
 
 @dataclass(frozen=True)
 class NodeOptions:
-    """Nodes that are there too, or are not."""
+    """Options for added and removed nodes."""
 
     add: tuple[str, ...] = option(
         (),
@@ -72,7 +72,7 @@ class NodeOptions:
 
 @dataclass(frozen=True)
 class DrawOptions:
-    """How many draws, and how long each run is."""
+    """Options for draws, and the length of runs."""
 
     slots: Count | None = option(None, f"Slots of each run  [default: {DEFAULT_SLOTS:,}].", group="Run")
     draws: Annotated[int, Range(0, 1000)] = option(DRAWS, "Draws of unknown run times.")
@@ -238,7 +238,7 @@ def submit(
 def _request(
     source: str, policies: tuple[str, ...], options: ClusterOptions, submitted: Submitted | None = None, seeds: int = SEEDS
 ) -> ClusterRequest:
-    """The cluster of a file, and what is assumed. Raises InputError."""
+    """Return the cluster of a file with all assumptions. Raises InputError."""
     from packenv.extend import chosen_policies, chosen_resources, exact
     from packenv_kubernetes.commands.nodes import ClusterRequest
     from packenv_kubernetes.dump import read_cluster
@@ -255,7 +255,10 @@ def _request(
 
 
 def _service(options: ClusterOptions, slot_seconds: float) -> tuple[Law, ...] | Durations:
-    """The law of services, past durations by owner, or laws of the stretches of a trace. Raises InputError."""
+    """Return a law, past durations by owner, or laws from a trace.
+
+    Raises InputError.
+    """
     from packenv.extend import parse_law, read_trace
     from packenv_kubernetes.durations import is_durations, read_durations
     from packenv_kubernetes.started import stretches
