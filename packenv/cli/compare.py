@@ -58,7 +58,7 @@ def compare_command(
 
     servers = is_servers(first) and is_servers(second)
     if servers and of_workload.servers is not None:
-        raise InputError("--servers does not go with two sets of servers to compare")
+        raise InputError("leave out --servers when you compare two sets of servers")
     if servers:
         workload, dropped = workload_from(replace(of_workload, servers=second), sides=(first, second))
     else:

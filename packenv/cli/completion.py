@@ -75,5 +75,5 @@ def completion(shell: str | None) -> None:
     """
     chosen = shell or Path(os.environ.get("SHELL", "")).name
     if chosen not in SHELLS:
-        raise InputError(f"say for which shell: packenv completion {' or '.join(SHELLS)}")
+        raise InputError(f"name a shell: packenv completion {' or '.join(SHELLS)}")
     click.echo(f'eval "$({VARIABLE}={chosen}_source packenv)"')

@@ -117,7 +117,7 @@ def evaluation_from(
     workload, dropped = workload_from(of_workload)
     chosen = named or chosen_policies((), workload)
     if options.backlog is not None and any(getattr(of_workload, key) is not None for key in INTENSITIES):
-        raise InputError("--backlog says how much waits, whatever arrives: leave out --load, --intensity and --rate")
+        raise InputError("--backlog sets how many tasks wait: leave out --load, --intensity and --rate")
     return evaluation(workload, chosen, options, **scheduled), dropped
 
 
@@ -139,8 +139,8 @@ def notices(workload: Workload, policies: tuple[str, ...]) -> list[str]:
     lines = [f"told {workload.believed or f'{believed} durations'}: {', '.join(clairvoyant)}"] if clairvoyant else []
     for name, chosen in shown.items():
         if not estimates and asks_estimates(chosen):
-            of_table = "; --estimates exact tells it true durations" if workload.jobs is not None else ""
-            lines.append(f"{name} asks for estimates, and {workload.name} has none: it sees 0{of_table}")
+            of_table = "; --estimates exact shows it true durations" if workload.jobs is not None else ""
+            lines.append(f"{name} needs estimates, and {workload.name} has none: it sees 0{of_table}")
         if hasattr(chosen, "notice"):
             lines += filter(None, [chosen.notice(setting)])
         levels = getattr(chosen, "J", 0)

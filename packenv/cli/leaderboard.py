@@ -91,7 +91,7 @@ def leaderboard(
     run_options, run_log = runs_in(where), RunLog(log)
     board = prepared.play(run_options, run_log)
     if options.judge and not options.matrix:
-        click.echo("packenv: the runs are made; what each policy supports is judged (--no-judge leaves it out)", err=True)
+        click.echo("packenv: runs done; judging the load that each policy supports (--no-judge skips this)", err=True)
         board = board.judged(run_options, run_log)
     shown = Matrix(board) if options.matrix else board
     outputs.show(shown)
@@ -103,7 +103,7 @@ def leaderboard(
 
     outputs.write(shown, (page, lambda path: write_page(path, shown.markdown())), (tensorboard, write_events))
     if any(standing.failed for standing in board.standings):
-        raise RunsFailed("the standings lack entries, as runs failed (above)")
+        raise RunsFailed("some standings are missing, because runs failed (see above)")
 
 
 def advised(texts: tuple[str, ...], slots: int, error: ArgumentError) -> str:
@@ -206,5 +206,5 @@ def around_tables(path: str) -> tuple[str, str]:
         raise InputError(f"{path}: cannot be read as a page ({getattr(error, 'strerror', None) or 'not UTF-8'})") from None
     tables = re.search(rf"^{re.escape(BEGIN)}$.*?^{re.escape(END)}$", page, re.MULTILINE | re.DOTALL)  # lines of their own
     if tables is None:
-        raise InputError(f"{path}: has no lines {BEGIN} and {END} for the tables to stand between")
+        raise InputError(f"{path}: add the lines {BEGIN} and {END}, between which the table is written")
     return page[: tables.start()], page[tables.end() :]

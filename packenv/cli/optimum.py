@@ -209,10 +209,10 @@ def finite(workload: Workload, seed: int, slots: int | None) -> Workload:
     """
     if workload.jobs is not None:
         if slots is not None:
-            raise InputError(f"--slots is for random workloads; {workload.name} has a table of jobs")
+            raise InputError(f"--slots is for random workloads, and {workload.name} is a table of jobs: leave it out")
         return workload.at(seed)
     if slots is None:
-        raise InputError(f"workload {workload.name} has no last job: say --slots")
+        raise InputError(f"workload {workload.name} has no last job: give --slots")
     return workload.tabulated(seed, slots)
 
 

@@ -141,7 +141,7 @@ class Outputs:
             if picture is not None:
                 check_ending(picture, PICTURES, "a plot is one of")
         if self.plot is None and self.gantt is None and (self.picture_width is not None or not self.titled):
-            raise InputError("a width and --no-title are for pictures: give --plot or --gantt too")
+            raise InputError("a width and --no-title need a picture: give --plot or --gantt too")
         if self.report is not None:
             check_ending(self.report, (PAGE,), "a report is")
 
@@ -242,9 +242,9 @@ def check_files(*paths: str | None) -> None:
     read = None if all(is_written_through(Path(path)) for path in files) else _files_read(files)
     for n, path in enumerate(files):
         if any(_is_same(path, other) for other in files[:n]):
-            raise InputError(f"{path}: two results cannot go to one file")
+            raise InputError(f"{path}: two results cannot go to one file: name another")
         if read is not None and not is_written_through(Path(path)) and any(_is_same(path, other) for other in read):
-            raise InputError(f"{path} is the input: its results go to another file")
+            raise InputError(f"{path} is the input: write the results to another file")
         check_writable(path)
 
 

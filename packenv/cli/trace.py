@@ -87,7 +87,7 @@ def convert(path: str, out: str, reading: ReadOptions, options: ConvertOptions, 
     result = {"out": out, "tasks": len(jobs), "resources": jobs.resources, "last_arrival": last, "dropped": dropped, "t0_us": t0}
     click.echo(f"{len(jobs):,} tasks written to {out}, arriving in slots 0 to {last:,}{dropped_part(dropped)}")
     if getattr(recorded, "blocks", None) is not None:
-        click.echo("where their blocks of data lie is drawn for every run, and not written")
+        click.echo("the places of data blocks are not written: each run draws them")
     if json_path:
         write_json(json_path, result)
 

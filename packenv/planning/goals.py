@@ -114,10 +114,10 @@ def parse_goal(text: str, slot_seconds: float | None) -> Goal:
         raise InputError(f"goal {text!r}: cannot be read; goals are such as {GOAL_EXAMPLES}{hint}")
     statistic, measure, sign, written = (part or "" for part in match.groups())
     if measure not in STATISTICS:
-        raise InputError(f"goal {text!r}: {measure!r} is not measured{nearest(measure, [*STATISTICS])}")
+        raise InputError(f"goal {text!r}: {measure!r} is not a measure{nearest(measure, [*STATISTICS])}")
     statistic = check_statistic(text, statistic, measure, STATISTICS[measure])
     if (sign == ">=") != (measure == "utilisation"):
-        raise InputError(f"goal {text!r}: {measure} {'<=' if sign == '>=' else '>='} is meant, or nothing is to be planned")
+        raise InputError(f"goal {text!r}: {measure} {'<=' if sign == '>=' else '>='} is the sign to use here")
     # The limit: a number with a unit, or a duration such as 1h30m.
     parts = AMOUNT.fullmatch(written)
     amount, unit = parts.groups() if parts is not None else (written, "")
@@ -176,7 +176,7 @@ def _in_slots(goal: Goal, unit: str, slot_seconds: float | None) -> float:
     if unit not in UNITS_OF_TIME:
         raise InputError(f"goal {goal.text!r}: {unit!r} is not a unit of time; those are {', '.join(UNITS)} and slots")
     if slot_seconds is None:
-        raise InputError(f"goal {goal.text!r}: nobody says how long a slot is; give --slot-seconds, or a limit in slots")
+        raise InputError(f"goal {goal.text!r}: the length of a slot is unknown; give --slot-seconds, or a limit in slots")
     return float(goal.limit * UNITS_OF_TIME[unit] / slot_seconds)
 
 
@@ -198,7 +198,7 @@ def check_goals(goals: list[Goal], workload: Workload) -> None:
         if goal.measure in ("completion", "makespan") and not has_jobs:
             raise InputError(f"goal {goal.text!r}: the tasks of {workload.name} make no jobs; a wait has a goal, and a queue")
         if goal.title in [other.title for other in goals[:n]]:
-            raise InputError(f"goal {goal.text!r}: there is a goal for the {goal.title} already")
+            raise InputError(f"goal {goal.text!r}: two goals for the {goal.title}; give one")
 
 
 def _plain(value: Any) -> float | None:

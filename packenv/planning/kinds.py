@@ -60,11 +60,11 @@ def parse_kinds(text: str) -> Kinds:
         if not (capacity and equals and cost):
             raise InputError(f"--types {part.strip()!r}: not of the form {FORM}")
         if capacity in texts:
-            raise InputError(f"--types: {capacity} is there twice")
+            raise InputError(f"--types: {capacity} is given twice")
         texts.append(capacity)
         costs.append(exact(cost, f"the cost of {capacity}"))
     if len(texts) > MOST_KINDS:
-        raise InputError(f"--types: {len(texts)} kinds of machines are too many; at most {MOST_KINDS}")
+        raise InputError(f"--types: {len(texts)} types of servers are too many; at most {MOST_KINDS}")
     return Kinds(tuple(texts), tuple(costs))
 
 

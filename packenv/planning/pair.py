@@ -324,7 +324,7 @@ def _with_servers(workload: Any, first: Any, second: Any, changes: dict[str, Any
     The arrivals are the same.
     """
     if changes.get("servers") is not None:
-        raise ArgumentError("`servers` does not go with two sets of servers to compare")
+        raise ArgumentError("leave out `servers` when you compare two sets of servers")
     changes = {key: value for key, value in changes.items() if key != "servers"}
     base = at_a_rate(workload, servers=_servers(second), **changes)
     rate: dict[str, Any] = {} if base.jobs is not None else {"rate": base.rate}

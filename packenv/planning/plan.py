@@ -134,7 +134,7 @@ def plan_request(
         raise ArgumentError(f"`seeds` is at least 1 and `draws` at least 0, not {seeds} and {draws}")
     parsed_goals, length = goals_for(workload, goals, mixed=mixed or options.add is not None), run_length(workload, options.slots)
     if max_demand is not None and workload.jobs is None:
-        raise ArgumentError("`max_demand` is for traces: the laws of a workload say what tasks there are")
+        raise ArgumentError("`max_demand` is for traces: a random workload has no list of tasks")
     there = 0 if options.add is None else servers_there(workload)
     return PlanRequest(workload, parsed_goals, policies, seeds, length, draws, max_demand, there, options.add)
 
@@ -206,7 +206,7 @@ def plan(
     if len(set(names)) < len(names):
         raise InputError(f"two policies have the same name: {', '.join(names)}")
     if not names:
-        raise ArgumentError("`policies` names none")
+        raise ArgumentError("no policy: name one in `policies`")
     for policy in chosen:
         find_policy(policy) if isinstance(policy, str) else None
     changes = {key: value for key, value in changes.items() if value is not None}

@@ -75,7 +75,7 @@ def goals_for(workload: Workload, texts: Sequence[str], mixed: bool = False) -> 
     if workload.jobs is not None:
         check_reachable(goals, workload.jobs, name)
     if workload.jobs is not None and not goals:
-        raise InputError(f"a trace is served by any number of servers in the end: give a --goal, such as {GOAL_EXAMPLES}")
+        raise InputError(f"any number of servers finishes a trace in the end: give a --goal, such as {GOAL_EXAMPLES}")
     return goals
 
 

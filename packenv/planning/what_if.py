@@ -128,11 +128,11 @@ def without_largest(search: Search, servers: int, limit: float, ask: AskRuns) ->
     """
     jobs = search.workload.jobs
     if jobs is None:
-        raise InputError("a limit on demands is for traces: the laws of a workload say what tasks there are")
+        raise InputError("a limit on demands is for traces: a random workload has no list of tasks")
     kept = np.asarray((jobs.demand <= to_units(np.full(jobs.resources, limit), jobs.scale or 0)).all(axis=1), np.bool_)
     kept = kept if jobs.gang is None else in_whole_gangs(jobs, kept)
     if not kept.any():
-        raise InputError("no task is as small as the limit on demands")
+        raise InputError("every task needs more than the limit on demands")
     smaller = search.of(search.workload.with_(jobs=jobs.only(kept)))
     bound = fewest_that_hold(smaller.workload, search.there)
     least = smaller.least_near(max(servers, bound), bound, smaller.seeds_of(range(search.seeds)), ask)
@@ -178,7 +178,7 @@ def _named(name: str, servers: Servers) -> int:
         return servers.names.index(name)
     if RANGE.fullmatch(name):
         few = ",".join(servers.names[:2])
-        raise InputError(f"--without {name}: these servers have names; name those that go, such as --without {few}")
+        raise InputError(f"--without {name}: these servers have names; give names, such as --without {few}")
     left_out = counted_by_reason(dict(servers.left_out))
     if re.search(rf"(?<!\S){re.escape(name)}(?!\S)", left_out):
         raise InputError(f"--without {name}: it is no server; left out: {left_out}")

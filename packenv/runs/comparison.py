@@ -97,7 +97,7 @@ def evaluation(
     if options.estimate_error is not None:
         workload = misjudged(workload, options.estimate_error)
     if options.backlog is not None and options.by_size:
-        raise ArgumentError("`by_size` shows delays from arrival on; with `backlog` nothing arrives at a time of its own")
+        raise ArgumentError("`by_size` needs arrival times, and `backlog` has none: leave one out")
     # Options that do not go with the workload.
     has_jobs = workload.jobs is not None and workload.jobs.job is not None
     if options.cutoff is not None and not (has_jobs and 0 < options.cutoff < math.inf):
@@ -285,11 +285,11 @@ class Comparison(Showable):
         name = policy if policy in self.results else name_of(find_policy(policy) if isinstance(policy, str) else policy)
         runs = [record for record in self.records if record["policy"] == name]
         if not runs:
-            raise InputError(f"no policy {name!r} was compared: {', '.join(self.results)}")
+            raise InputError(f"no policy {name!r} in this comparison: {', '.join(self.results)}")
         values = [record.get(measure, "") for record in runs]
         if not all(value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)) for value in values):
             numbers = [key for key, value in runs[0].items() if isinstance(value, (int, float))]
-            raise InputError(f"{measure!r} is no measure; known: {', '.join(numbers)}")
+            raise InputError(f"{measure!r} is no measure; choose from {', '.join(numbers)}")
         return values
 
     @property

@@ -77,7 +77,7 @@ def contests_of(sources: Iterable[Any], slots: int, warmup: int | None) -> list[
         new = contest(source, slots) if isinstance(source, str) else contest_on(at_a_rate(source), slots)
         first = contests.setdefault((new.name, new.slots), new)
         if not isinstance(source, str) and first.workload is not new.workload:
-            raise InputError(f"two workloads are called {new.name}: give them a `name` each")
+            raise InputError(f"two workloads have the name {new.name}: give each a `name`")
     for new in contests.values():
         if warmup is not None and new.of_jobs:
             raise ArgumentError(f"{new.name}: `warmup` does not go with a table of jobs, all of which are measured")

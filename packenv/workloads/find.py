@@ -75,9 +75,9 @@ def workload(
     if not is_trace_source(source):
         changes.pop("any_number", None)
         if reading.speedup not in (1, "1"):
-            raise ArgumentError("`speedup` goes with a trace; a workload's arrivals are given by `intensity`, `load` or `rate`")
+            raise ArgumentError("`speedup` goes with a trace; for a workload, set arrivals with `intensity`, `load` or `rate`")
         if reading.columns:
-            raise ArgumentError("`columns` goes with a table of one's own, whose columns have other names")
+            raise ArgumentError("`columns` goes with your own table, for columns with other names")
         if idle := [f"`{name}`" for name in reading.given() if name in OF_READING]:
             raise ArgumentError(f"{listed(idle)} {'goes' if len(idle) == 1 else 'go'} with a trace")
         # A plug-in's file.

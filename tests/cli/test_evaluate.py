@@ -94,7 +94,7 @@ def test_jobs_of_many_tasks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     path = tmp_path / "out.json"
     evaluate("price/fig2", "-p", "price", "-p", "fifo", "--seed", 1, "--seeds", 3, "--processes", 1, "--json", path)
     out = capsys.readouterr().out
-    assert "price/fig2: " in out and "tasks with seed 1, 2 servers, all there in slot 0" in out
+    assert "price/fig2: " in out and "tasks with seed 1, 2 servers, all arrive in slot 0" in out
     assert "mean completion" in out and "no policy is stable" not in out
     runs, summaries = (records := json.loads(path.read_text()))[:6], records[6:]
     direct = packenv.simulate(packenv.workload("price/fig2"), "fifo", seed=2).jobs

@@ -141,7 +141,7 @@ def test_in_python(tmp_path: Path) -> None:
         packenv.workload("paper/fig4b", intensity=0.8),
         packenv.workload("paper/fig4b", intensity=0.8, sizes="constant:0.5"),
     ]
-    with pytest.raises(packenv.InputError, match=r"two workloads are called paper/fig4b at 0\.8"):
+    with pytest.raises(packenv.InputError, match=r"two workloads have the name paper/fig4b at 0\.8"):
         packenv.leaderboard(loaded, ["bf-js"], judge=False)
 
 
@@ -293,7 +293,7 @@ def page_without_marks(folder: Path) -> Path:
         (("--warmup", "20000"), "leaves nothing of 20000 slots"),
         (("--plot", "x.txt"), "a plot is one of"),
         (("--log", "/no/such/folder/log"), "its folder does not exist"),
-        (("--markdown", page_without_marks), "has no lines <!-- leaderboard --> and <!-- /leaderboard -->"),
+        (("--markdown", page_without_marks), "add the lines <!-- leaderboard --> and <!-- /leaderboard -->"),
         (("--tensorboard", __file__), "cannot be written (Not a directory)"),
     ],
 )

@@ -65,7 +65,7 @@ def test_sat_in_evaluate(tmp_path: Path) -> None:
 
 def test_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = trace(tmp_path)
-    assert "paper/fig4b has no last job: say --slots" in said(capsys, "optimum", "paper/fig4b")
+    assert "paper/fig4b has no last job: give --slots" in said(capsys, "optimum", "paper/fig4b")
     assert "--slots is for random workloads" in said(capsys, "optimum", file, "--servers", 1, "--slots", 5)
     assert "Invalid value for '--limit': must be above 0, not 0" in said(capsys, "optimum", file, "--servers", 1, "--limit", 0)
     for wrong in ("-0.1", "inf", "nan"):

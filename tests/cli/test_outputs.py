@@ -212,7 +212,7 @@ def test_outputs_are_tried_before_the_first_run(
 def test_two_results_cannot_go_to_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["capacity", "paper/fig3a", "--json", str(tmp_path / "a"), "--certificate", str(tmp_path / "a")])
-    assert "two results cannot go to one file" in capsys.readouterr().err
+    assert "two results cannot go to one file: name another" in capsys.readouterr().err
     with pytest.raises(InputError, match="its folder does not exist"):
         check_writable(tmp_path / "no" / "a")
 
@@ -248,7 +248,7 @@ def test_the_input_is_no_output(
     with pytest.raises(SystemExit) as leaving:
         main(words.split())
     said = capsys.readouterr().err
-    assert leaving.value.code == 2 and said == f"packenv: {path} is the input: its results go to another file\n"
+    assert leaving.value.code == 2 and said == f"packenv: {path} is the input: write the results to another file\n"
     assert before == {file.name: file.read_bytes() for file in tmp_path.iterdir()}
 
 
@@ -260,7 +260,7 @@ def test_the_input_is_no_output(
         (("--plot", "a.jpg"), "a.jpg: a plot is one of .png, .pdf, .svg"),
         (("--gantt", "a"), "a: a plot is one of .png, .pdf, .svg"),
         (("--plot", "a.pdf", "--width", "2 miles"), "'2 miles' is not a width of 1 to 60 inches, such as 3.5, 89mm or 8.9cm"),
-        (("--no-title",), "a width and --no-title are for pictures"),
+        (("--no-title",), "a width and --no-title need a picture"),
     ],
 )
 def test_an_ending_says_the_form(

@@ -177,7 +177,7 @@ def test_servers_that_fail_have_names(tasks: Path, tmp_path: Path, capsys: pytes
     assert record["without"] == ["n1", "n4"] and record["goals"][0]["value_without"][0] == (10 + 20 + 30) * 2 / 8
     assert "3, and 1 without n1 and n4" in page.read_text()
     for which, problem in (
-        ("2", "--without 2: these servers have names; name those that go, such as --without n1,n3"),
+        ("2", "--without 2: these servers have names; give names, such as --without n1,n3"),
         ("0-1", "--without 0-1: these servers have names"),
         (
             "n5",
@@ -229,7 +229,7 @@ def test_growth_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     "more, problem",
     [
         (("-g", "p50 wait <= 1", "--types", "1"), "not of the form CAPACITY=COST"),
-        (("-g", "p50 wait <= 1", "--types", "1=1", "--servers", "1"), "give one of --servers and --types"),
+        (("-g", "p50 wait <= 1", "--types", "1=1", "--servers", "1"), "give either --servers or --types"),
         (("-g", "p50 wait <= 1", "--types", "1=1,0.2=0.1"), "--types 0.2: no task of"),
         (
             ("-g", "p50 wait <= 1", "--types", "1=1", "--draws", 3),
@@ -238,7 +238,7 @@ def test_growth_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         (("-g", "p50 wait <= 1", "--growth", "0"), "--growth must be above 0"),
         (("-g", "p50 wait <= 1", "--add", "1"), "a trace needs --servers; this works: packenv plan"),
         (("-g", "p50 wait <= 1", "--servers", "2", "--add", "1", "--without", "1"), "--add does not go with --without"),
-        ((), "a trace is served by any number of servers in the end: give a --goal, such as p95 wait <= 60s"),
+        ((), "any number of servers finishes a trace in the end: give a --goal, such as p95 wait <= 60s"),
         (("-g", "p50 wait <= 1", "--slots", 9), "--slots is for workloads"),
         (
             ("-g", "p50 wait <= 1", "--servers", "1x1,1x0.5"),
@@ -247,7 +247,7 @@ def test_growth_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         (("-g", "max queue <= 3", "-g", "utilisation >= 100%"), "none of the policies meets the goals"),
         (("-g", "makespan <= 5"), "make no jobs"),
         (("-g", "p99 wait <= 5"), "too few for a p99: of 8 tasks it is the largest; trace.csv would have to have at least 100"),
-        (("-g", "p50 wait <= 5", "--without", "1"), "--without goes with --servers"),
+        (("-g", "p50 wait <= 5", "--without", "1"), "--without needs --servers"),
         (("-g", "p50 wait <= 5", "--servers", "3", "--without", "1-x"), "--without '1-x': not of the form 3,7,10-12"),
         (
             ("-g", "p50 wait <= 5", "--servers", "3", "--without", "2,3"),

@@ -29,7 +29,7 @@ def test_given_twice(command: str, capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit) as end:
             main([*words, *given, *given])
         assert end.value.code == 2
-        assert f"{option.opts[0]}: given 2 times, and only one counts; name it once" in capsys.readouterr().err
+        assert f"{option.opts[0]}: given 2 times; give it once" in capsys.readouterr().err
 
 
 def test_what_may_be_repeated(capsys: pytest.CaptureFixture[str]) -> None:

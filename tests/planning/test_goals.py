@@ -45,15 +45,15 @@ def test_read(text: str, title: str, limit: float) -> None:
     [
         ("fast", "cannot be read; goals are such as p95 wait <= 60s"),
         ("max wait < 1h", "write <= in place of <"),
-        ("p95 wiat <= 60s", "'wiat' is not measured"),
+        ("p95 wiat <= 60s", "'wiat' is not a measure"),
         ("p100 wait <= 60s", "of a wait there are mean, max, and quantiles such as p80 and p99.5, not 'p100'"),
         ("p0 wait <= 60s", "not 'p0'"),
         ("p٣ wait <= 60s", "not 'p٣'"),
         ("p80 queue <= 6", "of a queue there are mean, max, not 'p80'"),
         ("wait <= 60s", "of a wait there are mean, max, and quantiles such as p80 and p99.5"),
         ("mean makespan <= 60s", "makespan stands alone, not 'mean'"),
-        ("p95 wait >= 60s", "wait <= is meant"),
-        ("utilisation <= 0.5", "utilisation >= is meant"),
+        ("p95 wait >= 60s", "wait <= is the sign to use here"),
+        ("utilisation <= 0.5", "utilisation >= is the sign to use here"),
         ("p95 wait <= 60y", "'y' is not a unit of time"),
         ("mean queue <= 5s", "a queue has no unit 's'"),
         ("p95 wait <= -1s", "the limit is below 0"),
@@ -70,7 +70,7 @@ def test_what_cannot_be_read(text: str, problem: str) -> None:
 
 
 def test_seconds_need_the_length_of_a_slot() -> None:
-    with pytest.raises(InputError, match="nobody says how long a slot is"):
+    with pytest.raises(InputError, match="the length of a slot is unknown"):
         parse_goal("p95 wait <= 60s", slot_seconds=None)
     assert parse_goal("p95 wait <= 60", slot_seconds=None).limit == 60
 
@@ -79,7 +79,7 @@ def test_jobs_and_doubles() -> None:
     workload = packenv.workload("paper/fig4b")
     with pytest.raises(InputError, match="make no jobs"):
         check_goals([parse_goal("makespan <= 5", None)], workload)
-    with pytest.raises(InputError, match="a goal for the mean queue already"):
+    with pytest.raises(InputError, match="two goals for the mean queue"):
         check_goals([parse_goal("mean queue <= 5", None), parse_goal("mean queue <= 6", None)], workload)
 
 

@@ -136,7 +136,7 @@ def test_a_stream_by_hand() -> None:
     "text, problem",
     [
         ("1", "'1': not of the form CAPACITY=COST"),
-        ("1=1,1=2", "1 is there twice"),
+        ("1=1,1=2", "1 is given twice"),
         ("1=0", "the cost of 1 must be above 0"),
         ("1=x", "the cost of 1 'x' is not a decimal number"),
     ],

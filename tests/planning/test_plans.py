@@ -227,7 +227,7 @@ def test_what_has_no_plan_from_python() -> None:
         ((table, "max wait <= 0"), {"slots": 10}, "`slots` is for workloads"),
         (("paper/fig3a",), {"max_demand": 0.5}, "`max_demand` is for traces"),
         (("paper/fig3a",), {"policies": ["bf-js", "bf-js"]}, "two policies have the same name"),
-        (("paper/fig3a",), {"policies": []}, "`policies` names none"),
+        (("paper/fig3a",), {"policies": []}, "no policy: name one in `policies`"),
         (("paper/fig3a",), {"policies": ["bf-jz"]}, "bf-jz"),
         ((table, "utilisation >= 99%"), {"policies": ["bf-js", "vqs"]}, "bf-js: no number .*; vqs: no number"),
     ):

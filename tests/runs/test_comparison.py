@@ -44,8 +44,8 @@ def test_ratio(comparison: packenv.Comparison) -> None:
     assert comparison.ratio(*POLICIES) == ratio_of_means(above, below)
     assert comparison.ratio(*POLICIES, "mean_delay").mean != comparison.ratio(*POLICIES).mean
     for policies, measure, problem in (
-        (("bf-js", "vqs"), "mean_queue", "no policy 'vqs' was compared: bf-js, fifo-ff"),
-        (POLICIES, "queue", "'queue' is no measure; known: .*mean_queue"),
+        (("bf-js", "vqs"), "mean_queue", "no policy 'vqs' in this comparison: bf-js, fifo-ff"),
+        (POLICIES, "queue", "'queue' is no measure; choose from .*mean_queue"),
     ):
         with pytest.raises(packenv.InputError, match=problem):
             comparison.ratio(*policies, measure)
@@ -230,7 +230,7 @@ def test_mistakes_of_a_policy(policy: object, problem: str) -> None:
         ({"policies": [own_policy(), own_policy()]}, "two policies have the same name: Mine, Mine"),
         ({"policies": ["bf-js", packenv.find_policy("bf-js")]}, "two policies have the same name"),
         ({"cutoff": 3.0}, "`cutoff` is a number of seconds above 0"),
-        ({"backlog": 5, "by_size": True}, "`by_size` shows delays from arrival on; with `backlog`"),
+        ({"backlog": 5, "by_size": True}, "`by_size` needs arrival times, and `backlog` has none"),
         ({"policies": ["bf-jss"]}, "did you mean"),
     ],
 )
@@ -290,7 +290,7 @@ def test_whoever_is_told_durations_is_named(tmp_path: Path, capsys: pytest.Captu
     main(["evaluate", str(tmp_path / "untold.csv"), *words])
     said = capsys.readouterr().out
     assert "\ntold true durations: easy\n" in said
-    assert "\nAsksThroughAnother asks for estimates, and untold.csv has none: it sees 0; --estimates exact tells it" in said
+    assert "\nAsksThroughAnother needs estimates, and untold.csv has none: it sees 0; --estimates exact shows it" in said
 
 
 def test_tables_run_to_their_end_are_compared_by_their_delays(tmp_path: Path) -> None:

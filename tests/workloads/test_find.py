@@ -140,7 +140,7 @@ def test_what_cannot_be(tasks: str, capsys: pytest.CaptureFixture[str]) -> None:
             packenv.workload(tasks, **arguments)  # type: ignore[arg-type]
     with pytest.raises(packenv.InputError, match="a name, a file, a table or a Workload, not int"):
         packenv.workload(3)
-    with pytest.raises(packenv.InputError, match="`columns` goes with a table"):
+    with pytest.raises(packenv.InputError, match="`columns` goes with your own table"):
         packenv.workload("paper/fig4b", columns={"cpu": "Cores"})
     with pytest.raises(SystemExit):
         main(["evaluate", tasks])

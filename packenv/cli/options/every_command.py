@@ -95,7 +95,7 @@ def refuse_repeated(command: click.Command, ctx: click.Context, words: Iterable[
     for param in command.params:
         times = given.count(param)
         if isinstance(param, click.Option) and times > 1 and not (param.multiple or param.count):
-            raise InputError(f"{param.opts[0]}: given {times} times, and only one counts; name it once")
+            raise InputError(f"{param.opts[0]}: given {times} times; give it once")
 
 
 def limited(command: click.Command) -> click.Command:

@@ -175,7 +175,7 @@ def _workload(options: WorkloadOptions, servers: str | None) -> Workload:
     if idle := [f"--{name.replace('_', '-')}" for name in options.given() if name in OF_READING]:
         raise InputError(f"{listed(idle)} {'goes' if len(idle) == 1 else 'go'} with a trace")
     if options.speedup != "1":
-        raise InputError("--speedup goes with a trace; a workload's arrivals are given by --intensity, --load or --rate")
+        raise InputError("--speedup goes with a trace; for a workload, set arrivals with --intensity, --load or --rate")
     if "sizes" not in of_streams:
         raise InputError("name a workload or a trace, or give --sizes (see `packenv list`)")
     seconds = seconds_of(options)
@@ -236,7 +236,7 @@ def check_named(options: WorkloadOptions, proof: str | None) -> None:
         plain = read_json(proof)
         whose = plain.get(PROVED_FOR) if isinstance(plain, dict) else None
         of = f", of {excerpt(whose, quoted=False)}" if isinstance(whose, str) else ""
-        raise InputError(f"{proof}{of}: name the workload for which --check adds its proof up, or give --sizes and --servers")
+        raise InputError(f"{proof}{of}: name the workload of this proof, or give --sizes and --servers")
 
 
 def note_left_out(workload: Workload) -> None:
@@ -293,7 +293,7 @@ def print_workload(
     # How much arrives: all at once, in total, a backlog, or a rate.
     at_once = workload.jobs is not None and workload.jobs.arrival[-1] == 0
     if at_once:
-        rate = "all there in slot 0"
+        rate = "all arrive in slot 0"
     elif workload.jobs is not None and drain:
         slots = len(workload.jobs) / workload.rate
         rate = f"arriving within {_time(workload, slots)}, work of {_time(workload, slots * workload.intensity)} for all servers"

@@ -173,7 +173,7 @@ def of_servers(
     kinds = None if options.types is None else parse_kinds(options.types)
     of_workload = replace(of_workload, **kinds_as_servers(kinds, of_workload.servers))
     if question is FAILURE and of_workload.servers is None and is_table(of_workload):
-        raise InputError("--without goes with --servers, which says what the whole cluster is")
+        raise InputError("--without needs --servers, the whole cluster")
     workload = grown(of_workload, options.growth, options.add, question in (NUMBER, MIX))
     policies = named or chosen_policies((), workload)
     try:

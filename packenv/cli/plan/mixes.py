@@ -25,7 +25,7 @@ def kinds_as_servers(kinds: Kinds | None, servers: str | None) -> dict[str, Any]
     if kinds is None:
         return {}
     if servers is not None:
-        raise InputError("give one of --servers and --types, which says what the machines are")
+        raise InputError("give either --servers or --types")
     return {"servers": kinds.one_of_each}
 
 

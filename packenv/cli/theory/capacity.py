@@ -50,7 +50,7 @@ def capacity(
     check_named(of_workload, check)
     workload = workload_with_notes(of_workload)
     if workload.has_devices and (certificate or check):
-        raise InputError("bounds with devices are values of linear programs: there are no certificates of them (--one-amount)")
+        raise InputError("bounds with devices come from linear programs and have no certificate: give --one-amount")
     console = text_console()
     bracket: Bracket | DeviceBracket
     if check is not None:

@@ -114,11 +114,11 @@ def test_goals() -> None:
     for texts, problem in (
         ([], "give a --goal, such as mean wait <= 60s"),
         (["max queue <= 5"], "max queue is not measured in a cluster as it is"),
-        (["p95 wait >= 5"], "wait <= is meant"),
+        (["p95 wait >= 5"], "wait <= is the sign to use here"),
         (["p95 wait <= 5y"], "'y' is not a unit of time"),
         (["p95 wait <= -5"], "the limit is below 0"),
         (["wait"], "cannot be read; goals of a cluster are"),
-        (["max wait <= 5", "max wait <= 6"], "there is a goal for the max wait already"),
+        (["max wait <= 5", "max wait <= 6"], "two goals for the max wait; give one"),
     ):
         with pytest.raises(InputError, match=problem):
             parse_queue_goals(texts, 1.0)

@@ -112,7 +112,7 @@ def parse_queue_goals(texts: Sequence[str], slot_seconds: float) -> list[QueueGo
         raise InputError(f"a queue is served by any cluster in the end: {hint}")
     for n, goal in enumerate(goals):
         if goal.title in [other.title for other in goals[:n]]:
-            raise InputError(f"goal {goal.text!r}: there is a goal for the {goal.title} already")
+            raise InputError(f"goal {goal.text!r}: two goals for the {goal.title}; give one")
     return goals
 
 
