@@ -159,7 +159,7 @@ def test_one_seed_gives_one_agent(tmp_path: Path) -> None:
 @pytest.mark.slow  # five trainings
 def test_an_evolved_agent_does_not_depend_on_processes_or_interruptions(tmp_path: Path) -> None:
     """A run that stopped goes on as if it had not: every generation has a seed of its own."""
-    arguments = [*EVOLVED.split(), "--samples", "8000"]
+    arguments = [*EVOLVED.split(), "--samples", "8000", "--keep", "last"]
     whole = train(tmp_path, *arguments, "--checkpoint-every", "3000", name="a")
     assert same(whole, train(tmp_path, *arguments, "--threads", "2", "--evaluate-every", "2500", name="b"))
 
