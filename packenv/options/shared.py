@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
@@ -49,9 +49,9 @@ class Setting:
     )
     sizes: str | None = option(None, "Law of sizes: uniform:0.1:0.9, discrete:0.4@0.5,0.6@0.5, constant:0.5, …")
     service: str | None = option(None, "Law of service, in slots or times: geometric:100, fixed:90min, lognormal:MEAN:CV, …")
-    load: float | None = option(None, "Arrivals as a share of ρ*, the maximum supportable workload.")
-    intensity: float | None = option(None, "Arrivals as a share of the area bound (the papers' α).")
-    rate: float | None = option(None, "Tasks per slot.")
+    load: float | Sequence[float] | None = option(None, "Arrivals as a share of ρ*, the maximum supportable workload.")
+    intensity: float | Sequence[float] | None = option(None, "Arrivals as a share of the area bound (the papers' α).")
+    rate: float | Sequence[float] | None = option(None, "Tasks per slot.")
     resources: str | None = option(
         None,
         "Resources of a task that count: `all`, or names (cpu,memory); `max`, or max:cpu,memory: only the largest  "

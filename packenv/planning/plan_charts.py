@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from packenv.api import simulate
 from packenv.content.charts import Entry, Line, LineChart, Mark, Point, RowChart, Rule
@@ -87,7 +87,7 @@ def line_through(policy: str, answer: str, colour: str, points: Sequence[Point],
 
 
 def goal_chart(
-    lines: Sequence[Line], goal: Goal | None, x_title: str, up: Sequence[Rule], slot_seconds: float | None, **kind: bool
+    lines: Sequence[Line], goal: Goal | None, x_title: str, up: Sequence[Rule], slot_seconds: float | None, **kind: Any
 ) -> LineChart:
     """A goal's measure, which leaves the chart far above its limit; without a goal 1 for stable and 0 for unstable."""
     largest = max((point.y for line in lines for point in line.points), default=0.0)
