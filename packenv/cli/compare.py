@@ -24,7 +24,7 @@ from packenv.options.verbs import CompareOptions
 @click.argument("second", metavar="B", type=SIDE)
 @click.argument("source", metavar="[WORKLOAD|TRACE]", required=False, type=THIRD)
 @workload_options(
-    "servers", "sizes", "service", "load", "intensity", "rate", "resources", *OF_TRACES, "estimates", "speedup",
+    "servers", "sizes", "service", "arrivals", "load", "intensity", "rate", "resources", *OF_TRACES, "estimates", "speedup",
     load="Arrivals as a share of ρ*; of B's servers, where servers are compared.",
     intensity="Arrivals as a share of the area bound; likewise.",
 )  # fmt: skip

@@ -32,7 +32,7 @@ TABLE = "table"
 TAKEN = "packenv.standard_output"
 """Key of a command's `meta`: the result that has standard output for itself, and the stream."""
 
-FORMAT_HELP = "How tables are printed; csv has the fields of --json. With csv and markdown, notes go to standard error."
+FORMAT_HELP = "Form of tables: csv has the fields of --json, latex needs booktabs; notes go to standard error."
 GANTT_HELP = "Draw who ran on which server and when, and how many waited: a Gantt chart of first runs (PNG, PDF, SVG)."
 REPORT_HELP = "Write the question, the answer, its charts and tables as one HTML page."
 WIDTH_HELP = "Width of pictures: 3.5 (inches), 89mm or 8.9cm, as a journal's column is  [default: that of a page]."

@@ -87,8 +87,8 @@ class Showable:
         return form("frame_of_rows")(self.records, library)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it in the form that the ending says, whole or not at all: JSON, CSV, Markdown, a page (.html), a picture (.png,
-        .pdf, .svg). Raises InputError for another ending, and for a form that it does not have.
+        """Write it in the form that the ending says, whole or not at all: JSON, CSV, Markdown, LaTeX (.tex), a page (.html), a
+        picture (.png, .pdf, .svg). Raises InputError for another ending, and for a form that it does not have.
         """
         form("save")(self, path)
 

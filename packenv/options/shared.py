@@ -49,6 +49,9 @@ class Setting:
     )
     sizes: str | None = option(None, "Law of sizes: uniform:0.1:0.9, discrete:0.4@0.5,0.6@0.5, constant:0.5, …")
     service: str | None = option(None, "Law of service, in slots or times: geometric:100, fixed:90min, lognormal:MEAN:CV, …")
+    arrivals: str | None = option(
+        None, "Process of arrivals: poisson, bernoulli, modulated:1,10:500,50, periodic:…, batch:LAW, gang:LAW."
+    )
     load: float | Sequence[float] | None = option(None, "Arrivals as a share of ρ*, the maximum supportable workload.")
     intensity: float | Sequence[float] | None = option(None, "Arrivals as a share of the area bound (the papers' α).")
     rate: float | Sequence[float] | None = option(None, "Tasks per slot.")

@@ -106,7 +106,7 @@ def grown(options: WorkloadOptions, growth: str | None, add: str | None, any_num
 @click.option("--goal", "-g", "goals", multiple=True, metavar="GOAL", help=f"{GOAL_EXAMPLES}; repeat for more, all must be met.")
 @click.option("--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to plan with; repeat for more.")
 @workload_options(
-    "servers", "sizes", "service", "load", "intensity", "rate", "resources", *OF_TRACES, "estimates", "speedup",
+    "servers", "sizes", "service", "arrivals", "load", "intensity", "rate", "resources", *OF_TRACES, "estimates", "speedup",
     servers="The kind of server: 1, 1x0.5, 1x1:0.5 for two resources; with --add and --without those that are there.",
     load="Arrivals as a share of ρ* of the workload's own servers.",
     intensity="Arrivals as a share of the area bound of the workload's own servers.",
