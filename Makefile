@@ -5,7 +5,7 @@ PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --n
 SOURCES := pyproject.toml constraints.txt
 PLUGINS := $(patsubst %/pyproject.toml,%,$(wildcard plugins/*/pyproject.toml))
 
-.PHONY: help install demo test test-all test-minutes test-pythons coverage campaign docs lint bench release clean
+.PHONY: help install demo test test-all test-minutes test-pythons coverage campaign docs lint prose bench release clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -55,7 +55,7 @@ campaign: $(VENV)/.all ## damaged files, random commands, kills, full disks for 
 docs: $(VENV)/.all ## the site, into docs/_build/html; a warning is an error
 	$(VENV)/bin/python -m sphinx -b html -W --keep-going -q docs docs/_build/html
 
-lint: $(VENV)/.lint ## ruff, mypy, and the order of imports
+lint: $(VENV)/.lint ## ruff, mypy, the order of imports, and how hard the words are to read
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/mypy
 	$(VENV)/bin/mypy -p agents
@@ -63,6 +63,10 @@ lint: $(VENV)/.lint ## ruff, mypy, and the order of imports
 	$(VENV)/bin/mypy experiments
 	$(if $(PLUGINS),$(VENV)/bin/mypy $(foreach plugin,$(PLUGINS),$(plugin)/packenv_$(notdir $(plugin))))
 	$(VENV)/bin/lint-imports --no-cache
+	$(VENV)/bin/python docs/prose.py --check
+
+prose: $(VENV)/.base ## which sentences of pages and docstrings are hard to read
+	$(VENV)/bin/python docs/prose.py
 
 ONE_CORE := $(shell command -v taskset >/dev/null 2>&1 && echo taskset -c 0)
 

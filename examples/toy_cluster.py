@@ -63,4 +63,4 @@ def main(policy: str = "agent:fig4b", count: int = 40) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:2])
+    main(sys.argv[1] if len(sys.argv) > 1 else "agent:fig4b")

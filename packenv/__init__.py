@@ -1,8 +1,7 @@
-"""packenv: which job goes on which server, and when.
+"""packenv decides which job runs on which server, and when.
 
-An exact simulator of clusters that serve jobs with random resource needs, Gymnasium environments on top of it, the
-policies of the literature to compare with, and the theory that says what any policy can achieve. The names below are
-imported when they are first used: `import packenv` stays cheap.
+It has an exact simulator of clusters with random resource needs, Gymnasium environments, the policies of the literature, and
+bounds on what any policy can achieve. The names below are imported on first use, so `import packenv` stays cheap.
 """
 
 from __future__ import annotations

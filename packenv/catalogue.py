@@ -1,4 +1,4 @@
-"""The catalogue of packenv's policies: one entry a policy, and the sources that it comes from.
+"""The catalogue of packenv's policies, with their sources.
 
 The registry, `packenv list`, `packenv.policies`, CITATION.cff and the tables of the policies' page are made from it. It imports
 nothing heavy. Policies of other packages are entry points of the group `packenv.policies`.
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Source(NamedTuple):
-    """A publication that a policy or an order of a queue comes from."""
+    """The publication behind a policy or a queue order."""
 
     authors: str  # "Family, Given; Family, Given; et al."
     title: str
@@ -20,22 +20,22 @@ class Source(NamedTuple):
 
     @property
     def reference(self) -> str:
-        """The publication in one line: family names, title, venue and year."""
+        """Return family names, title, venue and year in one line."""
         names = [author.partition(",")[0].strip() for author in self.authors.split(";")]
         people = " ".join(names) if names[-1] == "et al." else ", ".join(names)
         return f"{people}, *{self.title}*, {f'{self.venue} ' if self.venue else ''}{self.year}"
 
 
 class Entry(NamedTuple):
-    """A policy: its class, its source, and what it can do.
+    """A policy: its class, its source, and its abilities.
 
-    `can` has, of these, the words that hold:
+    `can` lists its abilities, from these words:
 
     several   compares demands as vectors (a policy without it compares the largest demand)
     devices   chooses among the GPUs of a server
     gangs     starts the tasks of a gang in the same slot
     jobs      reads a table of jobs: phases, owners, values (a random workload is made into a table first)
-    dag       orders tasks by what waits for them
+    dag       orders tasks by their successors
     data      prefers servers that hold a task's data
     orders    takes another order of the queue (`order=`)
     durations knows how long tasks take, or what the table estimates
@@ -57,7 +57,7 @@ class Entry(NamedTuple):
 
     @property
     def path(self) -> str:
-        """What an entry point would say: `packenv.policies.delay.delay:Delay`."""
+        """The entry point's text: `packenv.policies.delay.delay:Delay`."""
         return f"{self.module}:{self.name}"
 
 

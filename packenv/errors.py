@@ -1,4 +1,4 @@
-"""The exception that tells users what is wrong with their input, and where."""
+"""Exceptions that show users what is wrong with their input."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 
 
 class InputError(ValueError):
-    """Bad input: a single line that names the file, row or option, and what is wrong with it."""
+    """A line on bad input: its place, and the problem."""
 
 
 class RowError(InputError):
-    """Bad input in one row of a Jobs table, counted from 0. Code that read the table from a file can add the row of the file."""
+    """Bad input in a row (from 0) of a Jobs table."""
 
     def __init__(self, row: int, problem: str) -> None:
         super().__init__(row, problem)
@@ -25,7 +25,7 @@ class RowError(InputError):
 
 
 class ArgumentError(InputError):
-    """Bad arguments of a function, whose message has their names in backticks; the command line calls them options.
+    """Bad arguments of a function, in backticks.
 
     advice  the end of the message: what to write
     remedy  arguments that mend what is wrong, by name, if they are known
@@ -36,17 +36,17 @@ class ArgumentError(InputError):
         self.problem, self.advice, self.remedy = problem, advice, dict(remedy or {})
 
     def of_options(self, advised: bool = True) -> str:
-        """The message with `--slot-seconds` in place of the argument slot_seconds; without its advice, unless `advised`."""
+        """Return the message with options, and advice if `advised`."""
         return of_options(str(self) if advised else self.problem)
 
 
 def of_options(text: str) -> str:
-    """A line on arguments, whose names are in backticks, as one on options: `--slot-seconds` in place of slot_seconds."""
+    """Write the arguments of a line, in backticks, as options."""
     return re.sub(r"`(\w+)`", lambda name: f"--{name[1].replace('_', '-')}", text)
 
 
 class UnknownArgument(InputError):
-    """An argument that nobody takes, with the names of those that are taken."""
+    """An unknown argument, with the names of the known ones."""
 
     def __init__(self, name: str, known: Iterable[str], function: str = "workload") -> None:
         self.name, self.known, self.function = name, [*dict.fromkeys(known)], function
@@ -56,18 +56,21 @@ class UnknownArgument(InputError):
         return UnknownArgument, (self.name, self.known, self.function)
 
     def of_call(self, function: str, own: Iterable[str]) -> UnknownArgument:
-        """The same error of a function that hands arguments on, and whose names come first."""
+        """Return the error with a caller's own names first."""
         return UnknownArgument(self.name, [*own, *self.known], function)
 
 
 class MisuseError(InputError):
-    """A policy has misused the cluster during a run: a server above its capacity, a task placed twice, an error of its own."""
+    """A policy's misuse of the cluster during a run.
+
+    Examples: a server above its capacity, a task placed twice, an error in the policy's code.
+    """
 
 
 def line_on(error: BaseException) -> str:
-    """One line on an exception of a user's code: its type and text, and the last line of code outside packenv on the way to it.
+    """Describe an exception of a user's code in one line.
 
-    The type is left out of what packenv itself raises, when its functions are not used as they should be.
+    The line has its type and text, and the last line of code outside packenv. The type is left out for errors of packenv itself.
     """
     text = traceback.format_exception_only(error)[-1].strip()
     if isinstance(error, SyntaxError):
@@ -80,14 +83,14 @@ def line_on(error: BaseException) -> str:
 
 
 def _is_ours(file: str) -> bool:
-    """Whether a file of a traceback is one of packenv's, or of importing. Machine code names the checkout that compiled it."""
+    """Return whether a traceback's file belongs to packenv."""
     package = Path(__file__).parent
     inside = file.rpartition(f"{package.name}/")[2]
     return file.startswith(("<frozen importlib", str(package))) or (inside != file and (package / inside).is_file())
 
 
 def library_needed(purpose: str, extra: str, error: ImportError) -> str:
-    """Return the line on an optional library that cannot be imported: the cause, and the command that installs the extra."""
+    """Name why a library is missing, and the install command."""
     library = (error.name or extra).partition(".")[0]
     if isinstance(error, ModuleNotFoundError):
         return f"{purpose} needs {library}, which is not installed: {install_command(extra)}"
@@ -96,7 +99,7 @@ def library_needed(purpose: str, extra: str, error: ImportError) -> str:
 
 
 def install_command(extra: str) -> str:
-    """The command that installs what an optional extra of packenv brings, which works wherever packenv itself came from."""
+    """Return the command that installs an optional extra of packenv."""
     from importlib import metadata
 
     from packaging.requirements import Requirement
@@ -109,9 +112,9 @@ def install_command(extra: str) -> str:
 
 
 def nearest(name: str, choices: list[str] | tuple[str, ...], alike: float = 0.5) -> str:
-    """The end of a message: `; did you mean a, b?` for the choices similar to `name`, or the list of all choices.
+    """Return `; did you mean a, b?`, or the list of all choices.
 
-    alike  from 0 to 1, how similar: of short names, half of the letters are soon the same
+    alike  similarity from 0 to 1 that a choice needs. Short names soon share half of their letters
     """
     import difflib
 

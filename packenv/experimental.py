@@ -1,4 +1,4 @@
-"""A mark for what may still change from version to version."""
+"""A mark for parts that may change in any version."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SENTENCE = "Experimental: it may change in any version."
 
 
 def experimental(thing: T) -> T:
-    """Mark a function or class as experimental: `help()` shows it, once, below the first line."""
+    """Mark a function or class as experimental, in help."""
     first, _, rest = (inspect.getdoc(thing) or "").partition("\n")
     if SENTENCE not in rest:
         thing.__doc__ = "\n\n".join(part for part in (first, SENTENCE, rest.strip("\n")) if part)

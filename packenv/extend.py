@@ -4,7 +4,7 @@ These names are stable: the changelog announces a change one version ahead. Thos
 Each is imported when it is first used, so `import packenv.extend` is cheap.
 
 errors          `InputError` is one line for the user, `ArgumentError` names arguments in backticks, `MisuseError` is a policy's.
-                `line_on`, `nearest`, `experimental`
+                `library_needed`, `line_on`, `nearest`, `experimental`
 units           `UNIT`, `to_units`
 options         `option` makes a field of a dataclass an option, `takes` gives it to a function, `options_of` to a command.
                 `Count`, `InFile`, `OutFile`, `PolicyName`, `Range`, `Seconds`, `Share`, `DEFAULT_SLOTS`, `EvaluateOptions`,
@@ -120,6 +120,7 @@ if TYPE_CHECKING:
     from packenv.errors import ArgumentError as ArgumentError
     from packenv.errors import InputError as InputError
     from packenv.errors import MisuseError as MisuseError
+    from packenv.errors import library_needed as library_needed
     from packenv.errors import line_on as line_on
     from packenv.errors import nearest as nearest
     from packenv.executors.local import ThisProcess as ThisProcess

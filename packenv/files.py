@@ -1,4 +1,4 @@
-"""Writes files whole or not at all; devices, pipes and standard output are written through."""
+"""Files written whole or not at all, devices directly."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ STREAMS = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary path in the folder of `path`, which is renamed to `path` when the block ends.
+    """Give a temporary path that becomes `path` at the end.
 
     On any exception, KeyboardInterrupt included, the temporary file is removed, and an older file at `path` stays as it was.
-    The temporary name has the same suffix as `path`, for writers that choose a format by it. A link stays a link: the file
-    that it names is replaced. A device or a pipe, and standard output (STREAMS), gets the bytes when the block ends.
+    The temporary name has the suffix of `path`, since writers may choose a format by it. A link stays, and its target is
+    replaced. A device, a pipe and standard output (STREAMS) get the bytes when the block ends.
     Raises InputError if the folder does not exist or cannot be written to, if `path` is a folder, or if the disk is full.
     """
     final = Path(path)
@@ -48,9 +48,9 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextmanager
 def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A new folder beside `path`, which is renamed to `path` when the block ends; on any exception it is removed.
+    """Give a new folder that becomes `path` at the end.
 
-    Folders above it are made. Raises InputError if there is something at `path`, or what the block writes finds no room.
+    On any exception it is removed. Parent folders are made. Raises InputError if `path` exists, or if the disk is full.
     """
     final = Path(path)
     if final.exists() or final.is_symlink():
@@ -69,7 +69,7 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Raise InputError if a file cannot be written at `path` as things are; nothing is left there."""
+    """Raise InputError unless `path` can be written; leave nothing there."""
     final = Path(path)
     with _write_errors(final):
         if final.is_dir():
@@ -85,14 +85,14 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 
 def check_folder_writable(path: str | os.PathLike[str]) -> None:
-    """Raise InputError if no file can be written as things are to this folder or, if there is none, where it would be made."""
+    """Raise InputError unless this folder can be written or made."""
     folder = Path(path).absolute()
     with _write_errors(Path(path)):
         _try_to_write(next(place for place in (folder, *folder.parents) if place.exists()))
 
 
 def make_folder(path: str | os.PathLike[str]) -> None:
-    """Make a folder and those above it, if need be. Raises InputError."""
+    """Make a folder and its parents; may raise InputError."""
     with _write_errors(Path(path)):
         Path(path).mkdir(parents=True, exist_ok=True)
 
@@ -103,7 +103,7 @@ def _try_to_write(folder: Path) -> None:
 
 
 def is_written_through(path: Path) -> bool:
-    """Whether it is standard output, or anything that exists and is neither a regular file nor a folder."""
+    """Return whether it is standard output, device or pipe."""
     if str(path) in STREAMS:
         return True
     if path.is_symlink() and path.absolute().parts[1:2] in (("dev",), ("proc",)):
@@ -117,7 +117,7 @@ def is_written_through(path: Path) -> bool:
 
 @contextmanager
 def _write_errors(path: Path) -> Iterator[None]:
-    """Turn what the system refuses in this block into an InputError that names the file."""
+    """Turn system errors of this block into an InputError."""
     try:
         yield
     except OSError as error:
@@ -131,7 +131,6 @@ def _temporary(final: Path, folder: Path | None) -> Path:
 
 
 def _mode(target: Path) -> int:
-    """The permissions of the file that is replaced, or those of a new one."""
     try:
         return stat.S_IMODE(target.stat().st_mode)
     except FileNotFoundError:
@@ -141,7 +140,7 @@ def _mode(target: Path) -> int:
 
 
 def _write_through(path: Path, data: bytes) -> None:
-    """Append to standard output, a device or a pipe; a pipe is waited for until somebody reads it."""
+    """Append to standard output, a device or a pipe."""
     if str(path) in STREAMS:
         sys.stdout.flush()
         handle = os.dup(1)
@@ -152,9 +151,9 @@ def _write_through(path: Path, data: bytes) -> None:
 
 
 def check_ending(path: str | os.PathLike[str], endings: Collection[str], what: str) -> None:
-    """Raise InputError, which says `what` a file is, unless its ending is one of these; of a single form no ending is needed.
+    """Raise InputError unless the file has one of these endings.
 
-    What is no regular file, as a device or a pipe, has no ending.
+    `what` names the file in the message. With a single format no ending is needed. A device or a pipe has no ending.
     """
     ending = Path(path).suffix.lower()
     if ending not in endings and not (len(endings) == 1 and not ending) and not is_written_through(Path(path)):
@@ -162,9 +161,9 @@ def check_ending(path: str | os.PathLike[str], endings: Collection[str], what: s
 
 
 def write_json(path: str | os.PathLike[str], data: object) -> None:
-    """Write `data` as indented JSON, whole or not at all. Raises ValueError for NaN, which JSON does not have.
+    """Write `data` as indented JSON, whole or not at all.
 
-    Raises InputError for an ending that says another form.
+    Raises ValueError for NaN, and InputError for the ending of another format.
     """
     check_ending(path, (".json",), "what is written is JSON,")
     text = json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False)

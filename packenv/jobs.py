@@ -1,7 +1,7 @@
-"""The Jobs table, one row per task: all that is random about a run (CONTRIBUTING, decision 1).
+"""The Jobs table: one row per task, all randomness.
 
-The simulator draws no random numbers. It reads this table, whether it comes from a trace, from arrays of the user's, or from
-a random workload that draws it chunk by chunk.
+The simulator draws no random numbers (CONTRIBUTING, decision 1). It reads this table from a trace, from your arrays, or from a
+random workload that draws it chunk by chunk.
 """
 
 from __future__ import annotations
@@ -38,13 +38,12 @@ PER_LINK = 100  # bytes of memory, at the most, for a link while those of left-o
 
 
 class Ragged(NamedTuple):
-    """A list of integers for each row, as flat arrays: that of row i is values[offsets[i]:offsets[i + 1]]."""
+    """Lists of integers; row i is values[offsets[i]:offsets[i + 1]]."""
 
     offsets: Ints  # (n + 1,)
     values: Ints
 
     def row(self, i: int) -> Ints:
-        """The list of row i."""
         return self.values[self.offsets[i] : self.offsets[i + 1]]
 
     @staticmethod
@@ -57,12 +56,12 @@ class Ragged(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Jobs:
-    """A finite table of tasks in order of arrival. A task is identified by its row number.
+    """A finite table of tasks in order of arrival.
 
-    Raises InputError, naming the first bad row, unless arrivals are sorted and not negative, demands are >= 0 with one of
-    each task positive, services are >= 1, a job has one value, and the tasks that a row waits for (its predecessors, and
-    earlier phases of its job) lie earlier in the table. The tasks of a gang stand in rows that follow each other, arrive in
-    one slot, and wait for no others.
+    A task is identified by its row number. A row waits for its predecessors and for earlier phases of its job.
+    Raises InputError, naming the first bad row, unless arrivals are sorted and not negative, demands are >= 0 and one of each
+    task is positive, services are >= 1, a job has one value, and each row waits only for earlier rows. The tasks of a gang stand
+    in consecutive rows, arrive in one slot, and wait for no others.
     """
 
     arrival: Ints  # (n,) slot in which the task arrives
@@ -83,9 +82,10 @@ class Jobs:
 
     @staticmethod
     def of(arrival: ArrayLike, size: ArrayLike, service: ArrayLike, **columns: Any) -> Jobs:
-        """A table from sizes in units of capacity: `size` is (n,), or (n, D) for D resources.
+        """Build a table from sizes in units of capacity.
 
-        columns  others of the table, as arrays or lists; predecessors and home a list of rows, or servers, for each task
+        size     (n,), or (n, D) for D resources
+        columns  other columns, as arrays or lists. For predecessors and home: one list of rows, or servers, per task
 
         Raises InputError.
         """
@@ -105,11 +105,11 @@ class Jobs:
 
     @property
     def amounts(self) -> Floats:
-        """(n, D) demands in the user's unit, as far as integer units hold them."""
+        """(n, D) demands in your unit, within integer units."""
         return np.ldexp(self.demand / UNIT, np.array(self.scale or 0))
 
     def scaled(self, scale: tuple[int, ...]) -> Jobs:
-        """The same table with the units doubled so often as in `scale`, that of the servers."""
+        """Return this table in the servers' units, doubled `scale` times."""
         if scale == self.scale:
             return self
         less = np.subtract(np.array(scale or 0), np.array(self.scale or 0))
@@ -118,7 +118,7 @@ class Jobs:
         return replace(self, demand=np.where(less > 0, lower, higher), scale=scale)
 
     def with_kinds(self, names: tuple[str, ...]) -> Jobs:
-        """The same table with these names as the first bits of KINDS, and others that the table names behind them."""
+        """Return this table with `names` first in KINDS."""
         kinds = names + tuple(name for name in self.device_kinds if name not in names)
         if self.devices is None or kinds == self.device_kinds:
             return self
@@ -128,7 +128,7 @@ class Jobs:
         return replace(self, devices=np.column_stack([self.devices[:, :KINDS], accepted]), device_kinds=kinds)
 
     def first(self, n: int) -> Jobs:
-        """The table of the first n rows. Raises InputError for n < 1, or more rows than there are."""
+        """Return the first n rows; raise InputError unless 1 <= n <= rows."""
         if not 1 <= n <= len(self):
             raise InputError(f"a table of {len(self)} rows has no first {n}")
         columns = {name: getattr(self, name) for name in COLUMNS}
@@ -136,7 +136,7 @@ class Jobs:
         return Jobs(**head, device_kinds=self.device_kinds, scale=self.scale)
 
     def only(self, kept: Bools) -> Jobs:
-        """The table of the rows `kept` (n,). What waits for a row that is left out waits for what that row waited for."""
+        """Return the rows `kept` (n,), with links passed on."""
         columns = {name: getattr(self, name) for name in COLUMNS}
         chosen: dict[str, Any] = {name: column[kept] for name, column in columns.items() if isinstance(column, np.ndarray)}
         if self.home is not None:
@@ -162,7 +162,7 @@ class Jobs:
 
     @property
     def leads(self) -> Bools:
-        """(n,) whether a row is the first of its gang, or in none: a gang waits once, however many tasks it has."""
+        """(n,) whether a row leads its gang, or has none: gangs wait once."""
         rows = np.arange(len(self))
         return np.ones(len(self), np.bool_) if self.gang is None else gang_spans(self.gang)[:, FIRST] == rows
 
@@ -206,7 +206,7 @@ class Jobs:
             self._check_gangs(self.gang)
 
     def _check_gangs(self, gang: Ints) -> None:
-        """Raise InputError unless the tasks of every gang stand together, arrive together, and wait for no others."""
+        """Raise InputError unless gangs stand and arrive together, and wait for nothing."""
         _require(gang >= NO_GANG, "gang is negative")
         begins = np.flatnonzero(np.diff(gang, prepend=NO_GANG - 1))  # runs of equal numbers
         again = np.setdiff1d(begins[gang[begins] >= 0], first_rows(gang))
@@ -221,7 +221,7 @@ class Jobs:
             _require((gang < 0) | (self.phase == 0), "is in a gang, and in a later phase of its job")
 
     def _check_devices(self, devices: Ints) -> None:
-        """Raise InputError unless every row of NUMBER, SHARE, KINDS can be."""
+        """Raise InputError for an impossible row of NUMBER, SHARE, KINDS."""
         if devices.shape != (len(self), 3):
             raise InputError(f"devices must have shape (tasks, 3), not {devices.shape}")
         if len(self.device_kinds) > MOST_KINDS:
@@ -233,7 +233,6 @@ class Jobs:
         _require(devices[:, KINDS] >> len(self.device_kinds) == 0, "a kind of device without a name")
 
     def _check_phases(self, phase: Ints) -> None:
-        """Raise InputError if the phases of a job decrease from row to row."""
         if self.job is None:
             raise InputError("column phase needs column job")
         order = np.argsort(self.job, kind="stable")
@@ -246,7 +245,6 @@ class Jobs:
 
     @staticmethod
     def _check_values(job: Ints, value: Floats) -> None:
-        """Raise InputError if the rows of a job have several values."""
         first = first_rows(job)
         if (value != value[first]).any():
             row = int(np.argmax(value != value[first]))
@@ -265,7 +263,7 @@ class Jobs:
 
 
 def gang_spans(gang: Ints) -> Ints:
-    """(n, 2) of each row its gang's FIRST row and number of TASKS; of a task without a gang itself, and 1."""
+    """(n, 2) FIRST and TASKS of gangs, or itself and 1."""
     rows = np.arange(len(gang))
     number = np.where(gang >= 0, gang, gang.max(initial=0) + 1 + rows)
     begins = np.flatnonzero(np.diff(number, prepend=-1))
@@ -277,7 +275,7 @@ COLUMNS = tuple(field.name for field in fields(Jobs) if field.name not in ("scal
 
 
 def _column(name: str, values: Any) -> NDArray[Any]:
-    """A column from an array or a list. Raises InputError for values that are no numbers, or no whole ones where they must be."""
+    """Return a column as an array, or raise InputError."""
     try:
         column = np.asarray(values)
         numbers = column.astype(np.float64 if name in ("value", "estimate") else np.int64, copy=False)
@@ -305,10 +303,10 @@ def gather(lists: Ragged, rows: Ints) -> Ragged:
 
 
 def passed_on(links: Ragged, kept: Bools, job: Ints | None = None, phase: Ints | None = None, source: str = "jobs") -> Ragged:
-    """The links among the rows `kept` (n,), renumbered 0, 1, …; in place of a row that is left out, those that it waited for.
+    """Return the links among the rows `kept` (n,), renumbered.
 
-    So a row that is left out, as a milestone of 0 s is, still stands between what comes before and after it. It also waits for
-    the `phase` of its `job` before its own, and the next phase for it. Raises InputError, naming `source`, for too many links.
+    A row that is left out (such as a milestone of 0 s) passes its predecessors on to its successors. With `job` and `phase`,
+    these include the neighbouring phases of its job. Raises InputError, naming `source`, for too many links.
     """
     n = len(kept)
     owner, before = np.repeat(np.arange(n), np.diff(links.offsets)), links.values
@@ -328,7 +326,7 @@ def passed_on(links: Ragged, kept: Bools, job: Ints | None = None, phase: Ints |
 
 
 def _through_phases(job: Ints, phase: Ints, lost: Bools) -> tuple[Ints, Ints]:
-    """Pairs of rows, the second before the first, of which one is `lost` (n,) and the other in the next phase of its job."""
+    """Return links from and to `lost` rows through phases."""
     order = np.lexsort((phase, job))
     stage = np.zeros(len(job), np.int64)  # of each row; stages that follow each other in a job have numbers that do
     new = np.diff(job[order], prepend=-1).astype(bool)

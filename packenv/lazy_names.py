@@ -1,4 +1,4 @@
-"""Public names of a package that are imported when they are first used, so that importing the package stays cheap."""
+"""Public names of a package, imported on first use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _lock = threading.RLock()
 
 
 def homes_of(file: str) -> dict[str, list[str]]:
-    """The `homes` of `lazy_names` that a module's source states once, as its imports for type checkers."""
+    """Read `homes` from a module's imports for type checkers."""
     statements = ast.parse(Path(file).read_text(encoding="utf-8")).body
     blocks = [node.body for node in statements if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
     imports = [node for block in blocks for node in block if isinstance(node, ast.ImportFrom)]
@@ -25,9 +25,9 @@ def homes_of(file: str) -> dict[str, list[str]]:
 
 
 def lazy_names(package: str, homes: dict[str, list[str]]) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
-    """`__all__`, `__getattr__` and `__dir__` of a package whose `homes` say, by module, which names are found there.
+    """Return `__all__`, `__getattr__` and `__dir__` of a package.
 
-    Modules are given in full, or relative to the package if they begin with a dot.
+    `homes` lists the names of each module. Modules are given in full, or start with a dot (relative to the package).
     """
     home = {name: module for module, names in homes.items() for name in names}
 
@@ -44,10 +44,10 @@ def lazy_names(package: str, homes: dict[str, list[str]]) -> tuple[list[str], Ca
 
 
 def load(module: str) -> ModuleType:
-    """Import a module of packenv when it is first used, from any thread: one thread at a time, packages before what is in them.
+    """Import a module of packenv on first use, thread-safely.
 
-    Python locks a module before the package that it is in, and a package that imports its modules takes these locks the other
-    way round: two threads that begin with different modules would be a deadlock, which one of them gets as an error.
+    Threads take turns, and packages are imported before their modules. Python itself locks a module before its package, but a
+    package that imports its modules locks them in the other order. Two threads could then deadlock, and one would raise an error.
     """
     with _lock:
         names = module.split(".")

@@ -1,13 +1,15 @@
-"""The interface of a policy, its registration, and finding a policy by its name.
+"""The interface of a policy, its registration, and its lookup.
 
 A compiled policy is a NamedTuple of its parameters, with compiled functions registered for its type:
 `@schedules(MyPolicy)` and, where needed, `@completes(MyPolicy)` and `@receives(MyPolicy)`. One generic loop dispatches on
-that type, so machine code is kept on disk. It may have `needs(setting)`, what the cluster must keep for it, and
-`initial_state(setting, seed)`, a NamedTuple of arrays that it keeps through a run. A policy whose initial state takes long
-to make should offer `rehearsal`: a policy with the same machine code whose state does not. Policies that differ only in
-their state, or have parameters that compiled code cannot read (texts), also have a property `rule`: a NamedTuple that is
-passed to compiled code in place of the policy, and for whose type the functions are registered. A policy in plain Python is
-any object with `schedule(cluster, state)`; it calls the same functions of the cluster, from Python.
+that type, so machine code can be cached on disk. Optional parts of a policy:
+
+needs(setting)                what the cluster must keep for it
+initial_state(setting, seed)  a NamedTuple of arrays that lasts through a run
+rehearsal                     a policy with the same machine code and a cheap initial state, if its own takes long to make
+rule                          a NamedTuple for compiled code in place of the policy; the functions are registered for its type.
+                              For policies that differ only in their state, or have parameters such as texts
+A policy in plain Python is any object with `schedule(cluster, state)`. It calls the same functions of the cluster.
 """
 
 from __future__ import annotations
@@ -56,7 +58,7 @@ PLAIN = (bool, int, float, str)  # types of parameters that a file may give
 
 
 class Needs(NamedTuple):
-    """What a policy needs of a cluster: the orders that it reads, how it packs, and its types of tasks.
+    """A policy's needs: orders, packing, types of tasks.
 
     orders       BY_… flags
     vectors      packs all resources of a server rather than the scalar size
@@ -66,12 +68,12 @@ class Needs(NamedTuple):
     least        (L,) units: every job takes at least this much of a server's room
     room         (L,) units: scalar room of an empty server, if not its capacity
     reserve      the most messages that the policy posts in one slot
-    in_service   the most tasks in service at once, if known
+    in_service   the most tasks in service together, if known
     durations    knows the service of tasks: column `estimate`, or the true one if there is no such column
-    table        knows the Jobs table of the run beforehand, except the arrival slots
-    reads        starts tasks only where there is room for what they read over the network (Network.reading)
-    rejects      keeps nothing of waiting tasks from slot to slot, so that those that do not start may be lost
-    devices      starts tasks only where there is room for them on the devices of a server (`fits`)
+    table        knows the Jobs table of the run in advance, except the arrival slots
+    reads        starts tasks only where their network reads fit too (Network.reading)
+    rejects      keeps nothing of waiting tasks from slot to slot, so tasks that do not start may be lost
+    devices      starts tasks only where they fit on the devices of a server (`fits`)
     gangs        starts all tasks of a gang in the same slot (`start_first_fit`, `start_best_fit`)
     """
 
@@ -97,7 +99,7 @@ WITH_GANGS = f"{listed([name for name, entry in CATALOGUE.items() if 'gangs' in 
 
 
 class Setting(NamedTuple):
-    """What a policy knows before a run: the cluster, and the workload."""
+    """The cluster and workload known before a run."""
 
     capacity: NDArray[np.int64]  # (L, D) units
     workload: Workload
@@ -106,20 +108,21 @@ class Setting(NamedTuple):
 
     @property
     def table(self) -> Jobs:
-        """All jobs of the run, for a policy whose `needs` have `table`. Raises InputError if the workload is a stream."""
+        """All jobs of the run; needs `table`, InputError for a stream."""
         if self.workload.jobs is None:
             raise InputError(f"workload {self.workload.name} is a stream: a policy that knows all jobs needs a table of them")
         return self.workload.jobs
 
     def playing(self, workload: Workload) -> Setting:
-        """The same setting, with the same J, for `workload`: the table of one seed."""
+        """Return this setting, same J, for one seed's table."""
         return self if workload is self.workload else self._replace(workload=workload, largest_size=workload.largest_size())
 
 
 def find_policy(text: str) -> Any:
-    """A policy from its name and parameters: `bf-js`, `vqs:J=5,stall`, `my_module:MyPolicy`, `my_module:MyPolicy:x=1`.
+    """Return a policy from its name and parameters.
 
-    `my_rule.py:priority` is the rule of a file that is read and checked, never imported: `packenv.policies.rules.language`.
+    Examples: `bf-js`, `vqs:J=5,stall`, `my_module:MyPolicy`, `my_module:MyPolicy:x=1`. `my_rule.py:priority` is a rule in a file:
+    it is read and checked, never imported (`packenv.policies.rules.language`).
     Raises InputError for an unknown name or parameter, with the nearest ones, or a value of the wrong type.
     """
     named = rule_file(text)
@@ -130,7 +133,7 @@ def find_policy(text: str) -> Any:
 
 
 def takes_text(name: str) -> bool:
-    """Whether the name of a policy stands for a file, as `agent:PATH`, `replay:FILE` and `my_rule.py:priority` do."""
+    """Return whether a name stands for a file (`agent:PATH`)."""
     if rule_file(name) is not None:
         return True
     first = name.partition(":")[0]
@@ -138,10 +141,10 @@ def takes_text(name: str) -> bool:
 
 
 def find_registered(text: Any) -> Any:
-    """A policy that a file names: a registered one with plain parameters, `vqs:J=5`, and never code or another file.
+    """Return a policy named in a file, without other code.
 
-    A file that someone else wrote may name nothing that `find_policy` would import for it: no `module:attribute`, and no
-    policy whose parameter is the name of a file (`agent:PATH`, `replay:FILE`). Raises InputError.
+    The file may come from someone else. So it may only name registered policies with plain parameters, such as `vqs:J=5`. Raises
+    InputError for `module:attribute`, and for a parameter that names a file (`agent:PATH`, `replay:FILE`).
     """
     name, _, parameters = str(text).partition(":")
     if not isinstance(text, str) or name not in registered():
@@ -172,7 +175,7 @@ def _load(target: str, text: str) -> Any:
 
 
 def _construct(factory: Any, text: str, whole: str) -> Any:
-    """Call the policy's class with `key=value` parameters; a key alone means True."""
+    """Call the policy's class with `key=value` parameters; `key` means True."""
     if getattr(factory, "takes_text", False):
         return factory(text)
     if not callable(factory):
@@ -198,7 +201,7 @@ def _construct(factory: Any, text: str, whole: str) -> Any:
 
 
 def _kinds_of_parameters(factory: Callable[..., Any]) -> dict[str, Any]:
-    """The type of each parameter of a class or function: as its field is annotated, or the argument, or that of its default."""
+    """Return each parameter's type: the annotation's, or its default's."""
     fields, named = get_type_hints(factory) if inspect.isclass(factory) else {}, {kind.__name__: kind for kind in PLAIN}
     kinds = {}
     for name, parameter in inspect.signature(factory).parameters.items():
@@ -219,7 +222,7 @@ def _value(text: str, kind: Any, parameter: str) -> Any:
 
 
 def name_of(policy: Any) -> str:
-    """The name of a policy in results: `vqs:J=5`, with the parameters that differ from their defaults.
+    """Return a policy's name in results: `vqs:J=5`, without defaults.
 
     Raises InputError for a class in place of an object.
     """
@@ -243,9 +246,9 @@ def name_of(policy: Any) -> str:
 
 
 def distinct_names(policies: Sequence[Any]) -> list[str]:
-    """The names of policies side by side; of classes that share a name MODULE:CLASS, or else the texts that name them.
+    """Return distinct names of policies that are compared.
 
-    Raises InputError for the same policy twice.
+    Classes with the same name become MODULE:CLASS, or else the texts that name them. Raises InputError for the same policy twice.
     """
     named = [find_policy(policy) if isinstance(policy, str) else policy for policy in policies]
     plain = [name_of(policy) for policy in named]
@@ -267,12 +270,12 @@ def distinct_names(policies: Sequence[Any]) -> list[str]:
 
 
 def guarantee_of(policy: Any, setting: Setting) -> float:
-    """The fraction of ρ* that a theorem guarantees for this policy in this setting: its `guarantee(setting)`; 0 without one."""
+    """Return the policy's proved share of ρ*, or 0."""
     return float(policy.guarantee(setting)) if hasattr(policy, "guarantee") else 0.0
 
 
 def needs_of(policy: Any, setting: Setting) -> Needs:
-    """The policy's `needs`; if it has none, all orders of tasks and servers except virtual queues."""
+    """Return the policy's `needs`; by default all orders but virtual queues."""
     if hasattr(policy, "needs"):
         return _called(policy, policy.needs, setting)
     vectors = setting.capacity.shape[1] > 1
@@ -281,7 +284,7 @@ def needs_of(policy: Any, setting: Setting) -> Needs:
 
 
 def is_told_durations(policy: Any, setting: Setting) -> bool:
-    """Whether a policy knows how long tasks take: it says so (`Needs.durations`), or asks `estimate_of` where there are any."""
+    """Return whether `Needs.durations` is set, or code reads existing estimates."""
     if needs_of(policy, setting).durations:
         return True
     jobs = setting.workload.jobs
@@ -289,7 +292,7 @@ def is_told_durations(policy: Any, setting: Setting) -> bool:
 
 
 def asks_estimates(policy: Any) -> bool:
-    """Whether the code of a policy of someone else calls `estimate_of`: itself, or through functions of its own module."""
+    """Return whether a user's policy code calls `estimate_of`."""
     kind = type(policy)
     if kind.__module__.startswith(f"{__package__}."):
         return False  # those of packenv say what they know
@@ -311,18 +314,16 @@ def asks_estimates(policy: Any) -> bool:
 
 
 def _names_in(code: CodeType) -> set[str]:
-    """The names of globals and attributes that a function reads, or one inside it."""
     inner = (_names_in(part) for part in code.co_consts if isinstance(part, CodeType))
     return {*code.co_names}.union(*inner)
 
 
 def initial_state_of(policy: Any, setting: Setting, seed: int) -> Any:
-    """The policy's `initial_state`; an empty tuple if it has none."""
     return _called(policy, policy.initial_state, setting, seed) if hasattr(policy, "initial_state") else ()
 
 
 def _called(policy: Any, method: Callable[..., Any], *arguments: Any) -> Any:
-    """The result of a method of the policy. What it raises becomes one MisuseError, except InputError."""
+    """Call a policy's method, turning errors but InputError into MisuseError."""
     try:
         return method(*arguments)
     except (InputError, MemoryError):
@@ -332,7 +333,7 @@ def _called(policy: Any, method: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def misuse(policy: Any, error: Exception, orders: int = 0) -> MisuseError:
-    """What to raise in place of an exception that came up while a policy was at work on a cluster that keeps these orders."""
+    """Return the error for an exception in a policy."""
     known = ""
     if NOT_NAMED in str(error):
         there, absent = ([name for name, flag in ORDER_FLAGS.items() if bool(orders & flag) is kept] for kept in (True, False))
@@ -341,18 +342,18 @@ def misuse(policy: Any, error: Exception, orders: int = 0) -> MisuseError:
 
 
 def keeps_books(policy: Any, setting: Setting) -> bool:
-    """Whether a policy must see a run from slot 0 on: it handles completions or messages, or needs the table of all jobs."""
+    """Return whether a policy handles completions or messages, or needs all jobs."""
     events, kind = ("on_completion", "on_message"), type(parameters_of(policy))
     return needs_of(policy, setting).table or any((event, kind) in hooks or hasattr(policy, event) for event in events)
 
 
 def attached(policy: Any, cluster: Any, state: Any) -> Any:
-    """The policy's state for a cluster that is new or has new arrays: the result of `attach(cluster, state)` if it has that."""
+    """Return `attach(cluster, state)` for new arrays, or the state itself."""
     return policy.attach(cluster, state) if hasattr(policy, "attach") else state
 
 
 def parameters_of(policy: Any) -> Any:
-    """The part of a policy that is passed to compiled code: its `rule`, or the policy itself if it has none."""
+    """Return the part for compiled code: `rule`, or the policy."""
     return getattr(policy, "rule", policy)
 
 
@@ -362,22 +363,22 @@ hooks: dict[tuple[str, type], Hook] = {}
 
 
 def schedules(policy_type: type) -> Callable[[Hook], Hook]:
-    """Register `schedule(policy, cluster, state)`: called in every slot in which something happened."""
+    """Register `schedule(policy, cluster, state)`, called in every slot with an event."""
     return _register("schedule", policy_type)
 
 
 def completes(policy_type: type) -> Callable[[Hook], Hook]:
-    """Register `on_completion(policy, cluster, state, task)`: called for every completion of the slot, in row order."""
+    """Register `on_completion(policy, cluster, state, task)`, called per completion in row order."""
     return _register("on_completion", policy_type)
 
 
 def receives(policy_type: type) -> Callable[[Hook], Hook]:
-    """Register `on_message(policy, cluster, state, code, payload)`: called for every message due in the slot."""
+    """Register `on_message(policy, cluster, state, code, payload)`, called per due message."""
     return _register("on_message", policy_type)
 
 
 def takes_over(policy_type: type) -> Callable[[Hook], Hook]:
-    """Register `take_over(policy, cluster, state)`: called before `schedule` when another policy has scheduled so far."""
+    """Register `take_over(policy, cluster, state)`, called before the first `schedule` after another policy."""
     return _register("take_over", policy_type)
 
 

@@ -1,4 +1,4 @@
-"""Names of policies, their descriptions, and texts that name one, without importing any policy."""
+"""Names and descriptions of policies, without importing any policy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PACKAGE = Path(__file__).parent
 
 
 class Described(NamedTuple):
-    """The first line of a policy's docstring, and its parameters with the texts of their defaults."""
+    """A docstring's first line, and parameters with defaults."""
 
     about: str
     parameters: dict[str, str]
@@ -29,14 +29,14 @@ class Described(NamedTuple):
 
 @functools.cache
 def registered() -> dict[str, str]:
-    """Return the `module:attribute` of every policy by name: the catalogue's, and those of other installed packages."""
+    """Return `module:attribute` of all policies, those of other packages too."""
     packaged = {name: entry.path for name, entry in CATALOGUE.items()} | OF_FILES
     return dict(sorted(({name: entry.value for name, entry in entries(POLICIES).items()} | packaged).items()))
 
 
 @functools.cache
 def described(name: str) -> Described:
-    """What is said of a registered policy. Those of packenv are read, not imported: importing one brings the compiler with it."""
+    """Return a policy's description, without importing policies of packenv."""
     module, _, attribute = registered()[name].partition(":")
     if module.startswith(f"{PACKAGE.name}."):
         about, fields = _read(module, attribute)
@@ -50,7 +50,7 @@ def described(name: str) -> Described:
 
 
 def _read(module: str, attribute: str) -> tuple[str | None, dict[str, str]]:
-    """The docstring of a class or function, and its fields with values, those of its bases first, as Python prints them."""
+    """Return a docstring and the defaults, fields of bases first."""
     home, node = _defined(module, attribute)
     fields: dict[str, str] = {}
     for base in getattr(node, "bases", ()):
@@ -66,7 +66,7 @@ def _read(module: str, attribute: str) -> tuple[str | None, dict[str, str]]:
 
 
 def _defined(module: str, name: str) -> tuple[str, ast.AST]:
-    """The module, of those from which `module` imports, that defines a name; and the class, the function or the value."""
+    """Find the module that defines a name, and its node."""
     for node in _parsed(PACKAGE.joinpath(*module.split(".")[1:]).with_suffix(".py")).body:
         if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name == name:
             return module, node
@@ -87,7 +87,7 @@ def _first_line(docstring: str | None) -> str:
 
 
 class RuleFile(NamedTuple):
-    """What `rules/mine.py:priority:a=1` names: a file with a function `priority(task, server, cluster, a=2.0)`."""
+    """A rule `rules/mine.py:priority:a=1`: `priority(task, server, cluster, a=2.0)` in a file."""
 
     file: str
     function: str
@@ -95,9 +95,9 @@ class RuleFile(NamedTuple):
 
 
 def rule_file(text: str) -> RuleFile | None:
-    """The file of a rule that a policy's text names; None if it names something else. The function is `priority` by default.
+    """Return the rule file of a policy's text, or None.
 
-    So `rules/mine.py:a=1` is `rules/mine.py:priority:a=1`.
+    The function is `priority` by default: `rules/mine.py:a=1` is `rules/mine.py:priority:a=1`.
     """
     file, dot, rest = text.partition(".py:")
     if not dot and not text.endswith(".py"):
@@ -109,9 +109,9 @@ def rule_file(text: str) -> RuleFile | None:
 
 
 def target_of(text: str) -> tuple[str, str]:
-    """`module:attribute`, and the text of the parameters, of `bf-js`, `vqs:J=5,stall` or `my_module:MyPolicy:x=1`.
+    """Split a policy's text into `module:attribute` and its parameters.
 
-    Raises InputError for an unknown name, with the nearest ones.
+    Examples: `bf-js`, `vqs:J=5,stall`, `my_module:MyPolicy:x=1`. Raises InputError for an unknown name, with the nearest ones.
     """
     name, _, parameters = text.partition(":")
     if name in registered():
@@ -123,7 +123,7 @@ def target_of(text: str) -> tuple[str, str]:
 
 
 def check_text(text: str) -> None:
-    """Raise InputError for a policy that the text, or the file of a rule, shows to be unknown or to have no such parameter."""
+    """Raise InputError for unknown names in a policy's text."""
     named = rule_file(text)
     if named is not None:
         language = load("packenv.policies.rules.language")
@@ -136,15 +136,14 @@ def check_text(text: str) -> None:
 
 
 def check_parameters(policy: str, parameters: str, accepted: list[str]) -> None:
-    """Raise InputError, with the nearest ones, for a parameter `KEY=VALUE`, or KEY alone, that the policy does not have."""
+    """Raise InputError for an unknown parameter `KEY=VALUE`."""
     for key in (part.partition("=")[0] for part in parameters.split(",") if part):
         if key not in accepted:
             raise InputError(f"policy {policy!r}: unknown parameter {key!r}{nearest(key, accepted)}")
 
 
 def unknown(name: str) -> InputError:
-    """The error for a name that no policy has: what to do with a file of a model or an agent, or where it was registered after
-    installing, else the nearest ones."""
+    """Return the error for an unknown policy, with advice."""
     if name.endswith(".zip"):
         return InputError(f"unknown policy {name!r}: {OF_ZIP}")
     stem = name.removesuffix(".json").removesuffix(".safetensors")
@@ -159,7 +158,7 @@ def unknown(name: str) -> InputError:
 
 
 def _written_in(project: Path) -> dict[str, str]:
-    """The policies that a pyproject.toml registers; none where there is no such file."""
+    """Return the policies that a pyproject.toml registers, if it exists."""
     try:
         settings = tomllib.loads(project.read_text(encoding="utf-8"))
         written: dict[str, str] = settings["project"]["entry-points"][POLICIES]

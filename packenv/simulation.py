@@ -1,4 +1,4 @@
-"""The simulation of one policy on one workload with a known rate; `packenv.simulate` (packenv/api.py) also takes a load."""
+"""The simulation of one policy at a known rate."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from packenv.workloads.workload import Workload
 
 
 def schedule_of(cluster: Cluster) -> Schedule:
-    """Starts, servers and ends of the rows that have arrived; empty if the cluster records no schedule."""
+    """Return start, server and end of arrived rows."""
     measures, rows = cluster.measures, int(cluster.head["arrived"][0])
     source = measures.source[0, :rows] if measures.source.shape[1] > 0 else None
     devices = measures.devices[0, :rows] if measures.devices.shape[1] > 0 else None
@@ -49,9 +49,11 @@ def schedule_of(cluster: Cluster) -> Schedule:
 def result_of(
     cluster: Cluster, policy: str, workload: Workload, seed: int, seconds: float, stopped: str | None, table: Jobs | None = None
 ) -> Result:
-    """The result of the run that `cluster` has just finished, without its schedule and the measures that need one.
+    """Return the result of a finished run, without its schedule.
 
-    `seconds` is the time of the loop; `stopped` says why the run ended early, or is None. `table`: whose rows ran.
+    seconds  time of the loop
+    stopped  why the run ended early, or None
+    table    the table whose rows ran
     """
     head = cluster.head[0]
     measured = int(head["measured"])
@@ -96,7 +98,7 @@ def result_of(
 
 
 def _rejected(cluster: Cluster, workload: Workload) -> dict[str, int] | None:
-    """How many tasks were turned away for each reason that there can be; None where tasks wait."""
+    """Count rejected tasks by reason; None where tasks wait."""
     if not cluster.head["rejects"][0]:
         return None
     names = ("size",) if workload.D == 1 else workload.resource_names
@@ -116,7 +118,7 @@ def _trajectory(cluster: Cluster, size_unit: float) -> Trajectory:
 
 
 def _delays(cluster: Cluster, table: Jobs | None) -> Delays:
-    """Exact in a table of up to MOST_EXACT tasks that wait for no others; else long ones are rounded."""
+    """Return delays: exact for up to MOST_EXACT independent tasks, else rounded."""
     if table is not None and len(table) <= MOST_EXACT and table.predecessors is None and table.phase is None:
         start = schedule_of(cluster).start
         arrival = table.arrival[: len(start)]
@@ -155,9 +157,10 @@ def simulate(
     slowdown_bound: float | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Result:
-    """Run `policy` (an object, or a name such as "vqs:J=5") on a workload with a known rate. Arguments as of `packenv.simulate`.
+    """Run `policy` on a workload with a known rate.
 
-    Raises InputError for arguments that do not go together, and for a policy that misuses the cluster.
+    Arguments as in `packenv.simulate`. Raises InputError for arguments that do not go together, and for a policy that misuses the
+    cluster.
     """
     policy = find_policy(policy) if isinstance(policy, str) else policy
 
@@ -232,7 +235,7 @@ def simulate(
 
 
 def _never_started(cluster: Cluster, policy: str, waiting: int) -> str:
-    """Why tasks wait although nothing is in service any more: such as a gang for which first fit never finds room."""
+    """Explain why tasks wait while nothing is in service."""
     rows = np.sort(cluster.task["row"][0][(cluster.task["kind"][0] == TASK) & (cluster.task["server"][0] == NONE)])
     first = f"row {rows[0]:,} (from 0, by arrival)" if len(rows) else "them"
     never = f"{counted(waiting, 'task')} never {'starts' if waiting == 1 else 'start'}"
@@ -242,10 +245,10 @@ def _never_started(cluster: Cluster, policy: str, waiting: int) -> str:
 def _run_slots(
     policy: Any, cluster: Cluster, state: Any, until: int, enough: int | None, progress: Callable[[int], None] | None
 ) -> tuple[Cluster, Any, float, int]:
-    """Let the policy play the slots before `until`, or until all work is done, too many tasks wait, or `enough` have started.
+    """Let the policy play the slots before `until`.
 
-    Returns the cluster and the state at the end, which are new ones where room ran out, the seconds in the loop, and FINISHED
-    or LIMIT. Raises MisuseError where the policy misuses the cluster.
+    The run also ends when all work is done, too many tasks wait, or `enough` have started. Returns the cluster and the state at
+    the end (new ones where room ran out), the seconds in the loop, and FINISHED or LIMIT. Raises MisuseError.
     """
     run = runner_for(policy)
     run(policy, cluster, state, until, 0)  # compiles the policy if necessary
@@ -276,9 +279,9 @@ def _run_slots(
 
 
 def _check_able(policy: Any, needs: Needs, workload: Workload, as_it_is: bool) -> None:
-    """Raise InputError where the workload has what the policy does not look at: remote reads, devices, gangs.
+    """Raise InputError if the policy ignores reads, devices or gangs of the workload.
 
-    as_it_is  whether it begins with tasks in service: then no option lets those of a gang start one by one, or devices be amounts
+    as_it_is  the workload begins with tasks in service, so no option can split gangs or pool devices
     """
     if workload.network is not None and workload.network.takes_resources and not needs.reads:
         raise InputError(f"{name_of(policy)} does not look for room for remote reads, which take resources in {workload.name}")
@@ -291,7 +294,6 @@ def _check_able(policy: Any, needs: Needs, workload: Workload, as_it_is: bool) -
 
 
 def _check_reject(policy: Any, needs: Needs, workload: Workload, backlog: int | None) -> None:
-    """Raise ArgumentError where tasks cannot be turned away."""
     if backlog is not None:
         raise ArgumentError("`reject` leaves nothing waiting: no `backlog` goes with it")
     if not needs.rejects:
@@ -302,7 +304,7 @@ def _check_reject(policy: Any, needs: Needs, workload: Workload, backlog: int | 
 
 
 def _check_backlog(policy: Any, backlog: int, workload: Workload, table: Jobs | None, waiting_limit: int) -> None:
-    """Raise InputError where tasks do not arrive as others start; `table`: made of random tasks for a policy that knows all."""
+    """Raise InputError for a backlog with tables, gangs, or all-knowing policies (`table`)."""
     if workload.jobs is not None:
         raise InputError(f"a backlog goes with random workloads: the tasks of {workload.name} come when its table says")
     if not 1 <= backlog <= waiting_limit:
@@ -324,7 +326,7 @@ def _horizon(workload: Workload, slots: int | None, drain: bool) -> int:
 
 
 def check_initial(initial: InService | Sequence[tuple[ArrayLike, int, int]], servers: Servers) -> InService:
-    """The tasks in service at the start of a run, checked. Raises InputError."""
+    """Check the initial tasks in service. May raise InputError."""
     capacity = servers.units
     jobs = initial if isinstance(initial, InService) else InService.of(_in_units(initial, servers), servers.D)
     for n in np.flatnonzero((jobs.server < 0) | (jobs.server >= len(capacity))).tolist():
@@ -341,7 +343,7 @@ def check_initial(initial: InService | Sequence[tuple[ArrayLike, int, int]], ser
 
 
 def check_devices(jobs: InService, servers: Servers) -> None:
-    """Raise InputError unless the tasks in service have as many devices of their servers as they need, with room for all."""
+    """Raise InputError unless initial tasks fit their devices."""
     assert jobs.devices is not None
     number, share, _, taken = jobs.devices.T
     devices = np.zeros((len(servers), 3), np.int64) if servers.devices is None else servers.devices
@@ -355,7 +357,7 @@ def check_devices(jobs: InService, servers: Servers) -> None:
 
 
 def _in_units(initial: Sequence[tuple[ArrayLike, int, int]], servers: Servers) -> Iterator[tuple[Sequence[int], int, int]]:
-    """The same tasks with demands in units. Raises InputError for one that cannot be in service on these servers."""
+    """Return initial tasks in units, or raise InputError."""
     for n, row in enumerate(initial):
         try:
             size, server, remaining = row
@@ -372,7 +374,7 @@ def _in_units(initial: Sequence[tuple[ArrayLike, int, int]], servers: Servers) -
 
 
 def make_room(cluster: Cluster) -> Cluster:
-    """The same cluster with room for twice as many tasks in the system, or rows of the schedule, whichever was full."""
+    """Double the room for tasks or schedule rows."""
     if 0 < cluster.measures.start.shape[1] <= cluster.head["next_row"][0]:
         return lengthen(cluster)
     return grow(cluster, 2 * cluster.task.shape[1])

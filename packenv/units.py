@@ -1,10 +1,10 @@
-"""Resources are integers (CONTRIBUTING, decision 2): C units per unit of capacity.
+"""Integer resources: C units per unit of capacity (CONTRIBUTING, decision 2).
 
 With C = 3·2^20 every boundary of the universal partition is an integer, and a task fits if demand <= room, exactly.
 
-Amounts may be in any unit, bytes too. A resource of which a server has more than LARGEST_CAPACITY is scaled: its unit is doubled
-`scale` times, until the largest server has at most that. So whole amounts stay exact up to 700 million, and multiples of 2 KiB up
-to 2^40 bytes; partition boundaries are exact as before, and what is below the limit is not touched.
+Amounts may be in any unit, bytes too. If a server has more than LARGEST_CAPACITY of a resource, the resource's unit is doubled
+`scale` times, until the largest server has at most LARGEST_CAPACITY. So whole amounts stay exact up to 700 million, and multiples
+of 2 KiB up to 2^40 bytes. Partition boundaries stay exact, and smaller resources are not scaled.
 """
 
 import numpy as np
@@ -23,9 +23,10 @@ MOST = 2.0**40  # what larger amounts count as, once scaled: they fit in no serv
 
 
 def to_units(amount: ArrayLike, scale: ArrayLike = 0) -> NDArray[np.int64]:
-    """Amounts of a resource in integer units: ⌊x·C / 2^scale + 10⁻³⌋, and at least 1 for a positive amount.
+    """Return amounts in integer units: ⌊x·C / 2^scale + 10⁻³⌋.
 
-    Any shape; `scale`: one, or (D,) of the last axis. The caller must have rejected negative and non-finite amounts.
+    A positive amount has at least 1 unit. Any shape; `scale`: one, or (D,) of the last axis. The caller must have rejected
+    negative and non-finite amounts.
     """
     exact = np.asarray(amount, dtype=np.float64)
     scaled = np.ldexp(exact, -np.asarray(scale, np.int64))
@@ -34,7 +35,7 @@ def to_units(amount: ArrayLike, scale: ArrayLike = 0) -> NDArray[np.int64]:
 
 
 def scale_for(largest: ArrayLike, limit: float = LARGEST_CAPACITY) -> tuple[int, ...]:
-    """(D,) how often the unit of each resource is doubled so that its `largest` amount is at most `limit`; () for never."""
+    """(D,) doublings until `largest` <= `limit`, () for none."""
     amounts = np.maximum(np.atleast_1d(np.asarray(largest, np.float64)), limit)
     scale = np.ceil(np.log2(amounts / limit)).astype(np.int64)
     scale += np.ldexp(amounts, -scale) > limit  # where the logarithm was rounded down

@@ -1,8 +1,7 @@
-"""Modules in the current folder: found when a policy is named by module, and for the imports of such a module, but not else.
+"""Modules in the current folder, for named policies only.
 
-Libraries import others if they are there (`yaml`, `cffi`, …), so a folder that is always on the path gives them files of the
-user that happen to have such a name. Here it is searched after everything else, for the module that is asked for and for
-what modules from the folder import, whenever they do.
+Libraries import others if they are there (`yaml`, `cffi`, …). A folder that is always on the path could give them your files of
+the same name. So this folder is searched last, and only for the requested module and the imports of modules in the folder.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ from typing import Any
 
 
 class CurrentFolder(MetaPathFinder):
-    """Finds modules in the current folder. `requests`: names asked for; `modules`: names of those that were found."""
+    """A finder in the current folder: names in `requests`, found ones in `modules`."""
 
     def __init__(self) -> None:
         self.requests: set[str] = set()
         self.modules: set[str] = set()
 
     def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: Any = None) -> ModuleSpec | None:
-        """The module, if it stands in the folder itself; Python finds what lies in packages by their own paths."""
+        """Find a module in the folder itself, outside packages."""
         if path is not None or not (fullname in self.requests or _importer() in self.modules):
             return None
         spec = PathFinder.find_spec(fullname, [str(Path.cwd())])
@@ -35,7 +34,7 @@ class CurrentFolder(MetaPathFinder):
 
 
 def _importer() -> str:
-    """The first part of the name of the module that asks for the import."""
+    """Return the top package of the module that imports."""
     frame = sys._getframe(2)
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("importlib"):
         frame = frame.f_back
@@ -46,7 +45,7 @@ FINDER = CurrentFolder()
 
 
 def import_named(module: str) -> ModuleType:
-    """Import a module that the user names: of the path or, if it is not there, of the current folder."""
+    """Import a user's module, perhaps of the current folder."""
     if FINDER not in sys.meta_path:
         sys.meta_path.append(FINDER)
     first = module.partition(".")[0]

@@ -1,4 +1,4 @@
-"""Wrappers for other libraries: masks in their words, and rewards discounted by slots."""
+"""Wrappers for other libraries: masks, and discounting by slots."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ TYPES: dict[str, type[np.generic]] = {"rllib": np.float32, "tianshou": np.int8, 
 
 
 class MaskedObservation(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """Observations {observation, mask} as a library wants them: what the environment observes, and its `info["action_mask"]`.
+    """Observations with the mask, as a library expects them.
+
+    The observation comes from the environment, the mask from `info["action_mask"]`.
 
     | `library` | names | mask |
     |---|---|---|
@@ -27,7 +29,7 @@ class MaskedObservation(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructor
     | `"tianshou"` | `obs`, `mask` | int8, a MultiBinary |
     | `"torchrl"` | `observation`, `action_mask` | bool, a Box |
 
-    Works on any environment that has a mask (A,) in its info at every step. Raises InputError for other libraries.
+    Works on any environment with a mask (A,) in its info at every step. Raises InputError for other libraries.
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any], library: str) -> None:
@@ -58,16 +60,17 @@ class MaskedObservation(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructor
 
 
 class DiscountElapsed(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """Rewards weighted so that a library's discount by steps becomes one by slots.
+    """Rewards weighted for a discount by slots.
 
     A step that starts a task takes no time, and another a hundred slots, but a library multiplies by its `gamma` after
-    each. What is meant is Σ exp(−(t_i − t_k) / timescale) · r_i over the steps i from k on, t_i being the slot in which
-    step i begins. This wrapper gives the library r_i · w_i with w_i = exp(−(t_i − t_0) / timescale) / gamma^i, so its
-    return from step k on, Σ gamma^(i−k) · r_i · w_i, is what is meant times w_k, a number above 0 that is known at step k,
-    is 1 at the first and is in `info["weight"]`. It makes no action look better than another. It stays near 1 where
-    gamma is about exp(−(mean slots of a step) / timescale), and should: values of the same state differ by it.
+    each. The intended return is Σ exp(−(t_i − t_k) / timescale) · r_i over the steps i from k on, where step i begins in slot
+    t_i. This wrapper gives the library r_i · w_i with w_i = exp(−(t_i − t_0) / timescale) / gamma^i. Its return from step k,
+    Σ gamma^(i−k) · r_i · w_i, is then w_k times the intended one. The weight w_k is positive, known at step k, 1 at the first
+    step, and in `info["weight"]`, so it favours no action. Choose gamma near exp(−(mean slots of a step) / timescale): w_k then
+    stays near 1. Otherwise values of the same state differ by w_k.
 
-    `gamma` is the library's; `timescale` in slots. Raises InputError unless 0 < gamma <= 1 and timescale > 0.
+    gamma      the library's discount, 0 < gamma <= 1, else InputError
+    timescale  in slots, > 0, else InputError
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any], *, gamma: float = 0.99, timescale: float = 1000.0) -> None:

@@ -18,7 +18,7 @@ from packenv.errors import InputError
 from packenv.policy import find_policy, needs_of
 from tests.test_site import site_module
 
-TABLE: dict[str, Any] = {"arrival": [0, 0, 1, 2, 4, 5], "service": [3, 2, 4, 3, 2, 1], "value": [1, 2, 3, 1, 2, 3]}
+TABLE: dict[str, Any] = {"arrival": [0, 0, 1, 2, 4, 5], "service": [3, 2, 4, 3, 2, 1], "value": [1, 1, 2, 2, 3, 1]}
 SIZES = {"size": [0.5, 0.3, 0.2, 0.6, 0.4, 0.1]}
 KINDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "several": ({"cpu": SIZES["size"], "memory": [0.1, 0.3, 0.5, 0.2, 0.1, 0.4]}, {"servers": "2x1:1", "resources": "all"}),

@@ -1,4 +1,7 @@
-"""`packenv reproduce` and `packenv bench`: commands of the folder `experiments`, which only a checkout has."""
+"""`packenv reproduce` and `packenv bench`, available only in a checkout.
+
+They run the folder `experiments`.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,10 @@ MODULES = {"reproduce": "experiments.reproduce", "bench": "experiments.bench.com
 
 
 def __getattr__(name: str) -> click.Command:
-    """A command, imported when it is called. Raises InputError where packenv is not imported from a checkout."""
+    """Import a command when it is called.
+
+    Raises InputError unless packenv is imported from a checkout.
+    """
     if name not in MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if not ROOT.joinpath(*MODULES[name].split(".")).with_suffix(".py").is_file():

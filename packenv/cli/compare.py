@@ -1,4 +1,7 @@
-"""`packenv compare`: is a policy, or a set of servers, worse than another? The answer is the exit status."""
+"""`packenv compare`: is a policy or server set worse than another?
+
+The answer is the exit status.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`packenv completion`: the line that makes a shell complete packenv's words, and what bash needs for words with colons."""
+"""`packenv completion`: completion in a shell, in bash also with colons."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from packenv.errors import InputError
 
 SHELLS = ("bash", "zsh")
 VARIABLE = "_PACKENV_COMPLETE"
-"""Set by the shell's function when it asks for completions."""
+"""Environment variable that requests completions."""
 
 BASH = r"""
 %(complete_func)s() {
@@ -43,7 +43,10 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
 
 
 class Bash(BashComplete):
-    """As click's, but for `agent:fig4b` and `vqs:J=4`, which bash divides at `:` and `=`: the line is divided here instead."""
+    """Completion for bash that keeps `agent:fig4b` and `vqs:J=4` whole.
+
+    Bash divides words at `:` and `=`, so the line is divided here.
+    """
 
     source_template = BASH
 

@@ -1,4 +1,4 @@
-"""`packenv doctor`: what this installation consists of, where machine code is kept, and what is missing."""
+"""`packenv doctor`: installed parts, machine code, and problems."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from packenv.inputs.memory import GB, machine_memory, memory_limit
 
 REQUIRED = ("numba", "llvmlite", "numpy", "scipy", "highspy", "gymnasium", "pyarrow", "matplotlib")
 OPTIONAL = ("torch", "stable-baselines3", "sb3-contrib", "tensorboard", "ortools", "minari", "ray", "moviepy", "pygame")
-FOR_DEVELOPERS = "dev"  # an extra that nobody else misses
+FOR_DEVELOPERS = "dev"  # an extra for developers only
 LONG = 2.0  # seconds of the compiler for a few lines, above which a first run takes minutes
 
 
@@ -48,7 +48,7 @@ def doctor(json_path: str | None) -> None:
 
 
 def installation() -> dict[str, Any]:
-    """What is installed, and the machine. Versions are None for what is not installed."""
+    """Return installed versions, None if missing, and the machine."""
     return {
         "packenv": _version("packenv"),
         "python": platform.python_version(),
@@ -65,7 +65,10 @@ def installation() -> dict[str, Any]:
 
 
 def untested() -> dict[str, dict[str, Any]]:
-    """Python and installed libraries in versions with which no tests ran: the version here, and the tested ones."""
+    """Return versions of Python and libraries that were not tested.
+
+    Each with the version here, and the tested ones.
+    """
     tested = json.loads(resources.files("packenv.cli").joinpath("tested.json").read_text())
     here = {name: platform.python_version().rpartition(".")[0] if name == "python" else _version(name) for name in tested}
     return {
@@ -76,7 +79,7 @@ def untested() -> dict[str, dict[str, Any]]:
 
 
 def machine_code() -> dict[str, Any]:
-    """Where machine code is kept, how long the compiler takes, and what must be repaired."""
+    """Return the cache of machine code, the compiler's speed, and problems."""
     from packenv.compiled.health import cache_health, compiler_seconds
 
     cache, seconds = cache_health(), compiler_seconds()
@@ -90,7 +93,7 @@ def machine_code() -> dict[str, Any]:
 
 
 def lines_of(findings: dict[str, Any]) -> list[tuple[str, str]]:
-    """The lines that people read, of an installation or of machine code: heading and text."""
+    """Return the headings and texts of an installation or of machine code."""
     if "cache" in findings:
         cache = findings["cache"]
         volume = f"{cache['functions']:,} functions, {cache['megabytes']:,} MB"
@@ -121,19 +124,19 @@ def _listed(versions: dict[str, str | None]) -> str:
 
 
 def missing_extras() -> dict[str, list[str]]:
-    """The requirements that are not met, by optional extra of packenv that is not wholly there."""
+    """Return the unmet requirements by incomplete optional extra."""
     names = metadata.metadata("packenv").get_all("Provides-Extra") or []
     unmet_needs = {name: [requirement for requirement, _ in unmet(name)] for name in names if name != FOR_DEVELOPERS}
     return {name: needs for name, needs in unmet_needs.items() if needs}
 
 
 def unmet(extra: str | None) -> list[tuple[str, str | None]]:
-    """Requirements of packenv itself (None), or of one of its extras, that are not met; each with the version that is there."""
+    """Return unmet requirements of packenv (None) or an extra, and installed versions."""
     needs = []
     for text in metadata.requires("packenv") or []:
         try:
             requirement = Requirement(text)
-        except InvalidRequirement:  # of a packenv that somebody else has built
+        except InvalidRequirement:  # of a modified packenv
             continue
         of_extra = requirement.marker is not None and not requirement.marker.evaluate({"extra": ""})
         applies = requirement.marker is None or requirement.marker.evaluate({"extra": extra or ""})
@@ -153,7 +156,7 @@ def _version(name: str) -> str | None:
 
 
 def _load() -> float | None:
-    """Processes that want a core, on average over the last minute; None where the system does not say."""
+    """Return the mean number of processes that want a core, or None."""
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else None
 
 

@@ -1,4 +1,4 @@
-"""`packenv evaluate`: policies side by side on one workload."""
+"""`packenv evaluate`: policies compared on one workload."""
 
 from __future__ import annotations
 
@@ -132,6 +132,7 @@ def evaluate(
         raise failures[0]
 
 
+<<<<<<< HEAD
 def loads_of(of_workload: WorkloadOptions) -> tuple[str, list[float]] | None:
     """The option that has several loads, and these, ascending; None if there is none."""
     from packenv.runs.sweep import several_loads
@@ -147,12 +148,19 @@ def evaluations_from(
     **scheduled: bool,
 ) -> tuple[list[Evaluation], dict[str, int]]:
     """What the options ask for at each load, and the rows of a trace that were dropped, by reason.
+=======
+def evaluation_from(
+    policies: tuple[str, ...], of_workload: WorkloadOptions, options: EvaluateOptions, **scheduled: bool
+) -> tuple[Evaluation, dict[str, int]]:
+    """Return the evaluation of these options, and dropped rows by reason.
+>>>>>>> origin/main
 
-    `scheduled`: which runs keep their schedules, as of `evaluation`. Raises InputError.
+    `scheduled`: runs that store their schedules (`evaluation`). Raises InputError.
     """
     from packenv.api import at_a_rate
     from packenv.runs.comparison import check_figure, evaluation
 
+<<<<<<< HEAD
     named = chosen_policies(policies) if policies else ()  # an unknown one is said before a trace is read
     check_figure(options, several is not None)
     if several is None:
@@ -163,6 +171,10 @@ def evaluations_from(
         at: list[dict[str, Any]] = [{axis: value} for value in values]
         workload, dropped = workload_from(replace(of_workload, **at[0]))
         workloads = [workload, *(at_a_rate(workload.with_(**each)) for each in at[1:])]
+=======
+    named = chosen_policies(policies) if policies else ()  # unknown policies are reported before a trace is read
+    workload, dropped = workload_from(of_workload)
+>>>>>>> origin/main
     chosen = named or chosen_policies((), workload)
     if options.backlog is not None and any(getattr(of_workload, key) is not None for key in INTENSITIES):
         raise InputError("--backlog says how much waits, whatever arrives: leave out --load, --intensity and --rate")
@@ -170,7 +182,10 @@ def evaluations_from(
 
 
 def notices(workload: Workload, policies: tuple[str, ...]) -> list[str]:
-    """Which policies know durations, what others say of themselves, and which guarantee is left if J is too low (Corollary 1)."""
+    """Return notes on policies: known durations, own notices, and guarantees.
+
+    The last is the guarantee left if J is too low (Corollary 1).
+    """
     from packenv.policy import asks_estimates, distinct_names, find_policy, is_told_durations
     from packenv.simulation import setting_of
     from packenv.workloads.demand import scalar_cdf

@@ -1,4 +1,4 @@
-"""`packenv judge`: which fraction of the maximum supportable workload a policy keeps stable, against its guarantee."""
+"""`packenv judge`: the fraction of ρ* that a policy keeps stable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`packenv leaderboard`: policies and agents against each other, on the same jobs of many workloads."""
+"""`packenv leaderboard`: policies and agents on the same jobs."""
 
 from __future__ import annotations
 
@@ -101,8 +101,9 @@ def leaderboard(
 
 
 def advised(texts: tuple[str, ...], slots: int, error: ArgumentError) -> str:
-    """The message, with the commands that work if a table among the workloads is refused, and some do: the columns of a table
-    are told to `packenv trace convert`.
+    """Return the message, with commands that work if a table is refused.
+
+    Columns of a table are passed to `packenv trace convert`.
     """
     from packenv.runs.contest import contest, source_and_settings
 
@@ -118,8 +119,9 @@ def advised(texts: tuple[str, ...], slots: int, error: ArgumentError) -> str:
 
 
 def _working_commands(text: str, slots: int, error: ArgumentError) -> str | None:
-    """What was typed with settings that mend `error` and those behind it, after a conversion that names columns; None if none is
-    known.
+    """Return the typed command with settings that fix `error`, or None.
+
+    A conversion that names columns may come first.
     """
     from packenv.runs.contest import contest, source_and_settings
 
@@ -129,6 +131,7 @@ def _working_commands(text: str, slots: int, error: ArgumentError) -> str | None
         for _ in range(MOST_REFUSALS):
             if not error.remedy:
                 return None
+            # Apply the remedy, to the conversion or to the settings.
             reading |= {key: value for key, value in error.remedy.items() if key in OF_CONVERSION}
             settings = {key: value for key, value in error.remedy.items() if key not in OF_CONVERSION}
             for key in settings:
@@ -138,6 +141,7 @@ def _working_commands(text: str, slots: int, error: ArgumentError) -> str | None
             if reading and (slot := re.search(r"(?:^|,)slot[_-]seconds=([^,]+)", written)):
                 reading["slot_seconds"] = slot[1]
             try:
+                # Try it. Another refusal may follow.
                 place = str(_convert(source, Path(folder) / "tasks.parquet", reading)) if reading else source
                 contest(f"{place}{behind}", slots)
             except ArgumentError as another:
@@ -157,13 +161,13 @@ def _working_commands(text: str, slots: int, error: ArgumentError) -> str | None
 
 
 def _converted(source: str) -> str:
-    """A file for the table in slots, that is not there yet."""
+    """Return a new file name for the converted table."""
     stem = Path(source).name.partition(".")[0]
     return next(name for name in (f"{stem}{n or ''}.parquet" for n in count()) if not Path(name).exists())
 
 
 def _convert(source: str, out: Path, reading: dict[str, Any]) -> Path:
-    """What `packenv trace convert` does."""
+    """Convert a table as `packenv trace convert` does."""
     from packenv.cli.trace import read
     from packenv.options.verbs import ReadOptions
     from packenv.workloads.traces import write_jobs
@@ -176,20 +180,20 @@ def _convert(source: str, out: Path, reading: dict[str, Any]) -> Path:
 
 
 def check_page(path: str | None) -> None:
-    """Raise InputError if there is such a file without the two marks between which tables are to stand."""
+    """Raise InputError if the file exists without the two marks for tables."""
     if path is not None:
         around_tables(path)
 
 
 def write_page(path: str, text: str) -> None:
-    """Replace what stands between the marks of a page, which is made if it is not there."""
+    """Replace the tables between the marks of a page, new if missing."""
     before, after = around_tables(path)
     with atomic_path(path) as temporary:
         temporary.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8", errors="replace")
 
 
 def around_tables(path: str) -> tuple[str, str]:
-    """The lines before and after the tables of a page. Raises InputError."""
+    """Return the text before and after the tables. Raises InputError."""
     try:
         page = Path(path).read_text(encoding="utf-8") if Path(path).exists() else f"{BEGIN}\n{END}\n"
     except (OSError, UnicodeDecodeError) as error:

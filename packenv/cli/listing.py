@@ -1,4 +1,4 @@
-"""`packenv list`: what is known by name."""
+"""`packenv list`: named policies and workloads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WIDEST = 110  # columns: longer lines are hard to read
 
 
 class Entry(NamedTuple):
-    """A policy: how it is named, what it does, its parameters with their defaults."""
+    """A policy: name, description, parameters with defaults."""
 
     name: str
     about: str
@@ -43,7 +43,7 @@ def listing() -> None:
 
 
 def policies() -> Iterator[Entry]:
-    """Every policy that is registered, and each agent that comes with packenv."""
+    """Yield every registered policy, and each agent of packenv."""
     for name in [*CATALOGUE, *(name for name in registered() if name not in CATALOGUE and name not in OF_FILES)]:
         about, parameters = described(name)
         yield Entry(name, about, ", ".join(f"{key}={value}" for key, value in parameters.items()))
@@ -55,7 +55,7 @@ def policies() -> Iterator[Entry]:
 
 
 def block(entry: Entry, longest: int, width: int) -> str:
-    """Name and text side by side, folded between words, and the parameters below."""
+    """Return name and wrapped text side by side, parameters below."""
     indent = " " * (longest + 4)
     first = f"  {entry.name}".ljust(len(indent))
     lines = textwrap.wrap(entry.about, width - len(indent), break_on_hyphens=False, break_long_words=False) or [""]
@@ -64,7 +64,7 @@ def block(entry: Entry, longest: int, width: int) -> str:
 
 
 def workloads_table() -> Table:
-    """Servers and arrivals of every named workload."""
+    """Return servers and arrivals of every named workload."""
     from packenv.content.tables import Column, Table, numbers
 
     table = Table("", [Column("workload"), *numbers("resources", "servers", "tasks per slot", "intensity")])

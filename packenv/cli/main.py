@@ -1,4 +1,4 @@
-"""The command `packenv`: its subcommands, loaded when they are called, and one line for whatever goes wrong."""
+"""The command `packenv`: subcommands loaded on use, and errors in one line."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ COMMANDS = {
     "completion": ("completion:completion", "Print the line that makes your shell complete packenv's words."),
     "bench": ("checkout:bench", "Measure the speed of this installation."),
 }
-"""By name: module and function in packenv.cli, and what `packenv --help` says."""
+"""By name: module and function in packenv.cli, and the line of `packenv --help`."""
 
 BAD_INPUT, INTERRUPTED, BROKEN_PIPE, TERMINATED = 2, 130, 141, 143
 
 
 class Commands(click.Group):
-    """Subcommands by name, imported only when needed: help and completion stay fast."""
+    """Subcommands imported on use, so help and completion stay fast."""
 
     context_class = Context
 
@@ -80,12 +80,15 @@ class Commands(click.Group):
 
 
 def of_plugins() -> dict[str, str]:
-    """The commands of plug-ins, each with its line of help."""
+    """Return the commands of plug-ins with their lines of help."""
     return {name: first_line(entry) for name, entry in entries(PLUGINS).items() if name not in COMMANDS}
 
 
 def find_command(name: str) -> click.Command:
-    """A command of packenv or of a plug-in. Raises InputError for an unknown one, and for one that cannot be imported."""
+    """Return a command of packenv or of a plug-in.
+
+    Raises InputError if it is unknown or cannot be imported.
+    """
     if name in COMMANDS:
         module, _, function = COMMANDS[name][0].partition(":")
         command: click.Command = getattr(import_module(f"packenv.cli.{module}"), function)
@@ -108,8 +111,9 @@ def cli() -> None:
 
 @contextmanager
 def terminated_in_order(signals: list[int]) -> Iterator[None]:
-    """SIGTERM is added to `signals` and raised like Ctrl-C, after which processes and files are put away; unless something else
-    is made of it, and outside the main thread.
+    """Raise SIGTERM like Ctrl-C, so that processes and files are cleaned up.
+
+    Adds it to `signals`. Does nothing if SIGTERM has a handler, or outside the main thread.
     """
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         yield
@@ -128,16 +132,16 @@ def terminated_in_order(signals: list[int]) -> Iterator[None]:
 
 @contextmanager
 def deferred_interrupts() -> Iterator[None]:
-    """Ctrl-C that comes while the compiler calls Python is ignored there, as every exception is: it is raised again.
+    """Raise Ctrl-C again if the compiler ignored it while calling Python.
 
-    What the compiler raises meanwhile, as it misses what the call was to bring, is the interrupt too.
+    Exceptions of the compiler that follow become the interrupt too.
     """
     usual = sys.unraisablehook
     again: list[Timer] = []
 
     def hook(ignored: Any) -> None:
         if issubclass(ignored.exc_type, KeyboardInterrupt):
-            again.append(Timer(0.05, interrupt_main))  # not at once: it would be raised in here
+            again.append(Timer(0.05, interrupt_main))  # later: now it would be raised in here
             again[-1].start()
         else:
             usual(ignored)
@@ -158,7 +162,7 @@ def deferred_interrupts() -> Iterator[None]:
 
 
 def _mend_streams() -> None:
-    """Let output end nowhere where a stream is closed, and show "?" for letters that it cannot write."""
+    """Replace closed streams, and show "?" for letters that cannot be written."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - until the process ends
@@ -169,7 +173,10 @@ def _mend_streams() -> None:
 
 
 def main(arguments: list[str] | None = None) -> Any:
-    """Run the command line; bad input is one line on standard error and exit status 2, Ctrl-C is 130, SIGTERM 143."""
+    """Run the command line.
+
+    Bad input is one line on standard error and exit status 2. Ctrl-C exits with 130, SIGTERM with 143.
+    """
     _mend_streams()
     signals: list[int] = []
     try:
@@ -177,7 +184,7 @@ def main(arguments: list[str] | None = None) -> Any:
         if "_PACKENV_COMPLETE" in os.environ:
             import_module("packenv.cli.completion").prepare_shell()
         with terminated_in_order(signals), deferred_interrupts():
-            done = cli(words, prog_name="packenv", standalone_mode=False, obj=words)  # what was said, for those who keep it
+            done = cli(words, prog_name="packenv", standalone_mode=False, obj=words)  # the words, for the outputs that quote them
         sys.stdout.flush()
         return done
     except click.exceptions.NoArgsIsHelpError as alone:  # `packenv`, or `packenv trace`
@@ -190,7 +197,7 @@ def main(arguments: list[str] | None = None) -> Any:
     except MemoryError:
         print("packenv: out of memory", file=sys.stderr)
         sys.exit(BAD_INPUT)
-    except BrokenPipeError:  # whoever read the output has seen enough
+    except BrokenPipeError:  # the reader has closed the output
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for what is still buffered
         sys.exit(BROKEN_PIPE)
     except OSError as error:

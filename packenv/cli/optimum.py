@@ -1,4 +1,4 @@
-"""`packenv optimum`: the shortest schedule of a table of jobs, a bound on all schedules, and how far policies are from it."""
+"""`packenv optimum`: the shortest schedule of a table, and a bound."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def optimum(
     cp_model()
     outputs.check(schedule)
 
-    # The policies, and the table of jobs that they play; of the usual ones those that can.
+    # The table of jobs, and the policies; usual ones only if they can play it.
     usual = (*HEURISTICS, *COMPLETING) if by_completion else HEURISTICS
     chosen = tuple(dict.fromkeys(policies)) or tuple(name for name in usual if name in registered())
     able = [find_policy(name) for name in chosen]
@@ -98,7 +98,7 @@ def optimum(
         for reason in unplayable:
             console.print(f"left out: {reason}", style="dim", highlight=False, markup=False)
 
-    # Their schedules, and the optimum beside them.
+    # Their schedules, and the optimum.
     runs = runs_of(workload, able, [options.seed], options={"drain": True, "schedule": True})
     results = run_all(runs, RunOptions(processes=1))
     if by_completion:
@@ -115,7 +115,10 @@ def show_shortest(
     outputs: Outputs,
     schedule: str | None,
 ) -> None:
-    """The shortest schedule that the solver finds, replayed in the simulator, and the policies; `schedule`: a file for it."""
+    """Show the shortest schedule found, replayed, and the policies.
+
+    `schedule`: file for it.
+    """
     from rich.console import Console
 
     from packenv.api import simulate
@@ -138,7 +141,7 @@ def show_shortest(
     replayed = simulate(workload, Replay(best.schedule.start, best.schedule.server, "sat"), seed=seed, drain=True, schedule=True)
     assert makespan_of(workload, replayed) == best.makespan
 
-    # What is shown and written.
+    # Show and write the answer.
     size = f"{len(best.schedule.start)} tasks on {counted(len(workload.servers), 'server')}"
     console.print(f"[bold]{workload.label}[/bold]: {size}; no schedule is shorter than {best.bound} slots", highlight=False)
     drawn = [replace(replayed, policy="optimum" if best.proven else "best found"), *([first] if first else [])]
@@ -157,7 +160,10 @@ def show_shortest(
 def show_completion(
     workload: Workload, results: list[Result], options: OptimumOptions, console: Console, outputs: Outputs
 ) -> None:
-    """The bound on the mean completion time, the solver's schedule for a small table, and the policies."""
+    """Show the bound on the mean completion time, and the policies.
+
+    Also the solver's schedule for a small table.
+    """
     from packenv.content.showable import Answer
     from packenv.theory.completion.bound import completion_bound
     from packenv.theory.completion.cp_sat import least_completion
@@ -180,7 +186,7 @@ def show_completion(
 
 
 def playable(policies: list[Any], workload: Workload, seed: int) -> tuple[list[Any], list[str]]:
-    """The policies that can play the workload, and why the others cannot: columns are missing."""
+    """Return the policies that can play the workload, and others' reasons."""
     from packenv.policy import initial_state_of
     from packenv.simulation import setting_of
 
@@ -196,7 +202,10 @@ def playable(policies: list[Any], workload: Workload, seed: int) -> tuple[list[A
 
 
 def finite(workload: Workload, seed: int, slots: int | None) -> Workload:
-    """The workload with a Jobs table. Raises InputError for a random one without `slots`, and for a table with them."""
+    """Return the workload with a Jobs table.
+
+    Raises InputError for a random one without `slots`, and for a table with them.
+    """
     if workload.jobs is not None:
         if slots is not None:
             raise InputError(f"--slots is for random workloads; {workload.name} has a table of jobs")
@@ -207,7 +216,7 @@ def finite(workload: Workload, seed: int, slots: int | None) -> Workload:
 
 
 def makespan_of(workload: Workload, result: Result) -> int | None:
-    """Slots from the first arrival to the last end; None unless all tasks ended."""
+    """Return slots from first arrival to last end, None unless all ended."""
     assert workload.jobs is not None and result.schedule is not None
     start, _, end, *_ = result.schedule
     whole = len(start) == len(workload.jobs) and (start >= 0).all()
@@ -215,19 +224,19 @@ def makespan_of(workload: Workload, result: Result) -> int | None:
 
 
 def shortest(workload: Workload, results: list[Result]) -> Result | None:
-    """The run of the policy that is done first; None if none has run all tasks."""
+    """Return the policy's run that ends first, None if none is complete."""
     spans = [(makespan_of(workload, result), result) for result in results]
     whole = [(span, n) for n, (span, _) in enumerate(spans) if span is not None]
     return results[min(whole)[1]] if whole else None
 
 
 def progress_line(seconds: float, makespan: int, bound: int) -> str:
-    """A line on the best makespan and bound so far."""
+    """Return a line on the best makespan and bound so far."""
     return f"makespan {makespan}, at least {bound}: {makespan / bound - 1:.1%} above the bound after {seconds:.0f} s"
 
 
 def optimum_table(workload: Workload, best: Optimum, results: list[Result]) -> Table:
-    """Makespans, and how far each is above the bound."""
+    """Return makespans, and their distances from the bound."""
     table = Table("", [Column(""), *numbers("makespan", "above the bound"), Column("")])
     status = "proven" if best.proven else f"not proven in {best.seconds:.0f} s"
     table.add("optimum" if best.proven else "best found", str(best.makespan), f"{best.gap:.1%}", status)
@@ -238,7 +247,7 @@ def optimum_table(workload: Workload, best: Optimum, results: list[Result]) -> T
 
 
 def optimum_record(workload: Workload, best: Optimum, results: list[Result], seed: int, fixed: bool) -> dict[str, Any]:
-    """The JSON of `packenv optimum`; slots, and gaps as shares of the bound."""
+    """Return the JSON of `packenv optimum`. Gaps are shares of the bound."""
     assert workload.jobs is not None
     spans = {result.policy: makespan_of(workload, result) for result in results}
     return {
@@ -261,7 +270,10 @@ def optimum_record(workload: Workload, best: Optimum, results: list[Result], see
 
 
 def mean_completion(workload: Workload, result: Result) -> float | None:
-    """Mean slots from the first arrival of a job to its end; None unless all jobs ended."""
+    """Return a job's mean slots from first arrival to end, or None.
+
+    None unless all jobs ended.
+    """
     from packenv.results.job_times import job_times
 
     assert workload.jobs is not None and result.schedule is not None
@@ -270,7 +282,7 @@ def mean_completion(workload: Workload, result: Result) -> float | None:
 
 
 def completion_table(workload: Workload, bound: float, solved: LeastCompletion | None, jobs: int, results: list[Result]) -> Table:
-    """Mean completion times in slots, and how far each is above the bound."""
+    """Return mean completion times in slots, and distances from the bound."""
     table = Table("", [Column(""), *numbers("mean completion", "above the bound")])
     rows = [] if solved is None else [("optimum" if solved.proven else "best found", solved.total / jobs)]
     for name, mean in [*rows, *((result.policy, mean_completion(workload, result)) for result in results)]:
@@ -281,7 +293,10 @@ def completion_table(workload: Workload, bound: float, solved: LeastCompletion |
 def completion_record(
     workload: Workload, least: CompletionBound, solved: LeastCompletion | None, results: list[Result], seed: int
 ) -> dict[str, Any]:
-    """The JSON of `packenv optimum --objective completion`; slots, and gaps as shares of the bound."""
+    """Return the JSON of `packenv optimum --objective completion`.
+
+    Times are in slots, gaps are shares of the bound.
+    """
     assert workload.jobs is not None
     bound = best_bound(least, solved)
     means = {result.policy: mean_completion(workload, result) for result in results}
@@ -305,5 +320,8 @@ def completion_record(
 
 
 def best_bound(least: CompletionBound, solved: LeastCompletion | None) -> float:
-    """The larger bound on the mean: of the relaxation, or of the solver, which does not preempt."""
+    """Return the larger bound on the mean, of relaxation or solver.
+
+    The solver does not preempt.
+    """
     return least.mean if solved is None else max(least.total, solved.bound) / least.jobs

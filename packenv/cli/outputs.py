@@ -1,7 +1,7 @@
-"""Where a command's results go: options, checks before anything long is run, and files as far as the disk allows.
+"""Outputs of a command: options, checks before long runs, and files.
 
-A command says which outputs it has (`output_options`), and gives its result to `Outputs.write`; what the forms look like is
-the business of `packenv.report.forms`.
+A command declares its outputs (`output_options`), and passes its result to `Outputs.write`. `packenv.report.forms` has the
+forms.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 PAGE = ".html"  # of a report
 TABLE = "table"
 TAKEN = "packenv.standard_output"
-"""Key of a command's `meta`: the result that has standard output for itself, and the stream."""
+"""Key of a command's `meta`: the result that owns standard output, and the stream."""
 
 FORMAT_HELP = "Form of tables: csv has the fields of --json, latex needs booktabs; notes go to standard error."
 GANTT_HELP = "Draw who ran on which server and when, and how many waited: a Gantt chart of first runs (PNG, PDF, SVG)."
@@ -43,7 +43,10 @@ WIDEST = 60.0  # inches
 
 
 def claim_standard_output(ctx: click.Context, result: str) -> None:
-    """`result` has standard output for itself from here to the end of the command: what is printed goes to standard error."""
+    """Reserve standard output for `result` until the command ends.
+
+    Other prints go to standard error.
+    """
     root = ctx.find_root()
     if TAKEN in root.meta:
         raise InputError(f"standard output can have one of {root.meta[TAKEN][0]} and {result}")
@@ -52,13 +55,13 @@ def claim_standard_output(ctx: click.Context, result: str) -> None:
 
 
 def standard_output() -> TextIO:
-    """The stream that was taken, or else standard output."""
+    """Return the reserved stream, or standard output."""
     stream: TextIO = click.get_current_context().find_root().meta.get(TAKEN, ("", sys.stdout))[1]
     return stream
 
 
 class FileOf(click.Path):
-    """The type of options that name a file to write, whose ending is one of these."""
+    """The type of options for files to write, with one of these endings."""
 
     def __init__(self, *endings: str) -> None:
         super().__init__(dir_okay=False)
@@ -72,7 +75,10 @@ class FileOf(click.Path):
 
 
 class ResultFile(FileOf):
-    """The type of options that name a file for JSON. With `-`, JSON alone goes to standard output, tables to standard error."""
+    """The type of options for JSON files.
+
+    With `-`, only JSON goes to standard output, tables to standard error.
+    """
 
     def __init__(self) -> None:
         super().__init__(".json")
@@ -85,7 +91,7 @@ class ResultFile(FileOf):
 
 
 class Format(click.Choice):  # type: ignore[type-arg]  # generic in some versions of click only
-    """The type of `--format`: any but `table` has standard output for itself."""
+    """The type of `--format`. All but `table` reserve standard output."""
 
     def __init__(self) -> None:
         super().__init__((TABLE, *forms.FORMATS))
@@ -114,7 +120,7 @@ class Width(click.ParamType):  # type: ignore[type-arg]
 
 @dataclass(frozen=True)
 class Outputs:
-    """What was asked for of the outputs that a command has."""
+    """The requested outputs of a command."""
 
     form: str = TABLE
     json_path: str | None = None
@@ -125,9 +131,9 @@ class Outputs:
     titled: bool = True
 
     def check(self, *others: str | None) -> None:
-        """Raise InputError unless every file, these `others` too, can be written, each once, in the form that its ending says.
+        """Raise InputError unless each file can be written, in its form.
 
-        A page is made by libraries that must be there.
+        `others`: additional files. No file may be named twice.
         """
         check_files(*others, self.json_path, self.plot, self.gantt, self.report)
         for picture in (self.plot, self.gantt):
@@ -139,9 +145,9 @@ class Outputs:
             check_ending(self.report, (PAGE,), "a report is")
 
     def show(self, result: Showable) -> None:
-        """Print the tables and their notes, or what `--format` asks for instead.
+        """Print tables and notes, or the requested format.
 
-        A note `HEADING: …` that explains a column is left out with it.
+        A note `HEADING: …` is left out with its column.
         """
         from packenv.cli.tables import print_notes, print_table
 
@@ -161,10 +167,11 @@ class Outputs:
         notices: Sequence[str] = (),
         failed: Sequence[InputError] = (),
     ) -> None:
-        """Write all files that were asked for, and `others`. Raises InputError at the end, as `write_all` does.
+        """Write all requested files, and `others`.
 
-        charts   arguments of `Showable.charts` for `--plot`; `--gantt` is that of "schedule"
+        charts   arguments of `Showable.charts` for `--plot`. For `--gantt` they are "schedule"
         notices  on the page, below the answer
+        Raises InputError at the end, as `write_all` does.
         """
         command = shlex.join(["packenv", *(click.get_current_context().find_root().obj or ())])
         output = forms.Output(command, notices, charts, self.picture_width, self.titled)
@@ -185,9 +192,9 @@ FILE = FileOf()
 def output_options(
     json: str, form: bool = True, plot: str | None = None, gantt: bool = False, report: bool = False, width: str = "--width"
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """The options of a command's outputs; the command gets them as `outputs: Outputs`.
+    """Add the options of a command's outputs, passed as `outputs: Outputs`.
 
-    json, plot  what is written there, for help; without a text there is no such option
+    json, plot  content, for help. Without a text there is no such option
     width       the option for pictures' width
     """
     options = [click.option("--format", "form", type=Format(), default=TABLE, show_default=True, help=FORMAT_HELP)] * form
@@ -213,9 +220,9 @@ def output_options(
 
 
 def picture_options(width: str = "--width") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """How pictures look; the command gets `picture_width: float | None`, in inches, and `titled: bool`.
+    """Add options for pictures: `picture_width` in inches, and `titled`.
 
-    width  the option for the width
+    `width`: name of the option for the width.
     """
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -226,7 +233,10 @@ def picture_options(width: str = "--width") -> Callable[[Callable[..., Any]], Ca
 
 
 def check_files(*paths: str | None) -> None:
-    """Raise InputError unless every file can be written, each once, and none is read by this command; None: not asked for."""
+    """Raise InputError unless every file can be written.
+
+    Each may be named once, and not be an input. None: not requested.
+    """
     files = [path for path in paths if path is not None]
     read = None if all(is_written_through(Path(path)) for path in files) else _files_read(files)
     for n, path in enumerate(files):
@@ -238,15 +248,16 @@ def check_files(*paths: str | None) -> None:
 
 
 def _is_same(path: str, other: str) -> bool:
-    """Whether both are one file, or would be; links and hard links, too."""
+    """Return whether both are or would be one file, also by links."""
     with contextlib.suppress(OSError):
         return Path(path).samefile(other)
     return os.path.realpath(path) == os.path.realpath(other)
 
 
 def _files_read(written: Sequence[str]) -> list[str]:
-    """The files that this command's words name, without those that it is to write: a table, `replay:FILE`, `rule.py:priority`,
-    `agent:FILE` (which is two files), WORKLOAD@servers=FILE.
+    """Return the files named in the command's words, except outputs.
+
+    Such as a table, `replay:FILE`, `rule.py:priority`, `agent:FILE` (two files), WORKLOAD@servers=FILE.
     """
     context = click.get_current_context(silent=True)
     words = [*_texts([*context.params.values()])] if context is not None else []
@@ -267,9 +278,9 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def write_all(*results: tuple[str | None, Callable[[str], object]], failed: Sequence[InputError] = ()) -> None:
-    """Write each result that has a path. One that cannot be written does not stop the others: InputError at the end.
+    """Write each result that has a path, also after failures.
 
-    All failures but the last are printed, a line each. `failed`: what could not be written before.
+    Raises the last InputError at the end, and prints the others. `failed`: earlier failures.
     """
     problems = [*failed]
     for path, write in results:

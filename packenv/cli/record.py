@@ -1,4 +1,4 @@
-"""`packenv record`: a dataset of a policy's episodes, in Minari's form."""
+"""`packenv record`: a dataset of a policy's episodes, for Minari."""
 
 from __future__ import annotations
 
@@ -88,7 +88,10 @@ def record_command(of_workload: WorkloadOptions, arriving: ArrivalOptions, optio
 def _environment(
     of_workload: WorkloadOptions, arriving: ArrivalOptions, options: RecordOptions, render_mode: str | None = None
 ) -> Any:
-    """The environment, by options that JSON can hold. Raises InputError."""
+    """Return the environment, from options that JSON can hold.
+
+    Raises InputError.
+    """
     import gymnasium
 
     kind = kind_of(options.environment)

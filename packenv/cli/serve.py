@@ -1,4 +1,4 @@
-"""`packenv serve`: a policy that answers a scheduler in any language, line by line."""
+"""`packenv serve`: a policy for schedulers in any language."""
 
 from __future__ import annotations
 

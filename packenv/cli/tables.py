@@ -1,4 +1,4 @@
-"""Tables on standard output, as wide as there is room."""
+"""Tables on standard output, fitted to its width."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HOW_TO_SEE = "a wider terminal or COLUMNS=200 shows them"
 
 
 def text_console() -> Console:
-    """Standard output for lines of text: folded on a terminal, each in one piece to a pipe."""
+    """Return standard output for text, folded only on a terminal."""
     from rich.console import Console
 
     console = Console()
@@ -22,7 +22,7 @@ def text_console() -> Console:
 
 
 def print_notes(notes: Iterable[str]) -> None:
-    """Print lines below tables, each in its colour if it has one."""
+    """Print lines below tables, in colour if they have one."""
     from packenv.report.tables import coloured
 
     console = text_console()
@@ -31,11 +31,11 @@ def print_notes(notes: Iterable[str]) -> None:
 
 
 def print_table(table: Table) -> list[str]:
-    """Print a table that fits the terminal, or COLUMNS; 80 columns to a pipe or a file. No cell is cut or folded.
+    """Print a table that fits the terminal or COLUMNS, without cutting cells.
 
-    Columns of `table.spare` are left out, the first ones first, until the rest fits; a line says which. Without them the
-    columns are divided into several tables. A table that is too wide even so is printed as wide as it is. Returns the headings
-    that were left out.
+    A pipe or a file has 80 columns. Columns of `table.spare` are left out in order until the rest fits, and a line names them.
+    Without `spare`, columns are divided into several tables. A table still too wide is printed whole. Returns the headings
+    left out.
     """
     from rich.console import Console
 
@@ -57,7 +57,7 @@ def print_table(table: Table) -> list[str]:
 
 
 def parts_of(table: Table, width: int) -> Iterator[Table]:
-    """The table's columns in as many tables as it takes to fit the width, each with the first column."""
+    """Yield parts of the table that fit the width, each with the first column."""
     places = [*range(1, len(table.columns))]
     while places:
         n = 1
@@ -76,7 +76,7 @@ def _width(table: Table) -> int:
 
 
 def _print_whole(table: Table, console: Console) -> None:
-    """Colours for a terminal; elsewhere no blanks at the ends of lines."""
+    """Print with colours on a terminal, else without trailing blanks."""
     from rich.console import Console
 
     from packenv.report.tables import rich_of

@@ -1,4 +1,4 @@
-"""`packenv trace`: recorded workloads converted to slots, described, and turned into random workloads like them."""
+"""`packenv trace`: recorded workloads converted, described and fitted."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def profile(path: str, reading: ReadOptions, options: ProfileOptions, json_path:
 
 
 def read(path: str, reading: ReadOptions) -> tuple[Trace | SlotTrace, Sizes]:
-    """The trace at `path`, and whether its tasks have one size."""
+    """Return the trace at `path`, and whether its tasks have one size."""
     from packenv.workloads.resources import chosen_resources
     from packenv.workloads.traces import read_trace
     from packenv.workloads.workload_of_trace import usual_sizes
@@ -168,16 +168,17 @@ def read(path: str, reading: ReadOptions) -> tuple[Trace | SlotTrace, Sizes]:
 
 
 def progress(what: str) -> AbstractContextManager[Any]:
-    """A moving line on a terminal's standard error while something takes long; nothing elsewhere."""
+    """Show a moving line on a terminal's standard error."""
     from rich.console import Console
 
     return Console(stderr=True).status(what)
 
 
 def print_description(name: str, statistics: dict[str, Any]) -> None:
-    """The tables of `describe`."""
+    """Print the tables of `describe`."""
     console = text_console()
     kept, submitted = statistics["kept_tasks"], statistics["submitted_tasks"]
+    # Counts and notes.
     counts = [f"{statistics['rows']:,} tasks"]
     if statistics["in_snapshot"]:
         counts += [f"{statistics['in_snapshot']:,} in the initial snapshot", f"{statistics['submitted']:,} submitted"]
@@ -193,6 +194,7 @@ def print_description(name: str, statistics: dict[str, Any]) -> None:
     for line in left_out_lines(statistics.get("servers", {}).get("left_out", {})):
         console.print(line, highlight=False)
     resources, shown = statistics["resources"], _columns_shown(statistics)
+    # Distinct demands, and rates.
     demands = _empty("Distinct demands", "distinct", shown(statistics["distinct"]["rows"]))
     for group, levels in statistics["distinct"].items():
         demands.add(group, *(f"{count:,}" for count in shown(levels).values()))
@@ -207,6 +209,7 @@ def print_description(name: str, statistics: dict[str, Any]) -> None:
         return
     from packenv.workloads.servers import GI, in_gib
 
+    # Spreads, correlations and offered load of the kept tasks.
     quantities = ["size", *resources, "duration_s", "tasks_per_job", "interarrival_s"]
     in_bytes = {name for name in resources if kept[name].get("max", 0) >= GI}  # bytes, or as many of another unit
 
@@ -235,7 +238,7 @@ def print_description(name: str, statistics: dict[str, Any]) -> None:
 
 
 def print_match(fitted: dict[str, Any]) -> None:
-    """The tables of `profile`: [trace, fitted workload] in each cell."""
+    """Print the tables of `profile`: [trace, fitted workload] in each cell."""
     name, match, shown = fitted["workload"]["name"], fitted["match"], _columns_shown(fitted["statistics"])
     quantiles, offered = shown(match["quantiles"]), shown(match["offered_load"])
     pairs = {quantity: {key: _pair(pair) for key, pair in levels.items()} for quantity, levels in quantiles.items()}
@@ -248,7 +251,10 @@ def print_match(fitted: dict[str, Any]) -> None:
 
 
 def _columns_shown(statistics: dict[str, Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """Takes columns away that are of the size, the largest demand, where resources are in units of their own: cores and GB."""
+    """Return a function that removes sizes if resources have units.
+
+    The size is the largest demand, without meaning for cores and GB.
+    """
     resources, kept = statistics["resources"], statistics["kept_tasks"]
     units = len(resources) > 1 and any(kept.get(name, {}).get("max", 0) > 1 for name in resources)
     return lambda columns: {name: column for name, column in columns.items() if not (units and name.startswith("size"))}
@@ -267,7 +273,7 @@ def _empty(title: str, first: str, columns: Iterable[str]) -> Table:
 
 
 def _transposed(columns: dict[str, dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
-    """Rows, of columns; one that lacks a row, as the gaps of a single task do, has None there."""
+    """Return rows from columns, None where a column lacks a row."""
     labels = dict.fromkeys(label for column in columns.values() for label in column)
     return [(label, {name: column.get(label) for name, column in columns.items()}) for label in labels]
 
@@ -277,6 +283,6 @@ def _pair(pair: list[Any]) -> str:
 
 
 def dropped_part(dropped: dict[str, int]) -> str:
-    """A clause on the rows that were dropped; nothing for none."""
+    """Return a clause on dropped rows, if any."""
     parts = counted_by_reason(dropped)
     return f"; left out: {parts}" if parts else ""

@@ -1,4 +1,4 @@
-"""`packenv train`: train an agent, log to TensorBoard, resume a run, and save the agent."""
+"""`packenv train`: train, log, resume and save an agent."""
 
 from __future__ import annotations
 
@@ -57,7 +57,10 @@ def train_command(
 def training_from(
     of_workload: WorkloadOptions, arriving: ArrivalOptions, learning: LearningOptions, options: TrainingOptions
 ) -> Training:
-    """The training that the options ask for. Raises InputError for options that contradict each other."""
+    """Return the training of these options.
+
+    Raises InputError for contradicting options.
+    """
     from packenv.learning.training.train import default_workload, training, usual_arrivals
 
     if of_workload.source is None and of_workload.sizes is None:
@@ -74,7 +77,10 @@ def training_from(
 
 
 def own_option(text: str) -> tuple[str, Any]:
-    """Key and value of `KEY=VALUE`; the value an integer, true, false or a word. Raises InputError for another form."""
+    """Return key and value of `KEY=VALUE`.
+
+    The value is an integer, true, false or a word. Raises InputError.
+    """
     key, equals, value = text.partition("=")
     if not key or not equals or not value:
         raise InputError(f"--option {text}: must be KEY=VALUE")

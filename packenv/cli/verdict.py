@@ -1,4 +1,4 @@
-"""`packenv verdict`: whether a system that nobody simulated here kept up, by its logs."""
+"""`packenv verdict`: did a real system keep up, by its logs?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`packenv warmup`: compiles beforehand, so that the first run, and every worker of many, finds its machine code."""
+"""`packenv warmup`: compile in advance, for runs and all workers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 USUAL = "paper/fig4b"
 SLOTS = 3000  # of a run: a function is compiled when it is first called
-STEPS = 1000  # of an environment: so many decisions that its queue becomes long
+STEPS = 1000  # of an environment: enough decisions for a long queue
 
 
 @click.command()
@@ -78,7 +78,10 @@ def _all(
 
 
 def run_policy(name: str, workload: Workload) -> None:
-    """A short run. Raises InputError if the policy does not go with the workload."""
+    """Make a short run.
+
+    Raises InputError if the policy does not go with the workload.
+    """
     from packenv.api import simulate
     from packenv.policy import find_policy
 
@@ -89,7 +92,7 @@ def run_policy(name: str, workload: Workload) -> None:
 
 
 def play(kind: str, workload: Workload) -> None:
-    """A short episode of one environment, and one of a batch: valid actions, the first ones."""
+    """Play short episodes of one environment and a batch, with first valid actions."""
     import gymnasium
     import numpy as np
 

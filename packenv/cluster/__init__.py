@@ -1,8 +1,8 @@
-"""The simulator's compiled core, and all that a policy may ask of a cluster and do to it.
+"""The simulator's compiled core, and the functions for policies.
 
-A policy's `schedule(policy, cluster, state)` is called after the completions and arrivals of every slot in which
-something happened. A task is named by its place in the pool, a server by its index; NONE (-1) means no task or no
-server. Sizes and rooms are integer units (packenv.units). Compiled policies and plain Python ones call the same functions.
+A policy's `schedule(policy, cluster, state)` runs after the completions and arrivals of every slot with an event. A task is
+named by its place in the pool, a server by its index. NONE (-1) means no task or no server. Sizes and rooms are integer units
+(packenv.units). Compiled policies and plain Python ones call the same functions.
 """
 
 from packenv.cluster.best_fit import (

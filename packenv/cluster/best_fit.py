@@ -1,6 +1,6 @@
-"""Best fit, from the server's and from the task's side: rules that several policies share (PAPERS §1.5).
+"""Best fit by server and by task (PAPERS §1.5).
 
-One resource: the largest task that fits; the server with the least room. Several: the pair with the highest
+One resource: the largest task that fits, or the server with the least room. Several resources: the pair with the highest
 score Σ_r (d_r / C_r) · (occupied_r / C_r).
 """
 
@@ -18,7 +18,7 @@ from packenv.policy import BY_DEMAND
 
 @compiled
 def score(c: Cluster, i: int, server: int) -> float:
-    """Σ_r (demand of task i / capacity) · (occupied on the server / capacity); resources of capacity 0 are left out."""
+    """Return Σ_r (demand / capacity) · (occupied / capacity)."""
     total = 0.0
     for r in range(c.capacity.shape[1]):
         capacity = float(c.capacity[server, r])
@@ -29,7 +29,7 @@ def score(c: Cluster, i: int, server: int) -> float:
 
 @compiled
 def free_share(c: Cluster, server: int) -> float:
-    """Sum over the resources of the share of the server's capacity that is free."""
+    """Return the sum over resources of the server's free shares."""
     total = 0.0
     for r in range(c.capacity.shape[1]):
         if c.capacity[server, r] > 0:
@@ -39,7 +39,7 @@ def free_share(c: Cluster, server: int) -> float:
 
 @apart
 def best_aligned_task(c: Cluster, server: int) -> int:
-    """Waiting task of the highest score that fits; ties: larger size, then earlier row. NONE if none fits. Needs BY_DEMAND."""
+    """Return the highest-scoring task (ties: size, earlier row) or NONE."""
     best, best_score = NONE, -1.0
     for n in range(group_count(c)):
         i = first_of_group(c, n)
@@ -52,14 +52,17 @@ def best_aligned_task(c: Cluster, server: int) -> int:
 
 @compiled
 def precedes(c: Cluster, i: int, other: int) -> bool:
-    """Whether task i is preferred to task `other` of the same score: larger size, then earlier row."""
+    """Return whether i wins a tie: larger size, earlier row."""
     a, b = c.task[c.e, i], c.task[c.e, other]
     return a.size > b.size or (a.size == b.size and a.row < b.row)
 
 
 @apart
 def best_aligned_server(c: Cluster, i: int) -> int:
-    """Open server of the highest score that task i fits on; ties: least free share, then lower index. NONE if it fits nowhere."""
+    """Return the highest-scoring server or NONE.
+
+    Ties: least free share, then lower index.
+    """
     best, best_score = NONE, -1.0
     for server in range(c.server.shape[1]):
         if fits(c, i, server):
@@ -71,7 +74,10 @@ def best_aligned_server(c: Cluster, i: int) -> int:
 
 @compiled
 def best_task(c: Cluster, server: int) -> int:
-    """The task that BF-S puts on this server next; NONE if nothing fits. Needs BY_SIZE, or BY_DEMAND for vectors."""
+    """Return BF-S's task or NONE.
+
+    Needs BY_SIZE, or BY_DEMAND for vectors.
+    """
     if c.orders & BY_DEMAND:
         return best_aligned_task(c, server)
     return largest_fitting(c, room_of(c, server))
@@ -79,7 +85,10 @@ def best_task(c: Cluster, server: int) -> int:
 
 @compiled
 def best_server(c: Cluster, i: int) -> int:
-    """The server that BF-J puts task i on; NONE if it fits nowhere. Needs BY_ROOM, or BY_DEMAND for vectors."""
+    """Return BF-J's server or NONE.
+
+    Needs BY_ROOM, or BY_DEMAND for vectors.
+    """
     if c.orders & BY_DEMAND:
         return best_aligned_server(c, i)
     return tightest_server(c, size_of(c, i))
@@ -87,23 +96,27 @@ def best_server(c: Cluster, i: int) -> int:
 
 @compiled
 def may_fit(c: Cluster, i: int) -> bool:
-    """Whether a new task is worth a look at all servers, where no older one fits: behind an equal one that waits it is not.
+    """Return whether to search the servers for a new task.
 
-    A large queue that is there at once has few different demands: with 10,000 tasks and 5,000 servers this halves the time.
+    Call it only if no older task fits: then a task behind an equal waiting one does not fit either. A large initial queue has few
+    different demands. With 10,000 tasks and 5,000 servers this halves the time.
     """
     return not c.orders & BY_DEMAND or reads_take_room(c) or in_gang(c, i) or c.groups.group[c.e, c.groups.of[c.e, i]].head == i
 
 
 @compiled
 def next_with_room(c: Cluster, start: int) -> int:
-    """The first server from index `start` on with room for the smallest waiting task; NONE if there is none. Needs BY_INDEX."""
+    """Return the first server >= start for the smallest task.
+
+    NONE if no open server has room for a waiting task. Needs BY_INDEX and BY_SIZE.
+    """
     smallest = smallest_size(c) if waiting(c) > 0 else NONE
     return first_server(c, smallest, start) if smallest != NONE else NONE
 
 
 @compiled
 def fill(c: Cluster, server: int) -> int:
-    """BF-S on one server until nothing fits; returns how many tasks started."""
+    """Start BF-S's tasks on a server, and return their number."""
     started = 0
     i = best_task(c, server)
     while i != NONE:

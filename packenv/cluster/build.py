@@ -1,4 +1,4 @@
-"""Builds a batch of clusters: the arrays, their sizes, and their contents before slot 0; and larger arrays when they are full."""
+"""Building of clusters before slot 0, and their growth."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from packenv.workloads.source import Source
 
 
 def pool_sizes(places: int, in_service: int) -> dict[str, int]:
-    """The dimensions of a pool of `places` tasks, of which at most `in_service` are in service at once."""
+    """Return the dimensions of a pool of `places` tasks."""
     return {
         "places": places,
         "positions": 1 << (2 * places - 1).bit_length(),
@@ -39,7 +39,10 @@ def pool_sizes(places: int, in_service: int) -> dict[str, int]:
 
 
 def grow(c: Cluster, places: int, in_service: int = UNLIMITED) -> Cluster:
-    """The same batch with room for `places` tasks in each cluster, at most `in_service` of them in service at once."""
+    """Return the batch with larger pools.
+
+    Each cluster has room for `places` tasks, at most `in_service` of them in service together.
+    """
     old = c.task.shape[1]
     sizes = pool_sizes(places, in_service)
     new = resized(c, all_orders(c), **sizes | {"events": max(sizes["events"], c.events.shape[1])})
@@ -55,19 +58,19 @@ def grow(c: Cluster, places: int, in_service: int = UNLIMITED) -> Cluster:
 
 
 def all_orders(c: Cluster) -> int:
-    """The orders that decide which arrays exist, with SEVERAL for several resources, READS if remote reads take any, DEVICES."""
+    """Return the orders and the flags SEVERAL, READS and DEVICES."""
     parts = (len(c.scale) > 1, SEVERAL), (c.reads.shape[1] > 0, READS), (c.devices.left.shape[1] > 0, DEVICES)
     return c.orders | sum(flag for present, flag in parts if present)
 
 
 def lengthen(c: Cluster) -> Cluster:
-    """The same batch with twice as many rows in its schedule."""
+    """Return the batch with twice the rows in its schedule."""
     return c.replace(measures=resized(c.measures, recorded=2 * c.measures.start.shape[1]))
 
 
 @compiled
 def _rebuild(c: Cluster) -> None:
-    """Refill the arrays that are made new in a larger pool: the groups of equal demands, and the tree by age."""
+    """Refill the `rebuilt` arrays of a larger pool."""
     if c.orders & BY_AGE:
         for position in range(c.ages.end[c.e]):
             i = c.ages.task[c.e, position]
@@ -104,12 +107,17 @@ def build(
     measured: bool = True,
     kind: type[Cluster] = Cluster,
 ) -> Cluster:
-    """A batch of clusters before slot 0, empty but for the `initial` jobs, each with room for `places` tasks at first.
+    """Return a batch of clusters before slot 0.
 
-    `capacity` is (L, D) units. `jobs` is the table behind `source` if it has predecessors or phases; the schedule records
-    the first `record_rows` rows. `measured`: whether the queue over time and the distribution of delays are. `kind` may be a
-    subclass of Cluster with more fields. Raises InputError if tasks and servers have different numbers of resources, or if
-    `needs` names BY_LINE or BY_MIX without BY_TYPE.
+    capacity     (L, D) units
+    places       tasks that each cluster has room for at first, in addition to `initial`
+    jobs         the table behind `source`, if it has predecessors or phases
+    initial      jobs in service at the start
+    record_rows  rows of the table that the schedule records, from the first
+    measured     whether to measure the queue over time and the distribution of delays
+    kind         Cluster, or a subclass with additional fields
+
+    Raises InputError if tasks and servers differ in their number of resources, or for BY_LINE or BY_MIX without BY_TYPE.
     """
     servers, resources = capacity.shape
     if source.demand.shape[2] != resources:
@@ -190,14 +198,13 @@ def build(
 
 
 def _types(needs: Needs) -> int:
-    """The most types of tasks that a kind of server can have."""
     if not needs.orders & BY_TYPE:
         return 0
     return 2 * max(needs.levels, needs.most_levels) if needs.types is None else len(needs.types)
 
 
 def _precedence(jobs: Jobs | None, clusters: int) -> Precedence:
-    """The successors of each row and barrier, from the table's predecessors and phases."""
+    """Return the successors of each row and barrier."""
     before, after, nodes = (np.zeros(0, np.int64), np.zeros(0, np.int64), 0) if jobs is None else precedence_edges(jobs)
     order = np.argsort(before, kind="stable")
     offsets = np.searchsorted(before[order], np.arange(nodes + 1)) if len(before) else np.zeros(0)
@@ -213,30 +220,28 @@ def _precedence(jobs: Jobs | None, clusters: int) -> Precedence:
 
 @compiled
 def _divide(c: Cluster, kind_capacity: NDArray[np.int64], levels: NDArray[np.int64]) -> None:
-    """Divide the capacity of each kind of server into the types of its own number of levels."""
     for kind in range(len(kind_capacity)):
         set_levels(c, kind, kind_capacity[kind], levels[kind])
 
 
 @compiled
 def _share_types(c: Cluster, kind_capacity: NDArray[np.int64], largest: NDArray[np.int64]) -> None:
-    """Give every kind of server the types that the policy named by their largest sizes."""
     for kind in range(len(kind_capacity)):
         set_types(c, kind, kind_capacity[kind], largest)
 
 
 @compiled
 def _order_servers(c: Cluster) -> None:
-    """Put all servers into the orders that the policy needs."""
     for server in range(c.server.shape[1]):
         touch(c, server)
     refresh(c)
 
 
 def start_initial(c: Cluster, jobs: InService, slotted: bool) -> None:
-    """Put the jobs into service before slot 0, the n-th as row -1 - n; on slotted servers each takes a whole slot of a server.
+    """Put jobs into service before slot 0.
 
-    Raises InputError for a job that is larger than its server's slots.
+    The n-th has row -1 - n. On slotted servers each takes a whole slot. Raises InputError for a job larger than its server's
+    slots.
     """
     if slotted:
         least = c.server["least"][c.e, jobs.server]
@@ -249,7 +254,7 @@ def start_initial(c: Cluster, jobs: InService, slotted: bool) -> None:
 
 
 def _scalar(demand: NDArray[np.int64], scale: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(n,) scalar sizes of jobs, as packenv.cluster.slots.scalar_size."""
+    """Return scalar sizes, (n,), as packenv.cluster.slots.scalar_size."""
     sizes = -(-demand * scale.max(initial=1) // np.maximum(scale, 1))
     return np.asarray(sizes.max(axis=1, initial=0), np.int64)
 
@@ -263,7 +268,7 @@ def _start_all(
     devices: NDArray[np.int64],
     slotted: bool,
 ) -> None:
-    """Put all jobs into service; each takes its size of the room, or a whole slot of a slotted server."""
+    """Start the jobs, each in its size or a slot."""
     for n in range(demand.shape[0]):
         i = allocate_place(c)
         task = c.task[c.e, i]

@@ -1,4 +1,4 @@
-"""Copies the tasks of one cluster into another, which may keep other orders or pack by other rules."""
+"""Copies tasks between clusters with different orders or packing rules."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NEW = -2  # marks a task that became eligible in this slot
 
 
 def tasks_of(c: Cluster, e: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Places of the waiting tasks of cluster e, in queue order, and of its tasks in service, in row order."""
+    """Return waiting tasks in queue order, running ones by row."""
     task = c.task[e]
     places = np.flatnonzero(task["kind"] == TASK)
     waits = task["server"][places] == NONE
@@ -39,10 +39,10 @@ def transplant(
     at: NDArray[np.int64],  # (places of a,) output: the place of each task in b
     held: NDArray[np.int64],  # (places of a,) room that each task takes in b, if that is more than its size, or A_BOX
 ) -> None:
-    """Copy tasks of row e of a into row `row` of b, an empty cluster of the same servers, and set b to the same slot.
+    """Copy tasks of a's row e into b's row `row`.
 
-    b must have room for them, and keeps its own measures. The new tasks of this slot and the servers with completions are
-    copied too. New tasks are not yet in size order: `begin_slot`, which has not finished this slot, puts them there.
+    b is an empty cluster of the same servers with enough places. It takes a's slot, new tasks and servers with completions, but
+    keeps its own measures. New tasks are not yet in size order: `begin_slot` still orders them in this slot.
     """
     look_at(b, row)
     # The clock, and how far the table has been read.
@@ -82,7 +82,7 @@ def transplant(
 
 @compiled
 def adopt(a: Cluster, e: int, b: Cluster, place: int) -> int:
-    """Copy the task in `place` of a into an unused place of b, as a waiting task; returns its place in b."""
+    """Copy a task to b as waiting, and return it."""
     i = allocate_place(b)
     old, new = a.task[e, place], b.task[b.e, i]
     new.kind, new.row, new.job, new.since, new.size = TASK, old.row, old.job, old.since, old.size
@@ -100,7 +100,7 @@ def adopt(a: Cluster, e: int, b: Cluster, place: int) -> int:
 
 
 def copy_rows(a: Cluster, e: int, b: Cluster, row: int) -> None:
-    """Copy the future arrivals and pending predecessors of cluster e of a to cluster `row` of b; both must have the same jobs."""
+    """Copy a's future arrivals and pending predecessors to b."""
     b.head["held_back"][row] = a.head["held_back"][e]
     b.precedence.pending[row] = a.precedence.pending[e]
     stream = b.source.stream[row if len(b.source.stream) > 1 else 0]

@@ -1,8 +1,8 @@
-"""The devices of servers, such as GPUs (PAPERS §7): which have room for a task, and which of them it takes.
+"""Devices of servers, such as GPUs (PAPERS §7).
 
-A task has a share of one device, or whole devices that nobody else has. It may accept some kinds of devices only, whether
-it needs any or not. Unless the policy chooses devices itself, a share goes to the tightest device that holds it, and whole
-devices are the free ones of lowest index; of equals the lower index.
+A task has a share of one device, or whole devices for itself alone. It may accept some kinds of devices only, even if it needs
+none. If the policy does not choose, a share goes to the tightest device with room, and whole devices are the first free ones.
+Ties go to the lower index.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def has_devices(c: Cluster) -> bool:
 
 
 def empty_devices(c: Cluster) -> None:
-    """Set all devices of all clusters to be free; places that a server has no device for have nothing left."""
+    """Free all devices, and set missing ones to NONE."""
     server = c.source.devices.server
     exists = np.arange(c.devices.left.shape[2]) < server[:, HOW_MANY, None]
     c.devices.left[:] = np.where(exists, server[:, WHOLE, None], NONE)
@@ -32,25 +32,28 @@ def empty_devices(c: Cluster) -> None:
 
 @compiled
 def device_count(c: Cluster, server: int) -> int:
-    """Number of devices of a server; 0 where servers have none."""
+    """Return the number of a server's devices, maybe 0."""
     return c.source.devices.server[server, HOW_MANY] if has_devices(c) else 0
 
 
 @compiled
 def device_capacity(c: Cluster, server: int) -> int:
-    """Capacity of each device of a server; 0 where servers have none."""
+    """Return the capacity of a server's devices, 0 without devices."""
     return c.source.devices.server[server, WHOLE] if has_devices(c) else 0
 
 
 @compiled
 def device_kind(c: Cluster, server: int) -> int:
-    """Kind of the devices of a server, an index into `Servers.device_kinds`; NONE without a name."""
+    """Return the devices' index in `Servers.device_kinds`, or NONE."""
     return c.source.devices.server[server, MODEL] if has_devices(c) else NONE
 
 
 @compiled
 def device_left(c: Cluster, server: int, device: int) -> int:
-    """Free capacity of a device. Raises ValueError unless 0 <= device < device_count(c, server)."""
+    """Return a device's free capacity.
+
+    Raises ValueError unless 0 <= device < device_count(c, server).
+    """
     if not 0 <= device < device_count(c, server):
         raise ValueError("a server has no device of this number: device_count says how many it has")
     return c.devices.left[c.e, server, device]
@@ -58,66 +61,69 @@ def device_left(c: Cluster, server: int, device: int) -> int:
 
 @compiled
 def devices_needed(c: Cluster, i: int) -> int:
-    """Number of devices that task i needs, or has in service."""
+    """Return how many devices task i needs or has."""
     return c.devices.need[c.e, i, NUMBER] if has_devices(c) else 0
 
 
 @compiled
 def share_needed(c: Cluster, i: int) -> int:
-    """How much of one device task i needs; 0 if it needs whole ones, or none."""
+    """Return task i's share of one device, otherwise 0."""
     return c.devices.need[c.e, i, SHARE] if has_devices(c) else 0
 
 
 @compiled
 def kinds_accepted(c: Cluster, i: int) -> int:
-    """The kinds of devices that task i accepts, as bits; 0 for all."""
+    """Return the accepted device kinds as bits, 0 for all."""
     return c.devices.need[c.e, i, KINDS] if has_devices(c) else 0
 
 
 @compiled
 def accepts(c: Cluster, i: int, server: int) -> bool:
-    """Whether task i accepts the kind of a server's devices."""
+    """Return whether task i accepts a server's kind of devices."""
     kinds, kind = kinds_accepted(c, i), device_kind(c, server)
     return kinds == 0 or (kind >= 0 and (kinds >> kind) & 1 == 1)
 
 
 @compiled
 def holds(c: Cluster, i: int, server: int, device: int) -> bool:
-    """Whether a device has room for the share of task i or, if it needs whole devices, is free. Raises as `device_left`."""
+    """Return whether a device has room for task i.
+
+    A task with whole devices needs a free one. Raises ValueError like `device_left`.
+    """
     return device_left(c, server, device) >= part_of_device(c, i, server)
 
 
 @compiled
 def could_have_devices(c: Cluster, i: int, server: int) -> bool:
-    """Whether a server without tasks would have the devices for task i."""
+    """Return whether the server, if empty, could serve task i."""
     enough = devices_needed(c, i) <= device_count(c, server)
     return enough and share_needed(c, i) <= device_capacity(c, server) and accepts(c, i, server)
 
 
 @compiled
 def devices_for(c: Cluster, i: int, server: int) -> int:
-    """The devices of a server that task i takes if the policy chooses none, as bits; NONE if it has no room for it.
+    """Return the default devices for task i, as bits.
 
-    0 for a task that needs none and accepts the kind of the server.
+    NONE without room, 0 for a task without devices that accepts the server's kind.
     """
     return choice_of_devices(c, i, server, False) if accepts(c, i, server) else NONE
 
 
 @compiled
 def devices_foreseen(c: Cluster, i: int, server: int) -> int:
-    """`devices_for` if as much were left of each device as `OnDevices.least` says."""
+    """Return `devices_for` with `OnDevices.least` as the free capacities."""
     return choice_of_devices(c, i, server, True) if accepts(c, i, server) else NONE
 
 
 @compiled
 def device_room(c: Cluster, i: int, server: int) -> bool:
-    """Whether the devices of a server have room for task i, whether it accepts their kind or not."""
+    """Return whether a server's devices, of any kind, have room."""
     return choice_of_devices(c, i, server, False) != NONE
 
 
 @apart
 def choice_of_devices(c: Cluster, i: int, server: int, foreseen: bool) -> int:
-    """`devices_for`, or `devices_foreseen`, on a server of any kind."""
+    """Return `devices_for` or `devices_foreseen` without checking the kind."""
     number, share = devices_needed(c, i), share_needed(c, i)
     least = share if share > 0 else device_capacity(c, server)
     chosen, found, tightest = 0, 0, 0
@@ -136,7 +142,10 @@ def choice_of_devices(c: Cluster, i: int, server: int, foreseen: bool) -> int:
 
 @apart
 def take_devices(c: Cluster, i: int, server: int, devices: int) -> None:
-    """Let task i take devices of a server, as bits; 0: those of `devices_for`. Raises ValueError unless it may have them."""
+    """Give task i devices as bits, 0 for the default.
+
+    Raises ValueError unless it may have them.
+    """
     chosen = devices if devices != 0 else devices_for(c, i, server)
     number, found = c.devices.need[c.e, i, NUMBER], 0
     if chosen == NONE or not accepts(c, i, server):
@@ -154,7 +163,6 @@ def take_devices(c: Cluster, i: int, server: int, devices: int) -> None:
 
 @apart
 def give_devices_back(c: Cluster, i: int, server: int) -> None:
-    """Free what task i has of the devices of its server."""
     taken = c.devices.need[c.e, i, TAKEN]
     for device in range(device_count(c, server)):
         if (taken >> device) & 1:
@@ -163,20 +171,20 @@ def give_devices_back(c: Cluster, i: int, server: int) -> None:
 
 @compiled
 def change_device(c: Cluster, i: int, server: int, device: int, sign: int) -> None:
-    """Take (sign = -1) or give back (1) what task i has of a device."""
+    """Take (sign = -1) or free (1) a task's part."""
     c.devices.left[c.e, server, device] += sign * part_of_device(c, i, server)
 
 
 @compiled
 def part_of_device(c: Cluster, i: int, server: int) -> int:
-    """What task i takes of each device that it has on a server: its share, or the whole."""
+    """Return task i's part of each device: share or whole."""
     share = share_needed(c, i)
     return share if share > 0 else device_capacity(c, server)
 
 
 @apart
 def read_devices(c: Cluster, i: int, k: int) -> None:
-    """Copy what row k of the source's chunk needs of devices to task i."""
+    """Copy a row's device needs from the source's chunk."""
     for n in range(3):
         c.devices.need[c.e, i, n] = c.source.devices.need[c.s, k, n]
     c.devices.need[c.e, i, TAKEN] = 0

@@ -1,6 +1,6 @@
-"""The event queue for completions and messages; the places of the pool; a policy's messages and timer.
+"""Events, places of the pool, messages and timers.
 
-The queue is a heap by slot: the event at n is not later than those at WAYS·n + 1 .. WAYS·(n + 1).
+The queue of events is a heap by slot: event n is not later than events WAYS·n + 1 .. WAYS·(n + 1).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ WAYS = 4  # four pairs of words are a cache line
 
 @apart
 def schedule_event(c: Cluster, i: int, slot: int) -> None:
-    """Add an event for place i of the pool, due in `slot`, which is not before the current slot."""
+    """Add an event for place i, not before this slot."""
     events, n = c.events[c.e], c.head[c.e].events
     c.head[c.e].events += 1
     while n > 0 and events[(n - 1) // WAYS, 0] > slot:
@@ -25,7 +25,7 @@ def schedule_event(c: Cluster, i: int, slot: int) -> None:
 
 @compiled
 def next_event(c: Cluster, limit: int) -> int:
-    """The slot of the first event, or `limit` if that is earlier."""
+    """Return the first event's slot, or `limit` if earlier."""
     return min(c.events[c.e, 0, 0], limit) if c.head[c.e].events > 0 else limit
 
 
@@ -43,7 +43,7 @@ def collect_due(c: Cluster) -> None:
 
 @compiled
 def move_down(c: Cluster, slot: int, i: int) -> None:
-    """Put an event at the top of the heap, whose own event is gone, and move it down to where it belongs."""
+    """Move an event down from the empty top."""
     events, count, n, below = c.events[c.e], c.head[c.e].events, 0, 1
     while below < count:
         first = below
@@ -59,7 +59,7 @@ def move_down(c: Cluster, slot: int, i: int) -> None:
 
 @compiled
 def allocate_place(c: Cluster) -> int:
-    """Take an unused place of the pool; there must be one."""
+    """Take an unused place, which must exist."""
     head = c.head[c.e]
     i = head.free
     head.free = c.task[c.e, i].next
@@ -69,7 +69,7 @@ def allocate_place(c: Cluster) -> int:
 
 @compiled
 def free_place(c: Cluster, i: int) -> None:
-    """Mark place i as unused; it is the next one to be taken."""
+    """Mark place i as unused and first in line."""
     head = c.head[c.e]
     place = c.task[c.e, i]
     place.next = head.free
@@ -81,9 +81,10 @@ def free_place(c: Cluster, i: int) -> None:
 
 @compiled
 def post(c: Cluster, slot: int, code: int, payload: int) -> None:
-    """Post a message from the policy to itself: `on_message` receives it in a later slot, before the policy schedules.
+    """Post a message from the policy to itself.
 
-    Raises ValueError for a slot that is not in the future, RuntimeError if the pool's reserve is used up.
+    `on_message` receives it in the later slot `slot`, before the policy schedules. Raises ValueError for a slot that is not in
+    the future, RuntimeError if the pool's reserve is used up.
     """
     if slot <= c.head[c.e].now:
         raise ValueError("a message can only be posted to a later slot")
@@ -103,9 +104,9 @@ def post(c: Cluster, slot: int, code: int, payload: int) -> None:
 
 @compiled
 def wake_at(c: Cluster, slot: int) -> None:
-    """Ask to schedule in `slot` even if nothing arrives or completes; cheaper than a message.
+    """Schedule in `slot` even without an event.
 
-    Only the earliest slot asked for is kept.
+    Cheaper than a message. Only the earliest pending slot counts.
     """
     head = c.head[c.e]
     if head.now < slot < head.wake:

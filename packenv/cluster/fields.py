@@ -1,11 +1,11 @@
-"""The table of fields: each array of a state declares its shape and its handling in its annotation.
+"""The table of fields: shape and handling of each array.
 
     class Cluster(Frame):
         fresh: Annotated[NDArray[np.int32], Field("clusters", "places")]  # one row of the table
 
-A row gives the dimensions, the first value, the orders (packenv.policy) without which the array stays empty, and whether
-the array is kept when the pool grows and when a cluster is reset. `allocate`, `resized`, `reset_rows` and `one_row` read
-the rows, so a new array of a state takes one line in its class and no other change.
+Each array of a state declares its row in its annotation: dimensions, first value, the orders (packenv.policy) without which it
+stays empty, and whether it survives growth and resets. `allocate`, `resized`, `reset_rows` and `one_row` read the rows. So a
+new array of a state takes one line in its class.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ AnyFrame = TypeVar("AnyFrame", bound=Frame)
 
 
 class Field:
-    """The row of one array. Its first dimension is "clusters" if every cluster of a batch has a row of its own."""
+    """The row of one array, "clusters" first if per cluster."""
 
     def __init__(
         self,
@@ -49,14 +49,14 @@ class Field:
         return bool(self.shape) and self.shape[0] == "clusters"
 
     def is_absent(self, orders: int) -> bool:
-        """Whether an order that it needs is not kept: then its second dimension is 0."""
+        """Return whether a missing order makes its second dimension 0."""
         return orders & self.orders != self.orders
 
     def shape_for(self, sizes: Sizes) -> tuple[int, ...]:
         return tuple(size if isinstance(size, int) else sizes[size] for size in self.shape)
 
     def make(self, kind: Any, sizes: Sizes, orders: int) -> NDArray[Any]:
-        """A new array; `kind`: the NDArray of the annotation."""
+        """Return a new array of the annotation's NDArray, `kind`."""
         shape = self.shape_for(sizes)
         if self.is_absent(orders):
             shape = (shape[0], 0, *shape[2:])
@@ -73,7 +73,7 @@ class Field:
 
 @functools.cache
 def _dtype_of(kind: Any) -> np.dtype[Any]:
-    """The type of an NDArray's values: its innermost argument. NumPy 2.5 names the alias, earlier versions spell it out."""
+    """Return the dtype, the innermost argument of an NDArray annotation."""
     while arguments := get_args(kind):
         kind = arguments[-1]
     return np.dtype(kind)
@@ -82,8 +82,8 @@ def _dtype_of(kind: Any) -> np.dtype[Any]:
 class Part:
     """The row of a frame within a state.
 
-    `sizes` computes its dimensions from those of the state and the orders; without it, it has the state's dimensions.
-    `of_table`: it belongs to the table of jobs, and a cluster of a batch may have a table of its own.
+    sizes     computes its dimensions from the state's dimensions and the orders; default: the state's dimensions
+    of_table  whether it belongs to the table of jobs, which may differ between the clusters of a batch
     """
 
     def __init__(self, sizes: Callable[[Sizes, int], Sizes] | None = None, of_table: bool = False) -> None:
@@ -94,7 +94,7 @@ class Part:
 
 
 def table_of(kind: type[Frame]) -> dict[str, tuple[Any, Field | Part]]:
-    """The rows of a state: for each array or part, by name, its type and its Field or Part."""
+    """Return the type and row of each array and part."""
     key: Any = kind  # mypy does not accept a class as hashable
     return _table_of(key)
 
@@ -107,7 +107,7 @@ def _table_of(kind: Any) -> dict[str, tuple[Any, Field | Part]]:
 
 
 def allocate(kind: type[AnyFrame], sizes: Sizes, orders: int = 0, /, **values: Any) -> AnyFrame:
-    """A new state: the given values, and new arrays for all other rows of its table."""
+    """Return a state of the given values and new arrays."""
     for name, (hint, row) in table_of(kind).items():
         if name not in values:
             if isinstance(row, Field):
@@ -118,7 +118,7 @@ def allocate(kind: type[AnyFrame], sizes: Sizes, orders: int = 0, /, **values: A
 
 
 def sizes_of(frame: Frame, orders: int = 0) -> dict[str, int]:
-    """The lengths of the named dimensions of a state, as far as its arrays show them."""
+    """Return the named dimensions that a state's arrays show."""
     sizes: dict[str, int] = {}
     for name, (_, row) in table_of(type(frame)).items():
         if isinstance(row, Field):
@@ -131,7 +131,7 @@ def sizes_of(frame: Frame, orders: int = 0) -> dict[str, int]:
 
 
 def resized(frame: AnyFrame, orders: int = 0, **sizes: int) -> AnyFrame:
-    """The same state with some dimensions larger; arrays keep their contents unless their rows say `rebuilt`."""
+    """Return a larger state, with `rebuilt` arrays empty."""
     return _resized(frame, sizes_of(frame, orders) | sizes, orders)
 
 
@@ -151,7 +151,7 @@ def _resized(frame: AnyFrame, sizes: Sizes, orders: int) -> AnyFrame:
 
 
 def row_arrays(frame: Frame) -> list[NDArray[Any]]:
-    """The arrays that determine how a cluster continues; first axis the cluster, always in the same order."""
+    """Return the arrays that determine a cluster's future, in order."""
     arrays = []
     for name, (_, row) in table_of(type(frame)).items():
         value = getattr(frame, name)
@@ -163,13 +163,13 @@ def row_arrays(frame: Frame) -> list[NDArray[Any]]:
 
 
 def reset_rows(frame: Frame, rows: Any, fresh: Frame) -> None:
-    """Copy the state of the one cluster in `fresh` to these clusters of a batch (an index or a slice)."""
+    """Copy the single cluster of `fresh` to these rows."""
     for array, first in zip(row_arrays(frame), row_arrays(fresh), strict=True):
         array[rows] = first[0]
 
 
 def one_row(frame: AnyFrame, row: int, of_table: AnyFrame) -> AnyFrame:
-    """Cluster `row` of a batch as a batch of one, by views; fields that no single cluster owns are those of `of_table`."""
+    """Return a cluster as views, with shared fields from `of_table`."""
     changes: dict[str, Any] = {}
     for name, (_, entry) in table_of(type(frame)).items():
         value = getattr(frame, name)

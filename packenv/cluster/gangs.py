@@ -1,10 +1,9 @@
-"""Gangs: tasks that start in the same slot or not at all, on one server or several.
+"""Gangs: tasks that start together in one slot.
 
 Experimental: it may change in any version.
 
-A gang waits in the order of the queue, where its tasks stand side by side; a policy looks at its first task, and starts all. The
-tasks find their servers one after another, in row order, each beside those before it: first fit or best fit. For tasks that are
-alike this finds room whenever there is any.
+A gang's tasks are neighbours in the order of the queue. A policy looks at the first task and starts all. The tasks find
+servers one after another in row order, by first fit or best fit. For equal tasks this finds room whenever there is any.
 """
 
 from __future__ import annotations
@@ -21,7 +20,10 @@ from packenv.jobs import FIRST, TASKS
 
 @compiled
 def start_first_fit(c: Cluster, i: int) -> bool:
-    """Start waiting task i on the first server with room, with its whole gang; nothing if there is no room. Needs BY_INDEX."""
+    """Start task i and its gang by first fit.
+
+    Returns False, and starts nothing, without room for all. Needs BY_INDEX.
+    """
     if in_gang(c, i):
         return start_gang(c, i, hold_for_gang(c, i, False))
     server = first_server_for(c, i)
@@ -33,7 +35,10 @@ def start_first_fit(c: Cluster, i: int) -> bool:
 
 @compiled
 def start_best_fit(c: Cluster, i: int) -> bool:
-    """As `start_first_fit`, on the server that BF-J chooses, those of a gang one after another. Needs what `best_server` does."""
+    """Start task i and its gang on BF-J's servers.
+
+    Returns False, and starts nothing, without room for all. Needs the orders of `best_server`.
+    """
     if in_gang(c, i):
         return start_gang(c, i, hold_for_gang(c, i, True))
     server = best_server(c, i)
@@ -45,7 +50,7 @@ def start_best_fit(c: Cluster, i: int) -> bool:
 
 @apart
 def hold_for_gang(c: Cluster, i: int, best_fit: bool) -> int:
-    """Hold room for the tasks of a gang, from i, the first, on; returns for how many of them there is room."""
+    """Hold room from task i on, and return its tasks."""
     task, held = i, 0
     while held < gang_size(c, i):
         server = best_server(c, task) if best_fit else first_server_for(c, task)
@@ -58,7 +63,7 @@ def hold_for_gang(c: Cluster, i: int, best_fit: bool) -> int:
 
 @apart
 def start_gang(c: Cluster, i: int, held: int) -> bool:
-    """Give back the room that is held for the first `held` tasks of a gang; if these are all, start them where it was held."""
+    """Free the held room, and start the gang if complete."""
     task = i
     for _ in range(held):
         change_room(c, task, 1)
@@ -71,7 +76,7 @@ def start_gang(c: Cluster, i: int, held: int) -> bool:
 
 @apart
 def start_where_held(c: Cluster, i: int) -> None:
-    """Start all of a gang, from task i, the first, on: each where room was held for it, on the devices that it had there."""
+    """Start a gang where its room and devices are held."""
     task = i
     for _ in range(gang_size(c, i)):
         following = c.task[c.e, task].next
@@ -81,7 +86,7 @@ def start_where_held(c: Cluster, i: int) -> None:
 
 @apart
 def hold_room(c: Cluster, i: int, server: int) -> None:
-    """Take the room of a waiting task of a gang on a server, where it fits, until the others have found theirs."""
+    """Hold a server's room for a waiting task that fits."""
     c.task[c.e, i].held = server
     if has_devices(c):
         take_devices(c, i, server, 0)
@@ -90,7 +95,7 @@ def hold_room(c: Cluster, i: int, server: int) -> None:
 
 @apart
 def change_room(c: Cluster, i: int, sign: int) -> None:
-    """Take (sign = -1) or give back (1) the room that is held for a waiting task; its devices are taken already."""
+    """Take (sign = -1) or free (1) a waiting task's room."""
     task = c.task[c.e, i]
     record = c.server[c.e, task.held]
     if not c.vectors:
@@ -105,7 +110,7 @@ def change_room(c: Cluster, i: int, sign: int) -> None:
 
 @apart
 def gang_in_part(c: Cluster) -> int:
-    """The row of a waiting task of a gang of which another has started; NONE if there is none. Needs a recorded schedule."""
+    """Return a waiting row of a part-started gang, or NONE."""
     for i in range(c.task.shape[1]):
         task = c.task[c.e, i]
         if task.kind == TASK and task.server == NONE and in_gang(c, i):

@@ -1,4 +1,4 @@
-"""Tasks in service: how they start on a server, leave it, and take and give back its resources."""
+"""Tasks in service: their start, their end, and their resources."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from packenv.policy import BY_MIX
 
 @apart
 def release_successors(c: Cluster, row: int) -> None:
-    """Count a completed row off the pending predecessors of its successors, through barriers; release rows with none left."""
+    """Update the successors of a completed row, through barriers."""
     precedence = c.precedence
     rows = precedence.released.shape[1]
     for n in range(precedence.offsets[row], precedence.offsets[row + 1]):
@@ -33,14 +33,14 @@ def release_successors(c: Cluster, row: int) -> None:
 
 @compiled
 def was_last(c: Cluster, node: int) -> bool:
-    """Subtract one from a node's pending predecessors; returns whether none is left."""
+    """Subtract a pending predecessor, and return whether none is left."""
     c.precedence.pending[c.e, node] -= 1
     return c.precedence.pending[c.e, node] == 0
 
 
 @compiled
 def release(c: Cluster, row: int) -> None:
-    """Add a row whose predecessors have completed to the rows that join the queue in this slot, if it has arrived."""
+    """Let an arrived row without pending predecessors join the queue."""
     head = c.head[c.e]
     if row < head.next_row:
         c.precedence.released[c.e, head.released] = row
@@ -53,11 +53,12 @@ A_BOX = -1  # in place of the room that a task holds: it takes the box of its ty
 
 @compiled
 def place(c: Cluster, i: int, server: int, extra_slots: int = 0, devices: int = 0) -> None:
-    """Start waiting task i on a server now; it stays for its service time plus `extra_slots`.
+    """Start waiting task i on a server now.
 
-    `devices`: those of the server that it takes, as bits; 0: the tightest that holds its share, or the first that are free.
-    On a server away from its data it stays longer by its remote overhead (packenv.Network). The policy must make sure that
-    it fits. Raises ValueError if i or server is NONE, and for a task that does not wait.
+    extra_slots  slots in addition to its service time and, away from its data, its remote overhead (packenv.Network)
+    devices      devices of the server to take, as bits; 0: the tightest with room for its share, or the first free ones
+
+    The policy must make sure that it fits. Raises ValueError if i or server is NONE, or if task i does not wait.
     """
     if i < 0 or server < 0 or c.task[c.e, i].server != NONE:
         raise ValueError("only a waiting task can be placed, and only on a server")
@@ -66,7 +67,6 @@ def place(c: Cluster, i: int, server: int, extra_slots: int = 0, devices: int = 
 
 @apart
 def put_in_service(c: Cluster, i: int, server: int, extra_slots: int, devices: int) -> None:
-    """Take task i out of the queue and start it on a server."""
     task = c.task[c.e, i]
     dequeue(c, i)
     until = task.slots + c.head[c.e].now + extra_slots
@@ -82,7 +82,7 @@ def put_in_service(c: Cluster, i: int, server: int, extra_slots: int, devices: i
 
 @compiled
 def occupy(c: Cluster, i: int, server: int, room: int, until: int, devices: int = 0) -> None:
-    """Let task i take `room` units, its demands and `devices` (`place`) of a server until slot `until`."""
+    """Take a server's `room`, demands and devices until slot `until`."""
     head, task, record = c.head[c.e], c.task[c.e, i], c.server[c.e, server]
     task.server, task.held, task.slots = server, room, until
     if not c.vectors:
@@ -98,7 +98,7 @@ def occupy(c: Cluster, i: int, server: int, room: int, until: int, devices: int 
 
 @compiled
 def hold(c: Cluster, i: int, room: int) -> None:
-    """Make task i, just placed, take `room` units of its server's room instead of its size, until it leaves."""
+    """Make placed task i take `room` units until it leaves."""
     task = c.task[c.e, i]
     c.server[c.e, task.server].room -= room - task.held
     task.held = room
@@ -107,7 +107,7 @@ def hold(c: Cluster, i: int, room: int) -> None:
 
 @compiled
 def hold_box(c: Cluster, i: int) -> None:
-    """Make task i, just placed, take the whole box of its type instead of its demands, until it leaves."""
+    """Make placed task i take its type's whole box."""
     task = c.task[c.e, i]
     task.held = A_BOX
     change_room_in_box(c, i, task.server, 1)
@@ -116,7 +116,7 @@ def hold_box(c: Cluster, i: int) -> None:
 
 @apart
 def change_room_in_box(c: Cluster, i: int, server: int, sign: int) -> None:
-    """Take (sign = 1) or give back (-1) what the box of task i's type has beyond the task's demands."""
+    """Take (sign = 1) or free (-1) the box's excess."""
     j = c.types.of[c.e, i]
     for r in range(c.demand.shape[2]):
         c.free[c.e, server, r] -= sign * (c.types.box[j, r] - c.demand[c.e, i, r])
@@ -124,7 +124,10 @@ def change_room_in_box(c: Cluster, i: int, server: int, sign: int) -> None:
 
 @compiled
 def postpone(c: Cluster, i: int, slot: int) -> None:
-    """Make task i, in service, leave in `slot`; nothing changes if it leaves then or later anyway."""
+    """Postpone the end of running task i to `slot`.
+
+    Nothing changes if it ends in that slot or later anyway.
+    """
     task = c.task[c.e, i]
     if slot > task.slots:
         task.slots = slot
@@ -135,7 +138,7 @@ def postpone(c: Cluster, i: int, slot: int) -> None:
 
 @apart
 def put_off(c: Cluster) -> None:
-    """Take the tasks that were postponed out of the events of slot `now`, and add events for their ends."""
+    """Move postponed tasks from the due events to later ones."""
     head = c.head[c.e]
     due = head.due
     head.due = 0
@@ -150,7 +153,7 @@ def put_off(c: Cluster) -> None:
 
 @compiled
 def change_use(c: Cluster, i: int, server: int, sign: int) -> None:
-    """Add (sign = 1) or subtract (-1) task i's demand in the resources in use and its type in the count of its server."""
+    """Add (sign = 1) or subtract (-1) a task's use."""
     if c.demand.shape[1] == 0:
         c.used[c.e, 0] += sign * c.task[c.e, i].size
     else:
@@ -161,7 +164,7 @@ def change_use(c: Cluster, i: int, server: int, sign: int) -> None:
 
 @apart
 def change_use_of_all(c: Cluster, i: int, server: int, sign: int) -> None:
-    """Add (sign = 1) or subtract (-1) task i's demand in each of several resources."""
+    """Add (sign = 1) or subtract (-1) use of all resources."""
     for r in range(c.demand.shape[2]):
         amount = sign * c.demand[c.e, i, r]
         c.free[c.e, server, r] -= amount
@@ -170,7 +173,7 @@ def change_use_of_all(c: Cluster, i: int, server: int, sign: int) -> None:
 
 @apart
 def count_in_service(c: Cluster, i: int, server: int, sign: int) -> None:
-    """Add `sign` to the number of jobs of task i's type on a server."""
+    """Add `sign` to the server's jobs of task i's type."""
     j = type_of_task(c, c.server[c.e, server].kind, i)
     if j != NONE:
         c.types.in_service[c.e, server, j] += sign
@@ -178,7 +181,7 @@ def count_in_service(c: Cluster, i: int, server: int, sign: int) -> None:
 
 @compiled
 def complete(c: Cluster, i: int) -> None:
-    """Task i leaves its server. Its place stays readable until the next slot."""
+    """Remove task i from its server, readable until next slot."""
     head = c.head[c.e]
     task = c.task[c.e, i]
     server = task.server

@@ -1,7 +1,7 @@
-"""Doubly linked lists over the entries 0 .. n - 1 of an array; an entry is in at most one list.
+"""Doubly linked lists over the entries of an array.
 
-`links` is an array (n,) of records with the fields `next` and `prev`; `ends` is a record with the fields `head` and
-`tail`, one for each list, and may have more. NONE (-1) stands for no entry: an empty list has it at both ends.
+An entry is in at most one list. `links` (n,) are records with the fields `next` and `prev`. `ends` is a record for each list
+with the fields `head` and `tail`, and maybe others. NONE (-1) stands for no entry: an empty list has it at both ends.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ends_type = np.dtype([("head", "i4"), ("tail", "i4")], align=True)
 
 
 def empty_lists(count: int) -> NDArray[np.void]:
-    """(count,) ends_type, the ends of `count` empty lists."""
+    """Return the ends of empty lists, (count,) ends_type."""
     return np.full(count, np.array((NONE, NONE), ends_type))
 
 
@@ -31,7 +31,7 @@ def append(links: NDArray[np.void], ends: Any, i: int) -> None:
 
 @compiled
 def insert_in_order(links: NDArray[np.void], ends: Any, i: int) -> None:
-    """Put entry i into a list in ascending order. Searches from the end, where new entries nearly always go."""
+    """Insert entry i in ascending order, searching from the end."""
     before = ends.tail
     while before != NONE and before > i:
         before = links[before].prev
@@ -40,7 +40,7 @@ def insert_in_order(links: NDArray[np.void], ends: Any, i: int) -> None:
 
 @compiled
 def insert_behind(links: NDArray[np.void], ends: Any, before: int, i: int) -> None:
-    """Put entry i behind entry `before`; at the front if `before` is NONE."""
+    """Insert entry i behind `before`, in front for NONE."""
     after = ends.head if before == NONE else links[before].next
     connect(links, ends, before, i)
     connect(links, ends, i, after)
@@ -48,13 +48,13 @@ def insert_behind(links: NDArray[np.void], ends: Any, before: int, i: int) -> No
 
 @compiled
 def unlink(links: NDArray[np.void], ends: Any, i: int) -> None:
-    """Take entry i out of the list that it is in. Its own `next` and `prev` stay as they are."""
+    """Remove entry i, whose own links keep their values."""
     connect(links, ends, links[i].prev, links[i].next)
 
 
 @compiled
 def connect(links: NDArray[np.void], ends: Any, before: int, after: int) -> None:
-    """Make entry `after` follow entry `before`; NONE for one of them makes the other an end of the list."""
+    """Link two neighbours, of which one may be NONE."""
     if before == NONE:
         ends.head = after
     else:

@@ -1,13 +1,12 @@
-"""Where the data of tasks lie (packenv.Network): how far away, how much longer a task runs there, and what reading takes.
+"""Locality of data (packenv.Network): distances, longer runs, and reading.
 
-A task away from its data takes `reading` on its own server, in addition to its demand, and `serving` on the server from which
-it reads, until it completes. It reads from one of the nearest of its home servers: those in its rack, if there are any. Of
-those with room it is the one with most room: the largest share of its capacity free, in the resource of `serving` of which
-least is free; ties go to the lower index.
+Until it completes, a task away from its data takes `reading` on its own server in addition to its demand, and `serving` on the
+server it reads from. This is one of the nearest home servers: those in its rack, if there are any. Among the servers with room
+it is the one with the largest free share, in the resource of `serving` with the least. Ties go to the lower index.
 
-Waiting rows of each group are kept by the places where their data lie: the first that is at home on a server is found at once.
-A group is any set of rows that a scheduler takes to be alike. A place is a home server of a row, or the rack of one. A pair is
-a group and a place of any of its rows; it has a list of entries, in row order. A waiting row has an entry for each of its places.
+The waiting rows of each group are indexed by place: a home server of a row, or the rack of one. A group is any set of rows
+that a scheduler treats as equal. A pair is a group and a place of any of its rows, with a list of entries in row order. A
+waiting row has an entry for each of its places.
 """
 
 from __future__ import annotations
@@ -27,13 +26,16 @@ from packenv.workloads.network import ANY, NODE, RACK, Network
 
 @compiled
 def has_homes(c: Cluster) -> bool:
-    """Whether any row of the table has home servers."""
+    """Return whether any row of the table has home servers."""
     return c.source.locality.home_of.shape[0] > 1
 
 
 @compiled
 def level_of(c: Cluster, row: int, server: int) -> int:
-    """Distance of a server from the data of a row: NODE, RACK or ANY; NODE everywhere for a row without home servers."""
+    """Return NODE, RACK or ANY, a row's distance from its data.
+
+    Rows without home servers are at NODE everywhere.
+    """
     if not has_homes(c) or row < 0:
         return NODE
     places = c.source.locality
@@ -49,7 +51,7 @@ def level_of(c: Cluster, row: int, server: int) -> int:
 
 @apart
 def remote_slots(c: Cluster, row: int, server: int) -> int:
-    """Slots by which the row would run longer than its service if it started on this server now."""
+    """Return the additional slots that a remote row takes now."""
     if not has_homes(c):
         return 0
     level = level_of(c, row, server)
@@ -78,10 +80,10 @@ def reads_take_room(c: Cluster) -> bool:
 
 @compiled
 def can_read(c: Cluster, row: int, server: int) -> bool:
-    """Whether there is room for what the row would read over the network if it started on this server.
+    """Return whether there is room for a row's remote read.
 
-    That is room for `reading` on the server beyond the row's demand, whose room the caller has checked, and for `serving` on
-    a server with the data. At home nothing is read over the network.
+    The server needs room for `reading` beyond the row's demand (check the demand first), and a server with the data room for
+    `serving`. A row at home reads nothing over the network.
     """
     if not reads_take_room(c) or row < 0 or level_of(c, row, server) == NODE:
         return True
@@ -90,7 +92,7 @@ def can_read(c: Cluster, row: int, server: int) -> bool:
 
 @apart
 def room_beside(c: Cluster, row: int, server: int) -> bool:
-    """Whether the server has room for a row's demand and for `reading` together."""
+    """Return whether a row's demand and `reading` fit together."""
     k = row - c.source.stream[c.s].first_row
     for r in range(c.free.shape[2]):
         if c.source.demand[c.s, k, r] + c.source.locality.reading[r] > c.free[c.e, server, r]:
@@ -100,7 +102,7 @@ def room_beside(c: Cluster, row: int, server: int) -> bool:
 
 @apart
 def source_of(c: Cluster, row: int, server: int) -> int:
-    """The server from which a row on `server`, away from its data, would read now; NONE if none has room to serve it."""
+    """Return the server a remote row would read, or NONE."""
     places = c.source.locality
     in_rack = level_of(c, row, server) == RACK
     best, most = NONE, -1.0
@@ -115,7 +117,7 @@ def source_of(c: Cluster, row: int, server: int) -> int:
 
 @compiled
 def share_free(c: Cluster, home: int) -> float:
-    """The least share of its capacity that a server has free in a resource of `serving`; -1 if it has no room to serve."""
+    """Return the least free share for `serving`, -1 without room."""
     least = 1.0
     for r in range(c.free.shape[2]):
         serving = c.source.locality.serving[r]
@@ -128,10 +130,9 @@ def share_free(c: Cluster, home: int) -> float:
 
 @apart
 def begin_read(c: Cluster, i: int, server: int) -> int:
-    """Take the room for what task i, which starts on a server now, reads over the network.
+    """Take task i's read room, and return the source or NONE.
 
-    Returns the server from which it reads, NONE at home. The task's own demand has been taken already. Raises ValueError
-    without room.
+    The task's own demand must be taken before. Raises ValueError without room.
     """
     row = c.task[c.e, i].row
     c.reads[c.e, i] = NONE
@@ -149,7 +150,7 @@ def begin_read(c: Cluster, i: int, server: int) -> int:
 
 @apart
 def end_read(c: Cluster, i: int, server: int) -> int:
-    """Give back what task i, which completes on a server, took to read; returns the server from which it read, or NONE."""
+    """Free a read's room, and return its source or NONE."""
     source = c.reads[c.e, i]
     if source != NONE:
         charge_read(c, i, server, source, -1)
@@ -158,7 +159,7 @@ def end_read(c: Cluster, i: int, server: int) -> int:
 
 @compiled
 def charge_read(c: Cluster, i: int, server: int, source: int, sign: int) -> None:
-    """Take (sign = 1) or give back (-1) the room of task i's read on both servers."""
+    """Take (sign = 1) or free (-1) a read's room."""
     c.reads[c.e, i] = source if sign > 0 else NONE
     for r in range(c.free.shape[2]):
         reading, serving = sign * c.source.locality.reading[r], sign * c.source.locality.serving[r]
@@ -177,7 +178,7 @@ entry_type = np.dtype([("row", "i4"), ("pair", "i4"), ("next", "i4"), ("prev", "
 
 
 class RowsByPlace(Frame):
-    """n rows in G groups, P pairs, H entries; all arrays but the two first are empty without places."""
+    """n rows, G groups, P pairs and H entries by place."""
 
     entries_of: Ints  # (n + 1,) the entries of row i are entries_of[i] .. entries_of[i + 1] - 1, all in row order; or (1,)
     pairs_of: Ints  # (G + 1,) the pairs of group g are pairs_of[g] .. pairs_of[g + 1] - 1, sorted by place
@@ -187,7 +188,7 @@ class RowsByPlace(Frame):
 
 
 class RowsByHome(Frame):
-    """The waiting rows of a table by home server and by rack, on L servers."""
+    """The waiting rows by home server and rack."""
 
     servers: RowsByPlace  # empty if no row of the table has home servers
     racks: RowsByPlace  # empty if, besides, no servers share a rack
@@ -195,7 +196,7 @@ class RowsByHome(Frame):
 
 
 def rows_by_home(home: Ragged | None, group: Ints | Places, network: Network | None, servers: int) -> RowsByHome:
-    """The state before slot 0, with no row waiting. `home` has the home servers of n rows, `group` (n,) their groups."""
+    """Return the index before slot 0, for groups (n,)."""
     network = network or Network()
     rack = network.rack_of(servers)
     groups = int(group.max()) + 1
@@ -212,7 +213,10 @@ def rows_by_home(home: Ragged | None, group: Ints | Places, network: Network | N
 
 
 def rows_by_place(offsets: Ints, places: Ints, group: Ints | Places, groups: int) -> RowsByPlace:
-    """No row waits. The places of row i, of group group[i], are places[offsets[i] : offsets[i + 1]]."""
+    """Return the index by place, without waiting rows.
+
+    The places of row i, of group group[i], are places[offsets[i] : offsets[i + 1]].
+    """
     row = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     pairs, pair_of_entry = distinct(np.column_stack([group[row], places]))
     pair, entry = np.zeros(len(pairs), pair_type), np.zeros(len(row), entry_type)
@@ -223,7 +227,7 @@ def rows_by_place(offsets: Ints, places: Ints, group: Ints | Places, groups: int
 
 
 def distinct(keys: Ints) -> tuple[Ints, Ints]:
-    """The distinct rows of an (n, k) array, sorted, and (n,) the index of each row among them."""
+    """Return the sorted distinct rows, and each row's index, (n,)."""
     order = np.lexsort(keys.T[::-1])
     changes = (np.diff(keys[order], axis=0) != 0).any(axis=1)
     first = np.append(np.ones(min(len(keys), 1), np.bool_), changes)
@@ -233,7 +237,7 @@ def distinct(keys: Ints) -> tuple[Ints, Ints]:
 
 
 def _anywhere_where_empty(offsets: Ints, values: Ints) -> tuple[Ints, Ints]:
-    """The same lists of integers, as (offsets, values), with ANYWHERE alone in place of each empty one."""
+    """Replace each empty list by ANYWHERE, in (offsets, values)."""
     lengths = np.diff(offsets)
     filled = np.insert(values, offsets[:-1][lengths == 0], ANYWHERE)
     return np.concatenate([[0], np.cumsum(np.maximum(lengths, 1))]).astype(np.int64), filled
@@ -241,14 +245,14 @@ def _anywhere_where_empty(offsets: Ints, values: Ints) -> tuple[Ints, Ints]:
 
 @compiled
 def enter(rows: RowsByHome, row: int) -> None:
-    """A row waits from now on."""
+    """Add a row that waits from now on."""
     enter_places(rows.servers, row)
     enter_places(rows.racks, row)
 
 
 @compiled
 def leave(rows: RowsByHome, row: int) -> None:
-    """A waiting row starts."""
+    """Remove a waiting row that starts."""
     leave_places(rows.servers, row)
     leave_places(rows.racks, row)
 
@@ -269,10 +273,10 @@ def leave_places(rows: RowsByPlace, row: int) -> None:
 
 @compiled
 def nearest_row(rows: RowsByHome, ends: Any, g: int, server: int) -> int:
-    """The waiting row of group g whose data are nearest to a server; of those equally near the first.
+    """Return the group's waiting row with the nearest data.
 
-    That is one at home there, otherwise one with data in the rack, otherwise any. `ends` has the ends of the list of the
-    group's waiting rows, of which there must be one.
+    Order: at home on the server, then data in its rack, then any. Ties: the first row. `ends` has the ends of the list of the
+    group's waiting rows, which must not be empty.
     """
     if rows.servers.entries_of.shape[0] == 1:
         return ends.head
@@ -284,7 +288,7 @@ def nearest_row(rows: RowsByHome, ends: Any, g: int, server: int) -> int:
 
 @compiled
 def first_at_home(rows: RowsByHome, g: int, server: int) -> int:
-    """First waiting row of the group that is at home on a server, or NONE. The table must have home servers."""
+    """Return the group's first row at home, or NONE."""
     servers = rows.servers
     row = first_in(servers, g, server)
     first = servers.pair[servers.pairs_of[g]]  # of ANYWHERE, if any of the group's rows are at home everywhere
@@ -293,14 +297,14 @@ def first_at_home(rows: RowsByHome, g: int, server: int) -> int:
 
 @compiled
 def first_in(rows: RowsByPlace, g: int, place: int) -> int:
-    """First waiting row of the group with data in a place, or NONE."""
+    """Return the group's first row with data there, or NONE."""
     entry = first_entry(rows, g, place)
     return NONE if entry == NONE else rows.entry[entry].row
 
 
 @compiled
 def first_entry(rows: RowsByPlace, g: int, place: int) -> int:
-    """First entry of the pair of a group and a place, or NONE."""
+    """Return a pair's first entry, or NONE."""
     low, high = rows.pairs_of[g], rows.pairs_of[g + 1]
     while low < high:
         middle = (low + high) >> 1
@@ -313,5 +317,5 @@ def first_entry(rows: RowsByPlace, g: int, place: int) -> int:
 
 @compiled
 def earlier(row: int, other: int) -> int:
-    """The earlier of two rows, of which the first may be NONE."""
+    """Return the earlier row, where `row` may be NONE."""
     return other if row == NONE else min(row, other)

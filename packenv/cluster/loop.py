@@ -1,7 +1,7 @@
-"""The simulation loop of all policies: next event, completions, arrivals, then the policy.
+"""The simulation loop of all policies: events, then the policy.
 
-`schedule`, `on_completion`, `on_message` and `take_over` are generic: the type of the policy's parameters selects the
-function that they call when the loop is compiled, so nothing is looked up while it runs.
+`schedule`, `on_completion`, `on_message` and `take_over` are generic. The type of the policy's parameters selects the function
+when the loop is compiled, so nothing is looked up while it runs.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ OVERFULL, IN_PART = 5, 6
 
 
 def schedule(policy: Any, cluster: Cluster, state: Any) -> None:
-    """Place waiting tasks; see packenv.policy.schedules."""
+    """Place waiting tasks (packenv.policy.schedules)."""
 
 
 def on_completion(policy: Any, cluster: Cluster, state: Any, task: int) -> None:
-    """Tell the policy of a completion; see packenv.policy.completes."""
+    """Report a completion to the policy (packenv.policy.completes)."""
 
 
 def on_message(policy: Any, cluster: Cluster, state: Any, code: int, payload: int) -> None:
-    """Deliver to the policy a message that it posted; see packenv.policy.receives."""
+    """Deliver a message that the policy posted (packenv.policy.receives)."""
 
 
 def take_over(policy: Any, cluster: Cluster, state: Any) -> None:
-    """Prepare the policy for a cluster that another policy has scheduled so far; see packenv.policy.takes_over."""
+    """Prepare a policy for another's cluster (packenv.policy.takes_over)."""
 
 
 dispatched(schedule, hooks, forceinline=True)
@@ -49,7 +49,7 @@ dispatched(take_over, hooks, lambda policy, cluster, state: None)
 
 
 def deliver(policy: Any, c: Cluster, state: Any) -> None:
-    """Tell the policy of the slot's completions and messages, if it registered functions for them."""
+    """Deliver the slot's events to the functions the policy registered."""
 
 
 @overload(deliver, strict=False)
@@ -62,7 +62,7 @@ def _deliver(policy: Any, c: Cluster, state: Any) -> Callable[..., None]:
 
 @apart
 def in_order(c: Cluster) -> None:
-    """Sort the slot's events, so that their order does not depend on the heap's: completions by row, then messages as posted."""
+    """Sort the slot's events: completions by row, messages as posted."""
     for k in range(1, c.head[c.e].due):
         i = c.due[c.e, k]
         m = k
@@ -74,7 +74,7 @@ def in_order(c: Cluster) -> None:
 
 @compiled
 def rank(c: Cluster, i: int) -> int:
-    """Sort key of an event: the row for a completion; larger for a message, by the order of posting."""
+    """Return an event's sort key, completions first."""
     task = c.task[c.e, i]
     return NEVER + task.since if task.kind == MESSAGE else task.row
 
@@ -93,10 +93,10 @@ def deliver_all(policy: Any, c: Cluster, state: Any) -> None:
 
 @compiled
 def run(policy: Any, c: Cluster, state: Any, until: int, slots: int, checked: bool = False) -> int:
-    """Simulate up to slot `until`, or for `slots` slots with events, whichever comes first; returns why it stopped.
+    """Simulate to slot `until`, or `slots` slots with events.
 
-    With `checked`, stop with OVERFULL in the first slot in which the policy leaves a server above its capacity, with IN_PART in
-    the first in which it starts a gang in part.
+    Returns why it stopped. With `checked`, it stops after the first slot in which the policy leaves a server above its capacity
+    (OVERFULL) or starts a gang in part (IN_PART).
     """
     for _ in range(slots):
         reason = begin_slot(c, until)
@@ -116,7 +116,7 @@ def run(policy: Any, c: Cluster, state: Any, until: int, slots: int, checked: bo
 
 @apart
 def overfull_server(c: Cluster) -> int:
-    """The first server above its capacity in some resource; NONE if there is none."""
+    """Return the first server above its capacity, or NONE."""
     for server in range(c.server.shape[1]):
         if c.server[c.e, server].room < 0:
             return server
@@ -129,18 +129,16 @@ def overfull_server(c: Cluster) -> int:
 
 @compiled
 def begin(c: Cluster, until: int) -> int:
-    """`begin_slot` for the loop in Python."""
     return begin_slot(c, until)
 
 
 @compiled
 def turn_away_from_python(c: Cluster) -> None:
-    """`turn_away` for the loop in Python."""
     turn_away(c)
 
 
 def run_in_python(policy: Any, c: Cluster, state: Any, until: int, slots: int) -> int:
-    """`run` for a policy in plain Python: `schedule(cluster, state)` and, if it has them, `on_completion` and `on_message`."""
+    """Run a plain Python policy, with optional `on_completion` and `on_message`."""
     hears = hasattr(policy, "on_completion") or hasattr(policy, "on_message")
     for _ in range(slots):
         reason = begin(c, until)
@@ -166,7 +164,7 @@ def run_in_python(policy: Any, c: Cluster, state: Any, until: int, slots: int) -
 
 @dataclass(frozen=True)
 class CompiledLoop:
-    """`run` for the parameters of a compiled policy; can be copied and pickled."""
+    """The loop for a compiled policy, which can be pickled."""
 
     run: Callable[..., Any]
     parameters: Any
@@ -177,11 +175,11 @@ class CompiledLoop:
 
 
 def runner_for(policy: Any) -> Callable[[Any, Cluster, Any, int, int], int]:
-    """The loop for this policy: compiled for parameters with a registered `schedule`, in Python otherwise.
+    """Return the compiled loop, or Python's without registered `schedule`.
 
-    The machine code is cached by the sources of the policy's modules: looking at these takes milliseconds, so keep what is
-    returned. For a policy from outside this package, every slot is checked for servers above their capacity. Raises InputError
-    for a policy without `schedule`.
+    The machine code is cached by the sources of the policy's modules. Reading them takes milliseconds, so keep the loop. For a
+    policy from outside this package every slot is checked for servers above their capacity. Raises InputError for a policy
+    without `schedule`.
     """
     named = parameters_of(policy)
     if ("schedule", type(named)) not in hooks:
@@ -194,6 +192,6 @@ def runner_for(policy: Any) -> Callable[[Any, Cluster, Any, int, int], int]:
 
 
 def modules_of(policy: Any) -> list[str]:
-    """The modules that define a policy's type and the types of the policies among its parameters."""
+    """Return the modules of a policy and its inner policies."""
     inner = [name for part in policy if hasattr(part, "_fields") for name in modules_of(part)]
     return list(dict.fromkeys([*inner, type(policy).__module__]))

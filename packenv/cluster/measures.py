@@ -1,7 +1,7 @@
-"""The measures of a run: sums over slots, delays and the trajectory, in memory that does not grow with the run.
+"""Sums, delays and the trajectory, in memory of fixed size.
 
-Between two events nothing changes, so the state after scheduling in slot `now` counts for all slots up to the
-next event (PAPERS §1.1, Measure).
+Between two events nothing changes. So the state after scheduling in slot `now` counts for all slots up to the next event
+(PAPERS §1.1, Measure).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DELAY_BINS = EXACT + HALF * 30  # up to 2^41 slots
 
 @compiled
 def delay_bin(delay: int) -> int:
-    """Histogram bin of a delay, rounded down to EXACT_BITS significant bits."""
+    """Return a delay's histogram bin: EXACT_BITS significant bits, rounded down."""
     if delay < EXACT:
         return delay
     shift = 64 - EXACT_BITS - leading_zeros(delay)
@@ -31,7 +31,7 @@ def delay_bin(delay: int) -> int:
 
 
 def delay_values() -> NDArray[np.float64]:
-    """The delay in the middle of each bin, in slots; shape (DELAY_BINS,)."""
+    """Return the middle delay of each bin in slots, (DELAY_BINS,)."""
     exact = np.arange(EXACT, dtype=np.float64)
     shift = np.arange(1, 31)[:, None]
     low = (np.arange(HALF, EXACT) << shift).astype(np.float64)
@@ -40,7 +40,7 @@ def delay_values() -> NDArray[np.float64]:
 
 @compiled
 def record_start(c: Cluster, i: int) -> None:
-    """Record the delay of a task that starts now, of a gang that of its first one, and its row in the schedule."""
+    """Record schedule and delay (gangs: one delay) of a start."""
     head = c.head[c.e]
     task = c.task[c.e, i]
     head.started += 1
@@ -64,7 +64,7 @@ def record_start(c: Cluster, i: int) -> None:
 
 @compiled
 def elapse(c: Cluster, until: int) -> None:
-    """Count the present state for all slots from `now` up to, but not including, `until`."""
+    """Count the present state from `now` to `until` - 1."""
     head = c.head[c.e]
     start = max(head.now, head.warmup)
     slots = until - start
@@ -80,7 +80,7 @@ def elapse(c: Cluster, until: int) -> None:
 
 @compiled
 def add_to_bins(c: Cluster, start: int, until: int) -> None:
-    """Add slots start .. until - 1 to the trajectory's bins of equal width; when the bins are full, pairs are merged."""
+    """Add slots to the trajectory, merging pairs of full bins."""
     head = c.head[c.e]
     bins = c.measures.bins.shape[1]
     if bins == 0:
@@ -97,7 +97,7 @@ def add_to_bins(c: Cluster, start: int, until: int) -> None:
 
 @apart
 def merge_bins(c: Cluster) -> None:
-    """Merge pairs of bins, so that each bin is twice as wide."""
+    """Merge pairs of bins, doubling their width."""
     bins = c.measures.bins
     for b in range(bins.shape[1] // 2):
         for k in range(2):

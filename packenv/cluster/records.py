@@ -1,4 +1,4 @@
-"""The record types of the structured arrays (times in slots, sizes and rooms in units), and their first values."""
+"""Record types in slots and units, and their first values."""
 
 from __future__ import annotations
 
@@ -91,12 +91,12 @@ group_type = np.dtype([("head", "i4"), ("tail", "i4"), ("count", "i4"), ("chain"
 
 
 def empty_pool(task: NDArray[np.void]) -> None:
-    """All places unused, each the next one of the free list."""
+    """Mark all places as unused, and link them in order."""
     task["server"], task["kind"] = NONE, UNUSED
     task["next"] = np.arange(1, task.shape[1] + 1)
     task["next"][:, -1:] = NONE
 
 
 def numbered(array: NDArray[np.int32]) -> None:
-    """0, 1, 2, … along the second dimension."""
+    """Write 0, 1, 2, … along the second dimension."""
     array[:] = np.arange(array.shape[1])

@@ -1,4 +1,7 @@
-"""Turning away: a task that does not start in the slot in which it becomes eligible is lost, and counted by what was missing."""
+"""Rejection of tasks that cannot start in their first slot.
+
+They are lost, and counted by the missing resource or other reason.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ a whole gang."""
 
 @apart
 def turn_away(c: Cluster) -> None:
-    """Take the tasks that have not started out of the cluster; none may have waited for longer."""
+    """Remove the new unstarted tasks, the only ones waiting."""
     for n in range(new_count(c)):
         i = new_task(c, n)
         if i != NONE:
@@ -29,7 +32,10 @@ def turn_away(c: Cluster) -> None:
 
 @compiled
 def missing(c: Cluster, i: int) -> int:
-    """What most servers lack for task i that lack one thing alone, of equals the first: a resource, or one of OTHER_REASONS."""
+    """Return the most common single reason on the servers.
+
+    Ties go to the first. It is resources + 2 (several) if no server has a single reason.
+    """
     resources = c.used.shape[1]
     counts = c.measures.lacking
     for reason in range(counts.shape[1]):
@@ -45,7 +51,7 @@ def missing(c: Cluster, i: int) -> int:
 
 @compiled
 def missing_on(c: Cluster, i: int, server: int) -> int:
-    """The one thing that a server lacks for task i; several: resources + 2."""
+    """Return a server's one reason, or resources + 2."""
     resources, found, reason = c.used.shape[1], 0, c.used.shape[1] + 2
     total = c.source.devices.total if has_devices(c) else resources
     for r in range(resources):

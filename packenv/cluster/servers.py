@@ -1,9 +1,9 @@
 """The servers, ordered by room and by index.
 
-Servers of equal capacity are one kind, with its own virtual queues (PAPERS §1.5): of equal scalar capacity, or of equal
-capacity of every resource if types are boxes of demand vectors. The room of a server is its capacity less what its jobs take:
-in scalar sizes, or the free vector if the policy packs vectors. The orders are brought up to date only when they are read, so a
-server that changes five times in a slot moves once.
+Servers of equal capacity are one kind, with its own virtual queues (PAPERS §1.5). Equal means the same scalar capacity or, if
+types are boxes of demand vectors, the same capacity of every resource. The room of a server is its free capacity: in scalar
+sizes, or a vector if the policy packs vectors. The orders are updated only when they are read. So a server that changes five
+times in a slot moves once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from packenv.policy import BY_INDEX, BY_ROOM
 
 
 def scalar_capacity(capacity: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(L,) capacity of each server in scalar size units: the smallest over its resources, scaled like task sizes."""
+    """Return scalar capacities, (L,): the least over scaled resources."""
     scale = capacity.max(axis=0)
     most = int(scale.max())
     wide = capacity[:, scale > 0].astype(object) * most // scale[scale > 0].astype(object)
@@ -29,14 +29,17 @@ def scalar_capacity(capacity: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def server_kinds(capacity: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Kinds of server by capacity, (L,) or (L, D), in order of first appearance: (kind of each server, capacity of each kind)."""
+    """Return kinds and their capacities, by first appearance."""
     values, first, inverse = np.unique(capacity, return_index=True, return_inverse=True, axis=0)
     order = np.argsort(first)
     return np.argsort(order)[inverse.ravel()], values[order]
 
 
 def kind_levels(levels: int, capacity: NDArray[np.int64]) -> list[int]:
-    """J of each kind (PAPERS §1.5): a kind with 2^-i of the largest capacity has i levels fewer, but at least 2."""
+    """Return each kind's J (PAPERS §1.5), at least 2.
+
+    A kind with 2^-i of the largest capacity has i levels fewer.
+    """
     most = int(capacity.max())
     return [max(2, levels - ((most // max(int(units), 1)).bit_length() - 1)) for units in capacity]
 
@@ -47,7 +50,7 @@ INDEX_MASK = (1 << INDEX_BITS) - 1
 
 @compiled
 def touch(c: Cluster, server: int) -> None:
-    """Mark a server's position in the orders as out of date."""
+    """Mark a server's position in the orders as outdated."""
     if c.orders & (BY_ROOM | BY_INDEX) and c.server[c.e, server].stale == 0:
         head = c.head[c.e]
         c.server[c.e, server].stale = 1
@@ -57,7 +60,7 @@ def touch(c: Cluster, server: int) -> None:
 
 @compiled
 def note_freed(c: Cluster, server: int) -> None:
-    """Note that a completion has given a server room in this slot."""
+    """Record that a completion freed room on a server now."""
     head, record = c.head[c.e], c.server[c.e, server]
     if record.freed != head.now:
         record.freed = head.now
@@ -68,7 +71,7 @@ def note_freed(c: Cluster, server: int) -> None:
 
 @apart
 def refresh(c: Cluster) -> None:
-    """Bring the orders of servers up to date."""
+    """Update the orders of servers."""
     head = c.head[c.e]
     if c.orders & BY_ROOM and head.stale > LARGE and 16 * head.stale > c.server.shape[1]:
         sort_rooms(c)  # sorting all servers anew costs less than moving so many one by one
@@ -85,7 +88,7 @@ def refresh(c: Cluster) -> None:
 
 @apart
 def sort_rooms(c: Cluster) -> None:
-    """Sort all servers by room anew."""
+    """Sort all servers by room again."""
     words = c.sorting.words
     n = 0
     for server in range(c.server.shape[1]):
@@ -102,7 +105,7 @@ def sort_rooms(c: Cluster) -> None:
 
 @apart
 def move_in_rooms(c: Cluster, server: int) -> None:
-    """Move a server to the position of its current room in the order by room; a closed server is in none."""
+    """Update a server's position by room, none when closed."""
     record, room = c.server[c.e, server], room_of(c, server)
     if room != record.indexed:
         if record.indexed != NONE:
@@ -114,7 +117,7 @@ def move_in_rooms(c: Cluster, server: int) -> None:
 
 @apart
 def move_in_tree(c: Cluster, server: int) -> None:
-    """Write a server's current room to its leaf of the tree by index, and correct the nodes above it."""
+    """Write a server's room to the tree and its ancestors."""
     tree = c.tree
     node = tree.shape[1] // 2 + server
     closed = c.server[c.e, server].closed
@@ -139,19 +142,22 @@ def move_in_tree(c: Cluster, server: int) -> None:
 
 @compiled
 def room_of(c: Cluster, server: int) -> int:
-    """The largest size that surely fits on a server; NONE if it is closed. See `scalar_room`."""
+    """Return the largest size sure to fit, or NONE.
+
+    NONE if the server is closed. With several resources it is the room of the scarcest.
+    """
     return NONE if c.server[c.e, server].closed else scalar_room(c, server)
 
 
 @compiled
 def scalar_room(c: Cluster, server: int) -> int:
-    """Return the room of a server in units of scalar size: for policies that pack vectors, that of its scarcest resource."""
+    """Return a server's room in units of its scarcest resource."""
     return c.server[c.e, server].room if not c.vectors else least_room(c, server)
 
 
 @apart
 def least_room(c: Cluster, server: int) -> int:
-    """Return the least free amount of a server over its resources, each scaled like task sizes."""
+    """Return the least free amount, scaled like task sizes."""
     most = 0
     for r in range(c.scale.shape[0]):
         most = max(most, c.scale[r])
@@ -164,13 +170,16 @@ def least_room(c: Cluster, server: int) -> int:
 
 @compiled
 def free_of(c: Cluster, server: int, resource: int) -> int:
-    """Return the free units of a resource on a server: of one resource, the server's room."""
+    """Return a server's free units of a resource."""
     return c.free[c.e, server, resource] if c.free.shape[1] > 0 else c.server[c.e, server].room
 
 
 @compiled
 def tightest_server(c: Cluster, size: int) -> int:
-    """The open server with the least room >= size, lower index first; NONE if there is none. Needs BY_ROOM."""
+    """Return the open server with the least room >= size.
+
+    NONE if there is none. Ties go to the lower index. Needs BY_ROOM.
+    """
     require(c, BY_ROOM)
     refresh(c)
     return ceiling_item(c.rooms, c.e, size << INDEX_BITS)
@@ -178,7 +187,7 @@ def tightest_server(c: Cluster, size: int) -> int:
 
 @compiled
 def largest_room(c: Cluster) -> int:
-    """The largest room of any open server; NONE if all are closed. Needs BY_ROOM."""
+    """Return the largest open room or NONE (needs BY_ROOM)."""
     require(c, BY_ROOM)
     refresh(c)
     key = last_key(c.rooms, c.e)
@@ -187,7 +196,10 @@ def largest_room(c: Cluster) -> int:
 
 @compiled
 def first_server(c: Cluster, size: int, start: int) -> int:
-    """The first open server of index >= start with room for `size`; NONE if there is none. Needs BY_INDEX."""
+    """Return the first open server >= start with enough room.
+
+    NONE if there is none. Needs BY_INDEX.
+    """
     require(c, BY_INDEX)
     if c.vectors:  # the tree has the room of each resource
         return first_with_room(c, size, start)
@@ -211,7 +223,7 @@ def first_server(c: Cluster, size: int, start: int) -> int:
 
 @apart
 def first_with_room(c: Cluster, size: int, start: int) -> int:
-    """Look at all servers of index >= start for `first_server`."""
+    """Return `first_server` by a scan."""
     for server in range(start, c.server.shape[1]):
         if room_of(c, server) >= size:
             return server
@@ -220,7 +232,7 @@ def first_with_room(c: Cluster, size: int, start: int) -> int:
 
 @compiled
 def after_subtree(node: int) -> int:
-    """The node of the next servers after the subtree of `node`, as high in the tree as possible; 0 if there is none."""
+    """Return the highest next node after a subtree, or 0."""
     while node & 3 == 3:
         node >>= 2
     return node + 1 if node > 1 else 0
@@ -228,9 +240,9 @@ def after_subtree(node: int) -> int:
 
 @compiled
 def first_server_for(c: Cluster, i: int, checked: int = 0) -> int:
-    """The first server on which task i fits (`fits`); NONE if there is none. Needs BY_INDEX.
+    """Return the first server for task i, or NONE.
 
-    `checked`: look at the first so many resources and at devices alone.
+    With `checked` > 0 only the first `checked` resources and devices count. Needs BY_INDEX.
     """
     require(c, BY_INDEX)
     if not c.vectors:
@@ -257,7 +269,10 @@ def first_server_for(c: Cluster, i: int, checked: int = 0) -> int:
 
 @compiled
 def fits(c: Cluster, i: int, server: int) -> bool:
-    """Whether the server is open and has room for task i: in every resource, on devices, for what it reads over the network."""
+    """Return whether open server and task i fit.
+
+    The task needs room in every resource, on devices, and for remote reads.
+    """
     if c.server[c.e, server].closed:
         return False
     if not c.vectors and max(c.task[c.e, i].size, c.server[c.e, server].least) > c.server[c.e, server].room:
@@ -274,7 +289,10 @@ def fits(c: Cluster, i: int, server: int) -> bool:
 
 @compiled
 def next_server_for(c: Cluster, i: int, start: int) -> int:
-    """The first server of index >= start on which task i fits; NONE if there is none. Needs BY_INDEX for scalar sizes."""
+    """Return the first server >= start for i, or NONE.
+
+    Needs BY_INDEX for scalar sizes.
+    """
     if not c.vectors:
         return first_server(c, c.task[c.e, i].size, start)
     for server in range(start, server_count(c)):
@@ -285,7 +303,7 @@ def next_server_for(c: Cluster, i: int, start: int) -> int:
 
 @compiled
 def close(c: Cluster, server: int) -> None:
-    """Stall a server that has jobs: it takes nothing until it is empty."""
+    """Stall a server with jobs until it is empty."""
     c.server[c.e, server].closed = 1
     touch(c, server)
 
@@ -307,35 +325,38 @@ def reopen_all(c: Cluster) -> None:
 
 @compiled
 def is_closed(c: Cluster, server: int) -> bool:
-    """Whether a server takes no tasks until it is empty."""
+    """Return whether a server takes no tasks until empty."""
     return c.server[c.e, server].closed != 0
 
 
 @compiled
 def server_count(c: Cluster) -> int:
-    """Number of servers, L."""
+    """Return the number of servers, L."""
     return c.server.shape[1]
 
 
 @compiled
 def jobs_in(c: Cluster, server: int) -> int:
-    """Number of jobs in service on a server."""
+    """Return the number of jobs in service on a server."""
     return c.server[c.e, server].jobs
 
 
 @compiled
 def kind_of(c: Cluster, server: int) -> int:
-    """Kind of a server. Servers of equal scalar capacity are one kind; kinds are numbered by first appearance."""
+    """Return a server's kind, numbered by first appearance.
+
+    Servers of equal scalar capacity are one kind. If types are boxes, their capacity vectors must be equal.
+    """
     return c.server[c.e, server].kind
 
 
 @compiled
 def freed_count(c: Cluster) -> int:
-    """How many servers have a completion in this slot."""
+    """Return the number of servers with a completion this slot."""
     return c.head[c.e].freed
 
 
 @compiled
 def freed_server(c: Cluster, n: int) -> int:
-    """The n-th server with a completion in this slot, in index order, 0 <= n < freed_count(c)."""
+    """Return this slot's n-th freed server, in index order."""
     return c.freed[c.e, n]

@@ -1,4 +1,4 @@
-"""The steps of a slot before the policy schedules: completions, then arrivals.
+"""The steps of a slot before the policy schedules.
 
 Order of events (PAPERS §1.1): completions, arrivals and newly eligible tasks in row order, scheduling, measure.
 """
@@ -25,7 +25,7 @@ READY, FINISHED, GROW, LIMIT, PAUSED = 0, 1, 2, 3, 4
 
 @compiled
 def next_arrival(c: Cluster) -> int:
-    """Arrival slot of the next row of the Jobs table; NEVER if no more rows arrive."""
+    """Return the next row's arrival slot, or NEVER."""
     head = c.head[c.e]
     stream = c.source.stream[c.s]
     if head.next_row == stream.first_row + stream.filled:
@@ -40,7 +40,7 @@ def next_arrival(c: Cluster) -> int:
 
 @compiled
 def admit(c: Cluster, row: int) -> None:
-    """Make row `row` of the Jobs table eligible and put it in the queue."""
+    """Put a row of the Jobs table into the queue."""
     head = c.head[c.e]
     k = row - c.source.stream[c.s].first_row
     i = allocate_place(c)
@@ -60,7 +60,7 @@ def admit(c: Cluster, row: int) -> None:
 
 @apart
 def read_demand(c: Cluster, i: int, k: int) -> None:
-    """Copy the demand vector of row k of the source's chunk to task i, and compute its scalar size."""
+    """Copy a row's demand vector, and compute its scalar size."""
     for r in range(c.demand.shape[2]):
         c.demand[c.e, i, r] = c.source.demand[c.s, k, r]
     c.task[c.e, i].size = scalar_size(c, i)
@@ -72,7 +72,7 @@ def read_demand(c: Cluster, i: int, k: int) -> None:
 
 @compiled
 def scalar_size(c: Cluster, i: int) -> int:
-    """Scalar size in units: the largest demand, each resource scaled by its largest capacity on any server."""
+    """Return the largest demand, each scaled by its largest capacity."""
     most = 0
     for r in range(c.scale.shape[0]):
         most = max(most, c.scale[r])
@@ -86,9 +86,9 @@ def scalar_size(c: Cluster, i: int) -> int:
 
 @compiled
 def arrivals(c: Cluster) -> int:
-    """Admit all rows that become eligible in slot `now`, in row order.
+    """Admit the newly eligible rows in row order.
 
-    READY when all are admitted; GROW or LIMIT if there is no room for the next one: call again after making room.
+    Returns READY after the last one, GROW or LIMIT without room for the next: call again after making room.
     """
     head = c.head[c.e]
     # While a task has been released, or a row arrives in this slot:
@@ -119,10 +119,10 @@ def arrivals(c: Cluster) -> int:
 
 @apart
 def begin_slot(c: Cluster, until: int) -> int:
-    """Go to the next slot before `until` in which something happens, and process its completions and arrivals.
+    """Begin the next slot with events before `until`.
 
-    READY to schedule; FINISHED at `until` (or, if that is NEVER, when nothing is left to happen); GROW when the
-    pool must grow, LIMIT when too many wait: call again after that.
+    Processes its completions and arrivals. Returns READY to schedule, or FINISHED at `until` (or, if that is NEVER, when nothing
+    is left to happen). GROW (the pool is full) and LIMIT (too many wait) require a change and another call.
     """
     head = c.head[c.e]
     if head.arriving == 0:
@@ -149,7 +149,7 @@ def begin_slot(c: Cluster, until: int) -> int:
 
 @compiled
 def all_done(c: Cluster) -> bool:
-    """Whether no task is in service, waiting or still to arrive; a policy's timers may still be set."""
+    """Return whether no task runs, waits or will arrive."""
     head = c.head[c.e]
     return head.in_service == 0 and head.waiting + head.held_back == 0 and next_arrival(c) == NEVER
 
@@ -180,9 +180,9 @@ def order_released(c: Cluster) -> None:
 
 @compiled
 def expect(c: Cluster, n: int) -> None:
-    """Prefetch the records that the due events after number n will need: a large cluster exceeds the caches.
+    """Prefetch records for due events after event n.
 
-    Without this best fit does 0.8 times as many tasks/s on 10^5 servers.
+    A large cluster exceeds the caches. Without this best fit does 0.8 times as many tasks/s on 10^5 servers.
     """
     ahead = c.head[c.e].due - n
     if ahead > 2 * AHEAD:
@@ -196,7 +196,7 @@ def expect(c: Cluster, n: int) -> None:
 
 @apart
 def order_freed(c: Cluster) -> None:
-    """Put the servers with completions in index order: by sorting them or, if they are many, by a pass over all servers."""
+    """Put the servers with completions in index order."""
     head = c.head[c.e]
     if 8 * head.freed < c.server.shape[1]:
         sort(c.freed[c.e], head.freed)

@@ -1,12 +1,11 @@
-"""A sorted list of 64-bit keys, each with an item; one list for each cluster of a batch.
+"""Sorted lists of 64-bit keys with items, one per cluster.
 
-Keys lie in sorted blocks of at most WIDTH, and a directory has the blocks in key order: with few keys the list is one sorted
-array. To insert or remove a key is to search the directory for its block and to move keys within that. A full block is cut in
-two; a block that with a neighbour has few keys is merged with it. When all blocks are in use, neighbours that fit in one are
+Keys lie in sorted blocks of at most WIDTH. A directory has the blocks in key order, so a short list is one sorted array. A full
+block is split, and a block with few keys is merged with a neighbour. When all blocks are in use, neighbours that fit in one are
 merged: n keys never need more than 2n / WIDTH + 2 blocks.
 
-A directory in two levels whose blocks are prefetched before they are searched was 350 lines more. Best fit on 1,000 servers
-is as fast without it up to 1,000 waiting tasks, and has 0.8 of its speed at 10^5 and 0.6 at 10^6.
+A directory of two levels with prefetched blocks took 350 lines more. Without it best fit on 1,000 servers is as fast up to
+1,000 waiting tasks, and has 0.8 of its speed at 10^5 and 0.6 at 10^6.
 """
 
 from __future__ import annotations
@@ -32,13 +31,13 @@ block_type = np.dtype([("low", "i8"), ("storage", "i4"), ("count", "i4")], align
 
 
 def empty_directory(block: NDArray[np.void]) -> None:
-    """Mark all blocks as unused; entry k has storage k."""
+    """Mark all blocks as unused, with storage in order."""
     block["low"] = PADDING
     numbered(block["storage"])
 
 
 class SortedKeys(Frame):
-    """A sorted list for each cluster; first axis: cluster. Blocks in use come first; one behind them is always unused."""
+    """A sorted list for each cluster, used blocks first."""
 
     keys: Annotated[NDArray[np.int64], Field("clusters", "blocks", WIDTH, start=PADDING)]  # by storage, padded
     items: Annotated[NDArray[np.int32], Field("clusters", "blocks", WIDTH)]  # by storage
@@ -48,18 +47,18 @@ class SortedKeys(Frame):
 
 
 def key_sizes(clusters: int, capacity: int) -> Sizes:
-    """Dimensions of lists of `capacity` keys each."""
+    """Return the dimensions of lists of `capacity` keys each."""
     return {"clusters": clusters, "blocks": 2 * capacity // WIDTH + 3 if capacity > 0 else 0}
 
 
 def sorted_keys(clusters: int, capacity: int) -> SortedKeys:
-    """Room for `capacity` keys in each of `clusters` lists."""
+    """Return empty lists with room for `capacity` keys each."""
     return allocate(SortedKeys, key_sizes(clusters, capacity))
 
 
 @compiled
 def block_of(s: SortedKeys, e: int, key: int) -> int:
-    """Position of the last block that starts at or below `key` (the first block if none does)."""
+    """Return the last block starting <= `key`, otherwise block 0."""
     base, n = 0, s.used[e]
     while n > 1:
         half = n >> 1
@@ -70,7 +69,7 @@ def block_of(s: SortedKeys, e: int, key: int) -> int:
 
 @compiled
 def lower_bound(s: SortedKeys, e: int, k: int, key: int) -> int:
-    """Number of keys of block k below `key`. Comparing all, STRIDE at once, loads the cache lines at the same time."""
+    """Return how many keys of block k are below `key`."""
     keys = s.keys[e, s.block[e, k].storage]
     below = 0
     for start in range(0, s.block[e, k].count, STRIDE):
@@ -98,7 +97,7 @@ def insert(s: SortedKeys, e: int, key: int, item: int) -> None:
 
 @apart
 def make_room(s: SortedKeys, e: int, k: int, key: int) -> int:
-    """Make room for `key`, which belongs in full block k; returns the block to insert it in."""
+    """Make room in full block k, and return the block to use."""
     if s.used[e] + 1 == s.block.shape[1]:
         put_together(s, e)
         k = block_of(s, e, key)
@@ -109,7 +108,7 @@ def make_room(s: SortedKeys, e: int, k: int, key: int) -> int:
 
 @compiled
 def split(s: SortedKeys, e: int, k: int) -> None:
-    """Move the upper half of full block k to a new block k + 1."""
+    """Move a full block's upper half to a new block."""
     # the keys go to storage that is not in use
     end = s.used[e]
     old, new = s.block[e, k].storage, s.block[e, end].storage
@@ -127,7 +126,7 @@ def split(s: SortedKeys, e: int, k: int) -> None:
 
 @compiled
 def append(s: SortedKeys, e: int, k: int, later: int) -> None:
-    """Move the keys of a later block to the end of block k."""
+    """Append the keys of a later block to block k."""
     block, emptied = s.block[e, k], s.block[e, later]
     for q in range(emptied.count):
         s.keys[e, block.storage, block.count + q] = s.keys[e, emptied.storage, q]
@@ -141,7 +140,7 @@ def append(s: SortedKeys, e: int, k: int, later: int) -> None:
 
 @apart
 def put_together(s: SortedKeys, e: int) -> None:
-    """Append each block to the one before it if that has room."""
+    """Append each block to the one before it, given room."""
     last = 0  # the block that is being filled; those between it and k are empty
     for k in range(1, s.used[e]):
         if s.block[e, last].count + s.block[e, k].count <= WIDTH:
@@ -158,7 +157,7 @@ def put_together(s: SortedKeys, e: int) -> None:
 
 @apart
 def merge_small(s: SortedKeys, e: int, k: int) -> None:
-    """Merge block k with a neighbour if together they have few keys."""
+    """Merge block k and a neighbour with few keys together."""
     count = s.block[e, k].count
     if k + 1 < s.used[e] and s.block[e, k + 1].count + count <= WIDTH // 2:
         drop_into(s, e, k, k + 1)
@@ -170,7 +169,7 @@ def merge_small(s: SortedKeys, e: int, k: int) -> None:
 
 @compiled
 def drop_into(s: SortedKeys, e: int, k: int, dropped: int) -> None:
-    """Move the keys of a block to the one before it, and take it out of the directory; `k` = `dropped`: it has none."""
+    """Append a block to block k, and remove it."""
     if k != dropped:
         append(s, e, k, dropped)
     last, storage = s.used[e] - 1, s.block[e, dropped].storage
@@ -208,7 +207,7 @@ def add_last(s: SortedKeys, e: int, key: int, item: int) -> None:
 
 @apart
 def find(s: SortedKeys, e: int, key: int) -> None:
-    """Find a key that is in the list and store its position in `cursor`."""
+    """Set `cursor` to a key that is in the list."""
     k, p = s.cursor[e, 0], s.cursor[e, 1]
     if s.keys[e, s.block[e, k].storage, p] != key:
         k = block_of(s, e, key)
@@ -224,7 +223,7 @@ def remove(s: SortedKeys, e: int, key: int) -> None:
 
 @apart
 def remove_at_cursor(s: SortedKeys, e: int) -> None:
-    """Remove the key that was found last."""
+    """Remove the key found last."""
     k, p = s.cursor[e, 0], s.cursor[e, 1]
     storage, left = s.block[e, k].storage, s.block[e, k].count - 1
     move(s.keys[e, storage], p, p + 1, left - p)
@@ -239,7 +238,7 @@ def remove_at_cursor(s: SortedKeys, e: int) -> None:
 
 @apart
 def key_before(s: SortedKeys, e: int) -> int:
-    """The key before the one that was found last; NONE if that is the smallest."""
+    """Return the key before the one found last, or NONE."""
     k, p = s.cursor[e, 0], s.cursor[e, 1]
     if p > 0:
         return s.keys[e, s.block[e, k].storage, p - 1]
@@ -251,14 +250,14 @@ def key_before(s: SortedKeys, e: int) -> int:
 
 @apart
 def key_after(s: SortedKeys, e: int) -> int:
-    """The key after the one that was found last; PADDING if that is the largest."""
+    """Return the key after the one found last, or PADDING."""
     k, p = s.cursor[e, 0], s.cursor[e, 1]
     return s.keys[e, s.block[e, k].storage, p + 1] if p + 1 < s.block[e, k].count else s.block[e, k + 1].low
 
 
 @apart
 def floor_item(s: SortedKeys, e: int, key: int) -> int:
-    """Item of the largest key at or below `key`; NONE if there is none."""
+    """Return the largest key's item <= `key`, or NONE."""
     if key < s.block[e, 0].low:
         return NONE
     k = block_of(s, e, key)
@@ -269,7 +268,7 @@ def floor_item(s: SortedKeys, e: int, key: int) -> int:
 
 @apart
 def floor_key(s: SortedKeys, e: int, key: int) -> int:
-    """The largest key at or below `key`; NONE if there is none."""
+    """Return the largest key <= `key`, or NONE."""
     if key < s.block[e, 0].low:
         return NONE
     k = block_of(s, e, key)
@@ -278,7 +277,7 @@ def floor_key(s: SortedKeys, e: int, key: int) -> int:
 
 @apart
 def ceiling_item(s: SortedKeys, e: int, key: int) -> int:
-    """Item of the smallest key at or above `key`; NONE if there is none."""
+    """Return the smallest key's item >= `key`, or NONE."""
     k = block_of(s, e, key)
     p = lower_bound(s, e, k, key)
     if p == s.block[e, k].count:
@@ -291,12 +290,12 @@ def ceiling_item(s: SortedKeys, e: int, key: int) -> int:
 
 @compiled
 def first_key(s: SortedKeys, e: int) -> int:
-    """The smallest key; NONE if empty."""
+    """Return the smallest key, or NONE."""
     return s.keys[e, s.block[e, 0].storage, 0] if s.block[e, 0].count > 0 else NONE
 
 
 @compiled
 def last_key(s: SortedKeys, e: int) -> int:
-    """The largest key; NONE if empty."""
+    """Return the largest key, or NONE."""
     last = s.block[e, s.used[e] - 1]
     return s.keys[e, last.storage, last.count - 1] if last.count > 0 else NONE

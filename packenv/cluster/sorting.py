@@ -1,4 +1,4 @@
-"""Sorting of integers without allocating memory: Shell sort for a few, radix sort for thousands."""
+"""Sorting without allocation: Shell sort for few, radix for thousands."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SIGN = 63  # the sign bit, never set: a digit that starts here is 0
 
 
 class Sorting(Frame):
-    """Working memory to sort one large batch in each cluster; empty if there can be no large batch."""
+    """Working memory for one large batch per cluster, maybe empty."""
 
     words: Annotated[NDArray[np.int64], Field("clusters", "batch", scratch=True)]
     spare: Annotated[NDArray[np.int64], Field("clusters", "batch", scratch=True)]
@@ -27,14 +27,14 @@ class Sorting(Frame):
 
 
 def sorting_sizes(clusters: int, largest: int) -> Sizes:
-    """Dimensions of the working memory for batches of up to `largest` words."""
+    """Return the dimensions for batches of up to `largest` words."""
     batch, digits = (largest, DIGITS) if largest > LARGE else (0, 0)
     return {"clusters": clusters, "batch": batch, "digits": digits}
 
 
 @compiled
 def sort(values: NDArray[Any], n: int) -> None:
-    """Sort the first n values: insertion sort in strides (Shell, with Ciura's gaps)."""
+    """Sort n values by Shell sort with Ciura's gaps."""
     for gap in (57000, 25000, 11000, 4500, 1750, 701, 301, 132, 57, 23, 10, 4, 1):
         if gap < n:
             for k in range(gap, n):
@@ -48,7 +48,7 @@ def sort(values: NDArray[Any], n: int) -> None:
 
 @apart
 def sort_by_high_half(s: Sorting, e: int, n: int) -> None:
-    """Sort the first n words, none negative, by their bits above the low 32; the sort is stable."""
+    """Sort n words >= 0 by their high halves, stably."""
     words, spare = s.words[e], s.spare[e]
     bits = 0
     for k in range(n):
@@ -62,7 +62,7 @@ def sort_by_high_half(s: Sorting, e: int, n: int) -> None:
 
 @compiled
 def sort_by_digit(words: NDArray[np.int64], target: NDArray[np.int64], counts: NDArray[np.int64], n: int, shift: int) -> None:
-    """Copy n words to `target`, sorted by the digit at bit `shift`; the sort is stable."""
+    """Copy n words to `target`, stably sorted by a digit."""
     for digit in range(DIGITS):
         counts[digit] = 0
     for k in range(n):

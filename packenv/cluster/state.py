@@ -1,7 +1,7 @@
-"""The state of a batch of clusters: a plain value of NumPy arrays, first axis the cluster.
+"""The state of a batch of clusters: arrays with a row each.
 
-Compiled functions take a `Cluster` c and work on row c.e of each array; `look_at(c, e)` selects another row without
-copying anything. All amounts are integer units (packenv.units), all times are slots.
+Compiled functions take a `Cluster` c and work on row c.e of each array. `look_at(c, e)` selects another row without copying.
+Amounts are integer units (packenv.units), times are slots.
 
 Each annotation is a row of the table of fields (packenv.cluster.fields). The dimensions: clusters of the batch; places
 of the pool, one for each task in the system (waiting or in service); servers; resources; packed: resources that the
@@ -59,7 +59,7 @@ EMPTY = {"head": NONE, "tail": NONE}
 
 
 class ByAge(Frame):
-    """A tree of smallest sizes over the queue: positions 0 .. R - 1 in queue order, with gaps."""
+    """A tree of smallest sizes over R positions with gaps."""
 
     least: Annotated[Ints, Field("clusters", "age nodes", start=NEVER, orders=BY_AGE, rebuilt=True)]  # node i covers 2 i, 2 i + 1
     task: Annotated[Small, Field("clusters", "positions", orders=BY_AGE)]
@@ -83,7 +83,7 @@ class ByType(Frame):
 
 
 class ByDemand(Frame):
-    """Groups of waiting tasks with equal demand vectors, each in row order."""
+    """Groups of waiting tasks with equal demands, in row order."""
 
     group: Annotated[Records, Field("clusters", "places", records=group_type, orders=BY_DEMAND, rebuilt=True)]
     active: Annotated[Small, Field("clusters", "places", start=numbered, orders=BY_DEMAND, rebuilt=True)]  # used ones first
@@ -94,10 +94,10 @@ class ByDemand(Frame):
 
 
 class Precedence(Frame):
-    """Which rows wait for which, for tables with predecessors or phases; empty for other tables.
+    """Predecessors and phases of the rows, if there are any.
 
     Nodes are the n rows and B barriers. A barrier stands between two phases of a job: its predecessors are the tasks of one
-    phase, its successors those of the next.
+    phase, its successors the tasks of the next.
     """
 
     offsets: Ints  # (n + B + 1,) successors of node i: successor[offsets[i] : offsets[i + 1]]
@@ -107,7 +107,7 @@ class Precedence(Frame):
 
 
 class OnDevices(Frame):
-    """The devices of servers and who needs them (packenv.cluster.devices); empty without devices."""
+    """Devices of servers and tasks, maybe none (packenv.cluster.devices)."""
 
     left: Annotated[Ints, Field("clusters", "servers", "devices", orders=DEVICES)]  # of the capacity of each device
     least: Annotated[Ints, Field("clusters", "devices", scratch=True)]  # of each device of a server while a task would stay
@@ -115,7 +115,7 @@ class OnDevices(Frame):
 
 
 class Measures(Frame):
-    """Sums and records of a run, in addition to the counters in `head`."""
+    """Sums and records of a run, in addition to `head`."""
 
     bins: Annotated[Floats, Field("clusters", "bins", 2)]  # queue and waiting size, summed over each bin of `bin_slots` slots
     delays: Annotated[Ints, Field("clusters", "delay bins")]  # histogram (packenv.cluster.measures)
@@ -143,7 +143,7 @@ def _batches(sizes: Sizes, orders: int) -> Sizes:
 
 
 class Cluster(Frame):
-    """A batch of clusters; functions work on row e."""
+    """A batch of clusters, of which row e is selected."""
 
     e: int
     s: int  # row of `source`: e, or 0 if all clusters share one table
@@ -179,13 +179,13 @@ class Cluster(Frame):
 
 @compiled
 def look_at(c: Cluster, e: int) -> None:
-    """Make row e of the batch the one that functions work on."""
+    """Select row e of the batch."""
     c.e = e
     c.s = e if c.source.stream.shape[0] > 1 else 0
 
 
 @compiled
 def require(c: Cluster, orders: int) -> None:
-    """Raise ValueError unless the policy's needs name these orders; without them the answer would be wrong."""
+    """Raise ValueError unless the policy's needs name these orders."""
     if c.orders & orders != orders:
         raise ValueError("the policy asks for an order of tasks or servers that its `needs` do not name")

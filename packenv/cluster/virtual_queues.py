@@ -1,4 +1,4 @@
-"""The universal partition at work: its reduced configurations, how VQS and VQS-BF serve one, and J by the sizes seen so far.
+"""Reduced configurations, VQS and VQS-BF, and adaptive J.
 
 The reduced configurations K_RED (PAPERS §1.4, eq. 7) are 4J - 4, each at most one type-1 job and one other type. Adaptive J
 (PAPERS §1.3) is decided after the n-th task for n = check, 2·check, 4·check, …, changes in the next slot, and never decreases.
@@ -23,7 +23,10 @@ from packenv.policy import BY_TYPE
 
 @compiled
 def reduced_configuration(levels: int, n: int) -> tuple[int, int, int]:
-    """The n-th configuration of K_RED for J = levels, 0 <= n < 4J - 4, as (k_1, j, k_j)."""
+    """Return the n-th configuration of K_RED as (k_1, j, k_j).
+
+    J = levels, 0 <= n < 4J - 4.
+    """
     if n < levels:
         return 0, 2 * n, 1 << n
     n -= levels - 1  # m of the next form
@@ -38,13 +41,13 @@ def reduced_configuration(levels: int, n: int) -> tuple[int, int, int]:
 
 @compiled
 def weight(c: Cluster, kind: int, ones: int, j: int, count: int) -> int:
-    """⟨k, Q⟩ of the configuration (k_1, j, k_j) = (ones, j, count); Q: virtual queue lengths of this kind of server."""
+    """Return ⟨k, Q⟩ for k = (ones, j, count)."""
     return ones * queue_length(c, kind, 1) + count * queue_length(c, kind, j)
 
 
 @compiled
 def require_partition(c: Cluster, kind: int) -> None:
-    """Raise ValueError unless the types of this kind of server are those of the partition I. Needs BY_TYPE."""
+    """Raise ValueError unless types are I's (needs BY_TYPE)."""
     require(c, BY_TYPE)
     bound, last = c.types.bound[c.e, kind], c.types.count[c.e, kind] - 1
     if c.types.box.shape[0] > 0 or last < 3 or bound[0] != 2 * bound[last] // 3 or bound[1] != bound[last] // 2:
@@ -53,7 +56,10 @@ def require_partition(c: Cluster, kind: int) -> None:
 
 @compiled
 def heaviest(c: Cluster, kind: int) -> tuple[int, int, int]:
-    """The configuration of the largest weight, as (k_1, j, k_j); ties: the first in the list (eq. 8). Needs BY_TYPE."""
+    """Return the heaviest configuration as (k_1, j, k_j).
+
+    Ties go to the first in the list (eq. 8). Needs BY_TYPE.
+    """
     require_partition(c, kind)
     levels = c.types.count[c.e, kind] >> 1
     best, best_weight = 0, -1
@@ -70,9 +76,10 @@ AS_MANY_AS_FIT = 1 << 30
 
 @compiled
 def serve_reserved(c: Cluster, server: int, reserved: NDArray[np.int64]) -> int:
-    """VQS: start the head of VQ_1 in the two thirds of the server kept for it, unless a type-1 job is there.
+    """Start VQS's type-1 job in two thirds of the server.
 
-    `reserved` (L,): units that each server's type-1 job takes. Returns the free room of the other third.
+    Nothing starts if a type-1 job is there. `reserved` (L,) has the units of each server's type-1 job. Returns the free room of
+    the other third.
     """
     if jobs_of_type(c, server, 1) == 0:
         reserved[server] = 0
@@ -88,9 +95,9 @@ def serve_reserved(c: Cluster, server: int, reserved: NDArray[np.int64]) -> int:
 
 @compiled
 def serve_in_line(c: Cluster, server: int, j: int, room: int, count: int) -> int:
-    """VQS: start heads of line of VQ_j while they fit in `room` and the server has fewer than `count`; returns the room left.
+    """Start heads of VQ_j in `room`, up to `count` jobs.
 
-    A task takes its size, or 2^-J of the server if it is smaller (§1.3).
+    A task takes its size, or 2^-J of the server if it is smaller (§1.3). Returns the room left.
     """
     kind, least = kind_of(c, server), c.server[c.e, server].least
     while jobs_of_type(c, server, j) < count:
@@ -104,7 +111,7 @@ def serve_in_line(c: Cluster, server: int, j: int, room: int, count: int) -> int
 
 @compiled
 def serve_largest(c: Cluster, server: int, j: int, count: int) -> None:
-    """VQS-BF: start the largest tasks of VQ_j that fit, until `count` jobs of that type are on the server."""
+    """Start VQ_j's largest fitting tasks, up to `count` jobs."""
     while jobs_of_type(c, server, j) < count:
         i = largest_of_type_fitting(c, kind_of(c, server), j, room_of(c, server))
         if i == NONE:
@@ -117,20 +124,23 @@ SEEN, CHECK, NOW, NEXT = 0, 1, 2, 3
 
 
 class Levels(NamedTuple):
-    """The current and the next J, and the counts of sizes that decide it."""
+    """Current J, next J, and the counts that decide it."""
 
     number: NDArray[np.int64]  # (4,) tasks seen, next check, current J, J from the next slot on
     below: NDArray[np.int64]  # (MOST_LEVELS + 2,) tasks by the largest J with size <= 2^-J of the largest server
 
 
 def first_levels(levels: int, check: int) -> Levels:
-    """The counts before the first task: J = levels, first check after `check` tasks."""
+    """Return the counts before the first task."""
     return Levels(np.array([0, check, levels, levels]), np.zeros(MOST_LEVELS + 2, np.int64))
 
 
 @compiled
 def adapt(c: Cluster, levels: Levels, occupy: bool) -> None:
-    """Change to the J that was decided, then count this slot's new tasks. `occupy`: jobs take at least 2^-J of a server."""
+    """Apply the decided J, and count this slot's new tasks.
+
+    With `occupy` jobs take at least 2^-J of a server.
+    """
     if levels.number[NEXT] > levels.number[NOW]:
         levels.number[NOW] = levels.number[NEXT]
         divide(c, levels.number[NOW], occupy)
@@ -145,7 +155,7 @@ def adapt(c: Cluster, levels: Levels, occupy: bool) -> None:
 
 @compiled
 def see(levels: Levels, capacity: int, size: int) -> None:
-    """Count a size; if it is the check's, decide the J of the next slot."""
+    """Count a size, and decide J at a check."""
     depth = 0
     while depth < MOST_LEVELS and size << (depth + 1) <= capacity:
         depth += 1
@@ -163,7 +173,7 @@ def see(levels: Levels, capacity: int, size: int) -> None:
 
 @compiled
 def divide(c: Cluster, levels: int, occupy: bool) -> None:
-    """Give each kind of server its number of levels, and assign all tasks to the new types."""
+    """Set each kind's levels, and retype all tasks."""
     most = 0
     for server in range(c.server.shape[1]):
         most = max(most, c.server[c.e, server].capacity)

@@ -1,7 +1,7 @@
-"""One line on standard error that counts the functions being compiled, for all processes with the same machine code.
+"""One line on standard error that counts compiled functions.
 
-On a terminal the line counts up, and goes when all is compiled; elsewhere it is printed every AGAIN seconds. Nothing is said
-where nothing is compiled, nor with `PACKENV_QUIET` set.
+It counts for all processes with the same machine code. On a terminal it counts up, and disappears at the end. Elsewhere it is
+printed every AGAIN seconds. `PACKENV_QUIET` turns it off.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ QUIET = "PACKENV_QUIET"
 
 
 def count(folder: Path) -> int:
-    """How many functions have been compiled into this folder so far, by all processes."""
+    """Count functions compiled into this folder by all processes."""
     with suppress(OSError):
         return (folder / MARK).stat().st_size
     return 0
@@ -41,14 +41,14 @@ def count_one(folder: Path) -> None:
 
 
 def has_compiled(folder: Path, since: float) -> bool:
-    """Whether this or another process has begun to compile a function after `since` (seconds, as `time.time` has them)."""
+    """Return whether any process compiled after `since` (`time.time` seconds)."""
     with suppress(OSError):
         return (folder / MARK).stat().st_mtime >= since
     return False
 
 
 class Announcement:
-    """What this process says while it compiles, or waits for others that do."""
+    """The line of a process that compiles or waits."""
 
     def __init__(self) -> None:
         self.changing = threading.Lock()
@@ -60,14 +60,14 @@ class Announcement:
         self.width = 0  # letters of the line that stands on the terminal
 
     def expect(self, folder: Path, expected: int) -> None:
-        """So many functions are missing for what comes next."""
+        """Announce how many functions are still to be compiled."""
         with self.changing:
             self.before, self.expected, self.ended = count(folder), expected, time.monotonic()
             if expected >= MANY:
                 self._start(folder)
 
     def begin(self, dispatcher: int, folder: Path) -> None:
-        """A function is missing: from now on it is compiled, here or in another process."""
+        """Mark a function as being compiled, here or elsewhere."""
         with self.changing:
             self.under_way.add(dispatcher)
             if self.expected == 0 and not self._is_watched():
@@ -75,7 +75,7 @@ class Announcement:
             self._start(folder)
 
     def end(self, dispatcher: int) -> None:
-        """It is there."""
+        """Mark one function as compiled."""
         with self.changing:
             self.under_way.discard(dispatcher)
             self.ended = time.monotonic()
@@ -89,13 +89,13 @@ class Announcement:
             self.watcher.start()
 
     def line(self, folder: Path) -> str:
-        """What is said now."""
+        """Return the present text of the line."""
         done = max(count(folder) - self.before, 1)
         counted = f"{done} of {max(self.expected, done)} functions" if self.expected else f"{done} function{'s'[: done - 1]}"
         return f"packenv: compiling {counted}, once for this version …"
 
     def _watch(self, folder: Path) -> None:
-        """Say it, if it takes long and no other process does, until nothing has been compiled for FORGET seconds."""
+        """Print the line until FORGET seconds without compilation."""
         speaker, spent, printed = Lock(folder / "announcing"), 0.0, -AGAIN
         while (idle := 0.0 if self.under_way else time.monotonic() - self.ended) < FORGET:
             if idle > PAUSE:
@@ -112,7 +112,6 @@ class Announcement:
         speaker.release()
 
     def _show(self, line: str) -> None:
-        """Put the line in place of the one that stands on the terminal."""
         line = line[: shutil.get_terminal_size().columns - 1]
         _write("\r" + line.ljust(self.width))
         self.width = len(line)

@@ -1,10 +1,9 @@
-"""Functions that are compiled once, apart from their callers, at the first call, and are called through an address.
+"""Functions compiled once, and called through an address.
 
-Numba compiles every function into its callers, so without these the whole simulator would be compiled again for each policy.
-The caller is compiled with the types of such a function only. The function's address is in a word of memory that machine code
-finds by name. The word is 0 until the first call, in which Python compiles the function or loads it from the cache; so a
-function that a run never calls costs no time. Errors reach the caller unchanged. A call costs about 2 ns, and the compiler
-does not optimise across it.
+Numba compiles every function into its callers, so the whole simulator would be compiled again for each policy. Here a caller is
+compiled with the function's types only. The function's address is in a word of memory, found by name. The word is 0 until the
+first call. Then Python compiles the function, or loads it from the cache, so an unused function costs no time. Errors reach the
+caller unchanged. A call costs about 2 ns, and the compiler does not optimise across it.
 """
 
 from __future__ import annotations
@@ -31,18 +30,18 @@ FINDER = "packenv.find_apart"
 
 
 class NotCompiled(RuntimeError):
-    """A function that was called could not be compiled; `failure` says why."""
+    """Failure to compile a called function; `failure` has the reason."""
 
 
 class Apart:
-    """A function that is compiled apart from its callers, and the word that holds its address."""
+    """A separately compiled function, and the word with its address."""
 
     by_address: ClassVar[dict[int, Apart]] = {}  # the word's address
     failure: ClassVar[BaseException | None] = None  # why the last one could not be compiled
     seconds: ClassVar[float] = 0.0  # spent in compiling and loading such functions so far
 
     def __init__(self, face: Any, function: Callable[..., Any], make: Callable[[], Any]) -> None:
-        """Make compiled calls of `face` call `function` by its address; `make` returns Numba's dispatcher for it."""
+        """Let compiled calls of `face` call `function` (dispatcher: `make`)."""
         self.function = function
         self.make = make
         self.name = f"packenv.{function.__module__}.{function.__qualname__}"
@@ -56,18 +55,18 @@ class Apart:
         lower_builtin(face, types.VarArg(types.Any))(self._call)
 
     def signature(self) -> Any:
-        """Numba's signature; for a parameter of a Frame class, the type of the frames of that class made so far."""
+        """Return Numba's signature, with the frame types made so far."""
         names = sys.modules[self.function.__module__].__dict__
         return self.result(*(compiled_type(names[kind]) if isinstance(kind, str) else kind for kind in self.parameters))
 
     def argument_types(self) -> tuple[Any, ...] | None:
-        """The types of its arguments as `signature` will have them; None while no frames of one of its classes have been made."""
+        """Return the signature's argument types, or None before frames."""
         names = sys.modules[self.function.__module__].__dict__
         kinds = [only_type(names[kind]) if isinstance(kind, str) else kind for kind in self.parameters]
         return None if None in kinds else tuple(kinds)
 
     def address(self) -> int:
-        """The address of its machine code, compiled or loaded first if necessary."""
+        """Return its machine code's address, compiled or loaded."""
         if self.word.value == 0:
             began = time.perf_counter()
             dispatcher, signature = self.make(), self.signature()
@@ -82,7 +81,7 @@ class Apart:
         return self.word.value
 
     def _type_call(self, context: Any) -> Any:
-        """The signature of a call with arguments of these types, for Numba."""
+        """Return, for Numba, the signature of such a call."""
         names = inspect.signature(self.function)
 
         def call(*args: Any, **keywords: Any) -> Any:
@@ -93,7 +92,7 @@ class Apart:
         return call
 
     def _call(self, context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        """Emit a call through the word, for Numba; if the word is 0, first have Python find the address."""
+        """Emit a call through the word, filled when 0."""
         conventions = context.call_conv
         word = _external(builder, self.name)
         address = cgutils.alloca_once_value(builder, builder.load(word))
@@ -111,7 +110,7 @@ class Apart:
 
 
 def _external(builder: Any, name: str) -> Any:
-    """The external variable of this name in the module that is being compiled."""
+    """Return this external variable of the compiled module."""
     variable = builder.module.globals.get(name)
     if variable is None:
         variable = ir.GlobalVariable(builder.module, WORD, name)
@@ -120,7 +119,7 @@ def _external(builder: Any, name: str) -> Any:
 
 
 def _find(word: int) -> int:
-    """The address of the function with this word; 0 if it cannot be compiled. Called by machine code."""
+    """Return, for machine code, a function's address or 0."""
     try:
         return Apart.by_address[word].address()
     except BaseException as failure:  # must not reach C: the compiled caller raises NotCompiled instead

@@ -1,7 +1,7 @@
-"""Functions made while the program runs, compiled alone and called by compiled code through their addresses.
+"""Functions made at run time, called through addresses.
 
-A caller is compiled once for all functions of one signature. Numba's own first-class functions would do the same, but a caller
-that takes one is not cached on disk.
+A caller is compiled once for all functions of one signature. Numba's own first-class functions would do the same, but their
+callers are not cached on disk.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _in_memory: list[Any] = []  # what keeps machine code there
 
 
 class NotCompilable(ValueError):
-    """Why a function cannot be compiled, in one line, and the line of its file."""
+    """The reason for a failed compilation, and its line."""
 
     def __init__(self, problem: str, line: int) -> None:
         super().__init__(problem)
@@ -30,11 +30,12 @@ class NotCompilable(ValueError):
 
 
 def address_of(functions: Sequence[Callable[..., Any]], arguments: Sequence[Any]) -> int:
-    """The address of the machine code of the last of some functions, which has a float as its result.
+    """Return the machine-code address of the last of `functions`; it returns a float.
 
-    `functions`: callees come first, and all share one dict of globals, in which they are replaced by what the compiler made of
-    them. Division by zero gives inf or NaN. `arguments`: values of the types that it will be called with; of a structured array,
-    its records. Raises NotCompilable.
+    functions  callees come first. All share one dict of globals, and their compiled versions replace them in it
+    arguments  example values of the argument types; for a structured array, its records
+
+    Division by zero gives inf or NaN. Raises NotCompilable.
     """
     options = LEAN | {"error_model": "numpy", "no_cpython_wrapper": True}
     for function in functions:
@@ -57,7 +58,7 @@ def _type_of(value: Any) -> Any:
 
 @intrinsic
 def call_address(typing_context: Any, address: Any, *arguments: Any) -> Any:
-    """Call the function at an address with these arguments; it returns a float. Its errors reach the caller."""
+    """Call the function at an address, returning a float."""
     kinds = arguments[0].types if len(arguments) == 1 and isinstance(arguments[0], types.BaseTuple) else arguments
     signature = types.float64(types.int64, types.StarArgTuple(kinds))
 

@@ -1,4 +1,4 @@
-"""The cache of machine code on disk: its folders, and how Numba is made to use them for functions of packenv."""
+"""The disk cache of machine code, used by Numba."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ENTER, WRITE = 0o011, 0o022  # the group's and the others' bits of a folder's mo
 
 
 def only_ours(folder: Path) -> bool:
-    """Whether nobody but this user and root can write to the folder, or replace it: what lies there may be unpickled."""
+    """Return whether only this user can write the folder."""
     if not hasattr(os, "getuid"):
         return True
     real = folder.resolve()
@@ -41,7 +41,7 @@ def only_ours(folder: Path) -> bool:
 
 
 def make_private(folder: Path) -> Path:
-    """The folder, made if need be; one that others could write to is emptied first. Raises OSError."""
+    """Make the folder, emptied if others could write. Raises OSError."""
     folder.mkdir(mode=0o700, exist_ok=True)
     if hasattr(os, "getuid") and folder.lstat().st_mode & WRITE:
         shutil.rmtree(folder)
@@ -54,9 +54,10 @@ KEPT = 8  # versions of a module's sources whose machine code is kept
 
 @functools.cache
 def base() -> Path:
-    """The folder of all machine code: `PACKENV_CACHE` or the user's cache folder; a temporary one if that is not writable.
+    """Return the folder of machine code, or a temporary one.
 
-    One that others can write is not used, which is said: what lies in the cache is executed.
+    It is `PACKENV_CACHE` or the user's cache folder, if writable. The cache is executed, so a folder that others can write to is
+    not used; a line reports it.
     """
     chosen = os.environ.get("PACKENV_CACHE")
     folder = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "packenv"
@@ -74,20 +75,20 @@ def base() -> Path:
 
 
 def instead_of(folder: Path, why: str) -> Path:
-    """A temporary folder, after a line that says why the one asked for is not used."""
+    """Return a temporary folder, and print why it replaces `folder`."""
     replacement = temporary()
     say(f"machine code is kept in {replacement} instead of {folder}: {why}")
     return replacement
 
 
 def say(line: str) -> None:
-    """Print a line on standard error, in the first process alone."""
+    """Print a line on standard error, from the first process."""
     if multiprocessing.parent_process() is None:
         print(f"packenv: {line}", file=sys.stderr)
 
 
 def temporary() -> Path:
-    """A temporary folder that only this user can write; if it cannot be had, one that is removed when the process exits."""
+    """Return this user's temporary folder, or one until exit."""
     folder = Path(tempfile.gettempdir()) / f"packenv-{os.getuid() if hasattr(os, 'getuid') else 0}"
     with suppress(OSError):
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -103,10 +104,10 @@ _of_packenv: dict[tuple[Any, ...], Path] = {}  # the folders of modules of packe
 
 
 def folder_for(modules: tuple[str, ...]) -> Path | None:
-    """The folder for machine code of these loaded modules in their present version; None if one of them has no file.
+    """Return the machine-code folder of these loaded modules' present version.
 
-    None, too, if the folder cannot be made: the disk is full. Looking at the sources takes milliseconds, as long as a short
-    run. So it is done once for modules of packenv itself, whose loaded code does not change unless they are imported again.
+    None if a module has no file, or the disk is full. Reading sources takes milliseconds, as long as a short run. So it is done
+    once for modules of packenv: their loaded code only changes if they are imported again.
     """
     if not all(name.startswith("packenv.") for name in modules):
         return _look_for(modules)
@@ -141,12 +142,12 @@ def _warn_once(why: str) -> None:
 
 
 def warn_not_cached(error: OSError) -> None:
-    """Say, once, that machine code cannot be written to the cache. It is compiled all the same."""
+    """Warn once that compiled machine code cannot be cached."""
     _warn_once(error.strerror or str(error))
 
 
 class Locator:
-    """Numba's interface to a cache: the folder of machine code. The folder's name is the key of the sources."""
+    """Numba's interface to a folder, named by the sources' key."""
 
     def __init__(self, function: Callable[..., Any], folder: str) -> None:
         self._py_file = inspect.getfile(function)  # Numba names it in warnings
@@ -175,7 +176,7 @@ _lock = threading.RLock()
 
 @contextmanager
 def caching_in(folder: Path) -> Iterator[None]:
-    """Make Numba cache the functions that are made in this context in this folder; its settings are restored afterwards."""
+    """Let Numba cache new functions here, for a while."""
     ours = {"CACHE_DIR": str(folder), "CACHE_LOCATOR_CLASSES": f"{__name__}.Locator"}
     with _lock:
         before = {name: getattr(numba.config, name) for name in ours}
@@ -189,7 +190,7 @@ def caching_in(folder: Path) -> Iterator[None]:
 
 
 def discard_damaged(folder: Path, function: Callable[..., Any]) -> None:
-    """Remove cache files of this function that are truncated or hold something else: Numba would raise an error."""
+    """Remove truncated or foreign cache files, which make Numba fail."""
     for path in folder.glob(f"*.{function.__qualname__}-*.nb?"):
         try:
             with path.open("rb") as file:

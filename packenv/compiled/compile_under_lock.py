@@ -1,7 +1,6 @@
-"""One of the processes that need the same machine code at the same time compiles; the others wait, and load what it has kept.
+"""Locks: one process compiles while others wait and load.
 
-Where there are no locks each process compiles for itself, as it does when another one has compiled the same function for
-LONGEST seconds.
+Without locks each process compiles for itself, and so it does after waiting LONGEST seconds for another one.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ LONGEST = 300.0  # seconds that one function may take another process
 
 
 def compile_under_lock(dispatcher: Any, lock: Path, base: Path) -> None:
-    """Make Numba's dispatcher take the lock before it compiles, and look again at what is kept once it has it.
+    """Make Numba's dispatcher compile under the lock.
 
-    What is kept already is loaded without the lock. `base` is the folder of all machine code. The two methods that are replaced
-    are Numba's own: where a version of it has them no more, each process compiles for itself.
+    Cached code is loaded without the lock. `base` is the folder of all machine code. Two methods of Numba are replaced; if a
+    version lacks them, each process compiles for itself.
     """
     kept: Any = getattr(dispatcher, "_cache", None)
     if not (hasattr(dispatcher, "compile") and hasattr(kept, "load_overload")):

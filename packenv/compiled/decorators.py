@@ -35,7 +35,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Compiled:
-    """A compiled function with an entry point for Python; its machine code is cached on disk."""
+    """A compiled function for Python, cached on disk."""
 
     def __init__(self, function: Callable[..., Any], beside: tuple[str, ...] = (), **options: Any) -> None:
         functools.update_wrapper(self, function)
@@ -59,7 +59,6 @@ class Compiled:
             raise Apart.failure or NotCompiled from None
 
     def __reduce__(self) -> Any:
-        """Pickle and copy by module and name."""
         return _named, (self.function.__module__, self.function.__qualname__, self.modules[1:])
 
 
@@ -69,7 +68,7 @@ def _named(module: str, name: str, beside_modules: tuple[str, ...]) -> Any:
 
 
 class Inner(Compiled):
-    """A compiled function that is also compiled into its compiled callers."""
+    """A compiled function, also compiled into its compiled callers."""
 
     @functools.cached_property
     def inner(self) -> Any:
@@ -77,7 +76,7 @@ class Inner(Compiled):
 
 
 def beside(function: Callable[..., Any], modules: Iterable[str]) -> Callable[..., Any]:
-    """A version of a compiled function whose machine code is cached by these modules too: they define its `dispatched` parts."""
+    """Return a version cached by `dispatched` parts' modules too."""
     typed: Compiled = function  # type: ignore[assignment]
     names = tuple(modules)
     return _beside(typed, names, folder_for((*typed.modules, *names)))
@@ -89,7 +88,7 @@ def _beside(function: Compiled, modules: tuple[str, ...], folder: Path | None) -
 
 
 def cached_dispatcher(function: Callable[..., Any], modules: tuple[str, ...], **options: Any) -> Any:
-    """Numba's dispatcher, cached on disk by the sources of these modules; not cached if one of them has no file."""
+    """Return Numba's dispatcher, cached if all modules have files."""
     folder = folder_for(modules)
     if folder is None:
         return numba.njit(**options)(function)
@@ -101,7 +100,7 @@ def cached_dispatcher(function: Callable[..., Any], modules: tuple[str, ...], **
 
 
 class WordsType(numba.types.Dispatcher):
-    """Numba's type of an `Inner` function: integers of every length, and constants, are passed as int64."""
+    """Numba's type of an `Inner` function: all integers become int64."""
 
     def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
         with warnings.catch_warnings():  # Numba warns of records that begin like another type, which it then does not choose
@@ -123,22 +122,22 @@ def _type_of_inner(function: Inner, context: Any) -> Any:
 
 
 def compiled(function: Function) -> Function:
-    """Compile a function for Python and for compiled callers; the compiler decides whether these have it inlined."""
+    """Compile a function for Python and for compiled callers."""
     return Inner(function)  # type: ignore[return-value]
 
 
 def unlocked(function: Function) -> Function:
-    """Compile a function that Python calls and that lets other Python threads run meanwhile (it releases the lock)."""
+    """Compile a function for Python that releases the interpreter's lock."""
     return Inner(function, nogil=True)  # type: ignore[return-value]
 
 
 def fused(function: Function) -> Function:
-    """Compile a function that is always inlined, where the compiler would not inline it and that was measured to be slower."""
+    """Compile a function inlined, where that measured faster."""
     return Inner(function, forceinline=True)  # type: ignore[return-value]
 
 
 def apart(function: Function) -> Function:
-    """Compile a function once, at its first call, and not again for each caller; see packenv.compiled.apart.
+    """Compile a function once, at its first call (see packenv.compiled.apart).
 
     Its parameters and result must be annotated: Frame classes, int, float, bool, np.uint64 or None.
     """
@@ -148,11 +147,12 @@ def apart(function: Function) -> Function:
 
 
 def dispatched(stub: Function, parts: dict[tuple[str, type], Any], default: Any = None, **jit_options: Any) -> Function:
-    """Make compiled calls of `stub` call the function in `parts` under (name of the stub, type of the first argument).
+    """Let compiled calls of `stub` choose by argument type.
 
-    The type must be a NamedTuple; `default` is called for other types. The function is selected when the caller is compiled,
-    so nothing is looked up while it runs, and the machine code is cached on disk, which Numba does not do for functions passed
-    as arguments. Python calls such a caller by the version that `beside` returns for the module of the function.
+    It is in `parts` under (name of the stub, type of the first argument). The type must be a NamedTuple; other types call
+    `default`. The choice is made when the caller is compiled, so a run looks nothing up. The machine code is cached on disk,
+    unlike that of Numba's functions passed as arguments. Python calls such a caller by the version that `beside` returns for the
+    function's module.
     """
 
     @overload(stub, strict=False, jit_options={"no_cpython_wrapper": True} | LEAN | jit_options)

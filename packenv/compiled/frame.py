@@ -1,9 +1,9 @@
 """Frames: many arrays passed to compiled code as one pointer.
 
-Numba passes a tuple of arrays field by field: for the sixty arrays of a cluster that is hundreds of arguments at every
-call, microseconds from Python, and most of the compile time. A Frame has a buffer with what compiled code needs of each array
-(data, shape, strides: one 64-bit word each), and compiled code gets the buffer's address. It reads a field when it uses it;
-the compiler may assume that arrays do not move. Compiled code can assign to integer fields, which must not be negative.
+Numba passes a tuple of arrays field by field: for the sixty arrays of a cluster, hundreds of arguments at every call. That takes
+microseconds from Python, and most of the compile time. A Frame has a buffer with the data, shape and strides of each array, one
+64-bit word each. Compiled code gets the buffer's address, and reads a field when it uses it. The compiler may assume that
+arrays do not move. Compiled code can assign to integer fields, which must not be negative.
 
 The words of a frame with an array (rows, places), an integer, and another frame, in the order of its fields:
 
@@ -41,7 +41,7 @@ HEADER = 5  # words of an array before its shape and strides: owner, parent, ite
 
 
 class Frame:
-    """A value of named arrays, integers and other frames (or NamedTuples), made from its annotated fields in order."""
+    """Named arrays, integers and frames (or NamedTuples), in annotated order."""
 
     def __init__(self, **fields: Any) -> None:
         kind: Any = type(self)  # mypy does not accept a class as hashable
@@ -59,13 +59,13 @@ class Frame:
         _remember(kind, self._numba_type_)
 
     def replace(self, **changes: Any) -> Self:
-        """A copy with some fields changed."""
         return type(self)(**self._now() | changes)
 
     def point(self, name: str, array: NDArray[Any], address: int | None = None) -> None:
-        """Replace an array field by another array of the same shape and type, from the next compiled call on.
+        """Replace an array field, from the next compiled call on.
 
-        `address` is the address of its data, if known. Raises TypeError for another shape or type.
+        array    of the same shape and type, else TypeError
+        address  of its data, if known
         """
         old = getattr(self, name)
         if array.shape != old.shape or array.dtype != old.dtype or not array.flags.c_contiguous:
@@ -74,20 +74,20 @@ class Frame:
         self._words[self._numba_type_.fields[name][1] + 4] = array.ctypes.data if address is None else address
 
     def assign(self, name: str, value: int) -> None:
-        """Set an integer field, for Python and for compiled code. Raises ValueError if negative."""
+        """Set an integer field everywhere, or raise ValueError if negative."""
         setattr(self, name, value)
         self._words[self._numba_type_.fields[name][1]] = _natural_number(value)
 
     def assigned(self, name: str) -> int:
-        """The value of an integer field in compiled code, which may have assigned to it without changing Python's attribute."""
+        """Return an integer field as compiled code assigned it."""
         return int(self._words[self._numba_type_.fields[name][1]])
 
     def __reduce__(self) -> Any:
-        """Pickle and copy by the fields: a copy's arrays have other addresses."""
+        """Pickle and copy by fields, since a copy's arrays move."""
         return _frame_of, (type(self), self._now())
 
     def _now(self) -> dict[str, Any]:
-        """The fields, with integers as compiled code has assigned them."""
+        """Return the fields, with integers from compiled code."""
         kinds = self._numba_type_.fields
         return {name: _as_in_words(getattr(self, name), *kinds[name], self._words) for name in self._fields}
 
@@ -97,7 +97,7 @@ def _frame_of(kind: type[Frame], fields: dict[str, Any]) -> Frame:
 
 
 class FrameType(types.Type):
-    """Numba's type of a frame: the fields' types and their offsets, in words."""
+    """Numba's frame type: field types, and offsets in words."""
 
     def __init__(self, fields: tuple[tuple[str, types.Type, int], ...]) -> None:
         self.fields = {name: (kind, offset) for name, kind, offset in fields}
@@ -107,12 +107,11 @@ class FrameType(types.Type):
 
 @functools.cache
 def _names_of(kind: Any) -> tuple[str, ...]:
-    """The annotated fields of a class of frames, those of its bases first."""
     return tuple(name for base in reversed(kind.__mro__) for name in vars(base).get("__annotations__", {}))
 
 
 def _append_words(value: Any, words: list[int]) -> Hashable:
-    """Append the words of a value to those of a buffer; returns its layout, from which `_type_of_layout` makes its type."""
+    """Append a value's words to a buffer; return its layout."""
     if isinstance(value, np.ndarray):
         if not value.flags.c_contiguous:
             raise TypeError("arrays of a frame must be contiguous")
@@ -133,8 +132,10 @@ def _append_words(value: Any, words: list[int]) -> Hashable:
 
 @functools.cache
 def _type_of_layout(kind: Any, layout: tuple[Any, ...]) -> FrameType:
-    """The type of a frame or NamedTuple whose fields are laid out so: an integer's None, an array's dtype and dimensions, or the
-    type of a part and its length in words."""
+    """Return a frame's or NamedTuple's type from its layout.
+
+    Per field: None for an integer, (dtype, dimensions) for an array, (type, length in words) for a part.
+    """
     fields, offset = [], 0
     names = _names_of(kind) if issubclass(kind, Frame) else kind._fields
     for name, field in zip(names, layout, strict=True):
@@ -151,7 +152,7 @@ def _type_of_layout(kind: Any, layout: tuple[Any, ...]) -> FrameType:
 
 
 def _as_in_words(value: Any, kind: types.Type, offset: int, words: NDArray[np.int64]) -> Any:
-    """A field's value with the integers that the words from `offset` on have in their places."""
+    """Return a field's value with integers from `words`."""
     if kind is types.int64:
         return int(words[offset])
     if not getattr(kind, "has_integers", False):
@@ -181,7 +182,7 @@ def _remember(kind: type, numba_type: types.Type) -> None:
 
 
 def compiled_type(kind: type) -> types.Type:
-    """The type of all values of this class, from now on too. Raises TypeError if those so far are not of one type."""
+    """Fix and return this class's one type, or raise TypeError."""
     candidates = _types.get(kind, set())
     if len(candidates) != 1:
         raise TypeError(f"{kind.__name__} has {len(candidates)} compiled types, not one")
@@ -190,7 +191,7 @@ def compiled_type(kind: type) -> types.Type:
 
 
 def only_type(kind: type) -> types.Type | None:
-    """The type of all values of this class that were made so far; None if there are none, or they are of several types."""
+    """Return this class's one type so far, or None."""
     candidates = _types.get(kind, set())
     return next(iter(candidates)) if len(candidates) == 1 else None
 
@@ -253,7 +254,7 @@ def _set_field(context: Any, builder: Any, signature: Any, args: Any, name: str)
 
 
 def _natural(builder: Any, word: Any) -> Any:
-    """Mark a word as never negative, so that no code is made for indices counted from the end."""
+    """Mark a word as >= 0, to avoid negative-index code."""
     word.set_metadata("range", builder.module.add_metadata([word.type(0), word.type(2**63 - 1)]))
     return word
 
@@ -263,7 +264,7 @@ def _word_at(builder: Any, frame: Any, offset: int, kind: Any) -> Any:
 
 
 def _constant_word(builder: Any, frame: Any, offset: int) -> Any:
-    """Load a word that never changes while compiled code runs, so that the compiler may keep it in a register."""
+    """Load a word that stays constant, into a register."""
     word = _natural(builder, builder.load(_word_at(builder, frame, offset, ir.IntType(64))))
     word.set_metadata("invariant.load", builder.module.add_metadata([]))
     return word

@@ -1,4 +1,4 @@
-"""The state of the cache of machine code and of the compiler, for those who ask why something is slow."""
+"""The state of the machine-code cache and the compiler."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Cache(NamedTuple):
 
 
 def cache_health() -> Cache:
-    """The folder in use, which is made if need be. Nothing else is changed."""
+    """Describe the folder in use; make it if missing."""
     folder = base()
     sizes = [size for path, size in _files(folder) if path.suffix in (".nbi", ".nbc")]
     compiled = sum(path.suffix == ".nbc" for path, _ in _files(folder))
@@ -75,7 +75,7 @@ def _has_locks(folder: Path) -> bool:
 
 
 def compiler_seconds() -> float:
-    """Seconds that the compiler takes for a loop of three lines, once it is loaded and has compiled another function."""
+    """Measure the warm compiler on a loop of three lines."""
 
     def total(n: int) -> int:
         result = 0

@@ -1,4 +1,4 @@
-"""What a helper process does: it compiles the functions that it is given, the last one first, until there are none left."""
+"""A helper process: it compiles functions, the last one first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ IDLE = 5.0  # seconds without a message after which a helper ends
 
 
 class Messages:
-    """What comes on standard input, read by a thread: the end of the input, which is that of the other process, ends this one."""
+    """Messages on standard input, whose end ends this process."""
 
     def __init__(self) -> None:
         self.waiting: list[bytes] = []
@@ -35,7 +35,7 @@ class Messages:
         os._exit(0)
 
     def receive(self, seconds: float) -> list[bytes]:
-        """All that has come; waits so long for the first."""
+        """Take all messages; wait up to `seconds` for the first."""
         with self.changed:
             if not self.waiting:
                 self.changed.wait(seconds)
@@ -44,7 +44,7 @@ class Messages:
 
 
 def help_out(folder: str, number: int) -> None:
-    """Compile what comes on standard input; `folder` has all machine code, and one helper of each number at a time."""
+    """Compile functions from standard input, as the only helper `number`."""
     if not (place := Lock(Path(folder) / f"helper-{number}")).acquire() or place.descriptor is None:
         return
     messages = Messages()
@@ -59,7 +59,7 @@ def help_out(folder: str, number: int) -> None:
 
 
 def compile_one(module: str, name: str, folder: str, arguments: tuple[Any, ...]) -> None:
-    """Have a function that is compiled apart kept on disk; not if its sources have changed since the other process read them."""
+    """Compile and cache one function, unless its sources have changed."""
     from packenv.compiled.apart import Apart
     from packenv.compiled.cache import folder_for
 

@@ -1,11 +1,10 @@
-"""Helper processes, which compile beside this one the functions that it will need next.
+"""Helper processes, which compile the functions needed next.
 
-The first run of a policy, or the first step of an environment, compiles some thirty functions, one after another; nearly half
-of the time is the compiler's front end, which is Python. The functions are known (`needed.json`), so where several are missing,
-and there is a second core, helpers take them from the other end, under the locks of `compile_under_lock`: cold
-`gymnasium.make` to the first observation, and a cold first number, take about two thirds of the time on two cores. A helper is
-a plain process of Python that imports nothing of the user's. It ends when it has nothing left to do, and at once when this
-process ends.
+The first run of a policy, or the first step of an environment, compiles some thirty functions, one after another. Nearly half of
+the time is the compiler's front end, which is Python. The functions are known (`needed.json`). If several are missing and there
+is a second core, helpers start from the other end, under the locks of `compile_under_lock`. On two cores, a cold `gymnasium.make`
+and a cold first number take about two thirds of the time. A helper is a plain Python process without your modules. It ends when
+it has nothing left to do, and immediately when this process ends.
 """
 
 from __future__ import annotations
@@ -37,14 +36,14 @@ _allowed = 0  # helpers of this process, if another one has started it
 
 
 def allow(helpers: int) -> None:
-    """Let this process have so many helpers if another one has started it."""
+    """Allow this process `helpers` helpers if another one started it."""
     global _allowed
     if multiprocessing.parent_process() is not None:
         _allowed = max(helpers, 0)
 
 
 def most_helpers() -> int:
-    """How many helpers this process may have: one for each further core, and none for a process that another one has started."""
+    """Return the most helpers (one per further core)."""
     if not HAS_LOCKS or not sys.executable or getattr(sys, "frozen", False) or "PYTEST_XDIST_WORKER" in os.environ:
         return 0
     chosen = os.environ.get(PROCESSES, "")
@@ -57,10 +56,7 @@ def most_helpers() -> int:
 
 @functools.cache
 def needed() -> dict[str, list[str]]:
-    """Names of functions that are compiled apart, in the order in which they are first called, by what calls them.
-
-    `tests/compiled/test_needed.py` says how they are recorded, and fails when they change.
-    """
+    """Return function names per caller in call order (tests/compiled/test_needed.py)."""
     text = Path(__file__).with_name("needed.json").read_text(encoding="utf-8")
     named: dict[str, list[str]] = json.loads(text)
     return named
@@ -68,10 +64,11 @@ def needed() -> dict[str, list[str]]:
 
 @functools.cache
 def expect(kind: str, resources: int, otherwise: str) -> None:
-    """Say what is about to run, before the first function is compiled, so that helpers start if much is missing.
+    """Announce the next run, and start helpers if needed.
 
-    kind, resources  a policy's or environment's name in `needed.json`, and whether servers have more than one resource
-    otherwise        the name there of what all of its kind need, for one that is not in the list
+    kind       a policy's or environment's name in `needed.json`
+    resources  of the servers: one, or several
+    otherwise  the name there for a kind that is not listed
 
     Only the first call for a kind does anything.
     """
@@ -86,19 +83,18 @@ def expect(kind: str, resources: int, otherwise: str) -> None:
 
 
 def name_of(function: Apart) -> str:
-    """Its name in `needed.json`."""
+    """Return its name in `needed.json`."""
     return f"{function.function.__module__}.{function.function.__qualname__}"
 
 
 def _is_there(function: Apart) -> bool:
-    """Whether the function's machine code is loaded or kept."""
     folder = folder_for((function.function.__module__,))
     kept = folder is not None and next(folder.glob(f"*.{function.function.__qualname__}-*.nbi"), None) is not None
     return function.word.value != 0 or kept
 
 
 def offer() -> None:
-    """Give the helpers all expected functions whose types are known by now, before this process compiles."""
+    """Give helpers all expected functions with known types."""
     if not _expected or (multiprocessing.parent_process() is not None and not _allowed):
         return
     jobs = []
@@ -124,7 +120,7 @@ def _running() -> list[subprocess.Popen[bytes]]:
 
 
 def _start(helpers: int) -> None:
-    """Start so many, which look for modules where this process does."""
+    """Start helpers with this process's module path."""
     for number in range(helpers):
         program = f"import sys; sys.path[:] = {sys.path!r}\nfrom packenv.compiled.help_out import help_out\n"
         program += f"help_out({str(base())!r}, {number})"
@@ -142,7 +138,6 @@ def _start(helpers: int) -> None:
 
 @atexit.register
 def _end() -> None:
-    """End all helpers, and wait for that."""
     for helper in _running():
         helper.kill()
     for helper in _helpers:

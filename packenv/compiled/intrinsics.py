@@ -1,4 +1,4 @@
-"""Machine instructions that Numba does not offer: bit positions, memory moves and prefetches; and aligned arrays."""
+"""Machine instructions without a Numba function, and aligned arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CACHE_LINE = 64  # bytes
 
 @intrinsic
 def leading_zeros(typing_context: Any, word: Any) -> Any:
-    """Zero bits above the highest set bit of a non-zero int64."""
+    """Count zero bits above the highest set one (int64 ≠ 0)."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         zero_is_undefined = ir.Constant(ir.IntType(1), 1)
@@ -28,7 +28,7 @@ def leading_zeros(typing_context: Any, word: Any) -> Any:
 
 @intrinsic
 def move(typing_context: Any, row: Any, target: Any, start: Any, count: Any) -> Any:
-    """row[target : target + count] = row[start : start + count] of a 1-D array, also where the two overlap."""
+    """Copy row[start : start + count] to `target`, overlap allowed."""
     signature = types.void(row, types.intp, types.intp, types.intp)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -43,7 +43,7 @@ def move(typing_context: Any, row: Any, target: Any, start: Any, count: Any) -> 
 
 @intrinsic
 def natural(typing_context: Any, index: Any) -> Any:
-    """An index >= 0 as an unsigned word, so that no code is made for indices counted from the end."""
+    """Return an index >= 0 as unsigned, without negative-index code."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return args[0]
@@ -53,7 +53,7 @@ def natural(typing_context: Any, index: Any) -> Any:
 
 @intrinsic
 def prefetch(typing_context: Any, row: Any, position: Any) -> Any:
-    """Prefetch row[position] of a 1-D array, which is needed soon; all cache lines of a larger record."""
+    """Prefetch row[position] (1-D), with all cache lines of a record."""
     signature = types.void(row, types.intp)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -76,7 +76,7 @@ def prefetch(typing_context: Any, row: Any, position: Any) -> Any:
 
 
 def aligned_zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """An array of zeros that starts at a cache line, so that aligned records of 64 bytes each lie in one line."""
+    """Return zeros aligned to cache lines, for 64-byte records."""
     size = math.prod(shape) * dtype.itemsize
     memory = np.zeros(size + CACHE_LINE, np.uint8)
     start = -memory.ctypes.data % CACHE_LINE

@@ -1,8 +1,7 @@
 """Locks between processes, on files.
 
-The lock is the kernel's own (`flock`), which ends with the process that holds it, however that ends. Where there is none (not
-on Windows, not on every network's file system, not in a folder that is read-only) nobody waits. This is not the package
-filelock, which makes marker files where there is no `flock`: those outlive a killed process.
+The lock is the kernel's own (`flock`), and ends with its process. Without it (on Windows, on some network file systems, in a
+read-only folder) nobody waits. The package filelock would make marker files there, and those outlive a killed process.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ LOOK = 0.05  # seconds between two looks whether the lock is free
 
 
 class Lock:
-    """A lock between processes on a file, which is made if need be and never removed."""
+    """A lock between processes on a lasting file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.descriptor: int | None = None  # of the file, while this process holds the lock
 
     def acquire(self, waits: Callable[[float], bool] = lambda seconds: False) -> bool:
-        """Take the lock, or go on without one: if there are no locks here, or `waits(seconds so far)` says to wait no more.
+        """Take the lock; return False if another process holds it.
 
-        Whether no other process holds it, as far as can be known.
+        `waits(seconds so far)` decides whether to wait on. Without locks here, return True.
         """
         if fcntl is None or self.descriptor is not None:
             return True
@@ -51,7 +50,7 @@ class Lock:
         return True
 
     def release(self) -> None:
-        """Let others have it."""
+        """Release the lock."""
         if self.descriptor is not None:
             file, self.descriptor = self.descriptor, None
             with suppress(OSError):
@@ -60,7 +59,7 @@ class Lock:
 
 
 def _try_lock(file: int) -> bool:
-    """Whether the lock was free, and is now this process's. Raises OSError where there are no locks."""
+    """Take a free lock. Raises OSError where there are none."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

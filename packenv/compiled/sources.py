@@ -1,11 +1,11 @@
-"""Keys of source code, for machine code and logs of runs: they change with the code, not with comments and docstrings.
+"""Keys of source code, for machine code and logs.
 
-What a module does depends on it and on all modules that it imports, wherever they lie: of packenv and of a user by their code,
-installed ones by their version. A digest of each file's syntax tree is kept on disk, so that a file is parsed again only when
-it has changed.
+They change with the code, not with comments and docstrings. A module's key depends on it and on all its imports: modules of
+packenv and of users by their code, installed ones by their version. Digests of syntax trees are stored on disk, so only changed
+files are parsed again.
 
-Why not a hash of all files: of 182 commits that changed Python in packenv, 130 changed nothing that the usual policies and
-ServerFill are compiled of, and would have compiled all of it anew, 20 to 40 s of processor.
+A hash of all files would be worse. Of 182 commits that changed Python in packenv, 130 did not change the code of the usual
+policies and ServerFill. A hash would have recompiled it, for 20 to 40 s of processor.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ _parsing = threading.Lock()  # Python 3.11 counts the depth of the trees of all 
 
 
 def stamp_of(file: str) -> list[int]:
-    """Times of a file's last changes, in nanoseconds, and its size in bytes."""
+    """Return a file's change times (ns) and size (bytes)."""
     status = Path(file).stat()
     return [status.st_mtime_ns, status.st_ctime_ns, status.st_size]
 
 
 def note(module: str) -> None:
-    """Record the stamp of a module's file when it is imported, to detect later that the file differs from the loaded code."""
+    """Record a file's stamp at import, to detect later changes."""
     loaded = sys.modules.get(module)
     file, spec = getattr(loaded, "__file__", None), getattr(loaded, "__spec__", None)
     if file is not None and (file not in _when_imported or _when_imported[file][0] is not spec):  # new, or imported again
@@ -70,22 +70,21 @@ def note(module: str) -> None:
 
 
 def has_file(module: str) -> bool:
-    """Whether a loaded module was read from a file, rather than typed at a prompt."""
     return Path(getattr(sys.modules.get(module), "__file__", None) or "").is_file()
 
 
 def is_ours(module: ModuleType) -> bool:
-    """Whether a module lies inside this package, wherever that is installed."""
+    """Return whether a module lies inside this package."""
     file = getattr(module, "__file__", None)
     return file is not None and Path(file).resolve().is_relative_to(PACKAGE)
 
 
 def key_of(modules: Iterable[str], folder: Path, loaded: bool = True) -> str:
-    """The key of these modules and all that they import; digests of files are kept in `folder`.
+    """Return the key of these modules and all their imports.
 
-    With `loaded`, of packenv only what its modules import when they are loaded counts: that is what machine code is made of, and
-    so a policy is compiled once, whether a trace, an agent or nothing else was loaded before. Without it, what packenv's
-    functions may import later counts too.
+    folder  stores digests of files
+    loaded  count only imports that packenv's modules make when they are loaded, the basis of machine code. So a policy is
+    compiled once, whatever else was loaded before. False: also count imports inside packenv's functions
     """
     digest = hashlib.sha256()
     for name, source in sorted(sources_of(modules, folder, loaded).items()):
@@ -94,7 +93,7 @@ def key_of(modules: Iterable[str], folder: Path, loaded: bool = True) -> str:
 
 
 def key_of_package(folder: Path) -> str:
-    """The key of all sources of packenv, whether they are loaded or not."""
+    """Return the key of all sources of packenv."""
     _recall(folder)
     digest, before = hashlib.sha256(), dict(_sources)
     for file in sorted(PACKAGE.rglob("*.py")):
@@ -107,9 +106,9 @@ def key_of_package(folder: Path) -> str:
 
 
 def sources_of(modules: Iterable[str], folder: Path, loaded: bool = True) -> dict[str, Source]:
-    """The sources of these modules and of all modules that they import, by module name; `loaded` as in `key_of`.
+    """Return the sources of these modules and their imports.
 
-    Installed packages, other than those of `modules`, stand under their first name, with their version in place of a digest.
+    `loaded` as in `key_of`. Other installed packages stand under their first name, with their version in place of a digest.
     """
     _recall(folder)
     sources: dict[str, Source] = {}
@@ -141,7 +140,7 @@ def sources_of(modules: Iterable[str], folder: Path, loaded: bool = True) -> dic
 
 
 def is_installed(first: str) -> bool:
-    """Whether a module's first name is that of an installed package, or of one of Python's own modules."""
+    """Return whether a first name is installed, or Python's own."""
     if first in sys.stdlib_module_names or first in _installed:
         return True
     file = file_of(first)
@@ -155,9 +154,9 @@ def is_installed(first: str) -> bool:
 
 
 def file_of(name: str) -> str | None:
-    """The file of a module that is loaded, or, of a user's modules, would be: it may be imported when a policy is running.
+    """Return a module's file, without importing it; None without one.
 
-    None for what is no module, or none of a file. Nothing is imported.
+    A user's module need not be loaded: a running policy may import it.
     """
     loaded = sys.modules.get(name)
     if loaded is not None or name.partition(".")[0] == "packenv":
@@ -178,7 +177,7 @@ def file_of(name: str) -> str | None:
 
 @functools.cache
 def file_in_package(package: Path, name: str) -> str | None:
-    """The file of a module of packenv, whose folder is `package`; None for a name that is no module."""
+    """Return a module's file below packenv's folder `package`, or None."""
     place = package.joinpath(*name.split(".")[1:])
     files = (place.with_suffix(".py"), place / "__init__.py") if place != package else (place / "__init__.py",)
     return next((str(file) for file in files if file.is_file()), None)
@@ -186,7 +185,7 @@ def file_in_package(package: Path, name: str) -> str | None:
 
 @functools.cache
 def version_of(first: str) -> str:
-    """Name and version of the installed package in which a module's first name lies; of Python for its own modules."""
+    """Return a first name's package and version, or Python's."""
     if first not in sys.stdlib_module_names:
         with suppress(metadata.PackageNotFoundError):
             return f"{first} {metadata.version(first)}"
@@ -197,7 +196,7 @@ def version_of(first: str) -> str:
 
 
 def _look_at(file: str, name: str) -> Source:
-    """The digest and imports of a module's file, parsed if it is not known in this version."""
+    """Return a file's source, parsed if this version is new."""
     note(name)
     try:
         now = stamp_of(file)
@@ -217,7 +216,7 @@ def _look_at(file: str, name: str) -> Source:
 
 
 def read_source(file: str, stamp: list[int], package: str) -> Source:
-    """Digest and imports of a file of Python; of any other the digest of its bytes."""
+    """Return digest and imports of a file."""
     code = Path(file).read_bytes()
     if file.endswith(".py"):
         with suppress(SyntaxError, ValueError):
@@ -230,7 +229,7 @@ def read_source(file: str, stamp: list[int], package: str) -> Source:
 
 
 def digest_of(tree: ast.Module) -> str:
-    """A hash of the code, without comments, docstrings and line numbers."""
+    """Hash the code, without comments, docstrings and line numbers."""
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list) and body and _is_text(body[0]):
@@ -243,10 +242,10 @@ def _is_text(node: Any) -> bool:
 
 
 def imported(tree: ast.Module, package: str, later: bool = False, lazy_names: bool = False) -> Iterator[str]:
-    """Names of modules that the code imports, and of names imported from them, which may be modules too.
+    """Yield imported names: modules, and names that may be modules.
 
-    With `later` also those that its functions import when they run. What is imported for type checkers alone does not count,
-    except with `lazy_names`, in a package: those are names that are imported when they are first used.
+    later       also imports inside functions
+    lazy_names  also imports for type checkers, which are lazy names in a package
     """
     ahead: list[ast.AST] = [tree]
     while ahead:
@@ -282,7 +281,6 @@ def _recall(folder: Path) -> None:
 
 
 def _remember(folder: Path) -> None:
-    """Write the digests of existing files to `folder`, if there is room."""
     kept = {file: source for file, source in dict(_sources).items() if Path(file).is_file()}
     with suppress(InputError):
         write_json(folder / MEMORY, kept)

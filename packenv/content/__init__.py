@@ -1,1 +1,1 @@
-"""What results show, as plain values: texts, tables, charts, pages. Nothing here draws or prints: `packenv.report` does."""
+"""Content of results as plain values, drawn by `packenv.report`."""

@@ -1,4 +1,4 @@
-"""Charts: values that say what is to be seen; `packenv.report` draws them for a desk's screen or a picture, and for a phone's."""
+"""Charts as values: `packenv.report` draws them for wide and narrow screens."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from packenv.content.colours import COLOURS, GREY, PAPER
 
-WIDE, NARROW = 840, 350  # pixels: of a desk's screen, and of a phone's
+WIDE, NARROW = 840, 350  # pixels: of a desktop screen, and of a phone's
 COLUMN_LETTERS = 44  # of the name of a column, which is aslant or upright
 NEAR = 0.075
-"""Least distance of two names, as a share of the height of a chart."""
+"""Least distance of names, as a share of a chart's height."""
 
 FULL = 2.0  # a cell with a ratio of FULL, or of 1 / FULL, has the whole colour
 MOST_BINS = 30
@@ -23,7 +23,7 @@ SPREAD = 30.0  # of the largest to the least value, from which an axis of bins i
 
 
 class Key(NamedTuple):
-    """An entry of a legend: what a colour, or a mark, stands for."""
+    """A legend entry: a colour or a mark with its meaning."""
 
     colour: str
     label: str
@@ -32,32 +32,35 @@ class Key(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """A line across a chart at a value of one axis, and the text beside it."""
+    """A line across a chart at a value of one axis, with a text."""
 
     at: float
     label: str
 
 
 class Chart(Protocol):
-    """What can be drawn.
+    """A drawable chart.
 
-    direct  where there is room, names stand where they belong, and there is no legend
-    alone   it has panels of its own, and takes a picture for itself
+    direct  names stand next to lines if there is room, without a legend
+    alone   it has panels, and fills a picture
     """
 
     direct: ClassVar[bool]
     alone: ClassVar[bool]
 
     def height(self, narrow: bool) -> int:
-        """Pixels."""
+        """Return the height in pixels."""
         ...
 
     def keys(self) -> list[Key]: ...
 
 
 class Point(NamedTuple):
+<<<<<<< HEAD
     """A mark on a line, filled or hollow; of another shape than the line's marker if it has one."""
 
+=======
+>>>>>>> origin/main
     x: float
     y: float
     filled: bool
@@ -65,7 +68,10 @@ class Point(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A curve; `low` and `high` bound a band around it. `leaving`: its name where it leaves the chart at the top."""
+    """A curve with a band from `low` to `high`.
+
+    `leaving`: its name if it leaves the chart at the top.
+    """
 
     label: str
     colour: str
@@ -81,10 +87,10 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True)
 class LineChart:
-    """Curves over one axis. Above `top`, the end of the other axis, they leave the chart, where a triangle is.
+    """Curves over one axis. Above `top` they leave the chart at a triangle.
 
     across, up  rules at values of the vertical and of the horizontal axis
-    layers      curves are the edges of layers: what lies between `low` and `high` is filled
+    layers      the area between `low` and `high` is filled
     steps       each value holds until the next one
     whole       the horizontal axis counts
     percent     the vertical axis has shares
@@ -128,16 +134,25 @@ class LineChart:
         return [*of_lines, *rules, *self.marks]
 
     def names(self) -> list[tuple[float, Line]]:
-        """The lines that end within the chart, and rules across it, by the heights of their names at the right: near their ends,
-        and apart."""
+        """Return the lines and rules inside the chart with the heights of names.
+
+        Heights are near the ends of lines, and apart.
+        """
         rules = [Line(rule.label, GREY, [0.0], [rule.at]) for rule in self.across]
         staying = [line for line in (*self.lines, *rules) if len(line.y) and not self.leaves(line)]
         ends = sorted(((self._share(float(line.y[-1])), line) for line in staying), key=lambda end: end[0])
         heights: list[float] = []
+        # Push each name up, away from the one below.
         for end, _ in ends:
+<<<<<<< HEAD
             heights.append(max(heights[-1] + NEAR, end) if heights else end)
         for n, height in enumerate(reversed(heights)):  # those that were pushed out at the top move down, and push others
             if heights[-1 - n] > (most := 1 - n * NEAR):
+=======
+            heights.append(max(heights[-1] + NEAR * self.top, end) if heights else end)
+        for n, height in enumerate(reversed(heights)):  # names above the top move down, and push others
+            if heights[-1 - n] > (most := self.top * (1 - n * NEAR)):
+>>>>>>> origin/main
                 heights[-1 - n] = min(height, most)
         return [(self._at(height), line) for height, (_, line) in zip(heights, ends, strict=True)]
 
@@ -151,7 +166,7 @@ class LineChart:
 
 
 class Mark(NamedTuple):
-    """A value in a row, as a marker of matplotlib's."""
+    """A value in a row, as a marker of matplotlib."""
 
     value: float
     shape: str = "o"
@@ -159,7 +174,7 @@ class Mark(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A row: an interval from `low` to `high` with marks on it; a heading, where it has neither interval nor marks."""
+    """A row: an interval with marks, or a heading without both."""
 
     label: str
     colour: str = GREY
@@ -175,9 +190,10 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True)
 class RowChart:
-    """Rows from top to bottom over one axis, whose ends are `ends`. What lies beyond is drawn at the end, as a triangle.
+    """Rows from top to bottom over one axis with limits `ends`.
 
-    log   a logarithmic axis; linear near 0, if it begins there
+    Values beyond are drawn at the end, as triangles.
+    log   a logarithmic axis, linear near 0 if it begins there
     bars  solid from the left end of the axis to `low`, pale from there to `high`
     """
 
@@ -200,16 +216,16 @@ class RowChart:
 
     @property
     def beyond(self) -> bool:
-        """Whether there are marks that are drawn at the end of the axis."""
+        """Whether some marks are drawn at the end of the axis."""
         return any(self.within(mark.value) != mark.value for entry in self.entries for mark in entry.marks)
 
     @property
     def note(self) -> str:
-        """A sentence on marks that are drawn at the end of the axis, if there are any."""
+        """Sentence on marks at the end of the axis, or empty."""
         return " Triangles lie beyond the axis." if self.beyond else ""
 
     def placed(self, entry: Entry) -> list[Mark]:
-        """The marks of a row where they are drawn."""
+        """Return the marks of a row, moved into the axis."""
         last = self.ends[1]
         return [
             mark if (at := self.within(mark.value)) == mark.value else Mark(at, ">" if at == last else "<", mark.filled)
@@ -221,14 +237,17 @@ class RowChart:
 
 
 class Square(NamedTuple):
-    """A cell of a GridChart: its ratio, whose colour it has, and the lines of its text; no colour without a ratio."""
+    """A cell of a GridChart: its ratio, as a colour, and its text."""
 
     ratio: float | None
     text: str
 
     @property
     def shade(self) -> tuple[str, float]:
-        """Below 1 one colour, above 1 the other, the more of it the farther away by the logarithm, as far as FULL."""
+        """Colour and strength by the logarithm of the ratio, up to FULL.
+
+        There is a colour for ratios below 1, and one for ratios above 1.
+        """
         if not self.ratio or self.ratio < 0:
             return PAPER, 0.0
         log = math.log(self.ratio) / math.log(FULL)
@@ -237,7 +256,7 @@ class Square(NamedTuple):
 
 @dataclass(frozen=True)
 class GridChart:
-    """Ratios as colours and numbers, a row by a column: `squares[row][column]`."""
+    """Ratios as colours and numbers: `squares[row][column]`."""
 
     direct: ClassVar[bool] = False
     alone: ClassVar[bool] = False
@@ -256,7 +275,7 @@ class GridChart:
 
 @dataclass(frozen=True)
 class BinChart:
-    """A bar for each of k bins. edges (k + 1,) ascending, heights (k,)."""
+    """A bar for each of k bins: edges (k + 1,) ascending, heights (k,)."""
 
     direct: ClassVar[bool] = True
     alone: ClassVar[bool] = False
@@ -275,14 +294,17 @@ class BinChart:
 
 
 def shares_in_bins(values: ArrayLike, x_title: str, of: str) -> BinChart:
-    """The share of the values in each of up to MOST_BINS bins, which are equally wide, by their logarithm if they spread far."""
+    """Return the share of the values in each of up to MOST_BINS bins.
+
+    Bins have equal width, on a logarithmic scale if values spread far.
+    """
     x = np.asarray(values, np.float64)
     least, most = float(x.min()), float(x.max())
     log = least > 0 and most >= SPREAD * least
     if log:
         edges = np.geomspace(least, most, MOST_BINS + 1)
     elif (x == np.rint(x)).all():
-        width = math.ceil((most - least + 1) / MOST_BINS)  # as many whole numbers in each bin
+        width = math.ceil((most - least + 1) / MOST_BINS)  # equally many whole numbers in each bin
         edges = np.arange(least - 0.5, most + width, width)
     else:
         edges = np.linspace(least, most, MOST_BINS + 1) if least < most else np.array([0.9 * least, 1.1 * most])
@@ -291,7 +313,7 @@ def shares_in_bins(values: ArrayLike, x_title: str, of: str) -> BinChart:
 
 
 def counts_over_time(when: ArrayLike, x_title: str, y_title: str) -> BinChart:
-    """How many values lie in each of MOST_BINS equal parts of the time from 0 to the last."""
+    """Count values in MOST_BINS equal parts from 0 to the last."""
     x = np.asarray(when, np.float64)
     counts, edges = np.histogram(x, bins=MOST_BINS, range=(0.0, float(x.max()) or 1.0))
     return BinChart(edges, counts.astype(np.float64), x_title, y_title)

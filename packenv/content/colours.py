@@ -1,8 +1,8 @@
-"""The colours and markers of all charts and pictures: the same policy has the same ones everywhere."""
+"""Colours and markers of all charts, the same for a policy everywhere."""
 
 from __future__ import annotations
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")  # told apart by the colour-blind too
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")  # distinct for the colour-blind too
 COLOURED = ("bf-js", "vqs", "vqs-bf", "fifo-ff")
 """Policies that have the same colour in every picture."""
 
@@ -13,7 +13,7 @@ VERDICT_MARKERS = (("stable", "o", GREY), ("undecided", "o", "white"), ("unstabl
 
 
 def colours_for(policies: list[str]) -> list[str]:
-    """A colour for each policy: those of COLOURED have their own, the others take what is left."""
+    """Return a colour for each policy: fixed for COLOURED, free ones otherwise."""
     taken = [name for name in COLOURED if name in policies]
     free = [colour for n, colour in enumerate(COLOURS) if n >= len(COLOURED) or COLOURED[n] not in taken] or list(COLOURS)
     others = [name for name in policies if name not in COLOURED]

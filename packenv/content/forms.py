@@ -1,8 +1,7 @@
-"""The one way from what is shown up to `packenv.report`, which shows it.
+"""The link from results to `packenv.report`, which shows them.
 
-`report` lies above all results, reads them, and alone knows rich, matplotlib and jinja. Results have `repr`, `plot()` and
-`to_frame()` nevertheless: these ask for a form by its name here, when somebody wants to see something. An import would make a
-circle of files of each result, and bring these libraries to those who only compute.
+`report` imports all results, and alone uses rich, matplotlib and jinja. Results have `repr`, `plot()` and `to_frame()`, so
+they load forms by name when needed. An import would be circular, and load these libraries for users who only compute.
 """
 
 from __future__ import annotations
@@ -13,5 +12,5 @@ from packenv.lazy_names import load
 
 
 def form(name: str) -> Any:
-    """The function of `packenv.report.forms` with this name."""
+    """Return the function of `packenv.report.forms` with this name."""
     return getattr(load("packenv.report.forms"), name)

@@ -1,4 +1,4 @@
-"""A page as a value: the question, the answer, and the sections with figures, notes and tables behind it."""
+"""A page as a value: question, answer, and sections."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from packenv.errors import InputError, nearest
 
 
 class Figure(NamedTuple):
-    """A chart. `finding` says in a sentence what is to be seen; it is also what those hear who see nothing."""
+    """A chart. `finding` describes the result in a sentence, also for screen readers."""
 
     heading: str
     finding: str
@@ -21,14 +21,17 @@ class Figure(NamedTuple):
 
 
 class Charts(NamedTuple):
-    """A picture as a value: charts below each other, small ones side by side; or one that has panels of its own."""
+    """A picture: charts below each other, small ones side by side.
+
+    A single chart may have panels.
+    """
 
     title: str
     figures: Sequence[Figure]
 
 
 class Image(NamedTuple):
-    """A picture of pixels: a file's, or that of a schedule, which has too many tasks for a drawing of a page."""
+    """A picture of pixels, from a file or of a large schedule."""
 
     heading: str
     finding: str
@@ -36,7 +39,10 @@ class Image(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A heading and what follows it: figures, small ones side by side, then notes, then tables."""
+    """A heading with figures, notes and tables, in this order.
+
+    Small figures stand side by side.
+    """
 
     heading: str
     figures: Sequence[Figure | Image] = ()
@@ -46,11 +52,10 @@ class Section(NamedTuple):
 
 @dataclass(frozen=True)
 class Page:
-    """The content of a page: the question, the answer, the question in detail (`facts`), and the sections.
+    """A page: question, answer, the question in detail (`facts`), sections.
 
     notes      below the answer
-    workloads  those that were run: what of their traces is left out stands below the notes, and the page ends with profiles of
-               tables of jobs
+    workloads  those run. Caveats of their traces follow the notes, and profiles of tables of jobs end the page
     """
 
     title: str
@@ -62,7 +67,7 @@ class Page:
 
 
 def check_kind(kind: str, kinds: Sequence[str], noun: str) -> str:
-    """`kind`. Raises InputError unless it is one of `kinds`, of which there are `noun`."""
+    """Return `kind`. Raises InputError unless it is one of `kinds`."""
     if kind not in kinds:
         raise InputError(f"unknown {noun} {kind!r}{nearest(kind, [*kinds])}")
     return kind

@@ -1,4 +1,4 @@
-"""`Showable`: what results and workloads offer to be shown, and what everybody can ask of them."""
+"""`Showable`: the common interface of results and workloads."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ if TYPE_CHECKING:
 
 
 class Showable:
-    """A result says what it has: a title, and as far as it has them facts, tables with footnotes, records, charts and a page.
+    """A result with a title, and optional content.
 
-    Every form of these is made in one place, `packenv.report.forms`: `repr`, HTML for notebooks, `table()`, `plot()`,
-    `to_frame()`, `save()`, and all outputs of the commands. A new form is a line there, whatever the result; a new result is a
-    subclass of this, whatever the form.
+    Content is facts, tables with footnotes, records, charts and a page. `packenv.report.forms` makes every form: `repr`, HTML
+    for notebooks, `table()`, `plot()`, `to_frame()`, `save()`, and all outputs of commands. A new form is a line there. A new
+    result is a subclass of this.
     """
 
     @property
     def title(self) -> str:
-        """What it is, in a line."""
+        """Title, in a line."""
         raise NotImplementedError
 
     def facts(self) -> list[tuple[str, str]]:
-        """What people read of it first: names and texts, a few lines."""
+        """Return the most important facts: names and texts, a few lines."""
         return []
 
     def tables(self) -> list[Table]:
-        """What a command prints."""
+        """Return the tables that a command prints."""
         return []
 
     def footnotes(self) -> list[str]:
-        """Lines below the tables: what their marks mean, and the answer in words."""
+        """Return lines below the tables: the meaning of marks, and the answer."""
         return []
 
     @property
@@ -52,43 +52,58 @@ class Showable:
 
     @property
     def plain(self) -> Any:
-        """What `--json` writes."""
+        """Value that `--json` writes."""
         return self.records
 
     def charts(self, *args: Any, **options: Any) -> Charts:
-        """What `plot` draws. Raises InputError where there is no picture."""
+        """Return the charts that `plot` draws. Raises InputError without any."""
         raise InputError(f"there is no picture of this: {self.title}")
 
     def page(self) -> Page:
-        """What `--report` writes. Raises InputError where there is no page."""
+        """Return the page that `--report` writes. Raises InputError without one."""
         raise InputError(f"there is no page of this: {self.title}")
 
     def to_dict(self) -> dict[str, Any]:
-        """All in plain values, ready for JSON."""
+        """Return plain values for JSON."""
         raise NotImplementedError
 
     def table(self) -> Tables:
-        """What the command prints: `str` and notebooks show it, `markdown()` gives it for a page."""
+        """Return the tables that the command prints.
+
+        `str` and notebooks show them, `markdown()` is for a page.
+        """
         return Tables(self.tables(), self.footnotes())
 
     def markdown(self) -> str:
-        """The tables in GitHub's Markdown; `table().markdown()` has the notes too."""
+        """Return the tables in GitHub's Markdown, without the notes of `table()`."""
         return Tables(self.tables()).markdown()
 
     def plot(self, *args: Any, **options: Any) -> Picture:
-        """A figure of matplotlib, which a notebook shows and `savefig` writes; arguments as of `charts`."""
+        """Return a figure of matplotlib for notebooks and `savefig`.
+
+        Arguments: see `charts`.
+        """
         picture: Picture = form("picture")(self, *args, **options)
         return picture
 
     def to_frame(self, library: str = "arrow") -> Any:
-        """A row for each of `records`, as an Arrow table or a frame of "pandas" or "polars"; `utilisation.0` and the like for
-        what is inside of fields, times in slots. Raises InputError for a library that is not installed.
+        """Return a row for each of `records`, as an Arrow table or a frame.
+
+        `library`: "arrow", "pandas" or "polars". Nested fields have columns such as `utilisation.0`. Times are in slots.
+        Raises InputError for a missing library.
         """
         return form("frame_of_rows")(self.records, library)
 
     def save(self, path: str | os.PathLike[str]) -> None:
+<<<<<<< HEAD
         """Write it in the form that the ending says, whole or not at all: JSON, CSV, Markdown, LaTeX (.tex), a page (.html), a
         picture (.png, .pdf, .svg). Raises InputError for another ending, and for a form that it does not have.
+=======
+        """Write the result in the form of the ending, whole or not at all.
+
+        JSON, CSV, Markdown, a page (.html), a picture (.png, .pdf, .svg). Raises InputError for other endings, and for missing
+        forms.
+>>>>>>> origin/main
         """
         form("save")(self, path)
 
@@ -102,10 +117,10 @@ class Showable:
 
 
 class Answer(Showable):
-    """A result that is put together where it is asked for, such as a command's: its tables, notes and plain values.
+    """A result made where it is needed, such as in a command.
 
-    plain  a record, or one for each line of CSV; `rows` are these lines where they differ
-    draw   makes its charts, if there are any; `write` its page
+    plain  a record, or one for each line of CSV. `rows` are these lines if they differ
+    draw   makes its charts, if any. `write`: its page
     """
 
     def __init__(

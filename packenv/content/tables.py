@@ -1,4 +1,4 @@
-"""Tables as values: a title, columns and rows of texts, which a terminal, Markdown, a notebook and a page show."""
+"""Tables as values: a title, columns and rows of texts."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from packenv.content.forms import form
 from packenv.content.text import number
 
 ANY_TABLE = 40
-"""Rows of a table of records above which a page folds it."""
+"""Pages fold tables of records with more rows."""
 
 
 class Styled(str):
-    """A text in colours, which a terminal shows: `parts` are texts and styles of rich's."""
+    """A text with colours for a terminal: `parts` are texts and rich styles."""
 
     parts: tuple[tuple[str, str], ...]
 
@@ -23,31 +23,31 @@ class Styled(str):
 
     @classmethod
     def of(cls, *parts: tuple[str, str]) -> Styled:
-        """Parts one after the other, each in its style."""
+        """Join parts, each in its style."""
         styled = str.__new__(cls, "".join(text for text, _ in parts))
         styled.parts = parts
         return styled
 
 
 class Column(NamedTuple):
-    """Numbers stand at the right, texts at the left."""
+    """A column: numbers are right-aligned, texts left-aligned."""
 
     heading: str
     numeric: bool = False
 
 
 def numbers(*headings: str) -> list[Column]:
-    """Columns of numbers."""
+    """Return columns of numbers."""
     return [Column(heading, numeric=True) for heading in headings]
 
 
 @dataclass(frozen=True)
 class Table:
-    """The cells of the first column name their rows; an empty one stands for the name above it.
+    """A table. An empty first cell repeats the name above it.
 
-    folded  a page shows it when it is asked for
+    folded  a page shows it on request
     edge    a terminal has two blanks before it, not one
-    spare   headings of columns that a narrow terminal does without, the first ones first
+    spare   headings of columns that narrow terminals leave out, in order
     """
 
     title: str
@@ -58,22 +58,22 @@ class Table:
     spare: Sequence[str] = ()
 
     def add(self, *cells: str, style: str = "") -> None:
-        """Append a row, a cell for each column, in a style of rich's."""
+        """Append a row with a cell for each column, in a style of rich."""
         assert len(cells) == len(self.columns), cells
         self.rows.append([Styled(cell, style) for cell in cells] if style else [*cells])
 
     def without(self, headings: Collection[str]) -> Table:
-        """All columns but these."""
+        """Return the table without these columns."""
         return self.part([n for n, column in enumerate(self.columns) if column.heading not in headings])
 
     def part(self, places: Sequence[int]) -> Table:
-        """Some columns."""
+        """Return the table with only these columns."""
         rows = [[row[n] for n in places] for row in self.rows]
         return replace(self, columns=[self.columns[n] for n in places], rows=rows)
 
 
 class Tables:
-    """Tables one below the other, with all of their columns, and lines on what their marks mean. `str` is their text."""
+    """Tables below each other, with notes. `str` is their text."""
 
     def __init__(self, tables: Sequence[Table], notes: Sequence[str] = ()) -> None:
         self.tables, self.notes = [*tables], [*notes]
@@ -85,12 +85,12 @@ class Tables:
     __repr__ = __str__
 
     def markdown(self) -> str:
-        """The tables in GitHub's Markdown."""
+        """Return the tables in GitHub's Markdown."""
         text: str = form("markdown_of_tables")(self)
         return text
 
     def html(self, title: str = "") -> str:
-        """The tables in HTML, under a title if there is one. All texts are escaped."""
+        """Return the tables in HTML, under an optional title, all texts escaped."""
         text: str = form("html_of_tables")(self, title)
         return text
 
@@ -99,7 +99,7 @@ class Tables:
 
 
 def table_of(title: str, records: Sequence[Mapping[str, Any]], folded: bool = True) -> Table:
-    """A table of records that have the same keys."""
+    """Return a table of records with equal keys."""
     head = [*records[0]] if records else []
     columns = [Column(key, any(isinstance(record[key], (int, float)) for record in records)) for key in head]
     rows = [[_value(record[key]) for key in head] for record in records]
@@ -113,7 +113,7 @@ def _value(value: Any) -> str:
 
 
 def flat(record: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """The plain values inside of a record by their path."""
+    """Yield the plain values inside a record by path."""
     for key, value in record.items():
         if isinstance(value, Mapping):
             yield from flat(value, f"{above}{key}.")

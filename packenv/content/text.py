@@ -1,4 +1,4 @@
-"""Numbers, times and lists for lines and tables that people read: as many digits as they are worth, units that suit."""
+"""Numbers, times and lists as text, with sensible digits and units."""
 
 from __future__ import annotations
 
@@ -9,39 +9,43 @@ from typing import NamedTuple
 
 NONE = "–"
 WIDE = "± as large as the mean, or larger: its 95 % interval reaches 0"
-"""Says of a mean what `is_wide` finds: not even its order of magnitude is known."""
+"""Note for a mean with `is_wide`: even its order of magnitude is unknown."""
 
 OVERLOADED = "intensity is 1 or more: no policy is stable in the long run"
 
 MOST_DECIMALS = 6
 
 PLURAL = re.compile(r"((?:[a-z]+ )*)(event|instance|link|machine|milestone|node|object|pod|row|step|task)s( that [a-z]+)?")
-"""How a reason begins that counts things: the noun, and a verb that it may take along."""
+"""Start of a reason that counts things: a noun, perhaps with a verb."""
 SINGULAR = {"are": "is", "have": "has", "were": "was"}
 """Verbs for one thing; others take an s."""
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """`1,234`, `12.3`, and a dash for None. No digit before the point is left out."""
+    """Format as `1,234`, `12.3`, or a dash for None.
+
+    No digit before the point is left out.
+    """
     if value is None:
         return NONE
     return f"{value:,.0f}" if abs(value) >= min(1000, 10**digits) - 0.5 else f"{value:.{digits}g}"
 
 
 def about(value: float) -> str:
-    """Two digits: `270,000`, `0.57`."""
+    """Format with two digits: `270,000`, `0.57`."""
     return f"{float(f'{value:.2g}'):,.10g}"
 
 
 def is_wide(mean: float | None, half: float | None) -> bool:
-    """Whether the 95 % interval of a mean reaches 0."""
+    """Return whether the 95 % interval of a mean reaches 0."""
     return mean is not None and half is not None and half >= abs(mean) and half > 1e-6 * abs(mean)
 
 
 def estimate(mean: float | None, half: float | None) -> str:
-    """`25,920 ± 610`: a 95 % interval's half-width with two digits, and its mean up to the same place.
+    """Format as `25,920 ± 610`: mean and half-width of a 95 % interval.
 
-    Two digits of both where the half-width is as large as the mean (`is_wide`). Three digits where there is no interval.
+    The half-width has two digits, the mean ends at the same place. Two digits of both if `is_wide`. Three digits without an
+    interval.
     """
     if mean is None or half is None:
         return number(mean)
@@ -57,35 +61,38 @@ def estimate(mean: float | None, half: float | None) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
+    """Join as `a`, `a and b`, `a, b and c`."""
     *front, last = names
     return f"{', '.join(front)} and {last}" if front else last
 
 
 def do_not_go(names: Sequence[str], what: str) -> str:
-    """`--a does not go with a trace`, `--a and --b do not go with a trace`."""
+    """Return `--a does not go with a trace`, or a plural of it."""
     return f"{listed(names)} {'does' if len(names) == 1 else 'do'} not go with {what}"
 
 
 def counted(n: int, noun: str) -> str:
-    """`1 server`, `2 servers`."""
+    """Return `1 server`, `2 servers`."""
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def counted_by_reason(by_reason: Mapping[str, int]) -> str:
-    """`3 tasks that fit no server, 1 node that takes no jobs`, of reasons in the plural; those of 0 are left out."""
+    """Return `3 tasks that fit no server, 1 node that takes no jobs`.
+
+    Reasons are plurals. Counts of 0 are left out.
+    """
     parts = [f"{n:,} {_of_one(reason) if n == 1 else reason}" for reason, n in by_reason.items() if n]
     return ", ".join(parts)
 
 
 def left_out_lines(by_reason: Mapping[str, int]) -> list[str]:
-    """`left out: 3 tasks that fit no server`, where anything is left out."""
+    """Return `left out: 3 tasks that fit no server`, if any."""
     left_out = counted_by_reason(by_reason)
     return [f"left out: {left_out}"] if left_out else []
 
 
 def _of_one(reason: str) -> str:
-    """A reason as it is of one thing: `pods that fit on no node` as `pod that fits on no node`."""
+    """Return a reason in the singular: `pod that fits on no node`."""
     if (match := PLURAL.match(reason)) is None:
         return reason
     verb = (match[3] or "").removeprefix(" that ")
@@ -94,14 +101,17 @@ def _of_one(reason: str) -> str:
 
 
 class Clock(NamedTuple):
-    """The unit in which times are shown: its length in slots, and its name."""
+    """A unit of times: its length in slots, and its name."""
 
     slots: float
     unit: str
 
 
 def clock_for(slots: float, slot_seconds: float | None) -> Clock:
-    """A unit that gives numbers from about 2 to a few hundred, where the length of a slot is known; slots otherwise."""
+    """Return a unit that gives numbers from about 2 to a few hundred.
+
+    Slots if their length is unknown.
+    """
     if slot_seconds is None:
         return Clock(1.0, "slots")
     for seconds, unit in ((86_400, "days"), (3600, "hours"), (60, "minutes")):
@@ -114,7 +124,7 @@ LONG = 3600.0  # seconds: a table with such a time shows its times in minutes, h
 
 
 def lasting(seconds: float | None) -> str:
-    """`12.3 s`, `7 min 5 s`, `2 h 5 min`, `3 d 4 h`, and a dash for None."""
+    """Format as `12.3 s`, `7 min 5 s`, `2 h 5 min`, `3 d 4 h`, or a dash."""
     if seconds is None:
         return NONE
     if abs(seconds) < 59.5:
@@ -131,5 +141,5 @@ def _two(whole: int, rest: int, large: str, small: str) -> str:
 
 
 def lasting_estimate(mean: float | None, half: float | None) -> str:
-    """A mean and the half-width of its 95 % interval as `lasting` writes them."""
+    """Format a mean and its half-width with `lasting`."""
     return lasting(mean) if mean is None or half is None or half <= 1e-6 * abs(mean) else f"{lasting(mean)} ± {lasting(half)}"

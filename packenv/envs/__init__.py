@@ -1,4 +1,4 @@
-"""Gymnasium environments over the simulator. The names below are imported when they are first used."""
+"""Gymnasium environments over the simulator, imported on first use."""
 
 from __future__ import annotations
 

@@ -1,27 +1,26 @@
-"""An empty server takes a configuration, and keeps it until it is empty again.
+"""A server receives a configuration when it is empty.
 
 ## Description
-The decision of VQS and VQS-BF: how many jobs of each type a server serves at a time. The agent decides only when a
-server is empty and a task that fits on it waits; tasks then start by the rules of VQS-BF (`rule` "vqs": of VQS). Several
-resources are packed by scalar size, the largest demand.
+The decision of VQS and VQS-BF: how many jobs of each type a server serves at a time. The agent decides only when a server is
+empty and a waiting task fits on it. The server keeps the configuration until it is empty again. Tasks start by the rules of
+VQS-BF (`rule` "vqs": of VQS). Several resources are packed by scalar size, the largest demand.
 
 ## Action Space
 `Discrete(4J − 4)`: the reduced configurations in the order of PAPERS §1.4, `core.layout.configurations` (G, A, 2J). With
 `configurations` "maximal": all maximal ones, in descending lexicographic order, up to J = 5.
 
-`info["action_mask"]` (int8) and `action_masks()` (bool) say which actions are valid. All are valid, except where
-servers differ and small ones have fewer; in place of one that is not,
-`invalid` says what is done; with "wait" it counts as 0.
+`info["action_mask"]` (int8) and `action_masks()` (bool) show which actions are valid. All are valid, except where servers
+differ and small ones have fewer. `invalid` chooses what replaces an invalid action. With "wait" it counts as 0.
 
 ## Observation Space
-A Dict of float32 arrays. Amounts are in units of capacity, times in slots; all are at least 0.
+A Dict of float32 arrays. Amounts are in units of capacity, times in slots. All are at least 0.
 
 | key | shape | |
 |---|---|---|
-| `queue` | (K, D + 2) | (f) of the oldest waiting tasks: demand of each resource, age, 1 where there is a task |
+| `queue` | (K, D + 2) | (f) oldest waiting tasks: demand of each resource, age, 1 where there is a task |
 | `virtual_queues` | (2J, 4 or 2) | tasks, largest that fits on the empty server, (f) size waiting, (f) age of the head |
 | `servers` | (L, D + 2J + 1 or D + 1) | free amounts, (f) jobs of each type, 1 for the server of the decision |
-| `configurations` | (2J,) | (f) active configurations of the busy servers, added up |
+| `configurations` | (2J,) | (f) sum of the active configurations of the busy servers |
 | `action_mask` | (A,) | 1 where an action is valid; with `mask_in_observation` |
 
 ## Own Arguments
@@ -78,7 +77,7 @@ class ConfigurationRules(NamedTuple):
 
 @begins(ConfigurationRules)
 def begin(rules: ConfigurationRules, b: Batch) -> None:
-    """A pass over all servers begins."""
+    """Begin a pass over all servers."""
     turn = b.turn[b.c.e]
     turn.cursor, turn.started = 0, b.c.head[b.c.e].started
     turn.server = NONE
@@ -87,7 +86,7 @@ def begin(rules: ConfigurationRules, b: Batch) -> None:
 
 @acts(ConfigurationRules)
 def act(rules: ConfigurationRules, b: Batch) -> None:
-    """Give the server its configuration, and go on with the pass."""
+    """Give the server its configuration, and continue the pass."""
     c, turn = b.c, b.turn[b.c.e]
     action = b.action[c.e]
     if action >= b.counts[kind_of(c, turn.server)]:
@@ -98,7 +97,7 @@ def act(rules: ConfigurationRules, b: Batch) -> None:
 
 @compiled
 def serve_until_decision(rules: ConfigurationRules, b: Batch) -> None:
-    """Go on with the pass over the servers at `cursor`, up to an empty server that needs a configuration, or to the end."""
+    """Continue the pass to an empty server or the end."""
     c, turn = b.c, b.turn[b.c.e]
     configured = turn.server  # by the action just taken
     turn.server = NONE
@@ -119,7 +118,10 @@ def serve_until_decision(rules: ConfigurationRules, b: Batch) -> None:
 
 @fused
 def next_of_pass(rules: ConfigurationRules, b: Batch, start: int) -> int:
-    """VQS goes through all servers, VQS-BF through those on which a task starts: best fit leaves no task that fits anywhere."""
+    """Return the pass's next server, or NONE.
+
+    VQS visits all servers, VQS-BF only servers on which a task starts.
+    """
     if rules.rule == VQS:
         return start if waiting(b.c) > 0 and start < server_count(b.c) else NONE
     return next_with_room(b.c, start)
@@ -139,7 +141,7 @@ def serve(rules: ConfigurationRules, b: Batch, server: int) -> None:
 
 @apart
 def serve_by_vqs_bf(b: Batch, server: int) -> None:
-    """VQS-BF: each type of the configuration in turn, its largest that fit; then best fit from the whole queue."""
+    """Serve each type's largest tasks, then best fit (VQS-BF)."""
     configuration = b.table[kind_of(b.c, server), b.active[b.c.e, server]]
     for j in range(configuration.shape[0]):
         serve_largest(b.c, server, j, configuration[j])
@@ -148,9 +150,10 @@ def serve_by_vqs_bf(b: Batch, server: int) -> None:
 
 @apart
 def serve_by_vqs(b: Batch, server: int, limited: int) -> None:
-    """VQS: heads of line; a configuration with a type-1 job reserves two thirds of the server for it.
+    """Serve heads of line (VQS).
 
-    A reduced configuration has one other type, of which as many start as fit; with `limited`, no more than it has.
+    A configuration with a type-1 job reserves two thirds of the server for it. Its other type starts every task that fits, or
+    with `limited` at most its count.
     """
     c = b.c
     configuration = b.table[kind_of(c, server), b.active[c.e, server]]
@@ -183,7 +186,7 @@ def observe(rules: ConfigurationRules, b: Batch) -> None:
 
 @apart
 def write_configurations(b: Batch) -> None:
-    """(2J,) the active configurations of the servers with jobs, added up."""
+    """Write the sum of the busy servers' configurations, (2J,)."""
     c, e = b.c, b.c.e
     for j in range(b.configurations.shape[1]):
         b.configurations[e, j] = 0.0
@@ -195,7 +198,7 @@ def write_configurations(b: Batch) -> None:
 
 @apart
 def describe_configuration(b: Batch, n: int, kind: int, server: int) -> None:
-    """Write the features of taking configuration n on a server of this kind, which is empty."""
+    """Write the features of configuration n on an empty server."""
     c, e = b.c, b.c.e
     out = b.actions[e, n]
     clear(out)
@@ -245,7 +248,7 @@ MOST_CONFIGURATIONS = 20_000
 def layout(
     sizes: Sizes, capacity: NDArray[np.int64], options: Options, *, rule: str = "vqs-bf", configurations: str = "reduced"
 ) -> Layout:
-    """Configuration on a cluster of capacity (L, D) units. Tasks are packed by scalar size, as VQS and VQS-BF do."""
+    """Return Configuration's layout, for (L, D) units of capacity."""
     if not sizes.levels:
         raise InputError("configurations are of the partition's types: Configuration has J, not types")
     maximal = one_of("configurations", configurations, SETS) == 1
@@ -277,7 +280,7 @@ def layout(
 
 
 def configuration_table(configurations: list[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(G, N, 2J) the configurations of all kinds of server, padded with zeros, and (G,) how many each has."""
+    """Return configurations, (G, N, 2J) padded with zeros, and counts."""
     counts = np.array([len(rows) for rows in configurations])
     table = np.zeros((len(configurations), counts.max(), configurations[0].shape[1]), np.int64)
     for kind, rows in enumerate(configurations):
@@ -286,19 +289,19 @@ def configuration_table(configurations: list[NDArray[np.int64]]) -> tuple[NDArra
 
 
 def configurations_of(levels: int, types: int, maximal: bool) -> NDArray[np.int64]:
-    """(N, types) configurations of a kind of server with `levels` levels, as counts of each type."""
+    """Return a kind's configurations as counts, (N, types)."""
     rows = maximal_of_partition(levels) if maximal else reduced_configurations(levels)
     return np.pad(rows, ((0, 0), (0, types - rows.shape[1])))
 
 
 def maximal_of_partition(levels: int) -> NDArray[np.int64]:
-    """(N, 2J) all maximal configurations of the upper-rounded types of the partition I, in descending lexicographic order."""
+    """Return I's maximal configurations, (N, 2J), in descending order."""
     whole = 3 << levels  # in these units every supremum is whole
     return maximal_configurations(reduced_bounds(levels, whole), whole, MOST_CONFIGURATIONS).astype(np.int64)
 
 
 def policy_action(core: Core, row: int, planned: Planned) -> int:
-    """The policy's own active configuration of the server, or the one that shares most tasks with what it starts there."""
+    """Return the policy's own configuration, or the nearest to it."""
     b = core.batch
     server = int(b.turn["server"][row])
     kind = int(b.c.server["kind"][row, server])

@@ -1,4 +1,4 @@
-"""The parts of the docstrings of environments that are the same for all, and the tables of features in them."""
+"""Docstrings of environments: common headings and tables of features."""
 
 from __future__ import annotations
 
@@ -131,14 +131,14 @@ PLAIN = {option.name: option.default for option in fields(Options)}
 
 
 def default_text(value: Any) -> str:
-    """A default as the table of arguments has it."""
+    """Return a default as the table of arguments shows it."""
     return f'`"{value}"`' if isinstance(value, str) else str(value)
 
 
 def documentation(definition: Definition) -> str:
-    """The docstring of an environment: its own headings first, then what is the same for all environments.
+    """Return an environment's docstring, its own headings first.
 
-    The rows of the table under "Own Arguments" become the first ones of "Arguments". Without features it has its own alone.
+    Rows of "Own Arguments" become the first ones of "Arguments". Without features it has its own headings only.
     """
     description = definition.description or ""
     if definition.features is None:
@@ -166,7 +166,7 @@ def documentation(definition: Definition) -> str:
 
 
 def feature_table(features: Features) -> str:
-    """Tables of the features of actions and of the context."""
+    """Return the tables of features of actions and context."""
     lines = [f"| `actions` | {features.subject} | scale |", "|---|---|---|"]
     for n, feature in enumerate(features.of_action):
         lines.append(f"| {n} `{feature.name}` | {feature.of_start}{' (*)' * feature.of_wait} | {feature.scale} |")

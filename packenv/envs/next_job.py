@@ -4,21 +4,20 @@ Experimental: it may change in any version.
 
 ## Description
 Rigid jobs arrive at one machine, which packs one resource: a log (SWF), or the model `hpc/lublin`. With `backfill=False` the
-job that is chosen starts as soon as it fits, and nothing else starts before it, whoever comes meanwhile: the decision of
-RLScheduler (SC 2020). With `backfill=True` it is EASY: a chosen job that does not fit has a reservation, the first slot with
-room for it by the estimates of what runs, and the next choices of this slot are among the jobs that fit now and do not delay
-it; at the next arrival or completion all is asked anew, if any job fits. A choice of one job is carried out without asking.
+chosen job starts as soon as it fits, and nothing starts before it, whoever arrives meanwhile: the decision of RLScheduler
+(SC 2020). With `backfill=True` it is EASY. A chosen job that does not fit has a reservation: the first slot with room for it by
+the estimates of the running jobs. The next choices of this slot are among the jobs that fit now and do not delay it. At the next
+arrival or completion all choices are made again, if any job fits. A choice of one job is carried out without a decision.
 
-Offered is, for each order of `order`, the job that it puts first: always n is the policy `fifo-ff:order=…` of the n-th one, or
-`easy:order=…` with `backfill`. Several orders may put the same job first; where all do, it is taken without asking. With a single
-order, as where only `window` is given, the `window` jobs are offered that it puts first, the first of them as action 0. The agent
+Each order of `order` offers the job that it puts first. Always n is the policy `fifo-ff:order=…` of the n-th order, or
+`easy:order=…` with `backfill`. Several orders may put the same job first. If all do, it is taken without a decision. A single
+order, such as with only `window` given, offers the `window` jobs that it puts first, the first of them as action 0. The agent
 knows estimates, never how long a job will run, unless the log has no estimates.
 
 ## Action Space
-`Discrete(K)`: a = n takes the n-th of the jobs that are offered: K is 10, `len(order)`, or `window` with a single order.
+`Discrete(K)`: a = n takes the n-th of the offered jobs. K is 10, `len(order)`, or `window` with a single order.
 
-`info["action_mask"]` (int8) and `action_masks()` (bool) say which actions are valid. In place of one
-that is not, the first job is taken.
+`info["action_mask"]` (int8) and `action_masks()` (bool) show which actions are valid. The first job replaces an invalid action.
 
 ## Observation Space
 `actions` (K, F), a row of features for every action, and `context` (C,), of the machine: see the tables below.
@@ -29,13 +28,13 @@ that is not, the first job is taken.
 |---|---|
 | `"wait"` | over an episode minus their mean wait, in mean services of its jobs |
 
-A waiting job's bounded slowdown, as if it started now, is charged as it grows; so what a choice costs is seen at once. Both sums
-count from the beginning of the episode on, jobs that start without a question included.
-`info["mean_slowdown"]` is the mean over the jobs that have arrived so far; with `yardstick` `info["baseline_slowdown"]` is that
-of `baseline` on the same jobs at the end of an episode, else −1.
+A waiting job's bounded slowdown, as if it started now, is charged as it grows. So the cost of a choice shows immediately. Both
+sums count from the beginning of the episode, and include jobs that start without a decision.
+`info["mean_slowdown"]` is the mean over the jobs that have arrived so far. With `yardstick`, `info["baseline_slowdown"]` at the
+end of an episode is the mean under `baseline` on the same jobs, else −1.
 
-An episode is a table: with `jobs=1024` as many jobs of a log from a random one on, or of a table that is drawn anew. It begins
-with an empty machine.
+An episode is a table. With `jobs=1024` it is 1,024 jobs of a log from a random one on, or of a table that is drawn again. It
+begins with an empty machine.
 
 ## Own Arguments
 | `backfill` | False | or True: EASY |
@@ -110,7 +109,7 @@ MACHINE = 0  # the only server
 
 
 def facts_of(setting: Setting, orders: Sequence[Rule]) -> NDArray[np.float64]:
-    """(n, 4 + orders) what is known of each job of the setting's table."""
+    """Return facts of each job, (n, 4 + orders)."""
     jobs = queued_jobs(setting)
     bound = SLOWDOWN_BOUND / jobs.slot_seconds
     estimate = np.maximum(jobs.estimate / jobs.slot_seconds, 1.0)
@@ -130,7 +129,10 @@ class NextJobRules(NamedTuple):
 
 @begins(NextJobRules)
 def begin(rules: NextJobRules, b: Batch) -> None:
-    """Charge what waiting has cost, and start the job that is kept, if it fits now; with EASY, forget it."""
+    """Charge the cost of waiting, and start a fitting reserved job.
+
+    With EASY the reservation is forgotten.
+    """
     turn, total = b.turn[b.c.e], 0.0
     i = oldest(b.c)
     while i != NONE:
@@ -157,7 +159,7 @@ def act(rules: NextJobRules, b: Batch) -> None:
 
 @apart
 def take(b: Batch, i: int, backfill: int) -> None:
-    """Start job i, or keep it until it fits; with EASY, reserve room for it."""
+    """Start job i, or keep it (EASY reserves room)."""
     turn = b.turn[b.c.e]
     if fits(b.c, i, MACHINE):
         if turn.kept != NONE and now(b.c) + estimate(b, i) > turn.reserved:
@@ -177,7 +179,7 @@ def start(b: Batch, i: int) -> None:
 
 @compiled
 def slowdown(b: Batch, i: int) -> float:
-    """The bounded slowdown of waiting job i if it starts now."""
+    """Return the bounded slowdown of job i, started now."""
     run = float(b.c.task[b.c.e, i].slots)
     return max(1.0, (now(b.c) - eligible_since(b.c, i) + run) / max(run, b.facts[row_of(b.c, i), BOUND]))
 
@@ -189,7 +191,7 @@ def estimate(b: Batch, i: int) -> float:
 
 @compiled
 def next_decision(rules: NextJobRules, b: Batch) -> None:
-    """Find the next choice among several jobs, and carry out those of one job."""
+    """Find the next choice, and carry out choices of one."""
     turn = b.turn[b.c.e]
     turn.server, turn.phase = NONE, WAITING
     while waiting(b.c) > 0 and (rules.backfill or turn.kept == NONE):
@@ -203,7 +205,10 @@ def next_decision(rules: NextJobRules, b: Batch) -> None:
 
 @apart
 def offer(b: Batch, backfill: int, growing: int) -> int:
-    """Write the jobs to choose from. Returns how many different ones there are, 2 for more; none with EASY if nothing fits."""
+    """Write the jobs to choose from, and count different ones.
+
+    The count is 2 for more, and 0 with EASY if nothing fits.
+    """
     c, turn, offered, key = b.c, b.turn[b.c.e], b.offered[b.c.e], b.score[b.c.e]
     orders, places = b.facts.shape[1] - TURN, offered.shape[0]
     room, count, fitting = room_of(c, MACHINE), 0, 0
@@ -237,7 +242,7 @@ def offer(b: Batch, backfill: int, growing: int) -> int:
 
 @compiled
 def insert(offered: NDArray[np.int32], key: NDArray[np.float64], count: int, i: int, value: float) -> None:
-    """Put job i among the first `count` ones, in the order of their numbers; what is behind the last place is left out."""
+    """Insert job i by its number, and drop the last."""
     n = count if count < offered.shape[0] else count - 1
     if n < count and value >= key[n]:
         return
@@ -249,7 +254,7 @@ def insert(offered: NDArray[np.int32], key: NDArray[np.float64], count: int, i: 
 
 @apart
 def list_releases(b: Batch) -> int:
-    """Write what is expected to become free when, soonest first. Returns the number of jobs in service."""
+    """Write expected releases in order, and return their number."""
     c, releases, count = b.c, b.releases, 0
     for i in range(c.task.shape[1]):
         task = c.task[c.e, i]
@@ -268,7 +273,7 @@ def list_releases(b: Batch) -> int:
 
 @compiled
 def room_for(b: Batch, i: int, count: int) -> tuple[float, float]:
-    """The slot in which job i is expected to have room, of `count` releases, and the units that are free beside it then."""
+    """Return job i's expected start and the units left then."""
     free, size, n, slot = float(room_of(b.c, MACHINE)), float(size_of(b.c, i)), 0, float(now(b.c))
     while n < count and (free < size or b.releases[n, 0] == slot):
         slot = b.releases[n, 0]
@@ -310,7 +315,7 @@ def observe(rules: NextJobRules, b: Batch) -> None:
 
 @apart
 def describe_job(b: Batch, n: int, releases: int) -> None:
-    """Write the features of the n-th job that is offered."""
+    """Write the features of the n-th offered job."""
     c, i, row = b.c, b.offered[b.c.e, n], b.actions[b.c.e, n]
     facts, wait, room = b.facts[row_of(c, i)], float(now(c) - eligible_since(c, i)), room_of(c, MACHINE)
     capacity, size = float(b.total[0]), float(size_of(c, i))
@@ -338,7 +343,7 @@ DEFAULTS = {"workload": "hpc/lublin-70", "jobs": 1024, "window": 8, "types": 16,
 
 
 def instead(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """With a window and no orders, the first jobs by one order."""
+    """Return the single default order for a given window."""
     return {"order": "saf"} if "window" in arguments else {}
 
 
@@ -350,7 +355,7 @@ def layout(
     backfill: bool = False,
     order: str | Sequence[str] = "saf",
 ) -> Layout:
-    """NextJob on a machine of capacity (1, 1) units."""
+    """Return NextJob's layout, for (1, 1) units of capacity."""
     if sizes.servers != 1 or sizes.resources != 1:
         raise InputError(f"NextJob is about one machine and one resource, not {sizes.servers} and {sizes.resources}")
     if not options.describes_actions:

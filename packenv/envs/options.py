@@ -1,4 +1,4 @@
-"""The options that all environments share, checked before anything is built."""
+"""Options that all environments share, checked before anything is built."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LATEST = 2**31 - 1
 
 
 class UnknownOption(InputError, TypeError):
-    """An argument that no environment has. Libraries that try arguments which not every environment has expect a TypeError."""
+    """An unknown argument, also a TypeError for probing libraries."""
 
 
 OBSERVATIONS = ("full", "compact", "actions", "normalized", "flat")
@@ -36,7 +36,7 @@ Range = float | tuple[float, float]
 
 
 class Warm(NamedTuple):
-    """Start after `slots` slots in which `policy` schedules the same jobs."""
+    """Start after `slots` slots in which `policy` schedules."""
 
     policy: str = "bf-js"
     slots: int = 1000
@@ -56,7 +56,7 @@ OF_TABLES: dict[str, Any] = {"horizon": None, "waiting_limit": NO_WAITING_LIMIT}
 
 @dataclass(frozen=True)
 class Options:
-    """The arguments that all environments share; the docstring of an environment says what each means."""
+    """Shared arguments, described in the docstrings of environments."""
 
     workload: Any = "paper/fig4b"
     servers: Any = None  # instead of the workload's own
@@ -125,13 +125,13 @@ class Options:
 
     @property
     def warm(self) -> Warm | None:
-        """The warm start, if that is what was chosen."""
+        """Return the warm start, if chosen."""
         if isinstance(self.start, Warm):
             return self.start
         return Warm() if isinstance(self.start, str) and self.start == "warm" else None
 
     def resolved(self) -> tuple[Workload, tuple[float, float]]:
-        """The workload, at its highest rate, and the range of rates (tasks per slot) that episodes draw from."""
+        """Return the workload at its highest rate, and the rates."""
         read: dict[str, Any] = {key: getattr(self, key) for key in READING if getattr(self, key) is not None}
         plain = find_workload(self.workload, servers=self.servers, **read)
         plain = plain if self.jobs is None else plain.windows(self.jobs)
@@ -141,9 +141,11 @@ class Options:
 
 
 def at_rates(workload: Workload, rates: Mapping[str, Any]) -> tuple[Workload, tuple[float, float]]:
-    """Return the workload at the highest of its new rates, and the range of rates (tasks per slot).
+    """Return the workload at its highest rate, and its rates.
 
     rates   load, intensity or rate: a number or (lowest, highest); empty: the workload's own
+
+    The returned range of rates is in tasks per slot.
     """
     if len(rates) > 1:
         raise InputError(f"give at most one of load, intensity and rate, not {' and '.join(rates)}")
@@ -164,7 +166,7 @@ def at_rates(workload: Workload, rates: Mapping[str, Any]) -> tuple[Workload, tu
 
 
 def check_reset(options: Mapping[str, Any], *others: str) -> dict[str, Any]:
-    """Return the load, intensity or rate among the options of a reset. Raises InputError for an option that is not known.
+    """Return a reset's load, intensity or rate, otherwise InputError.
 
     others   keys that the environment takes in addition
     """
@@ -183,7 +185,7 @@ def _ends(key: str, value: Any) -> tuple[float, float]:
 
 
 def split(options: dict[str, Any], specific: Sequence[str]) -> Options:
-    """Options from keyword arguments; UnknownOption for one that nothing has, with the nearest names."""
+    """Return options from keyword arguments (UnknownOption with near names)."""
     check_names(options, specific)
     start = options.get("start")
     if isinstance(start, list) and start and isinstance(start[0], str):  # a Warm that was read from JSON
@@ -194,7 +196,7 @@ def split(options: dict[str, Any], specific: Sequence[str]) -> Options:
 
 
 def check_names(options: Mapping[str, Any], specific: Sequence[str]) -> None:
-    """Raise UnknownOption for an option that is neither shared nor one of an environment's own, with the nearest names."""
+    """Raise UnknownOption for unknown options, with near names."""
     known = [*(field.name for field in fields(Options)), *specific]
     for key in options:
         if key not in known:

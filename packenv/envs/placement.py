@@ -1,40 +1,39 @@
-"""Which job goes on which server: the whole cluster at once.
+"""Which job goes on which server: the whole cluster together.
 
 ## Description
-Jobs arrive at a cluster, wait, are put on servers, run and leave (Psychas and Ghaderi, arXiv 1901.05998). The agent
-places waiting tasks one at a time, several in one slot if it likes, or waits for the next event: an arrival, a
-completion, or both.
+Jobs arrive at a cluster, wait, are put on servers, run and leave (Psychas and Ghaderi, arXiv 1901.05998). The agent places
+waiting tasks one at a time, also several in one slot, or waits for the next event: an arrival, a completion, or both.
 
 ## Action Space
-`Discrete(S·K + 1)` with `choices=(S, K)`: a = s·K + k starts a task on the s-th of the servers on which some task fits, the
-one with least room first, of servers with equal room the first; there, the largest task that fits of the k-th of the virtual
-queues that it can serve, counted from the largest sizes. So always action 0 is a best fit, the same as in ServerFill, but not
-BF-S, which takes servers by index. Sizes of action and observation do not depend on the number of servers. The last action waits
-for the next event.
+`Discrete(S·K + 1)` with `choices=(S, K)`: a = s·K + k starts a task on the s-th server. Servers on which a task fits come in
+order of room, the least first. Of servers with equal room the first is offered. On it the largest fitting task starts of the
+k-th virtual queue that it can serve, counted from the largest sizes. So always action 0 is a best fit, the same as in ServerFill,
+but not BF-S, which takes servers by index. Sizes of action and observation do not depend on the number of servers. The last
+action waits for the next event.
 
 `Discrete(L·2J + 1)` with `choices=None`: a = server·2J + j starts the largest task of virtual queue j that fits on the server
 (`rule` "head": its head of line, if that fits). With `rule` "window" `Discrete(L·K + 1)`: a = server·K + k starts the k-th
 oldest waiting task. The last action waits. Then the defaults are `observation="normalized"` and `passing=True`, and there
 are 2J virtual queues.
 
-`info["action_mask"]` (int8) and `action_masks()` (bool) say which actions are valid. In place of one
-that is not, `invalid` says what is done; with "wait" it counts as wait.
+`info["action_mask"]` (int8) and `action_masks()` (bool) show which actions are valid. `invalid` chooses what replaces an invalid
+action. With "wait" it counts as wait.
 
 ## Observation Space
-The default, "flat", is an array within [−1, 1]: of each action but the last 12 numbers, as in ServerFill; then room and jobs
-of each of the S servers, then `context` as in "normalized". `feature_names` has a name for each. "full" (f) and "compact"
-are a Dict of float32 arrays, of every server; amounts are in units of capacity, times in slots; all are at least 0.
+The default, "flat", is an array within [−1, 1]. It has 12 numbers of each action but the last, as in ServerFill, then room and
+jobs of each of the S servers, then `context` as in "normalized". `feature_names` has a name for each. "full" (f) and "compact"
+are a Dict of float32 arrays, of every server. Amounts are in units of capacity, times in slots. All are at least 0.
 
 | key | shape | |
 |---|---|---|
-| `queue` | (K, D + 2) | (f) of the oldest waiting tasks: demand of each resource, age, 1 where there is a task |
+| `queue` | (K, D + 2) | (f) oldest waiting tasks: demand of each resource, age, 1 where there is a task |
 | `virtual_queues` | (G·2J, 4 or 2) | tasks, largest that fits on any server, (f) size waiting, (f) age of the head |
-| `servers` | (L, D + 2J or D) | of each server: free amount of each resource, (f) jobs in service of each type |
+| `servers` | (L, D + 2J or D) | free amount of each resource, (f) jobs in service of each type |
 | `action_mask` | (A,) | 1 where an action is valid; with `mask_in_observation` |
 
 ## Own Arguments
-| `choices` | (3, 4) | how many servers are offered, and virtual queues on each; None: all of them, with `passing=True` |
-| `passing` | False | the agent waits only where nothing fits, and one choice is carried out without asking; True: any `choices` |
+| `choices` | (3, 4) | numbers of offered servers, and of virtual queues on each; None: all of them, with `passing=True` |
+| `passing` | False | the agent waits only if nothing fits, and single choices need no decision; True: any `choices` |
 | `rule` | `"largest"` | with any `choices`; `"head"`, `"window"`: with `choices=None` |
 """
 
@@ -103,7 +102,7 @@ class PlacementRules(NamedTuple):
 
 @begins(PlacementRules)
 def begin(rules: PlacementRules, b: Batch) -> None:
-    """Every slot with an event begins with a decision; where the actions are choices, only if something fits."""
+    """Begin the slot's decisions, for choices if something fits."""
     if rules.servers > 0:
         next_decision(rules, b)
     else:
@@ -112,7 +111,7 @@ def begin(rules: PlacementRules, b: Batch) -> None:
 
 @acts(PlacementRules)
 def act(rules: PlacementRules, b: Batch) -> None:
-    """Start a task, and decide again in the same slot; otherwise wait for the next event."""
+    """Start a task and decide again, or wait."""
     turn, action = b.turn[b.c.e], b.action[b.c.e]
     turn.phase = WAITING
     i, server = NONE, NONE
@@ -134,7 +133,7 @@ def act(rules: PlacementRules, b: Batch) -> None:
 
 @compiled
 def next_decision(rules: PlacementRules, b: Batch) -> None:
-    """Decide if something fits. Where the agent may not wait, carry out decisions with one choice only."""
+    """Decide if something fits (without passing, skip single choices)."""
     server = offered_server(b, 0)
     if rules.passing == 0:
         i = forced(b, server) if offered_server(b, 1) == NONE else NONE
@@ -147,7 +146,10 @@ def next_decision(rules: PlacementRules, b: Batch) -> None:
 
 @apart
 def offered_server(b: Batch, k: int) -> int:
-    """The k-th of the servers with room for a waiting task, the least room first, one of each room; NONE if there are fewer."""
+    """Return the k-th tightest server with room, or NONE.
+
+    Servers of equal room count once.
+    """
     c = b.c
     if waiting(c) == 0:
         return NONE
@@ -166,7 +168,7 @@ def offered_server(b: Batch, k: int) -> int:
 
 @fused
 def task_of(rules: PlacementRules, b: Batch, server: int, k: int) -> int:
-    """The task that action (server, k) starts; NONE if there is none, or it does not fit."""
+    """Return the fitting task of action (server, k), or NONE."""
     c = b.c
     if rules.starts == WINDOW:
         i = c.queue[c.e].head
@@ -213,7 +215,7 @@ def observe(rules: PlacementRules, b: Batch) -> None:
 
 @compiled
 def observe_choices(rules: PlacementRules, b: Batch) -> None:
-    """Write the mask and the observation "actions" of the servers that are offered."""
+    """Write mask and "actions" of the offered servers."""
     c, last = b.c, b.mask.shape[1] - 1
     if not c.vectors:
         copy_waiting_sizes(b)
@@ -252,7 +254,7 @@ def describe_all(rules: PlacementRules, b: Batch) -> None:
 
 @fused
 def most_room(b: Batch, kind: int) -> int:
-    """The largest room of any server of this kind."""
+    """Return the largest room of this kind's servers."""
     c = b.c
     record, most = c.server[c.e], 0
     for server in range(record.shape[0]):
@@ -263,7 +265,10 @@ def most_room(b: Batch, kind: int) -> int:
 
 @apart
 def mask_types(b: Batch) -> None:
-    """One resource: a virtual queue can be served where its smallest task fits. Needs `survey`."""
+    """Allow queues with a fitting smallest task (needs `survey`).
+
+    For one resource.
+    """
     c, e = b.c, b.c.e
     record, mask, types = c.server[e], b.mask[e], c.types.least.shape[2]
     for server in range(record.shape[0]):
@@ -274,7 +279,7 @@ def mask_types(b: Batch) -> None:
 
 @compiled
 def mask_tasks(rules: PlacementRules, b: Batch) -> None:
-    """Several resources, or heads of line: look for the task of every virtual queue on every server."""
+    """Allow queues with a task, for every server."""
     types = b.c.types.least.shape[2]
     for server in range(server_count(b.c)):
         for j in range(types):
@@ -283,7 +288,7 @@ def mask_tasks(rules: PlacementRules, b: Batch) -> None:
 
 @compiled
 def mask_window(rules: PlacementRules, b: Batch) -> None:
-    """Look whether each task of the window fits on every server."""
+    """Allow fitting tasks of the window, for every server."""
     c, e = b.c, b.c.e
     i = c.queue[e].head
     for k in range(rules.per_server):
@@ -316,7 +321,7 @@ def layout(
     passing: bool = True,
     choices: tuple[int, int] | None = None,
 ) -> Layout:
-    """Placement on a cluster of capacity (L, D) units."""
+    """Return Placement's layout, for (L, D) units of capacity."""
     starts = one_of("rule", rule, RULES)
     one_of("passing", passing, (False, True))
     orders = orders_for(sizes, options.observation) | (0, BY_LINE, BY_QUEUE)[starts]
@@ -345,7 +350,7 @@ def layout(
 
 
 def checked_choices(choices: Any, types: int, starts: int, options: Options) -> tuple[int, int]:
-    """How many servers are offered, and virtual queues of each. Raises InputError."""
+    """Return numbers of servers and queues, or raise InputError."""
     if not isinstance(choices, Sequence) or len(choices) != 2:
         raise InputError(f"choices must be a pair (servers, virtual queues of each) or None, not {choices!r}")
     if starts != LARGEST:
@@ -358,14 +363,14 @@ def checked_choices(choices: Any, types: int, starts: int, options: Options) -> 
 
 
 def instead(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Other defaults where every server is offered: as asked for, or as the rule or the observation takes it."""
+    """Return the defaults for offering every server."""
     choices, rule, observation = (arguments.get(key, "default") for key in ("choices", "rule", "observation"))
     every = choices is None or rule not in ("default", "largest") or (choices == "default" and observation in OF_ALL)
     return WHOLE if every else {}
 
 
 def policy_action(core: Core, row: int, planned: Planned) -> int:
-    """An action that starts a planned task, or one of the same virtual queue on the same server; otherwise wait."""
+    """Return an action near a planned task, or wait."""
     waiting, tasks = still_planned(core, row, planned)
     if core.layout.rules.servers > 0:
         return nearest_choice(core, row, planned, waiting, tasks)
@@ -378,7 +383,7 @@ def policy_action(core: Core, row: int, planned: Planned) -> int:
 
 
 def option(core: Core, row: int, waiting: NDArray[np.int64], i: int, server: int) -> Option:
-    """The choice on this server that comes nearest to task i."""
+    """Return the server's choice nearest to task i."""
     c, rules = core.batch.c, core.layout.rules
     if rules.starts == WINDOW:
         k = int(np.flatnonzero(waiting == i)[0])
@@ -391,7 +396,7 @@ def option(core: Core, row: int, waiting: NDArray[np.int64], i: int, server: int
 
 
 def nearest_choice(core: Core, row: int, planned: Planned, waiting: NDArray[np.int64], tasks: list[tuple[int, int]]) -> int:
-    """The nearest action; of the servers that are offered, one with as much room stands for that of the plan."""
+    """Return the nearest action among servers of equal room."""
     rules = core.layout.rules
     room = free_room(core, row)
     able = [server for server in np.lexsort((np.arange(len(room)), room)) if servable(core, row, waiting, int(server))]
@@ -410,7 +415,7 @@ def nearest_choice(core: Core, row: int, planned: Planned, waiting: NDArray[np.i
 
 
 def free_room(core: Core, row: int) -> NDArray[np.float64]:
-    """(L,) the room of each server; with several resources the sum of their free shares."""
+    """Return each server's room or free share, (L,)."""
     c = core.batch.c
     if not c.vectors:
         return c.server["room"][row].astype(np.float64)

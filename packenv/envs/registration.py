@@ -56,14 +56,17 @@ NORMALIZED = "Normalized"
 
 
 def register(name: str, module: str) -> None:
-    """Add an environment, whose module has a DEFINITION, to the registry, and to Gymnasium's under its id."""
+    """Register an environment's module, and its id with Gymnasium.
+
+    The module must have a DEFINITION.
+    """
     ENVIRONMENTS[name] = module
     if REGISTRY in sys.modules:
         register_in(sys.modules[REGISTRY])
 
 
 def find_definition(name: str) -> Definition:
-    """The definition of an environment. Raises InputError for an unknown name, with the nearest ones."""
+    """Return an environment's definition (InputError with near names)."""
     return _definition_in(ENVIRONMENTS[kind_of(name)])
 
 
@@ -75,12 +78,12 @@ def _definition_in(module: str) -> Definition:
 
 
 def find_vector_class(name: str) -> type[BatchEnv]:
-    """The class of a batch of environments. Raises InputError for an unknown name, with the nearest ones."""
+    """Return an environment's batch class (InputError with near names)."""
     return _class_of(ENVIRONMENTS[kind_of(name)], True)
 
 
 def __getattr__(name: str) -> Any:
-    """The classes of the environments, `ServerFill` and `ServerFillVector`, made when they are first used."""
+    """Return a class such as `ServerFill` or `ServerFillVector`."""
     kind = name.removesuffix("Vector")
     if kind not in ENVIRONMENTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -89,7 +92,7 @@ def __getattr__(name: str) -> Any:
 
 @functools.cache
 def _class_of(module: str, batched: bool) -> Any:
-    """The class that Gymnasium makes: one environment of the module's DEFINITION, or a batch of them."""
+    """Return the class of one environment or of a batch."""
     definition = _definition_in(module)
     if batched:
         base, suffix = load("packenv.envs.interfaces.batched").BatchEnv, "Vector"
@@ -115,7 +118,7 @@ def kind_of(name: str) -> str:
 
 
 def former(id: str, **options: Any) -> None:
-    """Raise InputError for an id of a former version; it says what to write now."""
+    """Raise InputError for a former id, with its replacement."""
     plain, version = _parts(id)
     kind = plain.removesuffix(NORMALIZED)
     text = f"{id}: write {id_of(kind)}"
@@ -130,18 +133,18 @@ def id_of(name: str) -> str:
 
 
 def version_of(name: str) -> int:
-    """The present version of an environment; 0 of one that is registered by a user."""
+    """Return an environment's version, 0 for a user's own."""
     return VERSIONS.get(name, 0)
 
 
 def _parts(name: str) -> tuple[str, int | None]:
-    """Name and version of an id; a name without a version stands for the present one."""
+    """Return an id's name and version (default: the present)."""
     plain, _, version = (text := str(name).removeprefix("packenv/")).rpartition("-v")
     return (plain, int(version)) if plain and version.isdecimal() and version.isascii() else (text, None)
 
 
 def register_all() -> None:
-    """Register the environments with Gymnasium now, or as soon as Gymnasium is imported."""
+    """Register with Gymnasium now, or when it is imported."""
     if REGISTRY in sys.modules:
         register_in(sys.modules[REGISTRY])
     else:
@@ -149,7 +152,7 @@ def register_all() -> None:
 
 
 def register_in(registration: ModuleType) -> None:
-    """Register the environments, and their former ids, in Gymnasium's registry, which has been imported."""
+    """Register environments and former ids in an imported registry."""
     for kind in ENVIRONMENTS:
         if id_of(kind) not in registration.registry:
             registration.register(
@@ -165,10 +168,10 @@ def register_in(registration: ModuleType) -> None:
 
 
 class RegisterOnImport:
-    """An import hook that registers the environments once Gymnasium's registry has been imported.
+    """An import hook that registers the environments with Gymnasium.
 
-    Importing Gymnasium takes half a second, which `packenv.simulate` and most commands do not need; it has no entry points for
-    environments any more.
+    Importing Gymnasium takes half a second, and `packenv.simulate` and most commands do not need it. Gymnasium no longer has
+    entry points for environments.
     """
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:

@@ -1,4 +1,4 @@
-"""Pictures of a cluster, and the text: servers as stacked bars coloured by type, the virtual queues, and the queue's history."""
+"""Pictures and text: servers, virtual queues, and the queue's history."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COLOURS = 16
 
 
 class DrawnJob(NamedTuple):
-    """A task in service: its type, or which colour of COLOURS its job has, and its demand (D,) in units of capacity."""
+    """A running task's type or colour, and demand (D,)."""
 
     type: int
     demand: NDArray[np.float64]
@@ -75,7 +75,7 @@ def queues_of_jobs(core: Core, row: int) -> NDArray[np.int64]:
 
 
 def text_of(view: ClusterView) -> str:
-    """The cluster as text: a line per server (at most 20), and the virtual queues, or jobs."""
+    """Return a line per server (at most 20), and queues."""
     lines = [f"slot {view.slot}: {view.waiting} waiting"]
     width = 40
     for server, jobs in enumerate(view.jobs[:20]):
@@ -102,14 +102,14 @@ Box = tuple[int, int, int, int]
 
 
 def colour_of(j: int, types: int) -> Colour:
-    """Large types are warm, small ones cool; the two halves of a level differ in lightness."""
+    """Return warm colours for large types, cool for small."""
     hue = 0.02 + 0.62 * (j // 2) / max(types // 2 - 1, 1)
     red, green, blue = colorsys.hls_to_rgb(hue, 0.48 if j % 2 == 0 else 0.66, 0.62)
     return int(255 * red), int(255 * green), int(255 * blue)
 
 
 class Viewer:
-    """Shows one environment, and records the length of its queue at every decision."""
+    """The display of an environment, with its queue's history."""
 
     def __init__(self, mode: str) -> None:
         self.mode = mode
@@ -130,7 +130,7 @@ class Viewer:
             self.history.append(point)
 
     def show(self, core: Core, row: int) -> Any:
-        """The picture (HEIGHT, WIDTH, 3) of uint8, the text, or None once it is on the screen."""
+        """Return an (HEIGHT, WIDTH, 3) picture or text, or show it."""
         self.look(core, row)
         view = view_of(core, row)
         if self.mode == "ansi":
@@ -177,7 +177,7 @@ def draw(view: ClusterView, history: Sequence[tuple[int, int]]) -> NDArray[np.ui
 
 
 def _servers(pen: Any, font: Any, view: ClusterView, box: Box) -> None:
-    """One bar per server and resource, as high as its capacity."""
+    """Draw a bar per server and resource."""
     left, top, right, bottom = box
     servers, resources = view.capacity.shape
     visible = min(servers, max(1, MOST_BARS // resources))
@@ -204,7 +204,7 @@ def _servers(pen: Any, font: Any, view: ClusterView, box: Box) -> None:
 
 
 def _queues(pen: Any, font: Any, view: ClusterView, box: Box) -> None:
-    """A bar per virtual queue, as long as there are tasks in it."""
+    """Draw a bar per virtual queue."""
     left, top, right, bottom = box
     pen.text((left, top - 18), view.queued, INK, font)
     types = len(view.queues)

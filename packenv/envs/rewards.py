@@ -1,4 +1,4 @@
-"""Rewards: named functions of what happened between two decisions, for one environment or a batch."""
+"""Rewards: named functions of the passage between two decisions."""
 
 from __future__ import annotations
 
@@ -14,79 +14,94 @@ Reward = Callable[[Passage], Any]
 
 
 def queue(passage: Passage) -> Numbers:
-    """−∫ Q dt: by Little's law, the delay of all tasks, whether they started or not."""
+    """Return −∫ Q dt, the delay of all tasks (Little's law)."""
     return 0.0 - passage.queue  # not -0.0
 
 
 def delay(passage: Passage) -> Numbers:
-    """Minus the delays of the tasks that started."""
+    """Return minus the delays of the started tasks."""
     return 0.0 - passage.delay
 
 
 def size(passage: Passage) -> Numbers:
-    """Size placed less the rate at which size arrives: minus the drift of the waiting size, without the arrivals' noise."""
+    """Return the size placed less the arrival rate of size.
+
+    This is minus the drift of the waiting size, without the arrivals' noise.
+    """
     return passage.placed - passage.arriving
 
 
 def work(passage: Passage) -> Numbers:
-    """Size served, over the mean service, less what the tasks add to it that arrive on average.
+    """Return the size served less the mean offered size.
 
-    A task counts its size as in `size`, on average, but slot by slot while it is in service. So what is left empty costs as
-    long as it is empty, and it does not matter by chance which services are long.
+    Both are over the mean service. A task counts its size slot by slot while in service. So empty room costs as long as it stays
+    empty, and the reward does not depend by chance on which services are long.
     """
     return passage.served - passage.offered
 
 
 def tasks(passage: Passage) -> Numbers:
-    """Tasks started less the rate at which they arrive: minus the drift of the queue, without the arrivals' noise.
+    """Return the tasks started less their arrival rate.
 
-    Discounted by exp(−t/τ), the sum differs from that of `queue` over τ by an amount that no policy changes (integration
-    by parts).
+    This is minus the drift of the queue, without the arrivals' noise. Discounted by exp(−t/τ), the sum differs from that of
+    `queue` over τ by an amount that no policy changes (integration by parts).
     """
     return passage.started - passage.arrivals
 
 
 def advantage(passage: Passage) -> Numbers:
-    """∫ Q dt of the baseline less one's own: both have the same jobs, so most of their noise cancels."""
+    """Return the baseline's ∫ Q dt less one's own.
+
+    Both have the same jobs, so most of their noise cancels.
+    """
     return passage.baseline - passage.queue
 
 
 def completion(passage: Passage) -> Numbers:
-    """−∫ unfinished jobs dt: over a table that is done, minus the sum of the jobs' completion times (Little's law)."""
+    """Return −∫ unfinished jobs dt.
+
+    Over a finished table it is minus the sum of completion times (Little's law).
+    """
     return 0.0 - passage.unfinished
 
 
 def overtaking(passage: Passage) -> Numbers:
-    """Minus the jobs with less work left that a task goes before, times its work, when it starts.
+    """Return minus overtaken jobs times the work of the task.
 
-    On one large server, work given to a job delays each job with less work left by as many slots. With Φ = −Σ over unfinished
-    jobs of work left · (jobs with as much or more) / capacity, minus the completion times that are still to come there if the
-    least work left goes first, `completion` + ΔΦ is minus the jobs that what is served goes before, minus the unfinished jobs
-    times the idle share of the cluster: shaping by a potential (Ng, Harada and Russell, ICML 1999). This is the first part,
-    which is what a choice among tasks decides; a task counts when it starts rather than while it is served. Left out are the
-    second part and what arrivals add to Φ: both are mostly noise. With `passing=True`, where a cluster may be left idle, take
-    `completion`.
+    A starting task overtakes the waiting jobs with less work left than its own job. On one large server its work delays each of
+    them by as many slots. With Φ = −Σ over unfinished jobs of work left · (jobs with as much or more) / capacity, minus the
+    completion times still to come there if the least work left goes first, `completion` + ΔΦ has two parts: minus the jobs that
+    served work overtakes, minus the unfinished jobs times the idle share of the cluster. This is shaping by a potential (Ng,
+    Harada and Russell, ICML 1999). The reward is the first part, which a choice among tasks decides. A task counts when it
+    starts, not while it is served. The second part and the arrivals' share of Φ are mostly noise and left out. With
+    `passing=True` a cluster may stay idle: use `completion`.
     """
     return 0.0 - passage.overtaken
 
 
 def value(passage: Passage) -> Numbers:
-    """−∫ value of the unfinished jobs dt: minus the sum of completion times, each times the value of its job."""
+    """Return −∫ value of the unfinished jobs dt.
+
+    It sums to minus the completion times, each times the value of its job.
+    """
     return 0.0 - passage.unfinished_value
 
 
 def makespan(passage: Passage) -> Numbers:
-    """Minus the slots that pass: over a table that is done, minus the slots from the first arrival to the last end."""
+    """Return minus the slots, up to the last end."""
     return 0.0 - passage.elapsed
 
 
 def slowdown(passage: Passage) -> Numbers:
-    """Minus what the bounded slowdowns of the table's jobs have grown by: over a table minus their mean."""
+    """Return minus the growth of the mean bounded slowdown."""
     return 0.0 - passage.slowdown
 
 
 def wait(passage: Passage) -> Numbers:
-    """−∫ Q dt over the jobs of the table and their mean service: over a table minus the mean wait, in mean services."""
+    """Return −∫ Q dt over jobs and their mean service.
+
+    Over a table it sums to minus the mean wait, in mean services.
+    """
     return 0.0 - passage.wait
 
 
@@ -109,7 +124,7 @@ TERMS: dict[Reward, tuple[str, ...]] = {
 
 
 def terms_of(reward: Reward, passage: Passage) -> dict[str, Numbers]:
-    """The terms that add up to a reward, by name; a function of one's own is one term."""
+    """Return a reward's terms by name (your function is one)."""
     if isinstance(reward, PricedReward):
         return terms_of(reward.reward, passage) | {"unfairness": 0.0 - reward.price * passage.missing_shares}
     if reward not in TERMS:
@@ -126,8 +141,8 @@ WITH_PRICE = ("completion", "value", "makespan")
 class PricedReward:
     """A reward with a price on unfairness.
 
-    With `completion:unfairness=2` a job costs 1 in every slot until it has ended, and up to 2 more while it has waiting tasks and
-    less than its fair share. Over a table that is done, what is added sums to the price times `missing_shares` of
+    With `completion:unfairness=2` an unfinished job costs 1 in every slot, and up to 2 more while it has waiting tasks and less
+    than its fair share. Over a finished table the additional costs sum to the price times `missing_shares` of
     `packenv.results.fairness`.
     """
 
@@ -139,7 +154,10 @@ class PricedReward:
 
 
 def find_reward(reward: str | Reward) -> Reward:
-    """A reward by name, or the callable itself. Raises InputError for an unknown name, with the nearest ones."""
+    """Return a reward by name, or the given callable.
+
+    Raises InputError for an unknown name, with the nearest ones.
+    """
     if callable(reward):
         return reward
     name, price = name_and_price(reward)
@@ -147,7 +165,7 @@ def find_reward(reward: str | Reward) -> Reward:
 
 
 def name_and_price(reward: str) -> tuple[str, float]:
-    """The name of a reward and its price on unfairness, 0 without one: NAME, or NAME:unfairness=PRICE. Raises InputError."""
+    """Return a reward's name and price (NAME, NAME:unfairness=PRICE), or InputError."""
     name, colon, option = str(reward).partition(":")
     if name not in REWARDS:
         raise InputError(f"unknown reward {reward!r}{nearest(name, list(REWARDS))}")

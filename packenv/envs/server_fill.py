@@ -1,39 +1,39 @@
-"""One server at a time: which virtual queue does it serve next?
+"""One server at a time: which virtual queue is next?
 
 ## Description
-Decisions are about servers with room for some waiting task, one by one, the tightest first (`order` "index": the
-first). Sizes of action and observation do not depend on the number of servers: an agent trained on 5 runs on 1,000.
+Decisions are about servers with room for a waiting task, one by one, the tightest first (`order` "index": the first). Sizes of
+action and observation do not depend on the number of servers: an agent trained on 5 runs on 1,000.
 
 ## Action Space
 `Discrete(2J + 1)`: a = j starts the largest task of virtual queue j that fits on the server. The last action passes: the
-server is left out until its next completion or the next arrival. With `choices=K`, `Discrete(K + 1)`: a = n does so for the
-n-th of the virtual queues that can be served, counted from 0 and from the largest sizes. So always action 0 is a best fit; on
-one resource with `order="index"` it is BF-S.
+server is left out until its next completion or the next arrival. With `choices=K`, `Discrete(K + 1)`: a = n serves the n-th
+virtual queue that can be served, counted from 0 and from the largest sizes. So always action 0 is a best fit. On one resource
+with `order="index"` it is BF-S.
 
-`info["action_mask"]` (int8) and `action_masks()` (bool) say which actions are valid. In place of one
-that is not, `invalid` says what is done; with "wait" it counts as pass.
+`info["action_mask"]` (int8) and `action_masks()` (bool) show which actions are valid. `invalid` chooses what replaces an invalid
+action. With "wait" it counts as pass.
 
 ## Observation Space
-A Dict of float32 arrays. Amounts are in units of capacity, times in slots; all are at least 0.
+A Dict of float32 arrays. Amounts are in units of capacity, times in slots. All are at least 0.
 
-This is `observation="full"` and, without (f), "compact". The default, "flat", is an array within [−1, 1]: of
-each action 12 numbers (zeros where it is not valid), then room and jobs of the server, then `context` as in "normalized".
-Of an action: whether it is valid; `size`, `room_left`, `queue_per_root`, `complements`, `companions` as in "normalized";
-4 `room_filled` − 1; 2 √`room_left` − 1 and 2 √`room_filled` − 1; 2 `excess`; 4 times its size less that of action 0, and 4
-times `room_filled` of action 0 less its own: all cut off at ±1. `feature_names` has a name for each.
+This is `observation="full"` and, without (f), "compact". The default, "flat", is an array within [−1, 1]. It has 12 numbers of
+each action (zeros where it is invalid), then room and jobs of the server, then `context` as in "normalized". Numbers of an
+action: whether it is valid; `size`, `room_left`, `queue_per_root`, `complements`, `companions` as in "normalized";
+4 `room_filled` − 1; 2 √`room_left` − 1 and 2 √`room_filled` − 1; 2 `excess`; 4 times its size less the size of action 0, and 4
+times `room_filled` of action 0 less its own. All are cut off at ±1. `feature_names` has a name for each.
 
 | key | shape | |
 |---|---|---|
-| `queue` | (K, D + 2) | (f) of the oldest waiting tasks: demand of each resource, age, 1 where there is a task |
+| `queue` | (K, D + 2) | (f) oldest waiting tasks: demand of each resource, age, 1 where there is a task |
 | `virtual_queues` | (2J, 4 or 2) | tasks, largest that fits on the server, (f) size waiting, (f) age of the head |
-| `server` | (D + 2J + 2 or D,) | of the decision: free amounts, (f) jobs by type, (f) mean and deviation of their ages |
+| `server` | (D + 2J + 2 or D,) | server of the decision: free amounts, (f) jobs by type, (f) mean and deviation of their ages |
 | `cluster` | (D + 2J + 1,) | (f) free share of each resource; share of servers by the type of their room; the last: none |
 | `action_mask` | (A,) | 1 where an action is valid; with `mask_in_observation` |
 
 ## Own Arguments
 | `order` | `"tightest"` | or `"index"` |
-| `passing` | False | no server is passed, and a decision with one choice is carried out without asking; or True |
-| `choices` | 4 | how many virtual queues there are to choose from: those of the largest tasks that fit; None: all |
+| `passing` | False | servers cannot be passed, and single choices need no decision; or True |
+| `choices` | 4 | number of virtual queues to choose from, the largest fitting tasks first; None: all |
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class ServerFillRules(NamedTuple):
 
 @begins(ServerFillRules)
 def begin(rules: ServerFillRules, b: Batch) -> None:
-    """Ask again about servers that were passed, where something has changed."""
+    """Reconsider passed servers that have changed."""
     reopen_passed(b)
     next_decision(rules, b)
 
@@ -107,7 +107,7 @@ def act(rules: ServerFillRules, b: Batch) -> None:
 
 @compiled
 def next_decision(rules: ServerFillRules, b: Batch) -> None:
-    """Find the server that the next decision is about. Where none may be passed, carry out decisions with one choice only."""
+    """Find the next server (without passing, skip single choices)."""
     turn = b.turn[b.c.e]
     turn.server = next_server(rules, b)
     if rules.passing == 0:
@@ -121,7 +121,7 @@ def next_decision(rules: ServerFillRules, b: Batch) -> None:
 
 @fused
 def next_server(rules: ServerFillRules, b: Batch) -> int:
-    """The server that the next decision is about: not passed, and with room for some waiting task; NONE if there is none."""
+    """Return the next server with room, not passed, or NONE."""
     c = b.c
     if waiting(c) == 0:
         return NONE
@@ -206,7 +206,7 @@ def layout(
 
 
 def policy_action(core: Core, row: int, planned: Planned) -> int:
-    """An action that starts a task planned for the server of the decision, or one of its virtual queue; otherwise pass."""
+    """Return an action near a planned task, or pass."""
     waiting, tasks = still_planned(core, row, planned)
     decided = int(core.batch.turn["server"][row])
     on_server = [(i, server) for i, server in tasks if server == decided]

@@ -12,13 +12,14 @@ from packenv.options.shared import RAY as RAY
 
 
 def executor(on: str | int = PROCESSES, processes: int | None = None) -> Executor:
-    """An executor for `packenv.judge`, `packenv.simulate_many` and others: use it in a `with` block.
+    """Make an executor, for a `with` block, from its name.
 
-    on         processes: of this machine, or their number; ray: the Ray cluster that is running, or a new one on this
-               machine; ray://HOST:PORT: the cluster there
+    on         processes: of this machine, or their number; ray: the running Ray cluster, or a new one on this machine;
+               ray://HOST:PORT: the cluster there
     processes  of this machine, or of a new cluster; None: one per core
 
-    Raises InputError for any other name, without Ray, and where no cluster answers.
+    For `packenv.judge`, `packenv.simulate_many` and others. Raises InputError for any other name, without Ray, and where no
+    cluster answers.
     """
     if isinstance(on, Integral) and not isinstance(on, bool):
         if processes is not None:

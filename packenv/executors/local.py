@@ -1,4 +1,4 @@
-"""Executors of this machine: this process, or processes of their own. They know how far their runs are."""
+"""Executors of this machine that report their progress."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _changing = threading.RLock()  # threads that start processes at the same time w
 
 @contextmanager
 def safe_path() -> Iterator[None]:
-    """Processes that begin in this block do not look for Python's own modules in the current folder.
+    """Let new processes import nothing from the current folder.
 
-    Nor do they begin by running the script again that starts them, if it has no guard: each would start processes of its own.
+    An unguarded script is hidden from them, or each would run it and start more processes.
     """
     with _changing, nullcontext() if is_guarded() else _without_script():
         before = os.environ.get(SAFE_PATH)
@@ -49,10 +49,7 @@ def safe_path() -> Iterator[None]:
 
 
 def is_guarded() -> bool:
-    """Whether the script that runs, if there is one, does nothing when another process imports it for what it defines.
-
-    None that Python reads from standard input does: another process cannot read it again.
-    """
+    """Return whether other processes can import the running script safely."""
     file = getattr(sys.modules["__main__"], "__file__", None)
     return file is None or (Path(file).exists() and _has_guard(str(file)))
 
@@ -77,9 +74,9 @@ def _without_script() -> Iterator[None]:
 
 
 class WorkerProcesses(ProcessPoolExecutor):
-    """An executor of fresh processes, each of which first calls `begin` with `values`.
+    """Fresh processes, each of which first calls `begin` with `values`.
 
-    They end when this one does, whatever ended it, and import nothing from the current folder.
+    They always end with this process, and import nothing from the current folder.
     """
 
     def __init__(self, processes: int, begin: Callable[..., None] | None = None, values: tuple[Any, ...] = ()) -> None:
@@ -93,9 +90,9 @@ class WorkerProcesses(ProcessPoolExecutor):
         started._call_queue.values = values
 
     def submit(self, call: Callable[P, T], /, *args: P.args, **options: P.kwargs) -> Future[T]:
-        """As of every executor. The call starts processes if there are too few yet.
+        """Submit a call, starting processes if needed.
 
-        Raises InputError where these need what a script defines that has no guard, or that Python reads from standard input.
+        Raises InputError if the call needs definitions of a script without a guard, or from standard input.
         """
         script = getattr(sys.modules["__main__"], "__file__", None)
         if (script is None or not is_guarded()) and b"__main__" in pickle.dumps((call, args, options)):
@@ -105,7 +102,6 @@ class WorkerProcesses(ProcessPoolExecutor):
 
 
 def _start(begin: Callable[..., None] | None, values: tuple[Any, ...]) -> None:
-    """Watch the process that this new one works for, and begin."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     with suppress(ImportError, AttributeError, OSError):  # not on every system
@@ -116,13 +112,13 @@ def _start(begin: Callable[..., None] | None, values: tuple[Any, ...]) -> None:
 
 
 def _end_with(sentinel: int) -> None:
-    """End this process as soon as the other end of the pipe `sentinel` is closed, which its parent's death does."""
+    """End this process when its parent closes the pipe `sentinel`."""
     wait([sentinel])
     os._exit(1)
 
 
 def _end_by_signal(sentinel: int) -> None:
-    """Have the kernel do the same by a signal: compiled code may keep every thread of Python waiting for many seconds."""
+    """End by signal, as compiled code may block threads."""
     import fcntl
     import signal
 
@@ -136,19 +132,19 @@ _worker = 0
 
 
 def report_share(share: float) -> None:
-    """Called by a run: how much of it is done, from 0 to 1."""
+    """Report a run's progress, from 0 to 1."""
     if _progress is not None:
         _progress[_worker] = share
 
 
 def _attach(shares: Any, place: int = 0) -> None:
-    """Say where `report_share` writes in this process; None: nowhere."""
+    """Set the place for `report_share` in this process; None: nowhere."""
     global _progress, _worker
     _progress, _worker = shares, place
 
 
 def _begin(shares: Any, started: Any) -> None:
-    """Take a place among the shares, in a new process. One that replaces a dead process takes over a place."""
+    """Take a place among the shares, perhaps a dead process's."""
     with started.get_lock():
         place = started.value % len(shares)
         started.value += 1
@@ -156,7 +152,7 @@ def _begin(shares: Any, started: Any) -> None:
 
 
 class ThisProcess(Executor):
-    """Does each call at once, one at a time, whichever thread asks."""
+    """An executor that does each call immediately, in turn."""
 
     workers = 1
 
@@ -165,7 +161,7 @@ class ThisProcess(Executor):
         self.shares: Sequence[float] = [0.0]
 
     def submit(self, call: Callable[P, T], /, *args: P.args, **options: P.kwargs) -> Future[T]:
-        """The finished call. Ctrl-C goes on to the caller, all other exceptions into the future."""
+        """Return the finished call, with all exceptions but Ctrl-C."""
         future: Future[T] = Future()
         with self.lock:
             _attach(self.shares)
@@ -179,7 +175,7 @@ class ThisProcess(Executor):
 
 
 class LocalProcesses(WorkerProcesses):
-    """Processes of this machine that say how far their runs are."""
+    """Processes of this machine that report their progress."""
 
     def __init__(self, processes: int) -> None:
         with safe_path():  # making the first of these begins a process that counts them
@@ -190,19 +186,18 @@ class LocalProcesses(WorkerProcesses):
         self.files: tempfile.TemporaryDirectory[str] | None = None
 
     def folder(self) -> str:
-        """A folder for what these processes share, which goes with them."""
+        """Return a folder for shared files, removed on shutdown."""
         if self.files is None:
             self.files = tempfile.TemporaryDirectory(prefix="packenv-", ignore_cleanup_errors=True)
         return self.files.name
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """As of every executor."""
         super().shutdown(wait, cancel_futures=cancel_futures)
         if self.files is not None:
             self.files.cleanup()
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        """Wait for all runs; after an exception end the processes at once, in the middle of their runs."""
+        """Wait for all runs, or kill them after an exception."""
         if kind is not None:
             for process in list((self._processes or {}).values()):
                 process.terminate()
@@ -210,12 +205,12 @@ class LocalProcesses(WorkerProcesses):
 
 
 def usable_cores() -> int:
-    """How many cores this process may use: those that the system lets it run on, which may be fewer than the machine has."""
+    """Count the cores that the system lets this process use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def local_executor(processes: int | None, most: int | None = None) -> ThisProcess | LocalProcesses:
-    """Processes, as many as asked for (None: one per usable core), at most `most`; for a single one, this process itself."""
+    """Return `processes` (None: cores) processes, at most `most`, or this."""
     count = processes or usable_cores()
     count = count if most is None else min(count, most)
     return ThisProcess() if count <= 1 else LocalProcesses(count)

@@ -1,4 +1,4 @@
-"""Work for an executor in pieces of seconds rather than milliseconds, and what comes of it as it ends, in any order."""
+"""Work in pieces of seconds, with outcomes in any order."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Call = Callable[[Any], Any]
 
 
 class Outcome(NamedTuple):
-    """What became of one item."""
+    """The outcome of one item."""
 
     number: int
     value: Any
@@ -43,7 +43,7 @@ class Work(NamedTuple):
 
 
 class Pieces:
-    """Gives work to an executor. Any number of threads may do so at the same time."""
+    """A thread-safe distributor of work to an executor."""
 
     def __init__(self, executor: Executor) -> None:
         self.executor = executor
@@ -54,17 +54,17 @@ class Pieces:
 
     @property
     def workers(self) -> int:
-        """How many pieces the executor does at once; the number may change."""
+        """The present number of pieces that run together."""
         return max(1, int(getattr(self.executor, "workers", USUAL_WORKERS)))
 
     def each(
         self, call: Call, items: Sequence[Any], kind: Callable[[Any], Hashable] = type, modules: ShippedModules | None = None
     ) -> Iterator[Outcome]:
-        """The outcome of `call(item)` for every item, as they end.
+        """Yield the outcome of each `call(item)`, as they end.
 
         kind     items that take about the same time have the same
-        modules  of the caller's, for processes that may lack them
-        What the call raises is in the outcome. Raises InputError if the executor itself has failed.
+        modules  your modules, for processes that may lack them
+        An exception of the call is in the outcome. Raises InputError if the executor itself has failed.
         """
         work: Work | Shared = Work(call, items) if self.here else self.sharing.share((call, items))
         ahead, under_way = deque(range(len(items))), dict[Future[list[Outcome]], list[int]]()
@@ -88,7 +88,7 @@ class Pieces:
             self.under_way -= len(under_way)
 
     def _next(self, ahead: deque[int], items: Sequence[Any], kind: Callable[[Any], Hashable]) -> list[int]:
-        """Take the items of the next piece; a single one of a kind that is new."""
+        """Take the next piece's items, one if new."""
         most = max(1, len(ahead) // (SHARES * self.workers))
         piece = [ahead.popleft()]
         planned = self.seconds.get(kind(items[piece[0]]), PIECE)
@@ -104,7 +104,7 @@ class Pieces:
 
 
 def _outcomes(future: Future[list[Outcome]], piece: list[int], again: deque[list[int]]) -> list[Outcome]:
-    """Of a piece that has ended. One that was lost is done again, item by item, to find the item that is to blame."""
+    """Return an ended piece's outcomes, or repeat its items."""
     try:
         return future.result()
     except InputError:
@@ -138,7 +138,7 @@ def _do(call: Call, item: Any, number: int) -> Outcome:
 
 
 def _sendable(error: Exception) -> Exception:
-    """The exception, with where it was raised as a note; one of packenv's in place of one that cannot be pickled."""
+    """Return a picklable exception, with its traceback as a note."""
     if isinstance(error, InputError):
         return error
     error.add_note(f"In the process that raised it:\n{''.join(traceback.format_exception(error))}")

@@ -1,4 +1,4 @@
-"""A Ray cluster as an executor: tasks that are done again when a worker or a node dies."""
+"""A Ray cluster as an executor that repeats lost tasks."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ class Reference(NamedTuple):
 
 
 class RayExecutor(Executor):
-    """The cluster at an address, ray://HOST:PORT, or, for None, the one that runs on this machine or that RAY_ADDRESS names, or
-    a new one of so many processes, which ends with the executor.
+    """The Ray cluster at ray://HOST:PORT, or a local one.
 
-    A call whose worker or node dies is made again. Raises InputError if no cluster answers within PATIENCE seconds.
+    For None, it is the cluster of this machine or of RAY_ADDRESS, or a new one of `processes`, ended with the executor.
+    A call whose worker or node dies is repeated. Raises InputError if no cluster answers within PATIENCE seconds.
     """
 
     def __init__(self, address: str | None = None, processes: int | None = None) -> None:
@@ -61,12 +61,12 @@ class RayExecutor(Executor):
 
     @property
     def nodes(self) -> int:
-        """How many nodes are alive."""
+        """The number of nodes that are alive."""
         return self._look()[0]
 
     @property
     def workers(self) -> int:
-        """How many calls the cluster makes at once, as it is now."""
+        """The present number of calls that run together."""
         return self._look()[1]
 
     def _look(self) -> tuple[int, int]:
@@ -78,11 +78,11 @@ class RayExecutor(Executor):
             return self.size
 
     def share(self, data: bytes) -> Reference:
-        """Bytes that calls can get at, and that go to each node once."""
+        """Share bytes with calls, sent to each node once."""
         return Reference(ray.put(data))
 
     def submit(self, call: Callable[P, T], /, *args: P.args, **options: P.kwargs) -> Future[T]:
-        """As of every executor. What `call` is must be importable on the nodes."""
+        """Submit a call; nodes must be able to import it."""
         data = io.BytesIO()
         dumper = _Dumper(data, pickle.HIGHEST_PROTOCOL)
         dumper.references = []
@@ -108,11 +108,10 @@ class RayExecutor(Executor):
                 future.set_exception(_plain(error))
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        """Wait for all calls; after an exception cancel them."""
         self.shutdown(wait=kind is None, cancel_futures=kind is not None)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Leave the cluster, after all calls unless they are cancelled; a cluster that this executor began ends."""
+        """Leave the cluster after all calls, or end ours."""
         if cancel_futures:
             for future, reference in [*self.pending.items()]:
                 future.cancel()
@@ -137,7 +136,6 @@ class _Dumper(pickle.Pickler):
 
 
 def _connect(address: str | None, processes: int | None) -> None:
-    """Join the cluster, or begin one."""
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     os.environ.setdefault("RAY_task_oom_retries", str(OOM_RETRIES))  # of a task that takes too much memory; Ray retries for ever
@@ -158,7 +156,7 @@ def _connect(address: str | None, processes: int | None) -> None:
 
 
 def _check_answers(address: str) -> None:
-    """Raise InputError if nothing listens at HOST:PORT or ray://HOST:PORT: Ray itself would try for half a minute."""
+    """Raise InputError if nothing listens, sooner than Ray."""
     parts = urlsplit(address if "://" in address else f"ray://{address}")
     if parts.hostname and parts.port:
         try:
@@ -168,7 +166,7 @@ def _check_answers(address: str) -> None:
 
 
 def _join(address: str, options: dict[str, Any]) -> None:
-    """Join the cluster at ray://HOST:PORT as soon as it answers; wait PATIENCE seconds for it, after a line that says so."""
+    """Join the cluster at ray://HOST:PORT within PATIENCE seconds."""
     parts = urlsplit(address)
     try:
         host, port = parts.hostname, parts.port
@@ -192,7 +190,6 @@ def _join(address: str, options: dict[str, Any]) -> None:
 
 
 def _plain(error: BaseException) -> BaseException:
-    """An exception of Ray's in a form that users can read."""
     if isinstance(error, OutOfMemoryError):
         return MemoryError(f"too little memory on a node: {_line_of(error)}")
     if isinstance(error, RayTaskError):
@@ -205,7 +202,7 @@ def _plain(error: BaseException) -> BaseException:
 
 
 def _line_of(error: BaseException) -> str:
-    """What an exception of Ray's says, whose texts may have a traceback of another process in them: then its last line."""
+    """Return an exception's text, or its traceback's last line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if any(line.startswith("Traceback ") for line in lines):
         return lines[-1]

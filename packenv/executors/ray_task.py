@@ -1,4 +1,4 @@
-"""What a worker of a Ray cluster does first. The module is sent as it is, since a worker's packenv may be another version."""
+"""A Ray worker's first steps, sent whole between versions."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ OTHER = "other version"
 
 
 def work(versions: tuple[str, str, str], data: bytes, references: list[Any]) -> Any:
-    """Make the call in `data`, or tell (OTHER, why) if this worker's packenv or Python is not that of `versions`.
+    """Make the call in `data`, or return (OTHER, why).
 
     versions    packenv's version, the key of its sources, and Python's version
-    references  to values of the cluster, which stand in `data` by their place
+    references  to values of the cluster, by their place in `data`
     """
     node = platform.node()
     try:

@@ -1,8 +1,7 @@
-"""Values on their way to other processes: pickled once for many calls, unpickled once in each process that needs them.
+"""Values for other processes, pickled and unpickled once.
 
-The arrays of large ones for other processes of this machine lie in one file, which every process maps into its memory: they are
-in memory once, whatever the number of processes, and do not travel with each call. A process that writes to one of them gets a
-copy of the pages that it writes to.
+Arrays of large values lie in one file, mapped by every local process: they are in memory once, and do not travel with each call.
+A process that writes to one gets its own copy of these pages.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ ALIGNED = 64  # bytes
 
 
 class Mapped(NamedTuple):
-    """A pickled value without its arrays, and where these lie in a file: (start, bytes) of each."""
+    """A pickled value, with its arrays in a file."""
 
     data: bytes
     file: str
@@ -44,7 +43,7 @@ class Mapped(NamedTuple):
 
 
 def mapped(value: Any, folder: Callable[[], str]) -> Mapped | None:
-    """The value with its arrays in a new file of the folder; None if they are small, or there is no room."""
+    """Write arrays to a file, None if small or no room."""
     buffers: list[pickle.PickleBuffer] = []
     data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL, buffer_callback=buffers.append)
     parts = [buffer.raw() for buffer in buffers]
@@ -72,13 +71,13 @@ _kept: OrderedDict[str, Any] = OrderedDict()
 
 
 class Handle(Protocol):
-    """Bytes that other processes can get at. It can be an argument of a call, alone or in a list."""
+    """Shared bytes to pass to a call, also in lists."""
 
     def get(self) -> bytes: ...
 
 
 class Bytes(NamedTuple):
-    """Bytes that travel with each call, for want of a better way."""
+    """Bytes that travel with each call: the fallback."""
 
     data: bytes
 
@@ -87,7 +86,7 @@ class Bytes(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """A value for other processes, apart from the tables of jobs in it, which are shared on their own."""
+    """A value for other processes, without its tables of jobs."""
 
     key: str  # unique among all values that any process will see
     handle: Handle
@@ -108,10 +107,10 @@ class Shared(NamedTuple):
 
 
 class Sharing:
-    """Shares values through an executor: one that has `share(bytes)` sends them to each machine once.
+    """Values shared through an executor, sent to each machine once.
 
-    A table of jobs is pickled once, and kept once in each process, however many values have it in them. The processes of an
-    executor that has a `folder()` map the arrays of a large one into their memory from a file there.
+    `share(bytes)` of the executor sends them. A table of jobs is pickled once, and held once in each process for all its values.
+    If the executor has a `folder()`, processes map the arrays of a large table from a file there.
     """
 
     def __init__(self, executor: Executor) -> None:

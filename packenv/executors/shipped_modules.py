@@ -1,4 +1,4 @@
-"""Modules of the caller's own, sent to processes on machines that may lack them, or have another version of them."""
+"""Your modules, sent to processes that lack this version."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ MOST = 10_000_000  # bytes of all modules together: code is small
 
 
 class ShippedModules(NamedTuple):
-    """Files of modules by their place below a folder of the path, `pack/part.py`."""
+    """Files of modules by their path below a folder, `pack/part.py`."""
 
     key: str  # of their contents
     files: dict[str, bytes]
 
     def put_on_path(self) -> None:
-        """Import these modules in another process as they are here. Raises InputError if one is loaded in another version."""
+        """Install these modules; InputError if another version is loaded."""
         if any(isinstance(finder, Shipped) and finder.key == self.key for finder in sys.meta_path):
             return
         loaded = [file for file in self.files if module_at(file) in sys.modules]
@@ -38,7 +38,7 @@ class ShippedModules(NamedTuple):
 
 
 class Shipped(MetaPathFinder):
-    """Finds modules that were sent here, before all others of their name."""
+    """A finder of sent modules, before all others."""
 
     def __init__(self, modules: ShippedModules) -> None:
         self.key, self.names = modules.key, {module_at(file).partition(".")[0] for file in modules.files}
@@ -54,10 +54,7 @@ class Shipped(MetaPathFinder):
 
 
 def modules_to_ship(names: Iterable[str]) -> ShippedModules | None:
-    """The loaded modules of these names and all that they import, without installed packages; None if there are none left.
-
-    Raises InputError for one that cannot be sent: it has no file of Python.
-    """
+    """Return modules to send, or None. May raise InputError."""
     files: dict[str, bytes] = {}
     absent = sorted(name for name in set(names) if not _is_everywhere(name))
     for name in sorted({*absent, *sources_of(absent, base())}) if absent else ():
@@ -82,13 +79,13 @@ def module_at(file: str) -> str:
 
 
 def _is_everywhere(name: str) -> bool:
-    """Whether a module is packenv's own, or an installed one, which other machines are to have installed."""
+    """Return whether a module is packenv's or an installed one."""
     first = name.partition(".")[0]
     return first == "packenv" or (first != "__main__" and is_installed(first))
 
 
 def _place_of(name: str) -> tuple[str, Path]:
-    """Where a module is to lie below a folder of the path, and its file here."""
+    """Return a module's path below a folder, and its file."""
     file = file_of(name)
     if name == "__main__" or file is None:
         raise InputError(f"what is defined in {name} cannot be sent to other machines: put it into a module, a file of its own")

@@ -1,4 +1,4 @@
-"""The versions by which the processes that share work recognise each other."""
+"""The versions that processes must share to share work."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ Versions = tuple[str, str, str]
 
 @functools.cache
 def local_versions() -> Versions:
-    """packenv's version, the key of its sources, and Python's version."""
+    """Return the versions of packenv, its sources and Python."""
     return version("packenv"), key_of_package(base()), platform.python_version()

@@ -1,4 +1,4 @@
-"""What comes from outside: numbers in text, files of text, JSON, and how much memory reading may take.
+"""Readers for outside data: numbers, text files, JSON, memory limits.
 
-Each has one way in, with its limits, so that no reader has to guard against the same damage again.
+Each kind of input has one reader with limits, so that no other code repeats the checks.
 """

@@ -1,4 +1,7 @@
-"""Reads JSON with limits: on its size, its depth and its numbers. NaN, Infinity and a key twice are no JSON."""
+"""JSON reader with limits on size, depth and numbers.
+
+NaN, Infinity and duplicate keys are errors.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ MOST_DIGITS = 18  # a whole number then fits 64 bits
 
 @contextmanager
 def without_collection() -> Iterator[None]:
-    """Within the block no garbage is collected: of a large file that would be a quarter of the time."""
+    """Switch off garbage collection, which takes a quarter of a large read."""
     collected = gc.isenabled()
     gc.disable()
     try:
@@ -36,7 +39,7 @@ def without_collection() -> Iterator[None]:
 
 
 def read_json(path: str | Path, digits: int = MOST_DIGITS) -> Any:
-    """The value in a JSON file, whose whole numbers have at most `digits` digits. Raises InputError, naming the file."""
+    """Return a JSON file's value, with `digits` per whole number."""
     with reading(path):
         if (size := Path(path).stat().st_size) > MOST_BYTES:
             raise InputError(f"{path}: {size:,} bytes, more than {MOST_BYTES:,}, are too many for JSON")
@@ -49,7 +52,7 @@ def read_json(path: str | Path, digits: int = MOST_DIGITS) -> Any:
 
 
 def parse_json(text: str, digits: int = MOST_DIGITS) -> Any:
-    """The value that a text in JSON stands for. Raises InputError, which begins with "not JSON"."""
+    """Return the value of a JSON text, or raise InputError "not JSON"."""
     try:
         value = json.loads(
             text, parse_int=_whole(digits), parse_float=_finite, parse_constant=_no_constant, object_pairs_hook=_object
@@ -63,14 +66,14 @@ def parse_json(text: str, digits: int = MOST_DIGITS) -> Any:
 
 
 def whole_number(value: Any) -> int:
-    """A value of JSON that is a whole number. Raises ValueError for any other: a text such as "3", true, 2.5."""
+    """Return a JSON whole number, or raise ValueError ("3", true, 2.5)."""
     if type(value) is not int:
         raise ValueError(f"{excerpt(str(value))} is no whole number")
     return value
 
 
 def finite_number(value: Any) -> float:
-    """A value of JSON that is a number. Raises ValueError for any other: a text such as "nan", true."""
+    """Return a JSON number, or raise ValueError ("nan", true)."""
     if type(value) not in (int, float):
         raise ValueError(f"{excerpt(str(value))} is no number")
     return float(value)

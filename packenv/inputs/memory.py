@@ -1,6 +1,7 @@
-"""How much memory reading a file may take: it ends with one line before the machine runs out.
+"""Limit on the memory for reading a file.
 
-By default three quarters of what the machine, its container or `ulimit -v` allow; PACKENV_MEMORY says otherwise, in GB.
+The default is three quarters of what the machine, its container and `ulimit -v` allow. PACKENV_MEMORY sets it in GB. A file
+above the limit is one line of error, before the machine runs out.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ CONTAINER = Path("/sys/fs/cgroup/memory.max")
 
 
 class Memory:
-    """What reading `path` may still take; every reader says what it is about to need."""
+    """Budget of bytes for reading `path`, which every reader reserves from."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path, self.limit, self.reserved = path, memory_limit(), 0
 
     def reserve(self, amount: int) -> None:
-        """Count `amount` further bytes. Raises InputError if that is more than reading may take."""
+        """Reserve `amount` additional bytes, or raise InputError."""
         self.reserved += amount
         if self.reserved > self.limit:
             raise InputError(
@@ -41,7 +42,7 @@ class Memory:
 
 
 def memory_limit() -> int:
-    """Bytes that reading a file may take. Raises InputError if PACKENV_MEMORY is no positive number."""
+    """Return the bytes that reading a file may take."""
     text = os.environ.get(VARIABLE)
     if text:
         try:
@@ -56,7 +57,7 @@ def memory_limit() -> int:
 
 
 def machine_memory() -> int:
-    """Bytes of the machine's memory; UNKNOWN where the system does not say."""
+    """Return the machine's memory in bytes, UNKNOWN if unavailable."""
     if hasattr(os, "sysconf"):
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     status = (ctypes.c_uint64 * 8)(ctypes.sizeof(ctypes.c_uint64) * 8)  # MEMORYSTATUSEX: two words of 32 bits, then 64 each
@@ -65,7 +66,6 @@ def machine_memory() -> int:
 
 
 def _process(otherwise: int) -> int:
-    """What `ulimit -v` allows."""
     if resource is None:
         return otherwise
     allowed = resource.getrlimit(resource.RLIMIT_AS)[0]

@@ -1,4 +1,7 @@
-"""Numbers from text: plain ASCII digits, within bounds. Python's own `int` and `float` also take `1_0` and Arabic digits."""
+"""Numbers from text: plain ASCII digits, within bounds.
+
+Python's own `int` and `float` also accept `1_0` and Arabic digits. Readers raise InputError without the place of the text.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from numbers import Real
 from packenv.errors import InputError
 
 Exact = str | int | float | Decimal | Fraction
-"""A number that counts as the decimal that it prints as."""
+"""A number with the value of its printed decimal."""
 
 LARGEST_WHOLE = 2**53
 """Up to here a float holds every whole number; no count, slot or seed is larger."""
@@ -54,7 +57,7 @@ _INFINITE = {"inf": math.inf, "+inf": math.inf}
 
 
 def read_whole(text: str, low: int = 0, high: int = LARGEST_WHOLE) -> int:
-    """The whole number that a text is, `low` to `high`. Raises InputError, which does not say where the text stands."""
+    """Return the whole number in a text, `low` to `high`."""
     text = text.strip()
     if not _WHOLE.fullmatch(text):
         raise InputError(f"{excerpt(text)} is not a whole number")
@@ -66,7 +69,7 @@ def read_whole(text: str, low: int = 0, high: int = LARGEST_WHOLE) -> int:
 
 
 def read_number(text: str, infinite: bool = False) -> float:
-    """The finite decimal number that a text is; `inf` too if `infinite`. Raises InputError, which does not say where."""
+    """Return the finite decimal number in a text, or `inf` if `infinite`."""
     text = text.strip()
     if infinite and text.lower() in _INFINITE:
         return math.inf
@@ -88,7 +91,7 @@ def read_share(text: str | float) -> float:
 
 
 def exact(number: Exact, name: str) -> Fraction:
-    """A positive decimal, exactly; a float is the decimal that it prints as. Raises InputError."""
+    """Return a positive decimal exactly, a float as printed."""
     if isinstance(number, Fraction):
         fraction = number
     else:
@@ -104,10 +107,9 @@ def exact(number: Exact, name: str) -> Fraction:
 
 
 def read_quantity(text: str) -> Fraction:
-    """The amount that a text such as 500m, 1.5, 128Mi or 2e3 is, exactly: Kubernetes' quantities.
+    """Return a Kubernetes quantity such as 500m, 128Mi or 2e3, exactly.
 
-    G is 10^9 and Gi 2^30, m a thousandth. Raises InputError, which does not say where the text stands.
-    Source: kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity.
+    G is 10^9, Gi 2^30, and m a thousandth. Source: kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity.
     """
     match = _QUANTITY.fullmatch(text)
     if match is None:
@@ -119,28 +121,33 @@ def read_quantity(text: str) -> Fraction:
 
 
 def quantity_of(text: str) -> Fraction | None:
-    """`read_quantity`, also of a text such as 8GiB or 8 GB, in bytes; None for a text that is none."""
+    """Return a quantity or bytes (8GiB, 8 GB), else None."""
     if (written := _BYTES.fullmatch(text)) is not None:
         text = written[1] + ("k" if written[2] == "K" else written[2])
     return read_quantity(text) if _QUANTITY.fullmatch(text) else None
 
 
 def finite_amount(value: object) -> float:
-    """An amount of at least 0, of at most 2^63: a number, or a text such as 500m or 4Gi. Raises InputError for any other."""
+    """Return an amount from 0 to 2^63: a number, 500m or 4Gi.
+
+    Raises InputError for any other.
+    """
     if isinstance(value, str):
         quantity = quantity_of(value.strip())
         value = None if quantity is None else float(quantity)
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InputError("is not a number")
-    if not 0 <= value <= LARGEST_AMOUNT:
-        raise InputError(f"must be at least 0 and finite, not {float(value):g}")
-    return float(value)
+    amount = float(value)
+    if not 0 <= amount <= LARGEST_AMOUNT:
+        raise InputError(f"must be at least 0 and finite, not {amount:g}")
+    return amount
 
 
 def read_duration(text: str) -> Fraction | None:
-    """The seconds that a text such as 00:15:04, 1-02:03:04, PT15M or 2h 30m stands for; None if it is none of these.
+    """Return the seconds of a duration such as 1-02:03:04 or PT15M.
 
-    Two parts, 15:04, are not read: they are minutes and seconds to some, hours and minutes to others.
+    Also reads 00:15:04 and 2h 30m. None for other texts, including 15:04: it could mean minutes and seconds, or hours and
+    minutes.
     """
     parts: list[tuple[str | None, int | Fraction]]
     if clock := _CLOCK.fullmatch(text):
@@ -156,7 +163,7 @@ def read_duration(text: str) -> Fraction | None:
 
 
 def read_seconds(text: str) -> Fraction | None:
-    """The seconds that a person writes: their number, one with a unit (1.5h, 1e3 s), or what `read_duration` reads."""
+    """Return the seconds of 90, 1.5h, 1e3 s or a duration."""
     text = text.strip()
     if (parts := _WITH_UNIT.fullmatch(text)) is not None and is_number(parts[1]) and (not parts[2] or parts[2] in UNITS_OF_TIME):
         return Fraction(read_number(parts[1])) * UNITS_OF_TIME[parts[2] or "s"]
@@ -164,10 +171,10 @@ def read_seconds(text: str) -> Fraction | None:
 
 
 def with_points(texts: Iterable[str]) -> dict[str, str]:
-    """Numbers with a decimal point by those of one column with a decimal comma; units may follow.
+    """Map a column's numbers with decimal commas to decimal points.
 
-    Beside decimal commas, points separate thousands: 1.024 next to 512,5. Raises InputError where it cannot be told which
-    of decimals and thousands a comma or a point separates.
+    Units may follow the numbers. Next to decimal commas, points separate thousands: 1.024 next to 512,5. Raises InputError if a
+    comma or a point may separate either decimals or thousands.
     """
     texts = [*texts]
     commas = [text for text in texts if _DECIMAL_COMMA.fullmatch(text) or _THOUSANDS.fullmatch(text) or _is_grouped(text)]
@@ -185,17 +192,17 @@ def _is_grouped(text: str) -> bool:
 
 
 def may_be_thousands(texts: Iterable[str]) -> str | None:
-    """The first of some numbers with points, if each could have thousands behind its point, as 1.024; None otherwise."""
+    """Return the first number if all may have thousands, as 1.024."""
     points = [text for text in texts if "." in text and is_number(text)]
     return points[0] if points and all(_GROUPED.fullmatch(text) for text in points) else None
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is a decimal number of any magnitude."""
+    """Return whether a text is a decimal number of any magnitude."""
     return _NUMBER.fullmatch(text.strip()) is not None
 
 
 def excerpt(text: str, quoted: bool = True) -> str:
-    """A text as a message shows it: quoted, and long ones cut short."""
+    """Return a text for a message: quoted, and shortened if long."""
     cut = text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text)} characters)"
     return repr(cut) if quoted else cut

@@ -1,4 +1,4 @@
-"""Standard input as a file: `-` in place of the path of a table."""
+"""Standard input as a file: `-` in place of a table's path."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from packenv.errors import InputError
 
 STANDARD_INPUT = "-"
 ENDINGS = {b"PAR1": ".parquet", b";": ".swf", b"{": ".json", b"[": ".json"}
-"""Of the names of files by how they begin; all others are tables of text."""
+"""Endings of files by their first bytes; all others are tables of text."""
 
 
 @functools.cache
@@ -23,7 +23,7 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
 
 @functools.cache
 def standard_input() -> Path:
-    """What standard input holds, in a file that lasts as long as the process. Raises InputError where nothing is piped in."""
+    """Copy piped standard input to a file for this process."""
     if sys.stdin is None or sys.stdin.isatty():
         raise InputError(f"{STANDARD_INPUT}: is standard input: pipe a table into it, or name a file")
     stream = sys.stdin.buffer
@@ -39,5 +39,5 @@ def standard_input() -> Path:
 
 
 def from_standard_input(source: Any) -> Any:
-    """The source, or the file of standard input for `-`."""
+    """Return the source, or the file of standard input for `-`."""
     return standard_input() if isinstance(source, (str, Path)) and str(source) == STANDARD_INPUT else source

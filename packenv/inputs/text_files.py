@@ -1,4 +1,7 @@
-"""Opens files of text, compressed or not: damage, other encodings and endless lines are one InputError."""
+"""Text files, compressed or not.
+
+Damage, other encodings and endless lines become one InputError.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +22,12 @@ LONGEST_LINE = 2**26
 """Characters: a job of some millions of tasks is still one line (.tr)."""
 
 DAMAGE: tuple[type[BaseException], ...] = (OSError, EOFError, zlib.error, UnicodeError, csv.Error)
-"""What Python's own readers raise for a file that is missing, damaged, or of another format."""
+"""Exceptions of Python's own readers for a missing, damaged or foreign file."""
 
 
 @contextmanager
 def reading(path: str | Path, *more: type[BaseException]) -> Iterator[None]:
-    """Within the block, DAMAGE and the exceptions `more` become one InputError that names the file."""
+    """Turn DAMAGE and the exceptions `more` into an InputError with the file."""
     try:
         yield
     except InputError:
@@ -34,7 +37,7 @@ def reading(path: str | Path, *more: type[BaseException]) -> Iterator[None]:
 
 
 def unreadable(path: str | Path, error: BaseException) -> InputError:
-    """The error to raise for a file that is missing, damaged or of another format."""
+    """Return the InputError for a missing, damaged or foreign file."""
     if isinstance(error, FileNotFoundError):
         return InputError(f"{path}: no such file")
     if isinstance(error, (PermissionError, IsADirectoryError)):
@@ -44,35 +47,38 @@ def unreadable(path: str | Path, error: BaseException) -> InputError:
 
 
 def open_binary(path: Path) -> IO[bytes]:
-    """The bytes of a file; those inside it if it is compressed by gzip, whatever its name. Raises OSError."""
+    """Open a file's bytes, decompressed if gzip wrote them."""
     with path.open("rb") as file:
         compressed = file.read(len(GZIP)) == GZIP
     return gzip.open(path, "rb") if compressed else path.open("rb")  # type: ignore[return-value]
 
 
 def encoding_of(path: Path, otherwise: str = "utf-8-sig") -> str:
-    """The encoding of a file of text, gzip or not, by its byte order mark: UTF-16 is what PowerShell 5 writes. Raises OSError."""
+    """Return a text file's encoding by its byte order mark."""
     with open_binary(path) as file:
         return encoding_by_mark(file.read(4), otherwise)
 
 
 def encoding_by_mark(first: bytes, otherwise: str) -> str:
-    """The encoding of a text that begins with these bytes."""
+    """Return the encoding of a text with these first bytes."""
     if first.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         return "utf-32"
     return "utf-16" if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else otherwise
 
 
 def read_text(path: Path) -> str:
-    """The text of a file in UTF-8 or, with a mark, UTF-16, gzip or not. Raises what is in DAMAGE: use it within `reading`."""
+    """Return a file's text in UTF-8 or UTF-16, gzip or not.
+
+    Raises the exceptions in DAMAGE: call it within `reading`.
+    """
     with open_binary(path) as file, io.TextIOWrapper(file, encoding=encoding_of(path)) as text:
         return text.read()
 
 
 def lines_of(path: Path, encoding: str = "utf-8-sig") -> Iterator[str]:
-    """The lines of a file of text, gzip or not, with their ends; `encoding`: where no mark says that it is UTF-16.
+    """Yield a text file's lines with their ends, in `encoding` or UTF-16.
 
-    Raises InputError for damage and for an endless line.
+    Raises InputError for damage and for an endless line. The file may be gzip.
     """
     with reading(path), open_binary(path) as file, io.TextIOWrapper(file, encoding=encoding_of(path, encoding)) as text:
         number = 0

@@ -1,7 +1,8 @@
-"""Evolution as a learner: candidates schedule whole runs in the compiled loop, and those with short queues, or early jobs, win.
+"""Evolution as a learner.
 
-All candidates of a generation see the same jobs at the same loads. Only their order counts, so neither the randomness of
-the arrivals, which they share, nor the different lengths of queues at different loads matters.
+Candidates schedule whole runs in the compiled loop. Short queues, or early jobs, win. All candidates of a generation see the same
+jobs at the same loads. Only their order counts, so neither shared randomness of arrivals nor different lengths of queues at
+different loads matter.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ from packenv.workloads.workload import Workload
 class CmaEs:
     """A normal distribution over weights.
 
-    A generation draws candidates from it, and it moves towards the better half of them; only their order counts. Hansen, "The
-    CMA Evolution Strategy: A Tutorial", arXiv 1604.00772, with positive weights; equation numbers are those of the tutorial.
+    A generation is drawn from it, and it moves towards the better half. Only their order counts. Hansen, "The CMA Evolution
+    Strategy: A Tutorial", arXiv 1604.00772, with positive weights; equation numbers are the tutorial's.
     """
 
     def __init__(self, mean: Doubles, step: float) -> None:
@@ -45,13 +46,19 @@ class CmaEs:
         self.generation = np.array(0)
 
     def ask(self, population: int, seed: int) -> tuple[Doubles, Doubles]:
-        """(λ, n) candidates, and the (λ, n) standard normal draws that they are made from; equations (38)–(40)."""
+        """Return candidates and their normal draws, both (λ, n).
+
+        Equations (38)–(40).
+        """
         draws = np.random.default_rng(seed).standard_normal((population, len(self.mean)))
         lengths, axes = self._axes()
         return self.mean + self.step * (draws * lengths) @ axes.T, draws
 
     def tell(self, draws: Doubles, order: list[int]) -> None:
-        """Move towards the better half of the candidates; `order`: from the best to the worst; equations (41)–(47)."""
+        """Move towards the better half.
+
+        `order` is from the best to the worst. Equations (41)–(47).
+        """
         n, half = len(self.mean), len(order) // 2
         weights = np.log(len(order) / 2 + 0.5) - np.log(np.arange(1, half + 1))
         weights = weights / weights.sum()
@@ -80,7 +87,7 @@ class CmaEs:
         self.step = self.step * math.exp(step_rate / damping * (norm / expected - 1))
 
     def _axes(self) -> tuple[Doubles, Doubles]:
-        """(n,) lengths and (n, n) directions, in columns, of the covariance's axes."""
+        """Return the covariance's axes: (n,) lengths, (n, n) columns."""
         squares, axes = np.linalg.eigh(self.covariance)
         return np.sqrt(np.maximum(squares, 1e-20)), axes
 
@@ -110,7 +117,10 @@ def run_trial(trial: CandidateRun) -> CandidateScore:
 
 
 class TrialRunner:
-    """Runs trials on an executor. Scores are in the order of the trials. Raises what a trial raises."""
+    """A runner of trials on an executor, scores in order.
+
+    Raises what a trial raises.
+    """
 
     def __init__(self, executor: Executor) -> None:
         self.pieces = Pieces(executor)
@@ -144,10 +154,11 @@ class Case(NamedTuple):
 
 
 class Evolution:
-    """CMA-ES over the weights of the settings' network; candidates run on the executor `on`, as `packenv.executor` names it.
+    """CMA-ES over the weights of the settings' network.
 
-    A sample is a task that a candidate started. `draw` gives a generation's cases from its seed; case n runs with seed + n.
-    Without it all generations have the settings' workload, at several loads.
+    Candidates run on the executor `on`, as in `packenv.executor`. A sample is a task that a candidate started. `draw` makes a
+    generation's cases from its seed, and case n runs with seed + n. Without it all generations have the settings' workload, at
+    several loads.
     """
 
     def __init__(
@@ -174,13 +185,13 @@ class Evolution:
 
     @property
     def weights(self) -> Weights:
-        """The weights that the candidates of the next generation lie around."""
+        """Return the center of the next generation's weights."""
         return as_weights(self.search.mean, self.first)
 
     def initialise(self, say: Callable[[str], None] = print) -> str | None:
-        """Set the first weights as the settings say; returns a line on how that went, if there is one.
+        """Set the first weights, and return a report or None.
 
-        `say` is told what goes on meanwhile.
+        `say` receives progress.
         """
         if self.settings.start is not None:
             agent, kind = load_agent(self.settings.start), self.settings.environment
@@ -195,7 +206,10 @@ class Evolution:
         return line
 
     def learn(self, samples: int, between: Callable[[], None]) -> None:
-        """Make at least `samples` more samples and learn from them; `between` is called before each generation."""
+        """Learn from at least `samples` more samples.
+
+        `between` is called before each generation.
+        """
         end = self.samples + samples
         with executor(self.on, self.processes) as cluster:
             run = TrialRunner(cluster)
@@ -213,7 +227,7 @@ class Evolution:
         return {name: np.asarray(value) for name, value in vars(self.search).items()}
 
     def load_state(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Set the arrays. Raises ValueError or KeyError if they are those of another network."""
+        """Set the arrays (ValueError or KeyError for another network)."""
         for name, value in self.state().items():  # a file has numbers as arrays of length 1
             setattr(self.search, name, arrays[name].reshape(value.shape))
 
@@ -243,9 +257,10 @@ class Evolution:
 
 
 def merits(measured: NDArray[np.float64], cases: Sequence[Case]) -> NDArray[np.float64]:
-    """(P,) of each candidate, the lower the better, from what it measured in the cases, (P, N).
+    """Return each candidate's merit, (P,), the lower the better.
 
-    The mean logarithm; where references are known, of the ratio to them, and ratios above 1 count double.
+    `measured` is (P, N) cases. The merit is the mean logarithm. With references it takes ratios to them, and ratios above 1 count
+    double.
     """
     references = [case.reference for case in cases if case.reference is not None]
     if not references:

@@ -1,7 +1,7 @@
-"""Learning begins where a policy is: the weighted sum is fitted to the actions that the policy takes in the environment.
+"""Imitation: the weighted sum is fitted to a policy's actions.
 
-An agent that starts with random actions overloads its clusters and then learns from overloaded clusters only; one that
-starts near a sensible policy learns where queues are short, and evolution need not find what is known already.
+An agent that starts with random actions overloads its clusters and learns from overloaded clusters only. An agent near a sensible
+policy learns with short queues, and evolution need not find the policy again.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Demonstrations(NamedTuple):
         return self.observations["actions"][:, :, VALID] > 0
 
     def without_passing(self) -> Demonstrations:
-        """The decisions in which it did not pass, and there were other actions, for an agent that may not (the last action)."""
+        """Return decisions with a choice without passing (the last action)."""
         actions = self.observations["actions"].copy()
         actions[:, -1] = 0.0
         kept = (self.actions < actions.shape[1] - 1) & ((actions[:, :, VALID] > 0).sum(axis=1) > 1)
@@ -52,10 +52,10 @@ class Demonstrations(NamedTuple):
 
 
 def demonstrations(env: Any, policy: str, steps: int, say: Callable[[str], None], seed: int) -> Demonstrations:
-    """The policy's decisions in `steps` steps of each environment; `say` gets lines on the progress.
+    """Return a policy's decisions in `steps` steps per environment.
 
-    Decisions with a single valid action are left out, and so are those in which no valid action does what the policy
-    does; the environment then takes some valid action. Raises InputError if the policy cannot drive the environment.
+    Decisions with a single valid action are left out, and decisions that no valid action can carry out: then the environment
+    takes some valid action. `say` receives progress. Raises InputError if the policy cannot drive the environment.
     """
     agent, random = PolicyAgent(policy, env), np.random.default_rng(seed)
     observation, _ = env.reset(seed=seed)
@@ -78,8 +78,10 @@ def demonstrations(env: Any, policy: str, steps: int, say: Callable[[str], None]
 
 
 def fit(kind: str, layout: Layout, shown: Demonstrations) -> tuple[Doubles, float]:
-    """The weights under which the policy's actions are likeliest (conditional logit), and the share of decisions in which they
-    take its action. The loss is convex."""
+    """Return the likeliest weights, and the share of matched decisions.
+
+    Conditional logit: the loss is convex.
+    """
     each, valid, rows = terms(kind, layout, shown.observations), shown.valid, np.arange(len(shown.actions))
 
     def loss(weights: Doubles) -> tuple[float, Doubles]:
@@ -95,9 +97,9 @@ def fit(kind: str, layout: Layout, shown: Demonstrations) -> tuple[Doubles, floa
 
 
 def imitate_policy(settings: Settings, layout: Layout, say: Callable[[str], None]) -> tuple[Doubles, str]:
-    """Weights that do what `settings.imitate` does, the largest of them 1, and a line on how well they fit.
+    """Return weights that imitate, and a line on the fit.
 
-    Raises InputError if the policy made no choice between actions, or cannot drive the environment.
+    The largest weight is 1. Raises InputError if the policy made no choice between actions, or cannot drive the environment.
     """
     assert settings.imitate is not None
     options = {key: value for key, value in settings.env_options().items() if key not in ("guard", "guard_limit")}

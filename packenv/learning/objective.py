@@ -1,4 +1,4 @@
-"""What training lowers and evaluations compare: the mean queue, or a measure of whole jobs with a price on unfairness."""
+"""The measure of training: mean queue, or whole jobs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ OF_REWARD = {"completion": COMPLETION, "overtaking": COMPLETION, "value": BY_VAL
 
 
 class Objective(NamedTuple):
-    """A measure of a run: the less, the better. What unfairness costs is added to measures of whole jobs."""
+    """A measure of a run: less is better.
+
+    Measures of whole jobs include the price of unfairness.
+    """
 
     measure: str
     unfairness: float = 0.0  # price of a slot in which an owner with waiting tasks has nothing of its fair share
@@ -30,15 +33,15 @@ class Objective(NamedTuple):
 
 
 def objective(reward: str) -> Objective:
-    """The measure by which an agent that is trained with this reward is compared."""
+    """Return the measure for agents trained with this reward."""
     name, price = name_and_price(reward)
     return Objective(OF_REWARD.get(name, QUEUE), price)
 
 
 def measure(workload: Workload, policy: Any, slots: int | None, seed: int, by: Objective) -> tuple[float, int]:
-    """The objective of one run, in tasks or slots, and how many tasks started.
+    """Return a run's objective (tasks or slots), and started tasks.
 
-    A table is played to its end; one with jobs that never end, as the policy passes for ever, measures infinity.
+    A table runs to its end. Jobs that never end, because the policy passes for ever, measure infinity.
     """
     if workload.jobs is None:
         result = simulate(workload, policy, slots, seed)
@@ -60,7 +63,7 @@ def measure(workload: Workload, policy: Any, slots: int | None, seed: int, by: O
 
 
 def total_and_count(measure: str, jobs: Jobs, times: JobTimes) -> tuple[float, float]:
-    """The sum that the reward of the measure adds up to, without its sign, and over how much the measure is its mean."""
+    """Return the reward's sum without sign, and its divisor."""
     if measure == MAKESPAN:
         return float(times.makespan or 0), 1.0
     value = np.ones(len(times.end))

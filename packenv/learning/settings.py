@@ -1,4 +1,4 @@
-"""Everything that a training run depends on, checked before anything is built."""
+"""Settings of a training run, checked before anything is built."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ Arrivals = dict[str, tuple[float, float]]
 
 @dataclass(frozen=True)
 class Settings(LearningOptions):
-    """What is trained, on what, and how. Two runs with equal settings give equal weights. Raises InputError.
+    """What is trained, on what, and how.
 
-    `arrivals` names load, intensity or rate and the interval from which each episode draws it; if it is empty, episodes
-    have the workload's own rate. `options` are the environment's own (order, rule, passing, configurations).
+    Equal settings give equal weights. `arrivals` names load, intensity or rate and the interval of the episodes' draws; empty:
+    the workload's own rate. `options` are the environment's own (order, rule, passing, configurations). Raises InputError.
     """
 
     workload: Workload
@@ -111,7 +111,7 @@ class Settings(LearningOptions):
             raise InputError(f"learning_rate must be a number above 0, not {self.learning_rate}")
 
     def env_options(self) -> dict[str, Any]:
-        """The keyword arguments with which the environment is made: of ppo its own defaults, where nothing else is chosen."""
+        """Return the environment's arguments, for ppo its own defaults."""
         if self.way == PPO:
             horizon = self.horizon if self.horizon < WHOLE_TABLE else None
             limit = self.guard_limit if self.guard is not None else None
@@ -135,30 +135,33 @@ class Settings(LearningOptions):
         return chosen
 
     def own_options(self) -> dict[str, Any]:
-        """The options that only this environment has. In ServerFill an agent may not pass unless `passing` is given."""
+        """Return the environment's own options.
+
+        In ServerFill an agent may not pass unless `passing` is given.
+        """
         return ({"passing": False} if self.environment == "ServerFill" else {}) | self.options
 
     def record(self) -> dict[str, Any]:
-        """The settings as plain values for JSON, equal for equal runs."""
+        """Return the settings as plain JSON values."""
         plain = {item.name: getattr(self, item.name) for item in fields(self)}
         plain["workload"] = record_of_workload(self.workload)
         plain["arrivals"] = {key: list(ends) for key, ends in self.arrivals.items()}
         return plain
 
     def seed_after(self, samples: int) -> int:
-        """The seed, below 2^32, of what is random after `samples` samples: a resumed run gets fresh episodes and draws."""
+        """Return a seed below 2^32 for draws after `samples`."""
         return mix(mix(self.seed + 1) + samples & (2**64 - 1)) >> 32
 
 
 def check_unused(chosen: object, options: type, names: tuple[str, ...]) -> None:
-    """Raise ArgumentError for an option of evolution alone that was given for ppo."""
+    """Raise ArgumentError for evolution's options given for ppo."""
     for item in fields(options):
         if item.name in names and getattr(chosen, item.name) != item.default:
             raise ArgumentError(f"`{item.name}` is of evolution: leave it out, or choose another `way`")
 
 
 def record_of_workload(workload: Workload) -> dict[str, Any]:
-    """A random workload in full; for a table of jobs its name, its servers and a digest of its rows."""
+    """Return a workload in full, a table as a digest."""
     if workload.jobs is None:
         return workload.to_dict()
     digest = hashlib.sha256()
@@ -168,9 +171,9 @@ def record_of_workload(workload: Workload) -> dict[str, Any]:
 
 
 def workloads_at_loads(settings: Settings, count: int) -> dict[str, Workload]:
-    """The workload, by label, at `count` loads spread evenly over the interval that training episodes draw from.
+    """Return the workload at `count` evenly spread loads, by label.
 
-    Only the workload itself where episodes draw no load.
+    Only the workload itself if episodes draw no load.
     """
     from packenv.api import at_a_rate  # brings the simulator with it
 

@@ -1,7 +1,8 @@
-"""The networks that evolution trains: weighted sums. The score of an action is ⟨weights, terms of the action⟩.
+"""Weighted sums, the networks that evolution trains.
 
-`linear` weighs fifteen terms of sizes and rooms, `sum` the features of the action, and `varying` these with weights that change
-with the number of waiting tasks. Compiled inference (packenv.learning.agents.networks) reads the weights by the same names.
+The score of an action is ⟨weights, terms of the action⟩. `linear` weighs fifteen terms of sizes and rooms, `sum` the features of
+the action, and `varying` these with weights that change with the number of waiting tasks. Compiled inference
+(packenv.learning.agents.networks) reads the weights by the same names.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ Observation = Mapping[str, NDArray[Any]]
 
 
 def first_weights(kind: str, layout: Layout) -> Weights:
-    """Weights before anything is learned: `linear` begins as best fit, the others with zeros. Raises ArgumentError."""
+    """Return first weights: `linear` as best fit, otherwise zeros.
+
+    Raises ArgumentError.
+    """
     features, context = layout.observed["actions"][1], layout.observed["context"][0]
     if kind == "linear":
         if layout.features is not OF_TASKS:
@@ -41,7 +45,7 @@ def first_weights(kind: str, layout: Layout) -> Weights:
 
 
 def terms(kind: str, layout: Layout, seen: Observation) -> Doubles:
-    """(N, A, n) the terms of each action in each of N observations, in the order of `as_vector`."""
+    """Return each action's terms, (N, A, n), as in `as_vector`."""
     actions, context = seen["actions"].astype(np.float64), seen["context"].astype(np.float64)
     if kind == "linear":
         each = terms_of(seen["actions"])
@@ -65,9 +69,9 @@ def as_weights(vector: Doubles, like: Weights) -> Weights:
 
 
 def weights_of_agent(agent: SavedAgent, kind: str, like: Weights, layout: Layout) -> Weights:
-    """The weights of a saved agent, to begin with; `varying` also begins as a `sum` does. New features have weights of 0.
+    """Return a saved agent's weights to begin with.
 
-    Raises InputError if the agent is another kind of network.
+    `varying` also begins from a `sum`. New features have weights of 0. Raises InputError for another kind of network.
     """
     features, context = layout.observed["actions"][1], layout.observed["context"][0]
     saved = with_later_features(agent.weights, features, context, agent.context)

@@ -1,4 +1,7 @@
-"""Any policy outside the simulator: `packenv.Scheduler`, `packenv serve` for other languages, and models of any library."""
+"""Policies outside the simulator: `packenv.Scheduler` and `packenv serve`.
+
+Other languages use `serve`. Models of any library are policies too.
+"""
 
 from __future__ import annotations
 

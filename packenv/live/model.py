@@ -1,4 +1,4 @@
-"""`Model`: a function in Python, such as a network of any library, as the policy: from observation and mask to action."""
+"""`Model`: a Python function from observation and mask to action, as a policy."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Predict = Callable[[Observation, NDArray[np.int8]], int]
 
 @compiled
 def show_first(rules: Any, b: Batch) -> bool:
-    """Show the first decision of the slot; whether there is one."""
+    """Show the first decision of the slot, return whether there is one."""
     remove_completed(b)
     begin(rules, b)
     observe(rules, b)
@@ -37,7 +37,7 @@ def show_first(rules: Any, b: Batch) -> bool:
 
 @compiled
 def show_next(rules: Any, b: Batch) -> bool:
-    """Carry out the action, and show the next decision; whether there is one."""
+    """Execute the action and show the next decision, return whether there is one."""
     if b.nearest:
         replace_invalid(b)
     act(rules, b)
@@ -46,12 +46,12 @@ def show_next(rules: Any, b: Batch) -> bool:
 
 
 class Model:
-    """`predict(observation, mask)` decides in an environment of packenv, live or in `packenv.simulate`.
+    """A policy `predict(observation, mask)` in an environment of packenv.
 
-    environment  its name, such as "packenv/ServerFill-v1"
-    predict      returns the number of an action; None: nothing is decided, only shown
-    options      of the environment, as of gymnasium.make: observation, J, types, window, invalid, and its own
-
+    It decides live or in `packenv.simulate`.
+    environment  name, such as "packenv/ServerFill-v1"
+    predict      returns the number of an action. None: nothing is decided, only shown
+    options      of the environment, as for gymnasium.make: observation, J, types, window, invalid, and its own
     Raises InputError for an environment that needs a table of jobs.
     """
 

@@ -1,8 +1,7 @@
-"""The tasks of a live cluster as rows of a table that grows, and the compiled steps around a slot that comes from outside.
+"""Live tasks as rows of a growing table, and compiled steps of a slot.
 
-The loop of the simulator runs unchanged. It reads arrivals from the table and completions from the queue of events, so a live
-slot is one call of it. New tasks are rows that arrive in this slot. Tasks that have completed get an event in it, and no other
-task has one: nobody knows when it ends.
+The simulator's loop is unchanged. It reads arrivals from the table and completions from the queue of events, so a live slot is
+one call. New tasks are rows that arrive in this slot. Only tasks that have completed get an event, as other ends are unknown.
 """
 
 from __future__ import annotations
@@ -36,16 +35,16 @@ Ints = NDArray[np.int64]
 Name = str | int
 
 ENDLESS = 1 << 48
-"""Service of every task, in slots: it ends when the caller reports its end."""
+"""Service of every task, in slots. It ends when the caller reports its end."""
 
 FIRST_ROWS = 1024
 STARTED = 5
-"""Columns of a start: row, place of the pool, server, devices as bits, and the server from which the task reads."""
+"""Columns of a start: row, place in the pool, server, devices as bits, and the server that holds the task's data."""
 
 
 @dataclass(slots=True)
 class Task:
-    """A task that waits or runs."""
+    """A waiting or running task."""
 
     name: Name
     demand: tuple[int, ...]  # (D,) units
@@ -63,7 +62,10 @@ class Task:
 
 
 class Rows:
-    """The columns of the table, of which `source` is what compiled code reads. Rows of completed tasks are used again."""
+    """The columns of the table. Rows of completed tasks are reused.
+
+    Compiled code reads `source`.
+    """
 
     def __init__(self, servers: Servers, resources: Sequence[str] | None, network: Network | None, slot_seconds: float) -> None:
         self.servers, self.network, self.slot_seconds = servers, network, slot_seconds
@@ -87,11 +89,14 @@ class Rows:
 
     @property
     def places(self) -> int:
-        """For how many rows there is room."""
+        """Number of rows with room."""
         return len(self.columns["arrival"])
 
     def add(self, tasks: Sequence[Task], slot: int) -> bool:
-        """Add rows for tasks that arrive in `slot`, those of a gang side by side; returns whether `source` is a new one."""
+        """Add rows for tasks that arrive in `slot`, those of a gang together.
+
+        Returns whether `source` is new.
+        """
         renewed = False
         for name, present in (
             ("estimate", any(task.estimate for task in tasks)),
@@ -122,7 +127,10 @@ class Rows:
         return renewed
 
     def make_room(self, count: int) -> Ints:
-        """Renumber the rows of present tasks from 0 on, with room for `count` more; returns the new numbers, (rows,)."""
+        """Renumber present tasks from row 0 on, with room for `count` more.
+
+        Returns the new numbers, (rows,).
+        """
         new = np.full(self.places, NONE, np.int64)
         kept = np.array([row for row, task in enumerate(self.tasks) if task.row == row], np.int64)
         new[kept] = np.arange(len(kept))
@@ -156,7 +164,7 @@ class Rows:
             self.columns["overhead"] = np.zeros(rows, np.int64)
 
     def _add_homes(self, row: int, task: Task) -> bool:
-        """Write the servers that hold a task's data; returns whether their array is a new one."""
+        """Write the servers with a task's data, return whether their array is new."""
         columns = self.columns
         begin = columns["home_of"][row] if row else 0
         end = begin + len(task.home)
@@ -168,7 +176,7 @@ class Rows:
         return longer
 
     def _join_gangs(self, first: int) -> None:
-        """Note the first row and the number of tasks of the gangs among the rows from `first` on."""
+        """Set first row and size of the gangs from row `first` on."""
         while first < len(self.tasks):
             end = first + 1
             while self.tasks[first].gang is not None and end < len(self.tasks) and self.tasks[end].gang == self.tasks[first].gang:
@@ -211,7 +219,10 @@ class Rows:
 
 
 def renumber(c: Cluster, new: Ints) -> None:
-    """Give the tasks of the pool new rows, which are in the order of the old ones; `new` (rows,)."""
+    """Give the tasks of the pool new rows, in the old order.
+
+    `new` (rows,).
+    """
     task = c.task[0]
     there = (task["kind"] == TASK) & (task["row"] >= 0)
     task["row"][there] = new[task["row"][there]]
@@ -224,7 +235,7 @@ def renumber(c: Cluster, new: Ints) -> None:
 
 @compiled
 def order_by_size(c: Cluster, places: Ints) -> None:
-    """Make the order by size anew, from its tasks in that order."""
+    """Rebuild the order by size from its tasks in order."""
     if c.orders & BY_SIZE:
         clear(c.sizes, c.e)
         for n in range(places.shape[0]):
@@ -233,7 +244,10 @@ def order_by_size(c: Cluster, places: Ints) -> None:
 
 @compiled
 def readmit(c: Cluster, since: Ints, slot: int) -> None:
-    """Let the first rows wait since earlier slots, as new tasks of `slot`, which is under way."""
+    """Add the first rows as tasks waiting since earlier slots.
+
+    They count as new tasks of the current `slot`.
+    """
     head = c.head[c.e]
     for row in range(since.shape[0]):
         head.now = since[row]
@@ -244,14 +258,15 @@ def readmit(c: Cluster, since: Ints, slot: int) -> None:
 
 @compiled
 def report(c: Cluster, slot: int, completed: Ints, count: int) -> int:
-    """Let the first `count` tasks of `completed` (places of the pool) complete in `slot`; returns how many events it has.
+    """Complete the first `count` tasks of `completed` in `slot`.
 
-    A timer or a message of the policy that is overdue is an event of this slot.
+    `completed`: places in the pool. Returns the number of events. Overdue timers and messages of the policy are events too.
     """
     head, events = c.head[c.e], c.events[c.e]
     if head.now == slot and not head.arriving:  # a slot again: its completions give room once more
         for n in range(head.freed):
             c.server[c.e, c.freed[c.e, n]].freed = NONE
+    # Rebuild the events: messages of the policy, then completions.
     last, head.events, due = head.events, 0, count
     for n in range(last):
         i = events[n, 1]
@@ -267,7 +282,7 @@ def report(c: Cluster, slot: int, completed: Ints, count: int) -> int:
 
 @compiled
 def list_starts(c: Cluster, starts: Ints) -> int:
-    """Write what has started since `report`, (STARTED,) a row; returns how many tasks."""
+    """Write all starts since `report` as rows (STARTED,), return their number."""
     count = 0
     for n in range(c.head[c.e].events):
         i = c.events[c.e, n, 1]
@@ -282,16 +297,16 @@ def list_starts(c: Cluster, starts: Ints) -> int:
 
 @compiled
 def withdraw(c: Cluster, i: int) -> None:
-    """Take a waiting task out of the cluster."""
+    """Remove a waiting task from the cluster."""
     dequeue(c, i)
     free_place(c, i)
 
 
 @compiled
 def fill_up(c: Cluster, server: int, device: int) -> int:
-    """Take what is free of a server, so that nothing starts there; returns the place that holds it.
+    """Occupy the free part of a server, return the place that holds it.
 
-    device  NONE: all that is free of the server, with its free devices; otherwise what is left of one device, and nothing else
+    device  NONE: all free room with the free devices. Otherwise only the rest of one device
     """
     i = allocate_place(c)
     task, record = c.task[c.e, i], c.server[c.e, server]
@@ -320,7 +335,7 @@ def fill_up(c: Cluster, server: int, device: int) -> int:
 
 
 def block(c: Cluster, server: int) -> list[int]:
-    """Take all that is free of a server; returns the places of the pool that hold it."""
+    """Occupy all of a server's free room, return the places in the pool."""
     places = [int(fill_up(c, server, NONE))]
     if c.devices.left.shape[1]:
         places += [int(fill_up(c, server, d)) for d in np.flatnonzero(c.devices.left[0, server] > 0).tolist()]
@@ -328,11 +343,11 @@ def block(c: Cluster, server: int) -> list[int]:
 
 
 def devices_in(bits: int) -> tuple[int, ...]:
-    """The numbers of the devices that are bits of a word."""
+    """Return the numbers of the devices in a word's bits."""
     return tuple(d for d in range(bits.bit_length()) if bits >> d & 1)
 
 
 def place_of(c: Cluster, row: int) -> int:
-    """The place of the pool of a waiting task."""
+    """Return the place of a waiting task in the pool."""
     task: Any = c.task[0]
     return int(np.flatnonzero((task["row"] == row) & (task["kind"] == TASK))[0])

@@ -1,4 +1,4 @@
-"""`Scheduler`: a policy that is asked outside the simulator, about tasks that come, start and end elsewhere."""
+"""`Scheduler`: a policy outside the simulator, for real tasks."""
 
 from __future__ import annotations
 
@@ -67,23 +67,22 @@ class Start(NamedTuple):
 
     task: Name
     server: Name
-    devices: tuple[int, ...]  # those of the server that it has
+    devices: tuple[int, ...]  # of the server, assigned to the task
     slot: int
-    source: Name | None = None  # the server from which it reads its data, where reading takes resources
+    source: Name | None = None  # server that it reads its data from, if reading takes resources
 
 
 class Scheduler:
-    """A policy, its servers, and the tasks that wait and run on them.
+    """A policy with its servers, and waiting and running tasks.
 
     policy        an object, or a name such as "bf-js", "agent:fig4b" or "easy"
-    servers       as of `packenv.Workload`: 5, "3x1,2x0.5", capacities (L,) or (L, D), Servers, a file
-    resources     names of the D resources, by which `submit` then takes amounts
-    workload      a workload that is like the tasks to come, for policies that know their law: its types, its mean service
-    network       what it costs to run a task away from its data (packenv.Network)
+    servers       as in `packenv.Workload`: 5, "3x1,2x0.5", capacities (L,) or (L, D), Servers, a file
+    resources     names of the D resources. `submit` then takes amounts by name
+    workload      like the tasks to come, for policies that need their law: types, mean service
+    network       cost of running a task away from its data (packenv.Network)
     slot_seconds  length of a slot, for the steps of a network
-    seed          of a policy that needs chance
-
-    Raises InputError for a policy that cannot be asked live, with the reason.
+    seed          of a random policy
+    Raises InputError for a policy that cannot run live, with the reason.
     """
 
     def __init__(
@@ -120,12 +119,11 @@ class Scheduler:
 
     @classmethod
     def of(cls, tasks: Any, policy: Any, servers: Any = None, **arguments: Any) -> Scheduler:
-        """A scheduler of a cluster where tasks run and wait.
+        """Return a scheduler of a cluster with running and waiting tasks.
 
-        tasks  a data frame, an Arrow table or a mapping of columns: arguments of `submit`, `server` empty for what waits; or a
-               file, as `squeue`, `sacct` or kubectl print it (packenv.live.snapshot)
-
-        The others are those of Scheduler. Raises InputError, naming the task.
+        tasks  a data frame, an Arrow table or a mapping of columns named like arguments of `submit`, with `server` empty for
+               waiting tasks. Or a file of `squeue`, `sacct` or kubectl (packenv.live.snapshot)
+        Other arguments: see Scheduler. Raises InputError, naming the task.
         """
         rows, known = tasks_of(tasks, arguments.get("resources") or (), arguments.get("slot_seconds", 1.0))
         known |= arguments | ({} if servers is None else {"servers": servers})
@@ -135,7 +133,10 @@ class Scheduler:
         return scheduler
 
     def to_dict(self) -> dict[str, Any]:
-        """What runs and waits, in plain values; what the policy remembers of earlier slots is left out."""
+        """Return waiting and running tasks in plain values.
+
+        The policy's memory of earlier slots is left out.
+        """
         servers, network, new = self.servers, self.network, {id(task) for task in self._new}
         return {
             "packenv": "scheduler",
@@ -156,7 +157,10 @@ class Scheduler:
 
     @classmethod
     def from_dict(cls, plain: Any, policy: Any = None, workload: Any = None) -> Scheduler:
-        """The scheduler that `to_dict` described; `policy`: where it is none that a file may name. Raises InputError."""
+        """Return the scheduler of a `to_dict`. Raises InputError.
+
+        `policy`: needed if a file may not name it.
+        """
         try:
             if plain["packenv"] != "scheduler" or plain["version"] != VERSION:
                 raise InputError("not the state of a scheduler of this version")
@@ -184,19 +188,22 @@ class Scheduler:
         return scheduler
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write `to_dict` as JSON; the file appears whole or not at all."""
+        """Write `to_dict` as JSON, whole or not at all."""
         write_json(path, self.to_dict())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], policy: Any = None, workload: Any = None) -> Scheduler:
-        """The scheduler that `save` wrote: `from_dict`. Nothing in the file is executed. Raises InputError, naming the file."""
+        """Return the scheduler that `save` wrote (`from_dict`).
+
+        Nothing in the file is executed. Raises InputError, naming the file.
+        """
         try:
             return cls.from_dict(read_json(Path(path)), policy, workload)
         except InputError as problem:
             raise InputError(f"{path}: {str(problem).removeprefix(f'{path}: ')}") from None
 
     def _arguments(self, task: Task, new: bool) -> dict[str, Any]:
-        """What `submit` takes to have this task again."""
+        """Return the arguments of `submit` that give this task again."""
         number, share, kinds = task.devices
         amounts = np.ldexp(np.array(task.demand) / UNIT, np.array(self._scale)).tolist()
         named: dict[str, Any] = {"task": task.name, "size": amounts, "estimate": task.estimate or None, "job": task.job or None}
@@ -213,7 +220,10 @@ class Scheduler:
     # Servers and policy
 
     def _prepare(self) -> None:
-        """Look up what follows from the servers. Raises InputError for a policy that cannot be asked."""
+        """Derive needs and the runner from policy and servers.
+
+        Raises InputError for a policy that cannot run live.
+        """
         servers = self.servers
         self._number = {name: n for n, name in enumerate(self.server_names)}
         self._scale = servers.scale or (0,) * servers.D
@@ -231,9 +241,9 @@ class Scheduler:
         self._fitting: dict[tuple[Any, ...], bool] = {}
 
     def add_server(self, name: Name, capacity: str) -> None:
-        """A server comes, of a capacity such as "64:256"; one that was drained or removed takes tasks again.
+        """Add a server of a capacity such as "64:256", or resume a known one.
 
-        A server that was not there before makes the policy begin anew: it forgets what it remembers of earlier slots.
+        With a new server the policy restarts: it forgets earlier slots.
         """
         if name in self._number:
             self.resume(name)
@@ -244,7 +254,7 @@ class Scheduler:
         self._cluster = None
 
     def drain(self, server: Name) -> None:
-        """Start nothing more on a server; what runs there goes on."""
+        """Start no more tasks on a server. Running tasks continue."""
         number = self._known_server(server)
         if number in self._drained:
             return
@@ -258,13 +268,13 @@ class Scheduler:
                 self._hold(c, task)
 
     def resume(self, server: Name) -> None:
-        """Let a drained server take tasks again, from the next decision on."""
+        """Use a drained server again, from the next decision on."""
         number = self._known_server(server)
         held = self._drained.pop(number, [])
         self._done += [Task("", (), place=place, server=number) for place in held]
 
     def remove_server(self, server: Name) -> list[Name]:
-        """A server has gone: what ran there waits again. Returns the names of these tasks."""
+        """Remove a server. Its tasks wait again, and their names are returned."""
         number = self._known_server(server)
         self.drain(server)
         lost = [task.name for task in self._tasks.values() if task.server == number]
@@ -295,20 +305,19 @@ class Scheduler:
         since: int | None = None,
         **amounts: float | str,
     ) -> None:
-        """A task arrives; it waits from the next decision on.
+        """Add a task that waits from the next decision on.
 
-        task       its name, which no other task has that waits or runs
-        size       its demand in units of capacity, or one for each resource; or amounts by name: cpu=2, memory="4Gi"
-        estimate   slots that it is expected to run, for policies that plan with durations
-        job        the job that it belongs to
-        gang       tasks of a gang are submitted between two decisions, and start in the same slot or not at all
+        task       name, unique among waiting and running tasks
+        size       demand in units of capacity, or one for each resource. Or amounts by name: cpu=2, memory="4Gi"
+        estimate   expected slots, for policies that plan with durations
+        job        its job
+        gang       its gang. Submit all its tasks between two decisions. They start in the same slot or not at all
         home       servers that hold its data
-        remote_overhead  slots that it runs longer away from them
-        gpu_kinds  kinds of devices that it accepts, "A10|V100"; the amount `gpu` is how many it needs, or a part of one
-        server     where it runs already, and the numbers of the `devices` that it has there; the policy then begins anew
+        remote_overhead  additional slots away from them
+        gpu_kinds  kinds of devices that it accepts, "A10|V100". The amount `gpu` is their number, or a part of one
+        server     where it runs already, with the numbers of its `devices` there. The policy then restarts
         since      slot since which it waits or runs, by default the next one
-
-        Raises InputError for a name twice, for a task that fits on no server, and for what the policy cannot take.
+        Raises InputError for a name in use, a task that fits on no server, and tasks that the policy cannot take.
         """
         name = _name("task", task)
         if name in self._tasks:
@@ -318,6 +327,7 @@ class Scheduler:
             raise InputError(f"task {name!r}: {name_of(self.policy)} plans with durations: give estimate, in slots")
         if gang is not None and not self._needs.gangs:
             raise InputError(f"task {name!r}: {name_of(self.policy)} does not start gangs: {WITH_GANGS}")
+        # Check the demand, then wait, or run on a server.
         demand, needed = self._demand(name, size, amounts, gpu_kinds)
         fresh = Task(
             name,
@@ -341,18 +351,21 @@ class Scheduler:
         self._tasks[name] = fresh
 
     def complete(self, task: Name) -> None:
-        """A task has ended: what it had is free at the next decision. Raises InputError for a task that does not run."""
+        """Mark a task as ended. Its resources are free at the next decision.
+
+        Raises InputError for a task that does not run.
+        """
         self._end(task)
 
     def fail(self, task: Name) -> None:
-        """A task has ended without success: it waits again, behind the others, alone if it was in a gang."""
+        """Mark a task as failed. It waits again, last, without its gang."""
         ended = self._end(task)
         again = replace(ended, gang=None, row=NONE, server=NONE, place=NONE, taken=0)
         self._tasks[again.name] = again
         self._new.append(again)
 
     def withdraw(self, task: Name) -> None:
-        """A waiting task is not wanted any more. Raises InputError for one that does not wait."""
+        """Remove a waiting task. Raises InputError for one that does not wait."""
         found = self._tasks.get(task)
         if found is None or found.server != NONE:
             raise InputError(f"task {task!r} does not wait{'; it runs' if found else ''}")
@@ -378,7 +391,7 @@ class Scheduler:
         return task
 
     def _hold(self, c: Cluster, task: Task) -> None:
-        """Let nobody have the room of a task that has ended on a drained server."""
+        """Hold the room of a task that ended on a drained server."""
         c.task["row"][0, task.place], c.task["slots"][0, task.place] = NONE, ENDLESS_START
         task.row = NONE
         self._drained[task.server].append(task.place)
@@ -386,7 +399,7 @@ class Scheduler:
     def _demand(
         self, name: Name, size: Any, amounts: Mapping[str, Any], kinds: str
     ) -> tuple[tuple[int, ...], tuple[int, int, int]]:
-        """Units of each resource, and what the task needs of devices."""
+        """Return the units of each resource, and the need for devices."""
         gpu = amounts.get(GPU)
         if size is not None:
             values = [size] if isinstance(size, (int, float, str)) else [*size]
@@ -414,7 +427,7 @@ class Scheduler:
         return demand, self._devices(name, _number(f"task {name!r}: gpu", gpu or 0), kinds)
 
     def _devices(self, name: Name, gpu: float, kinds: str) -> tuple[int, int, int]:
-        """NUMBER, SHARE and KINDS of an amount of GPUs."""
+        """Return NUMBER, SHARE and KINDS of an amount of GPUs."""
         assert self.servers.devices is not None
         whole, accepted = int(self.servers.devices[:, WHOLE].max()), 0
         for kind in filter(None, kinds.split("|")):
@@ -428,7 +441,7 @@ class Scheduler:
         return 1, max(round(gpu * whole), 1), accepted
 
     def _check_fits(self, task: Task) -> None:
-        """Raise InputError for a task that no server would have room for if it were empty."""
+        """Raise InputError for a task that fits no empty server."""
         key = (task.demand, task.devices)
         if key not in self._fitting:
             if len(self._fitting) > LARGEST_WHOLE.bit_length() * 1000:
@@ -458,17 +471,18 @@ class Scheduler:
     # Decisions
 
     def decide(self, now: int | None = None) -> list[Start]:
-        """Ask the policy; returns the tasks that start now, which then run until `complete` or `fail`.
+        """Run the policy and return the tasks that start now.
 
-        now  the slot, not before that of the last decision; by default the slot after it. In the same slot the policy is asked
-             again. It is asked only if something has happened: a task or a server came, ended or went, or its own timer is due
-
+        They then run until `complete` or `fail`.
+        now  the slot, not before the last decision's. Default: the next one. In the same slot the policy decides again, if
+             something has changed: a task or a server came, ended or went, or a timer of the policy is due
         Raises InputError for a slot in the past.
         """
         slot = self.slot + 1 if now is None else int(_number("now", now))
         if slot < self.slot:
             raise InputError(f"now is slot {slot}, and the last decision was in slot {self.slot}: time goes forward")
         self.slot = slot
+        # Bring new and completed tasks into the cluster. Without any event the policy has nothing to decide.
         c = self._begin(slot) if self._cluster is None else self._take_new(self._cluster, slot)
         done = np.array([task.place for task in self._done], np.int64)
         due = report(c, slot, done, len(done)) + len(self._new)
@@ -482,14 +496,15 @@ class Scheduler:
         return self._started(c, slot)
 
     def warm_up(self) -> None:
-        """Compile what decisions need, so that the first one is as fast as the others."""
+        """Compile in advance, so that the first decision is fast."""
         probe = Scheduler(self.policy, self.servers, resources=self.resources, workload=self.law, network=self.network)
         probe.decide()
 
     def observation(self, environment: str, now: int | None = None, **options: Any) -> tuple[Any, Any]:
-        """The observation and the mask that an agent of an environment would have at its first decision in slot `now`.
+        """Return an agent's observation and mask at its first decision in slot `now`.
 
-        Nothing is decided. To let a model decide, make it the policy: Scheduler(packenv.live.Model(environment, predict), …).
+        Nothing is decided. To decide with a model, use it as the policy: Scheduler(packenv.live.Model(environment, predict),
+        …).
         """
         from packenv.live.model import Model  # loads the environments
 
@@ -508,7 +523,7 @@ class Scheduler:
 
     @property
     def wake(self) -> int | None:
-        """The slot in which the policy is to be asked again even if nothing happens until then; None: in none."""
+        """Slot of the next decision without other events, None if not needed."""
         if self._cluster is None:
             return None
         slots = [int(self._cluster.head["wake"][0])]
@@ -519,16 +534,16 @@ class Scheduler:
 
     @property
     def waiting(self) -> list[Name]:
-        """The names of the waiting tasks, in the order in which they came."""
+        """Names of the waiting tasks, in order of arrival."""
         return [task.name for task in self._tasks.values() if task.server == NONE]
 
     @property
     def running(self) -> dict[Name, Name]:
-        """The server of each task that runs, by name."""
+        """Server of each running task, by name."""
         return {task.name: self.server_names[task.server] for task in self._tasks.values() if task.server != NONE}
 
     def _take_new(self, c: Cluster, slot: int) -> Cluster:
-        """Add rows for the tasks that were submitted."""
+        """Add rows for submitted tasks."""
         if not self._new:
             return c
         rows, renewed = self._rows, False
@@ -543,11 +558,12 @@ class Scheduler:
         return self._attach(c.replace(source=rows.source)) if renewed else c
 
     def _begin(self, slot: int) -> Cluster:
-        """Build the cluster from the tasks that run and wait; those that wait are new ones to the policy."""
+        """Build the cluster. Waiting tasks are new to the policy."""
         for task in self._new:
             task.since = slot
         running = [task for task in self._tasks.values() if task.server != NONE]
         waiting = sorted((task for task in self._tasks.values() if task.server == NONE), key=lambda task: task.since)
+        # A table of the waiting tasks, and a cluster with the running ones.
         self._rows = Rows(self.servers, self.resources, self.network, self.slot_seconds)
         if len(waiting) > self._rows.places:
             self._rows.make_room(len(waiting))
@@ -571,7 +587,10 @@ class Scheduler:
         return c
 
     def _in_service(self, running: Sequence[Task]) -> InService:
-        """The tasks that run, each until it is expected to end. Raises InputError where a server has no room for them."""
+        """Return the running tasks with their expected ends.
+
+        Raises InputError if a server has no room for them.
+        """
         rows = [(task.demand, task.server, task.since + task.estimate if task.estimate else ENDLESS_START) for task in running]
         devices = [(*task.devices, task.taken) for task in running]
         in_service = InService.of(rows, self.servers.D)
@@ -585,14 +604,14 @@ class Scheduler:
         return c
 
     def _room_for(self, places: int) -> Cluster:
-        """The cluster, with so many places of the pool unused."""
+        """Return the cluster with at least `places` unused places in the pool."""
         assert self._cluster is not None
         while self._cluster.head["free_places"][0] <= places + self._needs.reserve:
             self._attach(make_room(self._cluster))
         return self._cluster
 
     def _play(self, c: Cluster, slot: int) -> Cluster:
-        """Let the policy schedule the slot."""
+        """Let the policy schedule the slot, enlarging the pool as needed."""
         reason = GROW
         while reason == GROW:
             try:
@@ -600,7 +619,7 @@ class Scheduler:
             except MemoryError:
                 raise
             except Exception as error:  # the compiled code found a misuse, or a policy in plain Python raised something
-                self._cluster = None  # the next decision begins from the tasks that are known to run and wait
+                self._cluster = None  # the next decision starts from the known tasks
                 raise misuse(self.policy, error, int(c.orders)) from error
             if reason == GROW:
                 c = self._attach(make_room(c))
@@ -621,7 +640,7 @@ class Scheduler:
 
 
 def _side_by_side(tasks: Sequence[Task]) -> Sequence[Task]:
-    """The tasks with those of a gang behind its first one."""
+    """Return the tasks with gangs together."""
     if all(task.gang is None for task in tasks):
         return tasks
     first: dict[Any, int] = {}
@@ -635,14 +654,14 @@ def _name(what: str, value: Any) -> Name:
 
 
 def _job_number(job: Name) -> int:
-    """A number of a job: its own, or one that follows from its name."""
+    """Return a job's number, or a hash of its name."""
     if isinstance(_name("job", job), int) and 0 <= int(job) <= LARGEST_WHOLE:
         return int(job)
     return int.from_bytes(blake2b(str(job).encode(), digest_size=6).digest())
 
 
 def _number(what: str, value: Any) -> float:
-    """An amount, at least 0: a number, or a text such as "500m" or "4Gi"."""
+    """Return an amount >= 0 of a number, or a text such as "500m" or "4Gi"."""
     try:
         return finite_amount(value)
     except InputError as problem:

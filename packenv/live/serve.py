@@ -1,4 +1,7 @@
-"""`packenv serve`: a Scheduler that answers lines of JSON, and a log from which it begins again where it was."""
+"""`packenv serve`: a Scheduler for lines of JSON, with a log.
+
+After a restart it continues from the log.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +24,14 @@ PROTOCOL = 1
 LONGEST_LINE = 2**20
 CHUNK = 2**16
 EVENTS = "events"
-"""What the first line of a log says that the file is."""
+"""Kind of file, in the first line of a log."""
 
-SILENT = 10.0  # seconds after which a client that does not read its answers is left
+SILENT = 10.0  # seconds until a client that reads no answers is disconnected
 MALFORMED = (TypeError, ValueError, OverflowError, RecursionError, KeyError, AttributeError)
 
 
 def start_record(start: Start) -> dict[str, Any]:
-    """A start in an answer."""
+    """Return a start for an answer."""
     record: dict[str, Any] = {"task": start.task, "server": start.server, "slot": start.slot}
     if start.devices:
         record["devices"] = start.devices
@@ -36,9 +39,9 @@ def start_record(start: Start) -> dict[str, Any]:
 
 
 class Service:
-    """Answers messages; `log` is the path of the file that keeps them.
+    """Answers messages. `log`: path of the file that stores them.
 
-    seconds  length of a slot by this machine's clock, where a decision does not say `now`; None: each is in the next slot
+    seconds  length of a slot by this machine's clock, for decisions without `now`. None: each is in the next slot
     """
 
     def __init__(self, scheduler: Scheduler, log: str | None = None, seconds: float | None = None) -> None:
@@ -62,7 +65,7 @@ class Service:
         self.began = time.monotonic() - (scheduler.slot + 1) * (seconds or 0)
 
     def answer(self, chunk: list[bytes]) -> bytes:
-        """The answers to some lines, a line each. What changes anything is in the log before it is answered."""
+        """Return an answer for each line. Changes are logged before answers."""
         answers, kept = [], []
         for line in chunk:
             reply, record = self._answer(line)
@@ -75,7 +78,7 @@ class Service:
         return ("\n".join(answers) + "\n").encode() if answers else b""
 
     def _answer(self, line: bytes) -> tuple[dict[str, Any], dict[str, Any] | None]:
-        """The answer to a line, and what the log keeps of it."""
+        """Return the answer to a line, and its record in the log."""
         try:
             if len(line) > LONGEST_LINE:
                 raise InputError(f"a line of {len(line):,} bytes is too long: at most {LONGEST_LINE:,}")
@@ -120,7 +123,10 @@ class Service:
     # The log
 
     def _open(self, path: Path) -> None:
-        """Play the log that is there, without a last line that was not written whole; go on behind it."""
+        """Replay an existing log and continue it.
+
+        A last line that was not written whole is removed.
+        """
         scheduler = self.scheduler
         header = {
             "packenv": EVENTS,
@@ -173,7 +179,7 @@ def serve_standard(service: Service) -> None:
 
 
 def _lines(read: Callable[[], bytes]) -> Iterator[list[bytes]]:
-    """The lines of each chunk that comes; what has no end of line when the input ends is no message."""
+    """Yield the complete lines of each chunk."""
     rest = b""
     while chunk := read():
         *lines, rest = (rest + chunk).split(b"\n")
@@ -203,7 +209,7 @@ def serve_socket(service: Service, path: str) -> None:
 
 
 def _serve_client(service: Service, client: socket.socket, rest: dict[socket.socket, bytes]) -> bool:
-    """Answer what a client has sent; false when it has gone, or does not read."""
+    """Answer a client, return False if it has gone or does not read."""
     try:
         chunk = client.recv(CHUNK)
         *lines, unfinished = (rest[client] + chunk).split(b"\n")
@@ -216,7 +222,10 @@ def _serve_client(service: Service, client: socket.socket, rest: dict[socket.soc
 
 @contextmanager
 def _listening(path: str) -> Iterator[socket.socket]:
-    """A socket at `path`, which only this user may use; a file that a process left there that has gone is replaced."""
+    """Open a socket at `path` for this user only.
+
+    The file of a process that has gone is replaced.
+    """
     listener = socket.socket(socket.AF_UNIX)
     try:
         with socket.socket(socket.AF_UNIX) as other, suppress(ConnectionRefusedError, FileNotFoundError):

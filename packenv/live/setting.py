@@ -1,4 +1,4 @@
-"""What a policy may read before it is asked live: the servers, and the law of the tasks if the caller gives a workload."""
+"""The setting of a live policy: servers, and a law of tasks if given."""
 
 from __future__ import annotations
 
@@ -17,11 +17,14 @@ NO_LAW = (
     *("sizes", "service", "arrivals", "demand_law", "rate", "intensity", "load", "mean_size", "mean_service", "area_bound"),
     *("mean_size_in_service", "default_levels", "largest_size", "capacity", "shares", "poisson"),
 )
-"""What a workload says of the tasks that are to come."""
+"""Attributes of a workload about future tasks."""
 
 
 class UnknownTasks:
-    """In place of a workload of which only the servers are known. Raises InputError where a policy asks for more."""
+    """A workload of which only the servers are known.
+
+    Raises InputError for other attributes.
+    """
 
     name = "the live cluster"
     jobs = draw = processors = shown_slot = None
@@ -47,7 +50,7 @@ LIKE = "by name or as a trace of yesterday"
 
 
 class Unforeseen(Setting):
-    """A setting whose types of tasks and largest size follow from a law that nobody has given."""
+    """A setting without the types of tasks and the largest size."""
 
     @property
     def levels(self) -> int:
@@ -66,7 +69,10 @@ def setting_for(
     workload: Workload | None,
     slot_seconds: float,
 ) -> Setting:
-    """The setting of a live cluster. An agent without a workload gets the one that it learned on."""
+    """Return the setting of a live cluster.
+
+    An agent without a workload gets the workload of its training.
+    """
     if workload is None:
         workload = _learned_on(policy, servers)
     if workload is not None:
@@ -76,7 +82,7 @@ def setting_for(
 
 
 def _learned_on(policy: Any, servers: Servers) -> Workload | None:
-    """The random workload that an agent learned on, if its description has one with as many resources."""
+    """Return the random workload of an agent's training, if known and suitable."""
     about = getattr(policy, "about", None)
     described = about.get("workload") if isinstance(about, dict) else None
     if not isinstance(described, dict) or "sizes" not in described:

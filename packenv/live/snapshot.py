@@ -1,4 +1,4 @@
-"""What runs and waits in a cluster that is there: a table, what `squeue` or `sacct` print, a dump of another system."""
+"""Running and waiting tasks of a real cluster, from tables or Slurm."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ SLURM_FORM = "squeue -o '%i|%T|%N|%C|%m|%l', or sacct --parsable2 --format JobID
 
 
 def tasks_of(source: Any, resources: Collection[str], slot_seconds: float) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """What `Scheduler.submit` takes of each task, and arguments of `Scheduler` that the source says itself."""
+    """Return arguments of `Scheduler.submit` for each task.
+
+    Also arguments of `Scheduler` that the source contains.
+    """
     if not isinstance(source, (str, Path)):
         from packenv.workloads.traces.read import arrow_table  # loads pyarrow
 
@@ -38,7 +41,7 @@ def tasks_of(source: Any, resources: Collection[str], slot_seconds: float) -> tu
 
 
 def _filled(row: dict[str, Any]) -> dict[str, Any]:
-    """A row without its empty cells; a frame has whole numbers with gaps as decimals."""
+    """Return a row without empty cells, with whole numbers in names."""
     cells = {
         key: value
         for key, value in row.items()
@@ -49,7 +52,10 @@ def _filled(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def slurm_tasks(path: Path, resources: Collection[str], slot_seconds: float) -> list[dict[str, Any]]:
-    """The jobs of one node that run or wait, from lines with `|` between the fields of their header. Raises InputError."""
+    """Return the running and waiting jobs of one node each.
+
+    Lines have `|` between fields, with a header. Raises InputError.
+    """
     from packenv.workloads.traces.formats.sacct import RUNS, WAITS, amount_of, memory_of, seconds_of
 
     lines = csv.reader(lines_of(path), delimiter="|")
@@ -58,6 +64,7 @@ def slurm_tasks(path: Path, resources: Collection[str], slot_seconds: float) -> 
         raise InputError(f"{path}: fields are missing: print {SLURM_FORM}")
     tasks = []
     for number, cells in enumerate(lines, 2):
+        # Skip steps, and jobs that have ended.
         row = {field: cell.strip() for field, cell in reversed([*zip(fields, cells, strict=False)]) if cell.strip()}
         state = row.get("state", "").split(" ")[0]
         if "." in row.get("task", ".") or state not in (*RUNS, *WAITS):

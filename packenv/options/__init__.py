@@ -1,4 +1,5 @@
-"""What the verbs of packenv can be told, one dataclass a verb: the library's functions and the command line read the same fields.
+"""Options of packenv's functions, one dataclass each.
 
-Nothing here imports more than dataclasses: words are read, and help is shown, before anything heavy is loaded.
+The library and the command line read the same fields. Only dataclasses are imported here, so that help and errors appear
+before anything heavy is loaded.
 """

@@ -1,4 +1,4 @@
-"""A field of a dataclass as an option: its type, its default and its line of help; and functions that take all of them."""
+"""Dataclass fields as options, and functions that take all of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WIDEST = 128  # letters of a line of a docstring
 
 
 class Words(NamedTuple):
-    """An option beside its name, type and default in Python."""
+    """Help, flags and typed default of an option."""
 
     help: str
     flags: tuple[str, ...]  # on the command line; empty: --its-name
@@ -29,14 +29,14 @@ class Words(NamedTuple):
 
 
 class Range(NamedTuple):
-    """The least and the largest whole number that an option may be."""
+    """Least and largest whole number of an option."""
 
     least: int | None = None
     most: int | None = None
 
 
 class Form(Enum):
-    """What a text stands for: what a shell completes."""
+    """Meaning of a text, for completion in a shell."""
 
     POLICY = "policy"
     FILE = "a file to write"
@@ -58,33 +58,36 @@ Share = Annotated[float, Form.SHARE]
 
 
 def option(default: Any, help: str, *flags: str, metavar: str | None = None, typed: Any = MISSING) -> Any:
-    """A field of a dataclass that is an option too.
+    """Return a dataclass field that is an option too.
 
     default  `dict` stands for an empty one
-    help     one line, for `--help` and for the docstring of the function that takes it; "[default: …]" at its end where the
-             default itself does not say enough
-    flags    its names on the command line, if they are not --the-name-of-the-field
-    typed    the default on the command line, where it is another one
+    help     one line, for `--help` and docstrings, with "[default: …]" at its end if the default does not explain itself
+    flags    names on the command line, unless --the-name-of-the-field
+    typed    default on the command line, if different
     """
     words = Words(help, flags, metavar, default if typed is MISSING else typed)
     return field(**{"default_factory" if default is dict else "default": default}, metadata={"words": words})
 
 
 def options_in(kind: type[Any]) -> dict[str, tuple[Field[Any], Words]]:
-    """The options among the fields of a dataclass, by name. Fields without words are arguments of the verb."""
+    """Return the options among a dataclass's fields, by name.
+
+    Fields without words are arguments of the verb.
+    """
     return {item.name: (item, item.metadata["words"]) for item in fields(kind) if "words" in item.metadata}
 
 
 def takes(kind: type[Any], name: str = "options", without: Iterable[str] = ()) -> Callable[[Callable[..., R]], Callable[..., R]]:
-    """A function whose argument `name` is a `kind` is called with the fields of `kind` as arguments of their own.
+    """Give a function the fields of a `kind` as arguments, in place of `name`.
 
-    They stand in its signature in place of `name`, and in its docstring in place of the line that begins with this word. A whole
-    `kind` may still be given by `name`, alone or with fields that are to differ. `without`: fields that are left out.
+    They replace `name` in its signature, and in its docstring the line that begins with this word. A whole `kind` may still be
+    passed as `name`, with fields that change it. `without`: fields left out.
     """
     options = {key: item for key, (item, _) in options_in(kind).items() if key not in {*without}}
     defaults = kind()
 
     def decorate(function: Callable[..., R]) -> Callable[..., R]:
+        # Signature with the fields in place of `name`.
         own = inspect.signature(function)
         as_arguments = [
             inspect.Parameter(key, own.parameters[name].kind, default=getattr(defaults, key), annotation=item.type)
@@ -98,6 +101,7 @@ def takes(kind: type[Any], name: str = "options", without: Iterable[str] = ()) -
 
         @functools.wraps(function)
         def call(*args: Any, **arguments: Any) -> R:
+            # Check the names, then put the fields together again.
             whole = arguments.pop(name) if isinstance(arguments.get(name), kind) else defaults
             for key, (_, words) in options_in(kind).items():
                 for flag in (text.removeprefix("--").replace("-", "_") for text in words.flags):
@@ -125,9 +129,9 @@ def takes(kind: type[Any], name: str = "options", without: Iterable[str] = ()) -
 
 
 def _with_lines(docstring: str | None, name: str, helps: dict[str, str]) -> str | None:
-    """Put a line for each option in place of the line that begins with `name`.
+    """Replace the line that begins with `name` by a line for each option.
 
-    The docstring loses its margin, which compilers remove since Python 3.13.
+    The result has no margin. Compilers remove it since Python 3.13.
     """
     text = inspect.cleandoc(docstring or "")
     line = re.search(rf"^({name} +)\S.*$", text, re.MULTILINE)

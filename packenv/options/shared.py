@@ -1,4 +1,4 @@
-"""Options that several verbs have: what the workload is, and where runs take place."""
+"""Options that several verbs share: workloads, and where runs are made."""
 
 from __future__ import annotations
 
@@ -11,25 +11,28 @@ from packenv.options.fields import Count, option
 
 DEFAULT_POLICIES = ("bf-js", "vqs", "vqs-bf", "fifo-ff")
 DEVICE_POLICIES = ("bf-js", "bf-j", "fifo-ff")
-"""In place of these where servers have devices."""
+"""Default policies for servers with devices."""
 GANG_POLICIES = ("fifo-ff", "easy", "bf-js")
-"""In place of both where tasks are in gangs."""
+"""Default policies for tasks in gangs."""
 DEFAULT_SLOTS = 200_000
 INTENSITIES = ("load", "intensity", "rate")
-"""Three ways to say how many tasks arrive: a workload of random tasks has exactly one."""
+"""Three measures of arrivals. A random workload has exactly one."""
 
 SCHEDULE_FILES = (".parquet", ".csv")
-"""Forms in which a schedule is written."""
+"""File endings of schedules."""
 
 PROCESSES, RAY = "processes", "ray"
-"""Where runs take place, as of `packenv.executor`."""
+"""Where runs are made (`packenv.executor`)."""
 
 TimeUnit = Literal["s", "ms", "us", "ns", "min", "h"]
 Estimates = Literal["recorded", "exact", "longest"]
 
 
 def parse_columns(text: str | Mapping[str, str] | None) -> dict[str, str] | None:
-    """Names of a table's columns by ours, from `submit_time_s=Submitted,cpu=Cores` or a mapping. Raises InputError."""
+    """Return a table's column names by ours.
+
+    From `submit_time_s=Submitted,cpu=Cores` or a mapping. Raises InputError.
+    """
     if text is None or isinstance(text, Mapping):
         return None if text is None else {**text}
     pairs = [part.partition("=") for part in text.split(",")]
@@ -41,7 +44,7 @@ def parse_columns(text: str | Mapping[str, str] | None) -> dict[str, str] | None
 
 @dataclass(frozen=True)
 class Setting:
-    """Servers, and the tasks that arrive; None where it was not said."""
+    """Servers and arriving tasks. None if not given."""
 
     source: str | None = None
     servers: str | None = option(
@@ -64,9 +67,9 @@ class Setting:
 
 @dataclass(frozen=True)
 class Reading:
-    """How a trace or a table of tasks is read: one value from the arguments of a verb to the reader.
+    """Options for reading a trace or a table of tasks.
 
-    A new option is one more line here: the verbs and commands that read traces have it then.
+    A new option is one line here. All verbs and commands that read traces then have it.
     """
 
     slot_seconds: str | None = option(
@@ -108,31 +111,31 @@ class Reading:
         return parse_columns(self.columns)
 
     def given(self) -> dict[str, Any]:
-        """The options that are not at their defaults."""
+        """Return the options that are not at their defaults."""
         values = {item.name: getattr(self, item.name) for item in fields(Reading)}
         return {name: value for name, value in values.items() if value != getattr(AS_IT_IS, name)}
 
     def as_reading(self) -> Reading:
-        """These options alone, of a value that has others too."""
+        """Return only the options of reading."""
         return Reading(**{item.name: getattr(self, item.name) for item in fields(Reading)})
 
 
 AS_IT_IS = Reading()
-"""A table in which every option of reading has its default."""
+"""Options of reading, all at their defaults."""
 
 NOT_OF_ALL = ("estimates", "speedup")
-"""Options of reading that only commands with runs have."""
+"""Options of reading for commands with runs only."""
 
 OF_TRACES = tuple(item.name for item in fields(Reading) if item.name not in NOT_OF_ALL)
 """Options of every command that reads a trace."""
 
 OF_READING = tuple(item.name for item in fields(Reading) if item.name not in ("slot_seconds", "columns", "speedup"))
-"""Options that only a trace has, each refused with other workloads."""
+"""Options of traces only, refused with other workloads."""
 
 
 @dataclass(frozen=True)
 class WorkloadOptions(Reading, Setting):
-    """What the workload is; None where it was not said."""
+    """Options that choose the workload. None if not given."""
 
     racks: Count | None = option(None, "So many servers in a rack, for tables that say where data lie.")
     network: str | None = option(None, "Remote overheads are multiplied by F from second S on: 0:1,600:4.", metavar="S:F,…")
@@ -149,7 +152,7 @@ class WorkloadOptions(Reading, Setting):
 
 @dataclass(frozen=True)
 class ProcessOptions:
-    """Where runs take place, and whether the first that fails ends them all."""
+    """Where runs are made, and whether the first failure ends all."""
 
     processes: Count | None = option(None, "Runs at the same time  [default: one per core].")
     on: str = option(PROCESSES, "processes; ray: a cluster's, or a new local one's; ray://HOST:PORT.", metavar="WHERE")

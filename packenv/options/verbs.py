@@ -1,4 +1,4 @@
-"""The options of each verb. A further one is a line here: the function takes it, and the command has it."""
+"""Options of each verb. A new line adds one to function and command."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from packenv.options.fields import Count, Folder, JsonFile, OutFile, PolicyName,
 from packenv.options.shared import DEFAULT_SLOTS, OF_TRACES, PROCESSES, Estimates, Reading, WorkloadOptions
 
 WAITING_LIMIT = 5_000_000
-"""Waiting tasks at which a run is stopped, unless another number is given."""
+"""Default number of waiting tasks that stops a run."""
 
 MEASURES = "mean queue, mean wait, p95 wait, mean completion or makespan"
-"""By which two policies are compared."""
+"""Measures to compare two policies."""
 
 MOST_SEEDS = 128
 """Seeds after which `until` gives up."""
@@ -23,12 +23,12 @@ MOST_SEEDS = 128
 GOAL_EXAMPLES = "p95 wait <= 60s, mean queue <= 10, p99 completion <= 2h, makespan <= 1d, utilisation >= 70%"
 
 PLAN_SEEDS = 4
-"""Runs with each number of servers, and as many others that confirm the answer."""
+"""Runs with each number of servers. The same number confirms the answer."""
 
 
 @dataclass(frozen=True)
 class EvaluateOptions:
-    """How policies are compared on a workload."""
+    """Options of a comparison of policies on a workload."""
 
     estimate_error: float | None = option(None, "Durations are believed with up to this share of error (tables of jobs).")
     cutoff: Seconds | None = option(
@@ -68,7 +68,7 @@ class EvaluateOptions:
 
 @dataclass(frozen=True)
 class CompareOptions:
-    """How it is decided whether one side is worse than another."""
+    """Options that decide whether one side is worse than another."""
 
     measure: str | None = option(None, f"{MEASURES}  [default: mean queue; of a trace mean wait; of its jobs mean completion].")
     margin: Share = option(0.05, "A may be so much worse than B, as a share: 0.05 or 5%.")
@@ -80,7 +80,7 @@ class CompareOptions:
 
 @dataclass(frozen=True)
 class JudgeOptions:
-    """How long it is looked for the fraction of ρ* that a policy supports."""
+    """Length of the search for the supported fraction of ρ*."""
 
     seeds: Count = option(8, "Runs at each load. With fewer, each load is decided later, by longer runs: that costs more.")
     width: float = option(0.01, "Stop when the interval is at most this wide; 0 to 1.")
@@ -89,7 +89,7 @@ class JudgeOptions:
 
 @dataclass(frozen=True)
 class CapacityOptions:
-    """How long ρ* is bracketed."""
+    """Length of the search for a bracket of ρ*."""
 
     gap: float = option(0.001, "Stop when (upper - lower) / upper is at most this.")
     seconds: Seconds = option(60.0, "Stop after this time: seconds, or 10min.")
@@ -97,7 +97,7 @@ class CapacityOptions:
 
 @dataclass(frozen=True)
 class OptimumOptions:
-    """How the shortest schedule is searched for."""
+    """Options of the search for the shortest schedule."""
 
     objective: Literal["makespan", "completion"] = option("makespan", "Last end, or mean completion time of jobs.")
     slots: Count | None = option(None, "With a random workload: schedule the tasks that arrive in so many slots.")
@@ -110,7 +110,7 @@ class OptimumOptions:
 
 @dataclass(frozen=True)
 class OptimalPolicyOptions:
-    """How the policy with the shortest queue is found, and checked by runs."""
+    """Options of the policy with the shortest queue, and its test runs."""
 
     most: Count | None = option(None, "Waiting jobs of a size that are told apart  [default: as many as matter].")
     within: float = option(1e-4, "Relative error of the mean queue.")
@@ -121,7 +121,7 @@ class OptimalPolicyOptions:
 
 @dataclass(frozen=True)
 class LeaderboardOptions:
-    """How policies are ranked."""
+    """Options of a ranking of policies."""
 
     reference: PolicyName | None = option(
         None,
@@ -143,7 +143,7 @@ class LeaderboardOptions:
 
 @dataclass(frozen=True)
 class PlanOptions:
-    """What is planned, and how many runs decide it. Not every option goes with every question."""
+    """Options of a plan. Not every option goes with every question."""
 
     types: str | None = option(None, "Kinds of machines and the cost of each, for the cheapest mix: 1=0.50,2=0.95; or 1:0.5=0.8.")
     growth: str | None = option(None, "Arrivals grow by this factor: a trace comes so much faster, a workload has more tasks.")
@@ -161,7 +161,7 @@ class PlanOptions:
 
 @dataclass(frozen=True)
 class ArrivalOptions:
-    """How much arrives, as a number or an interval: texts of the command line."""
+    """Arrivals as a number or an interval, in texts of the command line."""
 
     load: str | None = option(None, "Arrivals as a share of ρ*: X, or LOW:HIGH, from which each episode draws its own.")
     intensity: str | None = option(None, "Arrivals as a share of the area bound: X or LOW:HIGH.")
@@ -171,7 +171,10 @@ class ArrivalOptions:
         self.intervals()
 
     def intervals(self) -> dict[str, tuple[float, float]]:
-        """The interval of the one that is there, by its name. Raises InputError for several, and unless 0 < LOW <= HIGH."""
+        """Return the interval that is given, by name.
+
+        Raises InputError for several, and unless 0 < LOW <= HIGH.
+        """
         texts = {key: text for key, text in vars(self).items() if text is not None}
         if len(texts) > 1:
             raise ArgumentError("give one of `load`, `intensity` and `rate`")
@@ -190,7 +193,7 @@ def _interval(name: str, text: str) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class ServeOptions:
-    """What a policy is asked about, and where."""
+    """Options of a live scheduler."""
 
     servers: str | None = option(None, "Servers: 5, 3x1,2x0.5, 20x64:256, or a file.", "--servers", "-s")
     resources: str | None = option(None, "Names of their resources, by which tasks say amounts: cpu,memory.")
@@ -205,7 +208,7 @@ class ServeOptions:
 
 @dataclass(frozen=True)
 class RecordOptions:
-    """Which episodes are recorded."""
+    """Options of recorded episodes."""
 
     environment: str = option("ServerFill", "Environment: ServerFill, Placement, …", "--env")
     policy: str = option("bf-js", "Policy or agent that plays; random: any action that the mask allows.", "--policy", "-p")
@@ -222,7 +225,7 @@ class RecordOptions:
 
 @dataclass(frozen=True)
 class WarmupOptions:
-    """What is compiled beforehand."""
+    """Targets of compilation in advance."""
 
     environments: tuple[str, ...] = option((), "Environment; may be repeated.", "--env", metavar="ENV")
     source: str | None = option(
@@ -234,7 +237,10 @@ class WarmupOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class LearningOptions:
-    """What is learned, and how: two runs with equal ones give equal weights. 0 and "" stand for the default."""
+    """Options of learning. Equal ones give equal weights.
+
+    0 and "" stand for the default.
+    """
 
     way: Literal["evolution", "ppo"] = option("evolution", "Evolve weighted sums, or train MaskablePPO of sb3-contrib.")
     environment: str = option("ServerFill", "Environment: ServerFill, Placement, …", "--env")
@@ -262,7 +268,7 @@ class LearningOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingOptions:
-    """Where a training run is kept, and how its agents are evaluated."""
+    """Options of a training run: folders and evaluations."""
 
     threads: Count = option(2, "Candidates that run at the same time, in processes.")
     on: str = option(PROCESSES, "processes; ray: a cluster's, or a new local one's; ray://HOST:PORT.", metavar="WHERE")
@@ -280,25 +286,25 @@ class TrainingOptions:
 
 
 def of_traces(name: str) -> Any:
-    """The field of `WorkloadOptions` with this name, as one of a trace that is read."""
+    """Return the field of `WorkloadOptions` with this name, for a trace."""
     item, words = options_in(WorkloadOptions)[name]
     return option(item.default, words.help, *words.flags, metavar=words.metavar)
 
 
 @dataclass(frozen=True)
 class ReadOptions(Reading):
-    """How a trace is read, and which of its resources."""
+    """Options for reading a trace and choosing resources."""
 
     resources: str | None = of_traces("resources")
 
 
 OF_ROWS = ("slot_seconds", "resources", *(name for name in OF_TRACES if name not in ("slot_seconds", "devices", "gangs")))
-"""Options of reading that commands have which show or convert a trace."""
+"""Options of reading for commands that show or convert a trace."""
 
 
 @dataclass(frozen=True)
 class VerdictOptions:
-    """How a log is judged."""
+    """Options of a verdict on a log."""
 
     columns: str | None = of_traces("columns")
     time_unit: Literal["s", "ms", "us", "ns", "min", "h"] | None = of_traces("time_unit")
@@ -308,7 +314,7 @@ class VerdictOptions:
 
 @dataclass(frozen=True)
 class ConvertOptions:
-    """How a trace is converted to slots."""
+    """Options of the conversion of a trace to slots."""
 
     speedup: str = option("1", "Divide submission times by BETA, an exact decimal.", metavar="BETA")
     estimates: Estimates | None = of_traces("estimates")
@@ -316,14 +322,14 @@ class ConvertOptions:
 
 @dataclass(frozen=True)
 class DescribeOptions:
-    """What is said of a trace."""
+    """Options of the description of a trace."""
 
     servers: str | None = option(None, "Also the load of these servers, in the trace's units: 5, 2x32:128, or a file.")
 
 
 @dataclass(frozen=True)
 class ProfileOptions:
-    """The workload that is fitted to a trace."""
+    """Options of a workload fitted to a trace."""
 
     servers: str | None = option(
         None,

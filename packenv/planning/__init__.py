@@ -1,1 +1,1 @@
-"""How many servers a workload or a trace needs: goals, a lower bound that no policy can beat, and the search."""
+"""Server planning: goals, a lower bound for all policies, the search."""

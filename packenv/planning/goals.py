@@ -23,10 +23,10 @@ from packenv.results.schedule import Schedule
 from packenv.workloads.workload import Workload
 
 UNITS = ("ms", "s", "min", "h", "d")
-"""The units of time that messages name; `slots`, or no unit, counts slots."""
+"""Units of time for messages. `slots`, or no unit, counts slots."""
 
 STATISTICS = {"wait": ("mean", "max"), "queue": ("mean", "max"), "completion": ("mean", "max"), "makespan": (), "utilisation": ()}
-"""What there is of each measure, beside the quantiles of those in QUANTILES; the last two stand alone."""
+"""Statistics of each measure, besides the quantiles of QUANTILES. The last two measures have none."""
 
 TIMES = ("wait", "completion", "makespan")
 QUANTILES = ("wait", "completion")
@@ -37,7 +37,10 @@ AMOUNT = re.compile(r"([^\s%a-zA-Z]+(?:[eE][+-]?\d+)?)\s*(%|[a-zA-Z]*)")
 
 @dataclass(frozen=True)
 class Goal:
-    """A measure of a run and its limit: an upper one for all but the utilisation."""
+    """A measure of a run and its limit.
+
+    The limit is a lower one for the utilisation, and an upper one otherwise.
+    """
 
     text: str
     statistic: str  # "mean", "max" or a quantile: "p95", "p99.5"; "" where there is one only
@@ -49,11 +52,14 @@ class Goal:
         return self.measure in TIMES
 
     def scale(self, slot_seconds: float | None) -> float:
-        """The factor by which a value is multiplied to be shown: times are in slots, and shown in seconds if a slot has some."""
+        """Return the factor from the unit of the value to the unit shown.
+
+        Times are in slots, and shown in seconds if the length of a slot is known.
+        """
         return slot_seconds or 1.0 if self.is_time else 1.0
 
     def unit(self, slot_seconds: float | None) -> str:
-        """The unit behind a number; empty for what is no time."""
+        """Return the unit behind a number, empty unless it is a time."""
         return "" if not self.is_time else " slots" if slot_seconds is None else " seconds"
 
     @property
@@ -62,11 +68,17 @@ class Goal:
 
     @property
     def pooled(self) -> Fraction | None:
-        """The share of the tasks of all runs together that must wait no longer; None where the mean over the runs counts."""
+        """The quantile of the waits pooled over all runs.
+
+        None if the mean over the runs counts.
+        """
         return share_of(self.statistic) if self.measure == "wait" and self.statistic not in ("mean", "max") else None
 
     def value(self, result: Result) -> float | None:
-        """The measure of a run; None where there was nothing to measure. The utilisation is that of the scarcest resource."""
+        """Return the measure of a run, None if nothing was measured.
+
+        The utilisation is of the scarcest resource.
+        """
         if self.pooled is not None:
             return result.delay_quantile(float(self.pooled))
         if self.measure in ("wait", "queue"):
@@ -77,7 +89,7 @@ class Goal:
         return self.of_jobs(result.jobs)
 
     def of_jobs(self, times: JobTimes) -> float | None:
-        """The measure of whole jobs: a makespan or a completion time."""
+        """Return the measure of whole jobs: makespan or completion time."""
         if self.measure == "makespan":
             return _plain(times.makespan)
         share = share_of(self.statistic)
@@ -90,7 +102,11 @@ class Goal:
 
 
 def parse_goal(text: str, slot_seconds: float | None) -> Goal:
-    """Read a goal. `slot_seconds`: the length of a slot, without which times can be given in slots only. Raises InputError."""
+    """Read a goal.
+
+    `slot_seconds`: length of a slot. Without it times must be in slots. Raises InputError.
+    """
+    # Split the text into statistic, measure, sign and limit.
     match = GOAL.fullmatch(text)
     if match is None:
         strict = next((sign for sign in "<>" if sign in text and f"{sign}=" not in text), None)
@@ -102,6 +118,7 @@ def parse_goal(text: str, slot_seconds: float | None) -> Goal:
     statistic = check_statistic(text, statistic, measure, STATISTICS[measure])
     if (sign == ">=") != (measure == "utilisation"):
         raise InputError(f"goal {text!r}: {measure} {'<=' if sign == '>=' else '>='} is meant, or nothing is to be planned")
+    # The limit: a number with a unit, or a duration such as 1h30m.
     parts = AMOUNT.fullmatch(written)
     amount, unit = parts.groups() if parts is not None else (written, "")
     if (duration := read_duration(written)) is not None and measure in TIMES:
@@ -120,7 +137,10 @@ def parse_goal(text: str, slot_seconds: float | None) -> Goal:
 
 
 def share_of(statistic: str) -> Fraction | None:
-    """The share of the tasks that a quantile says something about: 95/100 for "p95", 1 for "max"; None for others."""
+    """Return the share of a quantile: 95/100 for "p95", 1 for "max".
+
+    None for other statistics.
+    """
     if statistic == "max":
         return Fraction(1)
     match = QUANTILE.fullmatch(statistic)
@@ -128,13 +148,19 @@ def share_of(statistic: str) -> Fraction | None:
 
 
 def fewest_of(statistic: str) -> int:
-    """With fewer tasks, or jobs, a quantile is the largest of all: 20 for "p95"; 1 for other statistics."""
+    """Return the count below which a quantile is the maximum.
+
+    20 for "p95", 1 for other statistics.
+    """
     share = share_of(statistic)
     return 1 if share is None or share == 1 else math.ceil(1 / (1 - share))
 
 
 def check_statistic(text: str, statistic: str, measure: str, statistics: Sequence[str], what: str = "goal") -> str:
-    """The statistic of a goal, a quantile without zeros at its end. Raises InputError unless it is one of `measure`."""
+    """Return the statistic of a goal, a quantile without trailing zeros.
+
+    Raises InputError unless `measure` has this statistic.
+    """
     if measure in QUANTILES and statistic not in statistics and share_of(statistic) is not None:
         return f"p{Decimal(statistic[1:]).normalize():f}"
     if statistic in statistics or (not statistics and not statistic):
@@ -163,7 +189,10 @@ def _plain_limit(goal: Goal, unit: str) -> float:
 
 
 def check_goals(goals: list[Goal], workload: Workload) -> None:
-    """Raise InputError for goals of whole jobs where tasks make none, and for two goals of one measure."""
+    """Raise InputError for goals that do not go with the workload.
+
+    These are goals of jobs if the tasks make no jobs, and two goals for one measure.
+    """
     has_jobs = workload.jobs is not None and workload.jobs.job is not None
     for n, goal in enumerate(goals):
         if goal.measure in ("completion", "makespan") and not has_jobs:
@@ -177,7 +206,10 @@ def _plain(value: Any) -> float | None:
 
 
 def check_reachable(goals: Sequence[Goal], jobs: Jobs, name: str) -> None:
-    """Raise InputError for a goal that no number of servers meets, and for a quantile of too few tasks or jobs."""
+    """Raise InputError for goals that no number of servers meets.
+
+    Also for quantiles of too few tasks or jobs.
+    """
     for goal in goals:
         of_jobs = goal.measure in ("completion", "makespan")
         count = int(job_numbers(jobs).max()) + 1 if of_jobs else int(jobs.leads.sum())
@@ -190,7 +222,10 @@ def check_reachable(goals: Sequence[Goal], jobs: Jobs, name: str) -> None:
 
 
 def _check_length(goal: Goal, jobs: Jobs) -> None:
-    """If every task starts when it arrives, no job ends earlier under any policy; nor is any quantile, or the mean, smaller."""
+    """Raise InputError if the goal is missed although no task waits.
+
+    Then no policy meets it: no job can end earlier, so no quantile or mean is smaller.
+    """
     soonest = Schedule(jobs.arrival, np.zeros(len(jobs), np.int32), jobs.arrival + jobs.service)
     times = job_times(jobs, soonest, int(soonest.end.max()))
     least = goal.of_jobs(times)
@@ -203,7 +238,10 @@ def _check_length(goal: Goal, jobs: Jobs) -> None:
 
 
 def _task_that_ends_last(goal: Goal, times: JobTimes, soonest: Schedule) -> int:
-    """The task that ends last: of all, or of the job at the quantile; of the slowest job, for a mean."""
+    """Return the row of the last task to end.
+
+    For a makespan of all tasks, for a quantile of the job at the quantile, for a mean of the slowest job.
+    """
     if goal.measure == "makespan":
         return int(np.argmax(soonest.end))
     share = share_of(goal.statistic) or 1

@@ -1,4 +1,4 @@
-"""Kinds of machines with what each costs, and mixes of them."""
+"""Kinds of machines with their costs, and mixes of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,11 @@ FORM = "CAPACITY=COST, such as 1=0.50,2=0.95 or, of two resources, 1:0.5=0.95"
 
 @dataclass(frozen=True)
 class Kinds:
-    """Kinds of machines: `texts` (G,) their capacities as given, and `cost` (G,) of one machine."""
+    """Kinds of machines: capacities as given, and costs.
+
+    texts  (G,) capacities
+    cost   (G,) of one machine
+    """
 
     texts: tuple[str, ...]
     cost: tuple[Fraction, ...]
@@ -33,20 +37,22 @@ class Kinds:
 
     @property
     def one_of_each(self) -> str:
-        """Servers, one of each kind, as `parse_servers` reads them."""
+        """One server of each kind, as text for `parse_servers`."""
         return ",".join(f"1x{text}" for text in self.texts)
 
     def total(self, counts: tuple[int, ...]) -> Fraction:
-        """The cost of a mix."""
         return sum((n * price for n, price in zip(counts, self.cost, strict=True)), Fraction(0))
 
     def as_servers(self, counts: tuple[int, ...]) -> str:
-        """A mix as the text of `--servers`: `3x1,2x0.5`."""
+        """Return a mix as the text of `--servers`: `3x1,2x0.5`."""
         return ",".join(f"{n}x{text}" for n, text in zip(counts, self.texts, strict=True) if n) or "none"
 
 
 def parse_kinds(text: str) -> Kinds:
-    """Kinds of machines from CAPACITY=COST, separated by commas; a capacity as after the x in `--servers`. Raises InputError."""
+    """Read kinds of machines from CAPACITY=COST, separated by commas.
+
+    Capacities are written as after the x in `--servers`. Raises InputError.
+    """
     texts: list[str] = []
     costs: list[Fraction] = []
     for part in text.split(","):
@@ -63,7 +69,10 @@ def parse_kinds(text: str) -> Kinds:
 
 
 def check_kinds(kinds: Kinds, workload: Workload) -> None:
-    """Raise InputError for gangs, and for a kind on which no task fits. The workload's servers are one of each kind."""
+    """Raise InputError for gangs, and for kinds without a fitting task.
+
+    The workload has one server of each kind.
+    """
     if workload.has_gangs:
         raise InputError(
             "mixes of kinds of machines are not planned for gangs; --one-by-one (gangs=False) lets their tasks start alone"
@@ -74,7 +83,10 @@ def check_kinds(kinds: Kinds, workload: Workload) -> None:
 
 
 def fits_somewhere(workload: Workload) -> list[bool]:
-    """Whether the smallest demand, or some task of a table, fits each server."""
+    """Return for each server whether some task can fit it.
+
+    Checks the smallest demand of a stream and all tasks of a table.
+    """
     smallest = _smallest_demands(workload.demand_law)
     if workload.jobs is not None and workload.has_devices:
         return [bool(fits_on(workload.jobs, workload.servers, server).any()) for server in range(len(workload.servers))]
@@ -82,16 +94,17 @@ def fits_somewhere(workload: Workload) -> list[bool]:
 
 
 def _smallest_demands(sizes: Sizes | Jobs) -> Ints:
-    """(m, D) units: demand vectors of which one fits where any task does."""
+    """Return demands, (m, D) units, one of which fits wherever any task does."""
     if isinstance(sizes, (Jobs, Joint)):
         return largest_demands(sizes)  # all of them
     return to_units([law.support()[0] for law in per_resource(sizes)])[None]
 
 
 def one_for_each_task(kinds: Kinds, workload: Workload) -> tuple[int, ...] | None:
-    """A machine for each task of the table, of the cheapest kind that it fits; None for streams, and for too many machines.
+    """Return a mix with a machine for each task of the table.
 
-    The workload's servers are one of each kind.
+    Each is of the cheapest kind that the task fits. None for streams and for too many machines. The workload has one server of
+    each kind.
     """
     jobs = workload.jobs
     if jobs is None or len(jobs) > MOST_SERVERS:
@@ -103,7 +116,10 @@ def one_for_each_task(kinds: Kinds, workload: Workload) -> tuple[int, ...] | Non
 
 
 def with_mix(workload: Workload, counts: tuple[int, ...]) -> Workload:
-    """The same work on `counts` machines of each kind; the workload's servers are one of each kind."""
+    """Return the same work on `counts` machines of each kind.
+
+    The workload has one server of each kind.
+    """
     if sum(counts) > MOST_SERVERS:
         raise InputError(f"{sum(counts):,} machines are too many; a cluster has at most {MOST_SERVERS:,}")
     servers = workload.servers.only(np.repeat(np.arange(len(counts)), counts))
@@ -112,14 +128,20 @@ def with_mix(workload: Workload, counts: tuple[int, ...]) -> Workload:
 
 
 def with_kind(workload: Workload, kind: str) -> Workload:
-    """The same work with servers of a kind such as `64:256` behind the workload's own (`servers_there`). Raises InputError."""
+    """Return the same work with additional servers of a kind such as `64:256`.
+
+    They stand behind the workload's own servers (`servers_there`). Raises InputError.
+    """
     servers = workload.servers.and_kind(kind)
     rate = {} if workload.jobs is not None else {"rate": workload.rate}
     return workload.with_(servers=many_of_the_last(servers) if _has_gangs(workload) else servers, **rate)
 
 
 def servers_there(workload: Workload) -> int:
-    """How many servers stand before those of the kind of `with_kind`, or of WithKind."""
+    """Return the number of servers in front of the added kind.
+
+    For workloads of `with_kind` or with WithKind.
+    """
     return len(workload.servers) - (MOST_OF_A_GANG if _has_gangs(workload) else 1)
 
 
@@ -128,5 +150,5 @@ def _has_gangs(workload: Workload) -> bool:
 
 
 def money(cost: Fraction) -> str:
-    """A cost with as many digits as it has, up to four after the point."""
+    """Format a cost with up to four decimals, without trailing zeros."""
     return f"{float(cost):,.4f}".rstrip("0").rstrip(".")

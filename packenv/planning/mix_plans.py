@@ -1,4 +1,4 @@
-"""`MixPlans`: the cheapest mix of machines of each policy, and how it is shown."""
+"""`MixPlans`: the cheapest mix of machines of each policy, as output."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from packenv.workloads.workload import Workload
 
 @dataclass(frozen=True, repr=False)
 class MixPlans(Showable):
-    """The mix of each policy that meets the goals, and why the others do not meet them."""
+    """The mix of each policy, and why others do not meet the goals."""
 
     request: PlanRequest
     kinds: Kinds
@@ -38,24 +38,27 @@ class MixPlans(Showable):
         return [mix_table(request.workload, request.goals, self.kinds, self.plans, request.shown_slot)]
 
     def footnotes(self) -> list[str]:
-        """The answer, and what noise leaves open."""
+        """Return the answer, and goals that noise leaves open."""
         goals, kinds = self.request.goals, self.kinds
         noise = [line for plan in self.plans if (line := mix_in_the_noise(goals, kinds, plan, self.request.shown_slot))]
         return [mix_answer(self.request.workload, goals, kinds, self.plans, self.bound), *noise]
 
     @property
     def records(self) -> list[dict[str, Any]]:
-        """A record for each policy; times are in slots."""
+        """A record for each policy. Times are in slots."""
         request = self.request
         return [mix_record(request.workload, request.goals, self.kinds, plan, self.bound) for plan in self.plans]
 
     def charts(self) -> Charts:
-        """Each goal's measure (without goals: whether the queue is stable) of each mix that was run, against its cost."""
+        """Return charts of each goal's measure against the cost of the mixes.
+
+        Without goals they show whether the queue is stable.
+        """
         request = self.request
         return Charts(self.title, mix_figures(self.plans, request.goals, self.bound, request.shown_slot))
 
     def page(self) -> Page:
-        """The mix of each policy, its cost, what one machine less does, and how full it is."""
+        """Return the report: mixes, costs, one machine less, fullness."""
         workload, goals, kinds = self.request.workload, self.request.goals, self.kinds
         facts = [
             ("Work", work_of(workload)),
@@ -75,7 +78,10 @@ class MixPlans(Showable):
 
 
 def mix_table(workload: Workload, goals: Sequence[Goal], kinds: Kinds, plans: Sequence[MixPlan], seconds: float | None) -> Table:
-    """For each policy its mix, and a line for each kind with one machine less: cost, and each goal's measure."""
+    """Return a table with each policy's mix and one machine less of each kind.
+
+    Columns: cost and the measure of each goal.
+    """
     unit = "slots" if seconds is None else "seconds"
     title = f"{workload.label}: the cheapest machines that were found" + (f"; times in {unit}" if goals else "")
     stable = [Column("stable")] if workload.jobs is None else []
@@ -95,7 +101,7 @@ def _cells(mix: MixTrial, goals: Sequence[Goal], workload: Workload, seconds: fl
 
 
 def mix_answer(workload: Workload, goals: Sequence[Goal], kinds: Kinds, plans: Sequence[MixPlan], bound: CostBound) -> str:
-    """The plan in a sentence or two."""
+    """Return the plan in a sentence or two."""
     best = min(plans, key=lambda plan: plan.at.cost)
     what = " and ".join(goal.text for goal in goals) or "a stable queue"
     sentence = f"{kinds.as_servers(best.at.counts)} for {money(best.at.cost)} with {best.policy} for {what}"
@@ -108,14 +114,17 @@ def mix_answer(workload: Workload, goals: Sequence[Goal], kinds: Kinds, plans: S
 
 
 def mix_in_the_noise(goals: Sequence[Goal], kinds: Kinds, plan: MixPlan, seconds: float | None) -> str:
-    """Of which mixes, the answer and those of one machine less, noise leaves open if they will do; empty for none."""
+    """Return a sentence about mixes that noise leaves open.
+
+    These are the answer and the mixes with one machine less. Empty if none is open.
+    """
     mixes = [mix for mix in (plan.at, *plan.dropped) if mix is not None and mix.trial.stable and False not in mix.trial.decided]
     left_open = open_goals(goals, [(kinds.as_servers(mix.counts), mix.trial) for mix in mixes], seconds)
     return f"{plan.policy}: not decided{left_open}; {SURER}." if left_open else ""
 
 
 def mix_record(workload: Workload, goals: Sequence[Goal], kinds: Kinds, plan: MixPlan, bound: CostBound) -> dict[str, Any]:
-    """The JSON of one policy's plan; times are in slots."""
+    """Return one policy's plan for JSON. Times are in slots."""
 
     def record(mix: MixTrial) -> dict[str, Any]:
         values = [mix.trial.value(n) for n in range(len(goals))]

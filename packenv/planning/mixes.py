@@ -1,4 +1,7 @@
-"""The cheapest mix of machines with which a policy meets goals: rounded from the linear program, confirmed and mended by runs."""
+"""The search for the cheapest mix of machines of a policy.
+
+The mix is rounded from the linear program, then confirmed and improved by runs.
+"""
 
 from __future__ import annotations
 
@@ -35,9 +38,7 @@ class MixPlan(NamedTuple):
 
     policy: str
     at: MixTrial
-    dropped: tuple[
-        MixTrial | None, ...
-    ]  # with one machine less of each kind, on the same seeds; None: it has none, or must have it
+    dropped: tuple[MixTrial | None, ...]  # one machine less of each kind, same seeds; None: not in the mix, or needed
     trials: tuple[MixTrial, ...]  # all that the search looked at, by cost
     fresh: bool  # whether `at` and `dropped` are of seeds that the search did not use
     thorough: bool  # whether no exchange within reach was left untried
@@ -45,7 +46,10 @@ class MixPlan(NamedTuple):
 
 @dataclass
 class MixSearch:
-    """The search with one policy. The workload of `search` has one server of each kind."""
+    """The search with one policy.
+
+    The workload of `search` has one server of each kind.
+    """
 
     search: Search
     kinds: Kinds
@@ -56,15 +60,17 @@ class MixSearch:
     confirming: Budget | None = None  # for the runs that confirm the answer
 
     def run(self) -> MixPlan:
-        """Round up with more and more room until the goals are met, then take away and exchange machines while they hold.
+        """Return the cheapest mix that meets the goals.
 
-        More machines are taken to serve every goal but the utilisation. Seeds that the search did not use confirm the mix, or
-        move it by single machines. Raises NoneMeets if no mix meets the goals.
+        Rounds up with increasing room until they are met. Then removes and exchanges machines while they hold. More machines
+        are assumed to help every goal except the utilisation. Seeds that the search did not use confirm the mix, or change it
+        by single machines. Raises NoneMeets if no mix meets the goals.
         """
         best, thorough = self._cheapest(self._rounded_up())
         if not self.trials[best].trial.meets:
             raise NoneMeets(self.search.never(self.trials[best].trial, ", the cheapest that meet the others,"))
         first = tuple(sorted(self.trials.values(), key=lambda mix: (mix.cost, mix.counts)))
+        # Confirm on new seeds.
         if self.search.by_chance:
             self.trials = {}
             self.confirming = self.search.budget()
@@ -91,11 +97,17 @@ class MixSearch:
         return self.trials[counts]
 
     def _enough(self, counts: Counts) -> bool:
-        """Whether all goals but the utilisation are met; not asked of mixes that the bound rules out."""
+        """Return whether all goals except the utilisation are met.
+
+        Mixes that the bound rules out are not run.
+        """
         return self.bound.rows.admit(counts) and self.search.enough(self._try(counts).trial)
 
     def _check(self, counts: Counts) -> Trial:
-        """The trial of a mix that is not enough. Raises NoneMeets if more machines cannot be."""
+        """Return the trial of a mix that is not enough.
+
+        Raises NoneMeets if more machines cannot help.
+        """
         trial = self._try(counts).trial
         halves = (mix.trial for mix in self.trials.values() if all(2 * n <= m for n, m in zip(mix.counts, counts, strict=True)))
         why = self.search.why_hopeless(trial, halves)
@@ -104,21 +116,22 @@ class MixSearch:
         return trial
 
     def _runs(self, counts: Counts) -> bool:
-        """Whether there are machines for every task."""
+        """Return whether every task fits some machine."""
         rows = self.bound.rows
         presence = rows.room == 0
         return bool((rows.supply[presence] @ np.array(counts) >= 1).all())
 
     def _rounded_up(self) -> Counts:
-        """The cheapest mix for the least room with which the goals are met, to within FINEST_STEP.
+        """Return the cheapest mix for the least room that meets the goals.
 
-        Of a table none that costs more than a machine for each task is tried, unless that is not enough: a policy may put a task
-        on the only machine that another one fits.
+        Precise to FINEST_STEP. For a table, mixes that cost more than a machine for each task are skipped, unless that mix is
+        not enough. A policy may put a task on the only machine that another task fits.
         """
 
         def mix(times: float) -> Counts:
             return rounded(self.bound.rows, self.kinds, times)
 
+        # Increase the room in doubling steps until the mix is enough.
         low, high, step = 1.0, 1.0, FIRST_STEP
         while not self._enough(mix(high)):
             trial = self._check(mix(high))
@@ -127,13 +140,17 @@ class MixSearch:
                 return self._doubled(self.most)
             if sum(mix(high)) > MOST_SERVERS:
                 raise NoneMeets(self.search.never(trial, ", the most that were tried,"))
+        # Halve the interval.
         while high - low > FINEST_STEP * low and mix(low) != mix(high):
             middle = (low + high) / 2
             low, high = (low, middle) if self._enough(mix(middle)) else (middle, high)
         return mix(high)
 
     def _doubled(self, counts: Counts) -> Counts:
-        """This mix, or twice as many of each kind, and so on, until the goals are met. Raises NoneMeets."""
+        """Double the mix until the goals are met.
+
+        Raises NoneMeets.
+        """
         jobs = self.search.workload.jobs
         while not self._enough(counts):
             if jobs is None or all(count == 0 or count >= len(jobs) for count in counts):
@@ -145,7 +162,10 @@ class MixSearch:
         return counts
 
     def _cheapest(self, counts: Counts) -> tuple[Counts, bool]:
-        """The cheapest mix in steps from this one and from each kind alone; whether all steps were tried."""
+        """Return the cheapest mix found by steps from this one, and from single kinds.
+
+        Also returns whether all steps were tried.
+        """
         while True:
             best, thorough = self._improved(counts)
             counts = self._one_kind(best)
@@ -153,7 +173,7 @@ class MixSearch:
                 return best, thorough
 
     def _one_kind(self, counts: Counts) -> Counts:
-        """The cheapest of this mix and of the fewest machines of each kind alone."""
+        """Return the cheapest of this mix and the mixes of one kind."""
         for kind, cost in enumerate(self.kinds.cost):
             alone = tuple(int(kind == g) for g in range(len(counts)))
             low, high = 0, min(-(-self.kinds.total(counts) // cost) - 1, MOST_SERVERS)  # not as cheap, cheaper
@@ -166,7 +186,10 @@ class MixSearch:
         return counts
 
     def _improved(self, counts: Counts) -> tuple[Counts, bool]:
-        """Cheaper and cheaper mixes, each by taking machines away or exchanging some; whether all such steps were tried."""
+        """Remove and exchange machines as long as the mix becomes cheaper.
+
+        Also returns whether all such steps were tried.
+        """
         while True:
             for cheaper in self._cheaper(counts):
                 if len(self.trials) >= MOST_TRIALS:
@@ -178,10 +201,13 @@ class MixSearch:
                 return counts, True
 
     def _cheaper(self, counts: Counts) -> Iterator[Counts]:
-        """Mixes to try next, those that save most first: fewer of a kind, or for one, two, or as many as cost more than one of
-        another kind, as many of that as cost less.
+        """Return mixes to try next, cheapest first.
+
+        They have fewer machines of a kind, or a few exchanged for cheaper machines of another kind. One, two, or just enough
+        to cost more than one of the other kind are exchanged.
         """
         candidates: set[Counts] = {less for less in self._one_less(counts) if less is not None}
+        # Halving amounts of a kind removed, and exchanges with each other kind.
         for a, have in enumerate(counts):
             take = have // 2
             while take > 1:
@@ -197,7 +223,10 @@ class MixSearch:
         return (mix for mix in order if self.bound.rows.admit(mix))
 
     def _mended(self, counts: Counts) -> Counts:
-        """With the present seeds: machines are added until the goals are met, and taken away while they are."""
+        """Add machines until the goals are met, then remove while they hold.
+
+        Uses the present seeds.
+        """
         while not self._enough(counts):
             trial = self._check(counts)
             if self.most is not None and self.kinds.total(counts) > self.kinds.total(self.most):
@@ -211,11 +240,14 @@ class MixSearch:
         return counts
 
     def _main(self, counts: Counts) -> int:
-        """The kind of which most is spent."""
+        """Return the kind with the largest total cost."""
         return max(range(len(counts)), key=lambda g: counts[g] * self.kinds.cost[g])
 
     def _one_less(self, counts: Counts) -> Sequence[Counts | None]:
-        """The mix with one machine less of each kind, where it has one."""
+        """Return the mixes with one machine less of each kind.
+
+        None for a kind that is not in the mix.
+        """
         return [_changed(counts, g, -1) if have and sum(counts) > 1 else None for g, have in enumerate(counts)]
 
 

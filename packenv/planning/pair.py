@@ -1,4 +1,4 @@
-"""`packenv.compare`: two policies, or two sets of servers, on the same tasks: is the first one worse?"""
+"""`packenv.compare`: is one policy or server set worse than another?"""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ STATUS = {NOT_WORSE: 0, WORSE: 1, OPEN: 3}
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two, and its runs so far, seed by seed; one where nothing is drawn by chance."""
+    """One of the two sides, and its runs so far, by seed.
+
+    There is one run if nothing is random.
+    """
 
     name: str
     policy: Any
@@ -54,14 +57,15 @@ class Side:
 
     @property
     def trouble(self) -> str:
-        """Why it is unstable: on a table what stopped a run, such as tasks that never start."""
+        """Why it is unstable. On a table the reason that a run stopped."""
         stopped = next((run.stopped for run in self.runs if run.stopped and self.workload.jobs is not None), None)
         return f"with {self.name} {stopped}" if stopped else f"the queue grows without end with {self.name}"
 
     @property
     def stability(self) -> str | None:
-        """The verdict on all runs of a stream; a run that was stopped, as too much waited, is unstable, that of a table too. Of a
-        table that was not there is nothing to say: None.
+        """Verdict on all runs of a stream.
+
+        UNSTABLE also if a run stopped early, on a table too. None for a table otherwise.
         """
         if any(run.stopped for run in self.runs):
             return UNSTABLE
@@ -70,9 +74,9 @@ class Side:
 
 @dataclass(frozen=True, repr=False)
 class Pair(Showable):
-    """Two sides on the same tasks, and whether the first is worse than the second by more than the margin.
+    """Two sides on the same tasks, and whether the first is worse.
 
-    `packenv compare` ends with `status`.
+    Worse means by more than the margin. `packenv compare` ends with `status`.
     """
 
     first: Side
@@ -83,8 +87,9 @@ class Pair(Showable):
 
     @property
     def ratio(self) -> Interval:
-        """The mean of the measure of the first over that of the second, paired seed by seed. Its interval is one of 95 % however
-        often the seeds doubled; None at its ends where there was one run, which is all there is.
+        """Ratio of the first side's mean to the second's, paired by seed.
+
+        The 95 % interval accounts for the doublings of the seeds. Its ends are None after a single run.
         """
         count = max(len(self.first.runs), len(self.second.runs))
         above, below = (side.values * count if len(side.runs) == 1 else side.values for side in (self.first, self.second))
@@ -97,12 +102,12 @@ class Pair(Showable):
 
     @property
     def reason(self) -> str:
-        """Why, in a sentence."""
+        """Reason for the verdict, in a sentence."""
         return self._judged[1]
 
     @property
     def status(self) -> int:
-        """0 if the first is not worse, 1 if it is, 3 if it is not decided."""
+        """0 if the first is not worse, 1 if worse, 3 if undecided."""
         return STATUS[self.verdict]
 
     @property
@@ -148,7 +153,7 @@ class Pair(Showable):
         return OPEN, f"{reason}, and at most {limit:g} is allowed, which lies within"
 
     def facts(self) -> list[tuple[str, str]]:
-        """The comparison for people: headings and texts."""
+        """Return headings and texts of the comparison."""
         slot = self.first.workload.shown_slot if self.measure.is_time else None
         unit = (" seconds" if slot else " slots") if self.measure.is_time else ""
         means = []
@@ -164,7 +169,7 @@ class Pair(Showable):
         return f"{self.first.name} beside {self.second.name} on {self.first.workload.label}, {seeds}"
 
     def tables(self) -> list[Table]:
-        """A row for each side: its measure over the seeds, and whether it is stable."""
+        """Return a row for each side: its measure and its stability."""
         slot = self.first.workload.shown_slot if self.measure.is_time else None
         unit = (" (s)" if slot else " (slots)") if self.measure.is_time else ""
         stream = self.first.workload.jobs is None
@@ -176,7 +181,6 @@ class Pair(Showable):
         return [table]
 
     def footnotes(self) -> list[str]:
-        """The verdict."""
         return [f"{self.verdict}: {self.reason}."]
 
     @property
@@ -184,7 +188,7 @@ class Pair(Showable):
         return self.to_dict()
 
     def to_dict(self) -> dict[str, Any]:
-        """In plain values, ready for JSON; times are in slots."""
+        """Return plain values for JSON. Times are in slots."""
         sides = [
             {"name": side.name, "servers": len(side.workload.servers), "values": side.values, "stability": side.stability}
             for side in (self.first, self.second)
@@ -204,7 +208,7 @@ class Pair(Showable):
 
 @dataclass(frozen=True)
 class Pairing:
-    """The comparison that `compare` runs: both sides on the same seeds, which double."""
+    """The comparison behind `compare`: both sides on the same, doubling seeds."""
 
     pair: Pair
     seeds: int
@@ -212,7 +216,7 @@ class Pairing:
     time: float
 
     def run(self, ask: AskRuns) -> Pair:
-        """Run until it is decided, or the next doubling would end after `time` seconds."""
+        """Run until decided, or the next doubling would exceed `time` seconds."""
         pair, began, first = self.pair, clock.monotonic(), 0
         for looks in itertools.count(1):
             at = clock.monotonic()
@@ -226,7 +230,7 @@ class Pairing:
         raise AssertionError
 
     def _longer(self, pair: Pair, seeds: range, ask: AskRuns) -> list[Side]:
-        """Both sides with the runs of these seeds too, made together."""
+        """Return both sides with the runs of these seeds, made together."""
         sides = pair.first, pair.second
         runs = [self._runs(side, seeds) for side in sides]
         of_runs: list[RunValues] = ask([*itertools.chain(*runs)], partial(run_values, goals=(pair.measure,)))
@@ -235,7 +239,7 @@ class Pairing:
         return [replace(side, runs=(*side.runs, *of_side)) for side, of_side in zip(sides, more, strict=True)]
 
     def _runs(self, side: Side, seeds: range) -> list[Run]:
-        """None beyond the first where nothing is drawn by chance."""
+        """Return the runs to make, only the first if nothing is random."""
         endless = side.workload.jobs is None or begins_busy(side.workload)
         slots = DEFAULT_SLOTS if self.slots is None and endless else self.slots
         options = {} if endless or self.slots is not None else {"drain": True}
@@ -244,12 +248,16 @@ class Pairing:
 
 
 def pairing(workload: Any, first: Any, second: Any, options: CompareOptions, **changes: Any) -> Pairing:
-    """The checked comparison that `compare` runs, from its arguments. Raises InputError."""
+    """Return the checked comparison from the arguments of `compare`.
+
+    Raises InputError.
+    """
     margin, seeds, time = options.margin, options.seeds, options.time
     if not 0 <= margin < math.inf:
         raise ArgumentError(f"`margin` is a share of at least 0, such as 0.05, not {margin:g}")
     if not 0 < time < math.inf or seeds < 1:
         raise ArgumentError(f"`time` is a number of seconds above 0 and `seeds` at least 1, not {time:g} and {seeds}")
+    # Two policies on one workload, or one policy on two sets of servers.
     of_servers = [is_servers(side) for side in (first, second)]
     if any(of_servers) and not all(of_servers):
         raise InputError("compare two policies, or two sets of servers")
@@ -280,16 +288,16 @@ def compare(
     executor: Executor | None = None,
     **changes: Any,
 ) -> Pair:
-    """Run two policies, or one policy on two sets of servers, on the same tasks: is the first worse than the second?
+    """Compare two policies, or one policy on two server sets.
 
-    workload       a Workload, or what `packenv.workload` takes: a name, a file, a trace, a table, a cluster as kubectl prints it.
-                   Its arguments, such as `servers`, `slot_seconds` or `intensity`, go along here
-    first, second  names of policies ("vqs:J=4") or objects; or two sets of servers: numbers, texts such as "3x1,2x0.5", or
-                   `Servers`. A `load` or an `intensity` is then one of the second's, and both see the same arrivals
-    options        fields of CompareOptions; measures are as in goals of a plan
-    executor       where the runs are made, as of `packenv.simulate_many`: None is this process
-
-    An unstable side beside a stable one is worse. Raises InputError for what cannot be compared, and what a run raises.
+    The question is whether the first is worse than the second on the same tasks.
+    workload       a Workload, or an argument of `packenv.workload`: a name, a file, a trace, a table, a cluster as kubectl
+                   prints it. Arguments such as `servers`, `slot_seconds` or `intensity` follow as keywords
+    first, second  names of policies ("vqs:J=4") or objects, or two sets of servers: numbers, texts such as "3x1,2x0.5", or
+                   `Servers`. A `load` or an `intensity` then refers to the second, and both see the same arrivals
+    options        fields of CompareOptions. Measures are written as in goals of a plan
+    executor       where the runs are made (`packenv.simulate_many`). None is this process
+    An unstable side is worse than a stable one. Raises InputError for sides that cannot be compared, and errors of runs.
     """
     prepared = pairing(workload, first, second, options, **changes)
     with Runner(executor=executor or ThisProcess(), fail_fast=True) as runner:
@@ -297,8 +305,9 @@ def compare(
 
 
 def is_servers(side: Any) -> bool:
-    """Whether one of the two names servers, not a policy: no policy begins with a digit, or is the name of a file
-    alone, but for that of a rule, FILE.py.
+    """Return whether a side is servers and not a policy.
+
+    Texts of servers begin with a digit or name a file, other than a rule's FILE.py.
     """
     if not isinstance(side, str):
         return isinstance(side, (int, Servers))
@@ -310,7 +319,10 @@ def _text(servers: Any) -> str:
 
 
 def _with_servers(workload: Any, first: Any, second: Any, changes: dict[str, Any]) -> list[Workload]:
-    """The same work on both: the workload with the second's servers, and that with the first's."""
+    """Return the workload with the first's servers, and with the second's.
+
+    The arrivals are the same.
+    """
     if changes.get("servers") is not None:
         raise ArgumentError("`servers` does not go with two sets of servers to compare")
     changes = {key: value for key, value in changes.items() if key != "servers"}
@@ -324,14 +336,20 @@ def _servers(servers: Any) -> Any:
 
 
 def default_measure(workload: Workload, slots: int | None) -> str:
-    """The measure that decides which of two runs is better: the mean queue counts tasks that never start, too."""
+    """Return the measure that decides a comparison.
+
+    The mean queue also counts tasks that never start.
+    """
     if workload.jobs is None or slots is not None or begins_busy(workload):
         return "mean queue"
     return "mean completion" if workload.jobs.job is not None else "mean wait"
 
 
 def measure_of(text: str) -> Goal:
-    """A measure from its words. Raises InputError for one that is not known, or of which more is better."""
+    """Return a measure from its text.
+
+    Raises InputError for unknown measures, and for the utilisation.
+    """
     statistic, _, measure = text.strip().rpartition(" ")
     if measure not in STATISTICS or measure == "utilisation":
         raise InputError(f"measure {text!r}: not compared; measures are {MEASURES}")

@@ -1,4 +1,4 @@
-"""`packenv.plan`: the least number of equal servers with which each of several policies meets goals."""
+"""`packenv.plan`: the least number of servers for several policies."""
 
 from __future__ import annotations
 
@@ -46,26 +46,26 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class PlanRequest:
-    """A question to `plan`: workload, goals, policies, and how long to look."""
+    """The arguments of a plan: workload, goals, policies, runs."""
 
     workload: Workload
     goals: list[Goal]
     policies: Sequence[Any]  # names, or objects
     seeds: int
     slots: int | None
-    draws: int = 0  # of other days, or seeds, for which the number is looked for
-    most_demand: float | None = None  # of the tasks without which the number is looked for too, larger ones
-    there: int = 0  # of the workload's first servers, which are there anyway; more are like the one behind them,
+    draws: int = 0  # other days, or seeds, to find the number for
+    most_demand: float | None = None  # also find the number without larger tasks
+    there: int = 0  # first servers of the workload, which exist anyway. Others are like the next one,
     add: str | None = None  # of this kind
 
     @property
     def kind(self) -> str:
-        """The kind of server of which there may be any number, such as `32:128`."""
+        """Kind of server whose number is planned, such as `32:128`."""
         return self.add or ":".join(f"{amount:g}" for amount in self.workload.servers.capacity[0])
 
     @property
     def shown_slot(self) -> float | None:
-        """Seconds of a slot, in which times are shown."""
+        """Seconds of a slot for times that are shown."""
         return self.workload.shown_slot
 
     def search(self, policy: Any) -> Search:
@@ -75,11 +75,14 @@ class PlanRequest:
         return None if path is None else PlanLog(path, self.goals)
 
     def bound(self) -> Fewest:
-        """With fewer servers none of the policies meets the goals, whatever it does."""
+        """Return the number of servers below which no policy meets the goals."""
         return fewest_for(self.workload, self.goals, self.policies, GAP, SECONDS, self.there)
 
     def run(self, bound: Fewest, options: RunOptions, log: PlanLog | None) -> ServerPlans:
-        """The plan of each policy, from `bound` on; `ServerPlans.plans` is empty if no policy meets the goals."""
+        """Return the plan of each policy, from `bound` on.
+
+        `ServerPlans.plans` is empty if no policy meets the goals.
+        """
         searches = {search.name: search for search in map(self.search, self.policies)}
         draws: dict[str, Certainty] = {}
         smaller: dict[str, WithoutLargest] = {}
@@ -102,7 +105,10 @@ class PlanRequest:
     def _at_common_number(
         self, searches: Mapping[str, Search], plans: Mapping[str, Plan], options: RunOptions, log: PlanLog | None
     ) -> list[Compared]:
-        """Each policy with as many servers as the one that needs most; nothing for a single policy, or without goals."""
+        """Return each policy with the largest number of servers that one needs.
+
+        Empty for a single policy, or without goals.
+        """
         if len(plans) < 2 or not self.goals:
             return []
         servers = common_number([*plans.values()])
@@ -119,9 +125,9 @@ class PlanRequest:
 def plan_request(
     workload: Workload, goals: Sequence[str], policies: Sequence[Any], options: PlanOptions, *, mixed: bool = False
 ) -> PlanRequest:
-    """The request that `plan` runs, from its arguments; with `options.add` the workload is one `with_kind`. Raises InputError.
+    """Return the request of `plan` from its arguments.
 
-    mixed  whether servers of several kinds are allowed
+    With `options.add` the workload is one of `with_kind`. `mixed`: servers of several kinds are allowed. Raises InputError.
     """
     seeds, draws, max_demand = PLAN_SEEDS if options.seeds is None else options.seeds, options.draws or 0, options.max_demand
     if seeds < 1 or draws < 0:
@@ -136,9 +142,10 @@ def plan_request(
 def plan_all(
     policies: Sequence[str], plan: Callable[[str, AskRuns, Say], Outcome], options: RunOptions, log: PlanLog | None
 ) -> tuple[list[Outcome], list[NoneMeets]]:
-    """What `plan` finds for each policy, side by side, without those that meet the goals with no number of servers.
+    """Return the outcomes of `plan` for each policy, and the refusals.
 
-    plan  gets a policy's name, what makes runs, and what is to be told what is tried: progress is shown on standard error
+    The policies run in parallel. Refusals are of policies that meet the goals with no number of servers.
+    plan  called with a policy's name, a function that makes runs, and one that shows progress on standard error
     """
     stop = threading.Event()
     with options.runner() as runner, progress_lines() as lines:
@@ -179,20 +186,20 @@ def plan(
     executor: Executor | None = None,
     **changes: Any,
 ) -> ServerPlans:
-    """The least number of equal servers with which each policy meets all goals, and a bound that no policy can beat.
+    """Find the least number of equal servers for each policy.
 
-    workload    a Workload, or what `packenv.workload` takes: a name, a file, a trace, a table. Its arguments, such as `rate` or
-                `slot_seconds`, go along here; `servers` says of which kind they are, by default of a trace those of capacity 1;
-                with `add`, which there are, of any kinds
-    goals       such as "p95 wait <= 60s", "mean queue <= 10", "utilisation >= 70%" (packenv.planning.goals); a stream must also
-                be stable, and may have no goal
+    Each policy must meet all goals. The answer includes a lower bound for all policies.
+    workload    a Workload, or an argument of `packenv.workload`: a name, a file, a trace, a table. Arguments such as `rate` or
+                `slot_seconds` follow as keywords. `servers` sets their kind (a trace: capacity 1 by default), or with `add`
+                the existing servers of any kinds
+    goals       such as "p95 wait <= 60s", "mean queue <= 10", "utilisation >= 70%" (packenv.planning.goals). A stream must
+                also be stable, and may have no goal
     policies    names ("vqs:J=4") or objects
-    options     some fields of PlanOptions; with `draws` and `max_demand` there are `ServerPlans.draws` and `.without_largest`
-    log         a file in which each finished run is kept; a second call makes only the runs that it lacks
-    executor    where the runs are made, as of `packenv.simulate_many`: None is this process
-
-    `ServerPlans.plans` are as of `packenv.plan_servers`, which plans for one policy. Raises InputError for goals that cannot be
-    read or that no policy meets with any number of servers, servers of several kinds, and data that lie on servers.
+    options     some fields of PlanOptions. `draws` and `max_demand` fill `ServerPlans.draws` and `.without_largest`
+    log         file that stores finished runs. A second call makes only the missing runs
+    executor    where the runs are made (`packenv.simulate_many`). None is this process
+    `ServerPlans.plans` are like `packenv.plan_servers`, for one policy. Raises InputError for unreadable goals, goals that no
+    policy meets with any number of servers, servers of several kinds, and data placed on servers.
     """
     chosen = [*policies]
     names = [policy if isinstance(policy, str) else name_of(policy) for policy in chosen]

@@ -1,4 +1,4 @@
-"""Charts of `packenv plan`, and what its pages say of them: each goal's measure against the number of servers, or the cost."""
+"""Charts of `packenv plan`, and texts of its pages."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ ABOVE = 3.0
 def server_figures(
     plans: Sequence[Plan], goals: Sequence[Goal], bounds: Sequence[Rule], slot_seconds: float | None
 ) -> list[Figure]:
-    """Each goal's measure against the number of servers; without a goal which numbers of servers are stable.
+    """Return figures of each goal's measure against the number of servers.
 
-    bounds  numbers of servers that no policy does without, if any are proved
+    Without a goal they show which numbers are stable. `bounds`: proved least numbers of servers, if any.
     """
     figures = [_server_figure(plans, n, goal, bounds, slot_seconds) for n, goal in enumerate(goals)]
     return figures or [_stable(plans, bounds)]
 
 
 def of_the_rest(workload: Workload) -> str:
-    """The begin of an answer for a trace of which much is left out."""
+    """Begin the answer for a trace with much left out."""
     return f"{workload.label}: no goal is met for what is left out. For the rest: "
 
 
@@ -60,7 +60,10 @@ def confirmed(plans: Sequence[Plan]) -> str:
 
 
 def occupied(title: str, workload: Workload, policy: str) -> list[Section]:
-    """How full the servers of the answer are, by a run of its own, as the search keeps no schedule; nothing of a stream."""
+    """Return a section on how full the servers of the answer are.
+
+    Makes a run, as the search stores no schedule. Empty for a stream.
+    """
     if workload.jobs is None or len(workload.jobs) > MOST_TASKS:
         return []
     result = simulate(workload, policy, schedule=True, **run_kind(workload))
@@ -68,7 +71,10 @@ def occupied(title: str, workload: Workload, policy: str) -> list[Section]:
 
 
 def _server_figure(plans: Sequence[Plan], n: int, goal: Goal, bounds: Sequence[Rule], slot_seconds: float | None) -> Figure:
-    """A goal's measure against the number of servers, a line for each policy: filled marks meet all goals."""
+    """Draw a goal's measure against servers, a line for each policy.
+
+    Filled marks meet all goals.
+    """
     scale, unit = goal.scale(slot_seconds), goal.unit(slot_seconds)
     lines = []
     for plan, colour in zip(plans, colours_for([plan.policy for plan in plans]), strict=True):
@@ -81,7 +87,10 @@ def _server_figure(plans: Sequence[Plan], n: int, goal: Goal, bounds: Sequence[R
 
 
 def line_through(policy: str, answer: str, colour: str, points: Sequence[Point], values: Sequence[float] | None = None) -> Line:
-    """A policy's line, with its answer in its name, through the points or at these values."""
+    """Return a policy's line through the points or at these values.
+
+    Its name includes the answer.
+    """
     at, values = [point.x for point in points], [point.y for point in points] if values is None else values
     return Line(f"{policy}: {answer}", colour, at, values, points=points, marker=MARKERS.get(policy, "o"))
 
@@ -89,7 +98,10 @@ def line_through(policy: str, answer: str, colour: str, points: Sequence[Point],
 def goal_chart(
     lines: Sequence[Line], goal: Goal | None, x_title: str, up: Sequence[Rule], slot_seconds: float | None, **kind: Any
 ) -> LineChart:
-    """A goal's measure, which leaves the chart far above its limit; without a goal 1 for stable and 0 for unstable."""
+    """Return a chart of a goal's measure, cut off far above its limit.
+
+    Without a goal: 1 for stable, 0 for unstable.
+    """
     largest = max((point.y for line in lines for point in line.points), default=0.0)
     if goal is None:
         return LineChart(lines, x_title, "stable", 1.25, [], up, **kind)
@@ -109,7 +121,7 @@ def _finding(plan: Plan, n: int, scale: float, unit: str) -> str:
 
 
 def _stable(plans: Sequence[Plan], bounds: Sequence[Rule]) -> Figure:
-    """Without a goal: which numbers of servers are stable."""
+    """Draw which numbers of servers are stable."""
     numbers = [*(int(bound.at) for bound in bounds), *(trial.servers for plan in plans for trial in plan.trials)]
     entries = []
     for plan, colour in zip(plans, colours_for([plan.policy for plan in plans]), strict=True):
@@ -130,7 +142,10 @@ def _state(trial: Trial) -> str:
 
 
 def trials_table(plan: Plan, goals: Sequence[Goal], slot_seconds: float | None, endless: bool) -> Table:
-    """What each number of servers that was tried gave; of an endless workload also whether the queue was stable."""
+    """Return the measures of each number of servers that was tried.
+
+    For an endless workload also whether the queue was stable.
+    """
     heads = [f"{goal.title} ({unit.strip()})" if (unit := goal.unit(slot_seconds)) else goal.title for goal in goals]
     columns = [*numbers("servers", *heads), *([Column("queue")] if endless else []), Column("meets all goals")]
     table = Table(f"What the search tried with {plan.policy}", columns, folded=True)
@@ -142,7 +157,10 @@ def trials_table(plan: Plan, goals: Sequence[Goal], slot_seconds: float | None, 
 
 
 def mix_figures(plans: Sequence[MixPlan], goals: Sequence[Goal], bound: CostBound, slot_seconds: float | None) -> list[Figure]:
-    """Each goal's measure (without goals: whether the queue is stable) of each mix that was run, against its cost."""
+    """Draw each goal's measure against the cost of the mixes.
+
+    Without goals: whether the queue is stable.
+    """
     ran = "; ".join(f"{plan.policy}: {len(plan.trials):,} mixes were run" for plan in plans)
     finding = f"{ran}. Filled marks meet all goals; the steps are the best that mixes of no more cost reached."
     up = [Rule(float(bound.whole), f"any mix: {money(bound.whole)} at least")]
@@ -160,7 +178,10 @@ def mix_figures(plans: Sequence[MixPlan], goals: Sequence[Goal], bound: CostBoun
 
 
 class MixPoint(NamedTuple):
-    """One mix that was run. `value`: of the goal, in slots where it is a time; without a goal 1 if it was stable, else 0."""
+    """One mix that was run.
+
+    `value`: the goal's measure, times in slots. Without a goal 1 if stable, else 0.
+    """
 
     cost: float
     value: float
@@ -168,7 +189,10 @@ class MixPoint(NamedTuple):
 
 
 def mix_points(plan: MixPlan, goals: Sequence[Goal], n: int) -> list[MixPoint]:
-    """All mixes of the search that have a value of goal n (without goals: of stability), by cost."""
+    """Return the mixes of the search with a value of goal n, by cost.
+
+    Without goals the value is the stability.
+    """
     points = []
     for mix in plan.trials:
         value = mix.trial.value(n) if goals else float(mix.trial.stable)
@@ -178,7 +202,10 @@ def mix_points(plan: MixPlan, goals: Sequence[Goal], n: int) -> list[MixPoint]:
 
 
 def best_so_far(points: Sequence[MixPoint], goal: Goal | None) -> list[float]:
-    """For each point, in order of cost, the best value among those that cost no more."""
+    """Return for each point the best value at no higher cost.
+
+    Points are in order of cost.
+    """
     most = goal is None or goal.measure == "utilisation"
     best_values: list[float] = []
     for point in points:

@@ -1,4 +1,4 @@
-"""`packenv.plan_servers`, how many servers one policy needs, from Python; and the log of a plan's finished runs."""
+"""`packenv.plan_servers` for one policy, and the log of a plan's runs."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ def plan_servers(
     slots: int | None = None,
     executor: Executor | None = None,
 ) -> Plan:
-    """The least number of servers, like those of the workload, with which a policy meets all goals.
+    """Find the least number of equal servers for a policy.
 
-    goals     such as "p95 wait <= 60s", "mean queue <= 10", "utilisation >= 70%" (packenv.planning.goals); a stream must also
+    The servers are like those of the workload. The policy must meet all goals.
+    goals     such as "p95 wait <= 60s", "mean queue <= 10", "utilisation >= 70%" (packenv.planning.goals). A stream must also
               be stable, and may have no goal
-    seeds     runs with each number of servers; as many others confirm the answer
-    slots     of each run of a stream; a table is run to its end
-    executor  where the runs take place, as of `packenv.simulate_many`
-
-    `Plan.servers` meets the goals, one server less does not: `Plan.at`, `Plan.below`; where noise leaves that open, the least
-    number lies in `Plan.between`. `fewest_for` of packenv.planning.lower_bounds.fewest_servers is the bound that no policy
-    can beat. Raises InputError for goals that cannot be read or that no number of servers meets, servers of several kinds, and
-    data that lie on servers.
+    seeds     runs with each number of servers. The same number of new seeds confirms the answer
+    slots     of each run of a stream. A table runs to its end
+    executor  where the runs are made (`packenv.simulate_many`)
+    `Plan.servers` meets the goals, one server less does not: `Plan.at`, `Plan.below`. If noise leaves that open, the least
+    number lies in `Plan.between`. `fewest_for` of packenv.planning.lower_bounds.fewest_servers is a bound for all policies.
+    Raises InputError for unreadable goals, goals that no number of servers meets, servers of several kinds, and data placed on
+    servers.
     """
     workload = workload if workload.jobs is not None else resolved(workload)
     parsed_goals = goals_for(workload, goals)
@@ -55,9 +55,10 @@ def plan_servers(
 
 
 def goals_for(workload: Workload, texts: Sequence[str], mixed: bool = False) -> list[Goal]:
-    """The goals of a plan for this workload. Raises InputError where there can be no plan.
+    """Return the goals of a plan for this workload.
 
-    mixed  whether servers of several kinds are meant to be there; the error's remedy is the kind of which there may be more
+    `mixed`: servers of several kinds are intended. Otherwise the error's remedy is the kind to add. Raises InputError if there
+    can be no plan.
     """
     name, kinds = workload.name, len(workload.servers.examples)
     if kinds > 1 and not mixed:
@@ -79,7 +80,10 @@ def goals_for(workload: Workload, texts: Sequence[str], mixed: bool = False) -> 
 
 
 def run_length(workload: Workload, slots: int | None) -> int | None:
-    """Slots of a run. Raises InputError for a table with slots of its own."""
+    """Return the slots of a run.
+
+    Raises InputError for a table with given slots.
+    """
     if workload.jobs is None:
         return slots or DEFAULT_SLOTS
     if slots is not None:
@@ -88,12 +92,15 @@ def run_length(workload: Workload, slots: int | None) -> int | None:
 
 
 def run_kind(workload: Workload) -> dict[str, Any]:
-    """Options of packenv.simulate: a table is run until all of its work is done."""
+    """Return options of packenv.simulate: tables run until all work is done."""
     return {"drain": True} if workload.jobs is not None else {}
 
 
 class PlanLog(RunLog):
-    """A RunLog of what the goals ask of each run. Their limits do not matter: plans for other limits share runs."""
+    """A RunLog of the measures that goals need.
+
+    Plans for other limits share its runs.
+    """
 
     kind = "planned"
 
@@ -114,7 +121,10 @@ class PlanLog(RunLog):
 
 
 def asking(runner: Runner, log: PlanLog | None) -> AskRuns:
-    """Makes the runs of a plan, those that the log lacks; all of them without a log."""
+    """Return a function that makes the runs of a plan.
+
+    With a log it makes only the missing ones.
+    """
 
     def ask(runs: Sequence[Run], extract: Extract) -> list[Any]:
         return runner.all(runs, extract) if log is None else log.complete(runs, runner)

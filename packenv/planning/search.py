@@ -1,4 +1,7 @@
-"""The least number of equal servers with which a policy meets goals: bracketing, and paired runs on the same jobs."""
+"""The least number of equal servers with which a policy meets goals.
+
+The search brackets the number, and pairs runs on the same jobs.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +28,13 @@ from packenv.workloads.servers import MOST_SERVERS
 from packenv.workloads.workload import Workload
 
 MOST_TASKS, MOST_TIMES = 20_000_000, 12
-"""An answer that noise leaves open takes about this many more tasks, or this many times the seeds, whichever is more."""
+"""Limit on additional runs while noise leaves an answer open: tasks, or multiples of the seeds, whichever is more."""
 
 CLOSE = 1e-9  # for floats
 
 Enough = Callable[[int], bool]
 Check = Callable[[int], None]
-"""Told of a number that is not enough before larger ones are tried: raises if none of them will be."""
+"""Called with a number that is not enough. Raises if no larger one is."""
 
 
 class NoneMeets(InputError):
@@ -43,24 +46,28 @@ class Plan(NamedTuple):
 
     policy: str
     servers: int
-    at: Trial  # with that number
+    at: Trial  # with `servers`
     below: Trial | None  # with one server less, on the same seeds; None where no policy meets the goals with it
     trials: tuple[Trial, ...]  # all that the search looked at, by number of servers
     fresh: bool  # whether `at` and `below` are of seeds that the search did not use
-    between: tuple[int, int] | None = None  # noise leaves open which of these numbers is the least; None: it does not
+    between: tuple[int, int] | None = None  # range of the least number if noise leaves it open
 
 
 def with_servers(workload: Workload, count: int, there: int = 0) -> Workload:
-    """The same work on `count` servers: the first `there` of the workload, and others like the one behind these."""
+    """Return the same work on `count` servers.
+
+    These are the workload's first `there`, and others like the next one.
+    """
     servers = workload.servers.only(np.minimum(np.arange(count), there))
     return workload.with_(servers=servers, **({} if workload.jobs is not None else {"rate": workload.rate}))
 
 
 @dataclass(frozen=True)
 class Search:
-    """The search with one policy. `slots`, `options`: of packenv.simulate.
+    """The search with one policy.
 
-    there  so many of the workload's first servers are there anyway, and count; all others are like the one behind them
+    slots, options  of packenv.simulate
+    there           number of the workload's first servers that exist anyway, and count. All others are like the next one
     """
 
     workload: Workload
@@ -72,12 +79,12 @@ class Search:
     there: int = 0
 
     def run(self, bound: int, ask: AskRuns, progress: Callable[[int], None] = lambda servers: None) -> Plan:
-        """Search from `bound` on, below which no policy meets the goals. Raises NoneMeets if no number of servers does.
+        """Search from `bound` on, below which no policy meets the goals.
 
-        More servers are taken to serve every goal but the utilisation. It goes up in steps that double until all others are
-        met, halves the interval, and asks then for the utilisation too. Seeds that the search did not use confirm the answer, or
-        move it by some servers; where noise leaves a goal open they double (`decided`). `progress` is told each number of servers
-        that is tried.
+        More servers are assumed to help every goal except the utilisation. The search doubles its steps until all others are
+        met, halves the interval, then checks the utilisation. Seeds that the search did not use confirm the answer, or move it
+        by some servers. They double while noise leaves a goal open (`decided`). `progress` is called with each number of
+        servers. Raises NoneMeets if no number of servers meets the goals.
         """
 
         def first(servers: int) -> Trial:
@@ -100,7 +107,7 @@ class Search:
         return self._confirmed(servers, bound, again, trials)
 
     def of(self, workload: Workload) -> Search:
-        """The same search for another workload."""
+        """Return the same search for another workload."""
         return replace(self, workload=workload)
 
     @property
@@ -109,7 +116,7 @@ class Search:
 
     @property
     def most(self) -> int:
-        """The most servers that are tried: one more for each task of a table."""
+        """Largest number of servers tried: one more for each task of a table."""
         return MOST_SERVERS if self.workload.jobs is None else min(MOST_SERVERS, self.there + len(self.workload.jobs))
 
     @property
@@ -126,7 +133,7 @@ class Search:
         return len(self.seeds_of(range(2))) > 1
 
     def budget(self) -> Budget:
-        """Runs for what noise leaves open."""
+        """Return the budget of runs for goals that noise leaves open."""
         jobs = self.workload.jobs
         tasks = self.workload.rate * (self.slots or 1) if jobs is None else len(jobs)
         return Budget(max(MOST_TIMES * self.seeds, int(MOST_TASKS / max(tasks, 1))))
@@ -136,12 +143,18 @@ class Search:
         return trial.stable and all(met or goal.measure == "utilisation" for met, goal in of_goals)
 
     def open(self, trial: Trial, of_all: bool = False) -> bool:
-        """Whether noise leaves open if it is enough; `of_all`: or if the goal on the utilisation is met."""
+        """Return whether noise leaves open if the trial is enough.
+
+        `of_all`: also whether the goal on the utilisation is met.
+        """
         decided = [met for met, goal in zip(trial.decided, self.goals, strict=True) if goal.measure != "utilisation"]
         return trial.stable and False not in decided and None in (trial.decided if of_all else decided)
 
     def _least(self, bound: int, at: Callable[[int], Trial]) -> tuple[Trial, ...]:
-        """All trials, by number of servers: the least number that is enough, and one less unless that is below the bound."""
+        """Return all trials, by number of servers.
+
+        They include the least number that is enough, and one less unless that is below the bound.
+        """
         used = most_used(self.workload, self.goals, self.there)
         if bound > used:
             more = bound - self.there
@@ -153,14 +166,17 @@ class Search:
         return tuple(cache.trials[servers] for servers in sorted(cache.trials))
 
     def _confirmed(self, servers: int, bound: int, at: Callable[[int], Trial], searched: tuple[Trial, ...]) -> Plan:
-        """The nearest number from `servers` that is enough while one less is not; and if noise leaves that open, between which
-        numbers it lies: of one more than the next lower that is decided, and of the next higher, in steps that double.
+        """Return the plan on new seeds, near `servers`.
+
+        The number is the nearest that is enough while one less is not. If noise leaves that open, `between` ranges from one
+        above the next lower decided number to the next higher decided one. Both are found in doubling steps.
         """
         cache = _TrialCache(self, at, most_used(self.workload, self.goals, self.there))
         least = least_from(servers, bound, cache.most, cache.enough, cache.check)
         trials = cache.trials
         if not trials[least].meets:
             raise NoneMeets(self.never(trials[least], ", the fewest for the others with other seeds,"))
+        # Move both ends outwards until noise leaves neither open.
         low, high, step = least - 1, least, 1
         while low >= bound and (cache.enough(low) or self.open(trials[low])):
             low, step = low - step, 2 * step
@@ -171,14 +187,18 @@ class Search:
         return Plan(self.name, least, trials[least], trials.get(least - 1), searched, True, between)
 
     def least_near(self, servers: int, bound: int, seeds: Sequence[int], ask: AskRuns) -> int:
-        """The least number that is enough with these seeds, looked for from `servers` on; at least `bound`. Raises NoneMeets."""
+        """Return the least number that is enough with these seeds.
+
+        Searches from `servers` on, at least `bound`. Raises NoneMeets.
+        """
         cache = _TrialCache(self, lambda count: self.trial(count, seeds, ask), None)
         return least_from(servers, bound, cache.most, cache.enough, cache.check)
 
     def why_hopeless(self, trial: Trial, halves: Iterable[Trial]) -> str | None:
-        """Why no larger number is enough if this one is not, for `never`; None where one may be.
+        """Return why no larger number is enough if this one is not.
 
-        halves  trials of at most half as many servers: what waits with twice as many as with them does not wait for servers
+        The text is for `never`, None if a larger one may be enough. `halves`: trials of at most half the servers. If the queue
+        is the same as with half, tasks wait for something other than servers.
         """
         if trial.stable and not trial.queued:
             return ", where no task waits,"
@@ -188,20 +208,21 @@ class Search:
         return None
 
     def underused(self, trial: Trial) -> bool:
-        """Whether a goal on the utilisation is broken beyond doubt."""
+        """Return whether a goal on the utilisation is certainly missed."""
         return any(goal.measure == "utilisation" and met is False for goal, met in zip(self.goals, trial.decided, strict=True))
 
     def trial(self, servers: int, seeds: Sequence[int], ask: AskRuns) -> Trial:
-        """Run all seeds on `servers` servers in all."""
+        """Run all seeds on `servers` servers in total."""
         return self.trial_on(with_servers(self.workload, servers, self.there), seeds, ask)
 
     def trial_on(self, workload: Workload, seeds: Sequence[int], ask: AskRuns) -> Trial:
-        """Run all seeds on the workload's own servers."""
+        """Run all seeds on the workload's servers."""
         return self._trial_of(workload, self._runs(workload, seeds, ask), DOUBT)
 
     def decided(self, workload: Workload, ask: AskRuns, budget: Budget) -> Trial:
-        """Run as many seeds as the search did, none of them its own, on the workload's own servers, and double them until no goal
-        is open, as long as the budget lasts.
+        """Run new seeds, and double them until no goal is open.
+
+        Starts with the search's number of seeds, none of them its own, and stops when the budget is used up.
         """
         seeds = self.seeds_of(range(self.seeds, 2 * self.seeds))
         runs = self._runs(workload, seeds, ask)
@@ -219,6 +240,7 @@ class Search:
         return of_runs
 
     def _trial_of(self, workload: Workload, runs: Sequence[RunValues], doubt: float) -> Trial:
+        # Measures: quantiles over the waits of all runs pooled, other goals as means over the seeds.
         values = [[run.values[n] for run in runs] for n in range(len(self.goals))]
         delays = [run.delays for run in runs if run.delays is not None]
         shares = [goal.pooled if len(delays) == len(runs) else None for goal in self.goals]
@@ -226,6 +248,7 @@ class Search:
         stopped = next((run.stopped for run in runs if run.stopped), None)
         verdict = STABLE if self.workload.jobs is not None else combine(run.verdict for run in runs).kind
         means = [mean_of(of_goal) if of is None else of.mean for of_goal, of in zip(values, pooled, strict=True)]
+        # Goals met by the mean, and goals decided beyond noise.
         met = [goal.met(mean) for goal, mean in zip(self.goals, means, strict=True)]
         decided: tuple[bool | None, ...] = tuple(met)
         if self.by_chance:
@@ -248,12 +271,12 @@ class Search:
 
     @property
     def _added(self) -> str:
-        """Of which capacity they are, where servers are added to others."""
+        """Capacity of the servers, if they are added to others."""
         return f"of capacity {self.workload.servers.only([self.there])} more ".replace("1x", "", 1) if self.there else ""
 
     @property
     def _too_large(self) -> str:
-        """That tasks fit only servers that are there, of which the number stays as it is."""
+        """Note on tasks that fit only the servers that exist anyway."""
         jobs = self.workload.jobs
         if not self.there or jobs is None:
             return ""
@@ -266,7 +289,7 @@ class Search:
 class _TrialCache:
     """The trials with the same seeds, by number of servers.
 
-    used  with how many servers at most the tasks can use them as a goal asks for; None: the utilisation does not matter
+    used  largest number of servers that the goal on the utilisation allows. None: it does not matter
     """
 
     def __init__(self, search: Search, at: Callable[[int], Trial], used: int | None) -> None:
@@ -280,7 +303,7 @@ class _TrialCache:
         return self.search.enough(self.trials[servers])
 
     def check(self, servers: int) -> None:
-        """Raise NoneMeets if these servers are not enough and more of them cannot be."""
+        """Raise NoneMeets if these are not enough and more cannot be."""
         trial, search = self.trials[servers], self.search
         why = search.why_hopeless(trial, (half for half in self.trials.values() if 2 * half.servers <= servers))
         if why is not None:
@@ -294,13 +317,13 @@ class _TrialCache:
 
 
 class Budget:
-    """How many runs more may be made."""
+    """Number of additional runs allowed."""
 
     def __init__(self, runs: int) -> None:
         self.runs = runs
 
     def spend(self, runs: int) -> bool:
-        """Take `runs` runs from the budget; return whether there were enough."""
+        """Take `runs` runs from the budget, return whether there were enough."""
         enough = runs <= self.runs
         self.runs -= runs if enough else 0
         return enough
@@ -311,10 +334,10 @@ def underused_phrase(used: int) -> str:
 
 
 def most_used(workload: Workload, goals: Sequence[Goal], there: int = 0) -> int:
-    """The most servers (`there`: as of `with_servers`) with which a goal on the utilisation can be met; MOST_SERVERS without
-    such a goal.
+    """Return the most servers that meet a goal on the utilisation.
 
-    The work of a table, Σ demand · service, is done in no less time than until its last task would end if none waited.
+    `there`: see `with_servers`. MOST_SERVERS without such a goal. The work of a table, Σ demand · service, takes at least
+    until its last task would end if none waited.
     """
     limit = max((goal.limit for goal in goals if goal.measure == "utilisation"), default=0.0)
     jobs = workload.jobs
@@ -322,6 +345,7 @@ def most_used(workload: Workload, goals: Sequence[Goal], there: int = 0) -> int:
         return MOST_SERVERS
     work = (jobs.demand * jobs.service[:, None].astype(np.float64)).sum(axis=0)  # (D,)
     span, units = float((jobs.arrival + jobs.service).max()), workload.servers.units
+    # Room of the existing servers, and of each additional one, over that time.
     held, more = units[:there].sum(axis=0) * span, units[there] * span
     most = work / limit * (1 + CLOSE)  # the room of which these are used well enough
     if ((more == 0) & (held > 0) & (most >= held)).any():
@@ -331,9 +355,9 @@ def most_used(workload: Workload, goals: Sequence[Goal], there: int = 0) -> int:
 
 
 def least_up(bound: int, most: int, enough: Enough, check: Check) -> int:
-    """A number of `bound` to `most` that is enough while one less is not, or `bound`. It has asked for both.
+    """Return a number of `bound` to `most` that is enough while one less is not.
 
-    `check` is called with `most` too, and must raise then.
+    Or `bound`. Both numbers have been tried. `check` must raise for `most`.
     """
     low, high, step = bound - 1, bound, max(1, bound // 16)
     while not enough(high):
@@ -343,7 +367,7 @@ def least_up(bound: int, most: int, enough: Enough, check: Check) -> int:
 
 
 def least_from(start: int, bound: int, most: int, enough: Enough, check: Check) -> int:
-    """As `least_up`, but the nearest such number from `start` on, up or down."""
+    """Return the nearest such number (`least_up`) from `start` on, up or down."""
     step = 1
     if enough(start):
         high, low = start, start - 1
@@ -361,7 +385,10 @@ def least_from(start: int, bound: int, most: int, enough: Enough, check: Check) 
 
 
 def _halved(low: int, high: int, enough: Enough) -> int:
-    """`high` is enough; `low` is not, or is below what is asked for."""
+    """Return the least number that is enough, in (low, high].
+
+    `high` is enough, and `low` is not or is below the bound.
+    """
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)

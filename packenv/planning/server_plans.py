@@ -1,4 +1,4 @@
-"""The answer of `packenv.plan`: how many equal servers each policy needs; and what all plans show of goals and trials."""
+"""The answer of `packenv.plan`, and texts that all plans share."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Value = TypeVar("Value")
 
 SURER = "more --slots or --seeds may decide it"
 LEFT_OUT = ("stable with one less",)
-"""Columns of the table of plans that a narrow terminal does without."""
+"""Columns that narrow terminals leave out of the table of plans."""
 
 
 def cell(trial: Trial | None, n: int, goal: Goal, slot_seconds: float | None) -> str:
@@ -55,7 +55,10 @@ def cell(trial: Trial | None, n: int, goal: Goal, slot_seconds: float | None) ->
 
 
 def open_goals(goals: Sequence[Goal], trials: Sequence[tuple[str, Trial]], slot_seconds: float | None) -> str:
-    """`: the mean wait is 9.1 ± 3.4 seconds with 55`, for the goals that noise leaves open in these trials."""
+    """Return the goals that noise leaves open in these trials, as text.
+
+    Such as `: the mean wait is 9.1 ± 3.4 seconds with 55`.
+    """
     measures = [
         f"the {goal.title} is {cell(trial, n, goal, slot_seconds)}{goal.unit(slot_seconds)} with {servers}"
         for n, goal in enumerate(goals)
@@ -66,7 +69,7 @@ def open_goals(goals: Sequence[Goal], trials: Sequence[tuple[str, Trial]], slot_
 
 
 def in_the_noise(goals: Sequence[Goal], plan: Plan, slot_seconds: float | None) -> str:
-    """A sentence on the numbers of servers between which noise leaves the least one open."""
+    """Return a sentence on the range of the least number."""
     assert plan.between is not None
     low, high = plan.between
     trials = [(f"{trial.servers:,}", trial) for trial in (plan.below, plan.at) if trial is not None]
@@ -74,26 +77,26 @@ def in_the_noise(goals: Sequence[Goal], plan: Plan, slot_seconds: float | None) 
 
 
 def _blocks(block: int, slot_seconds: float | None) -> str:
-    """`days`, `blocks of 5 h 20 min`, or in slots where nobody says how long one is."""
+    """Return `days`, `blocks of 5 h 20 min`, or slots if their length is unknown."""
     if slot_seconds is None:
         return f"blocks of {counted(block, 'slot')}"
     return "days" if block == round(DAY / slot_seconds) else f"blocks of {lasting(block * slot_seconds)}"
 
 
 SHARES = {"interval_80": 0.8, "interval_95": 0.95}
-"""Shares of other draws whose least numbers are shown, by their keys in JSON."""
+"""Shares of the draws covered by the intervals shown, by key in JSON."""
 
 
 @dataclass(frozen=True, repr=False)
 class ServerPlans(Showable):
-    """How many servers each policy needs to meet the goals, and how many any policy needs at least: in all, with those that are
-    there anyway (`request.there`), if more of a kind are asked for.
+    """The servers that each policy needs, and a bound for any policy.
 
-    plans        by policy; those that meet the goals with no number of servers are not among them
-    bound        `bound.servers`: no policy (`bound.scope`) meets the goals with fewer; with servers that are there, with fewer
-                 more of the kind that is added (`more_at_least`)
+    Numbers are totals, including servers that exist anyway (`request.there`).
+    plans        by policy, without those that meet the goals with no number of servers
+    bound        no policy of `bound.scope` meets the goals with fewer than `bound.servers`. With existing servers, see
+                 `more_at_least`
     refusals     why the other policies do not meet the goals
-    comparisons  each policy with as many servers as the one that needs most
+    comparisons  each policy with the largest number that one needs
     """
 
     request: PlanRequest
@@ -114,17 +117,19 @@ class ServerPlans(Showable):
 
     @property
     def best(self) -> Plan:
-        """The plan of the policy that needs the fewest servers; of several, the first."""
+        """Plan with the fewest servers, the first of equals."""
         return min(self.plans.values(), key=lambda plan: plan.servers)
 
     @property
     def servers(self) -> int:
-        """The least number of all policies."""
         return self.best.servers
 
     @property
     def records(self) -> list[dict[str, Any]]:
-        """A record for each policy, as of `packenv plan --json`; times are in slots, intervals [mean, low, high]."""
+        """A record for each policy, as in `packenv plan --json`.
+
+        Times are in slots, intervals [mean, low, high].
+        """
         return [self._record(plan) for plan in self.plans.values()]
 
     def _record(self, plan: Plan) -> dict[str, Any]:
@@ -181,24 +186,28 @@ class ServerPlans(Showable):
 
     @property
     def more_at_least(self) -> int | None:
-        """How many servers more no policy (`bound.scope`) does without, beside those that are there; None where it is not proved
-        that any is needed, or no such number is asked for.
+        """Number of servers that no policy of `bound.scope` can do without.
+
+        It is in addition to existing ones. None if none is proved to be needed, or no such number is planned.
         """
         more = self.bound.servers - self.request.there
         return more if self.request.there and more > 0 else None
 
     def _bound(self, plan: Plan) -> dict[str, int | None]:
-        """The number that no policy does without; where servers are there anyway, those and what is added to them."""
+        """Return the bound, or the existing, added and least added servers."""
         if there := self.request.there:
             return {"there": there, "added": plan.servers - there, "added_bound": self.more_at_least}
         return {"bound": self.bound.servers}
 
     def tables(self) -> list[Table]:
-        """The plans, and the policies at the common number."""
+        """Return the plans, and the policies at the common number."""
         return [self._table_of_plans(), *([self._table_of_comparisons()] if self.comparisons else [])]
 
     def _table_of_plans(self) -> Table:
-        """For each policy the number of servers, and each goal's measure with that number and with one less."""
+        """Return the servers of each policy, and each goal's measure.
+
+        Measures are with that number and with one less.
+        """
         timed = f"; times in {self._unit}" if self.goals else ""
         known = bool(self._least)
         least = f", at least {self.bound.servers:,} for any {self.bound.scope}" if known else ""
@@ -218,7 +227,10 @@ class ServerPlans(Showable):
         return table
 
     def _table_of_comparisons(self) -> Table:
-        """For each policy each goal's measure, and that less the first policy's, with a 95 % interval over the seeds."""
+        """Return each policy's measures at the common number.
+
+        Also the difference from the first policy, with a 95 % interval over the seeds.
+        """
         first = self.comparisons[0]
         title = f"{self.workload.label}: all policies with {counted(first.servers, 'server')}; times in {self._unit}"
         heads = [heading for goal in self.goals for heading in (goal.title, f"less {first.policy}'s")]
@@ -241,13 +253,14 @@ class ServerPlans(Showable):
 
     @property
     def sentences(self) -> list[str]:
-        """The answer, then what noise leaves open, and what was asked beside it."""
+        """The answer, open goals, and additional answers."""
         plans, slot_seconds = [*self.plans.values()], self.request.shown_slot
         lines = [self._answer, *(in_the_noise(self.goals, plan, slot_seconds) for plan in plans if plan.between is not None)]
         for plan in plans:
             if not self.goals and not plan.at.settled:  # stable as far as the runs show
                 growing = f"with {counted(plan.servers, 'server')} the queue may still grow in longer runs"
                 lines.append(f"{plan.policy}: {growing}; more --slots may decide it.")
+        # Answers without the largest tasks, then those of other draws.
         for policy, smaller in self._in_order(self.without_largest):
             saved = self.plans[policy].servers - smaller.servers
             change = "as many" if saved == 0 else f"{abs(saved):,} {'fewer' if saved > 0 else 'more'}"
@@ -258,6 +271,7 @@ class ServerPlans(Showable):
             intervals = [(share, *draws.interval(share)) for share in SHARES.values()]
             ranges = [f"{share:.0%} from {low:,} to {high:,}" for share, low, high in intervals]
             lines.append(f"{policy}: of {len(draws.least):,} {of}, {', '.join(ranges)} servers.")
+        # Policies that know durations.
         named = {policy if isinstance(policy, str) else name_of(policy): policy for policy in self.request.policies}
         jobs = self.workload.jobs
         planned = {name: policy for name, policy in named.items() if name in self.plans}
@@ -292,7 +306,10 @@ class ServerPlans(Showable):
 
     @property
     def _least(self) -> str:
-        """Return the bound in words; nothing where no more is proved to be needed, or much of a trace is left out."""
+        """The bound in words.
+
+        Empty if no more is proved, or much of a trace is left out.
+        """
         if self.workload.much_left_out:
             return ""
         if self.request.there:
@@ -300,7 +317,7 @@ class ServerPlans(Showable):
         return counted(self.bound.servers, "server")
 
     def _many(self, servers: int) -> str:
-        """A number of servers; beside those that are there, how many more."""
+        """Return a number of servers, and how many are added to existing ones."""
         there = self.request.there
         return (
             f"{counted(servers - there, 'more server')} of capacity {self.request.kind}, {servers:,} in all,"
@@ -309,15 +326,18 @@ class ServerPlans(Showable):
         )
 
     def _in_order(self, values: Mapping[str, Value]) -> list[tuple[str, Value]]:
-        """By policy, in the order of the plans; side by side they end in any."""
+        """Return the values by policy, in the order of the plans."""
         return [(policy, values[policy]) for policy in self.plans if policy in values]
 
     def footnotes(self) -> list[str]:
-        """The answer in a few sentences, and which policies do not meet the goals."""
+        """Return the answer in a few sentences, and refusals."""
         return [*self.sentences, *self.refusals]
 
     def charts(self) -> Charts:
-        """Each goal's measure against the number of servers; without a goal which numbers of servers are stable."""
+        """Return charts of each goal's measure against the number of servers.
+
+        Without a goal they show which numbers are stable.
+        """
         return Charts(f"{self.workload.label}: how many servers", self._figures())
 
     def _figures(self) -> list[Figure]:
@@ -326,7 +346,7 @@ class ServerPlans(Showable):
         return server_figures([*self.plans.values()], self.goals, rules, self.request.shown_slot)
 
     def page(self) -> Page:
-        """What each number of servers gives, how full the fewest are, and all that was tried."""
+        """Return the report: each number of servers, fullness, all trials."""
         request, workload, bound, plans = self.request, self.workload, self.bound, [*self.plans.values()]
         trials = [trials_table(plan, self.goals, request.shown_slot, workload.jobs is None) for plan in plans]
         chosen = with_servers(workload, self.servers, request.there)
@@ -350,8 +370,10 @@ class ServerPlans(Showable):
         return Page(f"How many servers for {workload.label}", first, facts, sections, notes, [workload])
 
     def to_frame(self, library: str = "arrow") -> Any:
-        """A row for each policy, as an Arrow table or a frame of "pandas" or "polars": its servers, and each goal's measure with
-        these and with one less; times are in slots.
+        """Return a row for each policy, as an Arrow table or a frame.
+
+        `library`: "arrow", "pandas" or "polars". Columns: servers, and each goal's measure with these and with one less. Times
+        are in slots.
         """
         rows = []
         for policy, plan in self.plans.items():
@@ -371,7 +393,7 @@ class ServerPlans(Showable):
         return form("frame_of_rows")(rows, library)
 
     def to_dict(self) -> dict[str, Any]:
-        """All in plain values, ready for JSON: `plans` as of `packenv plan --json`."""
+        """Return plain values for JSON. `plans` are as in `packenv plan --json`."""
         return {
             **self.workload.record,
             "goals": [goal.text for goal in self.goals],
@@ -387,7 +409,7 @@ class ServerPlans(Showable):
         return f"Servers for {self.workload.label}: {' and '.join(goal.text for goal in self.goals) or 'a stable queue'}"
 
     def facts(self) -> list[tuple[str, str]]:
-        """The servers of each policy with the measures of the goals, and the bound on those of any."""
+        """Return servers and measures of each policy, and the bound."""
         facts = []
         for policy, plan in self.plans.items():
             units = [goal.unit(self.request.shown_slot) for goal in self.goals]

@@ -1,4 +1,4 @@
-"""Trials of a plan: what is kept of each run, and whether a number of servers meets the goals or noise leaves that open."""
+"""Trials of a plan: values of each run, and whether goals are met."""
 
 from __future__ import annotations
 
@@ -17,23 +17,26 @@ from packenv.workloads.workload import Workload
 
 
 class RunValues(NamedTuple):
-    """The values that a plan keeps of one run."""
+    """The values that a plan needs from one run."""
 
     values: list[float | None]  # of each goal
     verdict: Verdict
     stopped: str | None
     max_queue: int
     mean_queue: float | None = None
-    delays: Delays | None = None  # where a goal asks for a quantile of the waits
+    delays: Delays | None = None  # if a goal is a quantile of the waits
 
     def plain(self) -> dict[str, Any]:
-        """The values in JSON's types."""
+        """Return the values in JSON's types."""
         delays = None if self.delays is None else self.delays.plain()
         return self._asdict() | {"verdict": list(self.verdict), "delays": delays}
 
     @classmethod
     def from_plain(cls, plain: Any) -> RunValues:
-        """Read what `plain` made. ValueError, KeyError or TypeError for anything else."""
+        """Read the output of `plain`.
+
+        Raises ValueError, KeyError or TypeError for anything else.
+        """
         delays = None if plain.get("delays") is None else Delays.from_plain(plain["delays"])
         return cls(**plain | {"verdict": Verdict(*plain["verdict"]), "delays": delays})
 
@@ -47,8 +50,8 @@ class Trial(NamedTuple):
     queued: bool  # whether a task ever waited for others in the last slot of any event
     met: list[bool]  # of each goal: by its `value`
     mean_queues: tuple[float | None, ...] = ()  # of each seed
-    pooled: tuple[Interval | None, ...] = ()  # of each goal on a quantile of the waits: that of all runs together
-    decided: tuple[bool | None, ...] = ()  # of each goal: whether it is met beyond doubt, or missed; None: noise leaves it open
+    pooled: tuple[Interval | None, ...] = ()  # of each goal that is a quantile of the waits: over all runs
+    decided: tuple[bool | None, ...] = ()  # of each goal: certainly met, or missed. None: noise leaves it open
     settled: bool = True  # a stream: the verdict of all seeds together is one
     stopped: str | None = None  # why a run ended early
 
@@ -57,28 +60,37 @@ class Trial(NamedTuple):
         return self.stable and all(self.met)
 
     def value(self, n: int) -> float | None:
-        """The measure of goal n: of all runs together, or the mean over the seeds; None unless each has a value."""
+        """Return the measure of goal n, None unless each seed has a value.
+
+        Pooled over all runs, or the mean over the seeds.
+        """
         pooled = self.pooled[n] if self.pooled else None
         return mean_of(self.values[n]) if pooled is None else pooled.mean
 
     def estimate(self, n: int) -> Interval:
-        """The same with its 95 % interval; of the seeds that have a value."""
+        """Return the measure of goal n with its 95 % interval.
+
+        Uses the seeds that have a value.
+        """
         pooled = self.pooled[n] if self.pooled else None
         return interval(self.values[n]) if pooled is None else pooled
 
     def same_queue(self, other: Trial) -> bool:
-        """Whether the mean queue is known and the same to the last digit, seed by seed."""
+        """Return whether the mean queues are known and equal, seed by seed."""
         return bool(self.mean_queues) and None not in self.mean_queues and self.mean_queues == other.mean_queues
 
 
 class AskRuns(Protocol):
-    """Makes runs side by side, and takes of each what a function says."""
+    """Makes runs in parallel, and extracts values from each."""
 
     def __call__(self, runs: Sequence[Run], extract: Callable[[Workload, Result], Any]) -> list[Any]: ...
 
 
 def run_values(workload: Workload, result: Result, goals: Sequence[Goal]) -> RunValues:
-    """The `Extract` of a plan's runs. Nothing is known of a table's waits if some of its tasks never start."""
+    """Extract the values of a plan's run.
+
+    A table's waits are unknown if some of its tasks never start.
+    """
     if result.stopped is not None and workload.jobs is not None:
         return RunValues([None for _ in goals], result.verdict, result.stopped, result.max_queue or 0)
     delays = result.delays if any(goal.pooled is not None for goal in goals) else None
@@ -87,10 +99,10 @@ def run_values(workload: Workload, result: Result, goals: Sequence[Goal]) -> Run
 
 
 def is_met(goal: Goal, values: Sequence[float | None], delays: Sequence[Delays] = (), doubt: float = DOUBT) -> bool | None:
-    """Whether a goal is met, with at most this chance to err; None where noise leaves it open.
+    """Return whether a goal is met, with at most `doubt` chance of error.
 
-    A run that measured nothing misses it. A goal on a quantile of the waits is one on the share of the tasks that wait for no
-    longer than its limit.
+    None if noise leaves it open. A run that measured nothing misses it. A goal on a quantile of the waits is one on the share
+    of tasks that wait no longer than its limit.
     """
     if goal.pooled is not None:
         share, low, high = share_within(delays, goal.limit, doubt)
@@ -108,6 +120,6 @@ def is_met(goal: Goal, values: Sequence[float | None], delays: Sequence[Delays] 
 
 
 def mean_of(values: Sequence[float | None]) -> float | None:
-    """The mean over the seeds; None unless each has a value."""
+    """Return the mean over the seeds, None unless each has a value."""
     numbers = [value for value in values if value is not None]
     return float(np.mean(numbers)) if numbers and len(numbers) == len(values) else None

@@ -1,4 +1,7 @@
-"""What if: other days or seeds, no largest tasks, fewer servers, or the same number of servers for all policies?"""
+"""What-if plans: other draws, no largest tasks, fewer servers.
+
+Also all policies on the same number of servers.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from packenv.workloads.servers import Servers
 from packenv.workloads.workload import Workload
 
 DAY = 86_400.0
-FEWEST_BLOCKS = 8  # a trace of fewer days is cut into PARTS
+FEWEST_BLOCKS = 8  # a trace of fewer days has PARTS blocks
 PARTS = 16
 MOST_CHOICES = 1_000  # names among which similar ones are looked for
 RANGE = re.compile(r"\s*([0-9]+)\s*(?:-\s*([0-9]+)\s*)?")
@@ -35,7 +38,7 @@ class Certainty(NamedTuple):
     block: int | None  # slots of a block of a trace; None: seeds of a workload
 
     def interval(self, share: float) -> tuple[int, int]:
-        """The middle `share` of the draws."""
+        """Return the range of the middle `share` of the draws."""
         ends = np.quantile(self.least, [(1 - share) / 2, (1 + share) / 2], method="closest_observation")
         return int(ends[0]), int(ends[1])
 
@@ -43,7 +46,10 @@ class Certainty(NamedTuple):
 def certainty(
     search: Search, servers: int, draws: int, ask: AskRuns, progress: Callable[[int], None] = lambda draw: None
 ) -> Certainty:
-    """The least number of each of `draws` draws, looked for from `servers` on. Raises InputError for tables of predecessors."""
+    """Return the least number of servers of each of `draws` draws.
+
+    Searches from `servers` on. Raises InputError for tables with predecessors.
+    """
     jobs, numbers = search.workload.jobs, []
     block = None if jobs is None else block_slots(search.workload)
     for draw in range(draws):
@@ -57,7 +63,10 @@ def certainty(
 
 
 def block_slots(workload: Workload) -> int:
-    """Slots of a block: a day if the trace has at least FEWEST_BLOCKS of them, otherwise one of PARTS of it."""
+    """Return the slots of a block.
+
+    A day if the trace has at least FEWEST_BLOCKS of them, otherwise one of PARTS equal parts.
+    """
     assert workload.jobs is not None
     span = int(workload.jobs.arrival[-1] - workload.jobs.arrival[0]) + 1
     day = round(DAY / (workload.slot_seconds or 1.0))
@@ -65,11 +74,11 @@ def block_slots(workload: Workload) -> int:
 
 
 def redraw_blocks(jobs: Jobs, block: int, seed: int) -> Jobs:
-    """Blocks of `block` slots, as many as the table has, drawn with replacement. Jobs of different blocks are different jobs.
+    """Redraw a table's blocks of `block` slots, with replacement.
 
-    So the time of day is kept, and so are bursts and jobs (Carlstein 1986): a job belongs to the block of its first task. The
-    number of tasks differs from draw to draw, as it does from day to day; `packenv.workloads.traces.bootstrap` keeps it as it
-    is, for traces of any length.
+    The number of blocks stays. Jobs of different blocks are different jobs. The time of day, bursts and jobs are preserved
+    (Carlstein 1986): a job belongs to the block of its first task. The number of tasks varies.
+    `packenv.workloads.traces.bootstrap` preserves it, for traces of any length.
     """
     if jobs.predecessors is not None or jobs.home is not None:
         raise InputError("blocks of time cannot be drawn from a table with predecessors or home servers")
@@ -79,6 +88,7 @@ def redraw_blocks(jobs: Jobs, block: int, seed: int) -> Jobs:
         _, firsts, place = np.unique(jobs.job, return_index=True, return_inverse=True)
         block_of = block_of[firsts][place.ravel()]
     count = int((jobs.arrival[-1] - first) // block) + 1
+    # Rows of each block, and the blocks drawn.
     order = np.argsort(block_of, kind="stable")
     starts = np.searchsorted(block_of[order], np.arange(count + 1))
     bits = np.random.Philox(key=seed).random_raw(count)
@@ -87,10 +97,12 @@ def redraw_blocks(jobs: Jobs, block: int, seed: int) -> Jobs:
     rows = np.concatenate(blocks)
     if len(rows) == 0:
         raise InputError("a draw of blocks has no task: the trace is nearly empty")
+    # Move each drawn block to its new time.
     position = np.repeat(np.arange(count), [*map(len, blocks)])
     arrival: Ints = jobs.arrival[rows] - first + (position - block_of[rows]) * block
     sorted_ = np.argsort(arrival, kind="stable")
     rows, position, arrival = rows[sorted_], position[sorted_], arrival[sorted_]
+    # Copies of a block have their own jobs and gangs.
     columns = {name: getattr(jobs, name) for name in COLUMNS}
     kept = {name: column[rows] for name, column in columns.items() if column is not None and name != "arrival"}
     if jobs.job is not None:
@@ -110,9 +122,9 @@ class WithoutLargest(NamedTuple):
 
 
 def without_largest(search: Search, servers: int, limit: float, ask: AskRuns) -> WithoutLargest:
-    """The least number, looked for from `servers` on, without the tasks that need more than `limit` of a resource.
+    """Return the least number of servers without tasks above `limit`.
 
-    The tasks are left out, neither split nor cut down, so that the jobs of the others stay as they are.
+    Searches from `servers` on. The tasks are left out, neither split nor reduced, so the other jobs do not change.
     """
     jobs = search.workload.jobs
     if jobs is None:
@@ -131,23 +143,26 @@ def without_largest(search: Search, servers: int, limit: float, ask: AskRuns) ->
 
 
 class Failure(NamedTuple):
-    """One policy, on the same seeds."""
+    """One policy on all servers and on those left, on the same seeds."""
 
     policy: str
     whole: Trial  # with all servers
     left: Trial  # without those that fail
 
     def change(self, n: int) -> list[float | None]:
-        """The growth of goal n's measure, seed by seed; None where a run has none."""
-        pairs = zip(self.whole.values[n], self.left.values[n], strict=False)  # of the seeds that both have
+        """Return the growth of goal n's measure, seed by seed.
+
+        None if a run has none.
+        """
+        pairs = zip(self.whole.values[n], self.left.values[n], strict=False)  # seeds of both
         return [None if whole is None or left is None else left - whole for whole, left in pairs]
 
 
 def parse_failing(text: str, servers: Servers) -> tuple[int, ...]:
-    """Servers of a cluster by name, `n03,n07`, where they have names; otherwise numbered from 0, such as `3,7,10-12`.
+    """Read the failing servers: names such as `n03,n07`, or numbers.
 
-    Of a list with names numbers are none: it may have left some of its rows out, so that another server would go than is meant.
-    Raises InputError if one is not there, or none is left.
+    Numbers from 0, such as `3,7,10-12`, are for servers without names. A list with names may have left out rows, so numbers
+    would shift. Raises InputError for unknown servers, or if none is left.
     """
     failing: set[int] = set()
     for part in map(str.strip, text.split(",")):
@@ -158,7 +173,7 @@ def parse_failing(text: str, servers: Servers) -> tuple[int, ...]:
 
 
 def _named(name: str, servers: Servers) -> int:
-    """The number of the server with a name. Raises InputError."""
+    """Return the index of a named server. Raises InputError."""
     if name in servers.names:
         return servers.names.index(name)
     if RANGE.fullmatch(name):
@@ -172,7 +187,7 @@ def _named(name: str, servers: Servers) -> int:
 
 
 def _numbered(part: str, servers: int) -> range:
-    """The numbers that `10-12` stands for. Raises InputError."""
+    """Return the numbers of `10-12`. Raises InputError."""
     read = RANGE.fullmatch(part)
     if read is None:
         raise InputError(f"--without {part!r}: not of the form 3,7,10-12; servers are numbered from 0")
@@ -186,9 +201,9 @@ def _numbered(part: str, servers: int) -> range:
 
 
 def without_servers(workload: Workload, failing: Sequence[int]) -> tuple[Workload, int]:
-    """The work on the servers that are left, and how many tasks of a table are left out, as they fit none of those.
+    """Return the work on the servers left, and the number of tasks left out.
 
-    Raises InputError if these are most, or if such tasks can occur in a stream.
+    These tasks of a table fit none of the servers. Raises InputError if they are more than half, or can occur in a stream.
     """
     left = workload.servers.only(np.delete(np.arange(len(workload.servers)), failing))
     jobs, rate = workload.jobs, {} if workload.jobs is not None else {"rate": workload.rate}
@@ -205,7 +220,7 @@ def without_servers(workload: Workload, failing: Sequence[int]) -> tuple[Workloa
 
 
 def compare_failure(search: Search, left: Workload, ask: AskRuns) -> Failure:
-    """Run the policy on the workload's own servers, and on those that are left."""
+    """Run the policy on all servers of the workload and on those left."""
     budget = search.budget()
     whole = search.decided(search.workload, ask, budget)
     return Failure(search.name, whole, search.decided(left, ask, budget))
@@ -224,12 +239,15 @@ class Compared(NamedTuple):
 
 
 def common_number(plans: Sequence[Plan]) -> int:
-    """The largest answer: with it every one of these policies should meet the goals."""
+    """Return the largest answer, enough for all of these policies."""
     return max(plan.servers for plan in plans)
 
 
 def trial_at(search: Search, plan: Plan, servers: int, ask: AskRuns) -> Trial:
-    """The plan's own trial with `servers` servers, or a new one on the seeds of its answer."""
+    """Return the trial with `servers` servers, the plan's or a new one.
+
+    A new one uses the seeds of the plan's answer.
+    """
     if plan.servers == servers:
         return plan.at
     first = search.seeds if plan.fresh else 0
@@ -239,8 +257,7 @@ def trial_at(search: Search, plan: Plan, servers: int, ask: AskRuns) -> Trial:
 def compared(policies: Sequence[str], trials: Sequence[Trial]) -> list[Compared]:
     """Pair the seeds of each trial with those of the first one.
 
-    A policy without chance on a trace has one run, which stands for every seed of another; an answer that took more seeds than
-    another is compared on those that both have.
+    The single run of a deterministic policy on a trace is paired with every seed. Only common seeds are compared.
     """
     first = trials[0]
     comparisons = []
@@ -251,7 +268,10 @@ def compared(policies: Sequence[str], trials: Sequence[Trial]) -> list[Compared]
 
 
 def _less(values: Sequence[float | None], others: Sequence[float | None]) -> tuple[float | None, ...]:
-    """Of the seeds that both have; one run stands for every seed."""
+    """Return the differences over common seeds.
+
+    A single run is paired with every seed.
+    """
     count = max(len(values), len(others)) if 1 in (len(values), len(others)) else min(len(values), len(others))
     pairs = zip(islice(cycle(values), count), islice(cycle(others), count), strict=True)
     return tuple(None if a is None or b is None else a - b for a, b in pairs)

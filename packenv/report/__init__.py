@@ -1,1 +1,1 @@
-"""How results are shown: text, tables, HTML, frames of pandas or polars, charts and pages. Charts bring matplotlib."""
+"""Output of results: text, tables, HTML, frames, charts and pages."""

@@ -1,4 +1,4 @@
-"""How charts are drawn by matplotlib: for a desk's screen or a picture, and for a phone's."""
+"""Drawing of charts with matplotlib, for wide and narrow screens."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from packenv.content.charts import (
 from packenv.content.colours import COLOURS, GREY, INK, LINE, PAPER
 from packenv.report.plot_style import plain_numbers
 
-LONGEST = 34  # letters of a text in a chart; longer ones end in dots there
-ACROSS = 38  # letters of a name and of the numbers beside it, across a phone's screen
+LONGEST = 34  # letters of a text in a chart; longer ones are cut
+ACROSS = 38  # letters of a name and its numbers, across a phone's screen
 LEAST_POINTS = 7.6  # of letters: ten pixels, which can be read
 LATE = 0.6  # share of the width from which on a text stands at the left of its line
 STRONGEST = 0.65  # opacity of the whole colour of a cell: the number on it is read
@@ -40,6 +40,7 @@ def draw(chart: Chart, axes: Any, narrow: bool) -> None:
 @draw.register
 def _lines(chart: LineChart, axes: Any, narrow: bool) -> None:
     first, last = chart.ends()
+    # Curves with bands and marks, then rules, then triangles of leaving lines.
     for line in chart.lines:
         style = {"color": line.colour, "linestyle": "--" if line.dashed else "-"}
         if line.low is not None and line.high is not None:
@@ -76,12 +77,12 @@ def _lines(chart: LineChart, axes: Any, narrow: bool) -> None:
 
 
 def _leaves_at(chart: LineChart, line: Line) -> float:
-    """Where a line that leaves the chart is above its top for the first time."""
+    """Return the first place of a line above the chart's top."""
     return float(line.x[int(np.argmax(np.asarray(line.y) > chart.top))])
 
 
 def _name_lines(chart: LineChart, axes: Any, first: float, last: float) -> None:
-    """Names at the right, beside rules that stand up, and where lines leave the chart; a narrow chart has a legend instead."""
+    """Write names next to ends, rules and leaving lines."""
     for n, rule in enumerate(chart.up):
         late = rule.at - first > LATE * (last - first)
         side = ((-6, 0), "right") if late else ((6, 0), "left")
@@ -130,7 +131,7 @@ def _rows(chart: RowChart, axes: Any, narrow: bool) -> None:
 
 
 def _name_row(axes: Any, row: int, entry: Entry, narrow: bool) -> None:
-    """The name at the left and the number at the right; on a phone's screen both above the row. Headings are bold."""
+    """Write the name left and the number right, or above on a phone."""
     where = {"xycoords": axes.get_yaxis_transform(), "va": "center"}
     above = 0 if entry.is_heading else 12
     weight = "bold" if entry.is_heading else "normal"
@@ -145,7 +146,7 @@ def _name_row(axes: Any, row: int, entry: Entry, narrow: bool) -> None:
 
 @draw.register
 def _grid(chart: GridChart, axes: Any, narrow: bool) -> None:
-    """The names of columns stand below them; on a phone's screen those of rows stand above them."""
+    """Draw the squares, with names below columns and next to rows."""
     below = {"xycoords": axes.get_xaxis_transform(), "va": "top", "color": GREY, "rotation_mode": "anchor"}
     turn = {"rotation": 90, "ha": "right", "va": "center"} if narrow else {"rotation": 25, "ha": "right"}
     for column, name in enumerate(chart.columns):
@@ -186,7 +187,7 @@ def _bins(chart: BinChart, axes: Any, narrow: bool) -> None:
 
 
 def mark_style(colour: str, filled: bool) -> dict[str, Any]:
-    """The style of matplotlib's markers: filled, or hollow."""
+    """Return the style of filled or hollow markers."""
     return {"color": colour, "markerfacecolor": colour if filled else PAPER, "markeredgewidth": 1.5, "markersize": 6}
 
 
@@ -203,7 +204,7 @@ def _write(
     opaque: bool = False,
     **style: Any,
 ) -> None:
-    """A text beside a place, at an offset in points; lines behind it shine through, unless it is opaque."""
+    """Write a text at an offset in points from a place."""
     behind = {"facecolor": PAPER, "alpha": 1.0 if opaque else 0.7, "edgecolor": "none", "pad": 0.5}
     axes.annotate(
         _short(text, most), where, offset, textcoords="offset points", annotation_clip=False, bbox=behind, zorder=2.5, **style
@@ -215,7 +216,7 @@ def _ticks(most: int, whole: bool = False) -> Any:
 
 
 def _finish(axes: Any, grid: str, x_title: str, y_title: str) -> None:
-    """Titles, a light grid along one axis, and no box."""
+    """Add titles and a light grid along one axis, without a box."""
     axes.set_xlabel(_short(x_title, 48), color=GREY)
     if y_title:
         where = {"xycoords": "axes fraction", "textcoords": "offset points"}

@@ -1,7 +1,7 @@
-"""All forms in which results are given out: this file alone has to know of a new one.
+"""All output forms of results. A new form needs only this file.
 
-What a result offers (`packenv.content.showable`) becomes text, HTML, a frame, a picture or a file here; commands print the
-FORMATS and write the files that the ENDINGS name. Libraries are imported when a form is asked for.
+Content of results (`packenv.content.showable`) becomes text, HTML, a frame, a picture or a file. Commands print FORMATS and
+write files by ENDINGS. Libraries are imported when needed.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
 
 def facts_text(title: str, facts: Iterable[tuple[str, str]]) -> str:
-    """Lines of text, a fact in each."""
+    """Return the facts as lines of text."""
     return "\n".join([title, *(f"  {name}: {text}" for name, text in facts)])
 
 
 def facts_html(title: str, facts: Iterable[tuple[str, str]]) -> str:
-    """A small table of HTML, a fact in each row. All texts are escaped."""
+    """Return the facts as a small HTML table, all texts escaped."""
     rows = "".join(f"<tr><th style='text-align:left'>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in facts)
     return f"<table><caption style='text-align:left'><b>{escape(title)}</b></caption>{rows}</table>"
 
 
 def html(result: Showable) -> str:
-    """The tables under the title, for notebooks, or the facts of what has no tables."""
+    """Return tables under the title, for notebooks, or facts without tables."""
     tables = result.table()
     return tables.html(result.title) if tables.tables else facts_html(result.title, result.facts())
 
@@ -63,35 +63,38 @@ def html_of_tables(tables: Tables, title: str = "") -> str:
 
 
 def frame(table: Any, library: str = "arrow") -> Any:
-    """Columns, or an Arrow table, as a frame of a library. Raises InputError."""
+    """Return columns, or an Arrow table, as a frame. Raises InputError."""
     from packenv.report.frames import frame_of
 
     return frame_of(table, library)
 
 
 def frame_of_rows(rows: Sequence[Mapping[str, Any]], library: str = "arrow") -> Any:
-    """The same of records, which may lack some columns; `utilisation.0` for what is inside of fields. Raises InputError."""
+    """Return records, perhaps with missing columns, as a frame.
+
+    Nested fields have columns such as `utilisation.0`. Raises InputError.
+    """
     flat_rows = [dict(flat(row)) for row in rows]
     names = dict.fromkeys(name for row in flat_rows for name in row)
     return frame({name: [row.get(name) for row in flat_rows] for name in names}, library)
 
 
 def picture(result: Showable, *args: Any, **options: Any) -> Picture:
-    """The charts of a result. Raises InputError."""
+    """Return the charts of a result as a picture. Raises InputError."""
     from packenv.report.pictures import picture_of
 
     return picture_of(result.charts(*args, **options))
 
 
 def charts_of_run(run: Result, kind: str, workload: Workload, **options: Any) -> Charts:
-    """Charts of a single run, which lies too low to know the bounds of the theory: as of a comparison of one policy."""
+    """Return the charts of a run, as of a comparison of one policy."""
     from packenv.runs.run_charts import charts_of_runs
 
     return charts_of_runs([[run]], workload, kind, **options)
 
 
 def fragmentation_of_run(run: Result, workload: Workload) -> dict[str, Any]:
-    """The columns of `Result.to_frame("fragmentation")`."""
+    """Return the columns of `Result.to_frame("fragmentation")`."""
     from packenv.policies.gpus.fragmentation import REASONS, fragmentation_over_time
 
     slot, shares = fragmentation_over_time(run, workload)
@@ -99,14 +102,16 @@ def fragmentation_of_run(run: Result, workload: Workload) -> dict[str, Any]:
 
 
 def charts_of_workload(workload: Workload, seed: int, tasks: int) -> Charts:
-    """The charts of a workload, which knows nothing of the statistics of traces."""
     from packenv.report.workload_charts import workload_charts
 
     return workload_charts(workload, seed, tasks)
 
 
 class Output(NamedTuple):
-    """What a file says beside the result: the command as it was typed and remarks, on a page; which charts, and how they look."""
+    """Details of an output file besides the result.
+
+    These are the command and remarks on a page, and the charts with their look.
+    """
 
     command: str = ""
     notices: Sequence[str] = ()
@@ -116,7 +121,7 @@ class Output(NamedTuple):
 
 
 def as_csv(result: Showable) -> str:
-    """A line for each record, a column for each field."""
+    """Return a line for each record, with a column for each field."""
     from packenv.report.tables import write_csv
 
     content = io.StringIO()
@@ -125,7 +130,7 @@ def as_csv(result: Showable) -> str:
 
 
 def as_markdown(result: Showable) -> str:
-    """The tables in GitHub's Markdown."""
+    """Return the tables in GitHub's Markdown."""
     return f"{result.markdown()}\n"
 
 
@@ -158,8 +163,13 @@ def _picture(result: Showable, path: Path, output: Output) -> None:
 
 
 Write = Callable[["Showable", Path, Output], object]
+<<<<<<< HEAD
 FORMATS: dict[str, Callable[[Showable], str]] = {"csv": as_csv, "markdown": as_markdown, "latex": as_latex}
 """What `--format` knows beside tables for people."""
+=======
+FORMATS: dict[str, Callable[[Showable], str]] = {"csv": as_csv, "markdown": as_markdown}
+"""Formats of `--format` besides plain tables."""
+>>>>>>> origin/main
 
 ENDINGS: dict[str, Write] = {
     ".json": write_plain,
@@ -169,11 +179,14 @@ ENDINGS: dict[str, Write] = {
     ".html": _page,
     **dict.fromkeys(PICTURES, _picture),
 }
-"""How a result is written, by the ending of the file."""
+"""Writers of results by the ending of the file."""
 
 
 def save(result: Showable, path: str | os.PathLike[str], output: Output | None = None) -> None:
-    """Write a result in the form that the ending says, whole or not at all. Raises InputError for another ending."""
+    """Write a result in the form of the ending, whole or not at all.
+
+    Raises InputError for another ending.
+    """
     check_ending(path, ENDINGS, "a result is one of")
     with atomic_path(path) as temporary:
         ENDINGS[Path(path).suffix.lower()](result, temporary, output or Output())

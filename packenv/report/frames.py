@@ -1,4 +1,4 @@
-"""Columns as an Arrow table, or as the frame of a library that reads Arrow."""
+"""Columns as an Arrow table, or as a frame of another library."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ LIBRARIES = ("arrow", "pandas", "polars")
 
 
 def frame_of(table: Any, library: str = "arrow") -> Any:
-    """A `pyarrow.Table`, or columns for one, as such a table or as a frame of a library of LIBRARIES. Raises InputError."""
+    """Return a `pyarrow.Table`, or its columns, as a frame of LIBRARIES.
+
+    Raises InputError.
+    """
     import pyarrow as pa
 
     if library not in LIBRARIES:

@@ -1,4 +1,4 @@
-"""The page of a result: one file that loads nothing and runs no script."""
+"""The HTML page of a result: one file without scripts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ SIGNS = {"s": "■", "|": "│", "_": "┄", "D": "◆", "X": "✚"}
 
 
 def page_of(page: Page, command: str, notices: Sequence[str] = ()) -> str:
-    """The page as HTML. All texts are escaped; the same page gives the same text. `notices`: before those of the page."""
+    """Return the page as HTML, all texts escaped.
+
+    Equal pages give equal text. `notices`: in front of the page's notes.
+    """
     profiles = [section for workload in page.workloads if (section := profile_section(workload)) is not None]
     several = len(page.workloads) > 1
     caveats = [f"{workload.name}: {line}" if several else line for workload in page.workloads for line in workload.caveats]
@@ -45,6 +48,6 @@ def page_of(page: Page, command: str, notices: Sequence[str] = ()) -> str:
 
 
 def _data_of(image: Image) -> str:
-    """The pixels of a picture, for the page to hold."""
+    """Return the pixels of a picture as data for the page."""
     png = image.png if isinstance(image.png, bytes) else picture_of(image.png)._repr_png_()
     return f"data:image/png;base64,{base64.b64encode(png).decode()}"

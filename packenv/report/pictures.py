@@ -1,4 +1,4 @@
-"""Pictures: charts below each other in a figure of matplotlib, which a notebook shows and a file keeps; and as SVG in a page."""
+"""Pictures: charts below each other in a matplotlib figure, or as SVG."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ LINE_OF_HEADING = 17  # pixels
 STYLE = {"text.parse_math": False, "font.size": 9.0, "lines.linewidth": 1.5}
 IN_A_PAGE = {**STYLE, "svg.fonttype": "none"}
 NAMES = {colour: f"c{n}" for n, colour in enumerate(COLOURS)} | {GREY: "muted", INK: "ink", PAPER: "page", LINE: "line"}
-"""Of the page's style sheet, which has these colours for light and for dark."""
+"""Names in the page's style sheet, with light and dark colours."""
 
 TAG = re.compile(r"<[^<>]+>")  # in texts these signs are escaped
 COLOUR = re.compile("|".join(NAMES))
 NEEDLESS = re.compile(r' font-family: [^"]*sans-serif;?| transform="rotate\(-0 [^"]*"| id="(?!C\d+_)[A-Za-z][\w.]*_\d+"')
-"""The page has a font, and other charts have the same numbers of parts as ids."""
+"""Parts of an SVG to remove: fonts, and ids that other charts share."""
 
 OPENING = re.compile(r'^.*?<svg [^>]*?(viewBox="[^"]*")[^>]*>(?:\s*<defs>\s*<style.*?</defs>)?', re.DOTALL)
 
 
 class Picture(Canvas):
-    """A figure that a notebook shows without `pyplot`. `savefig(path)` writes it, as of every figure."""
+    """A figure that a notebook shows without `pyplot`."""
 
     def _repr_png_(self) -> bytes:
         content = io.BytesIO()
@@ -56,17 +56,21 @@ class Picture(Canvas):
             super().savefig(*args, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it as PNG, PDF or SVG, whole or not at all. Raises InputError for another ending."""
+        """Write it as PNG, PDF or SVG, whole or not at all.
+
+        Raises InputError for another ending.
+        """
         check_ending(path, PICTURES, "a plot is one of")
         with atomic_path(path) as temporary:
             self.savefig(temporary, dpi=DPI)
 
 
 def picture_of(charts: Charts, width: float | None = None, titled: bool = True) -> Picture:
-    """The charts below each other, small ones side by side, with their headings and legends; a schedule by itself.
+    """Draw the charts below each other, small ones side by side.
 
-    width   inches; None: that of a page. Below COLUMN charts are drawn as for a phone
-    titled  whether the title stands above them; without it headings are small, and one chart alone has none
+    A schedule fills the picture.
+    width   inches. None: as on a page. Below COLUMN charts are drawn as for a phone
+    titled  show the title. Without it headings are small, and a single chart has none
     """
     narrow = width is not None and width < COLUMN
     with rc_context(STYLE):
@@ -84,14 +88,16 @@ def picture_of(charts: Charts, width: float | None = None, titled: bool = True) 
 
 
 def _stacked(charts: Charts, width: float, narrow: bool, titled: bool) -> Picture:
-    """Charts below each other, up to BESIDE small ones in a row; as high as they, their headings and their legends need."""
+    """Draw charts below each other, up to BESIDE small ones in a row."""
     figures, size = charts.figures, HEADING if titled and not narrow else CAPTION
+    # Arrange the charts in rows.
     rows: list[list[Figure]] = []
     for figure in figures:
         if rows and not narrow and figure.small and rows[-1][0].small and len(rows[-1]) < BESIDE:
             rows[-1].append(figure)
         else:
             rows.append([figure])
+    # Legends below rows. Equal ones of neighbours are shown once.
     keyed = [row[0].chart.keys() if narrow or row[0].small else [] for row in rows]  # in a legend below
     for n in range(len(rows) - 1):
         if keyed[n] == keyed[n + 1]:
@@ -99,6 +105,7 @@ def _stacked(charts: Charts, width: float, narrow: bool, titled: bool) -> Pictur
     keyed = [[key._replace(label=folded(key.label, width - BESIDE_AXIS, CAPTION)) for key in keys] for keys in keyed]
     lines_in = [max((key.label.count("\n") + 1 for key in keys), default=1) for keys in keyed]
     legends = [18 * lines * math.ceil(len(keys) / _columns(keys, width)) for keys, lines in zip(keyed, lines_in, strict=True)]
+    # Height of each row: its chart, heading and legend.
     headings = [[folded(figure.heading, _room(figure, width / len(row), narrow), size) for figure in row] for row in rows]
     folds = [LINE_OF_HEADING * max(heading.count("\n") for heading in of_row) for of_row in headings]
     heights = [
@@ -109,6 +116,7 @@ def _stacked(charts: Charts, width: float, narrow: bool, titled: bool) -> Pictur
     higher = LINE_OF_HEADING * max(title.count("\n") - 1, 0) if titled else 0
     picture = Picture(figsize=(width, (40 + higher + sum(heights)) / INCH), layout="constrained")
     parts: Any = picture.subfigures(len(rows), 1, height_ratios=heights, squeeze=False)[:, 0] if rows else []
+    # Draw the rows.
     for part, row, of_row, keys in zip(parts, rows, headings, keyed, strict=True):
         panels = part.subplots(1, len(row), squeeze=False)[0]
         for axes, figure, heading in zip(panels, row, of_row, strict=True):
@@ -123,18 +131,18 @@ def _stacked(charts: Charts, width: float, narrow: bool, titled: bool) -> Pictur
 
 
 def _room(figure: Figure, width: float, narrow: bool) -> float:
-    """Inches that a heading has above a chart, of as many with what stands at its left."""
+    """Return the inches above a chart for its heading."""
     return width - (BESIDE_AXIS if narrow or figure.small or figure.chart.direct else BESIDE_ROWS)
 
 
 def _columns(keys: Sequence[Key], width: float) -> int:
-    """Columns of a legend below charts of so many inches."""
+    """Return the columns of a legend of this width in inches."""
     longest = max((len(line) for key in keys for line in key.label.split("\n")), default=0)
     return max(1, int(KEY_LETTERS * width) // (longest + BESIDE_KEY))
 
 
 def _draw_keys(where: Any, keys: Sequence[Key], **place: Any) -> None:
-    """A legend of axes, or of the charts of a row."""
+    """Draw a legend of axes, or of the charts of a row."""
     handles = [
         Line2D([], [], **mark_style(key.colour, key.filled), linestyle="", marker=key.mark, label=key.label) for key in keys
     ]
@@ -142,10 +150,10 @@ def _draw_keys(where: Any, keys: Sequence[Key], **place: Any) -> None:
 
 
 def svg_of(chart: Chart, narrow: bool, name: str) -> str:
-    """The chart as an `svg` element for a page, whose style sheet has its colours and its font.
+    """Return the chart as an `svg` element for a page.
 
-    `name`: another for each chart of a page; ids in the element are made of it. The same chart gives the same text. Texts are
-    escaped.
+    The page's style sheet has its colours and font. `name`: unique in a page, used for ids. Equal charts give equal text.
+    Texts are escaped.
     """
     width, height = NARROW if narrow else WIDE, chart.height(narrow)
     with rc_context({**IN_A_PAGE, "svg.hashsalt": name}):
@@ -161,5 +169,5 @@ def svg_of(chart: Chart, narrow: bool, name: str) -> str:
 
 
 def colour_of_the_page(text: str) -> str:
-    """Colours in the text as those of the style sheet."""
+    """Replace colours in the text by names of the style sheet."""
     return COLOUR.sub(lambda colour: f"var(--{NAMES[colour[0]]})", text)

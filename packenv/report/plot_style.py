@@ -1,4 +1,4 @@
-"""What all pictures have in common beside their colours: plain numbers, a light grid, and their files."""
+"""The common style of all pictures: numbers, grid, and files."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ LETTER = 0.58  # of its size is the width of a letter, about
 POINTS = 72  # in an inch
 PICTURES = (".png", ".pdf", ".svg")
 IN_A_FILE = {"pdf.fonttype": 42, "svg.fonttype": "none"}
-"""Letters as TrueType in PDF, which journals ask for, and as text in SVG, which editors and searches find."""
+"""Letters as TrueType in PDF, for journals, and as text in SVG, for editors and searches."""
 
 
 def folded(text: str, width: float, size: float) -> str:
-    """The text in lines of so many inches, at most, of letters of `size` points. Only words longer than a line are broken."""
+    """Break the text into lines of `width` inches at `size` points.
+
+    Only words longer than a line are broken.
+    """
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
@@ -28,8 +31,10 @@ def folded(text: str, width: float, size: float) -> str:
 
 
 def remove_titles(figure: Any) -> None:
-    """For a picture whose caption is elsewhere: no title, and no heading of a chart that is alone; several, which are told apart
-    by their headings, keep them as small as a caption."""
+    """Remove the title, and the heading of a single chart.
+
+    For pictures with a separate caption. Several headings stay, as small as a caption.
+    """
     headings = [
         heading for axes in figure.axes for heading in (axes.title, axes._left_title, axes._right_title) if heading.get_text()
     ]
@@ -51,7 +56,7 @@ def plain_numbers(axis: Any) -> None:
 
 
 def light_grid(axes: Any) -> None:
-    """Draw a light grid, and no box."""
+    """Draw a light grid, without a box."""
     axes.set_axisbelow(True)
     axes.grid(alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)

@@ -1,4 +1,4 @@
-"""How a schedule is drawn by matplotlib."""
+"""Drawing of schedules with matplotlib."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from packenv.report.drawing import draw
 from packenv.report.plot_style import light_grid, plain_numbers
 from packenv.results.schedule_chart import RunView, ScheduleChart
 
-NAMED, EACH_NUMBERED = 120, 20  # tasks and servers in a picture, up to which each has its number written on it
+NAMED, EACH_NUMBERED = 120, 20  # largest numbers of tasks and of servers whose numbers are written
 LETTER, LETTER_HEIGHT = 0.008, 0.2  # of such a number: shares of the picture's width, and of a server
 BAND = 0.86  # share of a server's row that its capacity takes
 
@@ -51,7 +51,7 @@ def _draw_schedule(chart: ScheduleChart, figure: Any, narrow: bool) -> None:
 
 
 def _date_axis(axes: Any, origin: datetime, seconds: float) -> None:
-    """Dates below an axis of units of so many seconds since `origin`."""
+    """Draw dates below an axis in units of `seconds` since `origin`."""
     zero, day = date2num(origin), SECONDS["days"] / seconds  # units a day
     first, last = axes.get_xlim()
     locator = AutoDateLocator(tz=UTC, maxticks=8)
@@ -65,10 +65,11 @@ def _date_axis(axes: Any, origin: datetime, seconds: float) -> None:
 
 
 def _draw_queue(axes: Any, chart: ScheduleChart, view: RunView) -> None:
-    """Tasks that are ready and have not started."""
+    """Draw the number of ready tasks that have not started."""
     start, end, clock = chart.start, chart.end, chart.clock
     ready = view.eligible[view.eligible >= 0]
     began = view.schedule.start[(view.eligible >= 0) & (view.schedule.start >= 0)]
+    # The queue after each change.
     slot, place = np.unique(np.concatenate([ready, began]), return_inverse=True)
     change = np.zeros(len(slot), np.int64)
     np.add.at(change, place, np.repeat([1, -1], [len(ready), len(began)]))
@@ -87,7 +88,7 @@ def _draw_queue(axes: Any, chart: ScheduleChart, view: RunView) -> None:
 
 
 def _draw_servers(axes: Any, chart: ScheduleChart, view: RunView, sizes: Normalize) -> None:
-    """A row for each server, its tasks one above the other."""
+    """Draw a row for each server, with its tasks on top of each other."""
     capacity, resource, start, end, clock = chart.capacity, chart.resource, chart.start, chart.end, chart.clock
     rows = np.flatnonzero(view.schedule.start >= 0)
     largest = int(capacity[:, resource].max())
@@ -96,6 +97,7 @@ def _draw_servers(axes: Any, chart: ScheduleChart, view: RunView, sizes: Normali
     lasts = (served.start < end) & (served.end > np.maximum(served.start, start))
     drawn = np.flatnonzero(lasts & (served.server < len(capacity)) & (served.demand[:, resource] > 0))
     job = view.jobs.job if view.jobs.job is not None else np.arange(len(view.jobs))
+    # Outline and colour of each task, and its number if there is room.
     for server in range(len(capacity)):
         here = drawn[served.server[drawn] == server]
         times, demand, room = (
@@ -108,7 +110,7 @@ def _draw_servers(axes: Any, chart: ScheduleChart, view: RunView, sizes: Normali
         else:
             places = stacked(*times, demand, room)
         for k, pieces in zip(here, places, strict=True):
-            row = int(rows[k]) if k < len(rows) else -1  # the others are reads of tasks elsewhere
+            row = int(rows[k]) if k < len(rows) else -1  # other rows are reads by tasks elsewhere
             left, right = max(int(served.start[k]), start) / clock.slots, min(int(served.end[k]), end) / clock.slots
             face = _face(row, int(job[row]), int(served.demand[k, resource]) / largest, chart.colour, sizes)
             for low, high in pieces:
@@ -122,6 +124,7 @@ def _draw_servers(axes: Any, chart: ScheduleChart, view: RunView, sizes: Normali
                 named.append(((left + right) / 2, server + BAND / 2 - BAND * (low + high) / 2 / largest, text, face))
     width = (end - start) / clock.slots
     parts, x = np.ones(len(capacity), np.int64) if chart.devices is None else chart.devices, start / clock.slots
+    # Servers, or their devices, as a pale background.
     beds = [
         [(x, bottom - part * height), (x + width, bottom - part * height), (x + width, top), (x, top)]
         for server, number in enumerate(parts.tolist())
@@ -148,21 +151,22 @@ def _draw_servers(axes: Any, chart: ScheduleChart, view: RunView, sizes: Normali
 
 
 def _face(row: int, job: int, size: float, colour: str, sizes: Normalize) -> Any:
-    """The colour of a task; grey of what a server takes for reads of a task."""
+    """Return the colour of a task, grey for remote reads."""
     if row < 0:
         return (0.6, 0.6, 0.6, 1.0)
     return colormaps["tab20"](job % 20) if colour == "job" else colormaps["viridis_r"](sizes(size))
 
 
 def stacked(start: Ints, end: Ints, demand: Ints, capacity: int) -> list[list[tuple[int, int]]]:
-    """Where each of k tasks of one server lies in it: pieces (low, high) in units, which no two tasks share at a time.
+    """Return the pieces (low, high) in units of each of k tasks in a server.
 
-    The lowest gap that is high enough, or else the lowest gaps that together are; above the capacity what a server has in
-    service beyond it.
+    No two tasks share a piece at a time. A task takes the lowest gap that is high enough, else the lowest gaps together.
+    Excess load lies above the capacity.
     """
     places: list[list[tuple[int, int]]] = [[] for _ in start]
     free = [(0, capacity), (capacity, capacity + int(demand.sum()) + 1)]
     events = sorted([(int(end[k]), 0, k) for k in range(len(start))] + [(int(start[k]), 1, k) for k in range(len(start))])
+    # In order of time: ends return their gaps, starts take some.
     for _, starts, k in events:
         if not starts:
             for piece in places[k]:
@@ -184,7 +188,10 @@ def stacked(start: Ints, end: Ints, demand: Ints, capacity: int) -> list[list[tu
 
 
 def on_devices(start: Ints, end: Ints, demand: Ints, taken: Ints, number: int, capacity: int) -> list[list[tuple[int, int]]]:
-    """Where each of k tasks lies in a server of `number` devices: a piece on each device that it has (`taken`: as bits)."""
+    """Return the pieces of each of k tasks on their devices of a server.
+
+    `taken`: devices as bits.
+    """
     places: list[list[tuple[int, int]]] = [[] for _ in start]
     counts = np.array([int(bits).bit_count() for bits in taken.tolist()])
     for device in range(number):
@@ -197,7 +204,7 @@ def on_devices(start: Ints, end: Ints, demand: Ints, taken: Ints, number: int, c
 
 
 def _merged(gaps: list[tuple[int, int]], capacity: int) -> list[tuple[int, int]]:
-    """The same gaps, with neighbours merged, except above the capacity."""
+    """Merge neighbouring gaps, except at the capacity."""
     joined = gaps[:1]
     for low, high in gaps[1:]:
         if low == joined[-1][1] != capacity:

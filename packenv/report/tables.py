@@ -1,4 +1,8 @@
+<<<<<<< HEAD
 """Tables as text for a terminal, as Markdown, HTML, LaTeX and CSV."""
+=======
+"""Tables as text for a terminal, Markdown, HTML and CSV."""
+>>>>>>> origin/main
 
 from __future__ import annotations
 
@@ -33,7 +37,7 @@ LATEX = str.maketrans(
 
 
 def rich_of(table: Table, titled: bool = True) -> rich_table.Table:
-    """The table for a terminal."""
+    """Return the table for a terminal."""
     title = Text(table.title) if table.title and titled else None
     drawn = rich_table.Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=table.edge)
     for column in table.columns:
@@ -44,12 +48,12 @@ def rich_of(table: Table, titled: bool = True) -> rich_table.Table:
 
 
 def coloured(text: str) -> Text:
-    """A text of a terminal, in its colours if it has any."""
+    """Return a text for a terminal, with its colours."""
     return Text.assemble(*text.parts) if isinstance(text, Styled) else Text(text)
 
 
 def text_of(tables: Tables) -> str:
-    """Tables one below the other, with all of their columns, and their notes."""
+    """Return tables and notes as text, with all columns."""
     console = Console(width=ENDLESS, color_system=None)
     with console.capture() as captured:
         for table in tables.tables:
@@ -58,7 +62,7 @@ def text_of(tables: Tables) -> str:
 
 
 def markdown_of(table: Table) -> str:
-    """The table in GitHub's Markdown, its title above it."""
+    """Return the table in GitHub's Markdown, below its title."""
     lines = [[column.heading for column in table.columns], *table.rows]
     head, *rows = [f"| {' | '.join(_on_a_line(cell) for cell in line)} |" for line in lines]
     rule = "".join("|--:" if column.numeric else "|---" for column in table.columns) + "|"
@@ -77,7 +81,7 @@ def latex_of(table: Table) -> str:
 
 
 def html_of(table: Table) -> str:
-    """The table in HTML, its title above it. All texts are escaped."""
+    """Return the table in HTML, below its title, all texts escaped."""
     head = "".join(f"<th>{escape(column.heading)}</th>" for column in table.columns)
     sides = [f" style='text-align:{'right' if column.numeric else 'left'}'" for column in table.columns]
     cells = (zip(sides, row, strict=True) for row in table.rows)
@@ -87,9 +91,10 @@ def html_of(table: Table) -> str:
 
 
 def write_csv(rows: Sequence[Mapping[str, Any]], stream: TextIO) -> None:
-    """A line for each record, a column for each field; `utilisation.0`, `interval.mean_queue` for what is inside of fields.
+    """Write a line for each record, with a column for each field.
 
-    Lists of records have no column; None is an empty cell, and of what has fields in another row as many as there.
+    Nested fields have columns such as `utilisation.0`, `interval.mean_queue`. Lists of records have none. None is an empty
+    cell. A field that is nested in another row has that row's columns.
     """
     plain = [dict(flat(row)) for row in rows]
     names = [*dict.fromkeys(name for row in plain for name in row)]
@@ -101,7 +106,10 @@ def write_csv(rows: Sequence[Mapping[str, Any]], stream: TextIO) -> None:
 
 
 def named_rows(table: Table) -> list[list[str]]:
-    """Plain cells; a page, which may be heard, repeats the name that a row shares with the one above it."""
+    """Return plain cells, with the name above in empty first cells.
+
+    Pages may be read aloud, so they repeat names.
+    """
     rows = [[*map(str, row)] for row in table.rows]
     for above, row in pairwise(rows):
         row[0] = row[0] or above[0]
@@ -109,17 +117,15 @@ def named_rows(table: Table) -> list[list[str]]:
 
 
 def classes(table: Table) -> list[str]:
-    """The class of each column in a page's style sheet: numbers stand at the right, long texts are folded."""
+    """Return the style class of each column: number, long or none."""
     cells: Iterable[Sequence[str]] = zip(*table.rows, strict=True) if table.rows else [()] * len(table.columns)
     long = (max((len(cell) for cell in column), default=0) > FOLDED for column in cells)
     return ["number" if column.numeric else "long" if wide else "" for column, wide in zip(table.columns, long, strict=True)]
 
 
 def _lines(cell: str) -> str:
-    """A cell in HTML."""
     return escape(cell).replace("\n", "<br>")
 
 
 def _on_a_line(cell: str) -> str:
-    """A cell on one line of Markdown."""
     return cell.replace("|", "\\|").replace("\n", "<br>")

@@ -1,4 +1,4 @@
-"""Charts of a workload: what its tasks need, how long they take, and when they arrive."""
+"""Charts of a workload: demands, durations, and arrivals."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ SHOWN = ("mean", "min", "p50", "p95", "p99", "max")
 
 
 def workload_charts(workload: Workload, seed: int, tasks: int) -> Charts:
-    """Shares of tasks by size and by service, and arrivals over time: of the table, or of the first `tasks` tasks of a seed."""
+    """Draw shares of tasks by size and service, and arrivals over time.
+
+    They are of the table, or of the first `tasks` tasks of a seed.
+    """
     table = workload.at(seed).jobs
     jobs = workload.jobs_table(seed, tasks) if table is None else table
     what = f"{len(jobs):,} tasks" + (f" of seed {seed}" if table is None or workload.draw is not None else "")
@@ -34,7 +37,10 @@ def workload_charts(workload: Workload, seed: int, tasks: int) -> Charts:
 
 
 def profile_section(workload: Workload) -> Section | None:
-    """The profile of the jobs of a table, in seconds if the length of a slot is known; None for a workload that has no table."""
+    """Return the profile of a table of jobs, None without a table.
+
+    Times are in seconds if the length of a slot is known.
+    """
     if workload.jobs is None:
         return None
     sample, unit = _sample(workload.jobs, workload), _unit(workload)
@@ -56,7 +62,7 @@ def _unit(workload: Workload) -> str:
 
 
 def _demands(sample: Sample) -> list[tuple[str, str, NDArray[np.float64]]]:
-    """Headings, names and values (tasks,) of the size and, of several resources, of each."""
+    """Return headings, names and values (tasks,) of sizes and resources."""
     of_each = [(f"How much of {name}", name, sample.demand[:, r]) for r, name in enumerate(sample.resources)]
     if _has_own_units(sample):
         return of_each
@@ -64,7 +70,7 @@ def _demands(sample: Sample) -> list[tuple[str, str, NDArray[np.float64]]]:
 
 
 def _has_own_units(sample: Sample) -> bool:
-    """Whether resources are in units of their own, such as cores and GB: the largest of them is then no size."""
+    """Return whether resources have units, such as cores and GB."""
     return len(sample.resources) > 1 and bool(sample.demand.max(initial=0.0) > 1)
 
 
@@ -94,7 +100,7 @@ def _arrivals(sample: Sample, over: BinChart, unit: str) -> str:
 
 @dataclass(frozen=True)
 class RequestsChart:
-    """Tasks by the level that they request: a panel for each resource, with its name, levels (k,) and tasks (k,)."""
+    """Tasks by requested level: panels of name, levels (k,) and tasks (k,)."""
 
     direct: ClassVar[bool] = True
     alone: ClassVar[bool] = True
@@ -109,10 +115,11 @@ class RequestsChart:
 
 
 def requests_charts(trace: Trace | SlotTrace, title: str) -> Charts:
-    """Tasks by the level that they request, a panel for each resource: figure 1 of the paper (PAPERS §1.6).
+    """Draw tasks by requested level, a panel for each resource.
 
-    All tasks of the trace count, in the initial snapshot too; `title` says what data it is. The paper's own count, for a full day
-    of Google's trace: "more than 700 discrete memory requirements and 400 discrete CPU requirements".
+    It is figure 1 of the paper (PAPERS §1.6). All tasks of the trace count, also in the initial snapshot. `title` describes
+    the data. The paper reports for a full day of Google's trace: "more than 700 discrete memory requirements and 400 discrete
+    CPU requirements".
     """
     timed = trace.timed() if isinstance(trace, SlotTrace) else trace
     panels = [(name, *requests(demand)) for name, demand in zip(timed.resources, timed.demand.T, strict=True)]
@@ -133,6 +140,9 @@ def _draw_requests(chart: RequestsChart, figure: Any, narrow: bool) -> None:
 
 
 def requests(demand: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """The distinct levels (k,) of a resource's demands, in increasing order, and the tasks (k,) that ask for each."""
+    """Return the distinct demands of a resource (k,), and their tasks (k,).
+
+    Levels are in increasing order.
+    """
     levels, tasks = np.unique(demand[~np.isnan(demand)], return_counts=True)
     return levels, tasks

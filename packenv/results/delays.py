@@ -1,7 +1,4 @@
-"""How long tasks waited in a run: a histogram, of which any quantile is read, and those of several runs together.
-
-A quantile of all runs together is not the mean of theirs: these are whole slots, and their mean jumps with each of them.
-"""
+"""A histogram of delays. Merge runs before you take quantiles."""
 
 from __future__ import annotations
 
@@ -14,22 +11,19 @@ from numpy.typing import NDArray
 
 
 def rank(share: float, count: int) -> int:
-    """The least number of `count` that is at least this share of them; 1 at least.
-
-    A share of a whole number may come out a little above a whole number: 0.55 · 100 does.
-    """
+    """Return the least number >= this share of `count`, from 1."""
     return max(math.ceil(share * count * (1 - 1e-12)), 1)
 
 
 class Delays(NamedTuple):
-    """Delays that occurred, in increasing order, and how many tasks had each."""
+    """Delays in increasing order, and their numbers of tasks."""
 
     slots: NDArray[np.float64]  # (n,) exact in a table, else below 2,048 slots; above, the middle of a bin of at most 1/1,024
     tasks: NDArray[np.int64]  # (n,)
 
     @classmethod
     def together(cls, runs: Sequence[Delays]) -> Delays:
-        """The delays of several runs together."""
+        """Return the delays of several runs together."""
         slots, place = np.unique(np.concatenate([run.slots for run in runs]), return_inverse=True)
         tasks = np.zeros(len(slots), np.int64)
         np.add.at(tasks, place, np.concatenate([run.tasks for run in runs]))
@@ -40,23 +34,22 @@ class Delays(NamedTuple):
         return int(self.tasks.sum())
 
     def quantile(self, share: float) -> float | None:
-        """The smallest delay, in slots, that at least this share of the tasks do not exceed; None without tasks."""
+        """Return a quantile of the delays, in slots, or None."""
         if not len(self.tasks):
             return None
         up_to = np.cumsum(self.tasks)
         return float(self.slots[np.searchsorted(up_to, rank(min(share, 1.0), int(up_to[-1])))])
 
     def within(self, slots: float) -> int:
-        """How many tasks waited for at most so long."""
+        """Count the tasks with at most this delay."""
         return int(self.tasks[: np.searchsorted(self.slots, slots, side="right")].sum())
 
     def coarser(self, bits: int) -> Delays:
-        """Delays rounded to `bits` binary digits: those below 2^bits slots stay as they are."""
+        """Round delays from 2^bits slots on to `bits` binary digits."""
         step = 2.0 ** np.maximum(np.frexp(self.slots)[1] - bits, 0)
         return Delays.together([Delays(np.rint(self.slots / step) * step, self.tasks)])
 
     def plain(self) -> list[list[float]]:
-        """The delays in JSON's types."""
         return [self.slots.tolist(), self.tasks.tolist()]
 
     @classmethod

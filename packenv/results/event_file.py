@@ -1,4 +1,4 @@
-"""A TensorBoard event file. Needs the package tensorboard (extra `agents`), and loads no network library."""
+"""A TensorBoard event file, without network libraries (extra `agents`)."""
 
 from __future__ import annotations
 
@@ -13,20 +13,19 @@ INSTALL = "pip install tensorboard"
 
 
 def tensorboard_is_installed() -> bool:
-    """Whether event files can be written here."""
     return find_spec("tensorboard") is not None
 
 
 def new_event_path(folder: Path) -> Path:
-    """A path in the folder that TensorBoard takes for an event file. Later files of a run come later in its order."""
+    """Return a path for an event file, after earlier ones."""
     return folder / f"events.out.tfevents.{int(time.time())}.packenv.{os.getpid()}"
 
 
 class EventFile:
-    """Scalars and texts of one run, each under a name such as `group/name`, written in order to one file.
+    """Named scalars and texts of one run, in one file.
 
-    Open it in a `with` statement, or call `close`. With `hide_from`, TensorBoard hides what earlier files of the folder
-    show from this step on: a resumed run writes those steps again.
+    Names look like `group/name`. Open it in a `with` statement, or call `close`. With `hide_from`, TensorBoard hides values of
+    earlier files from this step on: a resumed run writes those steps again.
     """
 
     def __init__(self, path: Path, hide_from: int | None = None) -> None:
@@ -40,7 +39,6 @@ class EventFile:
             self._event(step=hide_from, session_log=SessionLog(status=SessionLog.START))
 
     def scalar(self, name: str, value: float, step: int) -> None:
-        """A number at a step."""
         self._summary(step, tag=name, simple_value=value)
 
     def text(self, name: str, markdown: str) -> None:
@@ -50,7 +48,7 @@ class EventFile:
         self._string(f"{name}/text_summary", markdown.encode(), [1], "text", TextPluginData(version=0).SerializeToString())
 
     def joint_chart(self, category: str, title: str, names: Sequence[str]) -> None:
-        """Show the scalars of these names as lines of one chart."""
+        """Show these scalars as lines of one chart."""
         from tensorboard.plugins.custom_scalar import layout_pb2
 
         chart = layout_pb2.Chart(title=title, multiline=layout_pb2.MultilineChartContent(tag=names))
@@ -58,7 +56,7 @@ class EventFile:
         self._string("custom_scalars__config__", layout.SerializeToString(), [], "custom_scalars", b"")
 
     def hyperparameters(self, values: Mapping[str, float | str], measured: Mapping[str, float], step: int) -> None:
-        """The settings of the run beside what it measured, for TensorBoard's table of runs."""
+        """Write settings and measures for TensorBoard's table of runs."""
         from tensorboard.plugins.hparams import api_pb2, metadata, plugin_data_pb2
 
         started, infos = plugin_data_pb2.SessionStartInfo(), []
@@ -113,7 +111,6 @@ class EventFile:
 
 
 def _plugin(name: str, content: bytes) -> Any:
-    """Metadata that say which of TensorBoard's plugins shows a value."""
     from tensorboard.compat.proto.summary_pb2 import SummaryMetadata
 
     return SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name=name, content=content))

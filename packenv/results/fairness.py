@@ -1,4 +1,4 @@
-"""How unfairly a run shared the cluster among jobs or tenants, from its Jobs table and schedule (PAPERS §2)."""
+"""Unfairness of a run to jobs or tenants (PAPERS §2)."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ Floats = NDArray[np.float64]
 
 
 def unfairness(jobs: Jobs, schedule: Schedule, capacity: Ints) -> float:
-    """How far owners (tenants, or jobs) with waiting tasks are below their fair share, on average: 0 is fair, 1 is no share.
+    """Return the mean missing share of owners with waiting tasks.
 
-    `missing_shares`, averaged over these owners and slots. `capacity` (L, D) in units.
+    0 is fair, 1 is no share. Owners are tenants, or jobs. The mean is over these owners and slots. `capacity` (L, D) in units.
     """
     missing, time = missing_shares(jobs, schedule, capacity)
     return missing / time if time else 0.0
 
 
 def missing_shares(jobs: Jobs, schedule: Schedule, capacity: Ints) -> tuple[float, float]:
-    """Shares that owners with waiting tasks lack of their fair ones, summed over owners and slots, and the number of these.
+    """Sum and count the shares that waiting owners lack.
 
-    In every slot the fair share of each of the n owners with eligible tasks, waiting or in service, is 1/n of its dominant
-    resource. What an owner with waiting tasks lacks of that counts as a share of it, between 0 and 1. `capacity` (L, D) in units.
+    Both are over owners and slots. In a slot, each of n owners with eligible tasks (waiting or in service) should have 1/n of its
+    dominant resource. The lacking part of 1/n counts as a share between 0 and 1. `capacity` (L, D) in units.
     """
     owner = owner_numbers(jobs)
     rows = np.arange(len(jobs))
@@ -59,7 +59,7 @@ def _missing_shares(
     queued: Ints,  # (owners,) scratch: the owners with waiting tasks, in any order,
     position: Ints,  # (owners,) and where each of them is in it, NONE if it is not
 ) -> tuple[float, float]:
-    """Sums over the slots: what owners with waiting tasks lack of their fair share, and how many such owners there are."""
+    """Sum missing shares, and owners, over slots."""
     n, present, count, missing, time = 0, 0, 0, 0.0, 0.0
     while n < len(slot):
         now = slot[n]

@@ -1,6 +1,6 @@
-"""Completion times of whole jobs, makespan, progress and value over time, from a Jobs table and the schedule of a run.
+"""Job completion times, makespan, progress and value from a schedule.
 
-Times are in slots. A job ends when the last of its tasks does. Measures of Grandl et al. and of Zhang and Yao (PAPERS §2, §3).
+Times are in slots. A job ends when its last task does. Measures of Grandl et al. and of Zhang and Yao (PAPERS §2, §3).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NONE = -1
 
 @dataclass(frozen=True)
 class JobTimes:
-    """Arrival and end of each job; jobs are numbered by first occurrence in the table."""
+    """Arrival and end of jobs, numbered by first occurrence."""
 
     job: Ints  # (n,) job of each row
     arrival: Ints  # (jobs,) slot of the first arrival
@@ -36,19 +36,19 @@ class JobTimes:
         return self.end[ended] - self.arrival[ended]
 
     def quantile(self, share: float) -> float | None:
-        """The smallest completion time that at least this share of the ended jobs do not exceed; None if no job ended."""
+        """Return a quantile of ended jobs' completion times, or None."""
         times = np.sort(self.completion)
         return float(times[rank(share, len(times)) - 1]) if len(times) else None
 
     @property
     def mean(self) -> float | None:
-        """Mean completion time of the jobs that ended; None if no job ended."""
+        """Mean completion time of ended jobs; None without any."""
         return float(self.completion.mean()) if len(self.completion) else None
 
     def slowed(self, other: JobTimes, by: float = 0.1) -> float:
-        """Share of the jobs that took more than 1 + `by` times as long as in another run of the same table.
+        """Return the share of jobs slower by more than `by`.
 
-        Only jobs that ended in both runs count.
+        Both runs have the same table. Only jobs that ended in both count.
         """
         mine, its = self.end - self.arrival, other.end - other.arrival
         both = (self.end != NONE) & (other.end != NONE)
@@ -56,30 +56,30 @@ class JobTimes:
 
 
 def job_numbers(jobs: Jobs) -> Ints:
-    """(n,) the number of each row's job, from 0 by first occurrence; without column `job` every task is a job of its own."""
+    """(n,) jobs from 0 by first occurrence (tasks without jobs)."""
     return numbered(np.arange(len(jobs)) if jobs.job is None else jobs.job)
 
 
 def mean_durations(jobs: Jobs) -> Floats:
-    """(jobs,) mean estimate of the service of each job's tasks, in slots; the true mean without column `estimate`."""
+    """(jobs,) mean estimates in slots; true means without column `estimate`."""
     job = job_numbers(jobs)
     believed = jobs.service if jobs.estimate is None else jobs.estimate
     return np.asarray(np.bincount(job, weights=believed) / np.bincount(job))
 
 
 def owner_numbers(jobs: Jobs) -> Ints:
-    """(n,) the number of each row's owner, from 0: its tenant, or its job if the table has no tenants."""
+    """(n,) owners from 0: tenants, else jobs."""
     return job_numbers(jobs) if jobs.tenant is None else numbered(jobs.tenant)
 
 
 def numbered(rows: Ints) -> Ints:
-    """(n,) numbers of the rows of (n,) or (n, k) integers, from 0 by first occurrence; equal rows have equal numbers."""
+    """(n,) numbers of (n,) or (n, k) rows, by first occurrence."""
     _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[inverse.ravel()].astype(np.int64)
 
 
 def job_times(jobs: Jobs, schedule: Schedule, until: int) -> JobTimes:
-    """Job times from a schedule of the whole table, of a run that lasted until slot `until`."""
+    """Return job times of a whole table, until slot `until`."""
     job = job_numbers(jobs)
     count = int(job.max()) + 1
     arrival, end = np.full(count, NEVER), np.zeros(count, np.int64)
@@ -92,14 +92,14 @@ def job_times(jobs: Jobs, schedule: Schedule, until: int) -> JobTimes:
 
 
 def cut(schedule: Schedule, until: int) -> Schedule:
-    """The schedule as of slot `until`: tasks in service then end in that slot."""
+    """Return the schedule, with tasks in service ended at `until`."""
     return schedule._replace(end=np.minimum(schedule.end, until))
 
 
 def efficiency(jobs: Jobs, times: JobTimes) -> tuple[Ints, Floats]:
-    """Slots at which jobs end, and the share of the total value of all jobs that have ended by then (PAPERS §3).
+    """Return job ends, and ended shares of value (PAPERS §3).
 
-    The value of a job, which all its rows have, is 1 without column `value`.
+    A job's value, the same in all its rows, is 1 without column `value`.
     """
     first = np.unique(times.job, return_index=True)[1]
     value = np.ones(len(first)) if jobs.value is None else jobs.value[first]
@@ -109,7 +109,7 @@ def efficiency(jobs: Jobs, times: JobTimes) -> tuple[Ints, Floats]:
 
 
 def progress(jobs: Jobs, schedule: Schedule, slots: Ints) -> Floats:
-    """(slots, jobs) the share of each job's service that was done by each slot (PAPERS §3, fairness)."""
+    """(slots, jobs) done shares of service (PAPERS §3, fairness)."""
     job = job_numbers(jobs)
     length = np.where(schedule.start < 0, jobs.service, schedule.end - schedule.start)
     total = np.bincount(job, length)
@@ -121,7 +121,7 @@ def progress(jobs: Jobs, schedule: Schedule, slots: Ints) -> Floats:
 
 
 def eligible_slots(jobs: Jobs, schedule: Schedule) -> Ints:
-    """(n,) the slot in which each task became eligible: its arrival, or the last end of the tasks it waits for; -1 if never."""
+    """(n,) slots of arrival or last predecessor's end, or -1."""
     end = np.where(schedule.start < 0, NEVER, schedule.end)
     ready = ready_slots(jobs.arrival, end, *precedence_edges(jobs))
     return np.where(ready == NEVER, NONE, ready)

@@ -1,4 +1,4 @@
-"""How near to their data the tasks of a run were, and what that cost, from its Jobs table and schedule (PAPERS §5)."""
+"""Tasks' distance to their data, and its cost (PAPERS §5)."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ BINS = (1, 10, 100)
 
 @dataclass(frozen=True)
 class DataLocality:
-    """The k tasks that have home servers and started; times are in slots.
+    """Times (slots) of k started tasks with home servers.
 
     A completion time has four parts: service, overhead, scheduling delay, and time without room for the task on any server.
-    The scheduling delay is that of PAPERS §5: what a task waits although some server has room for it; under delay scheduling
-    that is a wait for locality, and without it 0 for policies that leave no room unused.
+    The scheduling delay (PAPERS §5) is waiting time although some server has room. Under delay scheduling it is a wait for
+    locality. Otherwise it is 0 for policies that leave no room unused.
     """
 
     row: Ints  # (k,) row in the Jobs table
@@ -41,23 +41,23 @@ class DataLocality:
 
     @property
     def no_room(self) -> Ints:
-        """(k,) slots that each task waited while no server had room for it."""
+        """(k,) slots of waiting without room on any server."""
         return self.completion - self.service - self.overhead - self.scheduling_delay
 
     def share(self, level: int, least: int = 1, most: float = math.inf) -> float | None:
-        """Share of the tasks that ran at this level, of jobs with `least` to `most` tasks; None if there are no such tasks."""
+        """Return the level's share, for `least` to `most` tasks a job; or None."""
         chosen = (self.tasks >= least) & (self.tasks <= most)
         return float((self.level[chosen] == level).mean()) if chosen.any() else None
 
     def by_size(self, level: int) -> dict[str, float | None]:
-        """Share of the tasks that ran at this level, for each bin of jobs in BINS."""
+        """Return the share of tasks at this level, per bin."""
         edges = [(low + 1, high) for low, high in zip((0, *BINS), (*BINS, math.inf), strict=True)]
         names = ["1", *(f"{low}-{high}" for low, high in edges[1:-1]), f">{BINS[-1]}"]
         return {name: self.share(level, *edge) for name, edge in zip(names, edges, strict=True)}
 
 
 def data_locality(workload: Workload, schedule: Schedule) -> DataLocality | None:
-    """Data locality of a run of a workload with a Jobs table (`Workload.at(seed)`); None if its tasks have no home servers."""
+    """Return locality in a run of `Workload.at(seed)`, or None."""
     jobs = workload.jobs
     if jobs is None or jobs.home is None:
         return None
@@ -77,7 +77,7 @@ def data_locality(workload: Workload, schedule: Schedule) -> DataLocality | None
 
 
 def levels(jobs: Jobs, network: Network, servers: int, row: Ints, server: NDArray[np.int32]) -> Ints:
-    """(k,) how near to its data each row is on its server; every row must have home servers."""
+    """(k,) levels of rows with home servers on their servers."""
     assert jobs.home is not None
     rack = network.rack_of(servers)
     level = np.full(len(row), ANY)
@@ -91,9 +91,9 @@ def levels(jobs: Jobs, network: Network, servers: int, row: Ints, server: NDArra
 
 
 def idle_slots(jobs: Jobs, schedule: Schedule, eligible: Ints, capacity: Ints, network: Network | None) -> Ints:
-    """(n,) slots that each task waited while some server had room for it; 0 if it never started. `capacity` (L, D) in units.
+    """(n,) slots of waiting although some server had room.
 
-    Room for its demand is looked for, not room for what it would read over the network.
+    0 if it never started. Room means room for its demand, without network reads. `capacity` (L, D) in units.
     """
     started, held = np.flatnonzero(schedule.start >= 0), in_service(jobs, schedule, network)
     idle = np.zeros(len(eligible), np.int64)
@@ -105,7 +105,7 @@ def idle_slots(jobs: Jobs, schedule: Schedule, eligible: Ints, capacity: Ints, n
 
 
 def time_with_room(held: InService, demand: Ints, capacity: Ints) -> tuple[Ints, Ints]:
-    """Slots, and for each the number of earlier slots in which some server had room for `demand` after scheduling."""
+    """Return slots, and earlier slots with room after scheduling."""
     last = int(held.end.max(initial=0)) + 1
     server = np.concatenate([np.arange(len(capacity)), held.server, held.server])
     slot = np.concatenate([np.full(len(capacity), -1), held.start, held.end])
@@ -123,7 +123,6 @@ def time_with_room(held: InService, demand: Ints, capacity: Ints) -> tuple[Ints,
 
 
 def _running_sums(rows: Ints, server: NDArray[np.int64]) -> Ints:
-    """Running sums of the rows of each server; rows of a server are consecutive."""
     sums = np.cumsum(rows, axis=0)
     first = np.flatnonzero(np.diff(server, prepend=-1))
     before = np.vstack([np.zeros_like(rows[:1]), sums])[first]

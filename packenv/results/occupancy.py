@@ -1,4 +1,4 @@
-"""What was in service on which server, and how full these were, from a Jobs table and its schedule (PAPERS §2, §3)."""
+"""Tasks in service, and use of servers (PAPERS §2, §3)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class InService(NamedTuple):
 
 
 def in_service(jobs: Jobs, schedule: Schedule, network: Network | None) -> InService:
-    """The demand of every row that started; for one that read over the network also what that took on both servers."""
+    """Return demands of started rows, network reads included."""
     rows = np.flatnonzero(schedule.start >= 0)
     tasks = InService(schedule.server[rows].astype(np.int64), schedule.start[rows], schedule.end[rows], jobs.demand[rows])
     if schedule.source is None or network is None:
@@ -46,7 +46,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Occupancy:
-    """Use and queue of the cluster over time: entry k holds from slot[k] up to slot[k + 1]."""
+    """Use and queue from slot[k] to slot[k + 1]."""
 
     slot: Ints  # (k + 1,)
     used: Floats  # (k, D) share of the capacity in service
@@ -54,20 +54,20 @@ class Occupancy:
 
     @property
     def utilisation(self) -> Floats:
-        """(D,) mean share of the capacity in service, from the first slot to the last."""
+        """(D,) mean share of the capacity in service."""
         return np.average(self.used, axis=0, weights=np.diff(self.slot))
 
     @property
     def fragmentation(self) -> float:
-        """Mean share of the capacity, over resources and time, that is free while tasks wait."""
+        """Mean free share of the capacity while tasks wait."""
         weights = np.diff(self.slot) * (self.waiting > 0)
         return float(np.average(1 - self.used, axis=0, weights=weights).mean()) if weights.any() else 0.0
 
 
 def occupancy(jobs: Jobs, schedule: Schedule, capacity: Ints, network: Network | None = None) -> Occupancy:
-    """Use and queue of a cluster with capacities (L, D) in units, from the first arrival to the last end.
+    """Return use and queue for capacities (L, D) in units.
 
-    `network`: that of the workload, if remote reads take resources.
+    It covers the first arrival to the last end. `network`: the workload's, if remote reads take resources.
     """
     _, start, end, demand = in_service(jobs, schedule, network)
     eligible = eligible_slots(jobs, schedule)
@@ -84,7 +84,7 @@ def occupancy(jobs: Jobs, schedule: Schedule, capacity: Ints, network: Network |
 
 
 def most_allocated(jobs: Jobs, schedule: Schedule, capacity: Ints, network: Network | None = None) -> Floats:
-    """(D,) the largest share of its capacity that any server ever had in service; above 1 it was overfull."""
+    """(D,) largest share of any server in service (overfull above 1)."""
     server, start, end, demand = in_service(jobs, schedule, network)
     server = np.concatenate([server] * 2)
     slot = np.concatenate([end, start])

@@ -1,4 +1,4 @@
-"""How long tasks were in the system, and how much longer than they ran: response times and bounded slowdowns of a run."""
+"""Response times and bounded slowdowns of a run."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ SLOWDOWN_BOUND = 10.0
 
 
 class ResponseTimes(NamedTuple):
-    """Response and slowdown of the tasks that became eligible after the warm-up and started. All fields but the last are keys of
-    measures."""
+    """Response and slowdown of started tasks, eligible after the warm-up.
+
+    All fields but the last are keys of measures.
+    """
 
     mean_response: float  # slots from eligible to end
     response_p95: float
@@ -30,12 +32,12 @@ class ResponseTimes(NamedTuple):
 
 
 def bounded_slowdown(wait: NDArray[np.int64], run: NDArray[np.int64], bound: float) -> NDArray[np.float64]:
-    """(n,) max(1, (wait + run) / max(run, bound)), all in one unit of time; bound > 0."""
+    """(n,) max(1, (wait + run) / max(run, bound)), bound > 0."""
     return np.maximum(1.0, (wait + run) / np.maximum(run, bound))
 
 
 def response_times(jobs: Jobs, schedule: Schedule, warmup: int, bound: float) -> ResponseTimes | None:
-    """Response times of the rows that arrived, by table and schedule; `bound` in slots. None if there is no such task."""
+    """Return arrived rows' response times, or None. `bound` in slots."""
     rows = len(schedule.start)
     if rows == 0:
         return None

@@ -29,13 +29,13 @@ KINDS = ("queue", "schedule", "fragmentation")
 
 
 def rejections(rejected: Mapping[str, int]) -> str:
-    """How many tasks were turned away for each reason, in brackets; empty if none were."""
+    """List rejected tasks per reason, in brackets; empty without any."""
     reasons = ", ".join(f"{reason} {count:,}" for reason, count in rejected.items() if count)
     return f" ({reasons})" if reasons else ""
 
 
 class Trajectory(NamedTuple):
-    """The queue over time: means over consecutive bins of `bin_slots` slots, the first of which begins at slot 0."""
+    """The queue over time: means over bins of `bin_slots`."""
 
     bin_slots: int
     queue: NDArray[np.float64]  # (bins,) number of waiting tasks
@@ -48,10 +48,10 @@ class Trajectory(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Result(Showable):
-    """What a run measured: counts over the whole run, and means over its slots from `warmup` on.
+    """Measures of a run: counts, and means from `warmup`.
 
-    Delays are in slots, of the tasks that became eligible after the warm-up and started. A mean or delay is None if
-    there was nothing to measure: the run stopped before its warm-up ended, or no task started.
+    Delays are in slots, of started tasks that became eligible after the warm-up. Counts are over the whole run. A mean or delay
+    is None if the run stopped before its warm-up ended, or no task started.
     """
 
     policy: str
@@ -94,21 +94,21 @@ class Result(Showable):
     played: Workload | None = field(default=None, compare=False)  # what was run; None in another process than that of the run
 
     def delay_quantile(self, share: float) -> float | None:
-        """The smallest delay, in slots, that at least this share (0 to 1) of the tasks do not exceed; None if no task started.
+        """Return the smallest delay, in slots, that `share` of tasks do not exceed.
 
-        Of several runs together: `Delays.together([run.delays for run in runs]).quantile(share)` (packenv.results.delays).
-        Raises InputError for another share.
+        None without started tasks. Raises InputError unless 0 <= share <= 1.
+        For several runs: `Delays.together([run.delays for run in runs]).quantile(share)` (packenv.results.delays).
         """
         if not 0 <= share <= 1:
             raise InputError(f"a share of the tasks is from 0 to 1, not {share:g}")
         return self.delays.quantile(share)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is sent from process to process: all but the workload, which whoever asked for the run has."""
+        """Leave out the workload, known to the receiving process."""
         return vars(self) | {"played": None}
 
     def facts(self) -> list[tuple[str, str]]:
-        """What people read of a run: names and texts, a few lines."""
+        """Return a summary of the run in a few texts."""
         queue = "nothing measured" if self.mean_queue is None else f"mean {self.mean_queue:.4g}, most {self.max_queue:,}"
         delay = "no task started"
         if self.mean_delay is not None:
@@ -140,9 +140,9 @@ class Result(Showable):
         return [{key: value for key, value in self.to_dict().items() if key not in ("trajectory", "delays")}]
 
     def to_dict(self) -> dict[str, Any]:
-        """The result in plain values, ready for JSON: all fields by name, except the schedule; whole jobs by their times.
+        """Return all fields in JSON's types, except the schedule.
 
-        `delays` is a list of the delays that occurred, in slots, and a list of how many tasks had each.
+        Whole jobs are given by their times. `delays` is a list of delays, in slots, and a list of their numbers of tasks.
         """
         plain = {item.name: getattr(self, item.name) for item in fields(self)}
         for name in ("played", "schedule", "jobs", "response", "data"):
@@ -158,13 +158,13 @@ class Result(Showable):
     def to_frame(  # type: ignore[override]  # the kind comes first
         self, kind: str = "queue", library: str = "arrow", workload: Workload | None = None
     ) -> Any:
-        """An Arrow table, or a frame of "pandas" or "polars".
+        """Return an Arrow table, or a "pandas" or "polars" frame.
 
-        kind      "queue": slot (in which a bin begins), queue and waiting_size, means over bins; "schedule": task, job, arrival,
-                  start, server and end of each task, null where it did not start, or end, with its row, id and times in the file
-                  that it comes from; "fragmentation": slot, and from there to the next the shares of all devices that are idle
-                  and of no use, by reason. Both of a run with `schedule=True`
-        workload  what was run, where the result is from another process
+        kind      "queue": slot (start of a bin), queue and waiting_size, means over bins; "schedule": task, job, arrival, start,
+        server and end of each task, null where it did not start or end, with row, id and times of its source file;
+                  "fragmentation": the idle, useless share of all devices from this slot to the next, by reason. The last two need
+                  `schedule=True`
+        workload  the workload, if the result is from another process
 
         Raises InputError for another kind, a run without a schedule, and a library that is not installed.
         """
@@ -177,7 +177,7 @@ class Result(Showable):
         return form("frame")({"slot": width * np.arange(len(queue)), "queue": queue, "waiting_size": size}, library)
 
     def charts(self, kind: str = "queue", workload: Workload | None = None, **options: Any) -> Charts:
-        """What `plot` draws.
+        """Return the charts of `plot`.
 
         kind      "queue": waiting tasks over time, and quantiles of the delay; "schedule": who ran where and when, and how many
                   waited (options: `first` and `last` slot, `colour` "job" or "size"); "fragmentation": how much of all devices

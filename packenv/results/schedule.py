@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 
 class Schedule(NamedTuple):
-    """Start, server and end of each row of the Jobs table; all are -1 for a row that never started."""
+    """Start, server and end of each row, -1 if never started."""
 
     start: NDArray[np.int64]  # (rows,) slots
     server: NDArray[np.int32]  # (rows,)

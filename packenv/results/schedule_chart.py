@@ -1,4 +1,4 @@
-"""A schedule as a picture: who ran on which server and when, and how many waited."""
+"""Pictures of schedules: tasks on servers, and waiting tasks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Ints = NDArray[np.int64]
 
 
 class RunView(NamedTuple):
-    """A run as it is drawn: its tasks, when each was ready, and the demands in service."""
+    """A run to draw, with eligible slots and used resources."""
 
     policy: str
     jobs: Jobs
@@ -40,11 +40,11 @@ class RunView(NamedTuple):
 
 @dataclass(frozen=True)
 class ScheduleChart:
-    """Waiting tasks of each run, and below them a row for each server with its tasks, from slot `start` up to `end`.
+    """Waiting tasks and servers of each run, `start` to `end`.
 
     capacity  (servers, D) units, of the servers that are drawn
-    resource  whose demand is a task's height
-    devices   (servers,) number of devices of each, on which tasks are drawn where the resource is their sum; None otherwise
+    resource  a task is as high as its demand of this resource
+    devices   (servers,) devices of each server; tasks lie on them if the resource is their sum; otherwise None
     colour    one of COLOUR_BY
     origin    the date of slot 0, if the workload has one
     """
@@ -64,7 +64,6 @@ class ScheduleChart:
 
     @property
     def servers_height(self) -> float:
-        """Inches of the servers of a run."""
         return min(max(0.32 * len(self.capacity), 1.6), 9.0)
 
     def height(self, narrow: bool) -> int:
@@ -77,12 +76,12 @@ class ScheduleChart:
 def schedule_charts(
     runs: Sequence[Result], workload: Workload, first: int | None = None, last: int | None = None, colour: str | None = None
 ) -> Charts:
-    """Waiting tasks of each run, and below them a row for each server with its tasks, from slot `first` up to `last`.
+    """Draw waiting tasks and servers, from `first` to `last`.
 
-    A task is as high as its demand of the resource that the first run uses most, a row as high as the largest server; what
-    finds no room in one piece is drawn in several. Tasks with devices, such as GPUs, lie on those that they have. By default
-    the whole run is shown, or as much of it, from the end of the warm-up on, as has MOST_TASKS tasks; and MOST_SERVERS servers.
-    colour  "job": tasks of a job have the same colour, the default for tables that say which tasks make a job; "size"
+    A task's height is its demand of the first run's most used resource. A row is as high as the largest server, and a task
+    without room in one piece is split. Tasks lie on their devices, such as GPUs. By default the chart shows the whole run, but at
+    most MOST_TASKS tasks from the end of the warm-up on, and MOST_SERVERS servers.
+    colour  "job" gives a job's tasks one colour, the default for tables with jobs; or "size"
 
     Raises InputError for runs without a schedule, an empty span, or another `colour`.
     """
@@ -112,7 +111,7 @@ def _view_of(run: Result, workload: Workload) -> RunView:
 
 
 def _span(runs: Sequence[Result], views: Sequence[RunView], first: int | None, last: int | None) -> tuple[int, int]:
-    """The slots that are drawn: those asked for, or as many as have MOST_TASKS tasks in each run."""
+    """Return the requested slots, or slots with MOST_TASKS tasks."""
     longest = max(run.slots for run in runs)
     few = all(len(view.served.start) <= MOST_TASKS for view in views)
     start = first if first is not None else 0 if few else max(run.warmup for run in runs)
@@ -128,7 +127,6 @@ def _span(runs: Sequence[Result], views: Sequence[RunView], first: int | None, l
 
 
 def _most_used(view: RunView, capacity: Ints) -> int:
-    """The resource of which the run uses the largest share."""
     area = (view.served.end - view.served.start) @ view.served.demand
     return int(np.argmax(area / np.maximum(capacity.sum(axis=0), 1)))
 

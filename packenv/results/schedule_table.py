@@ -1,4 +1,4 @@
-"""When and where each task of a run ran: as columns, and as a file."""
+"""Place and time of each task: columns, and files."""
 
 from __future__ import annotations
 
@@ -20,13 +20,12 @@ from packenv.options.shared import SCHEDULE_FILES
 
 
 def schedule_table(workload: Workload, results: Sequence[Result]) -> Any:
-    """An Arrow table with a row for each task of each run, which have their schedules; times are slots.
+    """Return an Arrow table of tasks, times in slots.
 
-    Columns task (row of the Jobs table), job (its job, or the row where every task is a job of its own); row and id, as of
-    `Records`, of tasks that come from a file; arrival; start and server (null where a task never started), end (the slot in
-    which it left, null where it did not within the run), start_time and end_time (their beginnings by the file's clock, if it
-    is not slots); source (the server from which it read, null at home) if reads take resources; devices ("0 3", of its server)
-    if servers have devices; policy and seed if there are several runs.
+    Needs runs with schedules. Columns: task (row of the Jobs table), job (the row itself without jobs), arrival, start and server
+    (null: never started), end (slot in which it left; null: not within the run). Tasks from a file have row and id (see
+    `Records`), and start_time and end_time, if its clock is not slots. Optional columns: source (server of the data, null at
+    home) if reads take resources, devices ("0 3", of its server) if servers have them, policy and seed for several runs.
     """
     import pyarrow as pa
 
@@ -61,7 +60,7 @@ def schedule_table(workload: Workload, results: Sequence[Result]) -> Any:
 
 
 def write_schedule(path: str | os.PathLike[str], workload: Workload, results: Sequence[Result]) -> None:
-    """Write `schedule_table` as SCHEDULE_FILES, by the ending, whole or not at all. Raises InputError for another ending."""
+    """Write `schedule_table` as SCHEDULE_FILES, whole or not; InputError for other endings."""
     check_ending(path, SCHEDULE_FILES, "a schedule is one of")
     table = schedule_table(workload, results)
     with atomic_path(path) as temporary:
@@ -76,13 +75,13 @@ def write_schedule(path: str | os.PathLike[str], workload: Workload, results: Se
 
 
 def ended(result: Result, end: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which tasks completed in the run: a run of a fixed length does not see what leaves in the slot after its last one."""
+    """Mark tasks that completed by the run's last slot."""
     within = (end >= 0) & (end <= result.slots)
     return within if np.count_nonzero(within) == result.completed else within & (end < result.slots)
 
 
 def _numbers_of_bits(words: NDArray[np.int64]) -> NDArray[np.object_]:
-    """The numbers of the bits that are set in each word, as a text: "0 3"."""
+    """Return each word's set bits as text: "0 3"."""
     sets, place = np.unique(words, return_inverse=True)
     texts = [" ".join(str(bit) for bit in range(word.bit_length()) if word >> bit & 1) for word in sets.tolist()]
     return np.array(texts, np.object_)[place.ravel()]

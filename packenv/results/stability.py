@@ -1,17 +1,16 @@
-"""Whether a run was stable: a verdict with its confidence, from the waiting size over time (CONTRIBUTING, decision 5).
+"""Verdicts with a confidence: was a run stable?
 
-The mean queue of an unstable run tells how long the run was, not how good the policy is, so every mean comes with a verdict.
-A run is compared with a queue at the edge of stability, whose increments have mean 0: a Brownian motion reflected at 0, which
-is of the order σ√T after T slots. A stable queue stays far below that; an unstable one grows in proportion to T, above it.
+The mean queue of an unstable run measures its length, not the policy. So every mean has a verdict, from the waiting size over
+time (CONTRIBUTING, decision 5). A run is compared with a queue at the edge of stability, whose increments have mean 0. This is a
+Brownian motion reflected at 0, of order σ√T after T slots. A stable queue stays far below, an unstable one grows like T above it.
 
 The level of a run is the mean waiting size over its second half, in units of σ√T, where σ² is the variance per slot of the
-increments of the waiting size. The distribution of the level at the edge of stability is known. A run whose level is
-improbably low there is called stable, improbably high unstable, and otherwise undecided. Levels of independent runs are
-combined by Fisher's method.
+increments of the waiting size. The distribution of the level at the edge of stability is known. A run with an improbably low
+level is called stable, improbably high unstable, and otherwise undecided. Fisher's method combines levels of independent runs.
 
-Three things keep a run undecided, whatever its level. It is not settled: the servers still fill, so a short queue says nothing.
+Three things leave a run undecided, whatever its level. It is not settled: the servers still fill, so a short queue means nothing.
 Its growth slows down: a queue that settles at a high level rises at first, too. Its σ² still grows with the length of the
-blocks that it is estimated from: then the queue relaxes more slowly than the run can show.
+blocks in the estimate: then the queue relaxes more slowly than the run can show.
 """
 
 from __future__ import annotations
@@ -40,9 +39,10 @@ SHARES = (
 
 
 class Edge(NamedTuple):
-    """The law of a level at the edge of stability, where the path is |B|, B a Brownian motion on [0, 1].
+    """The law of a level at the edge of stability.
 
-    From 600,000 paths of 256 and of 512 steps; tests/results/test_stability.py draws some again.
+    The path is |B|, B a Brownian motion on [0, 1]. From 600,000 paths of 256 and of 512 steps (tests/results/test_stability.py
+    draws some again).
     """
 
     levels: tuple[float, ...]  # its quantiles at SHARES
@@ -50,7 +50,7 @@ class Edge(NamedTuple):
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The level below which a run is stable, and that above which it is unstable."""
+        """The largest stable and the smallest unstable level."""
         low, high = np.interp([DOUBT, 1 - DOUBT], SHARES, self.levels).tolist()
         return low, high
 
@@ -76,7 +76,7 @@ LEAST = 1e-15
 
 
 class Verdict(NamedTuple):
-    """`low`, `high`: probability of a level of at most, and at least, this one at the edge of stability."""
+    """A verdict. `low`, `high`: P(at most, at least this level) at the edge."""
 
     kind: str  # STABLE, UNSTABLE, UNDECIDED or UNASKED
     drift: float  # growth of the waiting size per slot, in largest servers
@@ -94,7 +94,7 @@ class Verdict(NamedTuple):
 
     @property
     def plain(self) -> dict[str, Any]:
-        """`verdict` and `confidence` in JSON; null where there is none."""
+        """`verdict` and `confidence` in JSON, or null."""
         asked = self.kind != UNASKED
         return {"verdict": self.kind if asked else None, "confidence": self.confidence if asked else None}
 
@@ -106,9 +106,9 @@ NO_VERDICT = NOTHING._replace(kind=UNASKED)
 
 
 def settling_time(mean_service: float, mean_residual: float) -> float:
-    """How long a run must last to be called stable, in the unit of both; infinite where services have no variance.
+    """Return a stable run's least length, infinite without variance.
 
-    mean_residual  E[S²] / 2E[S]: an empty cluster fills as fast as the residual service of a busy server ends
+    mean_residual  E[S²] / 2E[S], in the unit of `mean_service`: a cluster fills as fast as residual services of busy servers end
     """
     return SETTLED * max(mean_service, mean_residual)
 
@@ -116,10 +116,13 @@ def settling_time(mean_service: float, mean_residual: float) -> float:
 def judge_run(
     waiting_size: NDArray[np.float64], bin_slots: float, settling: float, intensity: float, edge: Edge = QUEUE
 ) -> Verdict:
-    """The verdict on a run with this waiting size: (bins,) means over bins of `bin_slots` slots, in largest servers.
+    """Return the verdict on a run's waiting size.
 
-    `settling` is a `settling_time` in slots. At an `intensity` (share of the area bound) of 1 or more no run is called stable.
-    With `edge` SYSTEM the path counts tasks in service too.
+    waiting_size  (bins,) means over bins, in largest servers
+    bin_slots     length of a bin, in slots
+    settling      a `settling_time`, in slots
+    intensity     share of the area bound; at 1 or more no run is called stable
+    edge          SYSTEM: the path counts tasks in service too
     """
     bins = len(waiting_size)
     if bins < FEWEST_BINS:
@@ -147,12 +150,12 @@ def judge_run(
 
 
 def is_rough(variances: Sequence[float]) -> bool:
-    """Whether `variance_rates` still grow with the length of the blocks."""
+    """Return whether `variance_rates` still grow with the blocks' length."""
     return len(variances) > 2 and variances[-1] > ROUGHER * variances[-3] > 0
 
 
 def growth(waiting_size: NDArray[np.float64]) -> float:
-    """How much a queue grows in its second half, as a share of its growth in the first: 1 if steady, 0 if it has settled."""
+    """Return second / first half's growth: 1 steady, 0 settled."""
     eighths = waiting_size[: len(waiting_size) // 8 * 8].reshape(8, -1).mean(axis=1)
     middle = (eighths[3] + eighths[4]) / 2
     first, second = float(middle - eighths[0]), float(eighths[7] - middle)
@@ -162,11 +165,10 @@ def growth(waiting_size: NDArray[np.float64]) -> float:
 
 
 def combine(verdicts: Iterable[Verdict]) -> Verdict:
-    """One verdict on independent runs of the same setting.
+    """Combine verdicts on independent runs of the same setting.
 
-    A queue that grows in some of the runs only is not stable. So all are unstable if one run is, beyond doubt for so many
-    runs, unless the growth of most long queues slows down. All are stable only if in each run the level is below the median at
-    the edge of stability. Runs without a verdict do not count.
+    All are unstable if one run is, beyond doubt for this number of runs, unless the growth of most long queues slows down. All
+    are stable only if each level is below the median at the edge of stability. Runs without a verdict do not count.
     """
     everyone = list(verdicts)
     runs = [run for run in everyone if run.kind != UNASKED] or everyone[:1]
@@ -187,7 +189,7 @@ def combine(verdicts: Iterable[Verdict]) -> Verdict:
 
 
 def longer(verdict: Verdict, edge: Edge = QUEUE) -> float:
-    """About how many times as long a run must be for a verdict: levels fall like 1/√T if stable, and grow like √T if not."""
+    """Estimate the factor for a verdict: levels scale with 1/√T if stable, else √T."""
     if math.isnan(verdict.level):
         return math.inf
     (low, high), middle = edge.ends, float(np.interp(0.5, SHARES, edge.levels))
@@ -195,9 +197,10 @@ def longer(verdict: Verdict, edge: Edge = QUEUE) -> float:
 
 
 def variance_rates(path: NDArray[np.float64]) -> list[float]:
-    """Variance per bin of the increments of a path of bin means, estimated from blocks of 1, 2, 4, … bins.
+    """Return variances per bin of a path's increments.
 
-    The increments are differences of the means of neighbouring blocks; those of a Brownian motion have ⅔ of its variance.
+    Blocks have 1, 2, 4, … bins. The increments are differences of the means of neighbouring blocks. A Brownian motion's have ⅔ of
+    its variance.
     """
     rates, length = [], 1
     while len(path) // length >= FEWEST_BLOCKS:
@@ -223,7 +226,7 @@ def above(level: float, edge: Edge = QUEUE) -> float:
 
 
 def fisher(probabilities: list[float]) -> float:
-    """Fisher's combined probability: that of values this small, if they are independent and uniform."""
+    """Return Fisher's probability of independent uniform values this small."""
     from scipy.special import chdtrc  # half a second, for several runs alone
 
     return float(chdtrc(2 * len(probabilities), -2 * sum(math.log(max(p, LEAST)) for p in probabilities)))

@@ -1,5 +1,5 @@
-"""Many simulations: made side by side, kept in a log, measured, summarised over seeds, compared on the same jobs.
+"""Runs: made in parallel, logged, measured, and compared on the same jobs.
 
-`runner` makes runs with any executor, `log` keeps the finished ones, `measures` has a row for each number, `statistics` means,
-intervals and ratios, and `tensorboard` shows runs in TensorBoard. All commands use these.
+`runner` makes runs with any executor, `log` stores the finished ones, `measures` has a row for each number. `statistics` has
+means, intervals and ratios, and `tensorboard` shows runs in TensorBoard. All commands use these.
 """

@@ -1,4 +1,4 @@
-"""`packenv.evaluate_agent`: what a model of any library does in an environment, beside a policy on the same jobs."""
+"""`packenv.evaluate_agent`: an agent compared with a policy on the same jobs."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from packenv.workloads.windows import Windows
 from packenv.workloads.workload import INTENSITIES, Workload
 
 SEEDS = range(1_000_000, 1_000_008)
-"""Seeds that no training is likely to meet: jobs of training are of seeds from 0 on."""
+"""Seeds that training is unlikely to use: its seeds start at 0."""
 
 SLOTS = 200_000
 
-BASELINE = "baseline"  # what an agent is compared with: the environment's
+BASELINE = "baseline"  # compare with the environment's baseline
 
 SLOWDOWN = "mean slowdown"
 
 NEARLY_ALWAYS = 0.9
-"""Share of first valid actions from which a score says it: among tasks that all fit, which is first changes nothing."""
+"""Share of first valid actions above which a score mentions it."""
 
 OF_WORKLOAD = ("workload", "servers", *READING, *INTENSITIES)
-"""Options that a workload which is at hand has heeded."""
+"""Options that a finished workload already includes."""
 
 Choose = Callable[[Any, NDArray[np.int8]], NDArray[np.int64]]
 """From the observations and masks (E, A) of all rows to their actions (E,)."""
@@ -49,17 +49,17 @@ Choose = Callable[[Any, NDArray[np.int8]], NDArray[np.int64]]
 
 @dataclass(frozen=True)
 class AgentScore:
-    """An agent beside a policy, seed by seed on the same jobs.
+    """An agent and a policy on the same jobs, seed by seed.
 
-    measure   "mean queue", tasks; of a table "mean delay", slots, or "mean slowdown" if that is the reward, as of NextJob; where
-              whole jobs are followed "mean completion", slots
-    scores    the agent's, by seed; one where no seed changes its episode, as of one table
-    against   those of `policy`, likewise; empty without one
-    seeds     that something depends on; the first alone where nothing does: there are then no intervals
-    cut       seeds whose episode ended at the waiting limit: their queue grows, and the score says how long they went on
-    remark    on what the seeds are of a table
-    first_actions  the share of the decisions with several valid actions in which it took the first of them; None where there were
-              none. At 1 it is the rule that always does so, whatever was learnt; from 0.9 on the score says it
+    measure   "mean queue", tasks. Of a table "mean delay", slots, or "mean slowdown" if that is the reward (NextJob), or "mean
+              completion", slots, if whole jobs are followed
+    scores    of the agent, by seed. One if no seed changes its episode, such as for one table
+    against   of `policy`, in the same form. Empty without one
+    seeds     with different results. Only the first, without intervals, if nothing depends on it
+    cut       seeds whose episode ended at the waiting limit: their queue grows, and the score depends on its length
+    remark    about the seeds of a table
+    first_actions  share of the decisions with several valid actions in which it took the first, None without any. From 0.9 on
+                   the text mentions it. At 1 the agent is the rule that always takes the first
     """
 
     measure: str
@@ -73,12 +73,15 @@ class AgentScore:
 
     @property
     def mean(self) -> Interval:
-        """The agent's mean over the seeds, with its 95 % interval."""
+        """Mean of the agent over the seeds, with a 95 % interval."""
         return interval(self.scores)
 
     @property
     def ratio(self) -> Interval:
-        """The agent's mean over the policy's, with its 95 % interval, paired seed by seed: below 1 the agent is better."""
+        """Ratio of means, agent to policy, with a 95 % interval.
+
+        Paired by seed. Below 1 the agent is better.
+        """
         return paired_ratio(self.scores, self.against)
 
     def __repr__(self) -> str:
@@ -109,24 +112,24 @@ def evaluate_agent(
     waiting_limit: int = 100_000,
     **options: Any,
 ) -> AgentScore:
-    """Let an agent play whole episodes of an environment, one for each seed, and a policy the same jobs in the simulator.
+    """Compare an agent with a policy on the same jobs.
 
-    agent        a model of Stable-Baselines3 or sb3-contrib, anything with `predict(observation, …)` that returns actions first
-                 (with `action_masks=` it is given masks, with `state=` and `episode_start=` the state that it returned last, as
-                 RecurrentPPO needs it), or a function from observations and masks, of all rows, to actions
-    environment  its id, as in `gymnasium.make`; `options` are the environment's, as in training. Or an environment that
-                 `gymnasium.make` has made, whose id and options count
-    slots        over which the queue is measured, from an empty cluster: the environment's `horizon`, if it is among the options,
-                 else 200,000. Without both a table is played until its work is done, and the delay is measured, or the slowdown
-                 if that is the reward; in JobFill always, and completion: there it takes no `slots`
-    seeds        how many, from 1,000,000 on, or which ones. A whole table is the same for each: it is played once, without an
-                 interval, unless the agent draws by chance (of a function, two episodes tell); `jobs=N`, windows of N tasks
-                 from a random one on, makes seeds differ
-    against      a policy or its name; "baseline": the environment's, if it is among the options, else bf-js; None: none
-
-    A model that holds its environment sees what it saw in training: through its VecNormalize, if it has one. Raises InputError
-    for what cannot be, a policy that whole jobs do not have, and a model that was trained with other options than the call's,
-    or behind another wrapper that may change what it sees or does.
+    The agent plays one whole episode of the environment for each seed. The policy runs in the simulator.
+    agent        a model of Stable-Baselines3 or sb3-contrib, any object with `predict(observation, …)` that returns actions
+                 first (`action_masks=` receives masks, `state=` and `episode_start=` the last returned state, as for
+                 RecurrentPPO), or a function from observations and masks of all rows to actions
+    environment  id as in `gymnasium.make`, with its `options` as in training, or an environment made by `gymnasium.make`: its
+                 id and options count
+    slots        measured, from an empty cluster. Default: `horizon` if given, else 200,000. Without both, a table is played
+                 until its work is done, and the measure is the delay, or the slowdown if that is the reward. JobFill always
+                 plays so, measures completion, and takes no `slots`
+    seeds        their number, from 1,000,000 on, or the seeds. A whole table is the same for each seed. It is played once,
+                 without an interval, unless the agent is random (for a function, two episodes tell). With `jobs=N`, windows of
+                 N tasks from a random one on, seeds differ
+    against      a policy or its name. "baseline": the environment's, if given, else bf-js. None: no comparison
+    A model that holds its environment sees the same as in training, through its VecNormalize. Raises InputError for invalid
+    arguments, for a policy without whole jobs, and for a model trained with other options or behind a wrapper that may change
+    observations or actions.
     """
     import gymnasium
 
@@ -136,6 +139,7 @@ def evaluate_agent(
             raise InputError('the environment is an id, "packenv/ServerFill-v1", with its options, or of gymnasium.make')
         environment, options = spec.id, {**spec.kwargs, **options}
         options.pop("render_mode", None)
+    # Check the arguments.
     name = kind_of(environment)
     definition = find_definition(name)
     against = options.get("baseline", "bf-js") if isinstance(against, str) and against == BASELINE else against
@@ -151,6 +155,7 @@ def evaluate_agent(
             raise InputError(f"slots: {name} plays tables of jobs until all are done, so it takes none")
         whole("slots", slots, 1, LATEST)
     slots = options.get("horizon") if slots is None and not of_jobs else slots
+    # Make one environment for each seed.
     fixed: dict[str, Any] = {"yardstick": False, "waiting_limit": waiting_limit, "start": "empty"}
     fixed |= {"horizon": None, "reward": "completion"} if of_jobs else {} if slots is None else {"horizon": slots}
     make = partial(gymnasium.make_vec, id_of(name), num_envs=len(rows), vectorization_mode="vector_entry_point")
@@ -160,6 +165,7 @@ def evaluate_agent(
         slots = SLOTS
         envs = make(**options | fixed | {"horizon": slots})
     normalizers = normalizers_of(agent, envs.unwrapped.core)
+    # Choose the measure, then let the agent play.
     measured = "mean completion" if of_jobs else "mean delay" if slots is None else "mean queue"
     if slots is None and envs.unwrapped.core.options.reward == "slowdown":
         measured = SLOWDOWN
@@ -175,6 +181,7 @@ def evaluate_agent(
             return played(envs, chooser(agent, deterministic, normalizers), seeds, measured, slots)
 
         outcome = _played_as_often_as_differs(play, rows, deterministic and _can_be_deterministic(agent))
+    # Run the policy on the same jobs.
     compared: list[float] = []
     policy_seeds = rows if against is None else seeds_for(against, workload, rows)
     if against is not None and of_jobs:
@@ -200,16 +207,16 @@ def evaluate_agent(
 
 
 class Played(NamedTuple):
-    """What came of the first episode of each row."""
+    """Results of the first episode of each row."""
 
     scores: NDArray[np.float64]  # (E,) what was measured
     cut: NDArray[np.bool_]  # (E,) whether it ended at the waiting limit
     choices: NDArray[np.int64]  # (E,) decisions with several valid actions,
-    first: NDArray[np.int64]  # (E,) and of these, in which the first of them was taken
+    first: NDArray[np.int64]  # (E,) of these, decisions that took the first valid action
 
 
 def _played_as_often_as_differs(play: Callable[[Sequence[int]], Played], rows: Sequence[int], deterministic: bool) -> Played:
-    """Episodes of the same jobs for every seed: one, unless the first two show that the agent draws."""
+    """Play once, or for all seeds if the first two scores differ."""
     outcome = play(rows[: 1 if deterministic else 2])
     if len(rows) == 1 or (outcome.scores == outcome.scores[0]).all():
         return Played._make(field[:1] for field in outcome)
@@ -224,7 +231,7 @@ def _can_be_deterministic(agent: Any) -> bool:
 
 
 def _remark(workload: Workload, rows: Sequence[int], depends: Sequence[int]) -> str:
-    """That a table was played once, or that windows of it share tasks."""
+    """Return a remark on a table played once, or on overlapping windows."""
     if len(depends) < len(rows):
         table = workload.jobs
         single = table is not None and all(column is None for column in (table.job, table.predecessors, table.home))
@@ -235,18 +242,18 @@ def _remark(workload: Workload, rows: Sequence[int], depends: Sequence[int]) -> 
 
 
 def _compared(run: Result, measured: str) -> float:
-    """What is measured of a run of the policy."""
+    """Return the measure of a run of the policy."""
     if measured == SLOWDOWN:
         return run.response.mean_slowdown if run.response is not None else math.nan
     return float((run.mean_delay if measured == "mean delay" else run.mean_queue) or 0.0)
 
 
 def chooser(agent: Any, deterministic: bool = True, normalizers: Sequence[Any] = ()) -> Choose:
-    """A function from what is observed and masks to actions, for one run of `played`: it keeps a recurrent model's state.
+    """Return a function from observations and masks to actions.
 
-    normalizers   the VecNormalize that a model sees the environment through
-
-    Raises InputError for what is neither a model nor a function of two arguments.
+    It holds a recurrent model's state, so use it for one run of `played`.
+    normalizers   VecNormalize objects between environment and model
+    Raises InputError for an agent that is neither a model nor a function of two arguments.
     """
     predict = None if isinstance(agent, type) else getattr(agent, "predict", None)
     if predict is None:
@@ -275,7 +282,7 @@ def chooser(agent: Any, deterministic: bool = True, normalizers: Sequence[Any] =
 
 
 def _checked_function(agent: Any) -> Choose:
-    """The agent itself. Raises InputError where it cannot be called with observations and masks."""
+    """Return the agent. Raises InputError if it cannot be called."""
     wanted = "an agent has `predict`, or is a function from observations (E, …) and masks (E, A) to actions (E,)"
     if isinstance(agent, type) or not callable(agent):
         raise InputError(f"{wanted}, not {agent!r}")
@@ -292,7 +299,7 @@ def _checked_function(agent: Any) -> Choose:
 
 
 def played(envs: Any, choose: Choose, seeds: Sequence[int], measured: str, slots: int | None = None) -> Played:
-    """Play each row's first episode, with what is measured of it; the queue over `slots`."""
+    """Play each row's first episode. The queue is measured over `slots`."""
     scores, cut = np.full(len(seeds), np.nan), np.zeros(len(seeds), bool)
     choices, firsts = np.zeros(len(seeds), np.int64), np.zeros(len(seeds), np.int64)
     observation, info = envs.reset(seed=[int(seed) for seed in seeds])
@@ -306,6 +313,7 @@ def played(envs: Any, choose: Choose, seeds: Sequence[int], measured: str, slots
         choices += several
         firsts += several & _took_the_first(masks, actions, core.options.invalid)
         completion -= reward
+        # Score the rows whose first episode has ended.
         first = (terminated | truncated) & playing
         for row in np.flatnonzero(first):
             cut[row] = info["reason"][row] == TOO_MANY_WAITING
@@ -319,7 +327,7 @@ def played(envs: Any, choose: Choose, seeds: Sequence[int], measured: str, slots
 
 
 def _took_the_first(masks: NDArray[np.int8], actions: NDArray[np.int64], invalid: str) -> NDArray[np.bool_]:
-    """(E,) whether the first valid action was carried out, be it in place of one that is not valid."""
+    """Return whether the first valid action was executed, (E,)."""
     first = masks.argmax(axis=1)
     if invalid == "nearest":  # of two the lower one
         away = np.abs(np.arange(masks.shape[1]) - actions[:, None])

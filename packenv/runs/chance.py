@@ -1,4 +1,4 @@
-"""Which policies draw by chance: where the jobs are the same for every seed, the others need one run."""
+"""Random policies. Others need one run if the jobs do not change."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from packenv.workloads.workload import Workload
 
 
 def has_one_table(workload: Workload) -> bool:
-    """Whether the jobs are the same for every seed."""
+    """Return whether the jobs are the same for every seed."""
     only = workload.draw is None or (isinstance(workload.draw, Windows) and workload.draw.is_only_one)
     return workload.jobs is not None and only
 
 
 def draws_by_chance(policy: Any, workload: Workload) -> bool:
-    """Whether runs of a policy, an object or a name, depend on the seed although the jobs do not.
+    """Return whether a policy's runs depend on the seed, for fixed jobs.
 
-    A policy draws from a stream in its state, so its states of two seeds differ. One whose state cannot be compared, or takes
-    long to make (it has a `rehearsal`), is taken to draw.
+    A random policy has a generator in its state, so its states of two seeds differ. A policy is considered random if its state
+    cannot be compared, or is slow to make (it has a `rehearsal`).
     """
     setting, states = setting_of(workload), []
     for seed in (0, 1):
@@ -37,7 +37,7 @@ def draws_by_chance(policy: Any, workload: Workload) -> bool:
 
 
 def seeds_for(policy: Any, workload: Workload, seeds: Iterable[int]) -> list[int]:
-    """The seeds with which a policy is run: all of them, or the first where neither the jobs nor the policy depend on them."""
+    """Return the seeds to run, only the first if nothing depends on them."""
     all_seeds = [*seeds]
     once = len(all_seeds) > 1 and has_one_table(workload) and not draws_by_chance(policy, workload)
     return all_seeds[:1] if once else all_seeds

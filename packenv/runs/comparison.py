@@ -1,4 +1,4 @@
-"""`packenv.evaluate`: policies side by side on one workload. What is compared is checked before anything runs."""
+"""`packenv.evaluate`: policies compared on one workload."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ from packenv.workloads.estimates import misjudged
 from packenv.workloads.in_service import begins_busy
 from packenv.workloads.workload import Workload
 
-MOST_LETTERS = 40  # of servers in a line; of more their number says enough
+MOST_LETTERS = 40  # of servers in a line; above, only their number is shown
 NEARLY_EMPTY = 0.05  # utilisation
 FEWEST_SEEDS = 4  # from which the width of an interval is judged
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Policies on one workload, and the runs that compare them, policy by policy."""
+    """Policies on one workload, and the runs to compare, by policy."""
 
     workload: Workload
     seeds: Mapping[str, Sequence[int]]  # by policy, as it was given: one where nothing is drawn by chance
@@ -80,7 +80,10 @@ class Evaluation:
         return wide
 
     def groups(self, results: Sequence[Result | None]) -> list[list[Result]]:
-        """The results of each policy, of all in the order of the runs, without policies with a failed run (None)."""
+        """Return the results of each policy, from all in the order of the runs.
+
+        Policies with a failed run (None) are left out.
+        """
         left = iter(results)
         groups = [(name, [next(left) for _ in seeds]) for name, seeds in zip(self.names, self.seeds.values(), strict=True)]
         return [
@@ -88,7 +91,7 @@ class Evaluation:
         ]
 
     def _with_workload(self, run: Result, name: str) -> Result:
-        """The result with what was run, which other processes do not send back, and with the policy's name in this comparison."""
+        """Return the result with its workload and the policy's name here."""
         known = run.played is not None and run.policy == name
         return run if known else replace(run, policy=name, played=run.played or self.workload)
 
@@ -144,9 +147,9 @@ def evaluation(
     jobs_schedule: bool = False,
     devices_schedule: bool = False,
 ) -> Evaluation:
-    """The checked runs that `evaluate` compares, from its arguments.
+    """Return the checked runs of `evaluate`, from its arguments.
 
-    Runs keep their schedules: all, those of tables, or those on servers with devices. Raises InputError.
+    Runs store their schedules: all, those of tables, or those on servers with devices. Raises InputError.
     """
     chosen = [*policies]
     shown = distinct_names(chosen)
@@ -157,9 +160,11 @@ def evaluation(
         workload = misjudged(workload, options.estimate_error)
     if options.backlog is not None and options.by_size:
         raise ArgumentError("`by_size` shows delays from arrival on; with `backlog` nothing arrives at a time of its own")
+    # Options that do not go with the workload.
     has_jobs = workload.jobs is not None and workload.jobs.job is not None
     if options.cutoff is not None and not (has_jobs and 0 < options.cutoff < math.inf):
         raise ArgumentError("`cutoff` is a number of seconds above 0, for tables that say which tasks make a job")
+    # Options of each run.
     endless = workload.jobs is None or begins_busy(workload)
     length = DEFAULT_SLOTS if options.slots is None and endless else options.slots
     of_run = {
@@ -186,7 +191,7 @@ def evaluation(
 
 
 def duration_aware_policies(workload: Workload, policies: Sequence[Any], names: Sequence[str]) -> tuple[str, ...]:
-    """The names of the policies that know how long tasks take."""
+    """Return the names of the policies that know durations."""
     setting = setting_of(workload)
     objects = [find_policy(policy) if isinstance(policy, str) else policy for policy in policies]
     return tuple(name for policy, name in zip(objects, names, strict=True) if is_told_durations(policy, setting))
@@ -201,6 +206,7 @@ def evaluate(
     schedule: bool = False,
     executor: Executor | None = None,
     **changes: Any,
+<<<<<<< HEAD
 ) -> Comparison | Any:
     """Run policies on a workload, all on the same tasks, and compare them.
 
@@ -209,13 +215,19 @@ def evaluate(
 
     workload        a Workload, or what `packenv.workload` takes: a name, a file, a trace, a table. Its arguments, such as
                     `servers`, `slot_seconds` or `intensity`, go along here
+=======
+) -> Comparison:
+    """Run policies on the same tasks of a workload and compare them.
+
+    workload        a Workload, or an argument of `packenv.workload`: a name, a file, a trace, a table. Arguments such as
+                    `servers`, `slot_seconds` or `intensity` follow as keywords
+>>>>>>> origin/main
     policies        names ("vqs:J=4") or objects
     options         the fields of `packenv.options.verbs.EvaluateOptions`
-    schedule        results keep their schedules, for `Comparison.plot("schedule")`; those of whole jobs always do
-    executor        where the runs are made, as of `packenv.simulate_many`: None is this process
-
-    `seeds` may also be the seeds themselves. One run is made where neither the tasks nor the policy depend on them.
-    Raises InputError for arguments that do not go together, and what a run raises.
+    schedule        store schedules for `Comparison.plot("schedule")`. Runs of whole jobs always do
+    executor        where the runs are made (`packenv.simulate_many`). None is this process
+    `seeds` may also be the seeds themselves. A policy runs once if neither the tasks nor the policy depend on the seed. Raises
+    InputError for incompatible arguments, and errors of runs.
     """
     policies, several = [*policies], several_loads(changes)
     changes_at = [changes] if several is None else at_each_load(changes, *several)
@@ -238,7 +250,7 @@ def check_figure(options: EvaluateOptions, several: bool) -> None:
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Showable):
-    """The runs of each policy on the same tasks, and what they measured."""
+    """The runs of each policy on the same tasks, and their measures."""
 
     workload: Workload
     by_policy: list[list[Result]]
@@ -247,9 +259,13 @@ class Comparison(Showable):
     by_size: bool = False
     slowdown_bound: float | None = None  # seconds; None: the usual bound, shown of parallel jobs
     duration_aware: tuple[str, ...] = ()  # policies that know durations
+<<<<<<< HEAD
     to_the_end: bool = False  # runs went on until all work was done, or none of it could start or end any more
     until: float | None = None  # width that was to be reached, as a share of the mean queue
     too_wide: tuple[str, ...] = ()  # policies that did not reach it
+=======
+    to_the_end: bool = False  # runs lasted until all work was done, or nothing could start or end
+>>>>>>> origin/main
 
     @cached_property
     def whole(self) -> bool:
@@ -261,17 +277,17 @@ class Comparison(Showable):
 
     @property
     def drained(self) -> bool:
-        """Whether a table was run until all of its work was done: there is then nothing to say about stability."""
+        """Whether all work of a table was done, so stability does not matter."""
         return self.whole and all(run.completed == run.arrived for run in self.all_runs)
 
     @property
     def results(self) -> dict[str, list[Result]]:
-        """The runs by policy, one for each seed."""
+        """Runs by policy, one for each seed."""
         return {runs[0].policy: runs for runs in self.by_policy}
 
     @property
     def all_runs(self) -> list[Result]:
-        """The runs one after the other."""
+        """Runs of all policies in a list."""
         return [*chain(*self.by_policy)]
 
     @cached_property
@@ -281,6 +297,7 @@ class Comparison(Showable):
         values = [[measured_values(run, same) for run, same in zip(runs, seeds, strict=False)] for runs in self.by_policy]
         summaries = [summary_of(*group, slot) for group in zip(self.by_policy, values, strict=True)]
         records = [*map(record_of, self.all_runs, chain(*values), repeat(slot))]
+        # Add recorded waits, and delays by size if wanted.
         if (recorded := comparison_tables.recorded_delays(self.workload)) is not None:
             for summary in summaries:
                 summary["recorded"] = recorded
@@ -294,27 +311,30 @@ class Comparison(Showable):
 
     @property
     def summaries(self) -> list[Record]:
-        """The means of each policy over the seeds, and `interval` with the half-widths of their 95 % intervals, in slots."""
+        """Means of each policy over the seeds, in slots.
+
+        `interval` has the half-widths of their 95 % intervals.
+        """
         return self._measured[0]
 
     @property
     def records(self) -> list[Record]:
-        """The measures of each run, in slots."""
+        """Measures of each run, in slots."""
         return self._measured[1]
 
     @property
     def rows(self) -> list[Record]:
-        """The means of each policy."""
+        """Means of each policy."""
         return self.summaries
 
     @property
     def plain(self) -> list[Record]:
-        """The measures of each run, and after them the means of each policy; `kind` tells them apart."""
+        """Measures of each run, then means of each policy, marked by `kind`."""
         return [{"kind": kind, **record} for kind, of in (("run", self.records), ("mean", self.summaries)) for record in of]
 
     @property
     def remarks(self) -> list[str]:
-        """The remarks of policies on their first runs, and that nothing waits on servers that are nearly empty."""
+        """Remarks of policies on their first runs, and on nearly empty servers."""
         idle = []
         if self.whole and not self.workload.much_left_out and all(run.max_queue == 0 for run in self.all_runs):
             busy = max(share or 0.0 for run in self.all_runs for share in run.utilisation)
@@ -329,7 +349,7 @@ class Comparison(Showable):
 
     @property
     def stopped(self) -> list[str]:
-        """Which runs were stopped before their end."""
+        """A line for each policy with a run that stopped early."""
         return [f"{summary['policy']}: stopped, {summary['stopped']}" for summary in self.summaries if summary["stopped"]]
 
     @property
@@ -343,21 +363,22 @@ class Comparison(Showable):
 
     @property
     def usual_measure(self) -> str:
-        """What is compared unless another measure is named: mean completion times of whole jobs; mean delays of a table that all
-        policies ran to its end, each in slots of its own number; else mean queues.
+        """Default measure to compare.
+
+        Mean completion of whole jobs, mean delay of a table that all policies finished, else mean queue.
         """
         if JOBS in comparison_tables.table_names(self):
             return COMPLETION
         return "mean_delay" if self.drained else "mean_queue"
 
     def ratio(self, policy: Any, other: Any, measure: str | None = None) -> Interval:
-        """The mean of a measure under `policy` over that under `other`, paired seed by seed, with its 95 % interval.
+        """Return the ratio of a measure's means, `policy` to `other`.
 
-        policy   as it was given to `evaluate`, or as `results` has it
-        measure  a number of the records: "mean_queue", "mean_delay", "delay_p95", "mean_completion", "makespan", …; by default
+        Paired by seed, with a 95 % interval. Shared effects of the tasks cancel.
+        policy   as given to `evaluate`, or as in `results`
+        measure  a number of the records: "mean_queue", "mean_delay", "delay_p95", "mean_completion", "makespan", … Default:
                  `usual_measure`
-
-        What both suffer from the same tasks cancels. Raises InputError for an unknown policy or measure.
+        Raises InputError for an unknown policy or measure.
         """
         pair = [self._values(name, measure or self.usual_measure) for name in (policy, other)]
         seeds = max(map(len, pair))
@@ -381,7 +402,7 @@ class Comparison(Showable):
         return f"Comparison on {self.workload.label}, {seeds} seed{'' if seeds == 1 else 's'}: {story_of(self.by_policy)}"
 
     def facts(self) -> list[tuple[str, str]]:
-        """The verdict and the usual measure of each policy."""
+        """Return the verdict and the usual measure of each policy."""
         facts, key = [], self.usual_measure
         unit = "" if key == "mean_queue" else " slots"
         for summary in self.summaries:
@@ -391,24 +412,26 @@ class Comparison(Showable):
         return facts
 
     def tables(self) -> list[Table]:
-        """Means over the seeds, ± the half-width of a 95 % interval."""
+        """Return means over the seeds, ± the half-width of a 95 % interval."""
         return comparison_tables.tables_of(self)
 
     def footnotes(self) -> list[str]:
-        """What the tables' marks mean, remarks of policies, and which runs were stopped."""
+        """Return the meaning of marks, remarks, and runs that stopped."""
         remarks = [*(Styled(line, "yellow") for line in self.remarks), *(Styled(line, "red") for line in self.stopped)]
         return [*comparison_tables.legend(self), *(Styled(line, "yellow") for line in self.not_reached), *remarks]
 
     def charts(self, kind: str = "queue", **options: Any) -> Charts:
-        """What `plot` draws: "queue", waiting tasks over time, and quantiles of the delay; "schedule", who ran where and when
-        in the first run of each policy (options: `first`, `last`, `colour`); "fragmentation", how much of all devices was
-        idle and of no use, which "queue" shows too where schedules were kept. Raises InputError as `Result.charts` does.
+        """Return the charts that `plot` draws.
+
+        "queue": waiting tasks over time and quantiles of the delay. "schedule": the tasks on each server over time in each
+        policy's first run (options: `first`, `last`, `colour`). "fragmentation": the share of all devices that is idle and
+        unusable, also part of "queue" if schedules are stored. Raises InputError as `Result.charts` does.
         """
         check_kind(kind, KINDS, "kind of picture")
         return run_charts.charts_of_runs(self.by_policy, self.workload, kind, backlog=self.backlog, **options)
 
     def page(self) -> Page:
-        """Queues over time, delays, how full the cluster was, and the tables."""
+        """Return the report: queues, delays, fullness, and tables."""
         by_policy, workload, backlog = self.by_policy, self.workload, self.backlog
         speeds = [measure.heading for measure in MEASURES if measure.unit == SPEED]  # the same command gives the same page
         tables = [table.without(speeds) for table in self.tables()]
@@ -444,5 +467,5 @@ class Comparison(Showable):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """All records in plain values, ready for JSON: `policies`, the means of each, and `runs`."""
+        """Return plain values for JSON: `policies` with means, and `runs`."""
         return {**self.workload.record, "policies": self.summaries, "runs": self.records}

@@ -1,4 +1,4 @@
-"""The tables of a comparison of policies, from its records: means over the seeds, ± the half-width of a 95 % interval."""
+"""Tables of a comparison: means over the seeds, with 95 % intervals."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COLOURS = {STABLE: "green", UNSTABLE: "red"}
 
 
 class Times(NamedTuple):
-    """How times are shown: in slots, or in seconds where the length of a slot is known; `long` ones in minutes and hours."""
+    """Units of times: slots, seconds if known, minutes and hours if `long`."""
 
     slot_seconds: float | None
     long: bool = False
@@ -36,7 +36,7 @@ class Times(NamedTuple):
 
     @property
     def in_unit(self) -> str:
-        """Nothing of long times, which say their units themselves."""
+        """Empty for long times, as they have their own units."""
         return "" if self.long else f" in {self.unit}"
 
     @property
@@ -47,12 +47,12 @@ class Times(NamedTuple):
         return None if slots is None else slots * (self.slot_seconds or 1.0)
 
     def cell(self, mean: float | None, half: float | None, cell: Callable[[float | None, float | None], str] = estimate) -> str:
-        """A time in slots and the half-width of its interval."""
+        """Format a time in slots and the half-width of its interval."""
         return (lasting_estimate if self.long else cell)(self.of(mean), self.of(half))
 
 
 def times_of(comparison: Comparison) -> Times:
-    """Seconds, unless a time of the tables is as long as LONG."""
+    """Return the unit of times: seconds, unless one is as long as LONG."""
     slot, tables = comparison.workload.shown_slot, table_names(comparison)
     keys = [measure.key for measure in MEASURES if measure.unit == SLOTS and measure.table in tables]
     longest = max((record[key] or 0.0 for record in comparison.summaries for key in keys), default=0.0)
@@ -60,13 +60,13 @@ def times_of(comparison: Comparison) -> Times:
 
 
 def spare_headings(table: str) -> list[str]:
-    """Headings that a narrow terminal leaves out of a table of measures, the first of them first."""
+    """Return the headings that narrow terminals leave out, in order."""
     spare = sorted((measure.spare, measure.heading) for measure in MEASURES if measure.table == table and measure.spare)
     return [heading for _, heading in spare]
 
 
 def tables_of(comparison: Comparison) -> list[Table]:
-    """Queues and delays; by size, of whole jobs and of data, where the runs measured them."""
+    """Return the tables of queues and delays, sizes, whole jobs and data."""
     summaries, times, cutoff = comparison.summaries, times_of(comparison), comparison.cutoff or 0.0
     parts = "times" if times.long else times.unit
     unit = "slots" if comparison.workload.slot_seconds is None else "s"
@@ -84,7 +84,7 @@ def tables_of(comparison: Comparison) -> list[Table]:
 
 
 def rejected_table(comparison: Comparison) -> list[Table]:
-    """Shares of the tasks that were turned away, in all and by what they lacked, means over the seeds; if any may have been."""
+    """Return the shares of rejected tasks by missing resource, if any."""
     reasons = [*(comparison.all_runs[0].rejected or {})]
     if comparison.all_runs[0].rejected is None:
         return []
@@ -98,7 +98,7 @@ def rejected_table(comparison: Comparison) -> list[Table]:
 
 
 def table_names(comparison: Comparison) -> list[str]:
-    """The names of the tables of measures for which the runs have values."""
+    """Return the names of the tables of measures with values."""
     first = comparison.by_policy[0][0]
     jobs = [JOBS] if first.jobs is not None else []
     classes = [CLASSES] if jobs and comparison.cutoff is not None else []
@@ -113,10 +113,10 @@ def table_names(comparison: Comparison) -> list[str]:
 
 
 def measures_table(name: str, title: str, comparison: Comparison, times: Times) -> Table:
-    """A line for each policy, a column for each measure; in QUEUE also the verdict, in JOBS the bound below them.
+    """Return a table with a row for each policy, a column for each measure.
 
-    What a measure has of each resource stands in columns of its own where the resources have names. Of a table that was run to
-    its end there is no verdict.
+    QUEUE also has the verdict, unless a table was run to its end. JOBS also has the bound. Measures of named resources have a
+    column for each.
     """
     summaries, resources = comparison.summaries, comparison.workload.resources or ()
     resources = resources if len(resources) > 1 else ()
@@ -155,8 +155,10 @@ def measures_table(name: str, title: str, comparison: Comparison, times: Times) 
 
 
 def answer_of(comparison: Comparison) -> list[str]:
-    """A sentence on a table whose tasks all started: which policy has the least mean delay, or mean completion time of jobs, by
-    how much, how certain that is, and who was told durations.
+    """Return a sentence on the best policy for a table, and its lead.
+
+    Measures the mean completion of jobs or the mean delay. Also names policies that know durations. Empty unless all tasks
+    started.
     """
     if comparison.workload.jobs is None or comparison.backlog is not None or any(run.waiting for run in comparison.all_runs):
         return []
@@ -190,13 +192,13 @@ def answer_of(comparison: Comparison) -> list[str]:
 
 
 def duration_aware_sentence(names: Sequence[str], estimated: bool) -> str:
-    """Who knows what a cluster seldom does."""
+    """Return a sentence on policies that know durations."""
     what = "an estimate of how long each task takes" if estimated else "how long each task takes"
     return f" {listed(names)} {'is' if len(names) == 1 else 'are'} told {what}." if names else ""
 
 
 def legend(comparison: Comparison) -> list[str]:
-    """The meaning of the marks that occur in the tables."""
+    """Return the meaning of the marks in the tables."""
     summaries, tables = comparison.summaries, table_names(comparison)
     estimates = [measure.key for measure in MEASURES if measure.table in tables and measure.cell is estimate]
     marks = [*answer_of(comparison), *over_first(comparison)]
@@ -221,14 +223,14 @@ def legend(comparison: Comparison) -> list[str]:
 
 
 USUAL = {"mean_queue": "mean queue", "mean_delay": "mean delay", COMPLETION: "mean completion"}
-"""What is compared, and its name."""
+"""Names of the usual measures."""
 
 
 def over_first(comparison: Comparison) -> list[str]:
-    """A line with ratios of the usual measure to the first policy's, seed by seed, and their 95 % intervals.
+    """Return a line with each ratio of the usual measure to the first policy's.
 
-    Without policies whose queue grows as long as a run lasts, or under which not all jobs ended; none of a backlog, which is
-    as long under all. A mean's ± is mostly chance that all policies share, and says little about their difference.
+    With 95 % intervals, paired by seed. Leaves out unstable policies, or those with unfinished jobs. Empty for a backlog,
+    which is equally long under all. The ± of a mean says little about differences, as policies share most of the chance.
     """
     key, summaries = comparison.usual_measure, comparison.summaries
     of_jobs = key == COMPLETION
@@ -241,24 +243,27 @@ def over_first(comparison: Comparison) -> list[str]:
 
 
 def _not_started(comparison: Comparison) -> str:
-    """Tasks of all seeds that wait at the end, by policy."""
+    """Return the tasks of all seeds that wait at the end, by policy."""
     runs = zip(comparison.results, comparison.by_policy, strict=True)
     counts = {name: (sum(run.waiting for run in of_policy), sum(run.arrived for run in of_policy)) for name, of_policy in runs}
     return ", ".join(f"{waiting:,} of {arrived:,} tasks ({name})" for name, (waiting, arrived) in counts.items() if waiting)
 
 
 def of_policies(title: str, columns: Sequence[Column], summaries: Sequence[Record], spare: Sequence[str]) -> Table:
-    """An empty table with the policies' column; its title says what ± means where a policy has several seeds."""
+    """Return an empty table with the policies' column, and ± in its title."""
     several = any(record["seeds"] > 1 for record in summaries)
     return Table(title + ("; ± 95 % over the seeds" if several else ""), [Column("policy"), *columns], spare=spare)
 
 
 RECORDED = {"mean_delay": "mean", "delay_p50": "p50", "delay_p95": "p95", "delay_p99": "p99"}
-"""Measures of the waits that a log recorded, and their headings."""
+"""Measures of recorded waits, and their headings."""
 
 
 def recorded_delays(workload: Workload) -> Record | None:
-    """Return the waits that a log recorded, by the keys of RECORDED, in slots; those of a gang once. None if it has none."""
+    """Return the recorded waits of a log by the keys of RECORDED, in slots.
+
+    A gang counts once. None if there are none.
+    """
     waits = workload.recorded_waits
     if waits is None or workload.jobs is None:
         return None
@@ -268,7 +273,7 @@ def recorded_delays(workload: Workload) -> Record | None:
 
 
 def recorded_waits_table(comparison: Comparison, times: Times) -> list[Table]:
-    """The waits that a log recorded beside those of each policy: how well it explains what the scheduler there did."""
+    """Return the recorded waits next to those of each policy."""
     recorded = recorded_delays(comparison.workload)
     if recorded is None:
         return []
@@ -279,7 +284,7 @@ def recorded_waits_table(comparison: Comparison, times: Times) -> list[Table]:
 
 
 def sizes_table(summaries: Sequence[dict[str, Any]], times: Times, resources: int) -> Table:
-    """A line for each class of each policy, the smallest sizes first."""
+    """Return a row for each size class of each policy, smallest first."""
     columns = numbers("size up to", "tasks", *SIZE_TIMES.values())
     what = "size" if resources == 1 else "the largest share of the largest server that a task needs"
     table = of_policies(f"delays{times.in_unit} by {what}", columns, summaries, spare_headings(QUEUE))

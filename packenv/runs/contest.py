@@ -1,4 +1,4 @@
-"""A workload at a load for a number of slots, on which policies compete; written `paper/fig4b@0.95,servers=50`."""
+"""A workload at a load for a number of slots, as in `paper/fig4b@0.95,servers=50`."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from packenv.workloads.workload import INTENSITIES, Workload
 DELAY = next(measure for measure in MEASURES if measure.key == "mean_delay")._replace(every=True)
 SETTINGS = ("intensity", "load", "rate", "servers", "service", "resources", "speedup", "slot_seconds", "slots")
 SETTING = rf"`(?P<name>{'|'.join(SETTINGS)})`(?P<value> (?=['\d]|all\b|max\b))?"
-"""How a message names one, perhaps with a value for it."""
+"""A setting in a message, perhaps with a value."""
 
 
 @dataclass(frozen=True)
 class Contest:
-    """`group`: the workload and its servers; `at`: how much arrives (nothing for a trace at its own pace).
+    """A workload, its servers (`group`) and its load (`at`).
 
-    `slot_seconds`: the length of a slot where people are shown seconds; None for slots.
+    `at` is empty for a trace at its own speed. `slot_seconds`: length of a slot if times are shown in seconds, else None.
     """
 
     workload: Workload
@@ -39,35 +39,39 @@ class Contest:
 
     @property
     def of_jobs(self) -> bool:
-        """Whether it is a table that says which tasks make a job: measured are whole jobs, all of which run to their end."""
+        """Whether it is a table of whole jobs, run to their end."""
         return self.workload.jobs is not None and self.workload.jobs.job is not None
 
     @property
     def to_the_end(self) -> bool:
-        """Whether it is a table that is run until all of its work is done: when the last task arrives, the policy that has left
-        the long tasks for later has the shorter queue.
+        """Whether it is a table that is run until all work is done.
+
+        When the last task arrives, policies that postponed long tasks have shorter queues.
         """
         return self.workload.jobs is not None and self.slots is None
 
     @property
     def measures(self) -> list[Measure]:
-        """The measures by which policies are compared: of a table in whose place of mean queues stands the mean delay."""
+        """Measures to compare. Tables run to their end have no mean queue."""
         ranked = ranked_measures(JOBS if self.of_jobs else QUEUE)
         return [DELAY if measure.key == "mean_queue" and self.to_the_end else measure for measure in ranked]
 
     @property
     def measured(self) -> str:
-        """What is compared first: "mean queue", "mean delay" or "mean completion"."""
+        """First measure: "mean queue", "mean delay" or "mean completion"."""
         return self.measures[0].heading
 
     @property
     def name(self) -> str:
-        """`paper/fig4b at 0.95`."""
+        """Name such as `paper/fig4b at 0.95`."""
         return f"{self.group} at {self.at}" if self.at else self.group
 
 
 def contests_of(sources: Iterable[Any], slots: int, warmup: int | None) -> list[Contest]:
-    """The contests of texts (`contest`), or of what else `packenv.workload` takes, each once. Raises InputError."""
+    """Return the contests of texts or workloads, each once.
+
+    Raises InputError.
+    """
     contests: dict[tuple[str, int | None], Contest] = {}
     for source in sources:
         new = contest(source, slots) if isinstance(source, str) else contest_on(at_a_rate(source), slots)
@@ -83,9 +87,10 @@ def contests_of(sources: Iterable[Any], slots: int, warmup: int | None) -> list[
 
 
 def contest(text: str, slots: int) -> Contest:
-    """The contest `WORKLOAD[@SETTING,…]`, a setting being KEY=VALUE or, alone and first, an intensity. Raises InputError.
+    """Read the contest `WORKLOAD[@SETTING,…]`.
 
-    Random workloads last `slots` slots, traces as long as they are, unless `slots=N` says otherwise.
+    A setting is KEY=VALUE. An intensity may stand alone and first. Random workloads last `slots` slots, traces to their end,
+    unless `slots=N` is set. Raises InputError.
     """
     source, written = source_and_settings(text)
     settings: dict[str, Any] = _settings(written, text) if source != text else {}
@@ -104,13 +109,13 @@ def contest(text: str, slots: int) -> Contest:
 
 
 def source_and_settings(text: str) -> tuple[str, str]:
-    """What stands before and behind the @ of a text; a name of a file may have an @ too."""
+    """Return the parts before and after the @, unless a file has that name."""
     source, at, written = text.rpartition("@")
     return (source, written) if at and not Path(text).exists() else (text, "")
 
 
 def _of_settings(text: str, error: InputError) -> ArgumentError:
-    """The error with settings as they are written in a text, `servers=2x48:256`; columns have none, and stay an argument."""
+    """Return the error with settings written as in texts: `servers=2x48:256`."""
     argument = error if isinstance(error, ArgumentError) else ArgumentError(str(error))
     texts = argument.problem, argument.advice
     written = (re.sub(SETTING, lambda m: m["name"] + ("=" if m["value"] else ""), part) for part in texts)
@@ -119,13 +124,13 @@ def _of_settings(text: str, error: InputError) -> ArgumentError:
 
 
 def contest_on(workload: Workload, slots: int, length: int | None = None, speedup: str = "1") -> Contest:
-    """The contest on a workload. `length`: the slots of a table too."""
+    """Return the contest on a workload. `length`: slots, also of a table."""
     slots_or_own = slots if length is None and workload.jobs is None else length
     return Contest(workload, *title_of(workload, speedup), slots_or_own, workload.shown_slot)
 
 
 def title_of(workload: Workload, speedup: str = "1") -> tuple[str, str]:
-    """Name and servers, these only where the name does not say them, and how much arrives."""
+    """Return name and servers, and load. Usual servers are left out."""
     usual = named_workload(workload.name).servers if workload.name in WORKLOADS else None
     group = workload.name if workload.servers == usual else f"{workload.name}, {counted(len(workload.servers), 'server')}"
     if workload.given is None:
@@ -135,7 +140,10 @@ def title_of(workload: Workload, speedup: str = "1") -> tuple[str, str]:
 
 
 def _settings(written: str, text: str) -> dict[str, str]:
-    """By key; a part without a key belongs to the value before it (servers=3x1,2x0.5), the first is the intensity."""
+    """Return the settings by key.
+
+    A part without a key belongs to the value before it (servers=3x1,2x0.5). The first is the intensity.
+    """
     settings: dict[str, str] = {}
     last = ""
     for part in written.split(","):

@@ -1,4 +1,4 @@
-"""`packenv.envs.EvaluateRatio`: the ratio to a policy while Stable-Baselines3 trains, and the best model by it."""
+"""`packenv.envs.EvaluateRatio`: the ratio to a policy during training."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from packenv.learning.agents.trained_in import normalizers_of
 from packenv.runs.agent_score import BASELINE, AgentScore, chooser, evaluate_agent
 
 FIRST = 2_000_000
-"""The first of the seeds: others than those of `evaluate_agent`: the best of many evaluations is better than it is."""
+"""The first seed. It differs from `evaluate_agent`, as the best of many evaluations is too optimistic."""
 
 SLOTS = 50_000
 
@@ -33,30 +33,30 @@ OF_EVAL_CALLBACK = {
     "callback_on_new_best": "`best_model_save_path` keeps the best",
     "callback_after_eval": "`scores` has all evaluations",
 }
-"""What EvalCallback takes besides, and what there is here in its place."""
+"""Arguments of EvalCallback, and their replacements here."""
 
 
 class EvaluateRatio(BaseCallback):
-    """A callback in `EvalCallback`'s place: every `eval_freq` steps the likeliest actions play the same jobs as a policy.
+    """A replacement for `EvalCallback` that compares with a policy.
 
-    environment           its id, and `options` as in training
-    eval_freq             steps of every environment between evaluations, as of EvalCallback
-    best_model_save_path  folder in which `best_model.zip` is the model of the least ratio so far, with `best_model_normalize.pkl`
-                          where it sees through VecNormalize; None: none
-    slots                 of each evaluation, 50,000 by default; a table is played until its work is done, unless this is given
-    against               as of `packenv.evaluate_agent`
-    seeds                 how many, from 2,000,000 on, or which ones
-    agent                 what plays, as of `packenv.evaluate_agent`; None: the model. Where a wrapper of your own lies between, a
-                          function that does what it does: `lambda observations, masks: model.predict(changed(observations),
-                          action_masks=masks, deterministic=True)[0]`
-    verbose               1: a line for each evaluation, as EvalCallback has
-
-    A model whose weights are those of the last evaluation is not evaluated again: PPO changes them every n_steps · n_envs steps.
-    Logs `eval/ratio`, its 95 % interval as `eval/ratio, lower end` and `… upper end`, and `eval/mean queue`. The jobs are
-    the same in every evaluation, so the ratios differ by what was learnt; those of a whole table are of one run, and have no
-    interval. `scores` is a list of (steps of training, AgentScore), one entry an evaluation. Each AgentScore has `mean`, `ratio`,
-    and `scores` by seed. `best` is the least ratio.
-    Raises InputError for options that cannot be, and when training begins for a model that `evaluate_agent` refuses.
+    Every `eval_freq` steps the likeliest actions play the same jobs as the policy.
+    environment           its id, with `options` as in training
+    eval_freq             steps of every environment between evaluations, as in EvalCallback
+    best_model_save_path  folder for `best_model.zip`, the model with the least ratio so far, and `best_model_normalize.pkl` if
+                          it uses VecNormalize. None: not stored
+    slots                 of each evaluation, 50,000 by default. A table is played until its work is done, unless this is given
+    against               see `packenv.evaluate_agent`
+    seeds                 their number, from 2,000,000 on, or the seeds
+    agent                 see `packenv.evaluate_agent`. None: the model. If your wrapper lies between, repeat its work in a
+                          function: `lambda observations, masks: model.predict(changed(observations), action_masks=masks,
+                          deterministic=True)[0]`
+    verbose               1: print a line for each evaluation, like EvalCallback
+    An unchanged model is not evaluated again: PPO changes its weights every n_steps · n_envs steps. Logs `eval/ratio`, its 95
+    % interval as `eval/ratio, lower end` and `… upper end`, and `eval/mean queue`. The jobs are the same in every evaluation,
+    so only learning changes the ratio. A whole table has one run and no interval.
+    `scores` is a list of (training steps, AgentScore), one for each evaluation. Each AgentScore has `mean`, `ratio`, and
+    `scores` by seed. `best` is the least ratio. Raises InputError for invalid options, and at the start of training for a
+    model that `evaluate_agent` refuses.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class EvaluateRatio(BaseCallback):
         self.evaluated: torch.Tensor | None = None  # the weights at the last evaluation
 
     def _on_training_start(self) -> None:
-        """Refuse now, not after the first `eval_freq` steps, a model that this environment cannot be played with."""
+        """Refuse unsuitable models now, not after the first `eval_freq` steps."""
         import gymnasium
 
         warn_of_threads()
@@ -111,7 +111,7 @@ class EvaluateRatio(BaseCallback):
         return True
 
     def _has_changed(self) -> bool:
-        """Whether the model may act in another way than at the last evaluation: statistics of VecNormalize always change."""
+        """Return whether the model may have changed since the last evaluation."""
         weights = torch.cat([weight.detach().flatten() for weight in self.model.policy.parameters()])
         known, self.evaluated = self.evaluated, weights
         return known is None or self.model.get_vec_normalize_env() is not None or not torch.equal(known, weights)

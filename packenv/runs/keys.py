@@ -1,4 +1,4 @@
-"""Keys of runs: a hash of everything that a run depends on."""
+"""Keys of runs: hashes of everything that a run depends on."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from packenv.workloads.workload import Workload
 
 
 def keys_of(runs: Sequence[Run], extract_module: str = measured.__module__) -> list[str]:
-    """A key for each run, of its workload, policy, length, seed, options and the code that decides its result.
+    """Return a key for each run.
 
-    That code is what plays a run, the module that takes from it what is kept, and all that they import; the policy's own is
-    part of its digest. Each workload and each policy is looked at once. A workload that a function makes is made.
+    It covers workload, policy, length, seed, options and code. The code is of the module that plays runs, the module that
+    extracts values, and all their imports. The policy's code is in its digest. Each workload and policy is read once.
+    Workloads given as functions are made.
     """
     workloads = {id(run.workload): run for run in runs}
     policies = {id(run.policy): run.policy for run in runs}
@@ -40,8 +41,10 @@ def _hash(parts: list[Any]) -> str:
 
 
 def digest_of_workload(workload: Workload) -> str:
-    """A hash of the laws, rate and servers of a random workload; of a table, of every column, the servers, and its draws, with
-    the code that makes these."""
+    """Return a hash of a workload.
+
+    A random one: laws, rate and servers. A table: all columns, the servers, and draws with their code.
+    """
     digest = hashlib.sha256()
     if workload.jobs is None:
         digest.update(json.dumps([workload.to_dict(), workload.rho], sort_keys=True).encode())
@@ -57,9 +60,9 @@ def digest_of_workload(workload: Workload) -> str:
 
 
 def digest_of_policy(policy: Any) -> str:
-    """A hash of a policy's name, of what it holds (parameters, weights), and of the sources of all modules that it comes from.
+    """Return a hash of a policy: name, contents, and source code.
 
-    These are the modules of its type, of the function that made it, of what it holds, and all that they import.
+    Contents are parameters and weights. Code is of its type, the function that made it, its contents, and all their imports.
     """
     digest = hashlib.sha256()
     digest.update(key_of(_absorb_policy(digest, policy), base(), loaded=False).encode())
@@ -67,12 +70,12 @@ def digest_of_policy(policy: Any) -> str:
 
 
 def modules_of(policy: Any) -> list[str]:
-    """Names of the modules, apart from packenv's, that a policy comes from: a name, or an object and what it holds."""
+    """Return the modules of a policy, by name or object, except packenv's."""
     return [name for name in _absorb_policy(hashlib.sha256(), policy) if name.partition(".")[0] != "packenv"]
 
 
 def _absorb_policy(digest: Any, policy: Any) -> list[str]:
-    """Add a policy to a digest. Returns the modules that it comes from, of packenv and others."""
+    """Add a policy to a digest, return its modules, packenv's too."""
     modules: set[str] = set()
     instance = policy
     if isinstance(policy, str):
@@ -90,9 +93,9 @@ def _with_code(modules: set[str]) -> list[str]:
 
 
 def _absorb(digest: Any, value: Any, modules: set[str], around: frozenset[int] = frozenset()) -> None:
-    """Add a value and all that it holds to a digest, and to `modules` the names of those in which its parts are defined.
+    """Add a value and its contents to a digest, its modules to `modules`.
 
-    `around`: identities of the values that hold it, so that a circle ends.
+    `around`: identities of the values that hold it, to end cycles.
     """
     if value is None or isinstance(value, (str, bytes, int, float)):
         digest.update(f"{type(value).__name__} {value!r};".encode())

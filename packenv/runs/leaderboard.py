@@ -1,4 +1,4 @@
-"""`packenv.leaderboard`: policies and agents against each other, on the same jobs of many workloads."""
+"""`packenv.leaderboard`: policies and agents compared on many workloads."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ DEFAULT_WORKLOADS = (
 )
 KINDS = ("ratios", "matrix")
 JOB_POLICIES = ("tetris", "tetris:m=0,f=0", "srpt", "drf", "bf-js")
-"""The policies that are compared on tables of whole jobs if none are named."""
+"""Default policies on tables of whole jobs."""
 
 
 class Entry(NamedTuple):
@@ -57,9 +57,9 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Leaderboard(Showable):
-    """How policies did on workloads: a standing for each of them on each.
+    """The standings of policies on workloads.
 
-    reference  the policy by whose measures theirs are divided, or BEST; None: what is usual, see `reference_of`
+    reference  policy whose measures divide all others, or BEST. None: the usual one (`reference_of`)
     """
 
     standings: tuple[Standing, ...]
@@ -67,12 +67,12 @@ class Leaderboard(Showable):
 
     @property
     def records(self) -> list[dict[str, Any]]:
-        """A record for each standing; intervals are [low, high], times in slots."""
+        """A record for each standing. Intervals are [low, high], times in slots."""
         return [record_of(standing, self.reference) for standing in self.standings]
 
     @property
     def refusals(self) -> list[str]:
-        """A line for each reason why a policy does not compete somewhere."""
+        """A line for each reason that a policy does not compete."""
         lines = []
         for policy, problem in dict.fromkeys((entry.policy, entry.refused) for entry in self.standings if entry.refused):
             standings = [entry for entry in self.standings if (entry.policy, entry.refused) == (policy, problem)]
@@ -80,7 +80,7 @@ class Leaderboard(Showable):
         return lines
 
     def judged(self, options: RunOptions, log: RunLog) -> Leaderboard:
-        """The same with judgments: one of each policy on each workload, for all loads."""
+        """Return the leaderboard with a judgment of each policy on each workload."""
         random = [entry for entry in self.standings if entry.runs and not entry.contest.of_jobs]
         firsts = {(entry.contest.group, entry.policy): entry for entry in reversed(random)}
         cases = [(first.contest.workload, first.policy) for first in firsts.values()]
@@ -98,45 +98,50 @@ class Leaderboard(Showable):
         return f"Leaderboard of {listed([*policies])} on {counted(len(contests), 'workload')}"
 
     def facts(self) -> list[tuple[str, str]]:
-        """The policy with the least mean of those that are stable, by workload, load and measure."""
+        """Return the best stable policy by workload, load and measure."""
         return leaderboard_tables.best_scores(self.standings)
 
     def tables(self) -> list[Table]:
-        """A table for each workload, means with the ratio to the reference below them."""
+        """Return a table for each workload, means above ratios to the reference."""
         groups = leaderboard_tables.groups_of(self.standings)
         return [replace(leaderboard_tables.standings_table(group), title=leaderboard_tables.title_of(group)) for group in groups]
 
     def footnotes(self) -> list[str]:
-        """What the tables' marks mean, and why a policy does not compete somewhere."""
+        """Return the meaning of marks, and refusals."""
         return [leaderboard_tables.legend(leaderboard_tables.groups_of(self.standings), self.reference), *self.refusals]
 
     def markdown(self) -> str:
-        """As for a page: a workload's name heads the first column of its table."""
+        """Return the tables for a page, headed by the workload's name."""
         return leaderboard_tables.markdown(leaderboard_tables.groups_of(self.standings), self.reference)
 
     def matrix(self) -> Tables:
-        """What `packenv leaderboard --matrix` prints: a row for each policy, and its ratio to the reference on each workload."""
+        """Return the table of `packenv leaderboard --matrix`.
+
+        It has a row for each policy, and its ratio to the reference on each workload.
+        """
         return Matrix(self).table()
 
     def charts(self, kind: str = "ratios") -> Charts:
-        """What `plot` draws: "ratios", those to the reference with their 95 % intervals, workload by workload; or "matrix", the
-        ratios of all policies on all workloads as one grid of colours. Raises InputError for another kind.
+        """Return the charts that `plot` draws.
+
+        "ratios": ratios to the reference with 95 % intervals, by workload. "matrix": all ratios as a coloured grid. Raises
+        InputError for another kind.
         """
         draw = {"ratios": leaderboard_charts.ratios_charts, "matrix": leaderboard_charts.matrix_charts}
         return draw[check_kind(kind, KINDS, "kind of picture")](leaderboard_tables.groups_of(self.standings), self.reference)
 
     def page(self) -> Page:
-        """Mean queues, or measures of whole jobs, as multiples of the reference's."""
+        """Return the report, with measures as multiples of the reference's."""
         return leaderboard_charts.page_of(leaderboard_tables.groups_of(self.standings), self.reference, self.refusals)
 
     def to_dict(self) -> dict[str, Any]:
-        """All in plain values, ready for JSON: `standings` as of `packenv leaderboard --json`."""
+        """Return plain values for JSON, as in `packenv leaderboard --json`."""
         return {"reference": self.reference, "standings": self.records, "refusals": self.refusals}
 
 
 @dataclass(frozen=True, repr=False)
 class Matrix(Showable):
-    """A leaderboard as one table: a row for each policy, and its ratio to the reference on each workload."""
+    """A leaderboard as one table: ratios by policy and workload."""
 
     board: Leaderboard
 
@@ -158,7 +163,7 @@ class Matrix(Showable):
         return self.board.records
 
     def charts(self) -> Charts:
-        """The ratios as a grid of colours."""
+        """Return the ratios as a coloured grid."""
         return self.board.charts("matrix")
 
     def page(self) -> Page:
@@ -175,15 +180,16 @@ class Competition:
     warmup: int | None
 
     def play(self, options: RunOptions, log: RunLog) -> Leaderboard:
-        """Make the runs that the log does not have yet; the standings in the order of the entries.
+        """Make the runs missing in the log, return the standings in order.
 
-        A given table of jobs is run once by a policy that does not draw by chance. An entry whose workload is bad input for its
-        policy says so, and the others go on.
+        A deterministic policy runs once on a given table. An entry whose workload its policy refuses has the reason, and
+        others continue.
         """
         runs = [runs_of_entry(entry, self.seeds, self.warmup) for entry in self.entries]
         keys_left = iter(keys_of([run for of_entry in runs for run in of_entry]))
         keys = [[next(keys_left) for _ in of_entry] for of_entry in runs]
         logged = [[key in log.values for key in of_entry] for of_entry in keys]
+        # Entries without all runs in the log may be refused by their policy.
         refusals = [None if all(entry) else problem_of(first) for (first, *_), entry in zip(runs, logged, strict=True)]
         playable = [[] if problem else of_entry for of_entry, problem in zip(runs, refusals, strict=True)]
         missing = sum(entry.count(False) for entry, problem in zip(logged, refusals, strict=True) if not problem)
@@ -193,6 +199,7 @@ class Competition:
         with options.runner(most=max(missing, 1)) as runner, suppress(RunsFailed):  # each has been reported
             log.complete([run for of_entry in playable for run in of_entry], runner, "leaderboard")
         standings = []
+        # Collect the standings, whether finished, refused or failed.
         for entry, of_entry, problem in zip(self.entries, keys, refusals, strict=True):
             finished = tuple(log.values[key] for key in of_entry if key in log.values)
             failed = problem is None and len(finished) < len(of_entry)
@@ -203,7 +210,7 @@ class Competition:
 
 
 def competition(workloads: Iterable[Any], policies: Sequence[str], options: LeaderboardOptions) -> Competition:
-    """The contests that `leaderboard` runs, checked. Raises InputError."""
+    """Return the checked contests of `leaderboard`. Raises InputError."""
     contests = contests_of(workloads, options.slots, options.warmup)
     if options.reference == BEST and not all(contest.of_jobs for contest in contests):
         why = "by mean queue an unstable policy may be best in a short run"
@@ -221,19 +228,20 @@ def leaderboard(
     log: str | Path | None = None,
     executor: Executor | None = None,
 ) -> Leaderboard:
-    """Rank policies and agents on the same jobs of workloads: by mean queue relative to a reference policy and by the fraction
-    of ρ* that they support; on tables that say which tasks make a job by mean completion time, makespan and unfairness.
+    """Rank policies and agents on the same jobs of workloads.
 
-    workloads  one or more: texts such as "paper/fig4b@0.95,servers=50" (a name, a file or a trace; behind the @ an intensity, or
-               load=, rate=, servers=, service=, resources=, speedup=, slot_seconds=, slots=), or what `packenv.workload` takes
-    policies   names, such as "bf-js", "vqs:J=4" or "agent:NAME"; by default the paper's, and each agent that comes with packenv
-               on the workload that it was trained on
+    Measures are the mean queue relative to a reference policy and the supported fraction of ρ*. For tables of whole jobs they
+    are mean completion time, makespan and unfairness.
+    workloads  one or more: texts such as "paper/fig4b@0.95,servers=50" (a name, a file or a trace, then @ with an intensity,
+               or load=, rate=, servers=, service=, resources=, speedup=, slot_seconds=, slots=), or arguments of
+               `packenv.workload`
+    policies   names, such as "bf-js", "vqs:J=4" or "agent:NAME". Default: the paper's, and each agent of packenv on the
+               workload of its training
     options    fields of LeaderboardOptions
-    log        a file in which each finished run is kept; a second call makes only the runs that it lacks
-    executor   where the runs are made, as of `packenv.simulate_many`: None is this process
-
-    A policy for which a workload is bad input does not compete there: `Leaderboard.refusals`. Raises InputError for arguments
-    that do not go together, and what a run raises.
+    log        file that stores finished runs. A second call makes only the missing runs
+    executor   where the runs are made (`packenv.simulate_many`). None is this process
+    `Leaderboard.refusals` lists policies that refuse a workload. Raises InputError for incompatible arguments, and errors of
+    runs.
     """
     sources = workloads if isinstance(workloads, (list, tuple)) else [workloads]
     prepared = competition(sources, [*policies], options)
@@ -244,18 +252,17 @@ def leaderboard(
 
 
 def shipped_agents() -> list[str]:
-    """The agents that come with packenv, as policies are named."""
+    """Return the agents of packenv, named like policies."""
     from packenv.learning.agents.saved import pretrained_agents  # brings the compiled environments with it
 
     return [f"agent:{name}" for name in pretrained_agents()]
 
 
 def entries_of(contests: Sequence[Contest], named: Sequence[str], reference: str | None, everywhere: bool = False) -> list[Entry]:
-    """The reference in every contest, then the policies: those named everywhere, agents that nobody named only at home.
+    """Return the entries: in each contest the reference, then the policies.
 
-    With `everywhere` agents that nobody named compete on all workloads.
-
-    Without a reference, and unless it is the best of them, mean queues have REFERENCE.
+    Named policies compete everywhere. Unnamed agents compete at home, or everywhere with `everywhere`. Without a reference
+    mean queues have REFERENCE.
     """
     for name in (*([] if reference in (None, BEST) else [str(reference)]), *named):
         find_policy(name)
@@ -269,7 +276,10 @@ def entries_of(contests: Sequence[Contest], named: Sequence[str], reference: str
 
 
 def at_home(policy: str, contest: Contest) -> bool:
-    """Whether an agent was made for this workload, at whatever load and on however many servers; other policies always."""
+    """Return whether an agent was made for this workload, or is none.
+
+    The load and the number of servers do not matter.
+    """
     about: Any = getattr(find_policy(policy), "about", None)
     made_for = about.get("workload") if isinstance(about, Mapping) else None
     name = made_for.get("name") if isinstance(made_for, Mapping) else made_for
@@ -277,7 +287,7 @@ def at_home(policy: str, contest: Contest) -> bool:
 
 
 def runs_of_entry(entry: Entry, seeds: int, warmup: int | None) -> list[Run]:
-    """A run for each seed; one where nothing depends on it."""
+    """Return a run for each seed, or one if nothing depends on it."""
     contest, policy = entry
     try:
         numbers = seeds_for(policy, contest.workload, range(seeds))
@@ -288,7 +298,7 @@ def runs_of_entry(entry: Entry, seeds: int, warmup: int | None) -> list[Run]:
 
 
 def problem_of(run: Run) -> str | None:
-    """Why the workload is bad input for the policy, if it is, from a run of one slot."""
+    """Return why the policy refuses the workload, from a run of one slot."""
     try:
         with announce_if_slow(f"preparing {run.policy}"):
             simulate(run.loaded(), run.policy, slots=1, warmup=0)
@@ -298,7 +308,7 @@ def problem_of(run: Run) -> str | None:
 
 
 def with_bounds(standings: Sequence[Standing]) -> list[Standing]:
-    """Add to those on tables of whole jobs, seed by seed, the bound on the mean completion time."""
+    """Add the bound on mean completion to standings on whole jobs."""
     bounds: dict[int, tuple[float, ...]] = {}
     for contest in {id(standing.contest): standing.contest for standing in standings}.values():
         runs = max((standing.runs for standing in standings if standing.contest is contest), key=len)
@@ -309,7 +319,10 @@ def with_bounds(standings: Sequence[Standing]) -> list[Standing]:
 
 
 def with_ratios(standings: Sequence[Standing], reference: str | None = None) -> list[Standing]:
-    """Add to each, by measure, the ratio to the reference's in the same contest; the reference itself gets none."""
+    """Add ratios to the reference of the same contest, by measure.
+
+    The reference has none.
+    """
     complete = []
     for standing in standings:
         ratios, references, bound = {}, {}, UNKNOWN
@@ -328,7 +341,10 @@ def with_ratios(standings: Sequence[Standing], reference: str | None = None) -> 
 
 
 def reference_standing(standings: Sequence[Standing], measure: Measure, reference: str | None) -> Standing | None:
-    """The standing of the reference in one contest; None if the best is asked for, and none has a mean."""
+    """Return the reference's standing in one contest.
+
+    None if the best is wanted, and none has a mean.
+    """
     name = reference_of(standings[0].contest, reference)
     if name != BEST:
         return next(standing for standing in standings if standing.policy == name)
@@ -338,7 +354,7 @@ def reference_standing(standings: Sequence[Standing], measure: Measure, referenc
 
 
 def record_of(standing: Standing, reference: str | None) -> dict[str, Any]:
-    """The JSON of a standing; intervals are [low, high]."""
+    """Return a standing for JSON. Intervals are [low, high]."""
     contest = standing.contest
     record: dict[str, Any] = {
         **contest.workload.record,
@@ -383,7 +399,7 @@ def _supported(standing: Standing) -> dict[str, Any] | None:
 
 
 def _of_table(standing: Standing) -> dict[str, Any]:
-    """Of a table that was run to its end; all times in slots."""
+    """Return the record of a table run to its end, times in slots."""
     record: dict[str, Any] = {"slot_seconds": standing.contest.slot_seconds}
     record |= {measure.key: _of_measure(standing, measure) for measure in standing.contest.measures}
     stopped = next((run.stopped for run in standing.runs if run.stopped), None)

@@ -1,4 +1,4 @@
-"""The charts and the page of a leaderboard: mean queues, or measures of whole jobs, as multiples of the reference's."""
+"""Charts and page of a leaderboard, as multiples of the reference's measures."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ MARGIN = 1.6  # room beyond the largest and the least ratio
 
 
 def page_of(groups: Sequence[Group], reference: str | None, refusals: Sequence[str]) -> Page:
-    """The page of a leaderboard."""
     references = list(dict.fromkeys(reference_of(contest, reference) for group in groups for contest in group.contests))
     colours = _colours(groups, reference)
     sections = []
@@ -52,19 +51,19 @@ def page_of(groups: Sequence[Group], reference: str | None, refusals: Sequence[s
 
 
 def ratios_charts(groups: Sequence[Group], reference: str | None) -> Charts:
-    """The charts of all groups below each other."""
+    """Return the charts of all groups, below each other."""
     colours = _colours(groups, reference)
     figures = ((group, figure) for group in groups for figure in _figure(group, reference, colours))
     return Charts("", [figure._replace(heading=group.name) for group, figure in figures])
 
 
 def matrix_charts(groups: Sequence[Group], reference: str | None) -> Charts:
-    """The ratios of all policies on all workloads as one grid of colours."""
+    """Return all ratios as a coloured grid."""
     return Charts("", [_matrix_figure(groups, reference)])
 
 
 def _matrix_figure(groups: Sequence[Group], reference: str | None) -> Figure:
-    """The sentence says of each policy how often it is below the reference, and how often it is unstable."""
+    """Draw the grid, with each policy's wins and unstable runs in the text."""
     workloads, rows = matrix_scores(groups)
     squares = [[_square(score) for score in scores] for scores in rows.values()]
     sentences = []
@@ -80,7 +79,7 @@ def _matrix_figure(groups: Sequence[Group], reference: str | None) -> Figure:
 
 
 def _square(score: Score | None) -> Square:
-    """The ratio, or the mean of the policy by which the others are divided; and what is to be doubted."""
+    """Return the ratio, or the mean of the reference, with any doubt."""
     if score is None:
         return Square(None, NONE)
     ratio = score.ratio.mean
@@ -89,7 +88,7 @@ def _square(score: Score | None) -> Square:
 
 
 def _colours(groups: Sequence[Group], reference: str | None) -> dict[str, str]:
-    """The colour of each policy, the reference first."""
+    """Return the colour of each policy, the reference first."""
     references = [reference_of(contest, reference) for group in groups for contest in group.contests]
     named = dict.fromkeys([*references, *(policy for group in groups for policy in group.rows)])
     policies = [policy for policy in named if policy != BEST]
@@ -97,7 +96,7 @@ def _colours(groups: Sequence[Group], reference: str | None) -> dict[str, str]:
 
 
 def _answer(groups: Sequence[Group]) -> str:
-    """How often each policy is best, of those that are stable: in the mean queue, and in measures of whole jobs."""
+    """Return how often each policy is the best stable one."""
     sentences = [_of_queues([group for group in groups if not group.to_the_end]), *map(_of_jobs, groups)]
     return " ".join(filter(None, sentences))
 
@@ -117,7 +116,7 @@ def _of_queues(groups: Sequence[Group]) -> str:
 
 
 def _of_jobs(group: Group) -> str:
-    """The policy with the least of each measure of a table that is run to its end."""
+    """Return the best policy of each measure for tables run to their end."""
     if not group.to_the_end:
         return ""
     best = [(column, score) for n, column in enumerate(group.columns) if (score := group.best(n)) is not None]
@@ -131,9 +130,9 @@ def _caption(group: Group) -> str:
 
 
 def _figure(group: Group, reference: str | None, colours: dict[str, str]) -> list[Figure]:
-    """A row for each policy in each load, or measure of whole jobs; the axis goes as far as those that are not unstable.
+    """Draw a row for each policy in each load, or measure of whole jobs.
 
-    The means of the others say how long the runs were; they lie at its end.
+    The axis covers policies that are not unstable. Others lie at its end, as their means depend on the length of the runs.
     """
     entries, sentences = [], []
     for n, column in enumerate(group.columns):
@@ -160,7 +159,7 @@ def _figure(group: Group, reference: str | None, colours: dict[str, str]) -> lis
 
 
 def _limits(group: Group) -> tuple[float, float]:
-    """Room for 1, and for the ratios of all that are not unstable."""
+    """Return limits around 1 and the ratios that are not unstable."""
     scores = [score for policy in group.rows for score in group.scores(policy) if score is not None and score.ratio.mean]
     ratios = [1.0, *(score.ratio.mean or 1.0 for score in scores if score.kind != UNSTABLE)]
     return min(ratios) / MARGIN, max(ratios) * MARGIN

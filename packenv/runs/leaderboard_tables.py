@@ -1,4 +1,4 @@
-"""A leaderboard's tables: standings by workload, columns of measures, the scores in them, and what their marks mean."""
+"""Tables of a leaderboard: standings by workload, scores, and legends."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Column(NamedTuple):
 
     @property
     def heading(self) -> str:
-        """How much arrives, and what is measured unless that is the mean queue of a load."""
+        """Load, and the measure unless it is the mean queue."""
         name = f"{self.measure.heading} ({self.unit})" if self.unit else self.measure.heading
         if self.contest.workload.jobs is not None and self.contest.slots is not None:  # the same table may be run to its end
             name = f"{name} in {self.contest.slots:,} slots"
@@ -45,13 +45,13 @@ class Column(NamedTuple):
         return f"{self.contest.at}, {name}" if self.contest.at else name
 
     def in_unit(self, mean: Interval) -> Interval:
-        """The value in the unit of the heading."""
+        """Return the value in the unit of the heading."""
         by = (self.contest.slot_seconds or 1.0) if self.measure.unit == SLOTS else 1.0
         return Interval(*(None if end is None else by * end for end in mean))
 
 
 class Score(NamedTuple):
-    """How a standing did by one measure."""
+    """A standing's result for one measure."""
 
     standing: Standing
     column: Column
@@ -70,16 +70,19 @@ class Score(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The verdict on the queue; a table is run to its end, whatever the load."""
+        """Verdict on the queue. Tables run to their end count as stable."""
         return STABLE if self.column.contest.to_the_end else self.standing.verdict.kind
 
     def lines(self) -> list[str]:
-        """The mean, and under it the ratio to the reference."""
+        """Return the mean, and below it the ratio to the reference."""
         return lines_of(self.mean, self.ratio, MARKS[self.kind])
 
 
 class Group(NamedTuple):
-    """A workload: its contests, and by policy the standings in them, None where a policy does not compete."""
+    """A workload with its contests, and the standings by policy.
+
+    A standing is None if the policy does not compete.
+    """
 
     name: str
     contests: list[Contest]
@@ -102,12 +105,12 @@ class Group(NamedTuple):
         return any(map(judgment_of, self.rows.values()))
 
     def scores(self, policy: str) -> list[Score | None]:
-        """One for each column; None where there are no runs."""
+        """Return a score for each column, None without runs."""
         pairs = zip(self.contests, self.rows[policy], strict=True)
         return [Score(cell, Column(c, m)) if cell is not None and cell.runs else None for c, cell in pairs for m in c.measures]
 
     def bounds(self) -> tuple[str, list[tuple[Interval, Interval]]]:
-        """The policies for which lower bounds hold, and by column the bound and its ratio to the reference, if any."""
+        """Return the scope of lower bounds, and by column the bound and its ratio."""
         if not self.of_jobs:
             queue = self.contests[0].measures[0]
             values = [bound_or_zero(column.contest.workload) if column.measure == queue else 0.0 for column in self.columns]
@@ -123,14 +126,14 @@ class Group(NamedTuple):
         return column.in_unit(interval(bounded.bounds)), bounded.bound_ratio
 
     def best(self, column: int) -> Score | None:
-        """The score with the least mean of the policies that are stable."""
+        """Return the score with the least mean of the stable policies."""
         scores = [score for policy in self.rows if (score := self.scores(policy)[column]) is not None and score.kind == STABLE]
         scores = [score for score in scores if score.mean.mean is not None]
         return min(scores, key=lambda score: score.mean.mean or 0.0, default=None)
 
 
 def groups_of(standings: Sequence[Standing]) -> list[Group]:
-    """The standings by workload, in the order in which they come."""
+    """Return the standings by workload, in their order."""
     groups = []
     for name in dict.fromkeys(standing.contest.group for standing in standings):
         members = [standing for standing in standings if standing.contest.group == name]
@@ -142,7 +145,7 @@ def groups_of(standings: Sequence[Standing]) -> list[Group]:
 
 
 def best_scores(standings: Sequence[Standing]) -> list[tuple[str, str]]:
-    """The policy with the least mean of those that are stable, by workload, load and measure."""
+    """Return the best stable policy by workload, load and measure."""
     facts = []
     for group in groups_of(standings):
         for n, column in enumerate(group.columns):
@@ -153,12 +156,12 @@ def best_scores(standings: Sequence[Standing]) -> list[tuple[str, str]]:
 
 
 def title_of(group: Group) -> str:
-    """The workload, and how long its runs are."""
+    """Return the workload, and the length of its runs."""
     return f"{group.name}, {length_of(group)}"
 
 
 def length_of(group: Group) -> str:
-    """`16 seeds of 1,000,000 slots`, each length once; `16 tables of 200 jobs`."""
+    """Return seeds and lengths, such as `16 seeds of 1,000,000 slots`."""
     runs = [standing.runs for row in group.rows.values() for standing in row if standing is not None and standing.runs]
     seeds = max(map(len, runs), default=0)
     if group.of_jobs:
@@ -180,17 +183,17 @@ def lines_of(mean: Interval, ratio: Interval, mark: str = "") -> list[str]:
 
 
 def half_of(mean: Interval) -> float | None:
-    """The half-width of an interval, if there is one."""
+    """Return the half-width of an interval, None without one."""
     return None if mean.mean is None or mean.high is None else mean.high - mean.mean
 
 
 def judgment_of(row: Sequence[Standing | None]) -> Judgment | None:
-    """The judgment of a policy on the workload, whatever the load; None without one."""
+    """Return the judgment of a policy on the workload, None without one."""
     return next((standing.judgment for standing in row if standing is not None and standing.judgment is not None), None)
 
 
 def supported(row: Sequence[Standing | None]) -> tuple[str, str, str]:
-    """Supported fraction of ρ*, and what became of ½ and ⅔."""
+    """Return the supported fraction of ρ*, and the verdicts on ½ and ⅔."""
     judgment = judgment_of(row)
     if judgment is None:
         return NONE, NONE, NONE
@@ -198,7 +201,10 @@ def supported(row: Sequence[Standing | None]) -> tuple[str, str, str]:
 
 
 def standings_table(group: Group) -> Table:
-    """A column for each load or measure, and what is supported; means of unstable and undecided runs in colour."""
+    """Return a column for each load or measure, and the supported share.
+
+    Means of unstable and undecided runs are coloured.
+    """
     judged = group.judged
     heads = [*(column.heading for column in group.columns), *(("supported", *GUARANTEES) if judged else ())]
     table = Table("", [TableColumn("policy"), *numbers(*heads)], edge=False)
@@ -212,9 +218,9 @@ def standings_table(group: Group) -> Table:
 
 
 def matrix(groups: Sequence[Group], reference: str | None) -> Tables:
-    """A row for each policy and a column for each workload and load: ratios of mean queues, or mean completion times.
+    """Return a row for each policy, a column for each workload and load.
 
-    In the place of a ratio the policy by which the others are divided has its mean.
+    Cells are ratios of mean queues or mean completion times. The reference has its mean instead.
     """
     workloads, rows = matrix_scores(groups)
     table = Table("", [TableColumn("policy"), *numbers(*workloads)], edge=False)
@@ -225,7 +231,10 @@ def matrix(groups: Sequence[Group], reference: str | None) -> Tables:
 
 
 def matrix_scores(groups: Sequence[Group]) -> tuple[list[str], dict[str, list[Score | None]]]:
-    """The names of all workloads and loads; by policy a score for each, by what is compared first there."""
+    """Return the names of workloads and loads, and scores by policy.
+
+    Scores are of the first measure.
+    """
     places = [
         (group, n) for group in groups for n, column in enumerate(group.columns) if column.measure == column.contest.measures[0]
     ]
@@ -235,7 +244,7 @@ def matrix_scores(groups: Sequence[Group]) -> tuple[list[str], dict[str, list[Sc
 
 
 def ratios_of(rows: Mapping[str, Sequence[Score | None]], reference: str | None) -> str:
-    """The title of a matrix of ratios: `Ratios of mean queue to bf-js`."""
+    """Return the title of a matrix, such as `Ratios of mean queue to bf-js`."""
     contests = [score.column.contest for scores in rows.values() for score in scores if score is not None]
     of_jobs, names = sorted({contest.of_jobs for contest in contests}), " or ".join(_measured(contests))
     return f"Ratios of {names} to {_divisor(of_jobs, reference)}"
@@ -256,7 +265,7 @@ def _cell(score: Score | None) -> str:
 
 
 def markdown(groups: Sequence[Group], reference: str | None) -> str:
-    """The same tables for a page, and what their marks mean."""
+    """Return the tables for a page, with the meaning of their marks."""
     parts = []
     for group in groups:
         judged = group.judged
@@ -276,7 +285,7 @@ def markdown(groups: Sequence[Group], reference: str | None) -> str:
 
 
 def legend(groups: Sequence[Group], reference: str | None) -> str:
-    """The meaning of the tables' numbers, and of the marks that occur. `reference`: None for the usual."""
+    """Return the meaning of numbers and marks. `reference`: None for the usual."""
     scores = [score for group in groups for policy in group.rows for score in group.scores(policy) if score is not None]
     several = any(len(score.standing.runs) > 1 for score in scores)
     contests = [score.column.contest for score in scores]
@@ -298,19 +307,19 @@ def legend(groups: Sequence[Group], reference: str | None) -> str:
 
 
 def _measured(contests: Sequence[Contest]) -> list[str]:
-    """What is compared first in them."""
+    """Return the first measures of the contests."""
     names = {contest.measured for contest in contests}
     return [name for name in ("mean queue", "mean delay", COMPLETED) if name in names]
 
 
 def _divisor(of_jobs: Sequence[bool], reference: str | None) -> str:
-    """The references of ratios, on queues and on whole jobs, as far as there are any. `reference`: None for the usual."""
+    """Return the references for queues and whole jobs. None: the usual."""
     usual = dict.fromkeys("the best of the column" if jobs else REFERENCE for jobs in of_jobs)
     return " or ".join(usual) if reference is None else "the best of the column" if reference == BEST else reference
 
 
 def _marks(scores: Sequence[Score]) -> list[str]:
-    """The meaning of the marks of verdicts that occur."""
+    """Return the meaning of the verdicts' marks."""
     kinds = {score.kind for score in scores}
     unstable = ["↑ unstable: the mean says how long the run was"] if UNSTABLE in kinds else []
     return [*unstable, *(["? not known to be stable"] if UNDECIDED in kinds else [])]

@@ -1,4 +1,4 @@
-"""The log of finished runs: what was run once is not run again."""
+"""The log of finished runs, so that none is repeated."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ BEGINNING = b'{"run": "'  # of every line
 
 
 class RunLog:
-    """Measured runs by the key of all that they depend on (`keys.keys_of`), one JSON line each, written as they end.
+    """Measured runs by key (`keys.keys_of`), as JSON lines.
 
-    Without a path they are kept in memory. Lines of another kind, of judgments, are skipped. Any number of processes may
-    write to one log. A last line that was cut short, by a kill, is removed, which is said; a file that is no log is left as it
-    is: InputError. When the disk is full, that is said once, and later runs are kept in memory only.
-
-    A log of something else of the runs derives from it: `kind`, `extract`, `read`, and `keys` where these depend on more.
+    Lines are written when runs end. Without a path the runs stay in memory. Lines of another kind, such as judgments, are
+    skipped. Any number of processes may share a log. An incomplete last line, from a killed process, is removed with a
+    message. A file that is not a log stays unchanged: InputError. If the disk is full, a message appears once, and later runs
+    stay in memory.
+    Derive from it for other values of runs: `kind`, `extract`, `read`, and `keys` if these depend on more.
     """
 
     kind = "measured"
@@ -55,7 +55,7 @@ class RunLog:
             rest = data[whole:]
             if not rest.startswith(BEGINNING[: len(rest)]):
                 raise InputError(f"{path}, last line: not a run's outcome")
-            if rest:  # nobody is writing it: the file is locked
+            if rest:  # the file is locked, so no process is writing this line
                 os.truncate(log, whole)
                 print(f"packenv: {path}: a last line of {len(rest)} bytes was cut short, and removed", file=sys.stderr)
 
@@ -72,15 +72,17 @@ class RunLog:
 
     @property
     def extract(self) -> Extract:
-        """The function that takes a value from a run; the value has a method `plain`, whose result `read` understands."""
+        """Function that extracts a value from a run.
+
+        The value has a method `plain` for `read`.
+        """
         return measured_of
 
     def read(self, plain: Any) -> Any:
-        """Read what `plain` made. ValueError, KeyError or TypeError for anything else."""
+        """Read the output of `plain`. Raises ValueError, KeyError or TypeError."""
         return Measured.from_plain(plain)
 
     def keys(self, runs: Sequence[Run]) -> list[str]:
-        """A key for each run."""
         return keys_of(runs)
 
     def keep(self, key: str, value: Any) -> None:
@@ -96,7 +98,7 @@ class RunLog:
                     self.path = None
 
     def complete(self, runs: Sequence[Run], runner: Runner, name: str | None = None) -> list[Any]:
-        """All runs, in order: those from the log, and the others made now and kept as each ends."""
+        """Return all runs in order: from the log, or made now and stored."""
         keys = self.keys(runs)
         missing = {key: run for key, run in zip(keys, runs, strict=True) if key not in self.values}
         keys_missing = [*missing]
@@ -107,13 +109,13 @@ class RunLog:
 
 
 def measured_of(workload: Workload, result: Result) -> Measured:
-    """The `Extract` of what a log keeps."""
+    """Extract the measures for a log."""
     return measured(result, workload)
 
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[int]:
-    """The open file, made if need be, while no other process that asks for it reads or writes it."""
+    """Open the file, created if missing, under an exclusive lock."""
     log = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)  # O_BINARY: Windows
     try:
         with contextlib.suppress(ImportError, OSError):  # where files cannot be locked, two processes must not share a log
@@ -126,7 +128,7 @@ def _locked(path: Path) -> Iterator[int]:
 
 
 def _append(path: Path, line: bytes) -> None:
-    """Write a line, whole or not at all. What a killed process left of its last line is removed first."""
+    """Write a whole line or nothing, after removing an incomplete last line."""
     with _locked(path) as log:
         end = os.fstat(log).st_size
         if end and _last_byte(log, end) != b"\n":

@@ -1,4 +1,4 @@
-"""`packenv.simulate_many` and `packenv.judge`: many runs from Python, on whatever executor."""
+"""`packenv.simulate_many` and `packenv.judge`: many runs on any executor."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def simulate_many(
     executor: Executor | None = None,
     **options: Any,
 ) -> dict[str, list[Result]]:
-    """The results of every policy with every seed, the same jobs for each policy, by the policy's name.
+    """Run every policy with every seed, and return results by policy name.
 
-    workload  a Workload, or what `packenv.workload` takes
-    seeds     how many, or which ones
-    executor  where the runs take place: `packenv.executor()` for processes of this machine, `packenv.executor("ray")`, or any
-              executor of `concurrent.futures`, dask or mpi4py; None: in this process, one after the other
+    All policies have the same jobs.
+    workload  a Workload, or an argument of `packenv.workload`
+    seeds     their number, or the seeds
+    executor  where the runs are made: `packenv.executor()` for processes of this machine, `packenv.executor("ray")`, or any
+              executor of `concurrent.futures`, dask or mpi4py. None: this process, one run after the other
     options   of `packenv.simulate`
-
-    Raises what a run raises, and InputError for two policies of one name.
+    Raises errors of runs, and InputError for two policies with the same name.
     """
     workload, chosen = at_a_rate(workload), [*policies]
     shown = distinct_names(chosen)
@@ -68,20 +68,19 @@ def judge(
     log: str | Path | None = None,
     progress: stability.Progress | None = None,
 ) -> Judgment | Judgments:
-    """Find the fraction of ρ* that `policy` supports on a workload, whose own load does not matter.
+    """Find the fraction of ρ* that `policy` supports on a workload.
 
-    workload  a Workload, or what `packenv.workload` takes; a list of these: each of them
-    policy    a name ("vqs:J=4", "agent:runs/NAME/agent") or an object; a list: each of them. Lists give `Judgments`
+    The workload's own load does not matter.
+    workload  a Workload, or an argument of `packenv.workload`, or a list of these
+    policy    a name ("vqs:J=4", "agent:runs/NAME/agent") or an object, or a list of these. Lists give `Judgments`
     options   fields of JudgeOptions
-    executor  where the runs take place, as of `packenv.simulate_many`
-    log       a file in which each finished run is kept; a second call makes only the runs that it lacks
-    progress  called for every set of runs with the ends of the interval so far, the load that is tried, and the slots
-
-    The interval is wider than `width` if loads remain undecided after the longest runs. A queue that settles at a high level
-    only, such as that of `msr` near ρ*, grows until then: it needs more `tasks`, as a shorter run would call it unstable.
-    A Jobs table is judged by one run at each load, with its arrivals spread out or drawn together; its runs have the tasks
-    that it has, see `Judgment.needed`. Raises InputError for a width outside (0, 1), no seed, or fewer tasks than by default, and
-    what a run raises.
+    executor  where the runs are made (`packenv.simulate_many`)
+    log       file that stores finished runs. A second call makes only the missing runs
+    progress  called for every set of runs with the ends of the interval so far, the load tried, and the slots
+    The interval is wider than `width` if loads remain undecided after the longest runs. Queues that settle at a high level,
+    such as `msr` near ρ*, need more `tasks`, as shorter runs would call them unstable. A Jobs table is judged by one run at
+    each load, with its arrivals spread out or moved together. Its runs have the tasks of the table (`Judgment.needed`). Raises
+    InputError for a width outside (0, 1), no seed, or fewer tasks than by default, and errors of runs.
     """
     several = isinstance(workload, list) or isinstance(policy, list)
     workloads = [find_workload(item) for item in (workload if isinstance(workload, list) else [workload])]
@@ -99,9 +98,9 @@ def judge(
 def judge_all(
     cases: Sequence[tuple[Workload, str]], options: RunOptions, log: RunLog, judging: JudgeOptions
 ) -> list[Judgment | None]:
-    """All judgments side by side, in the order of the cases (workload, policy); progress on standard error.
+    """Return all judgments in the order of the cases, made in parallel.
 
-    None where runs failed, which is said.
+    None if runs failed, after a message. Shows progress on standard error.
     """
     stop = threading.Event()
     with options.runner() as runner, progress_lines() as lines:
@@ -133,7 +132,7 @@ def judge_all(
 
 
 class JudgeRuns:
-    """What `judge` takes as `run`. Judgments in several threads may ask at the same time."""
+    """The `run` argument of `judge`, safe for several threads."""
 
     def __init__(self, runner: Runner, log: RunLog) -> None:
         self.runner, self.log = runner, log
@@ -144,5 +143,5 @@ class JudgeRuns:
 
 
 def run_of(run: stability.PlannedRun) -> Run:
-    """A judge's runs begin with an empty cluster, and all their slots are measured."""
+    """Return a judge's run: an empty cluster at first, no warm-up."""
     return Run(run.workload, run.policy, run.seed, run.slots, {"warmup": 0})

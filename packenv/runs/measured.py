@@ -1,4 +1,7 @@
-"""The part of a run's result that is kept in logs and shown in tables and TensorBoard: means, a verdict and a short path."""
+"""The part of a result for logs, tables and TensorBoard.
+
+It has means, a verdict and a short path.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +29,9 @@ class Path(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """What is kept of a run: the measures that have a name in TensorBoard, and fewer points of the path than in `Result`.
+    """The stored part of a run: measures of TensorBoard, and a short path.
 
-    values  by the measures' keys; of whole jobs, None unless all of them ended
+    values  by key of the measure. Of whole jobs, None unless all ended
     """
 
     seed: int
@@ -40,26 +43,29 @@ class Measured(NamedTuple):
     delays: list[list[float]] | None = None  # `Delays.plain`, coarser than the result's; None in logs of earlier versions
 
     def plain(self) -> dict[str, Any]:
-        """The measures in JSON's types."""
+        """Return the measures in JSON's types."""
         fields = self._asdict()
         values = fields.pop("values")
         return fields | values | {"path": self.path._asdict(), "verdict": list(self.verdict)}
 
     @classmethod
     def from_plain(cls, plain: Any) -> Measured:
-        """Read what `plain` made. ValueError, KeyError or TypeError for anything else."""
+        """Read the output of `plain`. Raises ValueError, KeyError or TypeError."""
         fields = {**plain}
         values = {measure.key: fields.pop(measure.key) for measure in scalar_measures()}
         return cls(**fields | {"path": Path(**plain["path"]), "verdict": Verdict(*plain["verdict"])}, values=values)
 
 
 def scalar_measures() -> list[Measure]:
-    """The measures that are kept of a run."""
+    """Return the measures that are stored."""
     return [measure for measure in MEASURES if measure.scalar]
 
 
 def measured(result: Result, workload: Workload | None = None) -> Measured:
-    """The measures of a result. `workload`: the one that was run, where the result is from another process."""
+    """Return the measures of a result.
+
+    `workload`: needed for results of another process.
+    """
     bins = result.trajectory
     # Bins double as a run goes on, and are merged in powers of two here: those of runs of any lengths fit together.
     together = 1 << max(0, (-(-len(bins.queue) // POINTS) - 1)).bit_length()
@@ -76,7 +82,10 @@ def measured(result: Result, workload: Workload | None = None) -> Measured:
 
 
 def mean_path(runs: Sequence[Measured]) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """(bins,) ends of the bins in slots, mean queue and mean waiting size over the runs, as far as the shortest run goes."""
+    """Return bin ends in slots, mean queue and mean waiting size, each (bins,).
+
+    Means are over the runs, up to the end of the shortest.
+    """
     width = max(run.path.bin_slots for run in runs)
     queues, sizes = (
         [_merged(np.array(getattr(run.path, key), np.float64), width // run.path.bin_slots) for run in runs]
@@ -88,11 +97,11 @@ def mean_path(runs: Sequence[Measured]) -> tuple[NDArray[np.int64], NDArray[np.f
 
 
 def _merged(values: NDArray[np.float64], together: int) -> NDArray[np.float64]:
-    """Means of `together` neighbours each; an incomplete group at the end is left out."""
+    """Return means of `together` neighbours, without an incomplete last group."""
     whole = len(values) // together
     return np.asarray(values[: whole * together].reshape(whole, together).mean(axis=1))
 
 
 def _rounded(values: NDArray[np.float64]) -> list[float]:
-    """Six digits are enough for a picture."""
+    """Round to six digits, enough for a picture."""
     return [float(f"{value:.6g}") for value in values]

@@ -1,4 +1,7 @@
-"""The measures of runs: one row for each number, which records, tables, TensorBoard, logs, the leaderboard and its page read."""
+"""The measures of runs: one row for each number.
+
+Records, tables, TensorBoard, logs, the leaderboard and its page use them.
+"""
 
 from __future__ import annotations
 
@@ -25,16 +28,16 @@ from packenv.workloads.network import ANY, NODE, RACK
 from packenv.workloads.workload import Workload
 
 SLOTS, SHARE, TASKS, SIZE, SPEED, FACTOR = "slots", "share", "tasks", "size", "tasks/s", "factor"
-"""Units. A size is as in `Servers.size_unit`; a speed says how fast this machine is, and differs from run to run."""
+"""Units. Sizes are as in `Servers.size_unit`. Speeds depend on the machine and differ from run to run."""
 
 LESS, MORE, NEITHER = "less", "more", "–"
 QUEUE, BATCH, JOBS, CLASSES, DATA = "queue", "batch", "jobs", "classes", "data"
 """Tables of measures: of tasks, of parallel jobs, of whole jobs, of short and of long jobs, of tasks with data."""
 
 COMPLETION = "mean_completion"
-"""Key of the measure that `completion_bound` bounds."""
+"""Key of the measure with the bound `completion_bound`."""
 
-MOMENTS = 100  # at which progress is looked at
+MOMENTS = 100  # of a run, to measure progress
 MOST_TASKS, MOST_JOBS = 50_000, 2_000  # of a table whose completion times are bounded: about half a second
 
 Value = float | None | list[float | None]
@@ -45,10 +48,10 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True)
 class SameJobs:
-    """A run of each policy on the jobs of one seed: of a policy that does not depend on it, its one run.
+    """A run of each policy on the jobs of one seed.
 
-    cutoff  seconds (slots, where a workload does not say how long they are) that the tasks of short jobs take on average, as
-            their estimates say, at most; without one short jobs are not told from long ones
+    Policies that do not depend on the seed have one run.
+    cutoff  largest mean estimate of the tasks of short jobs, in seconds, or slots if their length is unknown. None: no classes
     """
 
     workload: Workload
@@ -57,17 +60,20 @@ class SameJobs:
 
     @cached_property
     def played(self) -> Workload:
-        """The workload with the table of this seed."""
+        """Workload with the table of this seed."""
         return self.workload.at(max(run.seed for run in self.runs))
 
     @cached_property
     def last(self) -> int:
-        """The last slot of the slowest policy's run."""
+        """Last slot of the slowest policy's run."""
         return max(run.slots for run in self.runs)
 
     @cached_property
     def completion_bound(self) -> float | None:
-        """None unless all jobs ended under some policy, and for a large table, where it takes long."""
+        """Bound on the mean completion time.
+
+        None unless all jobs ended under some policy, and for large tables.
+        """
         ended = any(run.jobs is not None and run.jobs.makespan is not None for run in self.runs)
         jobs = self.played.jobs
         if not ended or jobs is None or len(jobs) > MOST_TASKS or job_numbers(jobs).max() >= MOST_JOBS:
@@ -76,13 +82,13 @@ class SameJobs:
 
 
 def same_jobs(workload: Workload, by_policy: Sequence[Sequence[Result]], cutoff: float | None = None) -> list[SameJobs]:
-    """The runs of policies by seed."""
+    """Return the runs of policies by seed."""
     seeds = range(max(map(len, by_policy)))
     return [SameJobs(workload, [runs[min(n, len(runs) - 1)] for runs in by_policy], cutoff) for n in seeds]
 
 
 class WholeJobs(NamedTuple):
-    """A run whose tasks make jobs, with what it played and its schedule."""
+    """A run whose tasks make jobs, with its workload and schedule."""
 
     run: Result
     workload: Workload
@@ -92,27 +98,26 @@ class WholeJobs(NamedTuple):
 
     @property
     def cut(self) -> Schedule:
-        """The schedule up to the run's last slot."""
+        """Schedule up to the run's last slot."""
         return cut(self.schedule, self.run.slots)
 
 
 class Measure(NamedTuple):
     """A number of a run.
 
-    key       its field in records, in JSON and CSV
+    key       field in records, in JSON and CSV
     heading   of its column
-    unit      SLOTS, SHARE, TASKS, SIZE, FACTOR or SPEED; slots are shown as seconds where the length of a slot is known
+    unit      SLOTS, SHARE, TASKS, SIZE, FACTOR or SPEED. Slots are shown as seconds if the length of a slot is known
     better    LESS, MORE or NEITHER
-    value_of  takes it from a run, beside the others on the same jobs; None where there was nothing to measure
-    table     in which it is shown, if it is
-    meaning   what it is, for the page of results
-    scalar    its name in TensorBoard; what has one is also kept in logs
-    ranked    its place on a leaderboard, of streams if it is in QUEUE, of tables of whole jobs in JOBS; 0: policies are not
-              compared by it
-    every     over the seeds it is None unless every seed has a value; otherwise the mean of those that there are
+    value_of  called with a run and all runs on the same jobs. None if nothing was measured
+    table     that shows it, if any
+    meaning   for the page of results
+    scalar    name in TensorBoard. Measures with a name are also stored in logs
+    ranked    place on a leaderboard: of streams for QUEUE, of tables of whole jobs for JOBS. 0: not compared
+    every     the mean over the seeds is None unless every seed has a value. Otherwise it is over the seeds that have one
     spread    whether a mean over the seeds has an interval
-    cell      the text of a mean and the half-width of its interval
-    spare     its place among the columns of its table that a narrow terminal leaves out, 1 the first of them; 0: it stays
+    cell      text of a mean and the half-width of its interval
+    spare     order in which a narrow terminal leaves columns out, from 1. 0: never
     """
 
     key: str
@@ -130,7 +135,10 @@ class Measure(NamedTuple):
     spare: int = 0
 
     def over_seeds(self, values: Sequence[Any]) -> tuple[Any, Any]:
-        """The mean over the seeds, and the half-width of its 95 % interval (Student's t); lists place by place."""
+        """Return mean and half-width of the 95 % interval over seeds (Student's t).
+
+        Lists are averaged place by place.
+        """
         if isinstance(values[0], list):
             both = [self.over_seeds(column) for column in zip(*values, strict=True)]
             return [mean for mean, _ in both], [half for _, half in both]
@@ -150,12 +158,12 @@ def _shares(means: Any, half: Any) -> str:
 
 
 def _of_tasks(key: str, heading: str, unit: str, better: str, table: str = QUEUE, **more: Any) -> Measure:
-    """A field of `Result`."""
+    """Return a measure that is a field of `Result`."""
     return Measure(key, heading, unit, better, lambda run, _: getattr(run, key), table, **more)
 
 
 def _of_jobs(key: str, heading: str, unit: str, value_of: Callable[[JobTimes], float | None], **more: Any) -> Measure:
-    """Taken from the times of whole jobs; None where the table has none."""
+    """Return a measure of the times of whole jobs, None without jobs."""
     return Measure(
         key, heading, unit, LESS, lambda run, _: None if run.jobs is None else value_of(run.jobs), JOBS, every=True, **more
     )
@@ -164,14 +172,14 @@ def _of_jobs(key: str, heading: str, unit: str, value_of: Callable[[JobTimes], f
 def _of_data(
     key: str, heading: str, unit: str, better: str, value_of: Callable[[DataLocality], float | None], **more: Any
 ) -> Measure:
-    """Taken from where tasks with data ran; None where the table does not say where the data lie."""
+    """Return a measure of data locality, None without data."""
     return Measure(
         key, heading, unit, better, lambda run, _: None if run.data is None else value_of(run.data), DATA, every=True, **more
     )
 
 
 def _of_response(key: str, heading: str, unit: str, **more: Any) -> Measure:
-    """A field of `Result.response`; None of a stream unless it was asked for."""
+    """Return a field of `Result.response`, None for streams unless wanted."""
     return Measure(
         key, heading, unit, LESS, lambda run, _: None if run.response is None else getattr(run.response, key), BATCH, **more
     )
@@ -186,7 +194,10 @@ def _of_schedule(
     unit: str = SHARE,
     **more: Any,
 ) -> Measure:
-    """Taken from the schedule of whole jobs; None where the tasks make no jobs, did not all arrive, or it was not kept."""
+    """Return a measure of the schedule of whole jobs.
+
+    None without jobs, without a stored schedule, or if not all tasks arrived.
+    """
 
     def of_run(run: Result, same: SameJobs) -> float | None:
         if run.jobs is None or run.schedule is None or same.played.jobs is None:
@@ -197,7 +208,10 @@ def _of_schedule(
 
 
 def _of_class(name: str, percent: int, spare: int) -> Measure:
-    """A quantile of the completion times of the short, or long, jobs that ended; None if there are none."""
+    """Return a quantile of completion of the short or long jobs.
+
+    Covers jobs that ended. None without any.
+    """
 
     def value_of(whole: WholeJobs, same: SameJobs) -> float | None:
         if same.cutoff is None:
@@ -208,7 +222,8 @@ def _of_class(name: str, percent: int, spare: int) -> Measure:
         return float(np.quantile(completion, percent / 100, method="inverted_cdf")) if len(completion) else None
 
     tasks = "up to" if name == "short" else "more than"
-    meaning = f"{percent} % of the jobs whose tasks take {tasks} `--cutoff` seconds on average took no longer; null without it"
+    average = f"jobs whose tasks take {tasks} `--cutoff` seconds on average"
+    meaning = f"{percent}th percentile of the completion time, in slots, of {average}. Null without it"
     return _of_schedule(
         f"{name}_p{percent}", f"{name} p{percent}", LESS, value_of, CLASSES, unit=SLOTS, spare=spare, meaning=meaning
     )
@@ -241,7 +256,10 @@ def _progress_variance(whole: WholeJobs, same: SameJobs) -> float | None:
 
 
 def _slowed(whole: WholeJobs, same: SameJobs) -> float | None:
-    """None of the first policy, and where no job ended under both."""
+    """Return the share of slowed jobs.
+
+    None for the first policy, and if no job ended under both.
+    """
     first = same.runs[0]
     if whole.run is first or first.jobs is None or not ((whole.times.end != NONE) & (first.jobs.end != NONE)).any():
         return None
@@ -250,87 +268,98 @@ def _slowed(whole: WholeJobs, same: SameJobs) -> float | None:
 
 MEASURES: list[Measure] = [
     _of_tasks("mean_queue", "mean queue", TASKS, LESS, scalar="result/mean queue", ranked=1, spare=8,
-              meaning="waiting tasks, mean over the slots from `warmup` on"),
-    _of_tasks("max_queue", "max", TASKS, LESS, cell=_plain, spare=2, meaning="waiting tasks in these slots, at most"),
+              meaning="mean number of waiting tasks, over the slots from `warmup` on"),
+    _of_tasks("max_queue", "max", TASKS, LESS, cell=_plain, spare=2,
+              meaning="largest number of waiting tasks, in the slots from `warmup` on"),
     _of_tasks("mean_waiting_size", "waiting size", SIZE, LESS, table="",
-              meaning="of the waiting tasks together, mean over these slots"),
+              meaning="mean total size of the waiting tasks, over the slots from `warmup` on"),
     _of_tasks("mean_delay", "mean delay", SLOTS, LESS, scalar="cluster/delay",
-              meaning="from when a task is eligible (has arrived, and what it waits for has ended) to its start, of tasks that "
-                      "become eligible in these slots and start; a gang counts once"),
-    _of_tasks("delay_p50", "p50", SLOTS, LESS, cell=_plain, spare=3, meaning="half of these tasks were not delayed longer"),
-    _of_tasks("delay_p95", "p95", SLOTS, LESS, cell=_plain, spare=7, scalar="result/delay 95 %", meaning="95 % of them"),
-    _of_tasks("delay_p99", "p99", SLOTS, LESS, cell=_plain, spare=5, meaning="99 % of them"),
+              meaning="mean delay: time from eligible (arrived, and all that it waits for has ended) to start. Tasks count that "
+                      "become eligible in the slots from `warmup` on and start. A gang counts once"),
+    _of_tasks("delay_p50", "p50", SLOTS, LESS, cell=_plain, spare=3, meaning="median of the delay, in slots"),
+    _of_tasks("delay_p95", "p95", SLOTS, LESS, cell=_plain, spare=7, scalar="result/delay 95 %",
+              meaning="95th percentile of the delay, in slots"),
+    _of_tasks("delay_p99", "p99", SLOTS, LESS, cell=_plain, spare=5, meaning="99th percentile of the delay, in slots"),
     Measure("utilisation", "utilisation", SHARE, NEITHER, lambda run, _: list(run.utilisation), QUEUE,
-            scalar="cluster/utilisation", cell=_shares, spare=6, meaning="of the capacity in service, for each resource"),
-    *(_of_tasks(key, key, TASKS, NEITHER, table="", spread=False, meaning=f"that {key} in the whole run")
+            scalar="cluster/utilisation", cell=_shares, spare=6, meaning="share of the capacity in service, for each resource"),
+    *(_of_tasks(key, key, TASKS, NEITHER, table="", spread=False, meaning=f"tasks that {key} in the whole run")
       for key in ("arrived", "started", "completed")),
-    _of_tasks("waiting", "waiting", TASKS, LESS, cell=_plain, spare=4, spread=False, meaning="that wait at its end"),
+    _of_tasks("waiting", "waiting", TASKS, LESS, cell=_plain, spare=4, spread=False,
+              meaning="tasks still waiting when the run ends"),
     Measure("rejected", "turned away", TASKS, LESS, lambda run, _: None if run.rejected is None else sum(run.rejected.values()),
-            spread=False, meaning="that were lost with `--reject` as they did not start when they arrived; null without it"),
+            spread=False, meaning="tasks lost with `--reject` because they could not start on arrival. Null without it"),
     _of_tasks("tasks_per_second", "tasks/s", SPEED, NEITHER, cell=_about, spare=1,
-              meaning="the simulation alone, without reading and compiling"),
+              meaning="speed of the simulation, without reading and compiling"),
     _of_response("mean_slowdown", "slowdown", FACTOR,
-                 meaning="bounded slowdown of these tasks: max(1, (delay + service) / max(service, `slowdown_bound`)), mean; "
-                         "null of streams without `--slowdown-bound`"),
-    _of_response("slowdown_p95", "slowdown p95", FACTOR, spare=4, meaning="95 % of them were not slowed down more"),
-    _of_response("max_slowdown", "slowdown max", FACTOR, spare=2, meaning="the largest"),
-    _of_response("mean_response", "response", SLOTS, meaning="of these tasks, from eligible to end, mean; null like these"),
-    _of_response("response_p95", "response p95", SLOTS, spare=3, meaning="95 % of them took no longer"),
-    _of_response("max_response", "response max", SLOTS, spare=1, meaning="the longest"),
+                 meaning="mean bounded slowdown, max(1, (delay + service) / max(service, `slowdown_bound`)), of the tasks of "
+                         "`mean_delay`. Null for streams without `--slowdown-bound`"),
+    _of_response("slowdown_p95", "slowdown p95", FACTOR, spare=4, meaning="95th percentile of the bounded slowdown"),
+    _of_response("max_slowdown", "slowdown max", FACTOR, spare=2, meaning="largest bounded slowdown"),
+    _of_response("mean_response", "response", SLOTS,
+                 meaning="mean response: time from eligible to end. Null like `mean_slowdown`"),
+    _of_response("response_p95", "response p95", SLOTS, spare=3, meaning="95th percentile of the response, in slots"),
+    _of_response("max_response", "response max", SLOTS, spare=1, meaning="longest response, in slots"),
     _of_jobs("makespan", "makespan", SLOTS, lambda times: times.makespan, scalar="result/makespan", ranked=2, spare=6,
-             meaning="from the first arrival to the last end; null while a job has not ended"),
+             meaning="time from the first arrival to the last end. Null unless all jobs ended"),
     _of_jobs(COMPLETION, "mean completion", SLOTS, lambda times: times.mean, scalar="result/mean completion", ranked=1,
-             meaning="from a job's first arrival to its last end"),
+             meaning="mean completion time of jobs, from first arrival to last end"),
     _of_jobs("completion_p50", "p50", SLOTS, lambda times: times.quantile(0.5), spare=1,
-             meaning="half of the jobs took no longer"),
-    _of_jobs("completion_p95", "p95", SLOTS, lambda times: times.quantile(0.95), spare=7, meaning="95 % of them"),
-    _of_jobs("completion_p99", "p99", SLOTS, lambda times: times.quantile(0.99), spare=2, meaning="99 % of them"),
+             meaning="median completion time of jobs, in slots"),
+    _of_jobs("completion_p95", "p95", SLOTS, lambda times: times.quantile(0.95), spare=7,
+             meaning="95th percentile of the completion time of jobs, in slots"),
+    _of_jobs("completion_p99", "p99", SLOTS, lambda times: times.quantile(0.99), spare=2,
+             meaning="99th percentile of the completion time of jobs, in slots"),
     _of_schedule("fragmentation", "fragmentation", LESS, _fragmentation, spare=5,
-                 meaning="of the capacity that is free while tasks wait"),
+                 meaning="share of the capacity that is free while tasks wait"),
     _of_schedule("over_allocation", "over-allocation", LESS, _over_allocation, spare=3,
-                 meaning="of a server's capacity, the most that one ever had in service"),
+                 meaning="largest share of a server's capacity ever in service"),
     _of_schedule("unfairness", "unfairness", LESS, _unfairness, scalar="result/unfairness", ranked=3, spare=4,
-                 meaning="of their fair share, by which owners with waiting tasks are below it, mean"),
+                 meaning="share of their fair share that owners with waiting tasks lack, mean"),
     _of_schedule("efficiency", "efficiency", MORE, _efficiency, table="",
-                 meaning="of all value whose jobs have ended, mean from slot 0 to the end of the slowest policy's run of the "
-                         "seed; null where the run was stopped"),
+                 meaning="share of all value whose jobs have ended, mean from slot 0 to the end of the slowest policy's run of "
+                         "the seed. Null if the run was stopped"),
     _of_schedule("progress_variance", "progress variance", LESS, _progress_variance, table="",
-                 meaning="variance over the jobs of the share of their service that is over, mean of 100 moments up to the same "
-                         "end; null where the run was stopped"),
+                 meaning="variance over jobs of the finished share of their service, mean of 100 moments up to the end of the "
+                         "slowest policy's run of the seed. Null if the run was stopped"),
     _of_schedule("slowed", "slowed", LESS, _slowed, table="",
-                 meaning="of jobs that took over a tenth longer than under the first policy, whose own is null"),
+                 meaning="share of the jobs that took over a tenth longer than under the first policy. "
+                         "Null for the first policy"),
     *(_of_class(name, percent, spare)
       for name, spares in (("short", (1, 0, 3)), ("long", (2, 5, 4)))
       for percent, spare in zip((50, 90, 99), spares, strict=True)),
     Measure("completion_bound", "bound", SLOTS, NEITHER, lambda _, same: same.completion_bound, every=True,
-            meaning="no policy's mean completion time is below it, [with proof](../explanation/completion_bound.md); null unless "
-                    "all jobs end under some policy, and for tables of more than 50,000 tasks or 2,000 jobs"),
+            meaning="lower bound for all policies on the mean completion time, [with proof](../explanation/completion_bound.md). "
+                    "Null unless all jobs end under some policy, and for tables of more than 50,000 tasks or 2,000 jobs"),
     _of_data("node_local", "at home", SHARE, MORE, lambda data: data.share(NODE),
-             meaning="of the tasks with home servers that ran on one"),
+             meaning="share of the tasks with home servers that ran on one of them"),
     _of_data("rack_local", "in the rack", SHARE, NEITHER, lambda data: data.share(RACK), spare=1,
-             meaning="that ran in the rack of one"),
-    _of_data("remote", "elsewhere", SHARE, LESS, lambda data: data.share(ANY), spare=2, meaning="that ran elsewhere"),
+             meaning="share of the tasks with home servers that ran in the rack of one"),
+    _of_data("remote", "elsewhere", SHARE, LESS, lambda data: data.share(ANY), spare=2,
+             meaning="share of the tasks with home servers that ran elsewhere"),
     _of_data("task_completion", "completion", SLOTS, LESS, lambda data: _mean(data.completion), spare=6,
-             meaning="of those tasks, from eligible to end, mean; the sum of the next four"),
+             meaning="mean time of tasks with home servers from eligible to end. The sum of the next four"),
     _of_data("task_service", "service", SLOTS, NEITHER, lambda data: _mean(data.service), spare=3,
-             meaning="their service at home"),
+             meaning="mean service of tasks with home servers, at home"),
     _of_data("remote_slots", "overhead", SLOTS, LESS, lambda data: _mean(data.overhead), spare=5,
-             meaning="what they took longer elsewhere"),
+             meaning="mean additional service of tasks with home servers, from running elsewhere"),
     _of_data("scheduling_delay", "scheduling delay", SLOTS, LESS, lambda data: _mean(data.scheduling_delay),
-             meaning="what they waited although some server had room for them (under delay scheduling: for their data)"),
+             meaning="mean wait of tasks with home servers although a server had room (under delay scheduling: for their data)"),
     _of_data("no_room", "no room", SLOTS, LESS, lambda data: _mean(data.no_room), spare=4,
-             meaning="what they waited while none had"),
+             meaning="mean wait of tasks with home servers while no server had room"),
 ]  # fmt: skip
 """All measures, in the order of records and of columns."""
 
 
 def ranked_measures(table: str) -> list[Measure]:
-    """The measures of a leaderboard in their places: those of QUEUE for streams, of JOBS for tables of whole jobs."""
+    """Return the measures of a leaderboard in order.
+
+    QUEUE is for streams, JOBS for tables of whole jobs.
+    """
     return sorted((row for row in MEASURES if row.ranked and row.table == table), key=lambda row: row.ranked)
 
 
 def measured_values(run: Result, same: SameJobs) -> dict[str, Value]:
-    """All measures of a run by their keys."""
+    """Return all measures of a run by key."""
     return {measure.key: measure.value_of(run, same) for measure in MEASURES}
 
 
@@ -338,7 +367,10 @@ ASKED = ("policy", "workload", "left_out_share", "left_out_work", "servers")
 
 
 def record_of(run: Result, values: Mapping[str, Value], slot_seconds: float | None) -> Record:
-    """The JSON record of one run. `slot_seconds`: the length of a slot, if known; all times are in slots."""
+    """Return the JSON record of one run, times in slots.
+
+    `slot_seconds`: length of a slot, if known.
+    """
     record = {key: getattr(run, key) for key in (*ASKED, "seed", "slots", "warmup")}
     record |= {"slot_seconds": slot_seconds, **values, **run.verdict.plain}
     record["slowdown_bound"] = None if run.response is None else run.response.slowdown_bound
@@ -348,9 +380,9 @@ def record_of(run: Result, values: Mapping[str, Value], slot_seconds: float | No
 
 
 def summary_of(runs: Sequence[Result], values: Sequence[Mapping[str, Value]], slot_seconds: float | None) -> Record:
-    """One policy over its seeds: means, and `interval` with the half-widths of their 95 % intervals, None for a single seed.
+    """Return one policy's means over its seeds.
 
-    The verdict is that of all seeds together.
+    `interval` has the half-widths of 95 % intervals, None for a single seed. The verdict is on all seeds together.
     """
     record: Record = {key: getattr(runs[0], key) for key in ASKED} | {"seed": None}
     record |= {"seeds": len(runs), "slots": float(np.mean([run.slots for run in runs])), "slot_seconds": slot_seconds}

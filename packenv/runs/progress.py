@@ -1,4 +1,4 @@
-"""Progress for people while something takes long: a line or a bar on standard error, unless PACKENV_QUIET is set."""
+"""Progress on standard error, unless PACKENV_QUIET is set."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from packenv.compiled.announcement import QUIET, has_compiled
 from packenv.compiled.cache import base
 
-PATIENCE = 1.5  # seconds of silence before the first word
+PATIENCE = 1.5  # seconds before the first message
 AGAIN = 8.0  # seconds from one line to the next, where there is no terminal for a bar
 NEWS = 30.0  # the same for searches that take minutes
 PREPARING = "loading the policies' machine code"
@@ -23,9 +23,9 @@ PREPARING = "loading the policies' machine code"
 
 @contextlib.contextmanager
 def announce_if_slow(what: str) -> Iterator[None]:
-    """Say what is going on, if it takes longer than PATIENCE, and every AGAIN seconds how long it has taken.
+    """Print a message after PATIENCE, and the duration every AGAIN seconds.
 
-    Once a process has begun to compile nothing is said here: that is said by itself.
+    Nothing is printed once the process compiles, as this has its own message.
     """
     began, since = time.monotonic(), time.time()
 
@@ -41,9 +41,9 @@ def announce_if_slow(what: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def progress_bar(label: Callable[[], str], total: int, done: Callable[[], float]) -> Iterator[None]:
-    """A bar on a terminal's standard error for what takes longer than PATIENCE; elsewhere a line every AGAIN seconds.
+    """Show a bar after PATIENCE, or without a terminal a line every AGAIN seconds.
 
-    `done()` of `total` is over.
+    `done()` of `total` is finished.
     """
     console = Console(stderr=True)
     columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"), TimeRemainingColumn()
@@ -62,7 +62,7 @@ def progress_bar(label: Callable[[], str], total: int, done: Callable[[], float]
 
 
 def _say(line: Callable[[], str | None], first: float, ended: threading.Event) -> None:
-    """Print a line, if there is one, to standard error after `first` seconds, and every AGAIN seconds from then on."""
+    """Print a line, if any, after `first` and then every AGAIN seconds."""
     wait = first
     while not ended.wait(wait):
         if (text := line()) is not None:
@@ -72,7 +72,7 @@ def _say(line: Callable[[], str | None], first: float, ended: threading.Event) -
 
 @contextlib.contextmanager
 def meanwhile(show: Callable[[threading.Event], None]) -> Iterator[None]:
-    """Run `show(ended)` in a thread until the block ends, which sets the event."""
+    """Run `show(ended)` in a thread until the block sets the event."""
     if os.environ.get(QUIET):
         yield
         return
@@ -88,7 +88,10 @@ def meanwhile(show: Callable[[threading.Event], None]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def progress_lines() -> Iterator[Progress]:
-    """A line for each task on standard error, with the time since it began; where there is no terminal, one every NEWS s."""
+    """Show a line with the elapsed time for each task.
+
+    Without a terminal, print one every NEWS seconds.
+    """
     columns = TextColumn("{task.description}"), TimeElapsedColumn()
 
     def news(ended: threading.Event) -> None:

@@ -1,6 +1,7 @@
-"""Datasets for offline learning: episodes of a policy on an environment, in Minari's form, with masks and reference scores.
+"""Datasets for offline learning, in Minari's form.
 
-A dataset is Arrow files and JSON: loading one executes nothing.
+They hold episodes of a policy on an environment, with masks and reference scores. They are Arrow files and JSON, so loading
+one executes nothing.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from packenv.files import atomic_path, whole_folder
 from packenv.runs.agent_score import chooser as model_chooser
 
 RANDOM = "random"
-"""In place of a policy's name: an action that the mask allows, each with the same chance."""
+"""Policy name for uniformly random valid actions."""
 
 BEST = "bf-js"
-"""The policy whose mean return is the upper reference score; that of RANDOM is the lower one."""
+"""Policy of the upper reference score. RANDOM gives the lower one."""
 
 FRAMES, FRAME_MS, LAST_MS = 120, 80, 2000  # of a film, milliseconds
 COLOURS = 64
@@ -61,13 +62,13 @@ def record(
     ended: Callable[[], None] = lambda: None,
     description: str = "",
 ) -> Recorded:
-    """Write a Minari dataset of the episodes of these seeds to a new folder, whole or not at all.
+    """Write a Minari dataset of the episodes of these seeds.
 
+    The folder is new, and written whole or not at all.
     env        made by `gymnasium.make` with options that JSON can hold, so that the dataset can make it again
     policy     a name ("bf-js", "agent:fig4b"), or RANDOM
-    folder     its name is that of the dataset: NAME-vN
-    ended      called after each of the 3 · len(seeds) episodes: those of the dataset, and of the two reference policies
-
+    folder     named like the dataset: NAME-vN
+    ended      called after each of the 3 · len(seeds) episodes: of the dataset and of the two reference policies
     Raises InputError if the policy cannot play the environment, or the folder cannot be written.
     """
     minari = minari_library()
@@ -108,11 +109,11 @@ def record(
 
 
 def film(env: gymnasium.Env[Any, Any], policy: Any, path: str | Path, seed: int = 0, frames: int = FRAMES) -> int:
-    """Write a moving picture (GIF) of the episode of a seed, and return its number of pictures: from `frames` to twice as many.
+    """Write a GIF of a seed's episode and return its number of frames.
 
-    env     made with `render_mode="rgb_array"`; its pictures are equally many slots apart, as far as decisions allow
+    There are `frames` to twice as many, equally spaced in slots as far as decisions allow.
+    env     made with `render_mode="rgb_array"`
     policy  a name ("bf-js", "agent:fig4b"), a model with `predict`, or RANDOM
-
     Raises InputError if the policy cannot play the environment, or the file cannot be written.
     """
     from PIL import Image
@@ -127,6 +128,7 @@ def film(env: gymnasium.Env[Any, Any], policy: Any, path: str | Path, seed: int 
         if over or info["slot"] >= due:
             pictures.append(Image.fromarray(np.asarray(env.render())).quantize(COLOURS))
             due = int(info["slot"]) // apart * apart + apart
+        # Too many frames: drop every second one, and double the distance.
         if len(pictures) >= 2 * frames:
             pictures, apart = pictures[::2], 2 * apart
         if over:
@@ -140,7 +142,7 @@ def film(env: gymnasium.Env[Any, Any], policy: Any, path: str | Path, seed: int 
 
 
 def minari_library() -> Any:
-    """The library that writes datasets. Raises InputError if it is not installed."""
+    """Return Minari. Raises InputError if it is not installed."""
     try:
         import minari
         import minari.dataset.minari_storage
@@ -150,7 +152,7 @@ def minari_library() -> Any:
 
 
 def check_name(folder: Path) -> None:
-    """Raise InputError unless the folder's name is one of a dataset, and nothing of that name is there."""
+    """Raise InputError unless the name is valid for a dataset, and new."""
     stem, _, version = folder.name.rpartition("-v")
     if not (version.isascii() and version.isdigit()) or not stem.replace("-", "").replace("_", "").isalnum():
         raise InputError(f"{folder}: the name of a dataset is NAME-vN, such as fig4b-bf-js-v0")
@@ -159,9 +161,9 @@ def check_name(folder: Path) -> None:
 
 
 def chooser(env: gymnasium.Env[Any, Any], policy: Any) -> Choose:
-    """The function that chooses the actions of a policy or of a model, as of `packenv.evaluate_agent`.
+    """Return the function that chooses a policy's or model's actions.
 
-    Raises InputError for a policy that is unknown or cannot play the environment.
+    See `packenv.evaluate_agent`. Raises InputError for an unknown policy, or one that cannot play the environment.
     """
     if isinstance(policy, str) and policy == RANDOM:
         return _random_valid
@@ -173,18 +175,17 @@ def chooser(env: gymnasium.Env[Any, Any], policy: Any) -> Choose:
 
 
 def _as_batch(observation: Any) -> Any:
-    """An observation as that of a batch of one environment."""
+    """Return an observation as a batch of one environment."""
     return {name: value[None] for name, value in observation.items()} if isinstance(observation, dict) else observation[None]
 
 
 def _random_valid(observation: Any, info: dict[str, Any]) -> int:
-    """The same one in the same step of an episode of the same seed."""
+    """Return a random valid action, fixed by seed and step."""
     rng = np.random.default_rng((info["seed"], info["steps"]))
     return int(rng.choice(np.flatnonzero(info["action_mask"])))
 
 
 def play(env: gymnasium.Env[Any, Any], choose: Choose, seed: int) -> Episode:
-    """The episode of this seed."""
     observation, info = env.reset(seed=seed)
     observations, infos = [observation], [info]
     actions: list[int] = []
@@ -208,12 +209,12 @@ def play(env: gymnasium.Env[Any, Any], choose: Choose, seed: int) -> Episode:
 
 
 def stacked(steps: list[dict[str, Any]]) -> dict[str, NDArray[Any]]:
-    """Arrays (steps, …) by name."""
+    """Return arrays (steps, …) by name."""
     return {name: np.stack([np.asarray(step[name]) for step in steps]) for name in steps[0]}
 
 
 def _buffer(minari: Any, episode: Episode) -> Any:
-    """The episode as Minari takes it."""
+    """Return the episode in Minari's form."""
     ends = np.arange(1, len(episode.actions) + 1) == len(episode.actions)
     return minari.data_collector.EpisodeBuffer(
         seed=episode.seed,

@@ -1,4 +1,4 @@
-"""One run to be made: a policy on a workload with a seed; and what a process does with it."""
+"""One run: a policy on a workload with a seed."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ from packenv.workloads.workload import Workload
 
 Value = TypeVar("Value")
 Extract = Callable[[Workload, Result], Any]
-"""Takes from a run what is wanted of it, in the process that made it: schedules are large. A function of a module."""
+"""Extracts values from a run in its process, as schedules are large. A function of a module."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """A policy on a workload, or on what a function makes where the run takes place (a table too large to send)."""
+    """A policy on a workload, or on a function that makes one.
+
+    A function makes tables that are too large to send in the run's process.
+    """
 
     workload: Workload | Callable[[], Workload]
     policy: Any  # a name or an object
@@ -29,12 +32,12 @@ class Run:
     options: dict[str, Any] = field(default_factory=dict)  # of packenv.simulate
 
     def title(self) -> str:
-        """The run in words, for a message."""
+        """Return the run in words, for a message."""
         where = getattr(self.workload, "name", "a table of jobs")
         return f"{self.policy if isinstance(self.policy, str) else name_of(self.policy)} on {where}, seed {self.seed}"
 
     def loaded(self) -> Workload:
-        """The workload. The last one is kept: consecutive runs share what one function made."""
+        """Return the workload. Consecutive runs share the last one made."""
         global _last_workload
         if isinstance(self.workload, Workload):
             return self.workload
@@ -55,27 +58,30 @@ def runs_of(
     slots: int | None = None,
     options: dict[str, Any] | None = None,
 ) -> list[Run]:
-    """Every policy with every seed on one workload: all seeds of the first policy first."""
+    """Return every policy with every seed on one workload.
+
+    All seeds of the first policy come first.
+    """
     seeds = [*seeds]
     return [Run(workload, policy, seed, slots, options or {}) for policy in policies for seed in seeds]
 
 
 def by_policy(policies: Iterable[str], results: Sequence[Value]) -> dict[str, list[Value]]:
-    """Results in the order of `runs_of`, equally many for each policy, as one list for each."""
+    """Return results in the order of `runs_of` as a list for each policy."""
     names = [*policies]
     seeds = len(results) // len(names)
     return {name: [*results[n * seeds : (n + 1) * seeds]] for n, name in enumerate(names)}
 
 
 def whole_result(workload: Workload, result: Result) -> Result:
-    """The `Extract` that keeps everything."""
+    """Extract the whole result."""
     return result
 
 
 def compile_policy(run: Run, helpers: int = 0) -> None:
-    """Have the machine code of the run's policy compiled, or found on disk, by a run of one slot.
+    """Compile the run's policy, or load its machine code, in a run of one slot.
 
-    In a process of an executor as many helpers as there are cores left may take part.
+    `helpers`: number of cores that may help in a process of an executor.
     """
     allow(helpers)
     options = {key: value for key, value in run.options.items() if key not in ("schedule", "warmup")}
@@ -84,7 +90,7 @@ def compile_policy(run: Run, helpers: int = 0) -> None:
 
 
 def make(run: Run, extract: Extract) -> Any:
-    """Simulate, tell the executor how far it is, and take what is wanted."""
+    """Simulate, report progress to the executor, and extract values."""
     workload = run.loaded()
     length = run.slots or (1 if workload.jobs is None else int(workload.jobs.arrival[-1]) + 1)
 
@@ -96,6 +102,6 @@ def make(run: Run, extract: Extract) -> Any:
 
 
 def kind_of(run: Run) -> tuple[Any, ...]:
-    """Runs that take about the same time have the same."""
+    """Return a key that runs of similar duration share."""
     workload = run.workload.name if isinstance(run.workload, Workload) else id(run.workload)
     return workload, str(run.policy), run.slots

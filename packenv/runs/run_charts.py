@@ -1,4 +1,4 @@
-"""Charts of runs: the queue over time, delays, and how full the cluster was, by policy."""
+"""Charts of runs: queues over time, delays, and fullness, by policy."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 POINTS = 256  # of a queue over time, at most
 BINS = 240  # of an occupancy over time
 HIDES = 4.0
-"""A line that grows to this multiple of the highest of the others leaves the chart."""
+"""Lines that grow to this multiple of the others leave the chart."""
 
 ROOM = 1.3  # height of such a chart, in terms of the highest point that it must show
 QUANTILES = {"delay_p50": ("median", "|"), "delay_p95": ("95 %", "o"), "delay_p99": ("99 %", "D")}  # names, markers
@@ -38,7 +38,7 @@ BEYOND = 1.5  # room beyond the largest and the least delay
 def charts_of_runs(
     by_policy: Sequence[Sequence[Result]], workload: Workload, kind: str, backlog: int | None = None, **options: Any
 ) -> Charts:
-    """The picture of a kind, one of `results.result.KINDS`."""
+    """Return the charts of a kind in `results.result.KINDS`."""
     if kind == "queue":
         return runs_charts(by_policy, workload, backlog, **options)
     draw = schedule_charts if kind == "schedule" else fragmentation_charts
@@ -46,9 +46,9 @@ def charts_of_runs(
 
 
 def runs_charts(by_policy: Sequence[Sequence[Result]], workload: Workload, backlog: int | None = None) -> Charts:
-    """Waiting tasks over time, below them quantiles of the delay and, of servers with devices, their fragmentation.
+    """Draw waiting tasks over time, delays, and fragmentation of devices.
 
-    The title says in a sentence what is to be seen. Where no task waited, the fragmentation is shown alone.
+    The title is a sentence on the result. If no task waited, fragmentation is shown alone.
     """
     seeds = max(map(len, by_policy))
     clock = _clock(by_policy, workload)
@@ -67,19 +67,19 @@ def runs_charts(by_policy: Sequence[Sequence[Result]], workload: Workload, backl
 
 
 def fragmentation_charts(by_policy: Sequence[Sequence[Result]], workload: Workload) -> Charts:
-    """`fragmentation` alone. Raises InputError where there is none to show."""
+    """Draw `fragmentation` alone. Raises InputError if there is none."""
     fragmentation_over_time(by_policy[0][0], workload)
     title = f"{workload.name}: GPUs that are idle and of no use to the tasks that usually come"
     return Charts(title, fragmentation(by_policy, workload))
 
 
 def schedule_charts(by_policy: Sequence[Sequence[Result]], workload: Workload, **options: Any) -> Charts:
-    """Who ran where and when in the first run of each policy."""
+    """Draw the tasks on each server in each policy's first run."""
     return schedule_chart.schedule_charts([runs[0] for runs in by_policy], workload, **options)
 
 
 def of_cluster(workload: Workload, runs: Sequence[Result]) -> list[Figure | Image]:
-    """How full the cluster was over time, what of its devices was of no use, and the schedules of a few of these runs."""
+    """Draw fullness, fragmentation, and a few of the runs' schedules."""
     few = runs[:MOST_SCHEDULES]
     names = listed([run.policy for run in few])
     finding = f"Each server's tasks over time under {names}, as high as what they need; above them the number of waiting tasks."
@@ -89,10 +89,10 @@ def of_cluster(workload: Workload, runs: Sequence[Result]) -> list[Figure | Imag
 
 
 def queue_over_time(by_policy: Sequence[Sequence[Result]], workload: Workload, backlog: int | None = None) -> list[Figure]:
-    """Waiting tasks, mean over the seeds (band: the middle half of them); nothing of runs that were too short.
+    """Draw waiting tasks, mean over the seeds, with a band of their middle half.
 
-    The queue of an unstable policy is dashed; where it would hide the others, it leaves the chart at the top. Dotted: what no
-    policy's mean queue comes below unless it knows durations, if anything is proved.
+    Runs that are too short have none. Unstable queues are dashed, and leave the chart at the top if they would hide others.
+    The dotted line is the bound for policies that do not know durations.
     """
     bound = 0.0 if backlog is not None else bound_or_zero(workload)
     clock = _clock(by_policy, workload)
@@ -103,6 +103,7 @@ def queue_over_time(by_policy: Sequence[Sequence[Result]], workload: Workload, b
         bins = min(len(run.trajectory.queue) for run in runs)
         if bins == 0:
             continue
+        # Merge bins, then take the mean and the middle half over the seeds.
         group = max(1, bins // POINTS)
         whole = bins // group
         paths = np.array([run.trajectory.queue[: whole * group].reshape(whole, group).mean(axis=1) for run in runs])
@@ -130,14 +131,17 @@ def queue_over_time(by_policy: Sequence[Sequence[Result]], workload: Workload, b
 
 
 def _highest(lines: Sequence[Line]) -> float:
-    """The top of the chart: that of the lines that keep low, where unstable ones grow to HIDES times as much."""
+    """Return the top of the chart, below the highest unstable lines."""
     low = max((max(line.y) for line in lines if not line.dashed), default=0.0)
     grown = max((max(line.y) for line in lines if line.dashed), default=0.0)
     return ROOM * low if 0 < HIDES * low < grown else 1.08 * max(low, grown) or 1.0
 
 
 def mean_queues(summaries: Sequence[Record]) -> list[Figure]:
-    """Mean queues with their intervals, where there are several seeds; the axis ends where the stable ones do."""
+    """Draw mean queues with intervals, up to the stable ones.
+
+    Empty for single seeds.
+    """
     measured = [summary for summary in summaries if summary["mean_queue"] is not None]
     if not any(summary["interval"]["mean_queue"] is not None for summary in measured):
         return []
@@ -157,7 +161,10 @@ def mean_queues(summaries: Sequence[Record]) -> list[Figure]:
 
 
 def delays(by_policy: Sequence[Sequence[Result]], workload: Workload) -> list[Figure]:
-    """Quantiles of the delay, mean over the seeds. Hollow where the policy is unstable with any of them."""
+    """Draw quantiles of the delay, mean over the seeds.
+
+    Marks are hollow if a seed is unstable.
+    """
     slowest = max((run.delay_p99 or 0.0 for runs in by_policy for run in runs), default=0.0)
     clock = clock_for(slowest, workload.shown_slot)
     entries: list[Entry] = []
@@ -185,9 +192,9 @@ def delays(by_policy: Sequence[Sequence[Result]], workload: Workload) -> list[Fi
 
 
 def fragmentation(by_policy: Sequence[Sequence[Result]], workload: Workload) -> list[Figure]:
-    """The share of all GPUs that is idle and of no use, by reason (PAPERS §7), mean over the seeds: a chart for each policy.
+    """Draw the share of all GPUs that is idle and unusable, by reason.
 
-    None without devices, nor of runs without their schedules.
+    A chart for each policy, mean over the seeds (PAPERS §7). Empty without devices or stored schedules.
     """
     kept = [runs for runs in by_policy if all(run.schedule is not None for run in runs)]
     if not kept or not has_fragmentation(workload):
@@ -214,15 +221,15 @@ def fragmentation(by_policy: Sequence[Sequence[Result]], workload: Workload) -> 
 
 
 def _fragmented(run: Result, workload: Workload, edges: Floats) -> Floats:
-    """(bins, 7) means of the shares of all GPUs that are of no use, by reason."""
+    """Return mean unusable shares of all GPUs by reason, (bins, 7)."""
     over_time = fragmentation_over_time(run, workload)
     return np.stack([means_between(over_time.slot, share, edges) for share in over_time.shares.T], axis=1)
 
 
 def fullness(workload: Workload, runs: Sequence[Result]) -> Figure:
-    """The share of the scarcest resource's capacity that is in service over time, a line for each run of a table of jobs.
+    """Draw the share of the scarcest resource in service over time.
 
-    The runs have their schedules, and each has started a task.
+    A line for each run of a table of jobs. Each run has its schedule, and started a task.
     """
     clock = _clock([runs], workload)
     every = [_occupancy(run, workload) for run in runs]
@@ -240,9 +247,9 @@ def fullness(workload: Workload, runs: Sequence[Result]) -> Figure:
 
 
 def use_charts(workload: Workload, runs: Sequence[Result], bound: int, title: str) -> Charts:
-    """How much of each resource the schedules of runs use, and when; below the first the area is filled.
+    """Draw the use of each resource over time, filled for the first run.
 
-    `bound`: slots that all schedules take, at least. The runs are of a table of jobs, have their schedules, and are at their end.
+    `bound`: least length of all schedules, in slots. The runs are finished, of a table of jobs, and have their schedules.
     """
     assert workload.jobs is not None
     first, every = int(workload.jobs.arrival[0]), [_occupancy(run, workload) for run in runs]
@@ -268,7 +275,10 @@ def _occupancy(run: Result, workload: Workload) -> Occupancy:
 
 
 def means_between(slot: NDArray[np.int64], value: Floats, edges: Floats) -> Floats:
-    """(bins,) means between edges (bins + 1,) of a quantity that is value[k] from slot[k] up to slot[k + 1], elsewhere 0."""
+    """Return means (bins,) between edges (bins + 1,) of a step function.
+
+    It is value[k] from slot[k] to slot[k + 1], and 0 elsewhere.
+    """
     area = np.concatenate([[0.0], np.cumsum(value * np.diff(slot))])
     return np.asarray(np.diff(np.interp(edges, slot, area)) / np.diff(edges))
 

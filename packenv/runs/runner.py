@@ -1,4 +1,4 @@
-"""The one place where runs are made: many side by side, on any `concurrent.futures` executor, results as they come."""
+"""The place where runs are made, in parallel, on any executor."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from packenv.runs.run import Extract, Run, compile_policy, kind_of, make, whole_
 
 
 class RunsFailed(InputError):
-    """Runs that failed, each of which has been reported; the others have been made."""
+    """Failed runs, each already reported. The others were made."""
 
 
 class Runner:
-    """Makes runs in `processes` processes of this machine (None: one per core), or on an executor of the caller's.
+    """Makes runs in `processes` processes, or on your executor.
 
-    An executor of the caller's stays open. Any number of threads may ask for runs at the same time. A run that fails, for
-    want of memory or by a fault of its policy, is reported on standard error, and does not stop the others, unless
-    `fail_fast`: then what it raised is raised. Bad input ends all runs.
+    None: one process per core of this machine. Your executor stays open. Any number of threads may request runs. A run that
+    fails, from lack of memory or a bug of its policy, is reported on standard error, and others continue. With `fail_fast` its
+    error is raised. Bad input ends all runs.
     """
 
     def __init__(
@@ -52,14 +52,14 @@ class Runner:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Waits for all runs; after an exception ends them at once."""
+        """Wait for all runs, or end them immediately after an exception."""
         if self.local_pool is not None:
             self.local_pool.__exit__(kind, error, trace)
 
     def each(self, runs: Sequence[Run], extract: Extract = whole_result, name: str | None = None) -> Iterator[tuple[int, Any]]:
-        """(number of the run, what `extract` takes of it) as soon as each has ended, in any order.
+        """Yield (number of the run, extracted value) as runs end, in any order.
 
-        With a `name` (what is run) the progress of all runs is shown on a terminal. Raises RunsFailed in the end if some have.
+        With a `name` the progress is shown on a terminal. Raises RunsFailed at the end if some failed.
         """
         with announce_if_slow(PREPARING) if name is not None else nullcontext():
             modules = self._prepare(runs, extract)
@@ -86,17 +86,20 @@ class Runner:
             raise RunsFailed(f"{failed} of {counted(len(runs), 'run')} failed (above)")
 
     def all(self, runs: Sequence[Run], extract: Extract = whole_result, name: str | None = None) -> list[Any]:
-        """As `each`, in the order of the runs."""
+        """Return the values of `each` in the order of the runs."""
         values = dict(self.each(runs, extract, name))
         return [values[n] for n in range(len(runs))]
 
     def where(self) -> str:
-        """How many nodes there are, if that is known, and what they have to do: for a progress bar."""
+        """Return the number of nodes, if known, and their load, for a progress bar."""
         nodes = getattr(self.executor, "nodes", None)
         return "" if nodes is None else f", {counted(nodes, 'node')}, {counted(self.pieces.under_way, 'piece')} under way"
 
     def _report(self, run: Run, outcome: Outcome) -> None:
-        """Say which run has failed and why. Raises what it raised if it is bad input, or nothing may fail."""
+        """Report a failed run, or raise its error.
+
+        Errors are raised for bad input, and with `fail_fast`.
+        """
         error = outcome.error
         assert error is not None
         if self.fail_fast or (isinstance(error, InputError) and not isinstance(error, MisuseError)):
@@ -107,8 +110,11 @@ class Runner:
         print(f"packenv: {line}; {hint}", file=sys.stderr, flush=True)
 
     def _prepare(self, runs: Sequence[Run], extract: Extract) -> ShippedModules | None:
-        """On this machine, have one process compile each policy before all of them need it: the others find the machine code on
-        disk. For other machines, collect the modules that they may lack: of users, and of packenv's experiments."""
+        """Compile each policy once, or collect modules for other machines.
+
+        On this machine other processes load the machine code from disk. Other machines may lack modules of users, and of
+        packenv's experiments.
+        """
         if not self.local:
             policies = {id(run.policy): run.policy for run in runs}
             calls: list[Any] = [extract, *(run.workload for run in runs if callable(run.workload))]
@@ -127,25 +133,26 @@ class Runner:
 
 
 def module_of_call(call: Any) -> str:
-    """The name of the module in which a function, or the type of an object that is called, is defined."""
+    """Return the module of a function, or of a callable object's type."""
     while isinstance(call, partial):
         call = call.func
     return str(call.__module__)
 
 
 def for_other_machines(run: Run) -> Run:
-    """The run with its policy itself in place of a name that stands for a file of this machine."""
+    """Return the run with its policy in place of a file name of this machine."""
     if isinstance(run.policy, str) and takes_text(run.policy):
         return replace(run, policy=find_policy(run.policy))
     return run
 
 
 class RunOptions:
-    """Where a command's runs are made, and whether the first that fails ends them all; to be used in a `with` block.
+    """Where runs are made, and whether the first failure ends all.
 
-    processes  of this machine, or of a Ray cluster that is begun
-    on         as of `packenv.executor`; the executor is made when it is first needed, and ends with the block
-    executor   in place of these: the caller's own, which stays open
+    Use it in a `with` block.
+    processes  of this machine, or of a new Ray cluster
+    on         see `packenv.executor`. The executor is made when first needed, and ends with the block
+    executor   your executor instead, which stays open
     """
 
     def __init__(
@@ -163,14 +170,14 @@ class RunOptions:
             self.executor = self.opened = None
 
     def runner(self, most: int | None = None) -> Runner:
-        """A runner, for at most `most` runs at the same time."""
+        """Return a runner for at most `most` parallel runs."""
         if self.executor is None and self.on != PROCESSES:
             self.executor = self.opened = executor(self.on, self.processes)
         return Runner(self.processes, self.executor, most, self.fail_fast)
 
 
 def run_most(runs: Sequence[Run], options: RunOptions, name: str = "") -> tuple[list[Result | None], RunsFailed | None]:
-    """All results, in the order of the runs, with None for runs that failed; and what to raise for these in the end."""
+    """Return all results in order, None for failed runs, and their error."""
     results: list[Result | None] = [None] * len(runs)
     with options.runner(most=len(runs)) as runner:
         try:
@@ -182,11 +189,14 @@ def run_most(runs: Sequence[Run], options: RunOptions, name: str = "") -> tuple[
 
 
 def run_all(runs: Sequence[Run], options: RunOptions | None = None, name: str = "") -> list[Result]:
-    """All results, in the order of the runs. Raises what a run raises; Ctrl-C ends all of them. `name`: what is run."""
+    """Return all results in order. Raises errors of runs.
+
+    Ctrl-C ends all runs. `name`: of the runs.
+    """
     return extract_all(runs, whole_result, options, name)
 
 
 def extract_all(runs: Sequence[Run], extract: Extract, options: RunOptions | None = None, name: str = "") -> list[Any]:
-    """Only what `extract` takes of each run where it was made, else as `run_all`: schedules are large."""
+    """Return only the extracted values of each run (`run_all`)."""
     with (options or RunOptions()).runner(most=len(runs)) as runner:
         return runner.all(runs, extract, name)

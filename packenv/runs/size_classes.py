@@ -19,18 +19,19 @@ from packenv.workloads.demand import scalar_size
 from packenv.workloads.workload import Workload
 
 Ints = NDArray[np.int64]
-MOST_DISCRETE = 4  # a table of at most so many sizes has a class for each
+MOST_DISCRETE = 4  # sizes of a table with a class for each
 TIMES = {"mean_delay": "mean delay", "delay_p999": "p99.9", "max_delay": "largest"}
 """Measures of a class, in slots, and the headings of their columns."""
 
 BySize = dict[str, dict[str, Any]]
-"""For each class, by its largest size: `tasks` that started, and TIMES, None where none started."""
+"""For each class, by its largest size: `tasks` that started, and TIMES, None if none started."""
 
 
 def by_size(workload: Workload, by_policy: Sequence[Sequence[Result]]) -> list[list[BySize]]:
-    """Delays of tasks by their size, of runs with schedules, in the classes of the first run.
+    """Return delays of tasks by size, in the classes of the first run.
 
-    A size is in units of capacity; of several resources, the largest share of the largest server that a task needs.
+    Runs have schedules. Sizes are in units of capacity. Of several resources, the size is the largest share of the largest
+    server.
     """
     bounds: Ints | None = None
     measured: list[list[BySize]] = []
@@ -52,7 +53,10 @@ def by_size(workload: Workload, by_policy: Sequence[Sequence[Result]]) -> list[l
 
 
 def mean_by_size(seeds: Sequence[BySize]) -> BySize:
-    """One policy over its seeds: means, and `interval` with their 95 % half-widths; None unless every seed has a value."""
+    """Return one policy's means over its seeds, with `interval` (95 %).
+
+    None unless every seed has a value.
+    """
     summary: BySize = {}
     for size in seeds[0]:
         summary[size] = {"tasks": float(np.mean([of_seed[size]["tasks"] for of_seed in seeds])), "interval": {}}
@@ -63,7 +67,10 @@ def mean_by_size(seeds: Sequence[BySize]) -> BySize:
 
 
 class SizeClass(NamedTuple):
-    """Delays of the tasks of one class, in slots; None if none of them started."""
+    """Delays of the tasks of one class, in slots.
+
+    They are None if no task started.
+    """
 
     up_to: int  # units: the largest size in the class
     tasks: int  # that started
@@ -73,7 +80,10 @@ class SizeClass(NamedTuple):
 
 
 def class_bounds(size: Ints) -> Ints:
-    """(classes,) units, ascending: each of at most four sizes, or the quartiles of more."""
+    """Return class bounds (classes,), units, ascending.
+
+    They are up to four sizes, or the quartiles of more.
+    """
     bounds = np.unique(size)
     if len(bounds) > MOST_DISCRETE:
         bounds = np.unique(np.quantile(size, (0.25, 0.5, 0.75, 1), method="inverted_cdf"))
@@ -83,10 +93,11 @@ def class_bounds(size: Ints) -> Ints:
 def delay_by_size(
     jobs: Jobs, schedule: Schedule, size: Ints, warmup: int = 0, bounds: Ints | None = None
 ) -> tuple[SizeClass, ...]:
-    """A class for each bound, the smallest sizes first; those above the last bound count in its class.
+    """Return a class for each bound, smallest sizes first.
 
-    `size` (n,) units, of each row of the table; `bounds` of `class_bounds`, by default of these sizes. Delays are of tasks that
-    became eligible in slot `warmup` or later. Raises InputError if the schedule has not as many rows as the table.
+    The last class includes larger sizes. `size` (n,) units, of each row. `bounds`: of `class_bounds`, by default of these
+    sizes. Only tasks eligible in slot `warmup` or later count. Raises InputError if the schedule and the table differ in
+    length.
     """
     if not len(jobs) == len(size) == len(schedule.start):
         raise InputError(f"a schedule of {len(schedule.start)} rows and {len(size)} sizes do not go with {len(jobs)} tasks")

@@ -1,4 +1,4 @@
-"""`Standing`: how a policy did in a contest of the leaderboard, and beside which policy it is seen."""
+"""`Standing`: a policy's result in a contest of the leaderboard."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from packenv.theory.stability.judgment import Judgment
 
 REFERENCE = "bf-js"  # for mean queues
 BEST = "best"
-"""Stands for the policy with the best mean of the measure, as a reference."""
+"""Reference name for the policy with the best mean of the measure."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """How an entry did: a run for each seed, or why there is none; by measure, its ratio to the reference's.
+    """An entry's runs by seed, or its refusal, and ratios by measure.
 
-    `bounds`: for a table of whole jobs, by seed, the slots below which no policy's mean completion time is; `bound_ratio`:
-    them, over the reference's mean completion times.
+    `bounds`: for tables of whole jobs, by seed, a lower bound on mean completion times in slots. `bound_ratio`: divided by the
+    reference's mean completion times.
     """
 
     contest: Contest
@@ -39,13 +39,19 @@ class Standing:
     warmup: int = 0  # of runs of a table
 
     def values(self, measure: Measure) -> list[float | None]:
-        """One for each seed; of a table that is run to its end, None where a task never started."""
+        """Return the values by seed.
+
+        For a table run to its end, None if a task never started.
+        """
         pairs = zip(self.runs, self._whole, strict=True)
         return [run.values[measure.key] if whole or self.contest.of_jobs else None for run, whole in pairs]
 
     @cached_property
     def _whole(self) -> list[bool]:
-        """Whether each run measured all that it should: of a table that is run to its end, the delay of every task."""
+        """Whether each run measured all it should.
+
+        For a table run to its end, the delay of every task.
+        """
         if not self.contest.to_the_end:
             return [True] * len(self.runs)
         tables = [self.contest.workload.at(run.seed).jobs for run in self.runs]
@@ -53,12 +59,12 @@ class Standing:
         return [run.delays is not None and sum(run.delays[1]) >= tasks for run, tasks in zip(self.runs, due, strict=True)]
 
     def mean(self, measure: Measure) -> Interval:
-        """The mean of a measure; of whole jobs unknown unless all of them ended with every seed."""
+        """Return the mean of a measure, unknown unless all whole jobs ended."""
         values = self.values(measure)
         return UNKNOWN if measure.every and None in values else interval(values)
 
     def ratio(self, measure: Measure) -> Interval:
-        """The ratio to the reference on the same jobs; unknown for the reference itself."""
+        """Return the ratio to the reference, unknown for the reference."""
         return self.ratios.get(measure, UNKNOWN)
 
     @property
@@ -67,5 +73,8 @@ class Standing:
 
 
 def reference_of(contest: Contest, reference: str | None) -> str:
-    """The policy named, or what is usual: the best policy of each measure for whole jobs, REFERENCE for mean queues."""
+    """Return the named policy, or the usual reference.
+
+    It is the best policy for whole jobs, and REFERENCE for mean queues.
+    """
     return reference or (BEST if contest.of_jobs else REFERENCE)

@@ -1,4 +1,4 @@
-"""Means, shares and quantiles with 95 % intervals over seeds, and ratios of two policies that saw the same jobs, seed by seed."""
+"""Means, shares, quantiles and paired ratios with 95 % intervals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ DOUBT = 0.05  # the chance that a 95 % interval misses
 
 
 class Interval(NamedTuple):
-    """A mean over the seeds and its 95 % interval (Student's t); the ends are None for a single seed, all for none."""
+    """A mean over the seeds and its 95 % interval (Student's t).
+
+    The ends are None for a single seed, all three for none.
+    """
 
     mean: float | None
     low: float | None
@@ -32,16 +35,18 @@ UNKNOWN = Interval(None, None, None)
 
 
 def doubt_at(look: int) -> float:
-    """The doubt that the interval of look 1, 2, … may have, so that all of them together have DOUBT, however many there are.
+    """Return the doubt of look 1, 2, … so that all together have DOUBT.
 
-    Who looks at more and more seeds until an interval lies on one side of a limit, looks often: with 95 % each time he would be
-    wrong more often than that. Σ 1 / (k (k + 1)) = 1.
+    Checking an interval repeatedly as seeds double would be wrong too often with 95 % each time. Σ 1 / (k (k + 1)) = 1.
     """
     return DOUBT / (look * (look + 1))
 
 
 def mean_and_half(values: Sequence[float | None], doubt: float = DOUBT) -> tuple[float | None, float | None]:
-    """Mean and half-width of the 1 - `doubt` interval over the seeds that have a value; no half-width for a single one."""
+    """Return mean and half-width of the 1 - `doubt` interval.
+
+    Uses seeds that have a value. A single one has no half-width.
+    """
     sample = np.array([value for value in values if value is not None], dtype=np.float64)
     if len(sample) == 0:
         return None, None
@@ -52,13 +57,16 @@ def mean_and_half(values: Sequence[float | None], doubt: float = DOUBT) -> tuple
 
 
 def interval(values: Iterable[float | None], doubt: float = DOUBT) -> Interval:
-    """The mean over the seeds that have a value."""
+    """Return the mean over the seeds that have a value, with its interval."""
     mean, half = mean_and_half(list(values), doubt)
     return Interval(mean, None, None) if mean is None or half is None else Interval(mean, mean - half, mean + half)
 
 
 def share_within(runs: Sequence[Delays], slots: float, doubt: float = DOUBT) -> Interval:
-    """Share of the tasks of all runs that waited for at most so long: a ratio of sums, with its interval over the runs."""
+    """Return the share of tasks that waited at most `slots`, with interval.
+
+    It is a ratio of sums over the runs.
+    """
     part, of = np.array([(run.within(slots), run.total) for run in runs], np.float64).reshape(-1, 2).T
     if of.sum() == 0:
         return UNKNOWN
@@ -70,10 +78,11 @@ def share_within(runs: Sequence[Delays], slots: float, doubt: float = DOUBT) -> 
 
 
 def delay_quantile(runs: Sequence[Delays], share: float) -> Interval:
-    """The smallest delay, in slots, that at least this share of the tasks of all runs together do not exceed, and its interval.
+    """Return a quantile of the delays of all runs, in slots, with interval.
 
-    Woodruff's interval (J. Amer. Statist. Assoc. 1952): the quantiles of the shares that lie as far below and above this one as
-    the share of the tasks that wait no longer is uncertain; or that of those that wait less, as many may wait equally long.
+    It is the smallest delay that at least this share of the tasks do not exceed. Woodruff's interval (J. Amer. Statist. Assoc.
+    1952): the quantiles at this share plus and minus the uncertainty of the share of tasks that wait no longer. The share that
+    wait less counts too, as many may wait equally long.
     """
     together = Delays.together(runs)
     quantile = together.quantile(share)
@@ -85,7 +94,10 @@ def delay_quantile(runs: Sequence[Delays], share: float) -> Interval:
 
 
 def ratio(above: Sequence[float | None], below: Sequence[float | None]) -> Interval:
-    """Geometric mean over the seeds of above / below, seed by seed; unknown where one of them is 0 or None."""
+    """Return the geometric mean of above / below, seed by seed.
+
+    Unknown if one of them is 0 or None.
+    """
     pairs = [(a, b) for a, b in zip(above, below, strict=True) if a and b]
     if len(pairs) < len(above):
         return UNKNOWN
@@ -94,12 +106,14 @@ def ratio(above: Sequence[float | None], below: Sequence[float | None]) -> Inter
 
 
 def ratio_of_means(above: Sequence[float | None], below: Sequence[float | None], doubt: float = DOUBT) -> Interval:
-    """R = ā / b̄ over n seeds, paired seed by seed, with a 95 % interval (delta method, on the scale of the logarithm).
+    """Return R = ā / b̄ over n paired seeds, with a 95 % interval.
+
+    Delta method on the logarithm:
 
         ln R ± t · s / (√n ā),   s the standard deviation (n − 1) of eᵢ = aᵢ − R bᵢ,   t Student's 0.975 with n − 1
 
-    What both policies suffer from the same jobs cancels in e. The interval is positive, and that of b̄ / ā is its
-    reciprocal. No interval from one seed that is not 0 / 0, or from a mean of 0; unknown where a value is missing or b̄ is 0.
+    Shared effects of the jobs cancel in e. The interval is positive, and its reciprocal is the interval of b̄ / ā. There is
+    none from one seed that is not 0 / 0, or from a mean of 0. Unknown if a value is missing or b̄ is 0.
     """
     pairs = [(a, b) for a, b in zip(above, below, strict=True) if a is not None and b is not None]
     n = len(pairs)
@@ -117,19 +131,22 @@ def ratio_of_means(above: Sequence[float | None], below: Sequence[float | None],
 
 
 def paired_ratio(above: Sequence[float | None], below: Sequence[float | None]) -> Interval:
-    """The ratio of means, seed by seed; a single run, which depends on no seed, stands beside those of every seed."""
+    """Return the ratio of means, seed by seed.
+
+    A single run is paired with every seed.
+    """
     seeds = max(len(above), len(below))
     above, below = ([*values] * (seeds // len(values)) for values in (above, below))
     return ratio_of_means(above, below)
 
 
 def certainly_above(estimate: Interval, level: float) -> bool:
-    """Whether the interval lies above `level`; of a single seed, the value."""
+    """Return whether the interval, or a single value, lies above `level`."""
     end = estimate.mean if estimate.low is None else estimate.low
     return end is not None and end > level
 
 
 def certainly_below(estimate: Interval, level: float) -> bool:
-    """Whether the interval lies below `level`; of a single seed, the value."""
+    """Return whether the interval, or a single value, lies below `level`."""
     end = estimate.mean if estimate.high is None else estimate.high
     return end is not None and end < level

@@ -1,4 +1,4 @@
-"""One sentence on a comparison: who falls behind, who keeps up, and who keeps up best."""
+"""One sentence on a comparison, for titles."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ from packenv.runs.statistics import certainly_below, ratio_of_means
 
 
 def verdict_of(runs: Sequence[Result]) -> str:
-    """The verdict on all seeds together."""
+    """Return the verdict on all seeds together."""
     return combine(run.verdict for run in runs).kind
 
 
 def all_done(runs: Sequence[Result]) -> bool:
-    """Whether the policy has done all work that came, so that an open verdict is no lack."""
+    """Return whether all work was done, so an open verdict is harmless."""
     return all(run.completed == run.arrived for run in runs)
 
 
 def none_waited(runs: Sequence[Result]) -> bool:
-    """Whether each task started in the slot in which it came, as far as was measured."""
+    """Return whether each task started on arrival, as far as measured."""
     return all(run.mean_queue == 0 and run.waiting == 0 for run in runs)
 
 
 def story_of(by_policy: Sequence[Sequence[Result]]) -> str:
-    """A sentence on all runs: `vqs falls behind; bf-js and agent:fig4b keep up, agent:fig4b with 36 % fewer waiting`.
+    """Return a sentence on all runs.
 
-    A difference is said between the two stable policies with the shortest queues, if its 95 % interval leaves no doubt.
+    Such as `vqs falls behind; bf-js and agent:fig4b keep up, agent:fig4b with 36 % fewer waiting`. The difference is of the
+    two stable policies with the shortest queues, if its 95 % interval excludes 0.
     """
     named = {kind: [runs for runs in by_policy if verdict_of(runs) == kind] for kind in (UNSTABLE, STABLE)}
     others = [runs for runs in by_policy if verdict_of(runs) not in named]
@@ -44,7 +45,7 @@ def story_of(by_policy: Sequence[Sequence[Result]]) -> str:
 
 
 def _undecided(runs: Sequence[Result]) -> str:
-    """What is said of a policy whose runs say nothing of stability."""
+    """Return the words for a policy without a verdict."""
     if all_done(runs):
         return "did all the work"
     if none_waited(runs):

@@ -1,4 +1,4 @@
-"""Runs for TensorBoard: an event file in a folder for each workload and policy, beside those of training."""
+"""Runs for TensorBoard: an event file for each workload and policy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ Scalar = tuple[str, int, float]  # name, step (slot), value
 
 
 def check_tensorboard(folder: str | None) -> None:
-    """Raise InputError unless TensorBoard is installed and the folder can be written to; None: not asked for."""
+    """Raise InputError unless TensorBoard and the folder can be used.
+
+    None: no folder is wanted.
+    """
     if folder is None:
         return
     if not tensorboard_is_installed():
@@ -27,7 +30,7 @@ def check_tensorboard(folder: str | None) -> None:
 
 
 def write_tensorboard(folder: str, workload: str, policy: str, runs: Sequence[Measured]) -> Path:
-    """Write the means of a policy over its seeds as one run of TensorBoard's; returns the run's folder."""
+    """Write a policy's means as a TensorBoard run, return its folder."""
     place = free_folder(Path(folder) / plain_name(workload.split("/")[-1]) / plain_name(policy))
     make_folder(place)
     try:
@@ -39,7 +42,10 @@ def write_tensorboard(folder: str, workload: str, policy: str, runs: Sequence[Me
 
 
 def scalars_of(runs: Sequence[Measured]) -> Iterator[Scalar]:
-    """The queue over time and, at the last slot, means of the whole runs. Training uses the same names for the same things."""
+    """Yield the queue over time, then means of whole runs at the last slot.
+
+    Training uses the same names.
+    """
     for end, queue, size in zip(*mean_path(runs), strict=True):
         yield "cluster/mean queue", int(end), float(queue)
         yield "cluster/waiting size", int(end), float(size)
@@ -60,14 +66,14 @@ def _mean(name: str, step: int, values: Sequence[float | None]) -> Iterator[Scal
 
 
 def write_events(folder: Path, scalars: Sequence[Scalar]) -> None:
-    """Write one event file; it appears when it is complete."""
+    """Write one event file, visible when complete."""
     with atomic_path(new_event_path(folder)) as temporary, EventFile(temporary) as events:
         for name, step, value in scalars:
             events.scalar(name, value, step)
 
 
 def free_folder(folder: Path) -> Path:
-    """The folder, or the first of NAME-2, NAME-3, … that is not there yet."""
+    """Return the folder, or the first new one of NAME-2, NAME-3, …"""
     place, number = folder, 1
     while place.exists():
         number += 1
@@ -76,5 +82,5 @@ def free_folder(folder: Path) -> Path:
 
 
 def plain_name(text: str) -> str:
-    """A folder's name: `vqs:J=4` becomes `vqs J=4`, slashes become hyphens."""
+    """Return a folder's name: `vqs J=4` for `vqs:J=4`, hyphens for slashes."""
     return re.sub(r"\s+", " ", re.sub(r'[:*?"<>|]', " ", re.sub(r"[/\\]+", "-", text))).strip(" .-") or "run"

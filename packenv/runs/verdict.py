@@ -1,13 +1,12 @@
-"""`packenv.verdict` and `packenv.sustained`: whether a system that nobody simulated here kept up with its arrivals.
+"""`packenv.verdict` and `packenv.sustained`: did a logged system keep up?
 
-The queue of a log over time is judged as that of a run is (`packenv.results.stability`). A log says less than a simulation, which
-knows its laws, so more can keep it undecided:
-
-arrivals  few independent ones: n / (I + c²), with I the dispersion of arrivals over long windows, c² the squared coefficient of
-          variation of services
-servers   how full they are in the second half, with the load that has not come yet: what long services hold beyond half of the
-          log, or beyond the longest service seen, by a Pareto law through the longest ones
-cycles    where the load changes with the hour, whole cycles alone count, and their mean course is taken out
+The queue over time is judged like a run's (`packenv.results.stability`). A log has less information than a simulation with
+known laws, so it may also be undecided for these reasons:
+arrivals  too few independent ones: n / (I + c²), with I the dispersion of arrivals over long windows, c² the squared
+          coefficient of variation of services
+servers   full in the second half, including load still to come: services beyond half of the log, or beyond the longest service
+          seen, by a Pareto law through the longest ones
+cycles    if the load depends on the hour, only whole cycles count, without their mean course
 """
 
 from __future__ import annotations
@@ -48,31 +47,31 @@ from packenv.workloads.traces.logs import Log, log_of, read_logs
 Floats = NDArray[np.float64]
 
 DAY, HOURS = 86_400.0, 24
-RISES = 0.1  # of its greatest length, by which the queue grows in an hour that falls behind
+RISES = 0.1  # of its greatest length: growth of the queue in an hour that falls behind
 BINS, FEWEST_CYCLES = 1024, 3
 CYCLIC = 12.0  # power of the cycle in the arrivals above which they follow it; its mean is 1 in arrivals without one
 WINDOWS = (8, 16, 32, 64)  # of a log, whose numbers of arrivals are compared
 INDEPENDENT = 60.0  # arrivals that a log needs, counted as if each were independent of all others
-UNKNOWN = 0.9  # how full servers may be of which a log says nothing
-MARGIN, UNSEEN = 1.75, 2.0  # the servers must have room for so many standard errors, and times the load that has not come yet
+UNKNOWN = 0.9  # assumed fullness of servers without data
+MARGIN, UNSEEN = 1.75, 2.0  # room needed in the servers: standard errors, and multiples of the load still to come
 SERVICES, TIMES_THERE = 3.0, 5.0  # mean services, or mean times in the system, that a log must last: a shorter one is a burst
 CLOSED, AT_ONCE = 0.95, 0.01  # share of arrivals that find as many in the system, and come within this share of a mean distance
 STYLES = {STABLE: "green", UNSTABLE: "red", UNDECIDED: "yellow"}
-AGAIN = 4.0  # times as long, where nothing says how long
+AGAIN = 4.0  # times as long, if no better guess is known
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class LogVerdict(Showable):
-    """Whether a log shows a system that kept up.
+    """A verdict on whether a logged system kept up.
 
-    verdict     stable, unstable or undecided, and the level of the queue beside queues at the edge of stability
-    reasons     why it is undecided; empty otherwise
-    notes       facts that a reader needs: losses, tasks that had not ended, hours that fell behind
-    watch       how many times as long a log would decide, about; None where a longer one would not, or none is needed
+    verdict     stable, unstable or undecided, and the level of the queue relative to queues at the edge of stability
+    reasons     for being undecided, otherwise empty
+    notes       facts for the reader: losses, unfinished tasks, hours that fell behind
+    watch       about how many times as long a log would decide. None if a longer one would not, or is not needed
     rate        arrivals per second
     lost        share of the arrivals that left without service
-    times, waiting, in_service  (bins,) middle of each part of the log in seconds, and the mean numbers of tasks in it; `waiting`
-                counts tasks in service too where the log has no starts
+    times, waiting, in_service  (bins,) middle of each part of the log in seconds, and mean numbers of tasks. `waiting`
+                                includes tasks in service if the log has no starts
     """
 
     name: str
@@ -101,7 +100,7 @@ class LogVerdict(Showable):
         return f"{self.name}: {self.kind}"
 
     def facts(self) -> list[tuple[str, str]]:
-        """The reasons, and what a reader needs beside the verdict."""
+        """Return reasons, notes, and a length that would decide."""
         watch = [("watch", f"{self.watch:.1f} times as long")] if self.watch else []
         return [*(("why", line) for line in self.reasons), *watch, *(("note", line) for line in self.notes)]
 
@@ -112,14 +111,14 @@ class LogVerdict(Showable):
         return _lines([self])
 
     def to_dict(self) -> dict[str, Any]:
-        """The verdict in plain values."""
+        """Return the verdict in plain values."""
         keys = ("name", "kind", "watch", "arrivals", "rate", "seconds", "lost")
         plain = {key: getattr(self, key) for key in keys} | {"level": self.verdict.level, "growth": self.verdict.drift}
         finite = {key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in plain.items()}
         return finite | {"confidence": self.verdict.confidence, "reasons": [*self.reasons], "notes": [*self.notes]}
 
     def charts(self) -> Charts:
-        """The queue over time; and its level beside that of queues at the edge of stability."""
+        """Return charts of the queue, and of its level at the edge of stability."""
         edge = QUEUE if self.has_starts else SYSTEM
         queue = [Line("waiting" if self.has_starts else "in the system", COLOURS[0], self.times.tolist(), self.waiting.tolist())]
         if self.in_service.any():
@@ -145,17 +144,17 @@ class Sustained(Showable):
 
     @property
     def high(self) -> float | None:
-        """The smallest rate that is certainly not sustained, per second; None if there is none."""
+        """Smallest rate certainly not sustained, per second, or None."""
         return min((log.rate for log in self.logs if log.kind == UNSTABLE), default=None)
 
     @property
     def low(self) -> float | None:
-        """The largest rate below it that certainly is sustained, per second; None if there is none."""
+        """Largest sustained rate below `high`, per second, or None."""
         return max((log.rate for log in self.logs if log.kind == STABLE and log.rate < (self.high or math.inf)), default=None)
 
     @property
     def next(self) -> str:
-        """What to run next: what is undecided in between again, or a rate that nobody tried."""
+        """Next run to make: an undecided rate again, or a new rate."""
         low, high = self.low, self.high
         between = [log for log in self.logs if log.kind == UNDECIDED and log.watch and (low or 0) < log.rate < (high or math.inf)]
         if between:
@@ -194,11 +193,11 @@ class Sustained(Showable):
         return self.to_dict()
 
     def to_dict(self) -> dict[str, Any]:
-        """The interval, what to run next, and all verdicts in plain values."""
+        """Return the interval, the next run, and all verdicts in plain values."""
         return {"low": self.low, "high": self.high, "next": self.next, "logs": self.records}
 
     def charts(self) -> Charts:
-        """The queue of each log over time."""
+        """Return charts of each log's queue."""
         return Charts(self.title, [log.charts().figures[0]._replace(heading=log.title) for log in self.logs])
 
 
@@ -214,14 +213,13 @@ def verdict(
 ) -> LogVerdict:
     """Decide whether the system behind a log kept up with its arrivals.
 
-    arrivals  (n,) seconds or dates, in order; or the path of a log, as of `packenv verdict`
-    starts    (n,) when each task left the queue; NaN, NaT or None while it waits
-    ends      (n,) when each task ended; missing while it runs. Without `starts`, all tasks in the system are judged
-    lost      (n,) whether the task was rejected or given up: it leaves at its end, or on arrival where that is missing
-    cycle     seconds after which the load repeats itself; None for a load that does not
+    arrivals  (n,) seconds or dates, in order, or the path of a log for `packenv verdict`
+    starts    (n,) when each task left the queue. NaN, NaT or None while it waits
+    ends      (n,) when each task ended, missing while it runs. Without `starts`, all tasks in the system are judged
+    lost      (n,) whether the task was rejected or abandoned. It leaves at its end, or on arrival if that is missing
+    cycle     seconds after which the load repeats itself, None if it does not
     name      name of the log in results
-    reading   of a path: `columns`, `time_unit`, `partition`, as of `packenv.workload`
-
+    reading   of a path: `columns`, `time_unit`, `partition` of `packenv.workload`
     Raises InputError, with the row, for a task that ends before it starts or starts before it arrives, for times out of order
     and for columns in different units.
     """
@@ -234,10 +232,10 @@ def verdict(
 
 
 def sustained(logs: Sequence[Any], *, cycle: float | None = DAY, **reading: Any) -> Sustained:
-    """Find the largest rate that a system certainly sustains, and the smallest that it does not.
+    """Find the largest rate sustained, and the smallest not sustained.
 
     logs  of one system at several rates: verdicts, paths, or tuples (arrivals, starts, ends)
-    cycle, reading  as of `packenv.verdict`
+    cycle, reading  see `packenv.verdict`
     """
     verdicts: list[LogVerdict] = []
     for n, log in enumerate(logs, 1):
@@ -249,9 +247,9 @@ def sustained(logs: Sequence[Any], *, cycle: float | None = DAY, **reading: Any)
 
 
 def judge_log(log: Log, cycle: float | None = DAY) -> LogVerdict:
-    """The verdict on a checked log."""
+    """Return the verdict on a checked log."""
     first, seconds = float(log.arrival[0]), float(log.arrival[-1] - log.arrival[0])
-    reasons: list[tuple[str, float]] = []  # why it is undecided, and how many times as long a log would mend that
+    reasons: list[tuple[str, float]] = []  # for being undecided, and how many times as long a log would decide
     # Bins over the log, or over whole cycles of it.
     cycles = seconds / cycle if cycle and seconds >= cycle and _follows(log.arrival, cycle) else 0.0
     whole = max(int(cycles), 1)
@@ -268,6 +266,7 @@ def judge_log(log: Log, cycle: float | None = DAY) -> LogVerdict:
     if 0 < cycles < FEWEST_CYCLES:
         what = f"the load follows a cycle of {lasting(cycle)} and the log has {cycles:.1f}: it needs {FEWEST_CYCLES} whole ones"
         reasons.append((what, (FEWEST_CYCLES + 0.1) / cycles))
+    # Waiting tasks and tasks in service, mean over each bin.
     leaves = np.where(log.lost & np.isnan(log.start), log.end, log.start) if log.has_starts else log.end
     waiting = np.maximum(np.diff(_area(log.arrival, edges) - _area(leaves, edges)) / width, 0.0)
     in_service = np.zeros(bins)
@@ -276,7 +275,7 @@ def judge_log(log: Log, cycle: float | None = DAY) -> LogVerdict:
         in_service = np.maximum(np.diff(_area(log.start[served], edges) - _area(log.end[served], edges)) / width, 0.0)
     course = waiting.reshape(whole, -1).mean(axis=0)
     path = waiting + np.tile(course.mean() - course, whole) if whole > 1 else waiting
-    # The level of the queue, and what the arrivals and services say of the load.
+    # The level of the queue, and the load by arrivals and services.
     edge = QUEUE if log.has_starts else SYSTEM
     judged = judge_run(path, width, 0.0, 0.0, edge)
     services = _services(log, edges[-1])
@@ -294,7 +293,7 @@ def judge_log(log: Log, cycle: float | None = DAY) -> LogVerdict:
     if is_rough(variance_rates(path)):
         reasons.append(("the queue changes more slowly than a log of this length shows", AGAIN))
     if not reasons and judged.kind == STABLE:
-        # Room in the servers for chance, and for long services that have not come yet.
+        # Room in the servers for chance, and for long services still to come.
         error, unseen = MARGIN * math.sqrt(2 / independent), _unseen(services, lasts / 2)
         full = _fullness(waiting[half:], in_service, half)
         if not log.has_ends:
@@ -323,14 +322,17 @@ def judge_log(log: Log, cycle: float | None = DAY) -> LogVerdict:
 
 
 def _area(times: Floats, edges: Floats) -> Floats:
-    """(edges,) ∫ of the number of these times that have passed, up to each edge."""
+    """Return ∫ of the number of times passed, up to each edge, (edges,)."""
     known = np.sort(times[~np.isnan(times)])
     passed = np.searchsorted(known, edges)
     return np.asarray(passed * edges - np.concatenate([[0.0], np.cumsum(known)])[passed])
 
 
 def _services(log: Log, last: float) -> Floats:
-    """Services up to the end of the log, also of tasks that run then; times in the system where starts are unknown."""
+    """Return services up to the end of the log, also of running tasks.
+
+    Without starts they are times in the system.
+    """
     if not log.has_ends:
         return np.zeros(0)
     begin = log.start if log.has_starts else log.arrival
@@ -340,7 +342,7 @@ def _services(log: Log, last: float) -> Floats:
 
 
 def _follows(arrival: Floats, cycle: float) -> bool:
-    """Whether arrivals in whole cycles depend on their phase, more than their dispersion explains."""
+    """Return whether arrivals depend on their phase beyond their dispersion."""
     end = arrival[0] + (arrival[-1] - arrival[0]) // cycle * cycle
     inside = arrival[arrival < end]
     power = abs(np.exp(2j * np.pi / cycle * inside).sum()) ** 2 / len(inside)
@@ -349,7 +351,10 @@ def _follows(arrival: Floats, cycle: float) -> bool:
 
 
 def _dispersion(arrival: Floats, edges: Floats, cycles: int) -> float:
-    """Variance of the number of arrivals in a window, as a multiple of its mean: the largest over windows, without the cycle."""
+    """Return the largest variance-to-mean ratio of arrivals in windows.
+
+    The cycle is removed.
+    """
     most = 0.0
     for windows in WINDOWS:
         each = -(-windows // cycles)
@@ -363,7 +368,10 @@ def _dispersion(arrival: Floats, edges: Floats, cycles: int) -> float:
 
 
 def _unseen(services: Floats, beyond: float) -> float:
-    """Load that has not come yet, as a share of what was seen: by a Pareto law through the √n longest services (Hill)."""
+    """Return the load still to come, as a share of the load seen.
+
+    By a Pareto law through the √n longest services (Hill).
+    """
     if not len(services):
         return 0.0
     k = min(max(10, math.isqrt(len(services))), len(services) - 1)
@@ -377,7 +385,10 @@ def _unseen(services: Floats, beyond: float) -> float:
 
 
 def _fullness(waiting: Floats, in_service: Floats, half: int) -> float:
-    """Tasks in service in the second half, as a share of those while more wait than usual; UNKNOWN without starts or ends."""
+    """Return how full servers are in the second half.
+
+    It is relative to times with more waiting than usual. UNKNOWN without starts or ends.
+    """
     late = in_service[half:]
     if not late.any():
         return UNKNOWN
@@ -387,7 +398,10 @@ def _fullness(waiting: Floats, in_service: Floats, half: int) -> float:
 
 
 def _waits_for_completions(log: Log) -> bool:
-    """Whether nearly every task arrives as another one ends, and finds the same number in the system."""
+    """Return whether arrivals follow completions, as in a closed loop.
+
+    Nearly every task then arrives when another ends, and finds the same number in the system.
+    """
     ends = np.sort(log.end[~np.isnan(log.end)])
     if len(ends) < 2:
         return False
@@ -400,7 +414,7 @@ def _waits_for_completions(log: Log) -> bool:
 
 
 def _hours(course: Floats, first: float, cycle: float | None) -> tuple[str, ...]:
-    """The hours in which the mean queue is longest and those in which it falls behind, where there is a cycle."""
+    """Return a note on the hours of longest and fastest growing queue."""
     if cycle is None or not course.any():
         return ()
     hour = ((first + (np.arange(len(course)) + 0.5) * cycle / len(course)) % cycle / cycle * HOURS).astype(np.int64)
@@ -411,7 +425,7 @@ def _hours(course: Floats, first: float, cycle: float | None) -> tuple[str, ...]
 
 
 def _table(logs: Sequence[LogVerdict]) -> Table:
-    """A line for each log."""
+    """Return a row for each log."""
     columns = [*map(Column, ("log", "verdict")), *numbers("arrivals", "per second", "level", "lost", "watch")]
     table = Table("Did it keep up?", columns)
     for log in logs:
@@ -423,12 +437,12 @@ def _table(logs: Sequence[LogVerdict]) -> Table:
 
 
 def _short(log: LogVerdict) -> str:
-    """The name of a log without its folder."""
+    """Return the name of a log without its folder."""
     return log.name.rsplit("/", 1)[-1]
 
 
 def _lines(logs: Sequence[LogVerdict]) -> list[str]:
-    """The reasons and notes of each log, and how fast queues grow."""
+    """Return each log's reasons and notes, and the growth of queues."""
     grow = {log: f"the queue grows by {number(3600 * log.verdict.drift)} tasks an hour" for log in logs if log.kind == UNSTABLE}
     return [
         f"{_short(log)}: {line}" for log in logs for line in (*([grow[log]] if log in grow else []), *log.reasons, *log.notes)

@@ -1,7 +1,7 @@
-"""The promises that packenv's own policies and environments keep, as tests of yours.
+"""Promises of packenv's policies and environments, as your tests.
 
-`PolicyTests` and `EnvironmentTests` are subclassed in a suite: each promise is a named test. `check_policy` and
-`check_environment` run all of them, raise AssertionError with one line, and need no test framework.
+Subclass `PolicyTests` and `EnvironmentTests` in your suite: each promise is a named test. `check_policy` and `check_environment`
+run all of them, raise AssertionError with one line, and need no test framework.
 """
 
 from __future__ import annotations

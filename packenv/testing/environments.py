@@ -1,4 +1,4 @@
-"""The conformance suite for environments: Gymnasium's checker, masks, determinism, jobs by seed, rewards, info, snapshots."""
+"""Conformance tests for environments."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ DECISIONS = 8  # at which they are tried
 
 
 class EnvironmentTests:
-    """The promises that every environment of packenv keeps, each a named test: subclass it in your suite.
+    """Promises of every environment, each a named test to inherit.
 
     environment   a name ("ServerFill", or the id of any environment in Gymnasium's registry), or a class that makes one; it must
-                  be over packenv's core, as in docs/tutorials/your_environment.md
-    options       of the environment
-    seed          of the episodes that are played
+                  use packenv's core, as in docs/tutorials/your_environment.md
+    options       options of the environment
+    seed          seed of the episodes
     horizon       slots of an episode; None for a workload that ends
     """
 
@@ -47,23 +47,23 @@ class EnvironmentTests:
         _check_gymnasium(self.make(), self._name)
 
     def test_same_seed_same_episode(self) -> None:
-        """The same seed gives the same episode, and the same ones after it."""
+        """Equal seeds give equal episodes, and equal later ones."""
         _check_seed(self.make(), self.make(), self.seed, self._name)
 
     def test_info_has_the_same_numbers_at_every_step(self) -> None:
-        """`info` has the same keys at every step, and numbers only."""
+        """`info` has the same keys at every step, numbers only."""
         _check_info(_play(self.make(), self.seed, STEPS, self._name), self._name)
 
     def test_mask_allows_what_is_carried_out(self) -> None:
-        """The mask is true for the actions that are carried out, and for no others."""
+        """The mask is true exactly for actions that are carried out."""
         _check_masks(self.make(), self.seed, self._name)
 
     def test_snapshots_and_copies_go_on_alike(self) -> None:
-        """A snapshot, a pickled copy and a fresh environment in the same state go on alike."""
+        """Snapshots, pickled copies and restored environments continue equally."""
         _check_snapshots(self.make, self.seed, self._name)
 
     def test_jobs_and_rewards(self) -> None:
-        """Jobs are those of `packenv.simulate`, no server is overfull, and rewards add up to what they stand for."""
+        """Jobs match `packenv.simulate`, servers hold them, and rewards add up."""
         _check_jobs_and_rewards(self.make(), self.seed, self._name)
 
     def make(self) -> Any:
@@ -78,12 +78,12 @@ class EnvironmentTests:
 
 
 def check_environment(env: str | Callable[..., Any], *, seed: int = 0, horizon: int | None = 1000, **options: Any) -> None:
-    """Raise AssertionError, with one line, if an environment fails one of `EnvironmentTests`.
+    """Raise AssertionError, with one line, for a failed promise.
 
     env       a name, or a class or function that makes one
-    seed      of the episodes that are played
+    seed      seed of the episodes
     horizon   slots of an episode; None for a workload that ends
-    options   of the environment
+    options   options of the environment
     """
     tests = EnvironmentTests()
     tests.environment, tests.seed, tests.horizon, tests.options = env, seed, horizon, options
@@ -115,13 +115,13 @@ def _check_gymnasium(env: Any, name: str) -> None:
 
 
 def _play(env: Any, seed: int | None, most: int, name: str) -> Steps:
-    """An episode of random valid actions, of at most `most` steps."""
+    """Play at most `most` random valid steps of an episode."""
     first = env.reset(seed=seed)
     return [first, *_follow(env, first[1], most, name)]
 
 
 def _follow(env: Any, info: dict[str, Any], most: int, name: str) -> Steps:
-    """The steps of random valid actions, which are the same for the same masks."""
+    """Return the steps of random valid actions, determined by masks."""
     rng, steps = np.random.default_rng(1), []
     for _ in range(most):
         valid = np.flatnonzero(info["action_mask"])
@@ -135,7 +135,7 @@ def _follow(env: Any, info: dict[str, Any], most: int, name: str) -> Steps:
 
 
 def _check_info(steps: Steps, name: str) -> None:
-    """The same keys at every step, and numbers only: what vectors, tensors and monitors can take."""
+    """Check for equal keys at every step, and numbers only."""
     infos = [step[-1] for step in steps]
     for n, info in enumerate(infos):
         different = sorted(set(info) ^ set(infos[0]))
@@ -146,7 +146,7 @@ def _check_info(steps: Steps, name: str) -> None:
 
 
 def _check_seed(first: Any, second: Any, seed: int, name: str) -> None:
-    """The same seed, the same episode, and the same ones after it."""
+    """Check for equal episodes, and equal ones after them."""
     steps = _play(first, seed, STEPS, name)
     reported = steps[0][1].get("seed")
     require(reported == seed, f"{name}: info['seed'] is {reported} after reset(seed={seed})")
@@ -157,7 +157,7 @@ def _check_seed(first: Any, second: Any, seed: int, name: str) -> None:
 
 
 def _check_masks(env: Any, seed: int, name: str) -> None:
-    """Every action that is tried, at some decisions, is carried out if the mask allows it, and only then."""
+    """Check that exactly the allowed actions are carried out."""
     rng = np.random.default_rng(seed)
     _, info = env.reset(seed=seed)
     for _ in range(DECISIONS):
@@ -203,7 +203,7 @@ def _check_snapshots(make: Callable[[], Any], seed: int, name: str) -> None:
 
 
 def _check_jobs_and_rewards(env: Any, seed: int, name: str) -> None:
-    """A whole episode against the jobs that the workload draws for the seed, and rewards against the schedule."""
+    """Check an episode against drawn jobs, and rewards against its schedule."""
     core = env.core
     env.reset(seed=seed)
     begun_before = int((env.schedule()[0] >= 0).sum())  # by the first decision: no reward tells of it

@@ -1,4 +1,4 @@
-"""What the classes of tests share: they need no test framework, and pytest collects them from subclasses."""
+"""The base of test classes, without a test framework."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def require(holds: bool, problem: str) -> None:
 
 
 def run_tests(tests: Any) -> None:
-    """Call all `test_…` methods of an object, in the order in which its classes define them."""
+    """Call all `test_…` methods in the order of their definition."""
     classes = reversed(type(tests).__mro__)
     for name in dict.fromkeys(name for kind in classes for name in vars(kind) if name.startswith("test_")):
         getattr(tests, name)()

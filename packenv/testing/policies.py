@@ -1,4 +1,4 @@
-"""The conformance suite for policies: feasible at every slot, deterministic, fair to the jobs, and resumable."""
+"""Conformance tests for policies."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def usual_workloads() -> list[Workload]:
 
 
 class PolicyTests:
-    """The promises that every policy of packenv keeps, each a named test: subclass it in your suite.
+    """Promises of every policy, each a named test to inherit.
 
     policy      an object, a class without arguments, or a name such as "vqs:J=5" or "my_module:MyPolicy:x=1"
-    workloads   that it takes; None: small ones with equal servers, unequal servers and two resources, of which it may refuse
-                some, by InputError with one line
+    workloads   workloads that it takes; None: small ones with equal servers, unequal servers and two resources (it
+                may refuse some, by InputError with one line)
     slots       length of each run
-    seed        of the jobs, and of a policy that needs chance
+    seed        seed of the jobs, and of a policy that needs chance
     """
 
     policy: Any = None
@@ -54,11 +54,11 @@ class PolicyTests:
     _results: list[tuple[str, Workload, Result]] | None = None  # pytest collects no class with an __init__
 
     def test_takes_some_workload(self) -> None:
-        """It refuses no workload that it was given, and not all of the usual ones."""
+        """It takes every given workload, and some of the usual ones."""
         self._runs()
 
     def test_schedule_is_feasible(self) -> None:
-        """No server is above its capacity, and every task starts at most once, after it arrived, and stays for its service."""
+        """No server is overfull, and tasks start once for their service."""
         for where, case, result in self._runs():
             jobs, schedule = _jobs_of(case, result), result.schedule
             assert schedule is not None
@@ -66,7 +66,7 @@ class PolicyTests:
             require(problem is None, f"{where}: {problem}")
 
     def test_jobs_are_those_of_the_seed(self) -> None:
-        """Whatever the policy does, the same tasks arrive, and each has started or waits."""
+        """The policy does not change arrivals. Tasks start or wait."""
         for where, case, result in self._runs():
             jobs, schedule = _jobs_of(case, result), result.schedule
             assert schedule is not None
@@ -106,7 +106,10 @@ class PolicyTests:
                 require(never == 0, f"{where}: {never} tasks never start, though none has arrived since slot {self.slots}")
 
     def test_paused_and_copied_runs_go_on_alike(self) -> None:
-        """All that the policy knows lies in its state: a run that is paused, grown and copied has the starts of one run."""
+        """Paused, grown and copied runs start tasks as one run.
+
+        So all that the policy knows must be in its state.
+        """
         for where, case, _ in self._runs():
             _check_resumes(self._policy(), case.tabulated(self.seed, self.slots), self.slots, self.seed, where)
 
@@ -119,7 +122,7 @@ class PolicyTests:
         return policy() if isinstance(policy, type) else policy
 
     def _runs(self) -> list[tuple[str, Workload, Result]]:
-        """Where a run is of, its workload and its result, for each workload that the policy takes."""
+        """Return label, workload and result for each accepted workload."""
         from packenv.theory.capacity.max_workload import resolved  # brings the solver with it
 
         if self._results is None:
@@ -138,12 +141,12 @@ class PolicyTests:
 
 
 def check_policy(policy: Any, workload: Workload | Sequence[Workload] | None = None, *, slots: int = 600, seed: int = 0) -> None:
-    """Raise AssertionError, with one line, if a policy fails one of `PolicyTests`.
+    """Raise AssertionError, with one line, for a failed promise.
 
     policy     an object, or a name such as "vqs:J=5" or "my_module:MyPolicy:x=1"
     workload   one that it takes, or several; None: the usual ones
     slots      length of each run
-    seed       of the jobs
+    seed       seed of the jobs
     """
     tests = PolicyTests()
     tests.policy, tests.slots, tests.seed = policy, slots, seed
@@ -152,7 +155,10 @@ def check_policy(policy: Any, workload: Workload | Sequence[Workload] | None = N
 
 
 def _run(policy: Any, workload: Workload, slots: int, seed: int, where: str) -> Any:
-    """The result, or the InputError with which the policy refuses the workload. All else that is raised is a failure."""
+    """Return the result, or the InputError of a refused workload.
+
+    Any other exception is a failure.
+    """
     try:
         return simulate(workload, policy, slots, seed, warmup=0, schedule=True, drain=False)
     except MisuseError as problem:
@@ -165,7 +171,7 @@ def _run(policy: Any, workload: Workload, slots: int, seed: int, where: str) -> 
 
 
 def _jobs_of(workload: Workload, result: Result) -> Jobs:
-    """The jobs of the run's seed, drawn anew: no policy has seen this table."""
+    """Draw the jobs of the run's seed again, unseen by policies."""
     fixed = workload.at(result.seed)
     return fixed.jobs if fixed.jobs is not None else fixed.jobs_table(result.seed, result.arrived + 1)
 
@@ -175,7 +181,7 @@ def _equal(first: Any, second: Any) -> bool:
 
 
 def _check_resumes(policy: Any, table: Workload, slots: int, seed: int, where: str) -> None:
-    """Paused every few slots, in a pool that is small at first, and copied half-way: the starts are those of one run."""
+    """Check that pauses, a growing pool and a copy change nothing."""
     whole = _run(policy, table, slots, seed, where)
     if isinstance(whole, InputError):
         return
@@ -202,7 +208,7 @@ class _Paused:
         self.state = attached(policy, self.cluster, initial_state_of(policy, setting, seed))
 
     def shared(self) -> dict[int, Any]:
-        """The parts that a copy shares with the original: nothing changes them."""
+        """Return the constant parts that a copy may share."""
         c = self.cluster
         return {id(value): value for value in (c.source, c.capacity, c.scale)}
 

@@ -1,4 +1,7 @@
-"""A schedule, replayed from the Jobs table alone. It shares no code with the simulator that made the schedule."""
+"""Replay of a schedule from the Jobs table alone.
+
+It shares no code with the simulator that made the schedule.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +21,16 @@ Ints = NDArray[np.int64]
 def problem_of(
     jobs: Jobs, capacity: Ints | Servers, start: Ints, server: NDArray[np.integer], slots: int, end: Ints | None = None
 ) -> str | None:
-    """The fault of a schedule of the first `slots` slots, in one line; None if it has none.
+    """Return a schedule's first problem in one line, or None.
 
-    capacity        the servers, such as those of the workload that has the table (`workload.servers`), or (L, D) units of each
+    slots           slots of the schedule
+    capacity        the servers, such as `workload.servers` of the table's workload, or (L, D) units
     start, server   (rows,) of the first rows of the table; -1 for a task that has not started
     end             (rows,) slot in which each task left or will leave; None: start + service
 
-    Every task starts at most once, not before it arrives and the tasks that it waits for have completed, on a server that is
-    there; it stays there for its service (longer where it is away from its data); and no server is above its capacity.
-    Raises InputError for a capacity that is not in units.
+    Every task starts at most once, on an existing server, after its arrival and its predecessors' completion. It stays there for
+    its service, or longer away from its data. No server is above its capacity. Raises InputError for a capacity that is not in
+    units.
     """
     capacity = capacity.units if isinstance(capacity, Servers) else np.asarray(capacity)
     if not np.issubdtype(capacity.dtype, np.integer):
@@ -54,7 +58,10 @@ def problem_of(
 
 
 def _above_capacity(demand: Ints, capacity: Ints, start: Ints, server: NDArray[np.integer], end: Ints) -> str | None:
-    """The first slot in which a server holds more than it can; what leaves in a slot leaves before anything starts."""
+    """Return the first slot with an overfull server.
+
+    Tasks that leave in a slot leave before any start.
+    """
     for place, most in enumerate(capacity):
         rows = np.flatnonzero((start >= 0) & (server == place))
         times = np.concatenate([end[rows], start[rows]])
@@ -67,9 +74,10 @@ def _above_capacity(demand: Ints, capacity: Ints, start: Ints, server: NDArray[n
 
 
 def problem_of_places(workload: Workload, jobs: Jobs, schedule: Schedule) -> str | None:
-    """The fault of where tasks ran: that one stays longer or shorter than its place says, or has devices that it may not have.
+    """Return a problem of where tasks ran, or None.
 
-    `jobs`: the table of the run. Where tasks have home servers each stays for its service, and away from them for its overhead.
+    A task may stay longer or shorter than its place requires (its service, and away from home servers its overhead), or have
+    devices that it may not have. `jobs`: the table of the run.
     """
     begun = np.flatnonzero(schedule.start >= 0)
     if jobs.home is not None:
@@ -105,7 +113,10 @@ def problem_of_places(workload: Workload, jobs: Jobs, schedule: Schedule) -> str
 
 
 def eligible_slots(jobs: Jobs, start: Ints, end: Ints) -> Ints:
-    """(rows,) the first slot in which each task may start: it has arrived, and what it waits for has completed; -1: not yet."""
+    """Return each task's first possible slot, (rows,), or -1.
+
+    It has arrived, and its predecessors have completed. -1: not yet.
+    """
     rows = len(start)
     eligible = jobs.arrival[:rows].copy()
     over = np.where(start >= 0, end, -1)
@@ -120,7 +131,7 @@ def eligible_slots(jobs: Jobs, start: Ints, end: Ints) -> Ints:
 
 
 def _after_phases(job: Ints, phase: Ints, over: Ints, eligible: Ints) -> None:
-    """Let each task wait for all tasks of earlier phases of its job."""
+    """Delay each task to the end of its job's earlier phases."""
     for job_number in np.unique(job):
         rows = np.flatnonzero(job == job_number)
         for number in np.unique(phase[rows])[1:]:
@@ -130,7 +141,10 @@ def _after_phases(job: Ints, phase: Ints, over: Ints, eligible: Ints) -> None:
 
 
 def waited(jobs: Jobs, start: Ints, end: Ints, slots: int) -> int:
-    """Slots that all tasks have waited up to the end of the run, added up: by Little's law, the sum of the queue over slots."""
+    """Return the total waiting of all tasks, in slots.
+
+    By Little's law it equals the sum of the queue over slots, to the end of the run.
+    """
     rows = min(int(np.searchsorted(jobs.arrival, slots)), len(jobs))
     begun, leave = np.full(rows, -1, np.int64), np.full(rows, -1, np.int64)
     count = min(rows, len(start))

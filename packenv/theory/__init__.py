@@ -1,1 +1,1 @@
-"""What any policy can achieve on a workload (capacity, makespan), and what a given policy does achieve (stability)."""
+"""Limits of all policies (capacity, makespan), and a policy's stability."""

@@ -1,4 +1,4 @@
-"""Certificates of bounds on ρ* and on the queue: JSON files of plain numbers, which anybody can check with tools of their own."""
+"""Certificates of bounds, as plain JSON files."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ MOST_DIGITS = 100  # of the whole numbers in a proof
 
 
 def save_certificate(bracket: Bracket, path: str | Path) -> None:
-    """Write both bounds, their proofs and whose they are as JSON; the file appears whole or not at all."""
+    """Write bounds, proofs and workload name as JSON, atomically."""
     whose = bracket.proved_for if bracket.workload is None else place_of(bracket.workload)
     write_json(path, plain_of(bracket) | {PROVED_FOR: whose})
 
 
 def plain_of(bracket: Bracket) -> dict[str, Any]:
-    """Both bounds and their proofs in JSON's types, without the workload."""
+    """Return both bounds and their proofs in JSON's types."""
     plain = asdict(replace(bracket, workload=None))
     for key in ("workload", PROVED_FOR):
         del plain[key]
@@ -37,10 +37,7 @@ def plain_of(bracket: Bracket) -> dict[str, Any]:
 
 
 def load_certificate(path: str | Path) -> Bracket:
-    """Read what `save_certificate` wrote, without checking the proofs: `Bracket.verify` does that.
-
-    Raises InputError for any other file.
-    """
+    """Read a certificate, unchecked (see `Bracket.verify`); InputError for other files."""
     try:
         plain = _with_key("attained", read_json(path, digits=MOST_DIGITS))
         low, high = _attained(plain.pop("attained")), _bounded(plain.pop("bounded"))
@@ -53,7 +50,7 @@ def load_certificate(path: str | Path) -> Bracket:
 
 
 def check_certificate(path: str | Path, proof: Bracket | QueueBound, workload: Workload) -> None:
-    """Check what was loaded from `path` against the workload. Raises InputError that says for what it does not hold."""
+    """Check a certificate from `path`. Raises InputError."""
     try:
         proof.verify(workload)
     except Refuted as refuted:
@@ -71,7 +68,6 @@ PROVED_FOR = "proved_for"
 
 
 def _whose(plain: dict[str, Any]) -> str | None:
-    """What a proof is of, shown to people and not read by packenv."""
     text = plain.get(PROVED_FOR)
     if text is not None and not (isinstance(text, str) and text.isprintable() and len(text) <= MOST_LETTERS):
         raise ValueError(f"{PROVED_FOR} is no line of text")
@@ -86,7 +82,7 @@ WRITTEN_BY = {
 
 
 def _with_key(key: str, plain: Any) -> dict[str, Any]:
-    """The object, if it has the key of a kind of proof. Raises InputError that says which kind of file it is."""
+    """Return the object with this key, or raise InputError."""
     if not isinstance(plain, dict):
         raise InputError("no object with names")
     if "workload" in plain:
@@ -98,7 +94,6 @@ def _with_key(key: str, plain: Any) -> dict[str, Any]:
 
 
 def _what(problem: Exception, path: str | Path) -> str:
-    """What is wrong in a file, in words."""
     return f"no {problem}" if isinstance(problem, KeyError) else str(problem).removeprefix(f"{path}: ")
 
 
@@ -146,15 +141,12 @@ QUEUE_DIGITS = 70  # of the whole numbers in a proof
 
 
 def save_queue_bound(bound: QueueBound, path: str | Path) -> None:
-    """Write the bound and its proof as JSON; the file appears whole or not at all."""
+    """Write the bound and its proof as JSON, atomically."""
     write_json(path, asdict(bound))
 
 
 def load_queue_bound(path: str | Path) -> QueueBound:
-    """Read what `save_queue_bound` wrote, without checking the proof: `QueueBound.verify` does that.
-
-    Raises InputError for any other file.
-    """
+    """Read a certificate, unchecked (see `QueueBound.verify`); InputError for other files."""
     try:
         plain = _with_key("proved", read_json(path, digits=QUEUE_DIGITS))
         proved = tuple(Proved(finite_number(proof["value"]), _proof(proof["proof"])) for proof in plain["proved"])

@@ -1,7 +1,7 @@
-"""Configurations: how many tasks of each type a server can hold at once (PAPERS §1.2).
+"""Configurations: numbers of tasks of each type on one server.
 
-All maximal ones of types of given sizes; and the reduced ones K_RED of the universal partition I, with those of the weaker
-partition at 2^−m (PAPERS §1.3, §1.4).
+PAPERS §1.2. All maximal ones of types of given sizes, the reduced ones K_RED of the universal partition I, and those of the
+weaker partition at 2^−m (PAPERS §1.3, §1.4).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Ints = NDArray[np.int64]
 
 
 def reduced_configurations(levels: int) -> Ints:
-    """K_RED for J = `levels`, in the order of §1.4: numbers of tasks of each type, (4 J - 4, 2 J)."""
+    """(4 J - 4, 2 J) K_RED, J = `levels` (§1.4)."""
     rule = inspect.unwrap(reduced_configuration)  # in Python: nothing is compiled for a few small numbers
     rows = np.zeros((4 * levels - 4, 2 * levels), np.int64)
     for n, row in enumerate(rows):
@@ -30,26 +30,26 @@ def reduced_configurations(levels: int) -> Ints:
 
 
 def halving_configurations(levels: int) -> Ints:
-    """The configurations of the weaker partition: 2^m tasks of type m = 0 .. levels - 1, (levels, levels)."""
+    """(levels, levels) configurations of 2^m tasks of type m."""
     return np.diag(2 ** np.arange(levels))
 
 
 def reduced_bounds(levels: int, capacity: int) -> Ints:
-    """(2 J,) units: the upper ends of the types of I, decreasing; the last type also holds all smaller sizes (§1.3)."""
+    """(2 J,) units: decreasing upper ends of I's types, the last unbounded below (§1.3)."""
     level = np.arange(levels)
     return np.column_stack([capacity >> level, 2 * capacity // (3 << level)]).ravel()
 
 
 def halving_bounds(levels: int, capacity: int) -> Ints:
-    """(levels,) units: the upper ends 2^−m of the types of the weaker partition."""
+    """(levels,) units: upper ends 2^−m of the weaker partition's types."""
     return np.asarray(capacity >> np.arange(levels))
 
 
 def maximal_configurations(sizes: Sequence[int] | NDArray[np.int64], capacity: int, limit: int) -> NDArray[np.int32]:
-    """All maximal configurations of types of these `sizes`: those that leave no room for another task of any type.
+    """(n, types) all configurations without room for another task.
 
-    Returns the number of tasks of each type, (n, types), in descending lexicographic order. Sizes (at least 1) and capacity
-    are in units. Raises InputError if there are more than `limit`.
+    They are in descending lexicographic order. `sizes` (at least 1) and capacity are in units. Raises InputError for more than
+    `limit`.
     """
     amounts = np.asarray(sizes, np.int64)
     if amounts.ndim != 1 or len(amounts) == 0 or amounts.min() < 1 or capacity < 0:

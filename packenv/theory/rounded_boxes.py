@@ -1,6 +1,7 @@
-"""Boxes of demand vectors as types, and ρ_K with its configurations: column generation over configurations of boxes.
+"""Boxes of demands as types, for ρ_K.
 
-A box is every vector itself if the vectors are few, else one of a partition of all demands.
+It uses column generation over configurations of boxes. A box is a single vector if these are few, else one of a partition of all
+demands.
 """
 
 from __future__ import annotations
@@ -35,7 +36,10 @@ LISTED = 1000  # configurations to choose from on each kind of server
 
 
 def solve_boxes(law: VectorLaw, kinds: VectorKinds, boxes: Ints, gap: float, seconds: float) -> RoundedProgram:
-    """Solve the program whose types are `boxes` (T, D), descending by volume: a demand is of the last one that holds it."""
+    """Solve the program whose types are `boxes` (T, D), descending by volume.
+
+    A demand belongs to the last box that holds it.
+    """
     shares = law.shares(boxes[::-1])
     assert shares is not None  # the boxes hold all demands
     inhabited = np.array([share > 0 for share in shares[0][::-1]])
@@ -67,10 +71,7 @@ def solve_boxes(law: VectorLaw, kinds: VectorKinds, boxes: Ints, gap: float, sec
 
 
 def _prices(program: ConfigurationProgram, boxes: Ints, kinds: VectorKinds, gap: float, deadline: float) -> Floats:
-    """Solve the program, with all configurations if they can be enumerated, else with those that column generation finds.
-
-    Returns the prices of the types. Raises InputError for a box that fits no server.
-    """
+    """Return the program's prices, by enumeration or generation; InputError for oversized boxes."""
     try:
         counts = [maximal_fillings(boxes, capacity, MOST_ENUMERATED) for capacity in kinds.capacity]
     except OverflowError:
@@ -85,10 +86,7 @@ def _prices(program: ConfigurationProgram, boxes: Ints, kinds: VectorKinds, gap:
 
 
 def _begin_with_packings(program: ConfigurationProgram, boxes: Ints, kinds: VectorKinds) -> None:
-    """Give the program the configurations of greedy packings: by each resource, and by all of them together.
-
-    Raises InputError for a box that fits no server.
-    """
+    """Add greedy packings. Raises InputError for oversized boxes."""
     if not all((box <= kinds.capacity).all(axis=1).any() for box in boxes):
         raise InputError(f"{len(boxes)} types: the box of one fits no server, though each of its demands does; give more types")
     scale = 1 / np.maximum(kinds.number @ kinds.capacity, 1)
@@ -97,7 +95,7 @@ def _begin_with_packings(program: ConfigurationProgram, boxes: Ints, kinds: Vect
 
 
 def _listed(columns: ConfigurationColumns, weights: Floats, prices: Floats) -> ConfigurationColumns:
-    """The configurations in use, and of each kind of server those of the largest worth, in descending lexicographic order."""
+    """Return used and most valuable configurations in descending lexicographic order."""
     worth = np.where(weights > 0, np.inf, columns.counts @ prices)
     of_kind = [np.flatnonzero(columns.kind == kind) for kind in np.unique(columns.kind)]
     kept = [rows[np.argsort(-worth[rows], kind="stable")[:LISTED]] for rows in of_kind]
@@ -107,7 +105,7 @@ def _listed(columns: ConfigurationColumns, weights: Floats, prices: Floats) -> C
 
 
 def boxes_of(law: VectorLaw, kinds: VectorKinds, most: int) -> Ints:
-    """(T, D) at most `most` boxes, units, descending by volume; a demand is of the last one that holds it."""
+    """(T, D) at most `most` boxes, as in `solve_boxes`, in units."""
     if isinstance(law, Atoms):
         boxes = law.vectors if len(law.vectors) <= most else halved(law, kinds, most)
     else:
@@ -116,12 +114,12 @@ def boxes_of(law: VectorLaw, kinds: VectorKinds, most: int) -> Ints:
 
 
 def volumes(boxes: Ints, capacity: Ints) -> Floats:
-    """(T,) the sum over the resources of the share of the largest capacity (G, D) that each box takes."""
+    """(T,) each box's shares of the largest capacity (G, D), summed."""
     return np.asarray((boxes / np.maximum(capacity.max(axis=0), 1)).sum(axis=1))
 
 
 def least_of(law: VectorLaw, boxes: Ints) -> Ints:
-    """(T, D) for each of `boxes`, descending, a lower bound on the demands of its tasks in each resource."""
+    """(T, D) lower bounds on demands in each of the descending `boxes`."""
     if isinstance(law, Atoms):
         place = len(boxes) - 1 - first_box(law.vectors, boxes[::-1])
         return np.array([law.vectors[place == j].min(axis=0) for j in range(len(boxes))])
@@ -133,10 +131,10 @@ def least_of(law: VectorLaw, boxes: Ints) -> Ints:
 
 
 def halved(law: Atoms, kinds: VectorKinds, most: int) -> Ints:
-    """Boxes, `most` at most: again and again the one that wastes most is cut in two. A box holds its vectors exactly.
+    """Return at most `most` boxes, by cutting the most wasteful one repeatedly.
 
-    A cut is where it wastes least. What a box wastes is what rounding up adds to the volume of its tasks; a box that fits
-    no server comes first, though its vectors do.
+    Each box fits its vectors tightly, and is cut where the waste is least. Waste is the volume that rounding up adds to its
+    tasks. A box that fits no server comes first, though its vectors do.
     """
     scale = 1 / np.maximum(kinds.capacity.max(axis=0), 1)
     order = itertools.count()
@@ -149,7 +147,7 @@ def halved(law: Atoms, kinds: VectorKinds, most: int) -> Ints:
 
 
 def _cell(vectors: Ints, mass: Floats, kinds: VectorKinds, scale: Floats, number: int) -> tuple[float, int, Ints, Floats]:
-    """Sorts by how much the box wastes, the most first."""
+    """Return the box, with its waste as key."""
     corner = vectors.max(axis=0)
     waste = float(mass @ ((corner - vectors) @ scale))
     if not (corner <= kinds.capacity).all(axis=1).any():
@@ -158,7 +156,7 @@ def _cell(vectors: Ints, mass: Floats, kinds: VectorKinds, scale: Floats, number
 
 
 def _best_cut(vectors: Ints, mass: Floats, scale: Floats) -> tuple[Ints, Ints]:
-    """The two halves (rows) into which a cut across some resource leaves the least waste."""
+    """Return the two halves (rows) with the least waste."""
     least, best = np.inf, None
     for r in range(vectors.shape[1]):
         order = np.argsort(vectors[:, r], kind="stable")

@@ -1,4 +1,4 @@
-"""The solution of the linear program for ρ_K: types, and configurations that attain ρ_K together (PAPERS §6)."""
+"""The solution of the linear program for ρ_K (PAPERS §6)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from packenv.theory.capacity.linear_program import ConfigurationColumns, Floats,
 
 @dataclass(frozen=True, eq=False)
 class RoundedProgram:
-    """Types, and configurations that hold ρ_K tasks in service, each type its share, if every task counts as its type.
+    """Types, and configurations that hold ρ_K tasks in their shares.
 
-    For several resources types are boxes, descending by volume; a demand is of the last one that holds it.
+    Every task counts as its type. For several resources types are boxes, descending by volume. A demand belongs to the last box
+    that holds it.
     """
 
     sizes: Ints  # (T,) units, descending: what a task of each type counts as; boxes: (T, D)

@@ -1,8 +1,8 @@
-"""ρ_K, the maximum supportable workload if every size counts as the largest of its type, and configurations that attain it.
+"""ρ_K, the maximum supportable workload for rounded sizes.
 
-The types are cells of sizes (PAPERS §6): every size itself if the sizes are few, else cells whose ends are multiples of one
-step, so that sums of ends fill a server exactly, cut where that costs the linear program least. ρ_K <= ρ*, and ρ_K → ρ* as
-the cells get finer.
+Every size counts as the largest of its type. The types are cells of sizes (PAPERS §6): every size itself if the sizes are few,
+else cells whose ends are multiples of one step. Then sums of ends fill a server exactly. They are cut where that costs the linear
+program least. ρ_K <= ρ*, and ρ_K → ρ* as the cells get finer.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ GAP_OF_BOXES, SECONDS_FOR_BOXES = 0.001, 5.0  # the best configurations of boxes
 def rounded_program(
     workload: Workload, types: int, eps: float, most_steps: int = MOST_STEPS, grid: bool = False
 ) -> RoundedProgram:
-    """The program with at most `types` types, or (0) with as many as make ρ_K >= (1 - eps) ρ*, at most 256.
+    """Return the program with at most `types` types.
 
-    Sizes of one resource that are few enough to be known one by one, but have too many sums, get a list of configurations.
+    types       0: enough for ρ_K >= (1 - eps) ρ*, at most 256
+    grid        the types are `types` cells of equal width of the scalar size, up to the capacity of the largest server
+    most_steps  limit on types times reachable sums of their sizes, for one resource
 
-    With `grid` the types are `types` cells of equal width of the scalar size, up to the capacity of the largest server.
-
-    `most_steps`: limit on types times reachable sums of their sizes, for one resource.
-    Raises InputError for too many sums, and with `grid` for several resources whose laws are independent.
+    Sizes of one resource that can be listed, but have too many sums, get a list of configurations. Raises InputError for too many
+    sums, and with `grid` for several resources whose laws are independent.
     """
     service = workload.service if isinstance(workload.service, Conditional) else None
     law = (workload.sizes, service) if workload.jobs is None else id(workload.jobs)  # the cache keeps the table alive
@@ -65,7 +65,7 @@ def rounded_program(
 
 
 class _Hashed:
-    """A workload that is the same as another one if its law and servers are."""
+    """A workload compared by its law and servers."""
 
     def __init__(self, key: object, workload: Workload) -> None:
         self.key, self.workload = key, workload
@@ -98,7 +98,7 @@ def _programs(hashed: _Hashed, types: int, eps: float, most_steps: int, grid: bo
 
 
 def _has_many_sums(law: SizeLaw, kinds: ServerKinds, most_steps: int) -> bool:
-    """Whether the sizes are known one by one, but have too many sums, so that configurations are better listed."""
+    """Return whether known sizes have too many sums."""
     try:
         Knapsack(law.low, int(kinds.capacity[0]), min(most_steps, MANY_STEPS)) if law.exact else None
     except OverflowError:
@@ -107,14 +107,14 @@ def _has_many_sums(law: SizeLaw, kinds: ServerKinds, most_steps: int) -> bool:
 
 
 def _listed_sizes(law: SizeLaw, kinds: ServerKinds, eps: float, largest: float) -> RoundedProgram:
-    """The program of as many types as make ρ_K >= (1 - eps) ρ*, with configurations found as those of boxes are."""
+    """Return the program for ρ_K >= (1 - eps) ρ*, solved as for boxes."""
     atoms, servers = Atoms(law.low[:, None], law.mass), VectorKinds(kinds.capacity[:, None], kinds.number)
     program = _enough_boxes(atoms, servers, eps, largest)
     return replace(program, sizes=program.sizes[:, 0], least=program.least[:, 0], capacity=kinds.capacity)
 
 
 def _boxes(workload: Workload, types: int, eps: float) -> RoundedProgram:
-    """The program of boxes of demand vectors: as many as `types` says, or as make ρ_K >= (1 - eps) ρ*."""
+    """Return the program of `types` boxes, or enough for (1 - eps) ρ*."""
     law, kinds = vector_law(workload), vector_kinds_of(workload)
     if types or (isinstance(law, Atoms) and len(law.vectors) <= FEW):
         return _solve_boxes(law, kinds, types or FEW)
@@ -123,7 +123,7 @@ def _boxes(workload: Workload, types: int, eps: float) -> RoundedProgram:
 
 
 def _enough_boxes(law: VectorLaw, kinds: VectorKinds, eps: float, largest: float) -> RoundedProgram:
-    """The program of as many boxes as make ρ_K >= (1 - eps) times `largest`, at most MOST."""
+    """Return the program with ρ_K >= (1 - eps) `largest`."""
     count = FEW
     program = _solve_boxes(law, kinds, count)
     while program.rho < (1 - eps) * largest and count < MOST:
@@ -137,7 +137,7 @@ def _solve_boxes(law: VectorLaw, kinds: VectorKinds, most: int) -> RoundedProgra
 
 
 def _largest(workload: Workload, law: SizeLaw, kinds: ServerKinds) -> float:
-    """A lower bound on the maximum supportable workload of the scalar sizes."""
+    """Return a lower bound on ρ* of the scalar sizes."""
     if workload.D == 1 and workload.jobs is None:
         return supportable(workload).lower
     search = OneResourceSearch(law, kinds, LOAD_GAP, SECONDS, lambda lower, upper: None)
@@ -146,7 +146,7 @@ def _largest(workload: Workload, law: SizeLaw, kinds: ServerKinds) -> float:
 
 
 def scalar_law(workload: Workload) -> SizeLaw:
-    """The law of scalar sizes. Raises InputError for several resources whose laws are independent."""
+    """Return the scalar sizes' law; InputError for independent laws of resources."""
     if workload.D == 1:
         return size_law(workload)
     if not isinstance(workload.demand_law, (Jobs, Joint)):
@@ -158,13 +158,13 @@ def scalar_law(workload: Workload) -> SizeLaw:
 
 
 def scalar_kinds(workload: Workload) -> ServerKinds:
-    """The distinct scalar capacities, decreasing, and how many servers have each."""
+    """Return distinct scalar capacities, decreasing, and their server counts."""
     capacity, count = np.unique(scalar_capacity(workload.servers.units), return_counts=True)
     return ServerKinds(capacity[::-1].copy(), count[::-1].copy())
 
 
 def _solve_grid(law: SizeLaw, kinds: ServerKinds, sizes: Ints, most_steps: int) -> RoundedProgram:
-    """The program of cells that end at `sizes` (T,), descending; some of them may hold no size."""
+    """Solve the program of cells, some empty, ending at `sizes` (T,), descending."""
     try:
         Knapsack(sizes[::-1], int(kinds.capacity[0]), most_steps)
     except OverflowError:
@@ -177,7 +177,7 @@ def _solve_grid(law: SizeLaw, kinds: ServerKinds, sizes: Ints, most_steps: int) 
 
 
 def _solve_first(law: SizeLaw, kinds: ServerKinds, types: int, most_steps: int) -> RoundedProgram:
-    """Solve the program of the first way to make at most `types` types that have few enough sums."""
+    """Solve for the first cut of <= `types` types with few sums."""
     for edges in _cuts(law, kinds, types, most_steps):
         if len(edges) <= types:
             with suppress(OverflowError):
@@ -187,7 +187,7 @@ def _solve_first(law: SizeLaw, kinds: ServerKinds, types: int, most_steps: int) 
 
 
 def _cuts(law: SizeLaw, kinds: ServerKinds, types: int, most_steps: int) -> Iterator[Ints]:
-    """Ways to cut the sizes into cells, the best first: their largest sizes, increasing."""
+    """Yield ways to cut the sizes, best first, by increasing largest sizes."""
     if law.exact:
         yield np.unique(quantiles(law, types)) if len(law.low) > types else law.low
     partition = SizePartition(law, kinds)
@@ -201,12 +201,11 @@ def _cuts(law: SizeLaw, kinds: ServerKinds, types: int, most_steps: int) -> Iter
 
 
 def _inhabited(law: SizeLaw, edges: Ints) -> Ints:
-    """The cells in which sizes occur."""
     return edges[np.bincount(cells_of(law.high, edges), minlength=len(edges)) > 0]
 
 
 def _solve(law: SizeLaw, kinds: ServerKinds, edges: Ints) -> RoundedProgram:
-    """Solve the linear program whose types are the cells that end at `edges` (T,), increasing."""
+    """Solve the program for increasing `edges` (T,)."""
     cells = cells_of(law.high, edges)
     shares = np.bincount(cells, law.mass, len(edges)) / law.mass.sum()
     program = ConfigurationProgram(shares, kinds)
@@ -232,7 +231,7 @@ def _solve(law: SizeLaw, kinds: ServerKinds, edges: Ints) -> RoundedProgram:
 
 
 def _every_type(proof: Attained, law: SizeLaw, cells: Ints) -> Fraction:
-    """The workload of which the configurations hold every type's own share: no task takes the place of a larger one."""
+    """Return the workload if no task takes a larger one's place."""
     places = [0] * len(proof.edges)
     for configuration in proof.configurations:
         for j, count in configuration.held:

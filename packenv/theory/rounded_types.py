@@ -1,4 +1,4 @@
-"""Types made from the law of scalar sizes: the sizes that policies and bounds which know the law round up to (PAPERS §1.2)."""
+"""Types to round sizes up to (PAPERS §1.2)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROUNDING = 1e-9
 
 
 def distinct_sizes(sizes: Sizes | Jobs, servers: Servers) -> tuple[Ints, Floats] | None:
-    """All scalar sizes that tasks can have, in units, ascending, with P(size ≤ each); None if the law is continuous."""
+    """Return ascending sizes (units) with P(size ≤ each); None if continuous."""
     if isinstance(sizes, Jobs):
         return _tally(scalar_size(sizes.demand, servers), np.full(len(sizes), 1 / len(sizes)))
     if isinstance(sizes, Joint):
@@ -48,7 +48,7 @@ def _tally(sizes: Ints, weights: Floats) -> tuple[Ints, Floats]:
 
 
 def _sizes_of_one(law: Law, resource: int, servers: Servers) -> Ints | None:
-    """The scalar sizes of tasks that need this resource alone; None if there are infinitely many."""
+    """Return scalar sizes for this resource alone; None if infinitely many."""
     atoms = law.atoms()
     if atoms is None:
         return None
@@ -58,7 +58,7 @@ def _sizes_of_one(law: Law, resource: int, servers: Servers) -> Ints | None:
 
 
 def largest_of_cells(sizes: Sizes | Jobs, servers: Servers, cells: int) -> Ints:
-    """(at most `cells`,) units, descending: all distinct scalar sizes if they are few, or the largest size of each cell.
+    """(at most `cells`,) units, descending: all sizes, or each cell's largest.
 
     The cells have equal probability: cell n = 1, 2, … ends at the smallest size s with P(size ≤ s) ≥ n / cells.
     """
@@ -76,5 +76,5 @@ def largest_of_cells(sizes: Sizes | Jobs, servers: Servers, cells: int) -> Ints:
 
 
 def equal_widths(capacity: int, types: int) -> NDArray[np.int64]:
-    """(types,) the largest size of each of `types` cells of equal width, descending."""
+    """(types,) largest sizes of equally wide cells, descending."""
     return capacity * np.arange(types, 0, -1, dtype=np.int64) // types

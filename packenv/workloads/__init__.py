@@ -1,8 +1,7 @@
-"""What a cluster is to serve: laws of sizes and services, arrival processes, servers, named workloads, traces.
+"""Workloads: laws, arrival processes, servers, named workloads and traces.
 
-All randomness of packenv is in this folder. Public names are imported when they are first used, so that importing
-packenv stays cheap. The function that finds a workload by its name is `packenv.workload`: in this package the name
-`workload` is the module that defines `Workload`.
+This folder has all randomness of packenv. Public names are imported on first use, so importing packenv stays cheap. The
+function `packenv.workload` finds a workload by name. The module `workload` in this package defines the class `Workload`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Checks that the parts of a workload are complete and go together."""
+"""Checks that a workload's parts are complete and consistent."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ from packenv.workloads.network import check_homes, check_reads
 if TYPE_CHECKING:
     from packenv.workloads.workload import Workload
 
-MOST_TASKS_PER_SLOT = 5_000_000  # as many tasks as a run lets wait by default
+MOST_TASKS_PER_SLOT = 5_000_000  # the default limit of waiting tasks in a run
 
 MOST_SHARE = 10  # of a load or an intensity
 
 
 def check_parts(sizes: Any, service: Any, jobs: Jobs | None, rates: list[str]) -> None:
-    """Raise InputError unless there is either a Jobs table, or sizes, service and exactly one name in `rates`.
+    """Raise InputError unless the arguments define exactly one source of tasks.
 
-    `rates` holds those of load, intensity and rate that the user has set.
+    That is either a Jobs table, or sizes, service and one name in `rates`. `rates` lists those of load, intensity and rate that
+    the user set.
     """
     if jobs is not None:
         extra = [key for key, value in (("sizes", sizes), ("service", service)) if value is not None] + rates
@@ -53,7 +54,7 @@ def check_parts(sizes: Any, service: Any, jobs: Jobs | None, rates: list[str]) -
 
 
 def check_workload(workload: Workload) -> None:
-    """Raise InputError unless the tasks fit the servers, the home servers exist, and the arrivals can have their rate."""
+    """Raise InputError unless tasks, servers, homes and arrivals go together."""
     jobs, servers = workload.jobs, workload.servers
     if servers.D != workload.D:
         raise InputError(f"tasks have {workload.D} resources, servers have {servers.D}")
@@ -69,10 +70,12 @@ def check_workload(workload: Workload) -> None:
             raise InputError("tasks need devices, and it is not known how many servers have: Servers.with_devices_of says it")
         if servers.D == 1:
             raise InputError("devices go with several resources: name cpu or memory beside them")
+    # Tasks fit the servers.
     check_fits(workload.demand_law, servers)
     if jobs is not None:
         check_gangs(jobs, servers)
         check_homes(jobs, len(servers))
+    # The network goes with the table.
     if workload.network is not None:
         if jobs is None:
             raise InputError(f"workload {workload.name} is a stream: a network goes with a table of jobs")
@@ -81,6 +84,7 @@ def check_workload(workload: Workload) -> None:
         workload.network.rack_of(len(servers))
         if workload.network.takes_resources:
             check_reads(jobs, workload.network, servers.units)
+    # A stream has arrivals and a finite service.
     if jobs is None:
         if not isinstance(workload.arrivals, Arrivals):
             raise InputError(f"arrivals must be an arrival process such as Poisson(), not {workload.arrivals!r}")
@@ -94,7 +98,7 @@ def check_workload(workload: Workload) -> None:
 
 
 def check_rate(workload: Workload) -> None:
-    """Raise InputError if the arrivals cannot have the workload's rate, or if it is more than `MOST_TASKS_PER_SLOT`."""
+    """Raise InputError for an impossible rate, or one above MOST_TASKS_PER_SLOT."""
     rate = workload.rate
     if workload.jobs is None and not rate <= MOST_TASKS_PER_SLOT:
         raise InputError(f"{rate:g} tasks per slot are too many: at most {MOST_TASKS_PER_SLOT:,}")

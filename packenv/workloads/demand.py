@@ -1,8 +1,10 @@
-"""What is known of a task's demand, whether it comes from one law, a law per resource, a joint law or a Jobs table.
+"""Properties of task demands, for all kinds of sizes.
 
-The scalar size of a task (PAPERS §1.1) is the largest of demand_r / capacity_r over the resources r, where capacity_r is
-that of the largest server in resource r. It is given in integer units of the largest capacity of any resource: the
-smallest s such that demand_r ≤ ⌊s · capacity_r / largest⌋ for every r.
+Demands come from one law, a law per resource, a joint law or a Jobs table.
+
+The scalar size of a task (PAPERS §1.1) is the largest demand_r / capacity_r over the resources r. capacity_r is the largest
+capacity of any server in resource r. Scalar sizes are integers in units of the largest capacity of any resource: the smallest
+s such that demand_r ≤ ⌊s · capacity_r / largest⌋ for every r.
 """
 
 from __future__ import annotations
@@ -26,31 +28,31 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 SMALL_SHARE = 0.01
-"""With J levels, at most this share of the tasks may be smaller than 2^−J of the largest capacity (PAPERS §1.3)."""
+"""Largest share of tasks below 2^−J of the largest capacity, with J levels (PAPERS §1.3)."""
 MOST_LEVELS = 16
 
 
 def per_resource(sizes: Law | tuple[Law, ...]) -> tuple[Law, ...]:
-    """One law for each resource, drawn independently."""
+    """Return one independent law per resource."""
     return (sizes,) if isinstance(sizes, Law) else sizes
 
 
 def resources_of(sizes: Sizes | Jobs) -> int:
-    """D, the number of resources."""
+    """Return D, the number of resources."""
     if isinstance(sizes, Jobs):
         return sizes.resources
     return sizes.D if isinstance(sizes, Joint) else len(per_resource(sizes))
 
 
 def mean_demand(sizes: Sizes | Jobs) -> Floats:
-    """(D,) mean demand of a task, in units of capacity."""
+    """Return the (D,) mean demand of a task, in units of capacity."""
     if isinstance(sizes, Jobs):
         return np.ldexp(sizes.demand.mean(axis=0) / UNIT, np.array(sizes.scale or 0))
     return sizes.mean() if isinstance(sizes, Joint) else np.array([law.mean() for law in per_resource(sizes)])
 
 
 def mean_service(sizes: Sizes | Jobs, service: Law | Conditional | None) -> float:
-    """Mean service of a task, in slots; `service` is None for a Jobs table, which says it itself."""
+    """Return a task's mean service, in slots; `service` None for tables."""
     if isinstance(sizes, Jobs):
         return float(sizes.service.mean())
     if isinstance(service, Conditional):
@@ -61,7 +63,7 @@ def mean_service(sizes: Sizes | Jobs, service: Law | Conditional | None) -> floa
 
 
 def mean_residual(sizes: Sizes | Jobs, service: Law | Conditional | None) -> float:
-    """E[S²] / 2E[S], in slots: how long a task that is found in service still takes, on average."""
+    """Return E[S²] / 2E[S], the mean remaining slots in service."""
     if isinstance(sizes, Jobs):
         slots = sizes.service.astype(np.float64)
         return float(slots @ slots / slots.sum()) / 2
@@ -75,7 +77,7 @@ def mean_residual(sizes: Sizes | Jobs, service: Law | Conditional | None) -> flo
 
 
 def mean_demand_in_service(sizes: Sizes | Jobs, service: Law | Conditional | None) -> Floats:
-    """(D,) mean demand of a task in service, in units of capacity: weighted by service where that depends on the demand."""
+    """Return the (D,) mean demand in service, weighted by dependent services."""
     if isinstance(sizes, Jobs):
         return np.ldexp(sizes.service @ sizes.demand / UNIT / sizes.service.sum(), np.array(sizes.scale or 0))
     if isinstance(service, Conditional) and isinstance(sizes, Joint):
@@ -85,7 +87,7 @@ def mean_demand_in_service(sizes: Sizes | Jobs, service: Law | Conditional | Non
 
 
 def largest_demands(sizes: Sizes | Jobs) -> Ints:
-    """(m, D) units: demand vectors such that every possible task fits a server if each of these does.
+    """Return demands (m, D) in units that decide whether all tasks fit.
 
     Raises InputError for a law without a largest value.
     """
@@ -102,13 +104,13 @@ def largest_demands(sizes: Sizes | Jobs) -> Ints:
 
 
 def fits_on(jobs: Jobs, servers: Servers, server: int) -> NDArray[np.bool_]:
-    """(n,) whether the task fits a server that has no others: in every resource, and on its devices."""
+    """Mark the tasks (n,) whose resources and devices fit an empty server."""
     fits = (jobs.demand <= servers.units[server]).all(axis=1)
     return np.asarray(fits if jobs.devices is None else fits & could_have(jobs, servers, server))
 
 
 def fitting(jobs: Jobs, servers: Servers) -> NDArray[np.bool_]:
-    """(n,) whether the task fits a server."""
+    """Mark the tasks (n,) that fit an empty server of any kind."""
     fits = np.zeros(len(jobs), np.bool_)
     for server in servers.examples[::-1].tolist():
         if not fits.all():
@@ -117,8 +119,9 @@ def fitting(jobs: Jobs, servers: Servers) -> NDArray[np.bool_]:
 
 
 def check_fits(sizes: Sizes | Jobs, servers: Servers) -> None:
-    """Raise InputError, naming the demand, if a task can occur that fits in no server."""
+    """Raise InputError, naming the demand, if some task fits no server."""
     kinds = servers.kinds
+    # Amounts: every largest demand fits some kind of server.
     for demand in largest_demands(sizes):
         if not (demand <= kinds).all(axis=1).any():
             amounts, largest = (
@@ -131,19 +134,21 @@ def check_fits(sizes: Sizes | Jobs, servers: Servers) -> None:
             if isinstance(sizes, Jobs):
                 raise RowError(int(np.argmax((sizes.demand == demand).all(axis=1))), problem)
             raise InputError(problem)
+    # Devices: every row fits a server.
     if isinstance(sizes, Jobs) and sizes.devices is not None and not (fits := fitting(sizes, servers)).all():
         row = int(np.argmin(fits))
         raise RowError(row, f"{needed_devices(sizes, row)}: no server has these beside a demand of its size")
 
 
 def scalar_size(demand: Ints, servers: Servers) -> Ints:
-    """(n,) units: the scalar sizes of demands (n, D) in units."""
+    """Return scalar sizes (n,) of demands (n, D), in units."""
+    # Round up, so that the size never understates a demand.
     scale = np.maximum(servers.largest, 1)
     return np.asarray((-(-demand * scale.max() // scale)).max(axis=1))
 
 
 def scalar_cdf(sizes: Sizes | Jobs, servers: Servers, size: int) -> float:
-    """P(scalar size ≤ `size` units), exactly."""
+    """Return P(scalar size ≤ `size` units), exactly."""
     if isinstance(sizes, Jobs):
         return float(np.mean(scalar_size(sizes.demand, servers) <= size))
     if isinstance(sizes, Joint):
@@ -154,7 +159,7 @@ def scalar_cdf(sizes: Sizes | Jobs, servers: Servers, size: int) -> float:
 
 
 def default_levels(sizes: Sizes | Jobs, servers: Servers) -> int:
-    """J of PAPERS §1.3: the smallest J ≥ 2 with F(2^−J) ≤ 0.01, at most 16; F is the law of scalar size / capacity."""
+    """Return J = min{J ≥ 2: F(2^−J) ≤ 0.01} ≤ 16 (PAPERS §1.3)."""
     capacity = int(servers.largest.max())
     levels = 2
     while levels < MOST_LEVELS and scalar_cdf(sizes, servers, capacity >> levels) > SMALL_SHARE:

@@ -1,7 +1,7 @@
-"""Devices of servers, such as GPUs: which tasks need what of them, and whether a server could have it.
+"""Devices of servers, such as GPUs, and the tasks that need them.
 
-A device is a part of a server with a capacity of its own. A task has a share of one device, or some that are wholly free; the sum
-over a server's devices is an ordinary resource beside them. A task may name the kinds of devices that it accepts.
+A device is a part of a server with its own capacity. A task takes a share of one device, or several whole free devices. The sum
+over a server's devices is an additional ordinary resource. A task may name the kinds of devices that it accepts.
 Source: Weng et al., "Beware of fragmentation", USENIX ATC 2023 (PAPERS §7).
 """
 
@@ -22,7 +22,7 @@ Bools = NDArray[np.bool_]
 
 
 class Devices(NamedTuple):
-    """The devices of servers and what rows of a table need of them, for compiled code; empty without devices."""
+    """Servers' devices and tasks' needs for compiled code, possibly empty."""
 
     need: Ints  # (1, n, 3) as `Jobs.devices`; (1, 0, 3) without
     server: Ints  # (L, 3) as `Servers.devices`; (0, 3) without
@@ -33,7 +33,7 @@ NO_DEVICES = Devices(need=np.zeros((1, 0, 3), np.int64), server=np.zeros((0, 3),
 
 
 def devices_of(jobs: Jobs, servers: Servers, resources: tuple[str, ...] | None) -> Devices:
-    """The arrays of a table and of its servers, whose resources have these names."""
+    """Return the device arrays of a table and its servers."""
     if jobs.devices is None or servers.devices is None:
         return NO_DEVICES
     total = resources.index(GPU) if resources is not None and GPU in resources else servers.D
@@ -41,14 +41,14 @@ def devices_of(jobs: Jobs, servers: Servers, resources: tuple[str, ...] | None) 
 
 
 def accepted(jobs: Jobs, servers: Servers, server: int) -> Bools:
-    """(n,) whether each task accepts the devices of a server, whatever it needs of them."""
+    """Mark the tasks (n,) that accept a server's devices, in any amount."""
     assert jobs.devices is not None and servers.devices is not None
     kinds, model = jobs.devices[:, KINDS], int(servers.devices[server, MODEL])
     return np.asarray((kinds == 0) | ((kinds >> model & 1 == 1) if model >= 0 else False))
 
 
 def could_have(jobs: Jobs, servers: Servers, server: int) -> Bools:
-    """(n,) whether a server without any tasks has the devices that each task needs."""
+    """Mark the tasks (n,) whose devices an empty server has."""
     if jobs.devices is None or servers.devices is None:
         return np.ones(len(jobs), np.bool_)
     number, whole = int(servers.devices[server, HOW_MANY]), int(servers.devices[server, WHOLE])
@@ -57,7 +57,7 @@ def could_have(jobs: Jobs, servers: Servers, server: int) -> Bools:
 
 
 def needed_devices(jobs: Jobs, row: int) -> str:
-    """What a row needs of devices, in words: "2 whole devices of A10|V100", "500 of one device"."""
+    """Describe a row's devices: "2 whole devices of A10|V100", "500 of one device"."""
     assert jobs.devices is not None
     number, share, kinds = jobs.devices[row].tolist()
     amount = f"{share} of one device" if share else f"{number} whole device{'' if number == 1 else 's'}"
@@ -65,13 +65,13 @@ def needed_devices(jobs: Jobs, row: int) -> str:
 
 
 def needed_kinds(jobs: Jobs, row: int) -> str:
-    """The kinds of devices that a row accepts, "A10|V100"; nothing if all."""
+    """Return a row's kinds of devices, "A10|V100" (all: "")."""
     assert jobs.devices is not None
     return "|".join(name for k, name in enumerate(jobs.device_kinds) if int(jobs.devices[row, KINDS]) >> k & 1)
 
 
 def unknown_kinds(jobs: Jobs, servers: Servers) -> Bools:
-    """(n,) whether each task accepts only kinds of devices that no server has."""
+    """Mark the tasks (n,) that only accept kinds no server has."""
     if jobs.devices is None or servers.devices is None:
         return np.zeros(len(jobs), np.bool_)
     there = servers.devices[servers.devices[:, HOW_MANY] > 0, MODEL]
@@ -80,7 +80,7 @@ def unknown_kinds(jobs: Jobs, servers: Servers) -> Bools:
 
 
 def devices_in_words(servers: Servers) -> str:
-    """How many devices servers have of each kind, "4,278 of A10, 16 of V100, 2 others"."""
+    """Count devices by kind: "4,278 of A10, 16 of V100, 2 others"."""
     assert servers.devices is not None
     number, model = servers.devices[:, HOW_MANY], servers.devices[:, MODEL]
     counts = {name: int(number[model == k].sum()) for k, name in enumerate(servers.device_kinds)}
@@ -91,7 +91,7 @@ def devices_in_words(servers: Servers) -> str:
 
 
 class KindLoad(NamedTuple):
-    """The demand of tasks that accept some kinds of devices only, none others."""
+    """Demand of the tasks that accept only some kinds of devices."""
 
     kinds: str  # "A10|V100"; "" for all tasks
     tasks: int
@@ -100,21 +100,23 @@ class KindLoad(NamedTuple):
 
     @property
     def share(self) -> float | None:
-        """What is wanted of what there is; None if there is none."""
+        """Wanted share of the available devices, None without any."""
         return self.wanted / self.there if self.there else None
 
 
 def kind_loads(jobs: Jobs, servers: Servers, duration: NDArray[np.float64], span: float) -> tuple[KindLoad, ...]:
-    """The demand for each set of kinds that a task accepts; `duration` (n,) and the `span` of the table in one unit of time.
+    """Return the demand by accepted kinds: all tasks, then the scarcest first.
 
-    All tasks first, then what is scarcest.
+    `duration` (n,) and the `span` of the table are in one unit of time.
     """
     assert jobs.devices is not None and servers.devices is not None
     number, part, accepted = jobs.devices.T
+    # Device-time of each task, and the devices of each server.
     work = duration * np.where(part > 0, part / servers.devices[:, WHOLE].max(), number)
     there, model = servers.devices[:, HOW_MANY], servers.devices[:, MODEL]
     loads = []
     for kinds in [0, *sorted(set(accepted.tolist()) - {0})]:
+        # Tasks that accept only these kinds, and servers of these kinds.
         within = (accepted & ~kinds == 0) & (accepted != 0) if kinds else np.ones(len(jobs), np.bool_)
         of_these = (model >= 0) & (kinds >> np.maximum(model, 0) & 1 == 1) if kinds else np.ones(len(servers), np.bool_)
         name = needed_kinds(jobs, int(np.argmax(accepted == kinds))) if kinds else ""
@@ -123,7 +125,7 @@ def kind_loads(jobs: Jobs, servers: Servers, duration: NDArray[np.float64], span
 
 
 def kinds_table(kinds: Sequence[KindLoad]) -> Table:
-    """The demand for each set of kinds, and what there is of them."""
+    """Return a table of demand and devices for each set of kinds."""
     table = Table(
         "devices: in service on average, as far as tasks that accept no other kinds want them",
         [Column("kinds"), *numbers("tasks", "wanted", "there", "share")],

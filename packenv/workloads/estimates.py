@@ -1,4 +1,4 @@
-"""Estimates of durations with a random error, for policies that are told how long tasks take."""
+"""Estimated durations with a random error, for policies that use them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from packenv.workloads.workload import Workload
 
 @dataclass(frozen=True, eq=False)
 class Misjudged:
-    """A function from a seed to a table with estimates; the table itself is fixed, or drawn by the same seed."""
+    """Function from a seed to a fixed or drawn table with estimates."""
 
     table: Jobs | Callable[[int], Jobs]
     error: float
@@ -28,9 +28,10 @@ class Misjudged:
 
 
 def misjudged(workload: Workload, error: float) -> Workload:
-    """The same tasks with a column `estimate`: service times a factor that is uniform on [1 - error, 1 + error].
+    """Return the tasks with random estimates of their durations.
 
-    Raises InputError for a workload without a Jobs table, or that begins with tasks in service, and for an error outside [0, 1].
+    An estimate is the service times a factor, uniform on [1 - error, 1 + error]. Raises InputError for a workload without a Jobs
+    table or with tasks in service at the start, and for an error outside [0, 1].
     """
     if not 0 <= error <= 1:
         raise InputError(f"the error of estimates must lie between 0 and 1, not {error}")

@@ -1,4 +1,4 @@
-"""Reads workloads from JSON files; `Workload.save` writes them."""
+"""Reader of JSON files written by `Workload.save`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from packenv.workloads.workload import Workload
 
 
 def load_workload(path: str | Path) -> Workload:
-    """The workload that a JSON file describes: the whole file, or what it holds under the key "workload".
+    """Return the workload in a JSON file, or under its key "workload".
 
     Raises InputError, naming the file and the key, for a file that cannot be read or describes no workload.
     """

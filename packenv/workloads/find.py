@@ -1,4 +1,4 @@
-"""`packenv.workload`: the one function that makes a Workload of a name, a file, a trace or a table."""
+"""`packenv.workload`: makes a Workload from a name, file, trace or table."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from packenv.workloads.servers import Servers
 from packenv.workloads.workload import Workload
 
 KUBECTL = re.compile(rb'(?:[EW][^\n]*\n)*\s*\{\s*"(apiVersion|items|kind)"\s*:')
-"""How kubectl's lists begin, behind its warnings. The plug-in `packenv_kubernetes` reads them."""
+"""Beginning of kubectl's lists, behind its warnings. The plug-in `packenv_kubernetes` reads them."""
 OF_STREAMS = ("sizes", "service", "arrivals", *INTENSITIES)
-"""Arguments that a trace leaves no place for, since it says them itself."""
+"""Arguments that a trace already has."""
 
 
 @takes(Reading, "reading")
@@ -42,24 +42,25 @@ def workload(
     network: Network | None = None,
     **changes: Any,
 ) -> Workload:
-    """The workload with a name, of a file, of a trace, or of a table, with some arguments changed (`Workload.with_`).
+    """Return a workload from a name, file, trace or table.
 
-    source        a name (`packenv.names()`); a JSON file, of a workload or as kubectl prints a cluster; a trace
-                  (`packenv.workloads.traces`), or "-" for one from standard input; a table in the forms of a user's own traces: a
-                  frame of pandas or polars, an Arrow table, or a mapping of columns; or a Workload
-    servers       as of `Workload`, or a file of machines. A trace needs them, unless its own machines lie beside it or, as in
-                  Standard Workload Format, its header says how large the machine is
-    resources     of a trace, which count: names; "all"; "max": only the largest demand, which is the size of a task;
-                  "max:cpu,memory". By default all where servers have several capacities or tasks ask for more than 1 of a
-                  resource (cores and GiB), else the largest. The same texts reduce a named workload, where a sequence gives
-                  its resources names
-    reading       how a trace is read
-    network       what a task costs away from its data
+    source        a name (`packenv.names()`); a JSON file of a workload, or of a cluster from kubectl; a trace
+                  (`packenv.workloads.traces`), or "-" for one from standard input; a table of yours: a frame of pandas or polars,
+                  an Arrow table, or a mapping of columns; or a Workload
+    servers       as in `Workload`, or a file of machines. Required for a trace without its own machines: next to it or, in
+                  Standard Workload Format, in its header
+    resources     resources of a trace that count: names; "all"; "max": only the largest demand, which is the size of a task;
+                  "max:cpu,memory". Default: all if servers have several capacities or tasks ask for more than 1 of a
+                  resource (cores and GiB), else the largest. The same texts reduce a named workload; a sequence names its
+                  resources
+    reading       how to read a trace
+    network       cost of running a task away from its data
+    changes       other arguments of `Workload.with_`
 
-    `columns` may be a mapping, too. By default GPUs are devices, and tasks gangs, as a trace has it; jobs on several nodes are
-    gangs where there are several servers.
-    Rows that are no tasks are counted in `Workload.left_out`. Raises InputError, with the nearest names for an unknown one, and
-    with file, row and column for a value that cannot be.
+    `columns` may also be a mapping. By default a trace decides whether GPUs are devices and tasks are gangs. Jobs on several
+    nodes are gangs if there are several servers. `Workload.left_out` counts the rows that are no tasks.
+
+    Raises InputError, with the nearest names for an unknown name, and with file, row and column for a bad value.
     """
     taken = [*inspect.signature(workload).parameters][:-1] + [*inspect.signature(Workload.__init__).parameters][1:]
     for key in changes:
@@ -70,6 +71,7 @@ def workload(
         changes["servers"] = servers
     if network is not None:
         changes["network"] = network
+    # A name, a file of a workload or a cluster: arguments of traces are errors.
     if not is_trace_source(source):
         changes.pop("any_number", None)
         if reading.speedup not in (1, "1"):
@@ -78,6 +80,7 @@ def workload(
             raise ArgumentError("`columns` goes with a table of one's own, whose columns have other names")
         if idle := [f"`{name}`" for name in reading.given() if name in OF_READING]:
             raise ArgumentError(f"{listed(idle)} {'goes' if len(idle) == 1 else 'go'} with a trace")
+        # A plug-in's file.
         if isinstance(source, (str, Path)) and (room := room_of(str(source))) is not None:
             choice, sizes = chosen_resources(resources)
             if sizes == "max" and choice is not None:
@@ -88,6 +91,7 @@ def workload(
             of_room: Workload = room.workload_of(str(source), choice, seconds, changes)
             return of_room
         return _named(source, changes, reading.slot_seconds, resources)
+    # A trace or a table: arguments of streams are errors.
     if idle := [f"`{argument}`" for argument in OF_STREAMS if changes.get(argument) is not None]:
         faster = "; `speedup` makes its tasks come faster" if any(changes.get(key) is not None for key in INTENSITIES) else ""
         raise ArgumentError(do_not_go(idle, f"a trace, which says {'it' if len(idle) == 1 else 'them'} itself") + faster)
@@ -97,7 +101,7 @@ def workload(
 
 
 def is_trace_source(source: Any) -> bool:
-    """Whether it is a trace or a table, not a name, a Workload, or a file that describes a workload or a cluster."""
+    """Return whether a source is a trace or a table."""
     if isinstance(source, Workload):
         return False
     if not isinstance(source, (str, Path)):
@@ -110,14 +114,14 @@ def is_trace_source(source: Any) -> bool:
 
 
 def is_columns(source: Any) -> bool:
-    """Whether it is a table that Arrow reads, or a mapping of columns."""
+    """Return whether Arrow reads a source, or it maps column names."""
     return hasattr(source, "__arrow_c_stream__") or hasattr(source, "__dataframe__") or isinstance(source, Mapping)
 
 
 def room_of(source: str | None) -> Any:
-    """The room of a plug-in that reads a file (`packenv.plugins`); None for all other sources.
+    """Return the plug-in's room for a file (`packenv.plugins`), else None.
 
-    Raises InputError for a file *.json that is not there, and for a list of kubectl's that no plug-in reads.
+    Raises InputError for a missing *.json file, and for a kubectl list without its plug-in.
     """
     source = None if source is None else str(from_standard_input(source))
     if source is None or source in WORKLOADS or not Path(source).is_file():
@@ -132,7 +136,7 @@ def room_of(source: str | None) -> Any:
 
 
 def is_of_kubectl(source: str) -> bool:
-    """Whether a file begins as kubectl prints lists in JSON."""
+    """Return whether a file begins like a JSON list of kubectl."""
     if not source.endswith(".json"):
         return False
     from packenv.workloads.traces.format import first_bytes  # brings pyarrow with it
@@ -141,7 +145,6 @@ def is_of_kubectl(source: str) -> bool:
 
 
 def _is_workload(source: str) -> bool:
-    """Whether a file describes a workload in JSON; a few forms of traces are JSON too."""
     if not source.endswith(".json"):
         return False
     from packenv.workloads.traces import is_trace  # brings pyarrow with it
@@ -162,7 +165,7 @@ def _named(source: Any, changes: dict[str, Any], slot_seconds: Exact | None, res
         raise unknown_workload(str(source))
     if isinstance(resources, str):
         choice, sizes = chosen_resources(resources)
-        is_file = isinstance(source, (str, Path)) and str(source) not in WORKLOADS  # written with those that count
+        is_file = isinstance(source, (str, Path)) and str(source) not in WORKLOADS  # it lists exactly the resources that count
         original = with_resources(original, choice, sizes or ("all" if is_file else "max"))
     elif resources is not None:
         changes["resources"] = resources

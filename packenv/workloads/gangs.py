@@ -1,4 +1,4 @@
-"""Gangs of a table: which servers can hold them, and how many there are.
+"""Gangs of a table: their number, and which fit the servers.
 
 The tasks of a gang start in the same slot, on one server or several, or not at all (`Jobs.gang`).
 """
@@ -19,37 +19,38 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 MOST_OF_A_GANG = 1024
-"""Servers on which a gang has to fit where it is asked how many there should be."""
+"""Servers for a gang if their number is wanted."""
 
 FEW_TASKS, MOST_LOOKS = 64, 100_000
-"""Tasks of a gang for which all ways to place them are searched; servers that this search looks at before it gives up."""
+"""Largest gang with a search over all placements, and the servers that this search looks at before it gives up."""
 
 MANY = 2**40
 """More tasks than any server holds."""
 
 
 def many_of_the_last(servers: Servers) -> Servers:
-    """The same servers, with MOST_OF_A_GANG like the last one in its place."""
+    """Return the servers with MOST_OF_A_GANG copies of the last one."""
     return servers.only(np.minimum(np.arange(len(servers) - 1 + MOST_OF_A_GANG), len(servers) - 1))
 
 
 def gangs_of(gang: Ints) -> Ints:
-    """(g, 2) of each gang of several tasks of a column `gang` the FIRST row and the number of TASKS."""
+    """Return FIRST and TASKS (g, 2) of gangs of several tasks."""
     spans = np.unique(gang_spans(gang), axis=0)
     return spans[spans[:, TASKS] > 1]
 
 
 def gangs_fitting(jobs: Jobs, servers: Servers) -> Bools:
-    """(n,) whether the gang of each task may have room on all servers together, when empty; true of tasks without one.
+    """Mark tasks (n,) whose gang may fit on all empty servers.
 
-    False is proved: of tasks that are alike by their number, of others by the sum of the room, and of up to FEW_TASKS by a search
-    over all ways to place them. True may leave it open.
+    Tasks without a gang are marked. An unmarked gang is proved not to fit: equal tasks by their number, others by the sum of the
+    room, and up to FEW_TASKS by a search over all ways to place them. A marked one may still not fit.
     """
     fits = np.ones(len(jobs), np.bool_)
     needs = jobs.demand if jobs.devices is None else np.column_stack([jobs.demand, jobs.devices])
     known: dict[bytes, bool] = {}
     for first, tasks in [] if jobs.gang is None else gangs_of(jobs.gang).tolist():
         rows = slice(first, first + tasks)
+        # Equal gangs are tried once.
         shape = needs[rows].tobytes()
         if shape not in known:
             alike = (needs[rows] == needs[first]).all()
@@ -59,7 +60,7 @@ def gangs_fitting(jobs: Jobs, servers: Servers) -> Bools:
 
 
 def _most_alike(jobs: Jobs, servers: Servers, row: int) -> int:
-    """How many tasks such as this row the servers hold when empty, at most."""
+    """Return the most tasks like this row on empty servers."""
     demand = jobs.demand[row]
     most = (servers.units[:, demand > 0] // demand[demand > 0]).min(axis=1, initial=MANY)
     if jobs.devices is not None and servers.devices is not None:
@@ -72,13 +73,17 @@ def _most_alike(jobs: Jobs, servers: Servers, row: int) -> int:
 
 
 def _may_hold(jobs: Jobs, servers: Servers, rows: slice) -> bool:
-    """Whether these tasks may have room together: the devices of a server count as amounts, which is less than they ask for."""
+    """Return whether these tasks may fit together.
+
+    The devices of a server count as amounts, a weaker condition than their needs.
+    """
     demand, room = jobs.demand[rows], servers.units
     able = np.ones((len(demand), len(room)), np.bool_)
     if jobs.devices is not None and servers.devices is not None:
         number, share, kinds = jobs.devices[rows].T
         there, whole, model = servers.devices.T
         smallest, largest = int(whole[there > 0].min(initial=MANY)), int(whole.max())
+        # Shares of devices, and tasks that cannot share one, as two more amounts.
         alone = np.where((share == 0) | (2 * share > largest), number, 0)  # of these no two share a device
         demand = np.column_stack([demand, number * np.where(share > 0, share, smallest), alone])
         room = np.column_stack([room, there * whole, there])
@@ -91,7 +96,7 @@ def _may_hold(jobs: Jobs, servers: Servers, rows: slice) -> bool:
 
 
 class _Packing:
-    """A search for room for tasks of demands (n, R) on servers (S, R), of which each task is `able` (n, S) to run on some."""
+    """Search for room for tasks on servers, by `able` (n, S)."""
 
     def __init__(self, demand: Ints, room: Ints, able: Bools) -> None:
         order = np.argsort(-(demand / np.maximum(room.max(axis=0), 1)).max(axis=1), kind="stable")  # the largest first
@@ -103,11 +108,11 @@ class _Packing:
         self.looks = 0
 
     def possible(self) -> bool:
-        """Whether there is room for all; True also where MOST_LOOKS leave it open."""
+        """Return whether all tasks fit, also True after MOST_LOOKS."""
         return self._place(0)
 
     def _place(self, task: int) -> bool:
-        """Whether there is room for this task and those behind it: on servers of which some are alike, the tightest first."""
+        """Place this task and the following ones, tightest servers first."""
         if task == len(self.demand) or self.looks > MOST_LOOKS:
             return True
         self.looks += len(self.servers)
@@ -118,6 +123,7 @@ class _Packing:
             left = tuple(room - need for room, need in zip(server[1:], self.demand[task], strict=True))
             if not self.able[task][server[0]] or min(left) < 0:
                 continue
+            # Try this server, and take the task back if the others do not fit.
             self._move(server, (server[0], *left))
             if self._place(task + 1):
                 return True
@@ -138,7 +144,7 @@ def _accepts(kinds: int, model: Ints) -> Bools:
 
 
 def check_gangs(jobs: Jobs, servers: Servers) -> None:
-    """Raise RowError, naming its first task, for a gang that no set of the servers can hold."""
+    """Raise RowError, naming its first task, if a gang fits nowhere."""
     if jobs.gang is None or (fits := gangs_fitting(jobs, servers)).all():
         return
     row = int(np.argmin(fits))
@@ -146,34 +152,34 @@ def check_gangs(jobs: Jobs, servers: Servers) -> None:
 
 
 def too_large_gang(jobs: Jobs, servers: Servers, row: int) -> str:
-    """What is wrong with the gang of a row that no set of the servers can hold."""
+    """Return the message for a gang too large for all servers."""
     assert jobs.gang is not None
     tasks = int(gang_spans(jobs.gang)[row, TASKS])
     return f"its gang of {tasks:,} tasks has no room on all {len(servers):,} servers together, even if they are empty"
 
 
 def in_whole_gangs(jobs: Jobs, kept: Bools) -> Bools:
-    """(n,) which tasks are kept if a gang is left out as soon as one of its tasks is."""
+    """Mark the tasks (n,) whose whole gang is in `kept`."""
     assert jobs.gang is not None
     first = gang_spans(jobs.gang)[:, FIRST]
     return np.asarray(~np.isin(first, first[~kept]))
 
 
 def which_fit(jobs: Jobs, servers: Servers) -> Bools:
-    """(n,) which tasks fit a server, and with all of their gang the servers."""
+    """Mark the tasks (n,) that fit a server, with their whole gang."""
     alone = fitting(jobs, servers)
     return alone if jobs.gang is None else in_whole_gangs(jobs, alone) & gangs_fitting(jobs, servers)
 
 
 def jobs_that_come_together(jobs: Jobs, source: str) -> Ints:
-    """(n,) gangs of the tasks of a job in rows that follow each other and arrive in the same slot. Raises ArgumentError."""
+    """Return gangs (n,): consecutive rows of a job with the same arrival."""
     if jobs.job is None:
         raise ArgumentError(f"`gangs` does not go with {source}: its tasks belong to no jobs")
     return np.cumsum((np.diff(jobs.job, prepend=-1) != 0) | (np.diff(jobs.arrival, prepend=-1) != 0)).astype(np.int64) - 1
 
 
 def gangs_in_words(gang: Ints) -> str:
-    """How many gangs a column has and of how many tasks, "12 of 2 to 16 tasks, 5 on average: 60 of 100 tasks"."""
+    """Count gangs: "12 of 2 to 16 tasks, 5 on average: 60 of 100 tasks"."""
     sizes = gangs_of(gang)[:, TASKS]
     if not len(sizes):
         return "none of several tasks"

@@ -1,4 +1,4 @@
-"""Workloads that do not begin with empty servers: which tasks are in service in slot 0."""
+"""Workloads whose servers are not empty at the start."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class InService:
 
     @classmethod
     def of(cls, rows: Iterable[tuple[Sequence[int], int, int]], resources: int) -> Self:
-        """The tasks in service, from demands in units, servers and slots that remain."""
+        """Build the table from demands in units, servers and remaining slots."""
         demand, server, remaining = zip(*rows, strict=True) if (rows := [*rows]) else ((), (), ())
         whole = np.array(demand, np.int64).reshape(-1, resources)
         return cls(whole, np.array(server, np.int64), np.array(remaining, np.int64))
@@ -36,29 +36,29 @@ class InService:
 
 @runtime_checkable
 class BeginsBusy(Protocol):
-    """What a workload's function from a seed to a table offers besides, if the workload begins with tasks in service."""
+    """Methods of a `draw` with tasks in service at the start."""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Lines that say what is assumed of these tasks, and what is ignored."""
+        """Lines on assumptions and omissions for these tasks."""
         ...
 
     def in_service(self, seed: int) -> InService:
-        """The tasks in service in slot 0 of a run with this seed."""
+        """Return the tasks in service in slot 0 of a seed."""
         ...
 
     def times(self, seed: int, start: Ints, end: Ints) -> tuple[Ints, Ints]:
-        """Starts and ends of all waiting tasks (n,) in a run with this seed, from those of the table; -1: never."""
+        """Return starts and ends (n,) of waiting tasks, -1 for never."""
         ...
 
 
 def begins_busy(workload: Workload) -> bool:
-    """Whether runs of the workload begin with tasks in service."""
+    """Return whether runs of the workload begin with tasks in service."""
     return isinstance(workload.draw, BeginsBusy)
 
 
 def in_service_of(workload: Workload, seed: int) -> InService:
-    """The tasks in service in slot 0 of a run with this seed; none for a workload that begins with empty servers."""
+    """Return the tasks in service in slot 0, perhaps none."""
     if isinstance(workload.draw, BeginsBusy):
         return workload.draw.in_service(seed)
     return InService.of((), workload.servers.units.shape[1])

@@ -1,4 +1,4 @@
-"""What it costs to run a task away from its data: racks of servers, and a network whose speed changes over time."""
+"""Data locality: racks of servers, and a network of varying speed."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 NODE, RACK, ANY = 0, 1, 2
-"""How near to its data a task runs: on a server that holds them, in the rack of such a server, or elsewhere."""
+"""Distance of a task from its data: on a server with them, in the rack of one, or elsewhere."""
 
 
 @dataclass(frozen=True)
 class Network:
-    """A task stays round(remote_overhead · factor · share) slots longer than its service.
+    """Cost of running a task away from its data.
 
     racks      the number of consecutive servers in a rack (0: there are no racks), or the rack of each server
     same_rack  the share for a server in the rack of one of the task's home servers; it is 0 at home, and 1 elsewhere
-    factor     steps (seconds, factor) in order of time: the factor from then on; it is 1 before the first step
-    reading    (D,) units of capacity that a task away from its data takes on its own server, beyond its demand, while it is in
-               service, such as network in; empty: none
-    serving    (D,) units of capacity that it takes meanwhile on the server from which it reads, such as disk and network out
-               (Grandl et al., SIGCOMM 2014; which server that is: packenv.cluster.locality)
+    factor     steps (seconds, factor) in order of time, each valid until the next one; 1 before the first step
+    reading    (D,) additional units of capacity that a task away from its data takes on its own server while in service, such as
+               network in; empty: none
+    serving    (D,) units of capacity that it takes meanwhile on the server that it reads from, such as disk and network out
+               (Grandl et al., SIGCOMM 2014; packenv.cluster.locality chooses that server)
 
-    The factor is that of the slot in which the task starts. A task without home servers is at home everywhere.
-    Raises InputError for values out of range.
+    A task stays round(remote_overhead · factor · share) slots longer than its service, with the factor of its start slot. A task
+    without home servers is at home everywhere. Raises InputError for values out of range.
     """
 
     racks: int | tuple[int, ...] = 0
@@ -77,7 +77,7 @@ class Network:
         return any(self.reading) or any(self.serving)
 
     def units(self, resources: int) -> tuple[Ints, Ints]:
-        """(D,) units of `reading` and `serving`. Raises InputError for another number of resources, or a single one."""
+        """Return (D,) units of `reading` and `serving`, for D > 1 only."""
         units = []
         for name in ("reading", "serving"):
             amounts = getattr(self, name) or (0.0,) * resources
@@ -88,7 +88,7 @@ class Network:
         return units[0], units[1]
 
     def rack_of(self, servers: int) -> Ints:
-        """(servers,) the rack of each server; without racks each server has its own.
+        """Return the rack of each server, by default its own.
 
         Raises InputError if the racks were given for another number of servers.
         """
@@ -99,14 +99,14 @@ class Network:
         return np.array(self.racks, np.int64)
 
     def steps(self, slot_seconds: float) -> tuple[Ints, Floats]:
-        """The slots at which the factor changes, beginning with 0, and the factors."""
+        """Return the slots of changes, from 0, and the factors."""
         steps = [(0.0, 1.0), *self.factor]
         slots = [math.ceil(round(seconds / slot_seconds, 6)) for seconds, _ in steps]
         return np.array(slots, np.int64), np.array([factor for _, factor in steps])
 
 
 def check_homes(jobs: Jobs, servers: int) -> None:
-    """Raise InputError for the first task whose data lies on a server that does not exist."""
+    """Raise InputError for the first task with an unknown home server."""
     if jobs.home is not None and (bad := jobs.home.values >= servers).any():
         value = int(np.argmax(bad))
         row = int(np.searchsorted(jobs.home.offsets, value, side="right")) - 1
@@ -114,9 +114,9 @@ def check_homes(jobs: Jobs, servers: int) -> None:
 
 
 def check_reads(jobs: Jobs, network: Network, capacity: Ints) -> None:
-    """Raise InputError unless every task that reads data fits on one of their servers: elsewhere there may never be room to read.
+    """Raise InputError unless every reading task fits a home server.
 
-    `capacity` (L, D) in units.
+    Elsewhere there may never be room to read. `capacity` (L, D) is in units.
     """
     network.units(jobs.resources)
     if jobs.home is None:
@@ -129,7 +129,7 @@ def check_reads(jobs: Jobs, network: Network, capacity: Ints) -> None:
 
 
 class Locality(NamedTuple):
-    """Where the data of each row lie and what it costs to run elsewhere, for compiled code; empty without home servers."""
+    """Data locality of each row for compiled code, possibly empty."""
 
     home_of: Ints  # (n + 1,) row i has home servers home[home_of[i] : home_of[i + 1]]; (1,) if no row has any
     home: NDArray[np.int32]
@@ -157,7 +157,7 @@ NOWHERE = Locality(
 
 
 def locality(jobs: Jobs, network: Network, servers: int, slot_seconds: float) -> Locality:
-    """The arrays of a table whose home servers exist (`check_homes`)."""
+    """Return the arrays of a table whose home servers exist (`check_homes`)."""
     if jobs.home is None:
         return NOWHERE
     since, factor = network.steps(slot_seconds)
@@ -177,10 +177,10 @@ def locality(jobs: Jobs, network: Network, servers: int, slot_seconds: float) ->
 
 
 def parse_network(racks: int | None, steps: str | None, reading: str | None = None, serving: str | None = None) -> Network | None:
-    """The network of options of the command line: servers per rack, steps such as `0:1,600:4` (seconds:factor), and what
-    remote reads take of each resource, such as `0:0.1`.
+    """Return the network of command-line options, None without any.
 
-    None if none is given. Raises InputError.
+    `racks` is servers per rack, `steps` are seconds:factor, such as `0:1,600:4`. `reading` and `serving` are amounts of each
+    resource, such as `0:0.1`. Raises InputError.
     """
     if all(option is None for option in (racks, steps, reading, serving)):
         return None

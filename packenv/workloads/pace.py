@@ -1,4 +1,4 @@
-"""Tables whose tasks come in so many times the time: faster or slower, and else the same."""
+"""Tables with faster or slower arrivals, otherwise unchanged."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from packenv.jobs import Jobs
 
 
 def spread(jobs: Jobs, times: float) -> Jobs:
-    """The table with arrivals in so many times the time: drawn together below 1."""
+    """Multiply the arrival slots by `times`."""
     return replace(jobs, arrival=np.floor(jobs.arrival * times).astype(np.int64))
 
 
 def spread_draw(draw: Callable[[int], Jobs], times: float) -> Callable[[int], Jobs]:
-    """The function from a seed to a table, with arrivals in so many times the time; one that can be longer still can."""
+    """Spread the tables of a function, which stays `Lasting`."""
     return (LastingSpread if isinstance(draw, Lasting) else Spread)(draw, times)
 
 
 @runtime_checkable
 class Lasting(Protocol):
-    """What a workload's function from a seed to a table offers besides, if its tables are parts of a stream that goes on."""
+    """Function from a seed to a part of an endless stream."""
 
     def longer(self, times: int) -> Callable[[int], Jobs]:
-        """The function whose tables are so many times as long."""
+        """Return the function whose tables are `times` as long."""
         ...
 
 
 @dataclass(frozen=True)
 class Spread:
-    """A function from a seed to a table whose arrivals are spread out, or drawn together."""
+    """Function from a seed to a table with spread arrivals."""
 
     draw: Any  # a function from a seed to a table
     times: float
@@ -43,8 +43,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class LastingSpread(Spread):
-    """Of a function whose tables can be longer."""
+    """Spread of a function whose tables can be longer."""
 
     def longer(self, times: int) -> LastingSpread:
-        """The function whose tables are so many times as long."""
         return replace(self, draw=self.draw.longer(times))

@@ -1,8 +1,8 @@
-"""Laws and arrival processes as plain values for JSON: an object with the name of the type, and its parameters by name.
+"""Laws and arrival processes as plain values for JSON.
 
     Uniform(0.1, 0.9)  ↔  {"type": "Uniform", "low": 0.1, "high": 0.9}
 
-A new law or arrival process needs nothing here: every dataclass that `packenv.workloads.laws` or
+New laws and arrival processes need no code here: every dataclass that `packenv.workloads.laws` or
 `packenv.workloads.laws.arrivals` imports is found.
 """
 
@@ -31,9 +31,9 @@ TYPES: dict[str, Any] = {
 
 
 def to_plain(value: Any) -> Any:
-    """A law, process, list or number in plain values; an infinite number becomes "inf".
+    """Return plain values of a law, process, list or number.
 
-    A field whose metadata name an `unsaid` value is left out where it has that.
+    Infinite numbers become "inf". A field is left out if it equals its metadata `unsaid`.
     """
     if dataclasses.is_dataclass(value):
         parameters = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
@@ -48,9 +48,9 @@ def to_plain(value: Any) -> Any:
 
 
 def from_plain(value: Any, path: str) -> Any:
-    """The law, process, list or number that `to_plain` described.
+    """Return the law, process, list or number that `to_plain` described.
 
-    `path` says where the value stands in its file. Raises InputErrors that begin with it and name the key.
+    path   place of the value in its file; InputErrors begin with it and name the key
     """
     if isinstance(value, list):
         return [from_plain(item, f"{path}[{i}]") for i, item in enumerate(value)]
@@ -72,7 +72,7 @@ def from_plain(value: Any, path: str) -> Any:
 
 
 def workload_arguments(plain: Any, where: str) -> dict[str, Any]:
-    """The arguments of a Workload from plain values. Raises InputErrors that begin with `where` and name the key."""
+    """Return a Workload's arguments, with `where` and key in errors."""
     if not isinstance(plain, dict):
         raise InputError(f"{where}: expected an object with keys {', '.join(KEYS)}")
     for key in plain:

@@ -1,4 +1,4 @@
-"""Which tasks of a Jobs table wait for which others, and when each task was eligible."""
+"""Precedence in a Jobs table, and when each task was eligible."""
 
 from __future__ import annotations
 
@@ -15,21 +15,23 @@ NEVER = np.iinfo(np.int64).max
 
 
 def precedence_edges(jobs: Jobs) -> tuple[Ints, Ints, int]:
-    """Pairs of nodes, `before` and `after`, and the number of nodes.
+    """Return pairs of nodes, `before` and `after`, and the number of nodes.
 
-    Nodes are the rows of the table, then the barriers: those of `phase_edges`, and one for every set of two or more
-    predecessors that two or more rows have in common. A barrier comes after all tasks of its phase or set and before all
-    tasks that wait for them, so that stages of a and b tasks need a + b pairs and not a · b.
+    Nodes are the rows of the table, then the barriers: first those of `phase_edges`, then one for every set of two or more
+    predecessors that two or more rows share. A barrier comes after all tasks of its phase or set, and before all tasks that wait
+    for them. So stages of a and b tasks need a + b pairs, not a · b.
     """
     before, after, nodes = phase_edges(jobs)
     if jobs.predecessors is None:
         return before, after, nodes
     lists = jobs.predecessors
+    # Sets of predecessors that several rows share get a barrier.
     same = set_numbers(lists)
     _, first, inverse, rows = np.unique(same, return_index=True, return_inverse=True, return_counts=True)
     length = np.diff(lists.offsets)
     shared = (rows >= 2) & (length[first] >= 2)  # (sets,) whether the set has a barrier
     barrier = nodes + np.cumsum(shared) - 1  # (sets,)
+    # Pairs: phases, direct predecessors, predecessors of barriers, rows behind barriers.
     direct = np.repeat(~shared[inverse], length)
     waits = shared[inverse]
     heads = first[shared]
@@ -43,15 +45,16 @@ def precedence_edges(jobs: Jobs) -> tuple[Ints, Ints, int]:
 
 
 def phase_edges(jobs: Jobs) -> tuple[Ints, Ints, int]:
-    """The pairs of nodes that stand for phases, and the number of nodes.
+    """Return the pairs of nodes for phases, and the number of nodes.
 
     Nodes are the rows of the table, then a barrier for every phase of a job except its last one. A barrier comes after all
-    tasks of its phase and before all tasks of the next phase, so that phases need at most two pairs for each task.
+    tasks of its phase and before all tasks of the next phase. So phases need at most two pairs for each task.
     """
     n = len(jobs)
     none = np.zeros(0, np.int64)
     if jobs.phase is None or jobs.job is None:
         return none, none, n
+    # Sort rows by job and phase, and number the stages.
     order = np.lexsort((jobs.phase, jobs.job))
     job, phase = jobs.job[order], jobs.phase[order]
     stage = np.cumsum(np.diff(job, prepend=-1).astype(bool) | np.diff(phase, prepend=-1).astype(bool)) - 1
@@ -59,6 +62,7 @@ def phase_edges(jobs: Jobs) -> tuple[Ints, Ints, int]:
     follows = np.diff(job[first], prepend=-1) == 0  # (stages,) whether the stage follows an earlier phase of its job
     followed = np.append(follows[1:], False)
     barrier = n + np.cumsum(follows) - 1  # (stages,) the barrier before a stage that follows another
+    # Tasks before a barrier, and tasks behind one.
     early, late = followed[stage], follows[stage]
     before = np.concatenate([order[early], barrier[stage][late]])
     after = np.concatenate([barrier[stage[early] + 1], order[late]])
@@ -66,19 +70,21 @@ def phase_edges(jobs: Jobs) -> tuple[Ints, Ints, int]:
 
 
 def set_numbers(sets: Ragged) -> Ints:
-    """(n,) a number for each row, the same for rows with the same set of integers; from 0, by first occurrence."""
+    """Number rows (n,) by their set, from 0 by first occurrence."""
     n = len(sets.offsets) - 1
     row = np.repeat(np.arange(n), np.diff(sets.offsets))
+    # Sort each row's integers and drop duplicates.
     order = np.lexsort((sets.values, row))
     row, value = row[order], sets.values[order]
     new = (np.diff(row, prepend=-1) != 0) | (np.diff(value, prepend=0) != 0)
+    # Compare rows by the bytes of their integers.
     ends = (np.searchsorted(row[new], np.arange(n + 1)) * value.itemsize).tolist()
     members, numbers = value[new].tobytes(), dict[bytes, int]()
     return np.array([numbers.setdefault(members[a:b], len(numbers)) for a, b in pairwise(ends)], np.int64)
 
 
 def longest_paths(jobs: Jobs, length: Ints) -> Ints:
-    """(n,) the longest path from the start of each row to the end of all that waits for it; `length` (n,) of each row."""
+    """Return the longest path (n,) from each row's start."""
     before, after, nodes = precedence_edges(jobs)
     lengths = np.append(length, np.zeros(nodes - len(jobs), np.int64))
     longest = lengths.copy()
@@ -91,10 +97,10 @@ def longest_paths(jobs: Jobs, length: Ints) -> Ints:
 
 
 def ready_slots(arrival: Ints, end: Ints, before: Ints, after: Ints, nodes: int) -> Ints:
-    """(n,) the slot in which each task becomes eligible: its arrival, or the last end of the tasks that it waits for.
+    """Return the slot (n,) in which each task becomes eligible.
 
-    `end` (n,) is the slot in which each task ends, NEVER if it does not; then tasks that wait for it are never eligible.
-    The other arguments are those of `precedence_edges`.
+    It is its arrival, or the last of its predecessors' `end` (n,), NEVER if one does not end. The other arguments come from
+    `precedence_edges`.
     """
     n = len(arrival)
     ready = np.append(arrival, np.zeros(nodes - n, np.int64))

@@ -1,4 +1,4 @@
-"""Workloads of several resources, reduced to some of them, or to the largest demand as the one size of a task."""
+"""Workloads reduced to some resources, or to one size per task."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 USUAL = "usual"
-"""What a command takes of a workload's resources where nobody says which: of a file those that it has, of others `max`."""
+"""Default resources of a workload in commands: all of a file, otherwise `max`."""
 
 
 def chosen_resources(resources: str | Sequence[str] | None) -> tuple[Wanted, Sizes | None]:
-    """Which resources are named, None for the usual ones, and whether their largest becomes the size; None: as is usual."""
+    """Return named resources and sizes, None for the usual ones."""
     if resources in (None, USUAL):
         return None, None
     text = resources if isinstance(resources, str) else ",".join(resources)
@@ -39,9 +39,10 @@ def chosen_resources(resources: str | Sequence[str] | None) -> tuple[Wanted, Siz
 
 
 def with_resources(base: Workload, choice: Wanted, sizes: Sizes | None) -> Workload:
-    """The workload with the resources of `choice` only and, for sizes "max", each task's largest demand as its one size.
+    """Return the workload with only the resources of `choice`, or one size.
 
-    Raises InputError for a table of tasks, an unknown resource, and where servers or demands do not allow a single size.
+    With sizes "max" it is each task's largest demand. Raises InputError for a table of tasks, an unknown resource, and servers or
+    demands that do not allow a single size.
     """
     if base.jobs is not None:
         if isinstance(choice, tuple):
@@ -56,6 +57,7 @@ def with_resources(base: Workload, choice: Wanted, sizes: Sizes | None) -> Workl
                     f"workload {base.name} has no resource {name}; known: {', '.join(names) or 'one without a name'}"
                 )
         columns = [names.index(name) for name in choice]
+    # Nothing to reduce.
     if base.D == 1 or (sizes == "all" and columns == [*range(base.D)]):
         return base
     capacity = base.servers.capacity[:, columns]
@@ -65,6 +67,7 @@ def with_resources(base: Workload, choice: Wanted, sizes: Sizes | None) -> Workl
     vectors = vectors[:, columns]
     if sizes == "all":
         return base.with_(sizes=Joint(vectors.tolist(), weights.tolist()), servers=capacity, resources=choice)
+    # One size needs servers with the same capacity of all resources.
     if (capacity != capacity[:, :1]).any():
         raise ArgumentError(f"workload {base.name} has no single size: use `resources` all")
     return base.with_(sizes=Joint(vectors.max(axis=1, keepdims=True), weights.tolist()), servers=capacity[:, 0], resources=None)
@@ -72,18 +75,19 @@ def with_resources(base: Workload, choice: Wanted, sizes: Sizes | None) -> Workl
 
 MOST_LETTERS = 60  # of servers in a hint
 FOREIGN = 2**9
-"""Times that a server has too little for tasks that are in its unit."""
+"""Demand / capacity from which units must differ."""
 IDLE, USED = 2**20, 2**10
-"""Times that a server has what a task asks for of a resource, if nobody uses it, beside another of which there is less."""
+"""Capacity / demand of an almost unused resource, and of a scarcer one next to it, if units differ."""
 
 
 def unlike_units(names: Sequence[str], most: NDArray[np.float64], servers: Servers) -> str | None:
-    """A line where demands, at `most` (D,), and capacities of a resource look like other units: bytes and GiB."""
+    """Return a line if `most` (D,) and capacities have unlike units."""
     capacity, several = servers.capacity.max(axis=0), len(names) > 1
     if len(names) != servers.D:
         return None
     room = np.divide(capacity, most, out=np.full(len(names), np.nan), where=(most > 0) & (capacity > 0))
     for r in np.flatnonzero(~np.isnan(room)).tolist():
+        # Capacities look too small, in a larger unit, or too large, in a smaller one.
         if room[r] < 1 / FOREIGN:
             factor = next((2.0**bits for bits in (10, 20, 30) if room[r] * 2.0**bits >= 1), None)
         elif several and room[r] >= IDLE and np.nanmin(room) < USED:
@@ -108,11 +112,11 @@ def servers_for(
     example: Callable[[Servers], str] | None = None,
     partitions: Collection[str] = (),
 ) -> Servers:
-    """Servers for tasks of so many resources. Raises InputError unless they have a capacity for each.
+    """Return servers with a capacity for each resource.
 
-    names    of the resources that tasks ask for; sizes "max": the largest is the one that counts
-    example  servers that would do, with these servers' capacities as far as they are enough
-    partitions  as of `parse_servers`
+    names       of the resources that tasks ask for; with sizes "max" only the largest counts
+    example     function that returns suitable servers, with the given capacities where they are enough
+    partitions  as in `parse_servers`
     """
     read = names if sizes == "all" or (names is not None and len(names) == 1) else None
     servers = as_servers(spec, resources, read, partitions)

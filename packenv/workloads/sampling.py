@@ -1,8 +1,8 @@
-"""Drawing the rows of a random workload: every number is a pure function of (seed, column, index).
+"""Rows of random workloads: functions of seed, column and index.
 
-The generator is counter-based: draw number `index` of a column is the SplitMix64 finaliser (Steele, Lea and Flood,
-OOPSLA 2014) of key + index · golden, where the key is a hash of seed and column. So the size of the chunks, the place in a
-batch, the policy and the load never change a row. Only arrival times are sums, which the stream carries from row to row.
+The generator is counter-based. Draw number `index` of a column is the SplitMix64 finaliser (Steele, Lea and Flood, OOPSLA
+2014) of key + index · golden, where the key is a hash of seed and column. So the size of the chunks, the place in a batch,
+the policy and the load never change a row. Only arrival times are sums, which the stream carries from row to row.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ NO_LAWS: Laws = Builder().laws()
 """The laws of a source that is a Jobs table: none."""
 
 LATEST = 2.0**60
-"""Later arrivals, and services longer than 2^53 slots, are cut down to that: it is beyond any run."""
+"""Limit of arrivals, beyond any run; services are limited to 2^53 slots."""
 
 stream_type = np.dtype(
     [
@@ -68,7 +68,7 @@ S27, S30, S31, S12 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(12)
 
 @compiled
 def mix(word: np.uint64) -> np.uint64:
-    """SplitMix64's finaliser: a bijection of 64-bit words whose results look independent."""
+    """Apply SplitMix64's finaliser, a bijection with independent-looking results."""
     word = (word ^ (word >> S30)) * FIRST
     word = (word ^ (word >> S27)) * SECOND
     return word ^ (word >> S31)
@@ -76,25 +76,25 @@ def mix(word: np.uint64) -> np.uint64:
 
 @compiled
 def word_at(key: np.uint64, index: int) -> np.uint64:
-    """Random word number `index` of the column with this key."""
+    """Return random word number `index` of the column with this key."""
     return mix(key + np.uint64(index) * GOLDEN)
 
 
 @compiled
 def uniform(word: np.uint64) -> float:
-    """A random word as a number in the open interval (0, 1): the middle of one of 2^52 equal cells."""
+    """Map a word to one of 2^52 cells' middles in (0, 1)."""
     return (float(word >> S12) + 0.5) * 2.0**-52
 
 
 @compiled
 def another(word: np.uint64) -> np.uint64:
-    """A second random word for the same draw."""
+    """Return a second random word for the same draw."""
     return mix(word + FIRST)
 
 
 @compiled
 def row_above(table: NDArray[np.float64], first: int, count: int, u: float) -> int:
-    """The first of `count` rows of the table, from `first` on, whose cumulative weight exceeds u; that of the last row is 1."""
+    """Return the first row whose cumulative weight exceeds u."""
     low, high = first, first + count - 1
     while low < high:
         middle = (low + high) >> 1
@@ -107,7 +107,7 @@ def row_above(table: NDArray[np.float64], first: int, count: int, u: float) -> i
 
 @compiled
 def interpolate(table: NDArray[np.float64], first: int, count: int, u: float) -> float:
-    """The u-quantile of a piecewise-linear distribution function, whose knots are rows of the table."""
+    """Return the u-quantile of a piecewise-linear distribution function of rows."""
     k = row_above(table, first, count, u)
     share: float = (u - table[k - 1, 0]) / (table[k, 0] - table[k - 1, 0])
     low, high = float(table[k - 1, 1]), float(table[k, 1])
@@ -116,7 +116,7 @@ def interpolate(table: NDArray[np.float64], first: int, count: int, u: float) ->
 
 @apart
 def draw(laws: Laws, number: int, word: np.uint64) -> float:
-    """One draw from the law of node `number`, by inversion (of the log-normal by Box and Muller)."""
+    """Draw from node `number` by inversion (log-normal: Box-Muller)."""
     node = laws.node[number]
     u = uniform(word)
     # A mixture leads to one of its laws, which has a number of its own to draw with.
@@ -125,6 +125,7 @@ def draw(laws: Laws, number: int, word: np.uint64) -> float:
         node = laws.node[int(laws.table[k, 1])]
         word = another(word)
         u = uniform(word)
+    # Invert the distribution function of the law.
     x: float = node.a  # CONSTANT
     if node.kind == UNIFORM:
         x = min(node.a + u * node.b, node.c)
@@ -146,23 +147,24 @@ def draw(laws: Laws, number: int, word: np.uint64) -> float:
 
 @compiled
 def whole(x: float) -> int:
-    """A draw as a number of slots or tasks: rounded up, at least 1."""
+    """Round a draw up to slots or tasks, at least 1."""
     return int(min(max(math.ceil(x), 1.0), 2.0**53))
 
 
 @compiled
 def units_of(x: float) -> int:
-    """A draw in integer units, as `packenv.units.to_units` rounds."""
+    """Round a draw to integer units, like `packenv.units.to_units`."""
     units = math.floor(x * UNIT + 1e-3)
     return 1 if units == 0 and x > 0.0 else units
 
 
 @compiled
 def begin_phase(laws: Laws, stream: Any) -> None:
-    """Begin the next modulating phase and draw its end. The first is drawn by its share of time, so the start is stationary."""
+    """Begin the next phase, stationary at first, and draw its end."""
     phases = laws.phase.shape[0]
     word = word_at(stream.phase_key, stream.sojourns)
     u = uniform(word)
+    # Choose the phase: by its share of time at first, then in order or at random.
     if stream.sojourns == 0:
         stream.phase = 0
         while laws.phase[stream.phase, 2] <= u:
@@ -172,16 +174,18 @@ def begin_phase(laws: Laws, stream: Any) -> None:
     elif phases > 1:
         place = min(int(u * (phases - 1)), phases - 2)
         stream.phase = place + (1 if place >= stream.phase else 0)
+    # Draw an exponential sojourn in it.
     stream.phase_end += -laws.phase[stream.phase, 1] * math.log(uniform(another(word)))
     stream.sojourns += 1
 
 
 @compiled
 def modulated_time(laws: Laws, stream: Any, hazard: float) -> float:
-    """The time at which the integral of the modulated rate since stream.clock reaches `hazard`."""
+    """Return when the modulated rate's integral from stream.clock reaches `hazard`."""
     if stream.sojourns == 0:
         begin_phase(laws, stream)
     time: float = stream.clock
+    # Integrate the rate phase by phase.
     while True:
         rate: float = stream.rate * laws.phase[stream.phase, 0]
         if hazard <= (stream.phase_end - time) * rate:
@@ -193,7 +197,7 @@ def modulated_time(laws: Laws, stream: Any, hazard: float) -> float:
 
 @compiled
 def next_job(laws: Laws, stream: Any) -> None:
-    """Draw the arrival slot of the next job, and its number of tasks."""
+    """Draw the next job's arrival slot and number of tasks."""
     plan = laws.plan[0]
     stream.job += 1
     # The time to the next arrival, exponential of mean 1: at once in slots, or as a time in units of the rate.
@@ -229,7 +233,7 @@ def fill_chunk(
     service: NDArray[np.int64],  # (n,) slots
     job: NDArray[np.int64],  # (n,) or (0,)
 ) -> int:
-    """Draw the next n rows of the workload's Jobs table; returns n."""
+    """Draw the workload's next n rows, and return n."""
     plan = laws.plan[0]
     resources = demand.shape[1]
     rows: int = arrival.shape[0]
@@ -261,7 +265,7 @@ def fill_chunk(
 
 @compiled
 def begin(stream: Any, seed: int, rate: float) -> None:
-    """Set a stream to before row 0 of the workload with this seed, with `rate` jobs per slot."""
+    """Set a stream to before row 0, with `rate` jobs per slot."""
     start = mix(np.uint64(seed) + GOLDEN)
     stream.first_row = 0
     stream.filled = 0

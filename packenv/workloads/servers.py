@@ -1,4 +1,4 @@
-"""The servers of a cluster: the capacity of each in each resource."""
+"""Servers of a cluster: the capacity of each in each resource."""
 
 from __future__ import annotations
 
@@ -22,28 +22,30 @@ from packenv.jobs import HOW_MANY, MILLI, MODEL, MOST_DEVICES, NO_MODEL, UNKNOWN
 from packenv.units import LARGEST_AMOUNT, UNIT, scale_for, to_units
 
 KIND = re.compile(r"(?:([0-9]+)x|(?=[^x,@]*:))([^x,@]+)(?:@(?:([0-9]+)\*)?([^,@*/]*)(?:/([0-9]+))?)?")
-"""Of servers, such as 3x32:128, 3x96:384:8@A10, or 32:128, which is one."""
+"""Kind of servers, such as 3x32:128, 3x96:384:8@A10, or 32:128 (one server)."""
 MOST_SERVERS = 1_000_000
 GI = 2**30
-COUNTS = ("count", "number", "quantity", "servers", "nodes", "machines")  # headings of a column that says how many
+COUNTS = ("count", "number", "quantity", "servers", "nodes", "machines")  # headings of a column of counts
 FORM_OF_LIST = "a list of servers has a row for each: its name, if it has one, and a capacity of each resource (node,cpu,memory)"
 HEADINGS = {
     "cpu": r"cpu|(?<![a-z])v?cores?(?![a-z])|processors?",
     "memory": r"memory|(?<![a-z])(mem|ram|[kmgt]i?b)(?![a-z])",
     "gpu": r"gpu",
 }
-"""Other people's headings of resources, in lower case."""
+"""Common headings of resources, in lower case."""
 
 
 @dataclass(frozen=True, eq=False)
 class Servers:
-    """Capacities (L, D) of L servers in D resources, in units of capacity; a list (L,) is one resource.
+    """Capacities (L, D) of servers, in units of capacity.
 
-    devices       (L, 3) the devices of each server, such as GPUs, beside the resource that is their sum: HOW_MANY, WHOLE (the
-                  capacity of each), MODEL (index into `device_kinds`, or -1); None: resources are amounts alone
+    A list (L,) is one resource.
+
+    devices       (L, 3) the devices of each server, such as GPUs: HOW_MANY, WHOLE (the capacity of each), MODEL (index into
+                  `device_kinds`, or -1). Their sum is also a resource. None: resources are amounts alone
     device_kinds  names of the models
-    names         (L,) what the list that they were read from calls each; () where it has no names
-    left_out      machines of that list that are no servers: reasons, and how many for each
+    names         (L,) names in the list of servers; () without names
+    left_out      machines of that list that are no servers: reasons and counts
 
     Raises InputError unless every capacity is finite, at least 0 and at most LARGEST_AMOUNT, and every server has a
     positive capacity in some resource.
@@ -86,13 +88,13 @@ class Servers:
         return hash((self.capacity.shape, self.capacity.tobytes()))
 
     def __str__(self) -> str:
-        """The text that `parse_servers` reads, such as "3x1:0.5,2x2:1" or, with devices, "2x96:384:8@8*A10"."""
+        """Return the text for `parse_servers`: "3x1:0.5,2x2:1", with devices "2x96:384:8@8*A10"."""
         rows = (":".join(map(amount_text, row)) for row in self.capacity.tolist())
         kinds = [row + devices for row, devices in zip(rows, self._devices_as_text(), strict=True)]
         return ",".join(f"{sum(1 for _ in run)}x{kind}" for kind, run in groupby(kinds))
 
     def _devices_as_text(self) -> list[str]:
-        """(L,) what stands behind the capacities of each server."""
+        """Return (L,) texts behind the capacities of each server."""
         if self.devices is None:
             return [""] * len(self)
         names = [*self.device_kinds, ""]  # NO_MODEL is the last
@@ -111,7 +113,7 @@ class Servers:
 
     @cached_property
     def scale(self) -> tuple[int, ...]:
-        """(D,) how often the unit of each resource is doubled, so that integers hold the largest server; () for never."""
+        """(D,) doublings of units until integers suffice, () for none."""
         return scale_for(self.capacity.max(axis=0))
 
     @cached_property
@@ -121,15 +123,17 @@ class Servers:
 
     @property
     def size_unit(self) -> float:
-        """What a scalar size of UNIT units is: of one resource an amount in the user's unit; of several, whose units differ, the
-        share of the largest server that the task needs of any of them."""
+        """Meaning of a scalar size of UNIT units.
+
+        With one resource it is an amount in the user's unit, otherwise a share of the largest server.
+        """
         if self.D > 1:
             return UNIT / int(self.units.max())
         return float(2 ** self.scale[0]) if self.scale else 1.0
 
     @property
     def largest(self) -> NDArray[np.int64]:
-        """(D,) units: the largest capacity in each resource, which scalar sizes are relative to."""
+        """(D,) units: largest capacity in each resource, basis of scalar sizes."""
         return np.asarray(self.units.max(axis=0))
 
     @cached_property
@@ -139,27 +143,26 @@ class Servers:
 
     @cached_property
     def examples(self) -> NDArray[np.int64]:
-        """(kinds,) a server of each distinct capacity vector, and of each kind and number of devices."""
+        """(kinds,) one server of each capacity vector, device kind and number."""
         rows = self.units if self.devices is None else np.column_stack([self.units, self.devices])
         return np.asarray(np.unique(rows, axis=0, return_index=True)[1])
 
     def only(self, servers: ArrayLike) -> Servers:
-        """The servers with these indices, in that order; an index may occur several times."""
+        """Return the servers with these indices, in order, perhaps repeated."""
         chosen = np.asarray(servers, np.int64)
         names = tuple(self.names[n] for n in chosen.tolist()) if self.names else ()
         devices = None if self.devices is None else self.devices[chosen]
         return replace(self, capacity=self.capacity[chosen], devices=devices, names=names)
 
     def and_kind(self, text: str) -> Servers:
-        """These servers, and behind them one of a kind such as `64:256`. Raises ArgumentError for a text that names another
-        number of servers, or of capacities.
-        """
+        """Append one server of a kind such as `64:256`, or raise ArgumentError."""
         kind = parse_servers(text if KIND.fullmatch(text.strip()) else f"1x{text}", self.D)
         if len(kind) > 1:
             raise ArgumentError(f"`add` {text}: how many is what is asked; name the kind alone, {str(kind).partition('x')[2]}")
         if kind.D != self.D:
             such = str(self.only([0])).partition("x")[2]
             raise ArgumentError(f"`add` {text}: of each resource a server has a capacity, such as {such}")
+        # Merge the names of device kinds, and renumber the models.
         names = (*self.device_kinds, *kind.device_kinds)
         if self.devices is None and kind.devices is None:
             return Servers(np.concatenate([self.capacity, kind.capacity]), left_out=self.left_out)
@@ -175,9 +178,9 @@ class Servers:
         return Servers(np.concatenate([self.capacity, kind.capacity]), np.concatenate(rows), distinct, left_out=self.left_out)
 
     def with_devices_of(self, resource: int, per_unit: float) -> Servers:
-        """The same servers, each with as many devices as it has of a resource, of which an amount of 1 is `per_unit` devices.
+        """Add `per_unit` devices per unit of a resource, unless given.
 
-        Those that say themselves how many they have keep them. Raises InputError for a number that is no whole one.
+        Raises InputError for fractions.
         """
         amount = self.capacity[:, resource] * per_unit
         number = np.rint(amount).astype(np.int64)
@@ -190,7 +193,7 @@ class Servers:
 
 
 class WithKind(NamedTuple):
-    """In place of a trace's `servers`: those (None: that lie beside it, or that it names), and of a kind any number more."""
+    """A trace's servers, None for its own, and a kind to add."""
 
     servers: Any
     kind: str
@@ -202,9 +205,10 @@ def as_servers(
     names: tuple[str, ...] | None = None,
     partitions: Collection[str] = (),
 ) -> Servers:
-    """Servers from their number (of capacity 1 in each of `resources`), a text (`parse_servers`), or capacities (L,) or (L, D).
+    """Return servers from a number, text or capacities (L, D).
 
-    `names`, `partitions`: what to read of a file of machines, as of `parse_servers`. Raises InputError.
+    A number of servers have capacity 1 in each of `resources`. `names` and `partitions` are those of `parse_servers`. Raises
+    InputError.
     """
     if isinstance(servers, Servers):
         return servers
@@ -223,14 +227,14 @@ def as_servers(
 def parse_servers(
     text: str, resources: int = 1, names: tuple[str, ...] | None = None, partitions: Collection[str] = ()
 ) -> Servers:
-    """Servers from `5` (of capacity 1), `3x1,2x0.5`, `3x1:0.5` (3 of capacity 1 and 0.5 in two resources), `1:0.5` (one), a file.
+    """Return servers from a text, or from a file.
 
-    Capacities may be quantities of Kubernetes, too: `3x32:128Gi`. Behind them may stand the kind of the servers' devices, such as
-    GPUs: `3x96:384:8@A10`.
+    `5` is five servers of capacity 1, `3x1,2x0.5` two kinds, `3x1:0.5` three with two resources, `1:0.5` one server. Capacities
+    may be Kubernetes quantities: `3x32:128Gi`. The kind of devices may follow: `3x96:384:8@A10`.
 
-    A file is JSON (a list with one number or one list per server), CSV (one row per server, with or without a header), or
-    the machines of a published trace (packenv.workloads.traces.machines), of which the resources `names` are taken, and of a list
-    of Slurm's nodes those of `partitions`, where it says of which they are; () for all. Raises InputError.
+    A file is JSON (a list with one number or one list per server), CSV (one row per server, with or without a header), or the
+    machines of a published trace (packenv.workloads.traces.machines). `names` are the resources to take from machines,
+    `partitions` those of Slurm nodes, if the list names them, () for all. Raises InputError.
     """
     text = text.strip()
     kinds = [KIND.fullmatch(part.strip()) for part in text.split(",")]
@@ -251,7 +255,6 @@ def parse_servers(
 
 
 def _of_kinds(kinds: list[re.Match[str]], counts: list[int]) -> Servers:
-    """Servers of the parts of a text and how many there are of each. Raises InputError."""
     for kind, count in zip(kinds, counts, strict=True):
         if count < 1:
             raise InputError(f"{kind[0]!r} has no server")
@@ -275,17 +278,16 @@ def _amounts(kind: re.Match[str]) -> list[float]:
 
 
 def amount_text(amount: float) -> str:
-    """An amount as `--servers` reads it: whole GiB of bytes with their unit."""
+    """Format an amount for `--servers`, whole GiB as Gi."""
     return f"{amount / GI:.0f}Gi" if amount >= GI and amount % GI == 0 else f"{amount:.17g}"
 
 
 def in_gib(amount: float) -> str:
-    """An amount that people read: from a GiB of bytes on in GiB, of which less is worth as many digits."""
+    """Format bytes, at least a GiB, in GiB for people."""
     return f"{number(amount / GI)}Gi"
 
 
 def _checked(devices: NDArray[np.int64], servers: int, kinds: int) -> NDArray[np.int64]:
-    """The devices of servers, read-only. Raises InputError."""
     if devices.shape != (servers, 3):
         raise InputError(f"servers: devices must have shape (servers, 3), not {devices.shape}")
     for rule, good in (
@@ -301,7 +303,7 @@ def _checked(devices: NDArray[np.int64], servers: int, kinds: int) -> NDArray[np
 
 
 def _amount(text: str) -> float:
-    """A capacity: a number, or a quantity such as 128Gi. Raises InputError."""
+    """Read a capacity: a number, or a quantity such as 128Gi."""
     quantity = quantity_of(text.strip())
     if quantity is None and not is_number(text):
         raise InputError(f"{excerpt(text)} is not a number, nor an amount such as 500m, 8Gi or 8GB")
@@ -309,7 +311,6 @@ def _amount(text: str) -> float:
 
 
 def _read(file: Path, names: tuple[str, ...] | None, partitions: Collection[str]) -> tuple[Any, ...]:
-    """What `Servers` takes. Raises InputError."""
     if file.suffix.lower() == ".json":
         rows = read_json(file)
         rows = rows.get("capacity") if isinstance(rows, dict) else rows
@@ -327,6 +328,7 @@ def _read(file: Path, names: tuple[str, ...] | None, partitions: Collection[str]
 
     with reading_table(file):
         table = rows_of(file)
+    # A header has no amounts; the first column may hold names.
     header = table.pop(0) if table and not any(map(_is_amount, table[0])) else []
     _check_count(len(table))
     labels = [row[0] for row in table]
@@ -334,6 +336,7 @@ def _read(file: Path, names: tuple[str, ...] | None, partitions: Collection[str]
     counts = [cell for cell in header[int(named) :] if cell.lower() in COUNTS and cell not in (names or ())]
     if counts:
         raise InputError(f"column {counts[0]!r}: a list has a row for each server, not one for several; {FORM_OF_LIST}")
+    # Choose and read the columns of amounts.
     columns = [*range(int(named), len(table[0]))] if table else []
     if header and names is not None:
         columns = _of_resources(header, names, columns)
@@ -343,7 +346,7 @@ def _read(file: Path, names: tuple[str, ...] | None, partitions: Collection[str]
 
 
 def _of_resources(header: list[str], names: tuple[str, ...], amounts: list[int]) -> list[int]:
-    """The column of each resource, by its heading: the name in any case, or words such as cores. Raises InputError."""
+    """Find each resource's column, by name or words like cores."""
     headings, known = [heading.lower() for heading in header], []
     for name in names:
         words = HEADINGS.get(name, re.escape(name))
@@ -359,7 +362,7 @@ def _of_resources(header: list[str], names: tuple[str, ...], amounts: list[int])
 
 
 def _capacities(cells: list[str], line: int) -> list[float]:
-    """The amounts in a column of a list of servers, the first of which stands in `line`. Raises InputError with its form."""
+    """Read a column of amounts, whose first cell stands in `line`."""
     points = with_points(cells)
     capacities = []
     for at, cell in enumerate(cells, line):

@@ -1,7 +1,7 @@
-"""Where the simulator reads tasks from: a Jobs table, or a random workload whose table is drawn chunk by chunk.
+"""Source of tasks for the simulator: a Jobs table, or random chunks.
 
-`Source` is one compiled type for both, so that the simulator is compiled once. Its first axis is the cluster of a batch. A
-Jobs table is a single chunk that is never refilled, and that all clusters of the batch share.
+`Source` is one compiled type for both, so the simulator is compiled once. Its first axis is the cluster of a batch. A Jobs
+table is a single chunk that is never refilled and that all clusters share.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NO_ESTIMATES = np.zeros(0, np.int64)
 
 
 class Source(Frame):
-    """Rows first_row .. first_row + filled - 1 of the Jobs table of each cluster (first axis: cluster)."""
+    """Rows first_row .. first_row + filled - 1 of each cluster."""
 
     stream: NDArray[np.void]  # (E,) stream_type: the place of the chunk, and the state from which the next one is drawn
     arrival: NDArray[np.int64]  # (E, n) slots
@@ -37,13 +37,13 @@ class Source(Frame):
     job: NDArray[np.int64]  # (E, n) job of the task; (E, 0) if every task is its own job
     laws: Laws
     locality: Locality  # where the data of a table's rows lie
-    devices: Devices  # of the servers, and what a table's rows need of them
+    devices: Devices  # of the servers, and needed by a table's rows
     gangs: NDArray[np.int64]  # (1, n, 2) `packenv.jobs.gang_spans`; (1, 0, 2) of a table without gangs, and of random tasks
-    estimate: NDArray[np.int64]  # (n,) slots that the rows of a table are believed to take; (0,) where nobody says
+    estimate: NDArray[np.int64]  # (n,) estimated slots of a table's rows; (0,) without estimates
 
 
 def table_source(jobs: Jobs, locality: Locality = NOWHERE, devices: Devices = NO_DEVICES) -> Source:
-    """A Jobs table as one chunk; `locality` says where the data of its rows lie, `devices` what they need of devices."""
+    """Return a Jobs table as one chunk, with its locality and devices."""
     stream = np.zeros(1, stream_type)
     stream["filled"] = len(jobs)
     stream["ended"] = 1
@@ -64,10 +64,10 @@ def table_source(jobs: Jobs, locality: Locality = NOWHERE, devices: Devices = NO
 
 
 def random_source(laws: Laws, seeds: Sequence[int], rate: float, batches: bool, chunk: int | None = None) -> Source:
-    """One cluster per seed, before its row 0: `rate` jobs per slot, which have one task each unless `batches`.
+    """Return one cluster per seed, at `rate` jobs per slot.
 
-    `chunk`: rows of a chunk, by default as many as keep the memory of the batch small. Raises InputError for no seed, or one
-    out of range.
+    Jobs have one task each unless `batches`. A `chunk` has few enough rows by default for a small batch. Raises InputError for no
+    seed, or one out of range.
     """
     clusters = len(seeds)
     if clusters == 0:
@@ -96,7 +96,7 @@ def random_source(laws: Laws, seeds: Sequence[int], rate: float, batches: bool, 
 
 @apart
 def refill(source: Source, e: int) -> None:
-    """Replace the chunk of cluster e, which is used up, by the next one."""
+    """Replace the used-up chunk of cluster e by the next one."""
     stream = source.stream[e]
     stream.first_row += stream.filled
     stream.filled = fill_chunk(source.laws, stream, source.arrival[e], source.demand[e], source.service[e], source.job[e])

@@ -1,4 +1,4 @@
-"""Windows of a log: so many jobs in a row, from a random one on, as a table that is drawn by seed."""
+"""Windows of a log: consecutive jobs from a random start, by seed."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Windows:
-    """A function from a seed to a window of a workload's table, of the seed's own if tables are drawn; arrivals count from its
-    first job's.
+    """Function from a seed to a window of a workload's table.
 
-    between  the shares of the table's jobs from which windows are taken: (0, 0.5) is its first half
+    If tables are drawn, it is a window of the seed's own table. Arrivals count from the window's first job.
+
+    between  the shares of the table's jobs to take windows from: (0, 0.5) is its first half
 
     Raises InputError for a workload without a table, with tasks that wait for others, or with fewer jobs than a window.
     """
@@ -48,7 +49,7 @@ class Windows:
         return self.window(seed)[0]
 
     def window(self, seed: int) -> tuple[Jobs, float]:
-        """The table of a window, and the time in seconds, by the clock of the log, at which it begins."""
+        """Return a window's table, and its start in the log, in s."""
         log = self.workload.at(seed)
         table = log.jobs
         assert table is not None
@@ -60,12 +61,12 @@ class Windows:
 
     @property
     def is_only_one(self) -> bool:
-        """Whether there is no other window than that of all jobs, whatever the seed."""
+        """Whether all seeds have the same window, of all jobs."""
         first, last = self._ends(0 if self.workload.jobs is None else len(self.workload.jobs))
         return self.workload.draw is None and last - first == self.jobs
 
     def overlap(self, seeds: Iterable[int]) -> bool:
-        """Whether two of the windows of these seeds share jobs, so that runs on them depend on each other."""
+        """Return whether windows of these seeds share jobs."""
         if self.workload.draw is not None:  # a table for each
             return False
         assert self.workload.jobs is not None
@@ -73,7 +74,6 @@ class Windows:
         return any(after - before < self.jobs for before, after in pairwise(firsts))
 
     def _first(self, seed: int, rows: int) -> int:
-        """The row of the table at which the window of a seed begins."""
         first, last = self._ends(rows)
         return int(np.random.Generator(np.random.Philox(key=[seed, 0])).integers(first, last - self.jobs + 1))
 

@@ -1,4 +1,4 @@
-"""A workload: which tasks arrive, and the servers that they arrive at. With a policy, it is the whole setting of a run."""
+"""Workload: arriving tasks and servers. A policy completes a run's setting."""
 
 from __future__ import annotations
 
@@ -45,27 +45,29 @@ MOST_ROWS = 50_000_000
 MOST_KINDS = 4  # of servers, and FACT_LETTERS of a text, in a `repr`
 FACT_LETTERS = 100
 PLOTTED_TASKS = 10_000
-SAID_IN_TITLES = 0.05  # share of a trace's tasks, or of their work, that is left out, from which on titles say it
+SAID_IN_TITLES = 0.05  # omitted share of a trace's tasks, or of their work, from which titles show it
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class Workload(Showable):
-    """Servers, and the tasks that arrive: random ones, drawn from laws, or those of a finite Jobs table.
+    """Servers, and the tasks that arrive at them.
+
+    Tasks are random, drawn from laws, or those of a finite Jobs table.
 
     sizes     law of the demand in units of capacity; a tuple of laws for several independent resources, or a Joint law
     service   law of the service in slots (rounded up, at least 1); Conditional if it depends on a Joint demand
-    servers   anything that `as_servers` takes: 5, "3x1,2x0.5", capacities (L,) or (L, D), Servers
-    arrivals  the arrival process, Poisson by default; exactly one of the next three says how many tasks arrive
+    servers   anything for `as_servers`: 5, "3x1,2x0.5", capacities (L,) or (L, D), Servers
+    arrivals  the arrival process, Poisson by default; exactly one of the next three sets the number of tasks
     rate        mean number of tasks per slot
     intensity   rate · mean service / area bound (the papers' α)
     load        rate · mean service / ρ*, a share of the maximum supportable workload (`packenv.resolved` finds the rate)
     jobs      a Jobs table, or a function from a seed to one; only `servers` and the arguments below go with it
     resources, slot_seconds   names of the resources, and length of a slot in seconds, if known
-    processors  that capacity 1 stands for, where tasks are parallel jobs and the first resource is a share of a machine
+    processors  number that capacity 1 stands for, if tasks are parallel jobs and the first resource is a share of a machine
     began       time of slot 0 by the clock of the log, in seconds
-    network   what it costs to run a task of the table away from its data (packenv.Network)
+    network   cost of running a task of the table away from its data (packenv.Network)
 
-    Raises InputError if something is missing, contradicts itself, or if a task can occur that fits in no server.
+    Raises InputError if something is missing, contradicts itself, or if a possible task fits no server.
     """
 
     servers: Servers
@@ -75,7 +77,7 @@ class Workload(Showable):
     given: tuple[str, float] | None  # which of load, intensity and rate was given, and its value
     jobs: Jobs | None = field(repr=False, hash=False)
     draw: Callable[[int], Jobs] | None = field(repr=False)
-    """The function from a seed to its table, if there is one (`at`); `jobs` is then the table of seed 0."""
+    """The function from a seed to its table, if any (`at`); `jobs` is then the table of seed 0."""
     name: str
     resources: tuple[str, ...] | None
     slot_seconds: float | None
@@ -83,25 +85,25 @@ class Workload(Showable):
     processors: float | None
     began: float
     left_out: dict[str, int] = field(compare=False)
-    """The number of rows of a trace that are no tasks of the workload, by reason."""
+    """The number of a trace's rows that are no tasks of the workload, by reason."""
     slot_assumed: bool = field(compare=False)
-    """Whether `slot_seconds` is a usual length that nobody has given: people are then shown slots."""
+    """Whether `slot_seconds` is only a default; times are then shown in slots."""
     left_out_share: float = field(compare=False)
-    """The share of a trace's tasks that fit nowhere, from 0 to 1; the workload has the others."""
+    """The share of a trace's tasks that fit nowhere and are not in the workload, from 0 to 1."""
     left_out_work: float = field(compare=False)
-    """The same share of the work, amount × duration; of several resources the largest share over them."""
+    """The same share of the work, amount × duration, the largest over the resources."""
     partitions: tuple[str, ...] = field(compare=False)
-    """The partitions of a log of which alone the jobs are, if they were named."""
+    """The partitions of the log's jobs, if they were named."""
     remark: str | None = field(compare=False)
-    """What the workload leaves out of the trace that it comes from, in a line, if anything."""
+    """A line on what the workload leaves out of its trace, if anything."""
     notes: tuple[str, ...] = field(compare=False)
-    """Lines of the trace's reader that belong beside every result: what a server is, and where that comes from."""
+    """Lines of the trace's reader for every result: the meaning of a server, and its source."""
     recorded_waits: NDArray[np.int64] | None = field(compare=False)
-    """(n,) slots that each task of the table waited in the log that it comes from, if that says so."""
+    """(n,) slots that each task of the table waited in its log, if recorded."""
     file_records: Records | None = field(compare=False)
-    """Which records of a file the tasks of the table are, and the clock of that file, if the table comes from one."""
+    """The tasks' records in a file and the file's clock, if the table comes from one."""
     believed: str | None = field(compare=False)
-    """What the column `estimate` of the table is, in a few words, if its reader says."""
+    """A few words on the column `estimate`, if its reader has them."""
     rho: tuple[float, float] | None = field(compare=False)
     """Lower and upper bound on ρ* (tasks in service), once `packenv.resolved` has found them."""
 
@@ -123,12 +125,14 @@ class Workload(Showable):
         processors: float | None = None,
         began: float = 0.0,
     ) -> None:
+        # The tasks: laws, or a table, perhaps the first of many.
         kept = tuple(sizes) if isinstance(sizes, Sequence) else sizes
         table = jobs if jobs is None or isinstance(jobs, Jobs) else jobs(0)
         draw = None if table is jobs else jobs
         rates = [(key, value) for key, value in zip(INTENSITIES, (load, intensity, rate), strict=True) if value is not None]
         check_parts(kept, service, table, [key for key, _ in rates])
         demand: Any = kept if table is None else table
+        # The servers, and the table in their units.
         cluster = as_servers(servers, demands.resources_of(demand), None if resources is None else tuple(resources))
         if table is not None and table.resources == cluster.D:
             table = table.scaled(cluster.scale)
@@ -171,7 +175,7 @@ class Workload(Showable):
         return same_table and all(mine[key] == its[key] for key in self._fields() if key != "jobs")
 
     def facts(self) -> list[tuple[str, str]]:
-        """What people read of a workload: names and texts, a few lines."""
+        """Return a few lines for people: names and texts."""
         kinds, counts = np.unique(self.servers.capacity, axis=0, return_counts=True)
         few = [f"{count:,} of {' : '.join(f'{amount:g}' for amount in kind)}" for kind, count in zip(kinds, counts, strict=True)]
         shown = ", ".join(few) if len(few) <= MOST_KINDS else f"{len(self.servers):,} of {len(few):,} kinds"
@@ -206,7 +210,7 @@ class Workload(Showable):
 
     @property
     def label(self) -> str:
-        """The name, for titles: with the partitions of a log that were named, and large shares that are left out."""
+        """Name for titles, with named partitions and large shares left out."""
         of = (
             f", {'partition' if len(self.partitions) == 1 else 'partitions'} {listed(self.partitions)}" if self.partitions else ""
         )
@@ -216,7 +220,7 @@ class Workload(Showable):
 
     @property
     def much_left_out(self) -> bool:
-        """Whether a twentieth of the tasks or of the work of a trace fits nowhere: runs then say little of its cluster."""
+        """Whether a twentieth of a trace's tasks or work fits nowhere."""
         return max(self.left_out_share, self.left_out_work) >= SAID_IN_TITLES
 
     @property
@@ -225,32 +229,32 @@ class Workload(Showable):
 
     @property
     def caveats(self) -> list[str]:
-        """Lines that belong beside every result: what the servers of a trace are, and what of it is left out."""
+        """Lines for every result, on servers and omissions."""
         shares = [f"without {self._shares_left_out}, which fit nowhere"] if self.much_left_out else []
         return [*([] if self.remark is None else [self.remark]), *self.notes, *left_out_lines(self.left_out), *shares]
 
     @property
     def bound_caveats(self) -> list[str]:
-        """Lines that belong beside bounds on what policies can do: what these do not count."""
+        """Lines for bounds on policies: what these do not count."""
         return (
             ["bounds let each task of a gang start by itself: with whole gangs less may be supportable"] if self.has_gangs else []
         )
 
     @property
     def record(self) -> dict[str, Any]:
-        """What records say of it: its name, and the shares of its tasks and of its work that are left out."""
+        """Fields of records: name, and shares of tasks and work left out."""
         return {"workload": self.name, "left_out_share": self.left_out_share, "left_out_work": self.left_out_work}
 
     def charts(self, seed: int = 0, tasks: int = PLOTTED_TASKS) -> Charts:
-        """Sizes, services, and arrivals over time: of its table, or of the first `tasks` tasks of a seed."""
+        """Chart sizes, services and arrivals of the first tasks."""
         charts: Charts = form("charts_of_workload")(self, seed, tasks)
         return charts
 
     def to_frame(self, library: str = "arrow", seed: int = 0, tasks: int = PLOTTED_TASKS) -> Any:
-        """Its Jobs table, or the first `tasks` tasks of a seed, as an Arrow table or a frame of "pandas" or "polars".
+        """Return the Jobs table, or a seed's `tasks`, as a frame.
 
-        Columns as in traces in slots: arrival, size (or one for each resource), service, and those that the table has besides.
-        Raises InputError for a library that is not installed.
+        It is for "arrow", "pandas" or "polars". Columns are those of traces in slots: arrival, size (or one per resource),
+        service, and the table's other columns. Raises InputError for a library that is not installed.
         """
         from packenv.workloads.traces.convert import table_of
 
@@ -259,36 +263,35 @@ class Workload(Showable):
 
     @staticmethod
     def _fields() -> list[str]:
-        """The fields by which workloads are compared."""
         return [key for key, field in Workload.__dataclass_fields__.items() if field.compare]
 
     @property
     def demand_law(self) -> Sizes | Jobs:
-        """Where the tasks' demands are known from: the law of sizes, or the Jobs table."""
+        """Source of the tasks' demands: the law of sizes, or the table."""
         demand = self.sizes if self.jobs is None else self.jobs
         assert demand is not None
         return demand
 
     @property
     def has_devices(self) -> bool:
-        """Whether tasks need devices of servers, such as GPUs, beside amounts of resources."""
+        """Whether tasks need devices of servers, such as GPUs."""
         return self.jobs is not None and self.jobs.devices is not None
 
     @property
     def has_gangs(self) -> bool:
-        """Whether tasks are in gangs, which start in the same slot or not at all."""
+        """Whether tasks are in gangs: they start together or not at all."""
         if self.jobs is None:
             return isinstance(self.arrivals, Batch) and self.arrivals.gang
         return self.jobs.gang is not None
 
     @property
     def most_devices(self) -> int:
-        """The most devices of a server; 0 where tasks need none."""
+        """Most devices of a server, 0 if tasks need none."""
         return int(self.servers.devices[:, HOW_MANY].max()) if self.has_devices and self.servers.devices is not None else 0
 
     @property
     def resource_names(self) -> tuple[str, ...]:
-        """The names of a trace's resources, or numbers."""
+        """Names of a trace's resources, or numbers."""
         return tuple(self.resources or (f"resource {r}" for r in range(self.D)))
 
     @property
@@ -298,7 +301,7 @@ class Workload(Showable):
 
     @property
     def mean_size(self) -> Floats:
-        """(D,) mean demand of a task, in units of capacity (before rounding to integer units)."""
+        """(D,) mean demand of a task, in units of capacity, before rounding."""
         return demands.mean_demand(self.demand_law)
 
     @property
@@ -308,26 +311,26 @@ class Workload(Showable):
 
     @property
     def mean_residual(self) -> float:
-        """Mean time that a task found in service still takes, in slots; infinite where services have no variance."""
+        """Mean remaining slots of a task in service, infinite without variance."""
         return demands.mean_residual(self.demand_law, self.service)
 
     @property
     def mean_size_in_service(self) -> Floats:
-        """(D,) mean demand of a task in service: the mean demand, weighted by service where that depends on the demand."""
+        """(D,) mean demand of a task in service, weighted by dependent services."""
         return demands.mean_demand_in_service(self.demand_law, self.service)
 
     @property
     def area_bound(self) -> float:
-        """The most tasks in service on average, by area: the least capacity / mean demand of any resource (PAPERS §1.1: L/R̄)."""
+        """Most mean tasks in service, capacity / mean demand (PAPERS §1.1: L/R̄)."""
         capacity, demand = self.servers.capacity.sum(axis=0), self.mean_size_in_service
         return float(min(capacity[demand > 0] / demand[demand > 0]))
 
     def rate_for(self, in_service: float) -> float:
-        """The rate (tasks per slot) that keeps this many tasks in service on average, if the servers keep up."""
+        """Return the rate of tasks for a mean number in service."""
         return in_service / self.mean_service
 
     def knowing(self, lower: float, upper: float) -> Workload:
-        """The same workload with a known lower and upper bound on ρ*; a `load` is then a share of the lower one."""
+        """Return the workload with bounds on ρ*, the lower for `load`."""
         copied = copy.copy(self)
         object.__setattr__(copied, "rho", (lower, upper))
         check_rate(copied)
@@ -346,7 +349,7 @@ class Workload(Showable):
         left_out_work: float = 0.0,
         partitions: Sequence[str] = (),
     ) -> Workload:
-        """The same workload, with what its reader says of the trace that it comes from."""
+        """Return the workload with its reader's remarks on the trace."""
         set_fields(self, left_out=left_out, slot_assumed=slot_assumed, remark=remark, notes=notes, believed=believed)
         set_fields(self, recorded_waits=recorded_waits, file_records=file_records, left_out_share=left_out_share)
         set_fields(self, left_out_work=left_out_work, partitions=(*partitions,))
@@ -354,40 +357,43 @@ class Workload(Showable):
 
     @property
     def shown_slot(self) -> float | None:
-        """Seconds of a slot, in which people are shown times; None where slots are shown, as nobody gave their length."""
+        """Seconds of a slot to show, None if they are assumed."""
         return None if self.slot_assumed else self.slot_seconds
 
     @property
     def origin(self) -> datetime | None:
-        """The date of slot 0, if the trace that it comes from has dates."""
+        """Date of slot 0, if the trace has dates."""
         began = None if self.file_records is None else self.file_records.began
         return began if isinstance(began, datetime) else None
 
     @property
     def load(self) -> float | None:
-        """The share of the maximum supportable workload, if the workload was given by it."""
+        """Share of the maximum supportable workload, if that was given."""
         return self.given[1] if self.given and self.given[0] == "load" else None
 
     @property
     def overloaded(self) -> bool:
-        """Whether more arrives than any policy can carry in the long run, if it went on; not of a table that is there at once."""
+        """Whether arrivals, over time, exceed any policy's capacity."""
         return self.intensity >= 1 and not self.at_once
 
     @property
     def at_once(self) -> bool:
-        """Whether it is a table that is there in slot 0: unless told otherwise, a run goes on until all of it is done."""
+        """Whether all arrive in slot 0, so that runs end with them."""
         return self.jobs is not None and bool(self.jobs.arrival[-1] == 0)
 
     @property
     def intensity(self) -> float:
-        """rate · mean service / area bound; no policy is stable above 1."""
+        """rate · mean service / area bound, above 1 never stable."""
         if self.given and self.given[0] == "intensity":
             return self.given[1]
         return self.rate * self.mean_service / self.area_bound
 
     @property
     def rate(self) -> float:
-        """Mean number of tasks per slot; of a table, up to its last arrival. Raises InputError for a `load` without ρ*."""
+        """Mean tasks per slot (of a table, to its last arrival).
+
+        Raises InputError for a `load` without ρ*.
+        """
         if self.jobs is not None:
             return len(self.jobs) / (int(self.jobs.arrival[-1]) + 1)
         assert self.given is not None
@@ -399,19 +405,22 @@ class Workload(Showable):
         return value if key == "rate" else self.rate_for(value * self.area_bound)
 
     def with_(self, **changes: Any) -> Workload:
-        """The same workload with some arguments changed; one of load, intensity and rate replaces the one given before.
+        """Return the workload with some arguments changed.
 
-        Of a table, `intensity` or `rate` lets the same tasks come faster or slower.
+        One of load, intensity and rate replaces the previous one. For a table, `intensity` or `rate` spreads the arrivals of the
+        tasks.
         """
         parameters = [*inspect.signature(Workload.__init__).parameters][1:]
         for key in changes:
             if key not in parameters:
                 raise UnknownArgument(key, parameters)
+        # A spread table keeps its records, but not their clock.
         records = None if "jobs" in changes else self.file_records
         if self.jobs is not None and changes.get("jobs") is None:
             changes = self._spread(**changes)
         if records is not None and {"jobs", "slot_seconds"} & {*changes}:  # tasks come at other times than in the file
             records = replace(records, began=None)
+        # The arguments of this workload, replaced by the changes.
         arguments = {key: value for key, value in vars(self).items() if key in self._fields() and key != "given"}
         if self.given and not any(changes.get(key) is not None for key in INTENSITIES):
             arguments[self.given[0]] = self.given[1]
@@ -424,6 +433,7 @@ class Workload(Showable):
             if records is None or records.rows is None:
                 raise
             raise InputError(f"{self.name}: row {records.rows[error.row]}: {error.problem}") from None
+        # The reader's remarks, as far as they still hold.
         slot_assumed = self.slot_assumed and "slot_seconds" not in changes
         notes = () if "servers" in changes else self.notes
         believed, waits = (None, None) if "jobs" in changes else (self.believed, self.recorded_waits)
@@ -432,7 +442,7 @@ class Workload(Showable):
         return changed.recorded(left_out, slot_assumed, self.remark, notes, believed, waits, records, *shares, self.partitions)
 
     def _spread(self, intensity: float | None = None, rate: float | None = None, **changes: Any) -> dict[str, Any]:
-        """Changes of a table's workload, with a table of this intensity, or rate, in place of these; ratios are of seed 0."""
+        """Replace `intensity` or `rate` by a spread table, from seed 0."""
         if changes.get("load") is not None:
             raise InputError(f"{self.name} is a table: give its intensity or rate in place of a load")
         given = [(key, value) for key, value in (("intensity", intensity), ("rate", rate)) if value is not None]
@@ -449,7 +459,7 @@ class Workload(Showable):
         return changes | {"jobs": spread(self.jobs, times) if self.draw is None else spread_draw(self.draw, times)}
 
     def _with_devices(self, servers: Servers) -> Servers:
-        """Servers with as many devices, to what they have of GPUs, as those of the workload, if they do not say how many."""
+        """Give servers the workload's devices per GPU, unless they have numbers."""
         mine = self.servers.devices
         if mine is None or self.resources is None or GPU not in self.resources:
             return servers
@@ -457,15 +467,15 @@ class Workload(Showable):
         return servers.with_devices_of(r, float(mine[:, HOW_MANY].sum() / self.servers.capacity[:, r].sum()))
 
     def default_levels(self) -> int:
-        """J of PAPERS §1.3 for this law of sizes: the smallest J ≥ 2 with F(2^−J) ≤ 0.01, at most 16."""
+        """Return J = min{J ≥ 2: F(2^−J) ≤ 0.01} ≤ 16 (PAPERS §1.3)."""
         return demands.default_levels(self.demand_law, self.servers)
 
     def largest_size(self) -> int:
-        """The largest scalar size that a task can have, in integer units."""
+        """Return the largest possible scalar size of a task, in integer units."""
         return int(demands.scalar_size(demands.largest_demands(self.demand_law), self.servers).max())
 
     def laws(self) -> Laws:
-        """The laws as the compiled sampler reads them. For random workloads only."""
+        """Return the laws for the compiled sampler, for random workloads only."""
         builder = Builder()
         if isinstance(self.sizes, Joint):
             self.sizes.encode(builder)
@@ -477,9 +487,10 @@ class Workload(Showable):
         return builder.laws()
 
     def source(self, seeds: Sequence[int], chunk: int | None = None) -> Source:
-        """The rows of one cluster per seed (0 ≤ seed < 2^63), drawn `chunk` at a time; a table is one chunk for all clusters.
+        """Return the rows of one cluster per seed below 2^63.
 
-        Row i depends on the seed alone: the length of the chunk and the place in the batch do not change it.
+        They are drawn `chunk` at a time. A table is one chunk for all clusters. Row i depends on the seed alone, not on the
+        length of the chunk or the place in the batch.
         """
         from packenv.workloads.source import random_source, table_source
 
@@ -490,7 +501,7 @@ class Workload(Showable):
         return random_source(self.laws(), seeds, jobs_per_slot, isinstance(self.arrivals, Batch), chunk)
 
     def jobs_table(self, seed: int, n: int) -> Jobs:
-        """The first n tasks that a run with this seed sees, as a Jobs table."""
+        """Return the first n tasks of a run with this seed."""
         from packenv.workloads.source import refill
 
         if n < 1:
@@ -505,12 +516,12 @@ class Workload(Showable):
         return Jobs(source.arrival[0], source.demand[0], service[gang_spans(job)[:, FIRST]], job, gang=job)
 
     def played_jobs(self, seed: int, tasks: int) -> Jobs:
-        """The first `tasks` tasks, at least one, that a run with this seed sees, whether they are drawn or in a table."""
+        """Return a seed's first `tasks` tasks, at least one."""
         jobs = self.at(seed).jobs
         return self.jobs_table(seed, max(tasks, 1)) if jobs is None else jobs.first(max(tasks, 1))
 
     def at(self, seed: int) -> Workload:
-        """The workload with the Jobs table of this seed, if tables are drawn by seed; otherwise this workload."""
+        """Return the workload with this seed's Jobs table, if tables are drawn."""
         if self.draw is None:
             return self
         jobs, began = self.draw.window(seed) if isinstance(self.draw, Windows) else (self.draw(seed), self.began)
@@ -519,17 +530,19 @@ class Workload(Showable):
         return of_seed
 
     def windows(self, jobs: int, between: tuple[float, float] = (0.0, 1.0)) -> Workload:
-        """So many jobs of the table, from a random one on: a table for every seed, on an empty machine, by the clock of the log.
+        """Return a workload of windows: `jobs` consecutive jobs for every seed.
 
-        `between`: of which part, in shares of the table's jobs: agents learn on (0, 0.5) and are judged on (0.5, 1). Raises
-        InputError for a stream, tasks that belong to jobs, and a part with fewer jobs.
+        A window begins at a random job, on an empty machine, by the clock of the log. `between` are shares of the table's jobs:
+        agents learn on (0, 0.5), and (0.5, 1) tests them. Raises InputError for a stream, tasks that belong to jobs, and a part
+        with fewer jobs.
         """
         return self.with_(jobs=Windows(self, jobs, between))
 
     def tabulated(self, seed: int, slots: int) -> Workload:
-        """The workload whose Jobs table holds the tasks that a run with this seed sees in its first `slots` slots."""
+        """Return the workload with a table of a seed's first `slots` slots."""
         if self.jobs is not None:
             return self.at(seed)
+        # Draw longer tables until one covers the slots.
         n, last = max(16, int(1.1 * self.rate * slots)), -1
         while last < slots:
             if n > MOST_ROWS:
@@ -547,7 +560,7 @@ class Workload(Showable):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The workload in plain values, ready for JSON. Raises InputError for a Jobs table: tables are kept as traces."""
+        """Return plain values for JSON, or raise InputError for tables."""
         if self.jobs is not None:
             raise InputError(f"workload {self.name} is a Jobs table: keep it as a trace, not as JSON")
         key, value = self.given or ("", None)
@@ -565,7 +578,7 @@ class Workload(Showable):
 
     @staticmethod
     def from_dict(plain: Any, where: str = "workload") -> Workload:
-        """The workload that `to_dict` described. Raises InputErrors that begin with `where` and name the key."""
+        """Return the workload that `to_dict` described."""
         arguments = workload_arguments(plain, where)
         try:
             return Workload(**arguments)
@@ -573,10 +586,10 @@ class Workload(Showable):
             raise InputError(f"{where}: {problem}") from None
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the workload as JSON, which `load_workload` reads; the file appears whole or not at all."""
+        """Write JSON for `load_workload`, whole or not at all."""
         write_json(path, self.to_dict())
 
 
 def shortened(text: str) -> str:
-    """The text, or as much of it as a line of a `repr` takes."""
+    """Shorten a text to a line of a `repr`."""
     return text if len(text) <= FACT_LETTERS else f"{text[: FACT_LETTERS - 2]} …"

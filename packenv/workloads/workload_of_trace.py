@@ -1,4 +1,4 @@
-"""A trace as a Workload: its tasks in slots, on servers that hold them, with what is left out and what its reader says."""
+"""Traces as Workloads: tasks in slots, servers, and omissions."""
 
 from __future__ import annotations
 
@@ -49,18 +49,18 @@ ONE_TASK = "each is one task, which one server must hold"
 MOST_NAMED = 5  # partitions of a log
 ONE_AMOUNT = "tasks ask for parts of a GPU, and a node's GPUs count as one amount: more may run at once than on real devices"
 MOST_MACHINES = 8
-"""That servers larger than a log's machine may be together: more are numbers of processors that were taken for shares."""
+"""Largest sum of servers larger than a log's machine; more are numbers of processors, not shares."""
 TASKS_OF_A_SERVER = 8
-"""For how many tasks of mean demand an example of a server has room."""
+"""Tasks of mean demand that fit on an example server."""
 
 
 def workload_of_trace(
     source: Any, changes: dict[str, Any], resources: str | Sequence[str] | None, reading: Reading, any_number: bool
 ) -> Workload:
-    """The Workload of a trace, by the arguments of `packenv.workload`.
+    """Return the Workload of a trace, with the arguments of `packenv.workload`.
 
-    changes     arguments of Workload, `servers` among them unless they lie beside the trace or it names them
-    any_number  of servers is asked for: gangs must fit on many
+    changes     arguments of Workload, including `servers` unless they lie next to the trace or it names them
+    any_number  the number of servers is wanted: gangs must fit on many
 
     Raises InputError.
     """
@@ -113,10 +113,10 @@ def workload_of_trace(
     elif jobs.gang is not None and any_number:
         servers = servers.only(np.arange(MOST_OF_A_GANG) % len(servers))
 
-    # The table of those that fit, from the first of them on, and its name.
+    # The table of the tasks that fit, from the first of them on, and its name.
     alone, fits = _which_fit(recorded, jobs, servers, sizes, any_number)
     table = jobs if fits.all() else jobs.only(fits)
-    if log is not None and len(table) and (first := int(table.arrival[0])) > 0:  # a trace in slots says which is slot 0
+    if log is not None and len(table) and (first := int(table.arrival[0])) > 0:  # a trace in slots has its own slot 0
         table = replace(table, arrival=table.arrival - first)
         t0 += round(first * float(slot) * SECOND)
     name = Path(source).name if is_path else "table"
@@ -138,7 +138,7 @@ def workload_of_trace(
         row = int(np.flatnonzero(fits)[error.row])
         raise InputError(f"{recorded.where(row)}: {error.problem}") from None
 
-    # What is said of it: what is left out, what policies are told, and how long tasks waited, if they come as fast as they did.
+    # The remarks: omissions, durations for policies, and recorded waits unless tasks come faster.
     too_large = {} if fits.all() else _left_out(jobs, servers, fits, alone)
     waits, began = None, None
     of_nodes = [f"{counted(several, 'job')} on several nodes: {GANG_OF_NODES if spread else ONE_TASK}"] if several else []
@@ -169,7 +169,7 @@ def workload_of_trace(
 
 
 def slurm_notes(recorded: Trace | SlotTrace, servers: Any) -> list[str]:
-    """Lines on a log: resources that are not counted, and partitions whose jobs go on all of a list of Slurm's nodes."""
+    """Return lines on uncounted resources, and partitions pooled on Slurm nodes."""
     if not isinstance(recorded, Trace):
         return []
     notes, of_nodes = [], isinstance(servers, str) and is_slurm(servers)
@@ -188,7 +188,6 @@ def slurm_notes(recorded: Trace | SlotTrace, servers: Any) -> list[str]:
 
 
 def _not_modelled(recorded: Trace | SlotTrace) -> list[str]:
-    """A line on what tasks ask for and no server has, with the number of them."""
     if not isinstance(recorded, Trace) or not recorded.not_modelled:
         return []
     kept = recorded.kept()[0]
@@ -199,9 +198,9 @@ def _not_modelled(recorded: Trace | SlotTrace) -> list[str]:
 
 
 def _larger_than_the_machine(machine: Mapping[str, float], servers: Servers, spec: Any) -> tuple[str, ...]:
-    """A line where servers are larger than the machine of a log, of which amounts are shares: `machine` of each resource.
+    """Return a line if servers are larger than the log's machine.
 
-    Raises ArgumentError where they are so many that their capacities must be numbers of processors.
+    Amounts are shares of `machine`, which has each resource. Raises ArgumentError if capacities must be numbers of processors.
     """
     cpu = [*machine].index("cpu") if "cpu" in machine and len(machine) == servers.D else None
     if cpu is None or (most := servers.capacity[:, cpu].max()) <= 1:
@@ -209,6 +208,7 @@ def _larger_than_the_machine(machine: Mapping[str, float], servers: Servers, spe
     processors, total = machine["cpu"], servers.capacity[:, cpu].sum()
     if total <= MOST_MACHINES:
         return (f"the largest server is {most:g} such machines: {most * processors:,.10g} processors",)
+    # Suggest shares in place of numbers of processors.
     in_file = np.where(servers.capacity >= GI, servers.capacity / GI, servers.capacity)
     shares = replace(servers, capacity=in_file / np.array([*machine.values()]))
     whole = " and ".join(f"{amount:,.4g} {'processors' if name == 'cpu' else 'GiB ' + name}" for name, amount in machine.items())
@@ -223,7 +223,7 @@ def _larger_than_the_machine(machine: Mapping[str, float], servers: Servers, spe
 def _with_devices(
     recorded: Trace | SlotTrace, jobs: Jobs, servers: Servers, devices: bool | None, source: Any
 ) -> tuple[Jobs, Servers]:
-    """Tasks and servers with devices if `devices`, or by default if the trace says so; without any otherwise."""
+    """Add devices if `devices`, by default the trace's, else remove them."""
     if devices and jobs.devices is None:
         why = "its tasks need no GPUs" if GPU not in recorded.resources else "`resources` must be all, or gpu and others"
         raise ArgumentError(f"`devices` does not go with {source}: {why}, or amounts are neither parts of a GPU nor whole ones")
@@ -234,7 +234,7 @@ def _with_devices(
 
 
 def _which_fit(recorded: Trace | SlotTrace, jobs: Jobs, servers: Servers, sizes: Sizes, any_number: bool) -> tuple[Bools, Bools]:
-    """(n,) which tasks fit on a server by themselves, and which with all of their gang. Raises ArgumentError if most do not."""
+    """Mark the tasks (n,) that fit alone, and with their gang."""
     alone = fits = fitting(jobs, servers)
     if 2 * int(alone.sum()) < len(alone):
         raise _too_small(recorded, jobs, servers.only([0]) if any_number else servers, alone, sizes)
@@ -242,13 +242,12 @@ def _which_fit(recorded: Trace | SlotTrace, jobs: Jobs, servers: Servers, sizes:
         fits = in_whole_gangs(jobs, alone) & gangs_fitting(jobs, servers)
         if 2 * int(fits.sum()) < len(fits):
             row = int(np.argmin(fits))
-            alone = "--one-by-one (gangs=False) lets its tasks start one by one"
-            raise ArgumentError(f"{recorded.where(row)}: {too_large_gang(jobs, servers, row)}; {alone}")
+            one_by_one = "--one-by-one (gangs=False) lets its tasks start one by one"
+            raise ArgumentError(f"{recorded.where(row)}: {too_large_gang(jobs, servers, row)}; {one_by_one}")
     return alone, fits
 
 
 def _fitting_example(recorded: Trace | SlotTrace, sizes: Sizes | None) -> tuple[str, str]:
-    """Servers for a trace of which none are known, and a remark: of a parallel machine's log, as much as its jobs had at once."""
     if isinstance(recorded, Trace) and recorded.waits and recorded.processors:
         most = recorded.most_at_once()
         return f"1x{most:g}", f", one machine of the {recorded.resources[0]} that its jobs had at once"
@@ -256,14 +255,13 @@ def _fitting_example(recorded: Trace | SlotTrace, sizes: Sizes | None) -> tuple[
 
 
 def _share_of_work(jobs: Jobs, some: Bools) -> float:
-    """The share of amount × service that some of the tasks (n,) have, the largest over the resources."""
+    """Return some tasks' (n,) largest share of amount × service."""
     work = jobs.demand * jobs.service[:, None].astype(np.float64)
     total = work.sum(axis=0)
     return float((work[some].sum(axis=0)[total > 0] / total[total > 0]).max(initial=0.0))
 
 
 def _left_out(jobs: Jobs, servers: Servers, fits: Bools, each: Bools) -> dict[str, int]:
-    """How many tasks no server could hold, by reason; kinds of GPU that no server has are named. `each`: by itself."""
     unknown = unknown_kinds(jobs, servers)
     names = sorted({needed_kinds(jobs, row) for row in np.flatnonzero(unknown).tolist()})
     reasons = {f"{NO_SUCH_KIND} ({', '.join(names)})": int(unknown.sum()), FITS_NO_SERVER: int((~each & ~unknown).sum())}
@@ -272,7 +270,6 @@ def _left_out(jobs: Jobs, servers: Servers, fits: Bools, each: Bools) -> dict[st
 
 
 def _believed(estimates: Estimates | None, without: int | None, jobs: Jobs) -> str | None:
-    """What policies are told of durations, in a few words, where `without` of the tasks have no estimate of their own."""
     tasks = len(jobs)
     if estimates == "exact":
         return "true durations"
@@ -287,8 +284,9 @@ def _believed(estimates: Estimates | None, without: int | None, jobs: Jobs) -> s
 
 
 def usual_sizes(recorded: Trace | SlotTrace, sizes: Sizes | None, servers: Any = None) -> Sizes:
-    """`sizes`; where nobody says them, all resources if servers have several capacities, or if tasks ask for more than 1 of one:
-    the larger of so many cores and so many GiB is no size.
+    """Return `sizes`, by default all if servers have several capacities, else max.
+
+    All also count if tasks ask for more than 1 of a resource: the larger of cores and GiB is no size.
     """
     if sizes is not None or len(recorded.resources) == 1:
         return sizes or "max"
@@ -297,10 +295,11 @@ def usual_sizes(recorded: Trace | SlotTrace, sizes: Sizes | None, servers: Any =
 
 
 def example_servers(recorded: Trace | SlotTrace, sizes: Sizes, servers: Servers | None = None) -> str:
-    """Servers on which all tasks fit, such as 4x32:192. With `servers`, as many, and those of their capacities that are enough.
+    """Suggest servers for all tasks, such as 4x32:192.
 
-    Otherwise a server has room for the largest task and for eight of mean demand, with at most eight GPUs if that will do; if
-    no task asks for more than 1, it has the capacity 1. There are as many as make the load 0.8.
+    Without `servers`, each has room for the largest task and for eight of mean demand, with at most eight GPUs if that is enough.
+    If no task asks for more than 1, the capacity is 1. Their number makes the load 0.8. With `servers`, the suggestion has their
+    number, and their capacities where these are enough.
     """
     timed = recorded.timed() if isinstance(recorded, SlotTrace) else recorded
     kept = timed.kept()[0]
@@ -311,10 +310,12 @@ def example_servers(recorded: Trace | SlotTrace, sizes: Sizes, servers: Servers 
     if servers is None and (most <= 1).all():
         capacity = np.ones(len(most))
     else:
+        # Room for the largest task, and for several of mean demand.
         enough = np.maximum(most, TASKS_OF_A_SERVER * demand.mean(axis=0))
         gpus = ["gpu" in name.lower() for name in names]
         enough = np.where(gpus, np.maximum(most, np.minimum(enough, MOST_GPUS)), enough)
         capacity = np.array([_round_up(amount) for amount in enough.tolist()])
+    # The given servers where they are enough, or a number for load 0.8.
     if servers is not None:
         count, kinds = len(servers), servers.capacity.max(axis=0)[: len(most)]
         capacity[: len(kinds)] = np.where(kinds >= most[: len(kinds)], kinds, capacity[: len(kinds)])
@@ -326,7 +327,6 @@ def example_servers(recorded: Trace | SlotTrace, sizes: Sizes, servers: Servers 
 
 
 def _too_small(recorded: Trace | SlotTrace, jobs: Jobs, servers: Servers, fits: Bools, sizes: Sizes) -> ArgumentError:
-    """The error to raise where most tasks fit no server: it names the first, and servers with which all would fit."""
     row = int(np.argmin(fits))
     if jobs.devices is not None and (jobs.demand[row] <= servers.units).all(axis=1).any():
         kinds = ", ".join(servers.device_kinds) or "no kinds"
@@ -345,6 +345,6 @@ def _too_small(recorded: Trace | SlotTrace, jobs: Jobs, servers: Servers, fits: 
 
 
 def _round_up(amount: float) -> float:
-    """The power of two, or half as much again, from an amount on."""
+    """Round up to a power of two, or half as much again."""
     power = 2.0 ** math.ceil(math.log2(amount)) if amount > 0 else 1.0
     return 0.75 * power if 0.75 * power >= amount and power > 2 else power

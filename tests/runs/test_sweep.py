@@ -79,7 +79,7 @@ def test_until_runs_as_many_seeds_as_are_needed() -> None:
     before, half_before = mean_and_half(queues[: len(queues) // 2])
     assert mean and half and half <= 0.2 * mean and not few.not_reached
     assert len(queues) == 8 or (before and half_before and half_before > 0.2 * before)
-    some = packenv.evaluate("paper/fig4b", ["bf-js"], intensity=[0.3, 0.5], slots=500, seeds=1, until=0.001)
+    some = packenv.evaluate("paper/fig4b", ["bf-js"], intensity=[0.5, 0.7], slots=500, seeds=1, until=0.001)
     assert {len(comparison.all_runs) for comparison in some.comparisons} == {MOST_SEEDS}
     assert f"wider than ± 0.1 % after {MOST_SEEDS} seeds" in str(some.table())
 

@@ -1,1 +1,1 @@
-"""The options that commands share, their help texts and what shells complete."""
+"""Options that commands share, with help texts and completion."""

@@ -1,4 +1,4 @@
-"""Common to all commands: their numbers are read alike, and within bounds; the lines of their help end between words."""
+"""Parts of all commands: numbers within bounds, and wrapped help."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from packenv.inputs.numbers import LARGEST_WHOLE, read_number, read_whole
 from packenv.options.shared import INTENSITIES
 
 MOST = {"seeds": 10_000, "evaluation_seeds": 10_000, "processes": 1_000, "threads": 1_000, "workers": 1_000}
-"""The largest value of options that each cost a run or a process."""
+"""Largest value of options that count runs or processes."""
 
 
 class Whole(click.ParamType):  # type: ignore[type-arg]  # generic in some versions of click only
@@ -66,7 +66,7 @@ UNBROKEN = "\u2011"
 
 
 class HelpFormatter(click.HelpFormatter):
-    """Lines end between words: `bf-js` stays whole, and can be copied."""
+    """A formatter that keeps names such as `bf-js` whole, to be copied."""
 
     def write_text(self, text: str) -> None:
         super().write_text(text.replace("-", UNBROKEN))
@@ -79,13 +79,16 @@ class HelpFormatter(click.HelpFormatter):
 
 
 class Context(click.Context):
-    """Click's, with help as above."""
+    """A click context with this formatter."""
 
     formatter_class = HelpFormatter
 
 
 def refuse_repeated(command: click.Command, ctx: click.Context, words: Iterable[str]) -> None:
-    """Raise InputError for an option that is given twice and takes one value: click would take the last and drop the others."""
+    """Raise InputError for a repeated option that takes one value.
+
+    Click would drop all but the last.
+    """
     _, _, given = command.make_parser(ctx).parse_args(args=[*words])
     for param in command.params:
         times = given.count(param)
@@ -94,9 +97,9 @@ def refuse_repeated(command: click.Command, ctx: click.Context, words: Iterable[
 
 
 def limited(command: click.Command) -> click.Command:
-    """The command with every option of click's own numeric types replaced by one with bounds; so are its subcommands'.
+    """Return the command, with bounds on numbers, and subcommands alike.
 
-    Their help is laid out as packenv's, and what takes one value is given once.
+    Also formats help as packenv's, and refuses repeated options.
     """
     command.context_class = Context
     if "parse_args" not in vars(command):  # once, as commands are module-level objects

@@ -1,4 +1,7 @@
-"""Types of options that name policies, workloads and files: what a shell completes, and what a text alone shows to be wrong."""
+"""Types of options that name policies, workloads and files.
+
+They complete names in a shell, and check texts.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +23,9 @@ from packenv.workloads.named.registry import check_source, names
 
 
 class Named(click.ParamType):  # type: ignore[type-arg]  # generic in some versions of click only
-    """A text, of which some are known: `names(incomplete)` gives those that a shell completes. Files, where none of them fits.
+    """A text with completion from `names(incomplete)`, or of files.
 
-    `check` raises InputError for a text that stands for nothing; an empty one, and those of `others`, are what the command says.
+    `check` raises InputError for an unknown text. Empty texts and `others` are checked by the command.
     """
 
     name = "text"
@@ -47,7 +50,7 @@ class Named(click.ParamType):  # type: ignore[type-arg]  # generic in some versi
 
 
 class Seconds(click.ParamType):  # type: ignore[type-arg]
-    """A length of time, `10s`, `2min`, `2h 30m` or a number of seconds, above 0."""
+    """A length of time above 0: `10s`, `2min`, `2h 30m` or seconds."""
 
     name = "time"
 
@@ -59,7 +62,7 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]
 
 
 class Share(click.ParamType):  # type: ignore[type-arg]
-    """A finite number, or one of per cent: 0.05 or 5%."""
+    """A finite number or percentage: 0.05 or 5%."""
 
     name = "share"
 
@@ -87,7 +90,10 @@ class Loads(click.ParamType):  # type: ignore[type-arg]
 
 
 def policy_completions(incomplete: str) -> list[str]:
-    """Names of policies; after a name and a colon its parameters, or the agents that come with packenv."""
+    """Return names of policies, or a policy's parameters after a colon.
+
+    After `agent:` they are the agents of packenv.
+    """
     name, colon, parameters = incomplete.partition(":")
     if not colon:
         return [f"{name}:" if name in OF_FILES else name for name in registered()]
@@ -101,13 +107,16 @@ def policy_completions(incomplete: str) -> list[str]:
 
 
 def check_file(text: str) -> None:
-    """Raise InputError where there is no such file or folder."""
+    """Raise InputError if the file or folder does not exist."""
     if text != STANDARD_INPUT and not Path(text).exists():
         raise InputError(f"{Path(text)}: no such file")
 
 
 def check_third(text: str) -> None:
-    """`check_source` of what is compared last: a policy there is in another one's place. Raises InputError."""
+    """Check the workload behind two sides. Raises InputError.
+
+    A policy in its place gets a message of its own.
+    """
     if text.partition(":")[0] in registered():
         raise InputError(f"{text} is a policy, not a workload: the order is A B WORKLOAD, as in compare vqs-bf bf-js paper/fig4b")
     check_source(text)

@@ -1,4 +1,4 @@
-"""Click's options from the fields of a dataclass of `packenv.options`."""
+"""Options of click from the dataclasses of `packenv.options`."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ FORMS: dict[Form, Any] = {
 PLAIN = {int: click.INT, float: click.FLOAT, str: click.STRING}
 
 
+<<<<<<< HEAD
 def options_of(
     kind: type[Any],
     name: str = "options",
@@ -41,6 +42,14 @@ def options_of(
     helps  another line of help, by field
 
     Fields that are no options are arguments of the command, if it has them: they become part of the value.
+=======
+def options_of(kind: type[Any], name: str = "options", only: Iterable[str] | None = None, **helps: str) -> Decorator:
+    """Add the fields of `kind` as options, passed as one value `name`.
+
+    only   names of fields in the order of the help. Others keep their defaults
+    helps  other lines of help, by field
+    Fields that are no options may be arguments of the command, and become part of the value.
+>>>>>>> origin/main
     """
     hints, options = get_type_hints(kind, include_extras=True), options_in(kind)
     chosen = [*options] if only is None else [*only]
@@ -60,10 +69,15 @@ def options_of(
     return add
 
 
+<<<<<<< HEAD
 def click_option(
     name: str, hint: Any, words: Words, help: str | None = None, kind: click.ParamType[Any, Any] | None = None
 ) -> Decorator:
     """One option of a command, of a field's name, type and words; `kind` is another type of its value."""
+=======
+def click_option(name: str, hint: Any, words: Words, help: str | None = None) -> Decorator:
+    """Return an option from a field's name, type and words."""
+>>>>>>> origin/main
     text = help or words.help
     multiple, type_ = (False, kind) if kind is not None else click_type(hint)
     settings: dict[str, Any] = {"is_flag": True} if type_ is click.BOOL else {"type": type_, "multiple": multiple}
@@ -76,7 +90,10 @@ def click_option(
 
 
 def click_type(hint: Any) -> tuple[bool, Any]:
-    """Whether an option may be repeated, and the type of its value: of `int | None` as of `int`."""
+    """Return whether an option may be repeated, and its type.
+
+    `int | None` counts as `int`.
+    """
     if get_origin(hint) in (Union, types.UnionType):
         return click_type(next(part for part in get_args(hint) if part is not types.NoneType))
     if get_origin(hint) is Annotated:

@@ -1,4 +1,4 @@
-"""Options that several commands have."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ tensorboard_option = click.option(
 
 
 def workload_options(*names: str, **helps: str) -> Decorator:
-    """The options of `WorkloadOptions` with these names; the command gets them, and its `source`, as `of_workload`.
+    """Add options of `WorkloadOptions`, passed with `source` as `of_workload`.
 
-    `helps`: other help than there, by name.
+    `helps`: other help, by name.
     """
     return options_of(WorkloadOptions, "of_workload", names, None, **helps)
 
 
 process_options = options_of(ProcessOptions, "where")
-"""Options that say where runs take place; the command gets them as `where`."""
+"""Options for where runs are made, passed as `where`."""
 
 
 def runs_in(where: ProcessOptions) -> RunOptions:
-    """Where a command's runs are made, until it ends."""
+    """Return where a command's runs are made, until it ends."""
     from packenv.runs.runner import RunOptions
 
     return click.get_current_context().with_resource(RunOptions(where.processes, where.on, where.fail_fast))

@@ -1,4 +1,4 @@
-"""Options that name policies and a workload: by name, as a file, as a trace, or law by law; and lines on the workload."""
+"""Policies and workloads from options, and lines about the workload."""
 
 from __future__ import annotations
 
@@ -25,11 +25,14 @@ if TYPE_CHECKING:
 
 
 MOST_REFUSALS = 4
-"""Of a command in a row, for which one is looked for that works."""
+"""Refusals in a row that the search for a working command may mend."""
 
 
 def chosen_policies(names: tuple[str, ...], *workloads: Workload) -> tuple[str, ...]:
-    """The policies named, each once, or those usual for the workloads. Raises InputError for an unknown one."""
+    """Return the named policies, each once, or usual ones.
+
+    Raises InputError for an unknown one.
+    """
     from packenv.policy import find_policy
 
     usual = DEVICE_POLICIES if any(workload.has_devices for workload in workloads) else DEFAULT_POLICIES
@@ -43,10 +46,11 @@ def chosen_policies(names: tuple[str, ...], *workloads: Workload) -> tuple[str, 
 def workload_from(
     options: WorkloadOptions, servers: str | None = None, sides: tuple[str, str] | None = None
 ) -> tuple[Workload, dict[str, int]]:
-    """The workload, and how many rows of a trace were dropped for which reason. Raises InputError.
+    """Return the workload, and dropped rows of a trace by reason.
 
-    servers  those of a trace for which none are given
-    sides    two sets of servers that are arguments of the command, in place of `--servers`; those of `options` are the second
+    servers  of a trace without given ones
+    sides    two sets of servers as arguments of the command, in place of `--servers`. `options` has the second
+    Raises InputError.
     """
     try:
         workload = _workload(options, servers)
@@ -62,7 +66,7 @@ def workload_from(
 def _working_command(
     options: WorkloadOptions, servers: str | None, sides: tuple[str, str] | None, error: ArgumentError
 ) -> str | None:
-    """What was typed, with options that mend `error` and those behind it, once a workload comes of it; None if none does."""
+    """Return the typed command with options that fix `error`, or None."""
     context = click.get_current_context(silent=True)
     if context is None or not context.find_root().obj:
         return None
@@ -70,6 +74,7 @@ def _working_command(
     if mended is None:
         return None
     words = [*context.find_root().obj]
+    # The sides of a comparison are replaced, options added at the end.
     mended_sides = None
     if sides and "servers" in mended:
         mended_sides = _of_the_same_kind(sides, mended.pop("servers"))
@@ -87,7 +92,10 @@ def _working_command(
 
 
 def _mended(options: WorkloadOptions, servers: str | None, error: ArgumentError | None = None) -> dict[str, Any] | None:
-    """Options with which a workload comes of `options`, which `error` refused, if anything did; None if none are known."""
+    """Return options that make `options` give a workload, None if unknown.
+
+    `error`: the first refusal, if any.
+    """
     mended: dict[str, Any] = {}
     for _ in range(MOST_REFUSALS + 1):
         if error is not None and not error.remedy:
@@ -105,7 +113,10 @@ def _mended(options: WorkloadOptions, servers: str | None, error: ArgumentError 
 
 
 def _of_the_same_kind(sides: tuple[str, str], second: str) -> tuple[str, str] | None:
-    """As many servers as on either side, of the kind of `second`, which replaces that of both; None if they have no one kind."""
+    """Return both numbers of servers, of the kind of `second`.
+
+    None if the sides do not have one kind.
+    """
     (few, _, one), (_, _, other) = (side.partition("x") for side in sides)
     return (f"{few}x{second.partition('x')[2]}", second) if few.isdigit() and one == other else None
 
@@ -119,7 +130,10 @@ def _is_workload(options: WorkloadOptions, servers: str | None) -> bool:
 
 
 def _replaced(words: list[str], sides: tuple[str, str], by: tuple[str, str]) -> Iterator[list[str]]:
-    """The words with two of them replaced: each two that may be the sides, which may be values of options too."""
+    """Yield the words with each pair replaced that may be the two sides.
+
+    Equal words may be values of options too.
+    """
     for i, first in enumerate(words):
         for j, second in enumerate(words[i + 1 :], i + 1):
             if (first, second) == sides:
@@ -127,7 +141,7 @@ def _replaced(words: list[str], sides: tuple[str, str], by: tuple[str, str]) -> 
 
 
 def _is_understood(context: click.Context, words: list[str], sides: tuple[str, str] | None) -> bool:
-    """Whether the command takes such words, and the two sides for what they are."""
+    """Return whether the command accepts the words, with these two sides."""
     names = context.command_path.split()[1:]  # `trace profile`
     try:
         params = context.command.make_context(context.info_name, words[len(names) :], parent=context.parent).params
@@ -175,29 +189,33 @@ def _workload(options: WorkloadOptions, servers: str | None) -> Workload:
 
 
 def seconds_of(options: WorkloadOptions) -> float | None:
-    """The length of a slot, if it is given. Raises InputError."""
+    """Return the length of a slot, if given. Raises InputError."""
     if options.slot_seconds is None:
         return None
     return float(exact(options.slot_seconds, "--slot-seconds"))
 
 
 def workload_with_notes(options: WorkloadOptions, servers: str | None = None) -> Workload:
-    """The workload, for commands whose output does not say what of it is left out: standard error does. Raises InputError."""
+    """Return the workload, and note left-out parts on standard error.
+
+    For commands without them in their output. Raises InputError.
+    """
     workload, _ = workload_from(options, servers)
     note_left_out(workload)
     return workload
 
 
 def is_table(options: WorkloadOptions) -> bool:
-    """Whether a trace or another table is named, by what it is called."""
+    """Return whether the name is of a trace or another table."""
     from packenv.workloads.find import is_trace_source
 
     return options.source is not None and is_trace_source(options.source)
 
 
 def random_workload(options: WorkloadOptions, refusal: str) -> Workload:
-    """The workload of a command for random tasks alone. Raises InputError for a table, before anything else is said of it, with
-    the command that bounds what its jobs take.
+    """Return the random workload of a command.
+
+    Raises InputError for a table, before any other note, with the command that bounds its jobs.
     """
     workload = None if is_table(options) else workload_with_notes(options)
     if workload is not None and workload.jobs is None:
@@ -211,7 +229,7 @@ def random_workload(options: WorkloadOptions, refusal: str) -> Workload:
 
 
 def check_named(options: WorkloadOptions, proof: str | None) -> None:
-    """Raise InputError where a proof is to be checked and no workload is named for which it holds."""
+    """Raise InputError if a proof is checked without a named workload."""
     if proof is not None and options.source is None and options.sizes is None:
         from packenv.inputs.json_files import read_json
         from packenv.theory.certificate_files import PROVED_FOR
@@ -223,7 +241,7 @@ def check_named(options: WorkloadOptions, proof: str | None) -> None:
 
 
 def note_left_out(workload: Workload) -> None:
-    """Say on standard error, once, what of a trace is left out, and what the result leaves out of it."""
+    """Note once on standard error what is left out of a trace or result."""
     for line in (*workload.bound_caveats, *workload.caveats):
         _note(f"{workload.name}: {of_options(line)}")
 
@@ -234,7 +252,7 @@ def _note_remark(workload: Workload) -> None:
 
 
 def note_devices(recorded: Trace | SlotTrace) -> None:
-    """Say on standard error where the result leaves out that a share of a GPU is one of a single device."""
+    """Note on standard error that shares of single GPUs are ignored."""
     from packenv.workloads.workload_of_trace import ONE_AMOUNT
 
     if recorded.device_shares:
@@ -242,7 +260,7 @@ def note_devices(recorded: Trace | SlotTrace) -> None:
 
 
 def note_servers(recorded: Trace | SlotTrace, servers: str | None) -> None:
-    """Say on standard error which machines of a list of servers are none, and what of them and of the trace does not count."""
+    """Note on standard error which machines and tasks do not count."""
     from packenv.workloads.fitting.profile import servers_of
     from packenv.workloads.workload_of_trace import slurm_notes
 
@@ -266,13 +284,14 @@ def print_workload(
 ) -> None:
     """Print servers, arrivals and load of the workload.
 
-    drawn  where a table of tasks comes from
-    drain  whether its work is run to the end: then how much there is, in place of a load, which is one of ever more arrivals
+    drawn  origin of a table of tasks
+    drain  show the amount of work in place of a load, as the run ends with it
     """
     from packenv.workloads.gangs import gangs_in_words
     from packenv.workloads.in_service import begins_busy
 
     tasks = f"{len(workload.jobs)} tasks{drawn}, " if workload.jobs is not None else ""
+    # How much arrives: all at once, in total, a backlog, or a rate.
     at_once = workload.jobs is not None and workload.jobs.arrival[-1] == 0
     if at_once:
         rate = "all there in slot 0"
@@ -306,7 +325,7 @@ def _time(workload: Workload, slots: float) -> str:
 
 
 def begin_lines(workload: Workload) -> list[str]:
-    """What is known of the tasks in service at the start, and what of them is assumed; none for empty servers."""
+    """Return notes on tasks in service at the start, if any."""
     from packenv.workloads.in_service import BeginsBusy
 
     return list(workload.draw.notes) if isinstance(workload.draw, BeginsBusy) else []

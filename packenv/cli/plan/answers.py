@@ -1,4 +1,4 @@
-"""Common to all plans of the command: how policies are refused."""
+"""Refusals of policies, for all plans."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from packenv.planning.search import NoneMeets
 
 
 def print_refused(refused: Sequence[object], plans: Collection[Any]) -> None:
-    """Say which policies do not meet the goals. Raises NoneMeets if none does."""
+    """Print which policies miss the goals. Raises NoneMeets if all do."""
     print_notes(Styled(str(problem), "yellow") for problem in refused)
     if not plans:
         raise NoneMeets("none of the policies meets the goals with any number of servers")

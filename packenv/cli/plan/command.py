@@ -1,4 +1,4 @@
-"""`packenv plan`: the least number of servers with which each policy meets goals."""
+"""`packenv plan`: the least number of servers for goals."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 
 class Question(NamedTuple):
-    """One of the things that can be planned."""
+    """A kind of plan."""
 
     title: str
-    options: tuple[str, ...]  # parameters of the command that go with it, of those that do not go with every question
+    options: tuple[str, ...]  # parameters that go with it, besides those of every question
 
     @property
     def flag(self) -> str:
-        """`--types`, or the title of the question that no option asks."""
+        """Option of this kind, such as `--types`, or its title without one."""
         return self.title.partition(",")[0]
 
 
@@ -53,9 +53,10 @@ OF_SOME = {name for question in QUESTIONS for name in question.options}
 
 
 def question_of(parameters: Mapping[str, Any]) -> Question:
-    """The question that these parameters ask. Raises InputError for an option that does not go with it.
+    """Return the kind of plan that these parameters request.
 
-    parameters  value of each; None, False, or empty, for those that were not set
+    parameters  by name. None, False or empty if not set
+    Raises InputError for an option that does not go with it.
     """
     if parameters["types"] is not None:
         question = MIX
@@ -73,11 +74,10 @@ def question_of(parameters: Mapping[str, Any]) -> Question:
 
 
 def grown(options: WorkloadOptions, growth: str | None, add: str | None, any_number: bool) -> Workload:
-    """The workload with its arrivals `growth` times as many in the same time, and with `add` one `with_kind`.
+    """Return the workload with `growth` times the arrivals, and `add` applied.
 
-    any_number  whether a trace may have as many servers as its gangs need: of capacity 1, unless others are named
-
-    Those of a trace come faster: each task is there once, and none at the same time as its copy. Its days become shorter.
+    any_number  a trace may have the servers that its gangs need: of capacity 1, unless others are named
+    A trace comes faster, so each task occurs once, and its days become shorter.
     """
     from packenv.planning.kinds import with_kind
     from packenv.workloads.find import is_trace_source
@@ -160,7 +160,7 @@ def of_servers(
     run_options: RunOptions,
     log: str | None,
 ) -> Showable:
-    """A plan of servers for a workload or a trace. Raises InputError."""
+    """Return a plan of servers for a workload or a trace. Raises InputError."""
     from packenv.cli.plan.failed_servers import plan_failure
     from packenv.cli.plan.mixes import kinds_as_servers, plan_mixes
     from packenv.planning.kinds import parse_kinds
@@ -190,7 +190,10 @@ def of_servers(
 
 
 def plan_numbers(request: PlanRequest, run_options: RunOptions, log: str | None) -> Showable:
-    """The least number of servers for each policy. Raises NoneMeets if no policy meets the goals with any number."""
+    """Return the least number of servers for each policy.
+
+    Raises NoneMeets if no policy meets the goals with any number.
+    """
     from packenv.cli.plan.answers import print_refused
 
     runs = request.log(log)

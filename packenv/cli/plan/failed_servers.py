@@ -1,4 +1,4 @@
-"""`packenv plan --without`: each goal's measure with all servers and without those that fail, on the same tasks."""
+"""`packenv plan --without`: goals with and without failing servers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ MOST_NAMED = 5  # servers in a title or a sentence
 
 
 def plan_failure(request: PlanRequest, failing: tuple[int, ...], run_options: RunOptions, log: str | None) -> Answer:
-    """Each policy on the workload's own servers, with and without those that fail. Raises InputError if most fit no other."""
+    """Return each policy with and without the failing servers.
+
+    Raises InputError if most tasks fit no other server.
+    """
     jobs = request.workload.jobs
     left, unfit = without_servers(request.workload, failing)
 
@@ -75,7 +78,7 @@ def _table(request: PlanRequest, failing: Sequence[int], comparisons: Sequence[F
 
 
 def _sentence(request: PlanRequest, failing: Sequence[int], comparison: Failure, unfit: int) -> str:
-    """Return which goals still hold, which noise leaves open, and which tasks never start."""
+    """Return the goals that hold, are open, or have tasks that never start."""
     trials = [(counted(trial.servers, "server"), trial) for trial in (comparison.whole, comparison.left)]
     left_open = open_goals(request.goals, trials, request.shown_slot)
     noise = f" Not decided{left_open}; {SURER}." if left_open else ""
@@ -105,7 +108,10 @@ def _broken(request: PlanRequest, trial: Trial) -> list[str]:
 
 
 def _record(request: PlanRequest, failing: Sequence[int], comparison: Failure, unfit: int) -> dict[str, Any]:
-    """The JSON of one policy; times are in slots. A difference is one of the same tasks."""
+    """Return the JSON of one policy, times in slots.
+
+    Differences are of the same tasks.
+    """
     workload, names = request.workload, request.workload.servers.names
     return {
         **workload.record,
@@ -132,7 +138,7 @@ def _record(request: PlanRequest, failing: Sequence[int], comparison: Failure, u
 
 
 def _which(servers: Servers, failing: Sequence[int]) -> str:
-    """The servers that fail: by name, of many the first; or by number."""
+    """Return the failing servers, by name or number, at most a few names."""
     if not servers.names:
         return _ranges(failing)
     names = [servers.names[server] for server in failing]
@@ -140,7 +146,7 @@ def _which(servers: Servers, failing: Sequence[int]) -> str:
 
 
 def _ranges(failing: Sequence[int]) -> str:
-    """`3,7,10-12`, as `--without` reads them."""
+    """Return numbers as `3,7,10-12`, the form of `--without`."""
     parts: list[list[int]] = []
     for server in failing:
         if parts and parts[-1][1] == server - 1:

@@ -1,4 +1,4 @@
-"""The mixes of machines of `packenv plan --types`: the bound on cost, and a search for each policy."""
+"""`packenv plan --types`: cheapest mixes, and a bound on cost."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from packenv.runs.runner import RunOptions
 
 
 def kinds_as_servers(kinds: Kinds | None, servers: str | None) -> dict[str, Any]:
-    """The option of servers that goes with the kinds: one of each. Raises InputError if servers are given too."""
+    """Return the servers option for the kinds: one of each.
+
+    Raises InputError if servers are given too.
+    """
     if kinds is None:
         return {}
     if servers is not None:
@@ -27,7 +30,10 @@ def kinds_as_servers(kinds: Kinds | None, servers: str | None) -> dict[str, Any]
 
 
 def plan_mixes(request: PlanRequest, kinds: Kinds, run_options: RunOptions, log: str | None) -> MixPlans:
-    """The cheapest mix for each policy. Raises NoneMeets if no policy meets the goals with any."""
+    """Return the cheapest mix for each policy.
+
+    Raises NoneMeets if no policy meets the goals with any mix.
+    """
     workload, goals = request.workload, request.goals
     check_kinds(kinds, workload)
     runs = request.log(log)

@@ -1,1 +1,1 @@
-"""The commands about bounds, capacity and optimal policies."""
+"""Commands about bounds, capacity and optimal policies."""

@@ -1,4 +1,4 @@
-"""`packenv bound`: how short the mean queue can be for a policy that does not know durations, with proof."""
+"""`packenv bound`: a proved lower bound on the mean queue."""
 
 from __future__ import annotations
 
@@ -65,7 +65,10 @@ def bound_command(of_workload: WorkloadOptions, outputs: Outputs, certificate: s
 
 
 def _bounded(options: WorkloadOptions) -> Workload:
-    """The workload; of several resources that are not chosen first what no choice would mend. Raises InputError."""
+    """Return the workload. Raises InputError.
+
+    For several resources without a choice, problems that no choice solves are reported first.
+    """
     from packenv.theory.queue_bound.arrivals import setting_of
 
     refusal = "no bound on the queue is claimed for a table of jobs or a trace, only for random tasks"
@@ -80,7 +83,10 @@ def _bounded(options: WorkloadOptions) -> Workload:
 
 
 def bound_record(workload: Workload, bound: QueueBound) -> dict[str, Any]:
-    """The JSON of `packenv bound`: waiting tasks, and by Little's law slots of delay."""
+    """Return the JSON of `packenv bound`: waiting tasks and slots of delay.
+
+    The delay follows from Little's law.
+    """
     return {
         "workload": workload.name,
         "servers": str(workload.servers),
@@ -94,7 +100,7 @@ def bound_record(workload: Workload, bound: QueueBound) -> dict[str, Any]:
 
 
 def bound_table(workload: Workload, bound: QueueBound) -> Table:
-    """The bound of each relaxation, in waiting tasks and as a delay."""
+    """Return the bound of each relaxation, in tasks and as a delay."""
     where = f"{workload.name} on {counted(len(workload.servers), 'server')}, intensity {workload.intensity:.4g}"
     columns = [Column("relaxation"), *numbers("waiting tasks", "mean delay (slots)")]
     table = Table(f"{where}: no policy's mean queue is below", columns)

@@ -1,4 +1,4 @@
-"""`packenv capacity`: how much work the servers can support at all, with proof."""
+"""`packenv capacity`: the largest load the servers can support."""
 
 from __future__ import annotations
 

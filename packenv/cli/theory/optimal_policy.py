@@ -1,4 +1,4 @@
-"""`packenv optimal-policy`: the policy with the shortest mean queue of a small workload, and how far others are from it."""
+"""`packenv optimal-policy`: the shortest mean queue of a small workload."""
 
 from __future__ import annotations
 
@@ -90,7 +90,10 @@ def optimal_policy(
 
 
 def optimum_record(optimum: StationaryOptimum, queues: Queues) -> dict[str, Any]:
-    """The JSON of `packenv optimal-policy`: mean queues, and ratios to that of the optimal policy, with 95 % intervals."""
+    """Return the JSON of `packenv optimal-policy`.
+
+    It has mean queues, and ratios to the optimal policy, with 95 % intervals.
+    """
     from packenv.runs.statistics import interval, ratio_of_means
 
     best = queues["optimal"]
@@ -110,7 +113,7 @@ def optimum_record(optimum: StationaryOptimum, queues: Queues) -> dict[str, Any]
 
 
 def optimum_table(optimum: StationaryOptimum, queues: Queues) -> Table:
-    """Mean queues, and how many times that of the optimal policy they are, on the same jobs."""
+    """Return mean queues, and their ratios to the optimum on the same jobs."""
     from packenv.runs.statistics import interval, ratio_of_means
 
     table = Table(f"{optimum.workload.name}: mean queue", [Column(""), *numbers("mean queue", "ratio to optimal")])

@@ -1,7 +1,7 @@
-"""Finds the oldest waiting task that fits, in O(log n).
+"""The oldest waiting task that fits, in O(log n).
 
-Each node of a binary tree over the positions in queue order holds the smallest size below it. A task that starts leaves
-a gap; when all positions are used, the tasks are renumbered, which costs O(1) per task if half of the positions are gaps.
+Each node of a binary tree over the positions in queue order holds the smallest size below it. A task that starts leaves a gap.
+When all positions are used, the tasks are renumbered. This costs O(1) per task if half of the positions are gaps.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from packenv.policy import BY_AGE
 
 @compiled
 def set_leaf(c: Cluster, position: int, size: int) -> None:
-    """Set the size at a position (NEVER for a gap), and correct the nodes above it."""
+    """Set a position's size (NEVER: gap), and update its ancestors."""
     least = c.ages.least
     node = c.ages.task.shape[1] + position
     least[c.e, node] = size
@@ -68,13 +68,13 @@ def add_newest(c: Cluster, i: int) -> None:
 
 @apart
 def remove_aged(c: Cluster, i: int) -> None:
-    """Take task i out; its position becomes a gap."""
+    """Turn the position of task i into a gap."""
     set_leaf(c, c.ages.position[c.e, i], NEVER)
 
 
 @apart
 def oldest_fitting(c: Cluster, room: int) -> int:
-    """The first waiting task in queue order of size <= room; NONE if there is none. Needs BY_AGE."""
+    """Return the oldest fitting task or NONE (needs BY_AGE)."""
     require(c, BY_AGE)
     least = c.ages.least
     if least[c.e, 1] > room:

@@ -1,6 +1,6 @@
-"""Waiting tasks grouped by demand vector, so that a policy for several resources looks at groups, not at every task.
+"""Groups of waiting tasks by demand vector and device needs.
 
-Where servers have devices, the tasks of a group need the same of them, too.
+A policy for several resources then looks at groups, not at every task.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from packenv.policy import BY_DEMAND
 
 @compiled
 def demand_of(c: Cluster, i: int, resource: int) -> int:
-    """Demand of task i for a resource, in units."""
+    """Return task i's demand for a resource, in units."""
     return c.demand[c.e, i, resource] if c.demand.shape[1] > 0 else c.task[c.e, i].size
 
 
 @compiled
 def bucket_of(c: Cluster, i: int) -> int:
-    """Hash chain of task i's demand vector."""
+    """Return the hash chain of task i's demand vector."""
     mixed = 0
     for r in range(c.demand.shape[2]):
         mixed = (mixed ^ demand_of(c, i, r)) * 0x9E3779B97F4A7
@@ -30,7 +30,7 @@ def bucket_of(c: Cluster, i: int) -> int:
 
 @compiled
 def same_demand(c: Cluster, i: int, other: int) -> bool:
-    """Whether two tasks have the same demand in every resource, and need the same of devices."""
+    """Return whether two tasks have equal demands and device needs."""
     for r in range(c.demand.shape[2]):
         if demand_of(c, i, r) != demand_of(c, other, r):
             return False
@@ -39,7 +39,7 @@ def same_demand(c: Cluster, i: int, other: int) -> bool:
 
 @apart
 def add_to_group(c: Cluster, i: int) -> None:
-    """Put a task into the group of its demand vector, in row order."""
+    """Insert a task by row into its demand's group."""
     groups = c.groups
     # the group of this demand vector, if there is one already
     bucket = bucket_of(c, i)
@@ -67,7 +67,7 @@ def add_to_group(c: Cluster, i: int) -> None:
 
 @apart
 def remove_from_group(c: Cluster, i: int) -> None:
-    """Take a task out of its group, and drop the group if it was the last."""
+    """Remove a task from its group, dropping an empty group."""
     groups = c.groups
     g = groups.of[c.e, i]
     group = groups.group[c.e, g]
@@ -79,7 +79,7 @@ def remove_from_group(c: Cluster, i: int) -> None:
 
 @compiled
 def forget_group(c: Cluster, g: int, bucket: int) -> None:
-    """Take a group that becomes empty out of its hash chain and out of the groups in use."""
+    """Remove a group from its chain and the used ones."""
     groups = c.groups
     link = groups.bucket[c.e, bucket]
     if link == g:
@@ -98,13 +98,16 @@ def forget_group(c: Cluster, g: int, bucket: int) -> None:
 
 @compiled
 def group_count(c: Cluster) -> int:
-    """Number of different demand vectors among the waiting tasks. Needs BY_DEMAND."""
+    """Return the number of different demand vectors (needs BY_DEMAND)."""
     require(c, BY_DEMAND)
     return c.groups.count[c.e]
 
 
 @compiled
 def first_of_group(c: Cluster, n: int) -> int:
-    """Task of the earliest row in the n-th group, 0 <= n < group_count(c). Groups are in no particular order. Needs BY_DEMAND."""
+    """Return the earliest row's task in group n.
+
+    Groups have no particular order, 0 <= n < group_count(c). Needs BY_DEMAND.
+    """
     require(c, BY_DEMAND)
     return c.groups.group[c.e, c.groups.active[c.e, n]].head

@@ -1,9 +1,9 @@
-"""Virtual queues (PAPERS §1.3): waiting tasks by type, one set for each kind of server.
+"""Virtual queues (PAPERS §1.3) for each kind of server.
 
 The types of a kind of server divide its capacity by the universal partition I, with J levels:
 I_2m = (2/3 · 2^-m, 2^-m], I_2m+1 = (1/2 · 2^-m, 2/3 · 2^-m], and sizes up to 2^-J in the last.
 If the policy names the largest size of each type, all kinds share these types instead. Types may also be boxes of demand
-vectors: a task is of the last box that is not smaller in any resource.
+vectors. Then a task has the type of the last box that contains its demand.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from packenv.policy import BY_LINE, BY_MIX, BY_SIZE, BY_TYPE
 
 @compiled
 def type_of(c: Cluster, kind: int, size: int) -> int:
-    """Type of a size for this kind of server; NONE if the size is larger than all its types."""
+    """Return a size's type, or NONE if too large."""
     bound, last = c.types.bound[c.e, kind], c.types.count[c.e, kind] - 1
     if size > bound[last]:  # bound[last] is the largest size of all; the last type has sizes up to bound[last - 1]
         return NONE
@@ -33,7 +33,10 @@ def type_of(c: Cluster, kind: int, size: int) -> int:
 
 @compiled
 def type_of_task(c: Cluster, kind: int, i: int) -> int:
-    """Type of task i for this kind of server; NONE if the kind has no room for the largest task of the type. Needs BY_TYPE."""
+    """Return task i's type (needs BY_TYPE).
+
+    NONE if this kind of server has no room for the type's largest task.
+    """
     require(c, BY_TYPE)
     if c.types.box.shape[0] == 0:
         return type_of(c, kind, c.task[c.e, i].size)
@@ -43,7 +46,7 @@ def type_of_task(c: Cluster, kind: int, i: int) -> int:
 
 @apart
 def find_box(c: Cluster, i: int) -> None:
-    """Note the last box that holds the demand of task i."""
+    """Record the last box that contains task i's demand."""
     j = c.types.box.shape[0] - 1
     while j >= 0:
         inside = True
@@ -56,7 +59,7 @@ def find_box(c: Cluster, i: int) -> None:
 
 
 def types_of(c: Cluster, row: int, kind: int, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """`type_of` for Python and an array of sizes, in cluster `row`; same shape as `sizes`."""
+    """Return `type_of` for an array of sizes, in Python."""
     bound = c.types.bound[row, kind, : c.types.count[row, kind]]
     types = (sizes[..., None] <= bound[:-1]).sum(axis=-1)
     return np.where(sizes > bound[-1], NONE, types)
@@ -64,7 +67,7 @@ def types_of(c: Cluster, row: int, kind: int, sizes: NDArray[np.int64]) -> NDArr
 
 @compiled
 def set_levels(c: Cluster, kind: int, capacity: int, levels: int) -> None:
-    """Divide `capacity` into 2·levels types. Call `retype` afterwards if there are tasks."""
+    """Divide `capacity` into 2·levels types (then call `retype`)."""
     for m in range(levels):
         c.types.bound[c.e, kind, 2 * m] = 2 * capacity // (3 << m)
         c.types.bound[c.e, kind, 2 * m + 1] = capacity // (2 << m)
@@ -74,7 +77,7 @@ def set_levels(c: Cluster, kind: int, capacity: int, levels: int) -> None:
 
 @compiled
 def set_types(c: Cluster, kind: int, capacity: int, largest: NDArray[np.int64]) -> None:
-    """Set types with these largest sizes, in descending order; sizes above `capacity` get no type for this kind."""
+    """Set types by descending largest sizes, up to `capacity`."""
     last = len(largest) - 1
     c.types.bound[c.e, kind, last] = 0
     for j in range(last, -1, -1):
@@ -86,7 +89,7 @@ def set_types(c: Cluster, kind: int, capacity: int, largest: NDArray[np.int64]) 
 
 
 def set_boxes(c: Cluster, kind_capacity: NDArray[np.int64], boxes: NDArray[np.int64]) -> None:
-    """Make the types of all kinds of server, of `kind_capacity` (G, D) units, these `boxes` (T, D)."""
+    """Set the `boxes` (T, D) as types of all kinds."""
     c.types.box[:] = boxes
     c.types.fits[:] = (boxes <= kind_capacity[:, None]).all(axis=2)
     c.types.count[:] = len(boxes)
@@ -94,7 +97,7 @@ def set_boxes(c: Cluster, kind_capacity: NDArray[np.int64], boxes: NDArray[np.in
 
 @apart
 def add_typed(c: Cluster, i: int) -> None:
-    """Count a task in its virtual queue of every kind of server; with BY_LINE, put it at the tail of that queue."""
+    """Add a task to its virtual queue of every kind."""
     size = c.task[c.e, i].size
     for kind in range(c.types.bound.shape[1]):
         j = type_of_task(c, kind, i)
@@ -110,7 +113,7 @@ def add_typed(c: Cluster, i: int) -> None:
 
 @compiled
 def join_line(c: Cluster, i: int, kind: int, j: int) -> None:
-    """Put task i at the tail of virtual queue j."""
+    """Append task i to virtual queue j."""
     queue = c.types.queue[c.e, kind, j]
     append(c.types.link[c.e, kind], queue, i)
     if queue.head == i:
@@ -119,7 +122,7 @@ def join_line(c: Cluster, i: int, kind: int, j: int) -> None:
 
 @apart
 def remove_typed(c: Cluster, i: int) -> None:
-    """Take a task out of its virtual queues. With BY_SIZE it must be the task that was found last in size order."""
+    """Remove a task, found last in size order with BY_SIZE."""
     size = c.task[c.e, i].size
     for kind in range(c.types.bound.shape[1]):
         j = type_of_task(c, kind, i)
@@ -135,7 +138,7 @@ def remove_typed(c: Cluster, i: int) -> None:
 
 @compiled
 def narrow(c: Cluster, kind: int, j: int, size: int) -> None:
-    """Update the smallest and largest size of type j, of which the task that was found last in size order leaves."""
+    """Update a type's smallest and largest size before a removal."""
     least, most = c.types.least[c.e, kind], c.types.most[c.e, kind]
     if c.types.queue[c.e, kind, j].count == 0:
         least[j], most[j] = NO_SIZE, 0
@@ -149,7 +152,7 @@ def narrow(c: Cluster, kind: int, j: int, size: int) -> None:
 
 @compiled
 def leave_line(c: Cluster, i: int, kind: int, j: int) -> None:
-    """Take task i out of virtual queue j."""
+    """Remove task i from virtual queue j."""
     queue, was_head = c.types.queue[c.e, kind, j], c.types.link[c.e, kind, i].prev == NONE
     unlink(c.types.link[c.e, kind], queue, i)
     if was_head and queue.head != NONE:
@@ -158,7 +161,7 @@ def leave_line(c: Cluster, i: int, kind: int, j: int) -> None:
 
 @apart
 def retype(c: Cluster) -> None:
-    """Assign all tasks, waiting (in queue order) and in service, to the types again, after the types have changed."""
+    """Assign all tasks to types again after these have changed."""
     for kind in range(c.types.queue.shape[1]):
         for j in range(c.types.queue.shape[2]):
             queue = c.types.queue[c.e, kind, j]
@@ -179,20 +182,20 @@ def retype(c: Cluster) -> None:
 
 @compiled
 def queue_length(c: Cluster, kind: int, j: int) -> int:
-    """Tasks waiting in virtual queue j of this kind of server. Needs BY_TYPE."""
+    """Return the length of virtual queue j (needs BY_TYPE)."""
     require(c, BY_TYPE)
     return c.types.queue[c.e, kind, j].count
 
 
 @compiled
 def head_of_line(c: Cluster, kind: int, j: int) -> int:
-    """First task of virtual queue j of this kind of server; NONE if empty. Needs BY_LINE."""
+    """Return virtual queue j's head or NONE (needs BY_LINE)."""
     require(c, BY_LINE)
     return c.types.queue[c.e, kind, j].head
 
 
 @compiled
 def jobs_of_type(c: Cluster, server: int, j: int) -> int:
-    """Number of jobs of type j (of the server's kind) in service on a server. Needs BY_MIX."""
+    """Return a server's running jobs of type j (needs BY_MIX)."""
     require(c, BY_MIX)
     return c.types.in_service[c.e, server, j]

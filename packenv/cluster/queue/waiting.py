@@ -1,7 +1,7 @@
-"""The waiting tasks, in the orders that the policy's needs name.
+"""The waiting tasks, in the orders that the policy needs.
 
-A task is named by its place i in the pool; NONE (-1) means no task. The tasks of a gang are in the order of the queue alone,
-side by side: no other order names a task that must not start by itself.
+A task is named by its place i in the pool, and NONE (-1) means no task. A gang's tasks are only in the order of the queue,
+next to each other. So no other order returns a task that must not start alone.
 """
 
 from __future__ import annotations
@@ -29,44 +29,44 @@ from packenv.policy import BY_AGE, BY_DEMAND, BY_QUEUE, BY_SIZE, BY_TYPE
 
 @compiled
 def has_gangs(c: Cluster) -> bool:
-    """Whether the table has gangs."""
+    """Return whether the table has gangs."""
     return c.source.gangs.shape[1] > 0
 
 
 @compiled
 def gang_size(c: Cluster, i: int) -> int:
-    """How many tasks the gang of waiting task i has, which counts; 1 without a gang."""
+    """Return the size of task i's gang, otherwise 1."""
     return c.source.gangs[c.s, c.task[c.e, i].row, TASKS] if has_gangs(c) else 1
 
 
 @compiled
 def in_gang(c: Cluster, i: int) -> bool:
-    """Whether waiting task i starts with others or not at all."""
+    """Return whether waiting task i belongs to a gang."""
     return gang_size(c, i) > 1
 
 
 @compiled
 def follows(c: Cluster, i: int) -> bool:
-    """Whether waiting task i is in a gang, and not the first of it."""
+    """Return whether waiting task i is not its gang's first."""
     return has_gangs(c) and c.source.gangs[c.s, c.task[c.e, i].row, FIRST] < c.task[c.e, i].row
 
 
 @compiled
 def size_key(c: Cluster, i: int) -> int:
-    """Key in the order by size: larger for a larger size, then for an earlier row. Best fit takes the largest key first."""
+    """Return a key: larger size first, then earlier row."""
     return (c.task[c.e, i].size << ROW_BITS) | (ROW_MASK - c.task[c.e, i].row)
 
 
 @compiled
 def estimate_of(c: Cluster, i: int) -> int:
-    """Slots that task i is believed to take, at least 1: column `estimate` of the table; 0 where nobody says."""
+    """Return task i's estimated slots (>= 1), 0 if unknown."""
     row = c.task[c.e, i].row
     return c.source.estimate[row] if 0 <= row < c.source.estimate.shape[0] else 0
 
 
 @compiled
 def enqueue(c: Cluster, i: int) -> None:
-    """Put task i at the tail of the queue, as a new task of this slot; `order_new` puts the new tasks in size order."""
+    """Add new task i to all orders but by size."""
     head = c.head[c.e]
     c.fresh[c.e, head.fresh] = i
     head.fresh += 1
@@ -86,7 +86,7 @@ def enqueue(c: Cluster, i: int) -> None:
 
 @compiled
 def order_new(c: Cluster) -> None:
-    """Put the slot's new tasks in size order."""
+    """Insert the slot's new tasks into the size order."""
     if c.orders & BY_SIZE:
         if c.head[c.e].fresh > LARGE:
             order_many_new(c)
@@ -98,7 +98,7 @@ def order_new(c: Cluster) -> None:
 
 @apart
 def order_many_new(c: Cluster) -> None:
-    """`order_new` for more than LARGE tasks: sorting them first costs less than inserting them in row order."""
+    """Insert more than LARGE new tasks, sorted to save time."""
     head = c.head[c.e]
     words, count = c.sorting.words, head.fresh
     alone, chosen = head.waiting == count, 0
@@ -118,7 +118,7 @@ def order_many_new(c: Cluster) -> None:
 
 @compiled
 def dequeue(c: Cluster, i: int) -> None:
-    """Take task i out of the queue and all orders."""
+    """Remove task i from the queue and all orders."""
     head = c.head[c.e]
     head.waiting -= 1
     head.waiting_size -= c.task[c.e, i].size
@@ -140,26 +140,29 @@ def dequeue(c: Cluster, i: int) -> None:
 
 @compiled
 def now(c: Cluster) -> int:
-    """The slot being scheduled."""
+    """Return the slot being scheduled."""
     return c.head[c.e].now
 
 
 @compiled
 def waiting(c: Cluster) -> int:
-    """Number of waiting tasks."""
+    """Return the number of waiting tasks."""
     return c.head[c.e].waiting
 
 
 @compiled
 def oldest(c: Cluster) -> int:
-    """Head of line of the whole queue: earliest eligible slot, then row; NONE if nothing waits. Needs BY_QUEUE."""
+    """Return the head of the queue or NONE (needs BY_QUEUE)."""
     require(c, BY_QUEUE)
     return c.queue[c.e].head
 
 
 @compiled
 def next_in_queue(c: Cluster, i: int) -> int:
-    """The waiting task behind i; NONE at the end. Ask before placing i. Needs BY_QUEUE."""
+    """Return the waiting task behind i or NONE.
+
+    Call it before placing i, otherwise it raises ValueError. Needs BY_QUEUE.
+    """
     require(c, BY_QUEUE)
     if c.task[c.e, i].server != NONE:
         raise ValueError("next_in_queue of a task that has been placed: ask for the next one before placing it")
@@ -168,7 +171,10 @@ def next_in_queue(c: Cluster, i: int) -> int:
 
 @compiled
 def behind(c: Cluster, i: int) -> int:
-    """As `next_in_queue`, but the next task that is not in the gang of i. Ask before anything of this gang starts."""
+    """Return the task behind i's gang or NONE.
+
+    Call it before any task of the gang starts. Needs BY_QUEUE.
+    """
     task = next_in_queue(c, i)
     while task != NONE and follows(c, task):
         task = next_in_queue(c, task)
@@ -177,46 +183,58 @@ def behind(c: Cluster, i: int) -> int:
 
 @compiled
 def new_count(c: Cluster) -> int:
-    """Number of tasks that became eligible in this slot."""
+    """Return the number of tasks that became eligible this slot."""
     return c.head[c.e].fresh
 
 
 @compiled
 def new_task(c: Cluster, n: int) -> int:
-    """The n-th task that became eligible in this slot, in row order; NONE if it has started. 0 <= n < new_count(c)."""
+    """Return this slot's n-th new task, NONE if started.
+
+    New tasks became eligible in this slot. They are in row order, 0 <= n < new_count(c).
+    """
     i = c.fresh[c.e, n]
     return i if c.task[c.e, i].server == NONE else NONE
 
 
 @compiled
 def size_of(c: Cluster, i: int) -> int:
-    """Scalar size in units: the largest demand, normalised by the largest server."""
+    """Return task i's scalar size in units, its largest demand."""
     return c.task[c.e, i].size
 
 
 @compiled
 def fitting_key(room: int) -> int:
-    """A key above those of all sizes <= room and below those of all larger sizes."""
+    """Return a key between sizes <= room and larger ones."""
     return (room << ROW_BITS) | ROW_MASK
 
 
 @compiled
 def largest_fitting(c: Cluster, room: int) -> int:
-    """The largest waiting task of size <= room, earlier row first; NONE if there is none. Needs BY_SIZE."""
+    """Return the largest task of size <= room or NONE.
+
+    Ties go to the earlier row. Needs BY_SIZE.
+    """
     require(c, BY_SIZE)
     return floor_item(c.sizes, c.e, fitting_key(room))
 
 
 @compiled
 def largest_size_up_to(c: Cluster, room: int) -> int:
-    """The largest size <= room of a waiting task; NONE if there is none. Needs BY_SIZE."""
+    """Return the largest waiting size <= room or NONE.
+
+    Needs BY_SIZE.
+    """
     require(c, BY_SIZE)
     return floor_key(c.sizes, c.e, fitting_key(room)) >> ROW_BITS
 
 
 @compiled
 def largest_of_type_fitting(c: Cluster, kind: int, j: int, room: int) -> int:
-    """The largest waiting task of type j (of this kind of server) and size <= room; NONE if none. Needs BY_SIZE, BY_TYPE."""
+    """Return the largest waiting task <= room of type j.
+
+    NONE if there is none. j is a type of this kind of server. Raises ValueError if types are boxes. Needs BY_SIZE and BY_TYPE.
+    """
     require(c, BY_SIZE | BY_TYPE)
     if c.types.box.shape[0] > 0:
         raise ValueError("largest_of_type_fitting is of types that are intervals of size, and these are boxes of demand vectors")
@@ -229,40 +247,43 @@ def largest_of_type_fitting(c: Cluster, kind: int, j: int, room: int) -> int:
 
 @compiled
 def smallest_size(c: Cluster) -> int:
-    """Size of the smallest waiting task; there must be one. NONE if all are in gangs. Needs BY_SIZE."""
+    """Return the smallest size of the waiting tasks.
+
+    A task must be waiting. NONE if all are in gangs. Needs BY_SIZE.
+    """
     require(c, BY_SIZE)
     return first_key(c.sizes, c.e) >> ROW_BITS
 
 
 @compiled
 def smallest_waiting(c: Cluster) -> int:
-    """The smallest waiting task, earlier row first; NONE if nothing waits. Needs BY_SIZE."""
+    """Return the smallest (then earliest) task or NONE (needs BY_SIZE)."""
     return largest_fitting(c, smallest_size(c))  # of equal sizes the earliest row stands last
 
 
 @compiled
 def largest_size(c: Cluster) -> int:
-    """Size of the largest waiting task; there must be one. Needs BY_SIZE."""
+    """Return the largest size of waiting tasks (needs BY_SIZE)."""
     require(c, BY_SIZE)
     return last_key(c.sizes, c.e) >> ROW_BITS
 
 
 @compiled
 def largest_waiting(c: Cluster) -> int:
-    """The largest waiting task, earlier row first; NONE if nothing waits. Needs BY_SIZE."""
+    """Return the largest (then earliest) task or NONE (needs BY_SIZE)."""
     require(c, BY_SIZE)
     return floor_item(c.sizes, c.e, NEVER)
 
 
 @compiled
 def row_of(c: Cluster, i: int) -> int:
-    """Row of task i in the Jobs table."""
+    """Return the row of task i in the Jobs table."""
     return c.task[c.e, i].row
 
 
 @compiled
 def eligible_since(c: Cluster, i: int) -> int:
-    """Slot in which waiting task i joined the queue. Raises ValueError for a task that has started."""
+    """Return when task i joined (ValueError if it has started)."""
     if c.task[c.e, i].server != NONE:
         raise ValueError("eligible_since of a task that has started: ask before placing it; started_in is when it started")
     return c.task[c.e, i].since
@@ -270,7 +291,7 @@ def eligible_since(c: Cluster, i: int) -> int:
 
 @compiled
 def started_in(c: Cluster, i: int) -> int:
-    """Slot in which task i, in service or just completed, started. Raises ValueError for a task that waits."""
+    """Return when task i started (ValueError while it waits)."""
     if c.task[c.e, i].server == NONE:
         raise ValueError("started_in of a task that waits: eligible_since is when it joined the queue")
     return c.task[c.e, i].since

@@ -1,4 +1,4 @@
-"""What waits for a task, directly or through others: the longest path to the end of its DAG, and the work."""
+"""Paths and work that depend on a task's completion."""
 
 from __future__ import annotations
 
@@ -15,15 +15,19 @@ Ints = NDArray[np.int64]
 
 
 def path_below(jobs: Jobs) -> Ints:
-    """(n,) slots of the longest path from the start of each task to the end of all that waits for it, as schedulers know them."""
+    """Return each task's longest path in estimated slots, (n,).
+
+    The path runs from its start to the end of its last direct or indirect successor.
+    """
     return longest_paths(jobs, believed_slots(jobs))
 
 
 def work_below(jobs: Jobs, capacity: Ints) -> Ints:
-    """(n,) work of each task and of all tasks that wait for it, each counted once; in the units of `RemainingWork`.
+    """Return the work of each task and all its successors, (n,).
 
-    Tasks that the same tasks wait for have the same sum, so that it is computed once for each stage of a DAG. The sets are
-    bits of Python's integers, numbered within each job if no task waits for one of another job.
+    Each successor, direct or indirect, counts once. Units are those of `RemainingWork`. Tasks with the same successors share a
+    sum, so it is computed once for each stage of a DAG. The sets are bits of Python's integers, numbered within each job if no
+    task waits for one of another job.
     """
     work = work_rates(jobs.demand, capacity) * believed_slots(jobs)
     before, after, nodes = precedence_edges(jobs)
@@ -56,7 +60,7 @@ def work_below(jobs: Jobs, capacity: Ints) -> Ints:
 
 
 def _bits(jobs: Jobs) -> tuple[Ints, list[Ints]]:
-    """(n,) the bit that stands for each row, and for each row the rows whose bits are 0, 1, …"""
+    """Return each row's bit, and the rows of all bits."""
     job = job_numbers(jobs)
     lists = jobs.predecessors
     if lists is not None and (np.repeat(job, np.diff(lists.offsets)) != job[lists.values]).any():
@@ -70,7 +74,7 @@ def _bits(jobs: Jobs) -> tuple[Ints, list[Ints]]:
 
 
 def _last_first(before: Ints, after: Ints, nodes: int) -> list[int]:
-    """The nodes in an order in which each stands behind those that wait for it."""
+    """Order the nodes so that successors come first."""
     depth = np.zeros(nodes, np.int64)
     while True:
         deeper = depth.copy()

@@ -1,10 +1,9 @@
-"""Waiting and running tasks of every job: state shared by policies that need to know which tasks belong to which job.
+"""Waiting and running tasks of every job, for policies.
 
-Waiting tasks are kept in groups of identical tasks: same job, phase, demand vector, estimated duration and, unless `by_data` is
-False, set of home servers. A policy scans groups, not tasks, so its cost does not grow with the number of tasks in a group. It
-calls `note_new` once in every slot in which it schedules, `start` instead of `place`, and `note_end` for every completion.
-Jobs, groups and owners are numbered in the order in which they first appear in the table. The owner of a task is its
-tenant, or its job if the table has no tenants.
+Groups hold waiting tasks of equal job, phase, demand vector and estimated duration, and of equal home servers unless `by_data`
+is False. A policy scans groups, so its cost does not grow with their sizes. It calls `note_new` once in every slot in which it
+schedules, `start` instead of `place`, and `note_end` for every completion. Jobs, groups and owners are numbered by first
+appearance in the table. The owner of a task is its tenant, or its job if the table has no tenants.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class Demands(Protocol):
 
 
 class JobBook(Frame):
-    """The jobs of one cluster: n rows, G groups, H home entries, D resources."""
+    """Jobs in G groups, H home entries, D resources."""
 
     # derived from the table, constant during a run
     group: Places  # (n,) group of each row
@@ -60,10 +59,12 @@ class JobBook(Frame):
 
 
 def job_book(jobs: Jobs, sort: Ints | None = None, *, by_data: bool = True) -> JobBook:
-    """The state before slot 0, with no task waiting. `sort` (n,): tasks with different numbers are not identical.
+    """Return the state before slot 0, without waiting tasks.
 
-    `by_data`: nor are those with different home servers; if False, the book has no home servers of groups. Raises InputError if
-    the tasks of one job have several tenants.
+    sort     (n,) tasks with different numbers are in different groups
+    by_data  whether tasks with different home servers are, too; if False, groups have no home servers
+
+    Raises InputError if a job has several tenants.
     """
     job, owner = job_numbers(jobs), owner_numbers(jobs)
     owners = owner[np.unique(job, return_index=True)[1]]
@@ -100,13 +101,13 @@ def job_book(jobs: Jobs, sort: Ints | None = None, *, by_data: bool = True) -> J
 
 
 def believed_slots(jobs: Jobs) -> Ints:
-    """(n,) the duration of each task that schedulers know, >= 1: its estimate, or its service time without estimates."""
+    """Return estimates, or service times without estimates, (n,) >= 1."""
     return np.maximum(np.rint(jobs.service if jobs.estimate is None else jobs.estimate).astype(np.int64), 1)
 
 
 @compiled
 def note_new(c: Cluster, book: JobBook) -> None:
-    """Add the tasks that became eligible in this slot and have not started."""
+    """Add this slot's new tasks that have not started."""
     for n in range(new_count(c)):
         i = new_task(c, n)
         if i != NONE:
@@ -115,7 +116,7 @@ def note_new(c: Cluster, book: JobBook) -> None:
 
 @compiled
 def add(book: JobBook, row: int, i: int) -> None:
-    """Add waiting task i of the pool, which is this row of the table, to its group."""
+    """Add waiting task i, of this row, to its group."""
     g = book.group[row]
     book.place[row] = i
     insert_in_order(book.links, book.ends[g], row)
@@ -128,7 +129,7 @@ def add(book: JobBook, row: int, i: int) -> None:
 
 @compiled
 def start(c: Cluster, book: JobBook, row: int, server: int) -> None:
-    """Start a waiting row on a server and update the counts of its group and owner."""
+    """Start a waiting row, and update its group and owner."""
     g = book.group[row]
     owner = book.owner[book.job[g]]
     unlink(book.links, book.ends[g], row)
@@ -145,7 +146,7 @@ def start(c: Cluster, book: JobBook, row: int, server: int) -> None:
 
 @compiled
 def note_end(c: Cluster, book: JobBook, i: int) -> None:
-    """Count the completion of task i. Tasks in service at the start of the run have no row and are ignored."""
+    """Count a completion, except of an initial task without row."""
     row = row_of(c, i)
     if row >= 0:
         g = book.group[row]
@@ -156,7 +157,7 @@ def note_end(c: Cluster, book: JobBook, i: int) -> None:
 
 @compiled
 def at_home(book: JobBook, g: int, server: int) -> bool:
-    """Whether this is a home server of the group; for a group without home servers every server is."""
+    """Return whether data are here, or the group has none."""
     if book.home_of[g] == book.home_of[g + 1]:
         return True
     for n in range(book.home_of[g], book.home_of[g + 1]):
@@ -167,7 +168,7 @@ def at_home(book: JobBook, g: int, server: int) -> bool:
 
 @compiled
 def group_fits(c: Cluster, book: Demands, g: int, server: int) -> bool:
-    """Whether the server is open and has room for a task of the group in every resource."""
+    """Return whether an open server has room in every resource."""
     if c.server[c.e, server].closed:
         return False
     if c.free.shape[1] == 0:
@@ -180,5 +181,5 @@ def group_fits(c: Cluster, book: Demands, g: int, server: int) -> bool:
 
 @compiled
 def free_of(c: Cluster, server: int, resource: int) -> int:
-    """Free units of a resource on a server."""
+    """Return a server's free units of a resource."""
     return c.free[c.e, server, resource] if c.free.shape[1] > 0 else c.server[c.e, server].room

@@ -1,6 +1,6 @@
-"""When a server is expected to have room for a task, as its tasks in service leave.
+"""Expected room on servers as their tasks leave.
 
-A task in service is expected to leave when its believed duration is over, or in the next slot if it has outlived it.
+A task is expected to leave after its estimated duration. Once it has exceeded this, it is expected to leave in the next slot.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MOST = 32
 
 
 class Releases(Frame):
-    """The rows in service on L servers with D resources, of n rows."""
+    """The rows in service, of n rows, on L servers."""
 
     links: NDArray[np.void]  # (n,) link_type: the rows in service on each server
     ends: NDArray[np.void]  # (L,) ends_type
@@ -34,7 +34,7 @@ class Releases(Frame):
 
 
 def releases(rows: int, servers: int, resources: int) -> Releases:
-    """The state before slot 0, with no task in service."""
+    """Return the state before slot 0, without tasks in service."""
     return Releases(
         links=np.zeros(rows, link_type),
         ends=empty_lists(servers),
@@ -46,19 +46,17 @@ def releases(rows: int, servers: int, resources: int) -> Releases:
 
 @compiled
 def begin_service(ahead: Releases, row: int, server: int) -> None:
-    """Note a row that starts on a server."""
     append(ahead.links, ahead.ends[server], row)
 
 
 @compiled
 def end_service(ahead: Releases, row: int, server: int) -> None:
-    """Note a row that leaves a server."""
     unlink(ahead.links, ahead.ends[server], row)
 
 
 @apart
 def first_room(c: Cluster, ahead: Releases, work: RemainingWork, book: JobBook, g: int, server: int) -> int:
-    """The first slot, now or later, in which a task of group g is expected to have room on a server; NEVER if none is known."""
+    """Return a group's first slot with expected room, or NEVER."""
     for r in range(ahead.free.shape[0]):
         ahead.free[r] = free_of(c, server, r)
     if has_room(ahead, book, g):
@@ -73,7 +71,7 @@ def first_room(c: Cluster, ahead: Releases, work: RemainingWork, book: JobBook, 
 
 @compiled
 def has_room(ahead: Releases, book: JobBook, g: int) -> bool:
-    """Whether a task of group g fits into what is free then."""
+    """Return whether a task of group g fits into `free`."""
     for r in range(ahead.free.shape[0]):
         if book.demand[g, r] > ahead.free[r]:
             return False
@@ -82,7 +80,7 @@ def has_room(ahead: Releases, book: JobBook, g: int) -> bool:
 
 @compiled
 def earliest_releases(c: Cluster, ahead: Releases, work: RemainingWork, server: int) -> int:
-    """Write the rows that are expected to leave a server first, and when, into `row` and `slot`; returns how many."""
+    """Write a server's next releases, and return their number."""
     slot, row, count = ahead.slot, ahead.row, 0
     task = ahead.ends[server].head
     while task != NONE:

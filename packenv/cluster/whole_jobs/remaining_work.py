@@ -1,7 +1,7 @@
-"""Remaining work of every job, as Tetris expects it: p of PAPERS §2.
+"""Remaining work of every job, p of Tetris (PAPERS §2).
 
-A task that waits has all of its work left, one in service what is left of its expected duration, and one that has been
-in service for longer than expected has none.
+A waiting task has all of its work left. A task in service has the rest of its expected duration left, or nothing once it has
+exceeded this.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ WORK_UNITS = 2**20  # work of one slot of a whole resource; integers, because su
 
 
 class RemainingWork(Frame):
-    """Work in units, of jobs whose tasks are n rows in G groups."""
+    """Work of jobs with n rows in G groups."""
 
     capacity: int  # work of a slot of the whole cluster, all in service
     rate: Ints  # (G,) work of a slot of a task: Σ of its demands, each as a fraction of the largest server
@@ -36,7 +36,7 @@ class RemainingWork(Frame):
 
 
 def remaining_work(book: JobBook, capacity: Ints) -> RemainingWork:
-    """The state before slot 0. `capacity` (L, D) in units."""
+    """Return the state before slot 0, for (L, D) units."""
     n, jobs = len(book.group), len(book.owner)
     rate = work_rates(book.demand, capacity)
     waiting = np.zeros(jobs, np.int64)
@@ -54,7 +54,7 @@ def remaining_work(book: JobBook, capacity: Ints) -> RemainingWork:
 
 
 def work_rates(demand: Ints, capacity: Ints) -> Ints:
-    """(m,) work of a slot of tasks of demand (m, D) units, on servers of capacity (L, D): see `RemainingWork.rate`."""
+    """Return the work per slot, (m,), as `RemainingWork.rate`."""
     largest = capacity.max(axis=0)
     return np.rint(WORK_UNITS * (demand / np.where(largest > 0, largest, 1)).sum(axis=1)).astype(np.int64)
 
@@ -71,7 +71,7 @@ def note_start(c: Cluster, work: RemainingWork, book: JobBook, row: int, server:
 
 @compiled
 def note_no_work_left(work: RemainingWork, book: JobBook, row: int) -> None:
-    """A row in service completes, or is overdue from now on. Nothing happens to one that is overdue already."""
+    """Remove a completed or overdue row's work."""
     if work.expected_end[row] != NONE:
         g = book.group[row]
         remove(work.order, 0, key_of(work, row))
@@ -81,7 +81,7 @@ def note_no_work_left(work: RemainingWork, book: JobBook, row: int) -> None:
 
 @compiled
 def count_in_service(work: RemainingWork, job: int, rate: int, end: int) -> None:
-    """Add a task that is expected to end then to its job; with -rate, take it away."""
+    """Add a running task to its job, or remove -rate."""
     work.rates[job] += rate
     work.ends[job] += rate * end
     work.in_service[0] += rate
@@ -90,7 +90,7 @@ def count_in_service(work: RemainingWork, job: int, rate: int, end: int) -> None
 
 @compiled
 def note_overdue(c: Cluster, work: RemainingWork, book: JobBook) -> None:
-    """Leave out the rows in service that should have ended by now."""
+    """Remove the rows in service that should have ended."""
     rows = work.expected_end.shape[0]
     key = first_key(work.order, 0)
     while key != NONE and key // rows <= now(c):
@@ -105,5 +105,5 @@ def key_of(work: RemainingWork, row: int) -> int:
 
 @compiled
 def work_left(c: Cluster, work: RemainingWork, job: int) -> float:
-    """p of a job, after `note_overdue`."""
+    """Return p of a job, after `note_overdue`."""
     return float(work.waiting[job] + work.ends[job] - now(c) * work.rates[job])

@@ -1,4 +1,4 @@
-"""What a scheduler may know of whole jobs: which have arrived and not ended, what is left of each, and what is new."""
+"""Whole jobs: unfinished jobs, their remaining work, and their news."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ROWS, UNFINISHED, PRESENT, NEWS, EVERYWHERE = range(5)
 
 
 class WholeJobs(Frame):
-    """The jobs of one cluster (G groups of like tasks, D resources), of a table of jobs."""
+    """The jobs of one cluster, in G groups."""
 
     book: JobBook
     work: RemainingWork
@@ -71,9 +71,12 @@ class WholeJobs(Frame):
 def whole_jobs(
     jobs: Jobs, capacity: Ints, network: Network | None = None, *, by_data: bool = False, by_devices: bool = False
 ) -> WholeJobs:
-    """The state before slot 0, with no task waiting. `capacity` (L, D) units; `network`: how the servers lie to each other.
+    """Return the state before slot 0, without waiting tasks.
 
-    `by_data`, `by_devices`: tasks with different data, or that need other devices, are in different groups.
+    capacity    (L, D) units
+    network     racks of the servers
+    by_data     whether tasks with different data are in different groups
+    by_devices  whether tasks that need different devices are
     """
     paths = path_below(jobs)
     sort = paths if jobs.devices is None or not by_devices else np.column_stack([paths, jobs.devices])
@@ -114,20 +117,20 @@ def whole_jobs(
 
 @functools.cache
 def no_jobs() -> WholeJobs:
-    """Empty state, where nothing needs to know of whole jobs: it follows none, and nothing is written to it."""
+    """Return an empty state, for users that follow no jobs."""
     none = whole_jobs(Jobs.of([0], [1.0], [1]), np.ones((1, 1), np.int64))
     return none.replace(counts=np.zeros(0, np.int64))
 
 
 @fused
 def follows(jobs: WholeJobs) -> bool:
-    """Whether the jobs of the cluster are followed at all."""
+    """Return whether the jobs of the cluster are followed."""
     return jobs.counts.shape[0] > 0
 
 
 @apart
 def note_slot(c: Cluster, jobs: WholeJobs, everywhere: bool) -> None:
-    """Take up what happened at the beginning of this slot; `everywhere`: servers that were closed are open again."""
+    """Process the beginning of this slot, maybe with servers reopened."""
     counts = jobs.counts
     counts[NEWS], counts[EVERYWHERE] = 0, int(everywhere)
     for n in range(c.head[c.e].due):
@@ -144,7 +147,7 @@ def note_slot(c: Cluster, jobs: WholeJobs, everywhere: bool) -> None:
 
 @compiled
 def note_completed(c: Cluster, jobs: WholeJobs, i: int) -> None:
-    """Count the completion of task i. Tasks in service at the start of the run have no row and are ignored."""
+    """Count a completion, except of an initial task without row."""
     row = row_of(c, i)
     if row < 0:
         return
@@ -164,7 +167,7 @@ def note_completed(c: Cluster, jobs: WholeJobs, i: int) -> None:
 
 @compiled
 def note_arrived(c: Cluster, jobs: WholeJobs) -> None:
-    """Count the tasks that arrived in this slot, eligible or not, and the jobs whose first tasks they are."""
+    """Count this slot's arrived tasks and their new jobs."""
     while jobs.counts[ROWS] < c.head[c.e].next_row:
         g = jobs.book.group[jobs.counts[ROWS]]
         j = jobs.book.job[g]
@@ -179,14 +182,14 @@ def note_arrived(c: Cluster, jobs: WholeJobs) -> None:
 
 @compiled
 def change_backlog(jobs: WholeJobs, g: int, sign: int) -> None:
-    """A task of group g arrived (sign = 1) or starts (-1)."""
+    """Count an arrival (sign = 1) or a start (-1)."""
     for r in range(jobs.backlog.shape[0]):
         jobs.backlog[r] += sign * jobs.book.demand[g, r] * jobs.book.duration[g]
 
 
 @compiled
 def note_eligible(c: Cluster, jobs: WholeJobs, i: int) -> None:
-    """Add task i, which became eligible in this slot, to its group."""
+    """Add newly eligible task i to its group."""
     book = jobs.book
     row = row_of(c, i)
     g = book.group[row]
@@ -206,7 +209,7 @@ def note_eligible(c: Cluster, jobs: WholeJobs, i: int) -> None:
 
 @apart
 def start_of_group(c: Cluster, jobs: WholeJobs, g: int, server: int) -> None:
-    """Start the waiting task of group g whose data are nearest to the server there; of those equally near the earliest row."""
+    """Start the group's task with the nearest data here."""
     book = jobs.book
     row = nearest_task(jobs, g, server)
     jobs.to_start[0] -= jobs.work.rate[g] * book.duration[g]
@@ -227,28 +230,29 @@ def start_of_group(c: Cluster, jobs: WholeJobs, g: int, server: int) -> None:
 
 @compiled
 def mean_work_left(c: Cluster, jobs: WholeJobs) -> float:
-    """Mean of `work_left` over the unfinished jobs; 0 if there are none."""
+    """Return the mean of `work_left` over unfinished jobs, or 0."""
     rates, ends = jobs.work.in_service[0], jobs.work.in_service[1]
     return float(jobs.to_start[0] + ends - now(c) * rates) / max(jobs.counts[UNFINISHED], 1)
 
 
 @compiled
 def nearest_task(jobs: WholeJobs, g: int, server: int) -> int:
-    """The waiting row of group g whose data are nearest to the server; of those equally near the earliest."""
+    """Return the group's nearest waiting row, ties by row."""
     return nearest_row(jobs.homes, jobs.book.ends[g], g, server)
 
 
 @compiled
 def is_present(jobs: WholeJobs, owner: int) -> bool:
-    """Whether an owner has tasks that wait or are in service."""
+    """Return whether an owner has tasks waiting or in service."""
     return jobs.book.queued[owner] > 0 or share_of(jobs, owner) > 0
 
 
 @compiled
 def missing_shares(jobs: WholeJobs) -> float:
-    """Σ over the owners with waiting tasks of what each lacks of its fair share, as a share of it.
+    """Return the sum of the owners' missing fair shares.
 
-    The same as `packenv.results.fairness` adds up: a fair share is one over the owners with tasks that wait or are in service.
+    Each owner with waiting tasks lacks a fraction of its fair share. The fair share is one over the number of owners with tasks
+    waiting or in service, as in `packenv.results.fairness`.
     """
     missing, present = 0.0, jobs.counts[PRESENT]
     for n in range(jobs.owners.count[0]):
@@ -258,7 +262,7 @@ def missing_shares(jobs: WholeJobs) -> float:
 
 @compiled
 def share_of(jobs: WholeJobs, owner: int) -> float:
-    """The largest fraction of a resource of the cluster that an owner's tasks have in service."""
+    """Return an owner's largest share of a resource in service."""
     most = 0.0
     for r in range(jobs.total.shape[0]):
         if jobs.total[r] > 0:

@@ -1,4 +1,4 @@
-"""The groups with waiting tasks, by job and by demand, and the groups of each job that have tasks with data on a server."""
+"""Groups with waiting tasks by job, demand and server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from packenv.results.job_times import numbered
 
 
 class Members(Frame):
-    """number[: count[0]] are the members."""
+    """A set of numbers: the members are number[: count[0]]."""
 
     number: NDArray[np.int32]  # (N,)
     place: NDArray[np.int32]  # (N,) index of a member in `number`
@@ -22,20 +22,18 @@ class Members(Frame):
 
 
 def no_members(numbers: int) -> Members:
-    """The empty set of numbers below `numbers`."""
+    """Return the empty set of numbers below `numbers`."""
     return Members(number=np.zeros(numbers, np.int32), place=np.zeros(numbers, np.int32), count=np.zeros(1, np.int64))
 
 
 @compiled
 def add_member(members: Members, number: int) -> None:
-    """Add a number that is not a member."""
     members.number[members.count[0]], members.place[number] = number, members.count[0]
     members.count[0] += 1
 
 
 @compiled
 def remove_member(members: Members, number: int) -> None:
-    """Remove a member."""
     members.count[0] -= 1
     last = members.number[members.count[0]]
     members.number[members.place[number]], members.place[last] = last, members.place[number]
@@ -46,7 +44,7 @@ Places = NDArray[np.int32]
 
 
 class WaitingGroups(Frame):
-    """G groups of like tasks; P pairs of a group and a server that has data of any of its rows, as in RowsByHome."""
+    """G groups, and P pairs of group and data server."""
 
     # derived from the table, constant during a run
     kind: Places  # (G,) groups with the same demand vector are of one kind
@@ -64,7 +62,7 @@ class WaitingGroups(Frame):
 
 
 def waiting_groups(book: JobBook, homes: RowsByPlace) -> WaitingGroups:
-    """No task waits. `homes`: the pairs of each group."""
+    """Return the state without waiting tasks, for these pairs."""
     kind = numbered(book.demand)
     jobs, kinds = len(book.owner), int(kind.max()) + 1
     group = np.repeat(np.arange(len(kind)), np.diff(homes.pairs_of))
@@ -86,7 +84,7 @@ def waiting_groups(book: JobBook, homes: RowsByPlace) -> WaitingGroups:
 
 @compiled
 def note_waiting(groups: WaitingGroups, book: JobBook, g: int) -> None:
-    """Group g has waiting tasks from now on."""
+    """Record that group g now has waiting tasks."""
     j, kind = book.job[g], groups.kind[g]
     if groups.ends[j].head < 0:
         add_member(groups.jobs, j)
@@ -98,7 +96,7 @@ def note_waiting(groups: WaitingGroups, book: JobBook, g: int) -> None:
 
 @compiled
 def note_none_waits(groups: WaitingGroups, book: JobBook, g: int) -> None:
-    """The last waiting task of group g has started."""
+    """Record that group g has no waiting task any more."""
     j, kind = book.job[g], groups.kind[g]
     unlink(groups.links, groups.ends[j], g)
     if groups.ends[j].head < 0:
@@ -110,7 +108,7 @@ def note_none_waits(groups: WaitingGroups, book: JobBook, g: int) -> None:
 
 @compiled
 def first_pair(groups: WaitingGroups, j: int, server: int) -> int:
-    """Position of the first pair of job j whose server is at least `server`."""
+    """Return job j's first pair with a server >= `server`."""
     low, high = groups.pairs_of[j], groups.pairs_of[j + 1]
     while low < high:
         middle = (low + high) >> 1

@@ -1,4 +1,4 @@
-"""A Batch for the clusters and the layout of an environment."""
+"""The batch of clusters for an environment's layout."""
 
 from __future__ import annotations
 
@@ -32,9 +32,11 @@ def make_batch(
     jobs: WholeJobs | None = None,
     facts: NDArray[np.float64] | None = None,
 ) -> Batch:
-    """A Batch whose rows are all over: an episode must begin first. `mean_service` in slots; `jobs` where they are followed.
+    """Return a batch whose rows must still begin an episode.
 
-    `facts`: of the table, where the environment reads them.
+    mean_service  slots
+    jobs          whole jobs, if they are followed
+    facts         facts of the table, if the environment reads them
     """
     rows, servers, per_root = len(c.head), sizes.servers, math.sqrt(COMMON_SERVERS / sizes.servers)
     turn = np.zeros(rows, turn_type)
@@ -85,7 +87,7 @@ def make_batch(
 
 
 def on_cluster(batch: Batch, c: Cluster) -> Batch:
-    """The same batch on clusters that have room for more tasks."""
+    """Return the batch on clusters with room for more tasks."""
     sizes = batch.waiting_sizes
     if sizes.shape[1] > 0:
         sizes = np.zeros((len(sizes), c.task.shape[1] + WIDTH), np.int32)
@@ -102,10 +104,10 @@ BY_ROW = (
 
 
 def row_of(batch: Batch, row: int, cluster: Cluster, jobs: WholeJobs, facts: NDArray[np.float64]) -> Batch:
-    """Row `row` as a batch of one in the same memory, with the table that `cluster` was built for, its jobs and facts.
+    """Return a row as a batch of one, sharing memory.
 
-    Compiled code reads one table of jobs, and its precedence, for all rows of a batch (`Source`, `Precedence`). Rows with
-    tables of their own are therefore stepped one by one; everything else reads the arrays of the whole batch.
+    It has the table of `cluster`, its jobs and its facts. Compiled code reads one table of jobs, and its precedence, for all rows
+    of a batch (`Source`, `Precedence`). So rows with their own tables are stepped one by one.
     """
     own_rows = {name: getattr(batch, name)[row : row + 1] for name in BY_ROW}
     return batch.replace(c=one_row(batch.c, row, cluster), jobs=jobs, facts=facts, first=0, last=1, **own_rows)

@@ -1,4 +1,4 @@
-"""What all environments do between two decisions: advance to the next slot, and measure what happened on the way."""
+"""Steps between two decisions, and what is measured meanwhile."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from packenv.units import UNIT
 
 @fused
 def begin_step(b: Batch) -> None:
-    """Remember the measures of the cluster at the beginning of the step."""
+    """Record the cluster's measures at the beginning of the step."""
     c, turn = b.c, b.turn[b.c.e]
     head = c.head[c.e]
     turn.invalid = 0
@@ -46,10 +46,10 @@ def begin_step(b: Batch) -> None:
 
 @apart
 def end_step(b: Batch) -> None:
-    """Write what happened during the step into `passage`.
+    """Write the step's events into `passage`.
 
-    At the first decision of an episode that is nothing: a sum of rewards begins there. Only `unfinished`, `slowdown` and `wait`
-    count what was before.
+    The first decision of an episode begins a sum of rewards, so it has none. Only `unfinished`, `slowdown` and `wait` count
+    earlier slots.
     """
     c, turn, passage = b.c, b.turn[b.c.e], b.passage[b.c.e]
     fresh, head = turn.fresh, c.head[c.e]
@@ -91,7 +91,7 @@ def end_step(b: Batch) -> None:
 
 @compiled
 def measure_episode(b: Batch) -> None:
-    """Write the means of the episode so far into `passage`; 0 before the first slot has passed, or the first task started."""
+    """Write the episode's means so far into `passage`, initially 0."""
     c, passage = b.c, b.passage[b.c.e]
     head = c.head[c.e]
     per_slot = 1.0 / max(head.measured, 1)
@@ -108,7 +108,7 @@ def measure_episode(b: Batch) -> None:
 
 @apart
 def next_slot(b: Batch) -> int:
-    """Advance to the next slot in which something happens: the row's phase is BEGUN then, or OVER.
+    """Begin the next slot with events: phase BEGUN, or OVER.
 
     Returns GROW if the pool of tasks must grow first, otherwise READY.
     """
@@ -144,7 +144,7 @@ def next_slot(b: Batch) -> int:
 
 @fused
 def mean_used(b: Batch) -> float:
-    """Size in service, in units: the mean over the resources."""
+    """Return the size in service, averaged over the resources."""
     used, resources = 0.0, b.total.shape[0]
     for r in range(resources):
         used += b.c.used[b.c.e, r]
@@ -153,7 +153,6 @@ def mean_used(b: Batch) -> float:
 
 @apart
 def put(b: Batch, i: int, server: int) -> None:
-    """Start task i on a server."""
     place(b.c, i, server)
     add_starts(b, server, 1, size_of(b.c, i))
     if b.window.shape[1] > 0:
@@ -162,14 +161,14 @@ def put(b: Batch, i: int, server: int) -> None:
 
 @fused
 def pass_over(b: Batch, server: int) -> None:
-    """Leave this server out of all orders of servers until its next completion or the next arrival."""
+    """Ignore a server until its next completion or any arrival."""
     close(b.c, server)
     b.turn[b.c.e].passed = 1
 
 
 @fused
 def reopen_passed(b: Batch) -> None:
-    """Put servers that were passed over back into the orders, after a completion there, or any arrival."""
+    """Reopen passed servers after a completion there or any arrival."""
     c, turn = b.c, b.turn[b.c.e]
     if turn.passed:
         head = c.head[c.e]
@@ -182,7 +181,7 @@ def reopen_passed(b: Batch) -> None:
 
 @apart
 def begin_episode(b: Batch) -> None:
-    """Summarise the servers, and forget configurations and decisions of the episode before."""
+    """Reset the row's summaries, configurations and decisions."""
     e = b.c.e
     summarise_servers(b)
     for server in range(b.active.shape[1]):

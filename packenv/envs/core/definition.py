@@ -1,4 +1,4 @@
-"""What the module of an environment defines: its options and arrays, its rules, and how policies play it."""
+"""Definition of an environment: options, arrays, rules, and policies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 
 class Sizes(NamedTuple):
-    """The numbers that the shapes of actions and observations follow from."""
+    """Numbers that determine the shapes of actions and observations."""
 
     servers: int  # L
     resources: int  # D
@@ -51,14 +51,17 @@ class Layout:
 class Definition:
     """An environment, apart from the cluster.
 
-    `layout(sizes, capacity, options, *, …)` returns a Layout for a cluster of capacity (L, D) units and the shared
-    `Options`; its keyword-only parameters are the environment's own options. `policy_action(core, row, planned)` returns
-    the action that comes nearest to what a policy has planned (packenv.envs.policy_agents); without it policies cannot
-    play the environment. `description`: in Gymnasium's form, with the headings that are not the same for all environments:
-    with `features`, the tables of its observation, packenv.envs.documentation adds the others. `follows_jobs`: it needs a table
-    of jobs, and reads `Batch.jobs`. `defaults`: of the shared options and its own where they are not those of `Options` and
-    `layout`; `instead(arguments)` takes the place of some of them. `measures`: fields of the passage that `info` has besides.
-    `without`: shared options that it has not.
+    layout         `layout(sizes, capacity, options, *, …)` returns a Layout for (L, D) units of capacity and the shared
+                   `Options`; its keyword-only parameters are the environment's own options
+    policy_action  `policy_action(core, row, planned)` returns the action nearest to a policy's plan (packenv.envs.policy_agents);
+                   without it policies cannot play the environment
+    description    docstring in Gymnasium's form, with the environment's own headings; with `features`
+                   packenv.envs.documentation adds the common ones
+    follows_jobs   whether it needs a table of jobs, and reads `Batch.jobs`
+    defaults       defaults that differ from those of `Options` and `layout`
+    instead        `instead(arguments)` returns replacements for some of them
+    measures       additional fields of the passage in `info`
+    without        shared options that it lacks
     """
 
     name: str
@@ -73,7 +76,7 @@ class Definition:
     without: tuple[str, ...] = ()
 
     def chosen(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments and, for those that are not given, the environment's defaults. `J` takes the place of `types`."""
+        """Return arguments and defaults, where `J` replaces `types`."""
         types = {} if arguments.get("J") is None else {"types": None}
         instead = self.instead(arguments) if self.instead else {}
         return {**self.defaults, **types, **instead, **arguments}
@@ -86,13 +89,16 @@ class Definition:
 
 
 def one_of(option: str, value: Any, choices: tuple[Any, ...]) -> int:
-    """The position of a choice; InputError for an unknown one, with the nearest."""
+    """Return a choice's position.
+
+    Raises InputError for an unknown one, with the nearest.
+    """
     if value not in choices:
         raise InputError(f"unknown {option} {value!r}{nearest(str(value), [str(choice) for choice in choices])}")
     return choices.index(value)
 
 
 def whole(option: str, value: Any, low: int, high: int) -> None:
-    """InputError unless the value is an integer from `low` to `high`."""
+    """Raise InputError unless an integer from `low` to `high`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
         raise InputError(f"{option} must be a whole number from {low} to {high}, not {value!r}")

@@ -1,11 +1,11 @@
-"""The features of the observation "actions": which there are, in which order, and what each means.
+"""The features of the observation "actions", in order.
 
-All are of order 1 whatever the workload: sizes are shares of the largest server, ages are in mean services, counts n are
-told as log(1 + n) / 5, or as log(1 + n · √(5 / L)) / 5 where the table says "per root": a queue of L servers varies by √L
-tasks, so these mean the same on 5 servers and on 1,000. A network that scores every action by the same weights therefore
-knows nothing of the number of servers or types. An action that is not valid has a row of zeros.
+All are of order 1 for every workload. Sizes are shares of the largest server, and ages are in mean services. A count n is
+log(1 + n) / 5, or "per root" log(1 + n · √(5 / L)) / 5: a queue of L servers varies by √L tasks, so this means the same on 5
+servers and on 1,000. So a network with the same weights for every action does not depend on the number of servers or types. An
+invalid action has a row of zeros.
 
-The order is part of the format of saved agents: new features are added at the end of ACTION_FEATURES.
+The order is part of the format of saved agents: add new features at the end of ACTION_FEATURES.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Features(NamedTuple):
 
     @property
     def waiting(self) -> int | None:
-        """The position in `context` of the logarithm of the waiting tasks: the first one named `waiting…`, if there is one."""
+        """Return the position of `waiting…` in `context`, if any."""
         return next((k for k, feature in enumerate(self.of_context) if feature.name.startswith("waiting")), None)
 
 
@@ -122,7 +122,7 @@ COMMON_SERVERS = 5
 
 
 def logarithms(share: float) -> NDArray[np.float32]:
-    """(4096,) log(1 + share · n) / 5 of n = 0, 1, …"""
+    """Return log(1 + share · n) / 5 as a table, (4096,)."""
     return (np.log1p(share * np.arange(TABULATED)) * FACTOR).astype(np.float32)
 
 
@@ -131,7 +131,7 @@ LOGARITHMS = logarithms(1.0)
 
 @fused
 def logarithm(x: float) -> float:
-    """log(1 + x) / 5 of any number x >= 0."""
+    """Return log(1 + x) / 5 for x >= 0."""
     return math.log1p(x) * FACTOR
 
 

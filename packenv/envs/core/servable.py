@@ -1,4 +1,7 @@
-"""The virtual queues that a server can serve, counted from the largest sizes, and the task that each would start there."""
+"""Virtual queues that a server can serve, and their tasks.
+
+The order is from the largest sizes.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +18,14 @@ from packenv.policy import BY_SIZE
 
 @fused
 def survey(b: Batch, kind: int) -> None:
-    """Bring the smallest and largest size of each virtual queue up to date; with BY_SIZE they always are."""
+    """Update each virtual queue's extreme sizes, unless BY_SIZE does."""
     if not b.c.orders & BY_SIZE:
         survey_groups(b, kind)
 
 
 @apart
 def survey_groups(b: Batch, kind: int) -> None:
-    """Several resources: go through the groups of tasks with equal demands."""
+    """Survey groups of equal demands, for several resources."""
     c = b.c
     least, most = c.types.least[c.e, kind], c.types.most[c.e, kind]
     for j in range(least.shape[0]):
@@ -36,7 +39,10 @@ def survey_groups(b: Batch, kind: int) -> None:
 
 @fused
 def largest_on(b: Batch, kind: int, j: int, server: int) -> int:
-    """The largest task of virtual queue j that fits on the server, the earlier row first; NONE if there is none."""
+    """Return queue j's largest fitting task, or NONE.
+
+    Ties go to the earlier row.
+    """
     c = b.c
     if c.vectors:
         return largest_of_groups(b, kind, j, server)
@@ -45,7 +51,7 @@ def largest_on(b: Batch, kind: int, j: int, server: int) -> int:
 
 @apart
 def largest_of_groups(b: Batch, kind: int, j: int, server: int) -> int:
-    """Several resources: the largest task of type j that fits on the server; NONE if there is none."""
+    """Return `largest_on` for several resources."""
     c = b.c
     best = NONE
     for n in range(group_count(c)):
@@ -58,7 +64,7 @@ def largest_of_groups(b: Batch, kind: int, j: int, server: int) -> int:
 
 @apart
 def largest_anywhere(b: Batch, kind: int, j: int, server: int) -> int:
-    """Size of the largest task of type j that fits on a server, or on any of its kind."""
+    """Return the largest fitting size of type j, or 0."""
     c = b.c
     best = 0
     for s in range(server_count(c)):
@@ -71,7 +77,7 @@ def largest_anywhere(b: Batch, kind: int, j: int, server: int) -> int:
 
 @fused
 def can_serve(b: Batch, kind: int, j: int, server: int) -> bool:
-    """Whether some task of virtual queue j fits on the server. Needs `survey`."""
+    """Return whether a task of queue j fits (needs `survey`)."""
     if b.c.vectors:
         return largest_of_groups(b, kind, j, server) != NONE
     return b.c.types.least[b.c.e, kind, j] <= room_of(b.c, server)
@@ -79,7 +85,7 @@ def can_serve(b: Batch, kind: int, j: int, server: int) -> bool:
 
 @apart
 def served_by(b: Batch, server: int, n: int) -> int:
-    """The n-th virtual queue that can be served on the server, of the largest sizes first; NONE if there are fewer."""
+    """Return the server's n-th servable queue, or NONE."""
     kind = kind_of(b.c, server)
     survey(b, kind)
     for j in range(b.c.types.count[b.c.e, kind]):
@@ -92,7 +98,7 @@ def served_by(b: Batch, server: int, n: int) -> int:
 
 @apart
 def servable(b: Batch, kind: int, server: int) -> int:
-    """How many virtual queues can be served on the server. Needs `survey`."""
+    """Return the number of servable queues (needs `survey`)."""
     count = 0
     if server != NONE:
         for j in range(b.c.types.count[b.c.e, kind]):
@@ -102,7 +108,7 @@ def servable(b: Batch, kind: int, server: int) -> int:
 
 @fused
 def chosen(b: Batch, server: int, j: int) -> int:
-    """The task that starts when virtual queue j is served on the server; NONE if there is none."""
+    """Return the task that queue j would start, or NONE."""
     c = b.c
     kind = kind_of(c, server)
     return largest_on(b, kind, j, server) if j < c.types.count[c.e, kind] else NONE
@@ -110,7 +116,7 @@ def chosen(b: Batch, server: int, j: int) -> int:
 
 @apart
 def forced(b: Batch, server: int) -> int:
-    """The task that starts where there is no choice: the largest of the only virtual queue that the server can serve, or NONE."""
+    """Return the task of the only servable queue, or NONE."""
     c = b.c
     if server == NONE:
         return NONE
@@ -130,7 +136,7 @@ def forced(b: Batch, server: int) -> int:
 
 @apart
 def any_group_fits(b: Batch, server: int) -> bool:
-    """Several resources: whether some waiting task of a type that this kind of server has fits on the server."""
+    """Return whether any task with a type fits the server."""
     c = b.c
     kind = kind_of(c, server)
     for n in range(group_count(c)):
@@ -142,7 +148,10 @@ def any_group_fits(b: Batch, server: int) -> bool:
 
 @apart
 def tightest_of_all(b: Batch, above: float) -> int:
-    """Several resources: the server on which some waiting task fits with the least free share above `above`; NONE if none."""
+    """Return the next tightest server with a fitting task.
+
+    For several resources: the least free share above `above`. NONE if there is none.
+    """
     c, best = b.c, NONE
     for server in range(server_count(c)):
         share = free_share(c, server)

@@ -1,4 +1,4 @@
-"""Summaries of the servers that observations need: ages of the jobs in each, and how many servers have room of each type."""
+"""Summaries of servers: ages of jobs, and servers by room."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from packenv.envs.core.state import Batch
 
 @fused
 def add_starts(b: Batch, server: int, count: int, size: int) -> None:
-    """`count` tasks of `size` units together have just started on a server."""
+    """Count tasks of total size `size` that start now."""
     turn = b.turn[b.c.e]
     turn.placed += size
     if b.ages.shape[1] > 0:
@@ -26,7 +26,10 @@ def add_starts(b: Batch, server: int, count: int, size: int) -> None:
 
 @apart
 def remove_completed(b: Batch) -> None:
-    """Take out the jobs that completed in this slot. Where others than the agent placed tasks, summarise all servers anew."""
+    """Remove this slot's completed jobs.
+
+    If others than the agent placed tasks, summarise all servers again.
+    """
     c = b.c
     if b.ages.shape[1] > 0:
         head, turn = c.head[c.e], b.turn[c.e]
@@ -48,13 +51,13 @@ def remove_completed(b: Batch) -> None:
 
 
 def forget_summaries(b: Batch) -> None:
-    """Let the summaries of all rows be made anew in the next slot."""
+    """Make all rows summarise again in the next slot."""
     b.turn["counted_started"] = -1
 
 
 @apart
 def summarise_servers(b: Batch) -> None:
-    """Make the summaries of the row from the jobs in service."""
+    """Summarise the row's servers from the jobs in service."""
     c, e = b.c, b.c.e
     if b.ages.shape[1] == 0:
         return
@@ -76,7 +79,10 @@ def summarise_servers(b: Batch) -> None:
 
 @compiled
 def classify_room(b: Batch, server: int) -> None:
-    """Count a server under the type of its room: the largest of its kind if it has more, the last class if it has none."""
+    """Count a server under its room's type.
+
+    The largest type of its kind if it has more room, the last class if it has none.
+    """
     c = b.c
     kind, room = kind_of(c, server), scalar_room(c, server)
     largest = c.types.bound[c.e, kind, c.types.count[c.e, kind] - 1]

@@ -1,4 +1,4 @@
-"""The state of a batch of environments: their clusters, and what decisions and observations need beside them.
+"""The state of a batch of environments around their clusters.
 
 Shapes: E clusters, L servers, D resources, G kinds of server, 2J types, K tasks of the window, A actions, P places.
 """
@@ -76,10 +76,10 @@ turn_type = np.dtype(
 
 
 class Passage(NamedTuple):
-    """What happened since the last action: numbers, or arrays (E,) in a batch.
+    """Events since the last action: numbers, or arrays (E,).
 
-    Times are in slots, sizes in units of capacity. A reward of your own reads these fields. An integral ∫ … dt adds up a quantity
-    slot by slot, from the last action to the present slot.
+    Times are in slots, sizes in units of capacity. Your own rewards read these fields. An integral ∫ … dt is a sum over the slots
+    from the last action to the present one.
     """
 
     elapsed: Numbers  # slots
@@ -119,7 +119,7 @@ window_type = np.dtype([("since", "i8"), ("size", "i4"), ("place", "i4")], align
 
 
 class Batch(Frame):
-    """Clusters whose decisions an agent makes. Arrays of observations that an environment does not have have length 0."""
+    """Clusters with an agent (missing observations have length 0)."""
 
     c: Cluster
     first: int  # the compiled step works on rows first ..

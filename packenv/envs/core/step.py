@@ -1,9 +1,8 @@
 """The compiled step of all environments.
 
-What differs between environments are three functions, registered for the type of an environment's rules (a NamedTuple of
-integers): `begins` (a slot has begun: find the first decision), `acts` (carry out the action and find the next decision
-in this slot) and `observes` (write the observation and the mask). Each of the first two leaves the row's phase DECIDING,
-or WAITING if nothing more is to be decided in this slot.
+An environment registers three functions for the type of its rules, a NamedTuple of integers. `begins` finds the first decision of
+a slot. `acts` carries out the action and finds the slot's next decision. `observes` writes the observation and the mask. The
+first two leave the row's phase DECIDING, or WAITING without a further decision in this slot.
 """
 
 from __future__ import annotations
@@ -24,17 +23,17 @@ functions: dict[tuple[str, type], Function] = {}
 
 
 def begins(rules: type) -> Callable[[Function], Function]:
-    """Register what an environment does when a slot has begun."""
+    """Register how an environment begins a slot."""
     return _register("begin", rules)
 
 
 def acts(rules: type) -> Callable[[Function], Function]:
-    """Register how an environment carries out the action of the row."""
+    """Register how an environment carries out an action."""
     return _register("act", rules)
 
 
 def observes(rules: type) -> Callable[[Function], Function]:
-    """Register how an environment writes the observation and the mask of the row."""
+    """Register how an environment writes observation and mask."""
     return _register("observe", rules)
 
 
@@ -47,11 +46,11 @@ def _register(name: str, rules: type) -> Callable[[Function], Function]:
 
 
 def begin(rules: Any, b: Batch) -> None:
-    """A slot has begun: find the first decision."""
+    """Find the slot's first decision."""
 
 
 def act(rules: Any, b: Batch) -> None:
-    """Carry out the action of the row, and find the next decision in this slot."""
+    """Carry out the action, and find the slot's next decision."""
 
 
 def observe(rules: Any, b: Batch) -> None:
@@ -64,7 +63,10 @@ for stub in (begin, act, observe):
 
 @apart
 def replace_invalid(b: Batch) -> int:
-    """Put the nearest valid action, of two the lower one, or the first in place of one that is not valid; 1 if that was so."""
+    """Replace an invalid action, and return whether it was.
+
+    By the nearest valid one (of two the lower), or the first.
+    """
     mask, action = b.mask[b.c.e], b.action[b.c.e]
     if mask[action]:
         return 0
@@ -83,9 +85,9 @@ def replace_invalid(b: Batch) -> int:
 
 @compiled
 def step(rules: Any, b: Batch) -> int:
-    """Rows first .. last - 1: act, go on to the next decision, observe. Returns NONE, or a row that cannot go on.
+    """Step rows `first` to `last` - 1 to their next decisions.
 
-    That row's pool of tasks must grow, or, if its phase is BEGUN, more tasks wait in it than the guard leaves to the agent.
+    Returns NONE, or a row that needs help. Its pool must grow or, if its phase is BEGUN, the guard must schedule.
     """
     for e in range(b.first, b.last):
         look_at(b.c, e)
@@ -113,8 +115,9 @@ def step(rules: Any, b: Batch) -> int:
 
 
 def step_of(rules: Any) -> Callable[[Any, Batch], int]:
-    """`step` for these rules, whose machine code is kept with that of the module of their type.
+    """Return `step` compiled for these rules.
 
-    That module must register the functions, or import those that do: a change in any other would not be noticed.
+    The machine code is cached with the module of their type. That module must register the functions, or import the modules that
+    do: changes elsewhere would not be noticed.
     """
     return beside(step, [type(rules).__module__])

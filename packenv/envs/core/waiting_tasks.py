@@ -1,7 +1,7 @@
-"""The waiting tasks of a row in arrays, as observations read them: the oldest ones, and all sizes in ascending order.
+"""Waiting tasks in arrays: the oldest, and sorted sizes.
 
-The queue itself links tasks that lie anywhere in memory, and keeps sizes in blocks, in which each count would search for its
-block first. Sizes are of one resource only.
+The queue itself links tasks that lie anywhere in memory. Its sizes lie in blocks, which every count would have to search. Sizes
+are of one resource only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from packenv.envs.core.state import Batch
 
 @apart
 def leave_window(b: Batch, i: int) -> None:
-    """Take task i, which has just started, out of the window."""
+    """Remove task i, which has just started, from the window."""
     turn, window = b.turn[b.c.e], b.window[b.c.e]
     turn.window_started += 1
     for k in range(turn.window):
@@ -28,9 +28,9 @@ def leave_window(b: Batch, i: int) -> None:
 
 @apart
 def fill_window(b: Batch) -> int:
-    """Add the tasks that have moved up, and return how many tasks the window has. Needs BY_QUEUE.
+    """Refill the window, and return its length (needs BY_QUEUE).
 
-    Where others than the agent placed tasks, the window is filled anew.
+    If others than the agent placed tasks, it is filled from scratch.
     """
     c, e = b.c, b.c.e
     turn, head, window = b.turn[e], c.head[e], b.window[e]
@@ -49,7 +49,7 @@ def fill_window(b: Batch) -> int:
 
 @apart
 def copy_waiting_sizes(b: Batch) -> None:
-    """Write the sizes of the row's waiting tasks into `waiting_sizes`, ascending. Needs BY_SIZE."""
+    """Write the ascending waiting sizes (needs BY_SIZE)."""
     sorted_tasks, sizes = b.c.sizes, b.waiting_sizes[b.c.e]
     n = 0
     for k in range(sorted_tasks.used[b.c.e]):
@@ -62,7 +62,10 @@ def copy_waiting_sizes(b: Batch) -> None:
 
 @fused
 def count_up_to(b: Batch, size: int) -> int:
-    """How many of the waiting tasks have at most this size. Needs `copy_waiting_sizes`."""
+    """Return how many waiting sizes are at most this one.
+
+    Needs `copy_waiting_sizes`.
+    """
     sizes, count, rest = b.waiting_sizes[b.c.e], 0, waiting(b.c)
     while rest > 0:
         half = (rest + 1) >> 1

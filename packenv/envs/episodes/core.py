@@ -1,6 +1,7 @@
-"""A batch of clusters, their episodes, and one compiled call that steps them: what all interfaces of an environment share.
+"""Clusters, their episodes, and one compiled call to step them.
 
-Where every seed has a table of jobs of its own, each row plays the table of its episode's seed, in a call of its own.
+All interfaces of an environment share it. If every seed has its own table of jobs, each row plays the table of its episode's
+seed, in its own call.
 """
 
 from __future__ import annotations
@@ -44,9 +45,9 @@ FIRST_PLACES = 100  # tasks in the system of a cluster at first: to grow stops a
 
 
 class Core:
-    """`rows` clusters of one environment, and where each is in its episode.
+    """`rows` clusters of one environment, and their episodes.
 
-    Keyword arguments as in the environments' docstrings. Raises InputError for what cannot be.
+    Arguments are those of the environments' docstrings. Raises InputError for impossible ones.
     """
 
     def __init__(self, definition: Definition, rows: int, arguments: dict[str, Any]) -> None:
@@ -114,7 +115,7 @@ class Core:
         self._work_on(self._batch())
 
     def _bound_queue(self) -> None:
-        """Compute the bound that `perf` needs. Raises InputError for a range of rates."""
+        """Compute the bound for `perf` (InputError for varying rates)."""
         if self.options.perf:
             if self.rates[0] != self.rates[1]:
                 raise InputError("perf: one intensity, load or rate, of which there is a bound on the mean queue, not a range")
@@ -123,9 +124,9 @@ class Core:
             self.bound = bound_or_zero(self.workload)
 
     def set_rates(self, rates: Mapping[str, Any]) -> None:
-        """Let episodes that begin from now on have another load, intensity or rate: a number or (lowest, highest).
+        """Set the load, intensity or rate of later episodes.
 
-        Raises InputError for a table of jobs, which is drawn or read at one rate.
+        A number or (lowest, highest). Raises InputError for a table of jobs, which has one rate.
         """
         if not rates:
             return
@@ -169,8 +170,7 @@ class Core:
     def _work_on(self, batch: Batch) -> None:
         """Step this batch from now on.
 
-        `parts` has the batches of one row where each has a table of its own; `passage` the fields of the batch's `passage`, as
-        views (E,): what rewards are given.
+        `parts` has batches of one row if each has its own table. `passage` has views (E,) for the rewards.
         """
         self.batch = batch
         tables = enumerate(zip(self.tables, self.jobs, self.facts, strict=True))
@@ -178,11 +178,11 @@ class Core:
         self.passage = Passage(*(batch.passage[name] for name in Passage._fields))
 
     def place_of(self, row: int) -> tuple[Batch, int]:
-        """The batch that steps row, and where in it the row is."""
+        """Return the batch that steps row, and its index there."""
         return (self.parts[row], 0) if self.tables else (self.batch, row)
 
     def observation(self) -> Observation:
-        """(E, …) what is observed in each row, in new arrays; one array if it is "normalized"."""
+        """Return new arrays (E, …), or one array if normalized."""
         if self.flat is not None:
             return self.flat(self.batch.actions, self.batch.context)
         observed = {name: getattr(self.batch, name).copy() for name in self.layout.observed}
@@ -193,13 +193,13 @@ class Core:
     # episodes
 
     def seed_rows(self, rows: Iterable[int], roots: Iterable[int]) -> None:
-        """Let the next episode of each of these rows be the first of its seed (root)."""
+        """Restart these rows' episodes from these seeds (roots)."""
         for row, root in zip(rows, roots, strict=True):
             self.roots[row] = root
             self.episodes[row] = -1
 
     def begin(self, rows: NDArray[np.int64]) -> None:
-        """Take these rows, and no others, to the first decision of their next episode."""
+        """Take only these rows to their next episode's first decision."""
         self.restart(rows)
         for first, last in ((0, self.rows),) if len(rows) == self.rows else [(row, row + 1) for row in rows.tolist()]:
             self.step(first, last)
@@ -207,7 +207,7 @@ class Core:
             self.baselines[row].advance(int(self.batch.passage["slot"][row]))
 
     def restart(self, rows: Sequence[int] | NDArray[np.int64]) -> None:
-        """Begin the next episode of these rows; the next `step` takes them to its first decision."""
+        """Restart these rows before `step` takes them to a decision."""
         chosen = np.asarray(rows, np.int64)
         index: Any = slice(None) if len(chosen) == self.rows else chosen
         reset_rows(self.batch.c, index, self.template)
@@ -236,7 +236,7 @@ class Core:
             self._warm_up(row, seed, rate)
 
     def rate_of(self, seed: int) -> float:
-        """Tasks per slot of an episode."""
+        """Return an episode's tasks per slot."""
         low, high = self.rates
         return low + share(seed) * (high - low) if high > low else low
 
@@ -259,7 +259,7 @@ class Core:
         turn["offered"] = workload.rate * mean_work(workload) * workload.mean_service / self.workload.mean_service
 
     def _warm_up(self, row: int, seed: int, rate: float) -> None:
-        """Give row the tasks that a policy leaves waiting and in service after the first slots of the same jobs."""
+        """Give row the tasks that a warm start leaves."""
         before = self._warm_run(row, seed, rate)
         waiting, served = tasks_of(before.cluster, 0)
         while len(waiting) + len(served) > self.batch.c.task.shape[1]:
@@ -275,7 +275,7 @@ class Core:
             self.baselines[row].warm_up(before)
 
     def _warm_run(self, row: int, seed: int, rate: float) -> PolicyRun:
-        """The run of the warm start, at its end."""
+        """Return the run of the warm start, at its end."""
         assert self.warm is not None
         run = PolicyRun(self.warm.policy, self)
         run.restart(self.played[row], seed, rate)
@@ -285,7 +285,7 @@ class Core:
     # steps
 
     def step(self, first: int = 0, last: int | None = None) -> None:
-        """Step rows first .. last - 1: those at a decision take their action, those that begin go to their first decision."""
+        """Step rows `first` to `last` - 1 to their decisions."""
         end = self.rows if last is None else last
         if self.tables:
             for row in range(first, end):
@@ -300,7 +300,7 @@ class Core:
             self.batch.assign("last", end)
 
     def help(self, row: int) -> None:
-        """Do what the compiled step leaves to Python: let the guard schedule the row, or make room."""
+        """Let the guard schedule the row, or make room."""
         if self.batch.turn["phase"][row] == BEGUN:
             assert self.guard is not None
             while self.guard.schedule(*self.place_of(row), row) == GROW:
@@ -309,9 +309,9 @@ class Core:
             self.grow()
 
     def advance_baselines(self) -> None:
-        """Write into `passage` the ∫ Q dt of each row's baseline since it was last advanced, up to the row's slot.
+        """Write the baselines' ∫ Q dt since the last call.
 
-        When the row's work is done, up to the end of the baseline's own: what still waits there counts too.
+        When the row's work is done, the baseline also runs to its end.
         """
         passage, turn = self.batch.passage, self.batch.turn
         for row, run in enumerate(self.baselines):
@@ -319,10 +319,10 @@ class Core:
             passage["baseline"][row] = run.advance(int(until))
 
     def yardstick(self, row: int) -> dict[str, float]:
-        """What `info` has of the baseline on the jobs of the row's episode; NO_QUEUE while it goes on.
+        """Return the baseline's entries in `info`, otherwise NO_QUEUE.
 
-        It is run when the episode ends, not beside every step. `perf` goes by the mean queues of as many slots, or where all work
-        is done, which takes either as long as it takes, by the mean delays.
+        The baseline runs when the episode ends. `perf` compares mean queues over the same slots, or mean delays if all work is
+        done.
         """
         passage = self.batch.passage[row]
         if passage["reason"] == 0:
@@ -343,9 +343,9 @@ class Core:
         return ("baseline_queue", "baseline_delay", *(("perf",) if self.options.perf else ()), *slowdown)
 
     def _yardstick_run(self, row: int) -> PolicyRun:
-        """The baseline's run on the jobs of the row's episode, up to the row's slot.
+        """Return the baseline's run up to the row's slot.
 
-        Where all work of the row is done, up to the end of its own, or to the horizon if that comes first.
+        If the row's work is done, it runs to its own end or to the horizon.
         """
         run, seed, slot = self.yardsticks[row], int(self.seeds[row]), int(self.batch.passage["slot"][row])
         done, until = self.batch.passage["reason"][row] == WORK_DONE, int(self.batch.turn["until"][row])
@@ -366,22 +366,18 @@ class Core:
         self.measuring[row] = seed
 
     def perf(self, mean: float, baseline: float) -> float:
-        """Where a mean queue lies between twice the baseline's on the same jobs, 0, and the proved bound, 1; cut off at both.
-
-        The bound is on the long-run mean queue of every policy (`packenv.queue_bound`); 0 where none is known, as of tables,
-        whose mean delays are compared.
-        """
+        """Return 0 at twice the baseline's mean, 1 when bounded."""
         worst = 2 * baseline
         if worst <= self.bound:  # an episode so short that its queue has not grown yet
             return float(mean <= baseline)
         return min(max((worst - mean) / (worst - self.bound), 0.0), 1.0)
 
     def terms(self, passage: Passage) -> dict[str, Any]:
-        """What a reward is the sum of, the penalty for actions that are not valid included."""
+        """Return the terms of the reward, with the penalty."""
         return terms_of(self.reward, passage) | {"invalid": 0.0 - self.options.invalid_penalty * passage.invalid}
 
     def grow(self) -> None:
-        """Make room for more tasks in the system, or more rows in the schedule, whichever is full."""
+        """Make room for more tasks, or more rows to record."""
         batch = self.batch
         places = batch.c.task.shape[1]
         recorded = batch.c.measures.start.shape[1]
@@ -399,13 +395,13 @@ class Core:
     # snapshots
 
     def get_state(self) -> dict[str, Any]:
-        """A copy of everything that the future depends on."""
+        """Return a copy of everything that the future depends on."""
         return {"name": self.definition.name, "arguments": self.arguments, **self._copied(self._state())}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go back to a state that `get_state` gave, of this environment or one with the same arguments.
+        """Restore a state of `get_state` with the same arguments.
 
-        Arguments may differ that say how something is rewarded or shown, but not in the reward `advantage`. Raises InputError.
+        Only arguments about rewards (without `advantage`) and presentation may differ. Raises InputError.
         """
         if not isinstance(state, dict) or state.get("name") != self.definition.name:
             raise InputError("this state is of another environment, or none of get_state")
@@ -426,7 +422,7 @@ class Core:
                 raise InputError(f"this state is of an environment with other arguments: {name}{values}")
 
     def _arguments_of_states(self) -> dict[str, Any]:
-        """What states depend on and do not hold, by argument: the cluster, its tasks, the decisions and the ends of episodes."""
+        """Return the arguments that a restored state must share."""
         options, begun, warm = self.options, self.initial, self.warm
         names = ("horizon", "waiting_limit", "jobs", "observation", "window", "types", "invalid", "guard_limit")
         return {
@@ -461,7 +457,7 @@ class Core:
         return {name: getattr(self, name) for name in names}
 
     def _copied(self, state: dict[str, Any]) -> dict[str, Any]:
-        """A copy that shares workloads and tables of jobs with the original."""
+        """Return a copy with shared workloads and tables."""
         c = state["batch"].c
         common: list[Any] = [self.workload, self.setting, self.options, self, c.capacity, c.scale, *state["played"]]
         if self.workload.jobs is not None:
@@ -470,12 +466,12 @@ class Core:
 
 
 def label_of(policy: Any) -> str:
-    """The name by which a policy was given, or its own."""
+    """Return a policy's given or own name."""
     return policy if isinstance(policy, str) else name_of(policy)
 
 
 def same_tasks(first: Workload, second: Workload) -> bool:
-    """Whether two workloads on the same servers have the same tasks: by their laws, or by every column of their tables."""
+    """Return whether two workloads have the same laws or tables."""
     if first is second or first.jobs is None or second.jobs is None:
         return first is second or (first.jobs is second.jobs and first.to_dict() == second.to_dict())
     pairs = [(getattr(first.jobs, column.name), getattr(second.jobs, column.name)) for column in fields(first.jobs)]

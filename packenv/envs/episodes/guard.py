@@ -1,7 +1,7 @@
-"""The guard: a policy with a proven guarantee that schedules in place of the agent while many tasks wait.
+"""The guard: a stable policy schedules while many tasks wait.
 
-In slots that begin with at most `limit` tasks waiting the agent decides, in all others the guard schedules. The guard's
-theorem then keeps the queue stable whatever the agent does (docs/explanation/guard.md).
+The agent decides in slots that begin with at most `limit` waiting tasks, the guard in all others. The guard's theorem then keeps
+the queue stable whatever the agent does (docs/explanation/guard.md).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from packenv.policy import Needs, Setting, find_policy, hooks, initial_state_of,
 
 
 class Guard:
-    """A policy with a state for each row of a batch."""
+    """A guarding policy with a state for each row."""
 
     def __init__(self, policy: Any, setting: Setting, rows: int) -> None:
         self.policy = checked_guard(policy)
@@ -44,9 +44,9 @@ class Guard:
         self.at_work[row] = False
 
     def schedule(self, batch: Batch, place: int, row: int) -> int:
-        """Schedule row `row`, which is row `place` of this batch, until the agent may decide again or the episode ends.
+        """Schedule a row until the agent decides or it ends.
 
-        Returns GROW if the pool of tasks must grow before the guard can go on, otherwise READY.
+        `place` is its index in this batch. Returns GROW if the pool of tasks must grow first, otherwise READY.
         """
         reason = int(self.step_row(self.parameters, batch, place, self.states[row], bool(self.at_work[row])))
         self.at_work[row] = reason == GROW
@@ -54,7 +54,7 @@ class Guard:
 
 
 def checked_guard(policy: Any) -> Any:
-    """A guard by name, or a policy that can be one. Raises InputError."""
+    """Return a guard by name or policy, otherwise InputError."""
     guard = find_policy(policy) if isinstance(policy, str) else policy
     kind = type(parameters_of(guard))
     if ("schedule", kind) not in hooks:
@@ -65,7 +65,7 @@ def checked_guard(policy: Any) -> Any:
 
 
 def together(agent: Needs, guard: Needs) -> Needs:
-    """The needs of both. Raises InputError if they pack different resources, or have different types."""
+    """Return the needs of both (InputError if they conflict)."""
     if agent.vectors != guard.vectors:
         raise InputError("the guard packs the scalar size, the agent several resources; use bf-js")
     if agent.levels and guard.levels and agent.levels != guard.levels:
@@ -92,14 +92,14 @@ def together(agent: Needs, guard: Needs) -> Needs:
 
 @fused
 def hand_over(policy: Any, c: Cluster, state: Any) -> None:
-    """Prepare the cluster for the guard: servers that the agent passed over or closed are open again."""
+    """Reopen all servers for the guard."""
     reopen_all(c)
     take_over(policy, c, state)
 
 
 @compiled
 def guard_row(policy: Any, b: Batch, row: int, state: Any, resumed: bool) -> int:
-    """Let the policy schedule from the slot that has begun, up to one that begins with at most `guard_limit` tasks waiting."""
+    """Schedule slots that begin with more than `guard_limit` tasks."""
     c = b.c
     look_at(c, row)
     turn = b.turn[row]
@@ -121,7 +121,7 @@ def guard_row(policy: Any, b: Batch, row: int, state: Any, resumed: bool) -> int
 
 @fused
 def schedule_slot(policy: Any, b: Batch, state: Any) -> None:
-    """Let the guard schedule this slot, and add the size that it places to `placed`."""
+    """Schedule this slot, and add its size to `placed`."""
     head, turn = b.c.head[b.c.e], b.turn[b.c.e]
     before = head.waiting_size
     schedule(policy, b.c, state)

@@ -1,4 +1,7 @@
-"""A policy's own run on the jobs of an episode: for the reward `advantage`, for warm starts, and for agents that follow it."""
+"""A policy's run on an episode's jobs.
+
+It serves the reward `advantage`, warm starts, and agents that follow a policy.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,10 @@ CHUNK = 64  # rows of the jobs' table that are made at a time: few, so that larg
 
 
 def initial_jobs(start: Any, workload: Workload) -> InService:
-    """The jobs in service of a given start, checked; those of the workload, if it begins with any, drawn once with seed 0."""
+    """Return the checked jobs in service at the start.
+
+    Initial jobs of the workload are drawn once with seed 0.
+    """
     if isinstance(start, str) or hasattr(start, "policy"):
         start = in_service_of(workload, 0)
     if not isinstance(start, (Sequence, InService)):
@@ -37,10 +43,10 @@ def initial_jobs(start: Any, workload: Workload) -> InService:
 
 
 class PolicyRun:
-    """One cluster scheduled by a policy, with the jobs of an environment's episode.
+    """One cluster with an episode's jobs, scheduled by a policy.
 
-    Raises InputError for a policy that must see a run from its first slot on after a warm start of another policy, and for
-    one that knows all jobs where the jobs have no end.
+    Raises InputError if a policy that must see its whole run gets another policy's warm start, or if one that knows all jobs gets
+    endless ones.
     """
 
     def __init__(self, policy: Any, core: Core) -> None:
@@ -58,7 +64,10 @@ class PolicyRun:
             raise InputError(f"policy {name_of(self.policy)} needs a table of all jobs, and a stream without a horizon has none")
 
     def restart(self, workload: Workload, seed: int, rate: float) -> None:
-        """Begin before slot 0 with the jobs of this seed, of a stream or of the seed's own table. `rate` in tasks per slot."""
+        """Begin before slot 0 with this seed's jobs.
+
+        `rate` is in tasks per slot.
+        """
         if workload.jobs is None and self.last is not None and needs_of(self.policy, self.setting).table:
             workload = workload.with_(rate=rate).tabulated(seed, self.last)
         setting = self.setting.playing(workload)
@@ -78,7 +87,10 @@ class PolicyRun:
         self.queue_sum = 0
 
     def warm_up(self, before: PolicyRun) -> None:
-        """Go on from the end of a warm start on the same jobs; a policy that must see a run from its first slot, from its own."""
+        """Continue from a warm start on the same jobs.
+
+        A policy that must see its whole run uses its own warm start.
+        """
         if self.from_first_slot:
             self.cluster, self.state, self.queue_sum = before.cluster, before.state, int(before.cluster.head["queue_sum"][0])
             return
@@ -98,18 +110,18 @@ class PolicyRun:
 
     @property
     def mean_queue(self) -> float:
-        """The mean queue of the slots so far, as in Result."""
+        """Return the mean queue of the slots so far."""
         head = self.cluster.head[0]
         return float(head["queue_sum"] / max(head["measured"], 1))
 
     @property
     def mean_delay(self) -> float:
-        """The mean delay of the tasks that have started, in slots, as in Result; 0 before the first."""
+        """Return started tasks' mean delay in slots, initially 0."""
         head = self.cluster.head[0]
         return float(head["delay_sum"] / max(head["delay_count"], 1))
 
     def mean_slowdown(self) -> float:
-        """The mean bounded slowdown of all jobs of the table: the run goes on to its end."""
+        """Run to the end, and return the mean bounded slowdown."""
         jobs = self.workload.jobs
         assert jobs is not None
         self.advance(NEVER)
@@ -117,7 +129,10 @@ class PolicyRun:
         return float(bounded_slowdown(wait, jobs.service, bound).mean())
 
     def advance(self, until: int) -> float:
-        """Run up to slot `until`; NEVER: until all work is done. Returns ∫ Q dt since the last call, Q the waiting tasks."""
+        """Run to slot `until`, and return the new ∫ Q dt.
+
+        NEVER: until all work is done. Q are the waiting tasks.
+        """
         reason = None
         while reason != FINISHED:
             try:
@@ -134,6 +149,6 @@ class PolicyRun:
 
 
 def _same(policy: Any, other: Any) -> bool:
-    """Whether two policies, or their names, are the same; tuples of different types may be equal."""
+    """Return whether two policies or names are the same."""
     first, second = (find_policy(item) if isinstance(item, str) else item for item in (policy, other))
     return type(first) is type(second) and bool(first == second)

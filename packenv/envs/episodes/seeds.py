@@ -1,7 +1,7 @@
-"""Seeds of episodes: pure functions of the environment's seed and the number of the episode.
+"""Seeds of episodes: functions of seed and episode number.
 
-The first episode has the jobs that `packenv.simulate` draws with the same seed; seeds of later episodes are hashes. So a
-row of a batch has the same episodes as a single environment with its seed.
+The first episode has the jobs of `packenv.simulate` with the same seed. Seeds of later episodes are hashes. So a row of a batch
+has the same episodes as a single environment with its seed.
 """
 
 from __future__ import annotations
@@ -19,10 +19,13 @@ def mix(word: int) -> int:
 
 
 def episode_seed(root: int, episode: int) -> int:
-    """Seed of the jobs of an episode, 0 ≤ seed < 2^63; that of episode 0 is the environment's own."""
+    """Return an episode's seed, 0 ≤ seed < 2^63.
+
+    Episode 0 has the environment's own seed.
+    """
     return root if episode == 0 else mix((mix(root + GOLDEN & WORD) + episode * GOLDEN) & WORD) & MOST
 
 
 def share(seed: int) -> float:
-    """A number in [0, 1) that is a function of the seed: where in its range the load of the episode lies."""
+    """Return an episode's position, [0, 1), in the load range."""
     return (mix(seed * FIRST + GOLDEN & WORD) >> 11) * 2.0**-53

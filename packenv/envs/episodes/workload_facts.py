@@ -1,4 +1,4 @@
-"""What an environment derives from its workload: J, the mean size of a task, the most tasks in service."""
+"""Facts of a workload: J, sizes, and tasks in service."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ from packenv.workloads.workload import Workload
 
 
 def check_jobs(workload: Workload, name: str, does: str) -> None:
-    """Raises InputError where an environment needs a table of jobs, for what it `does`, and there is none."""
+    """Raise InputError without a table of jobs, required here."""
     if workload.jobs is None:
         raise InputError(f"{name} {does}: {workload.name} is a stream of tasks, and it needs a table of jobs")
 
 
 def levels_for(workload: Workload, J: int | None) -> int:
-    """J: as given, or the workload's default. Too small a J is reported: at worst all tasks are of one type."""
+    """Return J as given or the workload's default.
+
+    Too small a J is reported: at worst all tasks are of one type.
+    """
     levels = J or workload.default_levels()
     capacity = int(workload.servers.largest.max())
     below = scalar_cdf(workload.demand_law, workload.servers, capacity >> levels)
@@ -36,7 +39,10 @@ def levels_for(workload: Workload, J: int | None) -> int:
 
 
 def mean_scalar_size(workload: Workload) -> float:
-    """Mean scalar size of a task, in units of capacity; from 20,000 draws where several resources are independent."""
+    """Return a task's mean scalar size in units of capacity.
+
+    It takes 20,000 draws if several resources are independent.
+    """
     law = workload.demand_law
     if isinstance(law, Jobs):
         return float(scalar_size(law.demand, workload.servers).mean()) / UNIT
@@ -51,14 +57,14 @@ def mean_scalar_size(workload: Workload) -> float:
 
 
 def mean_work(workload: Workload) -> float:
-    """Mean of size · service of a task over the mean service, in units of capacity: of several resources, the mean."""
+    """Return mean size · service over mean service, resource average."""
     return float(workload.mean_size_in_service.mean())
 
 
 def most_in_service(workload: Workload) -> int:
-    """How many tasks the servers can hold at once, given the least that one demands; NEVER where that may be nothing.
+    """Return the most tasks that the servers can hold.
 
-    NEVER also for tables drawn by seed: that of another seed may have smaller demands.
+    NEVER if a task may demand nothing, and for tables drawn by seed: another seed may have smaller demands.
     """
     if workload.draw is not None:
         return NEVER

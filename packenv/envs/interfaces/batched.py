@@ -1,4 +1,4 @@
-"""Many environments at once: `gymnasium.vector.VectorEnv`, one compiled call for all of them."""
+"""Batched environments: `gymnasium.vector.VectorEnv` in one compiled call."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ Array = NDArray[Any]
 
 
 class BatchEnv(VectorEnv[Observations, Array, Array]):
-    """What all batched environments have in common; each class of them has its `definition`.
+    """The base of batched environments, each with its `definition`.
 
-    Arguments: `num_envs`, `autoreset_mode` (NEXT_STEP, SAME_STEP or DISABLED, or their values as text), and those of the
-    single environment. `reset(seed=s)` gives row i the seed s + i: it then sees what the single environment with that
-    seed sees. Every array that is returned is a new one.
+    Arguments: `num_envs`, `autoreset_mode` (NEXT_STEP, SAME_STEP or DISABLED, or their values as text), and the arguments of the
+    single environment. `reset(seed=s)` gives row i the seed s + i, with the episodes of the single environment with that seed.
+    All returned arrays are new.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012
@@ -70,9 +70,10 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observations, dict[str, Any]]:
-        """Begin an episode in every row, or in those of options["reset_mask"] (num_envs,) bool.
+        """Begin an episode in every row, or where masked.
 
-        {"intensity": X}, or load or rate, is of all episodes that begin from now on: a number or (lowest, highest).
+        The mask is options["reset_mask"] (num_envs,) bool. {"intensity": X}, or load or rate, sets all later episodes: a number
+        or (lowest, highest).
         """
         super().reset(seed=seed if isinstance(seed, int) else None)
         core, options = self.core, dict(options or {})
@@ -109,10 +110,10 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
         self._over[rows] = False
 
     def step(self, actions: Array) -> tuple[Observations, Array, Array, Array, dict[str, Any]]:
-        """Take an action in every row and go to its next decision; NEXT_STEP rows that are over begin an episode instead.
+        """Take an action in every row, to its next decision.
 
-        Raises InputError for actions that are no whole numbers, out of range or too few, ResetNeeded before `reset` and,
-        with autoreset DISABLED, for rows that are over.
+        Finished NEXT_STEP rows begin an episode instead. Raises InputError for actions that are not whole numbers, out of range
+        or too few, ResetNeeded before `reset` and, with autoreset DISABLED, for finished rows.
         """
         core = self.core
         self._act(actions)
@@ -145,7 +146,10 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
             raise InputError(f"row {row}: action {chosen[row]} is out of range: 0 to {self.core.layout.actions - 1}")
 
     def _outcome(self, began: NDArray[np.int64] | None) -> tuple[Array, Array]:
-        """Rewards of the last step, and why rows are over (0: they are not); zeros for rows that began an episode in it."""
+        """Return rewards and end reasons (0: none) of the step.
+
+        Rows that began an episode in it have zeros.
+        """
         core, passage = self.core, self.core.passage
         core.advance_baselines()
         rewards = np.asarray(core.reward(passage), np.float64)
@@ -172,7 +176,10 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
     def _begin_again(
         self, rewards: Array, terminated: Array, truncated: Array, info: dict[str, Any]
     ) -> tuple[Observations, Array, Array, Array, dict[str, Any]]:
-        """SAME_STEP: the last observation and info of the rows that are over go into the info, the next episode begins."""
+        """Begin new episodes, with the last observations in the info.
+
+        For SAME_STEP.
+        """
         over = self._over.copy()
         last = self.core.observation()
         final = np.full(self.num_envs, None, object)
@@ -184,9 +191,9 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
         return self.core.observation(), rewards, terminated, truncated, self._info(info["reason"]) | ended
 
     def _info(self, reasons: Array | None = None, rows: Array | None = None) -> dict[str, Any]:
-        """Arrays with a row for each environment, and (as Gymnasium has it) under `_key` for which rows it is meant.
+        """Return arrays (num_envs, …), with Gymnasium's masks `_key`.
 
-        The same keys after every step. `reasons` (num_envs,): why episodes ended in this step; None: none did.
+        The keys are the same after every step. `reasons` (num_envs,) has why episodes ended in this step, None if none did.
         """
         passage = self.core.batch.passage
         info: dict[str, Any] = {
@@ -221,22 +228,22 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
         return self.core.batch.mask.astype(np.bool_)
 
     def wake_at(self, slot: int, row: int) -> None:
-        """Let row decide in a later slot even if nothing happens then."""
+        """Give row a decision in a later slot without events."""
         head = self.core.batch.c.head
         if head["now"][row] < slot < head["wake"][row]:
             head["wake"][row] = slot
 
     def get_state(self) -> dict[str, Any]:
-        """A copy of everything that the future of all rows depends on."""
+        """Return a copy of everything that the future depends on."""
         return self.core.get_state()
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go back to a state that `get_state` gave, of as many environments with the same arguments."""
+        """Restore a state of `get_state` of equally many environments."""
         self.core.set_state(state)
         self._over = self.core.batch.turn["phase"] == OVER
 
     def render(self) -> tuple[Any, ...] | None:
-        """What `render` of the single environment gives, for each row; `human` shows row 0."""
+        """Return the picture of each row (`human` shows row 0)."""
         from packenv.envs.rendering import Viewer
 
         if self.render_mode is None:

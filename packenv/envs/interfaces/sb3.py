@@ -1,8 +1,8 @@
-"""The environments as a `VecEnv` of Stable-Baselines3: `PackVecEnv("Placement", num_envs=512, …)`.
+"""The environments as a `VecEnv` of Stable-Baselines3.
 
-Needs stable-baselines3 (the extra `agents`). Masks come as one array, also through `env_method("action_masks")` as
-sb3-contrib asks; the slots that passed in the last step are in `elapsed` (num_envs,), and the ends of episodes in it in
-`terminal_rows`, `terminal_truncated` and `terminal_observations`.
+`PackVecEnv("Placement", num_envs=512, …)` needs stable-baselines3 (the extra `agents`). Masks are one array, also through
+`env_method("action_masks")` as in sb3-contrib. `elapsed` (num_envs,) has the slots of the last step; `terminal_rows`,
+`terminal_truncated` and `terminal_observations` have its ends of episodes.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ NO_ROWS: NDArray[np.int64] = np.zeros(0, np.int64)
 
 
 def warn_of_threads() -> None:
-    """Warn where torch has several threads, which wait for each other on networks as small as most here."""
+    """Warn if torch has several threads: small networks get slower."""
     if torch.get_num_threads() > 1:
         threads = torch.get_num_threads()
         warnings.warn(f"torch uses {threads} threads: small networks learn faster with torch.set_num_threads(1)", stacklevel=2)
 
 
 class QueueRatio(BaseCallback):
-    """Logs how training compares with the yardstick, in the logger of the algorithm (TensorBoard, where it has one).
+    """A callback that logs training against the yardstick.
 
-    `cluster/mean queue`, `cluster/mean queue of the baseline` and their `cluster/ratio`: means over the episodes
-    that ended during the rollout, with the actions that explore. Where all of these lasted until their work was done, as
-    of a table, agent and baseline have spread their waiting over other slots: then `cluster/mean delay` and `cluster/mean
-    delay of the baseline` are logged too, and the ratio is theirs. Raises InputError when training begins in environments
-    without `yardstick=True`, whose `info` has no `baseline_queue`.
+    It logs `cluster/mean queue`, `cluster/mean queue of the baseline` and their `cluster/ratio` to the algorithm's logger, such
+    as TensorBoard. These are means over the episodes that ended in the rollout, exploration included. If all these lasted until
+    their work was done, as for tables, queues are over different slots. Then it also logs `cluster/mean delay` and `cluster/mean
+    delay of the baseline`, and the ratio compares delays. Raises InputError when training begins without `yardstick=True`, whose
+    `info` has no `baseline_queue`.
     """
 
     def __init__(self) -> None:
@@ -76,13 +76,12 @@ class QueueRatio(BaseCallback):
 
 
 class PackVecEnv(VecEnv):
-    """`num_envs` environments of a kind ("ServerFill", "packenv/ServerFill-v1"), and the options of that environment.
+    """`num_envs` environments of one kind, with their options.
 
-    As SB3 has it, an episode that ends is followed by the next in the same step. `infos[i]` of its row then has the
-    `terminal_observation`, the numbers that the single environment has in its last info (`reason`, `seed`, `mean_queue`, …),
-    and `episode` (return, steps, seconds since the environments were made) as from SB3's `Monitor`; the next episode's
-    seed is in `reset_infos[i]`. The infos of other rows are empty; read the arrays `elapsed`, `invalid` and
-    `action_masks()` instead.
+    The kind is a name or an id ("ServerFill", "packenv/ServerFill-v1"). As in SB3, the next episode begins in the step that ends
+    one. `infos[i]` then has the `terminal_observation`, the last info of the single environment (`reason`, `seed`, `mean_queue`,
+    …), and `episode` (return, steps, seconds since the environments were made) as from SB3's `Monitor`. `reset_infos[i]` has the
+    next episode's seed. Infos of other rows are empty: read the arrays `elapsed`, `invalid` and `action_masks()` instead.
     """
 
     def __init__(self, kind: str, num_envs: int = 1, *, seed: int | None = None, **options: Any) -> None:
@@ -101,7 +100,7 @@ class PackVecEnv(VecEnv):
             self.seed(seed)
 
     def reset(self) -> Any:
-        """Begin an episode in every row: with the seeds of `seed`, or the next."""
+        """Begin an episode in every row, with seeds of `seed`."""
         warn_of_threads()
         observations, info = self.env.reset(seed=None if self._seeds[0] is None else list(self._seeds), options=self._options[0])
         self._reset_seeds()
@@ -112,7 +111,10 @@ class PackVecEnv(VecEnv):
         return observations
 
     def set_options(self, options: list[dict[str, Any]] | dict[str, Any] | None = None) -> None:
-        """Set the options of the next reset, {"intensity": X} or load or rate, for all rows. Raises InputError for others."""
+        """Set load, intensity or rate for the next reset.
+
+        Raises InputError for other options.
+        """
         of_rows = options if isinstance(options, list) else [options or {}] * self.num_envs
         if len(of_rows) != self.num_envs or any(each != of_rows[0] for each in of_rows):
             raise InputError("rows of a batch share their options: give the same to all")
@@ -144,7 +146,7 @@ class PackVecEnv(VecEnv):
         return observations, rewards.astype(np.float32), done, infos
 
     def _last_info(self, row: int, info: dict[str, Any], truncated: bool) -> dict[str, Any]:
-        """What `infos` has of a row whose episode ended in this step."""
+        """Return the info of a row whose episode has ended."""
         final = info["final_info"]
         measured = {
             key: final[key][row].item()
@@ -175,7 +177,7 @@ class PackVecEnv(VecEnv):
             self.terminal_observations = {key: np.stack([final[row][key] for row in rows]) for key in final[rows[0]]}
 
     def stagger(self) -> None:
-        """Let the first episodes after a reset end one after the other, so that the rows are not all of the same age."""
+        """Spread the ends of the first episodes over time."""
         turn, horizon = self.core.batch.turn, self.core.options.horizon
         if horizon is not None:
             turn["until"] -= horizon - horizon * np.arange(1, self.num_envs + 1) // self.num_envs
@@ -191,14 +193,14 @@ class PackVecEnv(VecEnv):
         return hasattr(self, attr_name) or hasattr(self.env, attr_name)
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
-        """The attribute, as often as there are rows: they share one environment."""
+        """Return the shared attribute once per row."""
         value = getattr(self.env, attr_name) if hasattr(self.env, attr_name) else getattr(self, attr_name)
         return [value for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
-        """Set an attribute of all rows; load, intensity or rate are of the episodes that begin from now on.
+        """Set an attribute of all rows.
 
-        Raises InputError for an attribute that the environment has not, and for some of the rows.
+        Raises InputError for an unknown attribute, and for some rows only. Load, intensity or rate change later episodes.
         """
         if len(list(self._get_indices(indices))) != self.num_envs:
             raise InputError("rows of a batch share their attributes: set them for all")
@@ -210,7 +212,10 @@ class PackVecEnv(VecEnv):
             raise InputError(f"{type(self.env).__name__} has no {attr_name!r}; in training {', '.join(INTENSITIES)} can be set")
 
     def env_method(self, method_name: str, *method_args: Any, indices: Indices = None, **method_kwargs: Any) -> list[Any]:
-        """`action_masks`: one mask per row (an array). Other methods are called once, and their value repeated."""
+        """Call a method once, and repeat its value per row.
+
+        `action_masks` returns one mask per row.
+        """
         rows = self._get_indices(indices)
         if method_name == "action_masks":
             return self._masks if indices is None else self._masks[list(rows)]  # type: ignore[return-value]
@@ -218,7 +223,7 @@ class PackVecEnv(VecEnv):
         return [value for _ in rows]
 
     def env_is_wrapped(self, wrapper_class: type[gymnasium.Wrapper[Any, Any, Any, Any]], indices: Indices = None) -> list[bool]:
-        """Whether rows report what this wrapper would: `episode` at an episode's end, as from SB3's `Monitor`."""
+        """Return whether rows report `episode` as SB3's `Monitor`."""
         reports = issubclass(wrapper_class, Monitor)
         return [reports for _ in self._get_indices(indices)]
 

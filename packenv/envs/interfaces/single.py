@@ -26,7 +26,7 @@ NOTHING_YET = dict.fromkeys(set(Passage._fields) - {"slot", "mean_slowdown", *OF
 
 
 class SingleEnv(gymnasium.Env[Observation, np.int64]):
-    """What all environments have in common; each class of them has its `definition`."""
+    """The base of all environments, each with its `definition`."""
 
     metadata: dict[str, Any] = {"render_modes": ["human", "rgb_array", "ansi"], "render_fps": 30}  # noqa: RUF012
     definition: ClassVar[Definition]
@@ -43,7 +43,7 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         self._bind()
 
     def _bind(self) -> None:
-        """Look up what every step reads, anew whenever the batch has grown."""
+        """Look up what every step reads, after the batch grew."""
         core = self.core
         batch = self._batch = core.parts[0] if core.tables else core.batch
         self._step, self._rules, self._last = core.step_rows, core.layout.rules, core.layout.actions - 1
@@ -87,7 +87,10 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         return self._observation(), float(reward), terminated, truncated, info
 
     def _info(self, passage: Passage) -> dict[str, Any]:
-        """What happened since the last decision, and the episode so far: the same keys after a step and after a reset."""
+        """Return info on the last step and the episode.
+
+        The keys are the same after a step and after a reset.
+        """
         core = self.core
         info = {
             "elapsed": int(passage.elapsed),
@@ -117,7 +120,7 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         return observed
 
     def _help(self, row: int) -> None:
-        """Do what the compiled step leaves to Python, and go on where it stopped."""
+        """Help the compiled step, and continue it."""
         self.core.help(row)
         self.core.step()
         self._bind()
@@ -129,9 +132,11 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         raise InputError(f"action must be a whole number, not {action!r}")
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, dict[str, Any]]:
-        """Begin an episode: the first of `seed`, or the next one. `packenv.simulate` draws the same jobs with `info["seed"]`.
+        """Begin the first episode of `seed`, or the next one.
 
-        options   {"intensity": X}, or load or rate: of this and later episodes, a number or (lowest, highest);
+        `packenv.simulate` draws the same jobs with `info["seed"]`.
+
+        options   {"intensity": X}, or load or rate, of this and later episodes: a number or (lowest, highest);
                   {"state": S} goes to a state of `get_state` instead. Raises InputError for other options
         """
         super().reset(seed=seed)
@@ -155,7 +160,7 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         return self._observation(), info
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """(A,) which actions are valid now: what sb3-contrib asks for."""
+        """Return the valid actions, (A,), for sb3-contrib."""
         return self._mask.astype(np.bool_)
 
     @property
@@ -166,13 +171,16 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         return self.core.flat.names(self.core.layout.actions)
 
     def wake_at(self, slot: int) -> None:
-        """Let there be a decision in a later slot even if nothing happens then, as a policy's timer does."""
+        """Add a decision in a later slot, even without events."""
         head = self.core.batch.c.head
         if head["now"][0] < slot < head["wake"][0]:
             head["wake"][0] = slot
 
     def schedule(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """(rows,) start slot and server of the tasks so far, -1 where there is none; with `record_schedule`."""
+        """Return start slots and servers, (rows,), with `record_schedule`.
+
+        -1 for a task that has not started.
+        """
         c = self.core.batch.c
         if c.measures.start.shape[1] == 0:
             raise InputError("the schedule is not recorded: ask for record_schedule=True")
@@ -180,23 +188,26 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         return c.measures.start[0, :rows].copy(), c.measures.server[0, :rows].copy()
 
     def get_state(self) -> dict[str, Any]:
-        """A copy of everything that the future depends on, for planning and tests."""
+        """Return a copy of everything that the future depends on."""
         return self.core.get_state()
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go back to a state that `get_state` gave, of this environment or of one with the same arguments."""
+        """Restore a state of `get_state` with the same arguments."""
         self.core.set_state(state)
         self._bind()
 
     def render(self) -> Any:
-        """A picture (H, W, 3) of uint8 for `rgb_array`, a text for `ansi`, a window for `human`."""
+        """Return an (H, W, 3) uint8 picture or a text.
+
+        `rgb_array` returns the picture, `ansi` the text, and `human` opens a window.
+        """
         if self.render_mode is None:
             warnings.warn("render() does nothing without a render_mode", stacklevel=2)
             return None
         return self._watching().show(self.core, 0)
 
     def _watch(self, anew: bool = False) -> None:
-        """Let the viewer record this decision; `human` shows it as well."""
+        """Record this decision in the viewer, and show `human`."""
         viewer = self._watching()
         if anew:
             viewer.forget()

@@ -1,4 +1,4 @@
-"""Action and observation spaces. Bounds are finite and hold for every observation, also at the end of an episode."""
+"""Spaces with finite bounds that hold for every observation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def action_space(layout: Layout) -> spaces.Discrete[np.int64]:
 
 
 def observation_space(layout: Layout, sizes: Sizes, options: Options, workload: Workload) -> spaces.Space[Any]:
-    """A one-level Dict of float32 Boxes, in the order of the observation; one flat Box for "normalized" and "flat"."""
+    """Return a Dict of float32 Boxes, or one flat Box."""
     if options.observation in ONE_ARRAY:
         low = flattening_of(options.observation, layout).lowest(layout.actions)
         return spaces.Box(low, np.ones_like(low), dtype=np.float32)

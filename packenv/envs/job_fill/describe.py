@@ -1,4 +1,4 @@
-"""Writes the observation of JobFill: a row of features for every group that is offered, and some for the cluster."""
+"""Observation of JobFill: features of groups and the cluster."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LEAST = 1e-6  # ratios are at least this much, so that their logarithms are fini
 
 @apart
 def describe_groups(b: Batch, server: int) -> None:
-    """Write `actions`: first what each group is by itself, then what it is relative to the means of all that are offered."""
+    """Write `actions`: each group's features, then its relative ones."""
     e, jobs, rows = b.c.e, b.jobs, b.actions[b.c.e]
     # All rows are zeros; the last one is the action that waits.
     for n in range(rows.shape[0]):
@@ -91,7 +91,7 @@ def log_count(n: float) -> float:
 
 @apart
 def describe_demand(b: Batch, n: int, g: int, server: int) -> None:
-    """What the demand is beside what is free on the server, and beside what all tasks need that wait or will.
+    """Describe a demand relative to free room and scarcity.
 
     A resource is scarce by its backlog over the cluster's capacity.
     """
@@ -124,7 +124,7 @@ def describe_demand(b: Batch, n: int, g: int, server: int) -> None:
 
 @apart
 def describe_job(b: Batch, n: int, g: int, server: int) -> None:
-    """How far the group's phase and job are, what its owner has, and where the data of its nearest task lie."""
+    """Describe phase, job, owner and data of a group."""
     jobs, row = b.jobs, b.actions[b.c.e, n]
     book = jobs.book
     j, phase, level = book.job[g], book.phase[g], NODE
@@ -155,7 +155,7 @@ def describe_job(b: Batch, n: int, g: int, server: int) -> None:
 
 @apart
 def log_slots_to_home(b: Batch, g: int, row: int) -> float:
-    """log(1 + x) of the expected slots until a server that has the data of a row of group g has room, over those of the row."""
+    """Return log(1 + slots until room at home / own slots)."""
     c, jobs, places, soonest = b.c, b.jobs, b.c.source.locality, NEVER
     for n in range(places.home_of[row], places.home_of[row + 1]):
         soonest = min(soonest, first_room(c, jobs.ahead, jobs.work, jobs.book, g, places.home[n]))
@@ -164,7 +164,7 @@ def log_slots_to_home(b: Batch, g: int, row: int) -> float:
 
 @apart
 def describe_cluster(b: Batch, server: int) -> None:
-    """Write `context`; of the server only where there is one."""
+    """Write `context`, with the server if there is one."""
     c, jobs, context, offered = b.c, b.jobs, b.context[b.c.e], 0
     # groups that are offered
     for n in range(b.offered.shape[1]):
@@ -192,7 +192,10 @@ def describe_cluster(b: Batch, server: int) -> None:
 
 @compiled
 def most_lacking(b: Batch, server: int) -> float:
-    """The most that the foremost group lacks of a resource of the server, by its capacity; 0 if it fits, or is NONE."""
+    """Return the foremost group's largest lack, as share of capacity.
+
+    0 if it fits, or is NONE.
+    """
     c, g, most = b.c, b.foremost[b.c.e], 0.0
     if g != NONE:
         for r in range(c.capacity.shape[1]):

@@ -1,25 +1,25 @@
-"""One server at a time: from which group of identical tasks, of which job, does the next one start there?
+"""One server at a time: which job starts its next task?
 
 ## Description
-Jobs of many tasks, in phases or with predecessors, of one or several resources, with or without values, owners and places
-of their data: any finite table of jobs, such as the workload `analytics`. Decisions are about servers on which waiting
-tasks fit, in index order. Offered are groups of tasks that are alike (job, phase, demand, expected service): those that fit
-on the server, `window` at most; those with data there first, then those with data in the rack, and of these the jobs with
-the least work left first. With `choices` only the best of these are offered, by the score of Tetris, alignment less twice
-the work left, each over its mean: always taking the first is nearly `tetris:f=0,m=2`. The only group that fits on a server
-then starts without a decision. Sizes of action and observation do not depend on the number of jobs, servers or resources.
+Jobs of many tasks, in phases or with predecessors, with one or several resources, with or without values, owners and places of
+their data: any finite table of jobs, such as the workload `analytics`. A decision is about one server on which a waiting task
+fits. Servers come in index order. The actions are groups of equal tasks (job, phase, demand, expected service). The server offers
+at most `window` groups that fit: first groups with data there, then groups with data in the rack, and among these the jobs with
+the least work left first. With `choices` it offers only the best of these by the score of Tetris: alignment less twice the work
+left, each over its mean. Always taking the first is nearly `tetris:f=0,m=2`. If only one group fits on a server, it then starts
+without a decision. Sizes of action and observation do not depend on the number of jobs, servers or resources.
 
-Tasks of a group may have their data on different servers. The one that starts is the nearest to its data on the server
-of the decision: one whose data lie there, or that has none; else one with data in the rack; else any. Of equally near ones
-the earliest row starts. With `ask="always"` tasks with different data are in different groups.
+Tasks of a group may have their data on different servers. The task with the nearest data starts: first one with data on the
+server, or without data; then one with data in the rack; then any. Ties go to the earliest row. With `ask="always"` tasks with
+different data are in different groups.
 
 ## Action Space
-`Discrete(K + 1)`: a = n starts the nearest task of the n-th group that is offered. The last action passes: the server is left
-out until its next completion, the next task that becomes eligible, or until no task is in service anywhere. While none is,
-it is not valid (but with `ask="always"`), so that something runs while something waits.
+`Discrete(K + 1)`: a = n starts the nearest task of the n-th offered group. The last action passes: the server is left out until
+its next completion, the next task that becomes eligible, or until no task is in service anywhere. Passing is invalid while no
+task is in service (except with `ask="always"`), so that something runs while something waits.
 
-`info["action_mask"]` (int8) and `action_masks()` (bool) say which actions are valid. In place of one
-that is not, `invalid` says what is done; with "wait" it counts as pass.
+`info["action_mask"]` (int8) and `action_masks()` (bool) show which actions are valid. `invalid` chooses what replaces an invalid
+action. With "wait" it counts as pass.
 
 ## Observation Space
 `actions` (K + 1, F), a row of features for every action, and `context` (C,), of the cluster: see the tables below.
@@ -29,23 +29,23 @@ arrived and not started, eligible or not, over the capacity of the cluster. "com
 ## Its Own Rewards
 | `"completion"` | minus the unfinished jobs, in every slot: over an episode minus the sum of completion times |
 |---|---|
-| `"overtaking"` | minus the waiting jobs with less work left than that of a task, times its work, when it starts |
+| `"overtaking"` | when a task starts: minus the waiting jobs with less work left than its own, times its work |
 | `"value"` | as `completion`, each job weighted by its value |
 | `"makespan"` | minus the slots that pass |
 
-`"overtaking"` is the part of `completion`, shaped by a potential, that a choice among tasks decides
+`"overtaking"` is the part of `completion`, shaped by a potential, that depends on the choice of the task
 (`packenv.envs.rewards.overtaking`), with a fraction of the noise. The others may end in `:unfairness=PRICE`, as in
-`"completion:unfairness=2"`: a job (or tenant) with waiting tasks and no share of the cluster costs the price in every
-slot, one with half its fair share half the price, and one with its fair share nothing. A fair share is one over the jobs
-(or tenants) with eligible tasks. In sum: the price times `packenv.results.fairness.missing_shares`.
+`"completion:unfairness=2"`. Then every slot costs each job (or tenant) with waiting tasks the price if it has no share of the
+cluster, half the price with half its fair share, and nothing with its fair share. A fair share is one over the jobs (or tenants)
+with eligible tasks. The sum is the price times `packenv.results.fairness.missing_shares`.
 
 With `window` or `ask` but not `choices` all groups of the window, 8 by default, are offered.
 An episode begins with an empty cluster.
 
 ## Own Arguments
-| `passing` | False | no server is passed while a group is offered; or True |
-| `choices` | 4 | groups that are offered, of the `window` (32) that are looked at, the best by score; None: all |
-| `ask` | `"changed"` | `"always"`: passed servers are asked again in every slot, and after a round with a start |
+| `passing` | False | servers cannot be passed while a group is offered; or True |
+| `choices` | 4 | offered groups: the best by score of the `window` (32); None: all |
+| `ask` | `"changed"` | `"always"`: decide about passed servers in every slot, and after a round with a start |
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class JobFillRules(NamedTuple):
 
 @begins(JobFillRules)
 def begin(rules: JobFillRules, b: Batch) -> None:
-    """Take up what happened, and ask again about servers that were passed, where something has changed."""
+    """Process the slot's events, and reconsider passed servers."""
     turn = b.turn[b.c.e]
     passed = turn.passed
     reopen_passed(b)
@@ -123,7 +123,7 @@ def act(rules: JobFillRules, b: Batch) -> None:
 
 @apart
 def start(b: Batch, g: int, server: int) -> None:
-    """Start a task of group g, and count by how many slots its work delays the waiting jobs with less work left."""
+    """Start a task of group g, and count overtaken work."""
     jobs, waiting_jobs = b.jobs, b.jobs.groups.jobs
     left, less = work_left(b.c, jobs.work, jobs.book.job[g]), 0
     for n in range(waiting_jobs.count[0]):
@@ -145,28 +145,28 @@ def observe(rules: JobFillRules, b: Batch) -> None:
 
 @compiled
 def may_pass(rules: JobFillRules, b: Batch) -> bool:
-    """Whether the server of the decision may be passed."""
+    """Return whether the server of the decision may be passed."""
     return rules.passing > 0 and (rules.again > 0 or not nothing_runs(b))
 
 
 @compiled
 def nothing_runs(b: Batch) -> bool:
-    """Whether no task is in service anywhere: if nothing starts, nothing may ever happen again."""
+    """Return whether no task is in service anywhere."""
     return b.c.head[b.c.e].in_service == 0
 
 
 @compiled
 def begin_round(rules: JobFillRules, b: Batch) -> None:
-    """Ask the servers in index order."""
+    """Consider the servers in index order."""
     b.turn[b.c.e].started = b.c.head[b.c.e].started
     next_decision(rules, b, 0)
 
 
 @compiled
 def next_decision(rules: JobFillRules, b: Batch, first: int) -> None:
-    """Find the next server on which something fits, from `first` on, and the groups to offer there.
+    """Find the next server and its groups from `first` on.
 
-    With `choices`, and without passing, the only group that fits on a server starts without a decision.
+    With `choices`, and without passing, the only fitting group starts without a decision.
     """
     turn, server = b.turn[b.c.e], offer_next(b, first, rules.choices)
     while rules.choices > 0 and rules.passing == 0 and server != NONE and b.fitting[b.c.e] == 1:
@@ -177,7 +177,7 @@ def next_decision(rules: JobFillRules, b: Batch, first: int) -> None:
 
 @apart
 def offer_next(b: Batch, first: int, choices: int) -> int:
-    """Write what is offered on the next server on which something fits, from `first` on; returns the server, or NONE."""
+    """Write the next server's offer, and return it or NONE."""
     server = next_server(b, first)
     offer(b, server, choices)
     return server
@@ -185,10 +185,10 @@ def offer_next(b: Batch, first: int, choices: int) -> int:
 
 @compiled
 def next_server(b: Batch, first: int) -> int:
-    """The first server from `first` on on which a waiting task fits; NONE if there is none.
+    """Return the next server >= first with room, or NONE.
 
-    At the end of the last slot nothing fitted on any open server. So on servers without a completion, and not reopened, only
-    groups that got new tasks are looked at; on server `first` itself, which has changed, all.
+    Nothing fitted on any open server at the end of the last slot. So only servers with a completion, or reopened, look at all
+    groups. The others look at groups with new tasks. Server `first` has changed and looks at all.
     """
     c, jobs = b.c, b.jobs
     for server in range(first, server_count(c)):
@@ -219,7 +219,7 @@ def layout(
     ask: str = "changed",
     choices: int | None = None,
 ) -> Layout:
-    """JobFill on a cluster of capacity (L, D) units."""
+    """Return JobFill's layout, for (L, D) units of capacity."""
     if not options.describes_actions:
         raise InputError(f"JobFill has the observations 'actions' and 'normalized', not {options.observation!r}")
     if choices is not None:
@@ -237,17 +237,16 @@ def layout(
 
 
 def instead(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Other defaults where as many groups are offered as the window says: asked for, or by an argument that goes with it."""
+    """Return the defaults for offering the whole window."""
     every = "choices" not in arguments and ("window" in arguments or arguments.get("ask", "changed") != "changed")
     return WHOLE if every or arguments.get("choices", 0) is None else {}
 
 
 def policy_action(core: Core, row: int, planned: Planned) -> int:
-    """An action that starts from the group of a task planned for the server of the decision; otherwise pass.
+    """Return an action for a planned task's group, or pass.
 
-    Exact if that task is the one of its group that would start. Of tasks that are planned for one server the earliest row goes
-    first. With `ask="always"` the server is passed until the tasks before it in its group have started, on servers that come
-    later.
+    It is exact if the group would start that task. The earliest planned row goes first. With `ask="always"` the server is passed
+    until the tasks before it in its group have started on later servers.
     """
     batch, place = core.place_of(row)
     _, tasks = still_planned(core, row, planned)

@@ -1,10 +1,10 @@
-"""The features of JobFill: what the observation says of starting a task of a group, and of the cluster.
+"""Features of JobFill: groups and the cluster.
 
-A group is a set of like waiting tasks of one job: same phase, demand, expected service and path. All features
-are of order 1 whatever the number of jobs, servers and resources, the unit of time and the sizes: amounts are shares of what
-is free or of the server, and what has a unit is told relative to the mean over the tasks that are offered.
+A group is a set of waiting tasks of one job with equal phase, demand, expected service and path. All features are of order 1 for
+every number of jobs, servers and resources, unit of time and sizes. Amounts are shares of the free room or of the server. Other
+quantities are relative to the mean over the offered tasks.
 
-The order is part of the format of saved agents: new features are added at the end.
+The order is part of the format of saved agents: add new features at the end.
 """
 
 from __future__ import annotations
@@ -87,13 +87,16 @@ ASSUMED = {
 
 
 def columns_of(jobs: Jobs) -> list[str]:
-    """Those of ASSUMED that a table has. Predecessors divide a job as phases do."""
+    """Return the columns of ASSUMED in a table.
+
+    Predecessors divide a job as phases do.
+    """
     has = [column for column in ASSUMED if getattr(jobs, column) is not None]
     return has if "phase" in has or jobs.predecessors is None else [*has, "phase"]
 
 
 def assumptions(jobs: Jobs, known: Collection[str] = tuple(ASSUMED)) -> str | None:
-    """Which of the columns `known` the table lacks, and what is assumed; None if it has them all."""
+    """Return which `known` columns are missing and assumed, or None."""
     own = columns_of(jobs)
     absent = [column for column in ASSUMED if column in known and column not in own]
     if not absent:

@@ -1,7 +1,7 @@
-"""Which groups JobFill offers on a server: those that fit, the nearest to their data first, then of the least work left.
+"""Groups that JobFill offers on a server.
 
-Jobs are looked at one by one. A job is passed over if none of its groups can come before the last one that is offered.
-With `choices` the best of these by the score of Tetris stay, the best one first.
+Fitting groups are ordered by nearness of data, then by work left. Jobs are visited one by one, without jobs that cannot come
+before the last offered group. With `choices` the groups with the best scores of Tetris remain, the best first.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from packenv.workloads.network import NODE, RACK
 
 @compiled
 def any_fits(b: Batch, server: int) -> bool:
-    """Whether a waiting task fits on the server."""
+    """Return whether a waiting task fits on the server."""
     return has_room(b, server) and fitting_groups(b, server, 1) > 0
 
 
 @compiled
 def any_new_fits(b: Batch, server: int) -> bool:
-    """Whether a task of a group that got new ones in this slot fits on the server."""
+    """Return whether a group with new tasks fits on the server."""
     book, jobs = b.jobs.book, b.jobs
     if has_room(b, server):
         for n in range(jobs.counts[NEWS]):
@@ -36,7 +36,7 @@ def any_new_fits(b: Batch, server: int) -> bool:
 
 @compiled
 def has_room(b: Batch, server: int) -> bool:
-    """Whether the smallest demands of all tasks fit on the server: if not, it needs no look at the groups."""
+    """Return whether the smallest demands fit (a cheap first check)."""
     for r in range(b.jobs.least.shape[0]):
         if free_of(b.c, server, r) < b.jobs.least[r]:
             return False
@@ -45,7 +45,7 @@ def has_room(b: Batch, server: int) -> bool:
 
 @compiled
 def fitting_groups(b: Batch, server: int, enough: int) -> int:
-    """How many groups with waiting tasks fit on the server; counted no further than `enough`."""
+    """Return the number of fitting groups, at most about `enough`."""
     groups, count = b.jobs.groups, 0
     for n in range(groups.kinds.count[0]):
         kind = groups.kinds.number[n]
@@ -62,9 +62,9 @@ REMOTE = 0.1  # share of the alignment that is lost on a server without the data
 
 @apart
 def offer(b: Batch, server: int, choices: int) -> None:
-    """Write the groups that are offered on the server, in order, into `offered`; NONE after the last.
+    """Write the offered groups in order, then NONE.
 
-    With `choices` > 0: so many of them, those with the highest scores first.
+    `choices` > 0: only that number, the highest scores first.
     """
     e, jobs = b.c.e, b.jobs.groups.jobs
     # no groups yet
@@ -94,10 +94,10 @@ def offer(b: Batch, server: int, choices: int) -> None:
 
 @apart
 def keep_best(b: Batch, server: int, choices: int, count: int) -> None:
-    """Of the first `count` groups keep the `choices` with the highest scores, a − 2 ε p, highest first (PAPERS §2).
+    """Keep the `choices` groups with the highest scores (PAPERS §2).
 
-    a is the alignment of the demand with what is free, p the work left of the job, and ε = mean a / mean p over the tasks of
-    these groups. Of equal scores the one that was offered first stays first.
+    The score is a − 2 ε p: a is the alignment of demand and free room, p the job's work left, ε = mean a / mean p over the tasks
+    of these groups. Ties keep their order.
     """
     e, jobs, alignments, works = b.c.e, b.jobs, 0.0, 0.0
     for n in range(count):
@@ -122,7 +122,7 @@ def keep_best(b: Batch, server: int, choices: int, count: int) -> None:
 
 @compiled
 def alignment(b: Batch, g: int, server: int) -> float:
-    """Σ demand · free over the resources, both as shares of the server's capacity; less away from the data."""
+    """Return Σ demand · free as shares, less away from data."""
     c, total = b.c, 0.0
     for r in range(c.capacity.shape[1]):
         capacity = float(c.capacity[server, r])
@@ -133,13 +133,16 @@ def alignment(b: Batch, g: int, server: int) -> float:
 
 @compiled
 def ratio(amount: float, total: float, count: float) -> float:
-    """The amount over the mean, total / count; 1 if all are 0."""
+    """Return the amount over its mean, 1 if all are 0."""
     return amount * count / total if total > 0 else 1.0
 
 
 @compiled
 def foremost_job(b: Batch) -> int:
-    """The job with waiting tasks that has the least work left; of equal ones that with the earliest of these tasks."""
+    """Return the waiting job with the least work left.
+
+    Ties go to the job with the earliest waiting task.
+    """
     jobs, first, least = b.jobs.groups.jobs, NONE, 0.0
     for n in range(jobs.count[0]):
         j = jobs.number[n]
@@ -153,7 +156,7 @@ def foremost_job(b: Batch) -> int:
 
 @compiled
 def first_group(b: Batch, j: int) -> int:
-    """The group of job j with its earliest waiting task."""
+    """Return job j's group with the earliest waiting task."""
     g = b.jobs.groups.ends[j].head
     first = g
     while g != NONE:
@@ -165,13 +168,13 @@ def first_group(b: Batch, j: int) -> int:
 
 @compiled
 def head_of(b: Batch, g: int) -> int:
-    """The earliest waiting row of a group."""
+    """Return the earliest waiting row of a group."""
     return b.jobs.book.ends[g].head
 
 
 @apart
 def offer_at_home(b: Batch, j: int, server: int, count: int) -> int:
-    """Offer the groups of job j with tasks at home on the server; returns how many are offered."""
+    """Offer job j's groups at home, and return the count."""
     groups, left = b.jobs.groups, work_left(b.c, b.jobs.work, j)
     for place in (NONE, server):
         n = first_pair(groups, j, place)
@@ -184,7 +187,10 @@ def offer_at_home(b: Batch, j: int, server: int, count: int) -> int:
 
 @apart
 def offer_job(b: Batch, j: int, level: int, server: int, count: int) -> int:
-    """Offer the groups of job j, none of which is nearer than `level` unless it is offered; returns how many are offered."""
+    """Offer job j's groups, and return the count.
+
+    Groups nearer than `level` must be offered already.
+    """
     left = work_left(b.c, b.jobs.work, j)
     if count == b.offered.shape[1]:
         last = b.near[b.c.e, count - 1]
@@ -201,7 +207,7 @@ def offer_job(b: Batch, j: int, level: int, server: int, count: int) -> int:
 
 @compiled
 def level_of_group(b: Batch, g: int, server: int) -> int:
-    """How near the data of the group's nearest task lie to the server: NODE, RACK or ANY."""
+    """Return NODE, RACK or ANY for a group's nearest task."""
     if not has_homes(b.c):
         return NODE
     ends = b.jobs.book.ends[g]
@@ -210,7 +216,7 @@ def level_of_group(b: Batch, g: int, server: int) -> int:
 
 @compiled
 def offer_group(b: Batch, g: int, level: int, left: float, server: int, count: int) -> int:
-    """Put group g, of a job with so much work left, among the first `count`, if it fits; returns how many are offered then."""
+    """Insert a fitting group into the offer, and return the count."""
     e, most = b.c.e, b.offered.shape[1]
     if count == most and not goes_before(b, level, left, g, count - 1):
         return count
@@ -225,7 +231,7 @@ def offer_group(b: Batch, g: int, level: int, left: float, server: int, count: i
 
 @compiled
 def place_among(b: Batch, level: int, left: float, g: int, count: int) -> int:
-    """How many of the first `count` groups are offered before group g, or are it."""
+    """Return the position of group g among the offered."""
     low, high = 0, count
     while low < high:
         middle = (low + high) >> 1
@@ -238,7 +244,7 @@ def place_among(b: Batch, level: int, left: float, g: int, count: int) -> int:
 
 @compiled
 def goes_before(b: Batch, level: int, left: float, g: int, n: int) -> bool:
-    """Whether group g, so near, and of a job with so much work left, is offered before the n-th."""
+    """Return whether group g goes before the n-th."""
     near, rank = b.near[b.c.e, n], b.rank[b.c.e, n]
     if level != near:
         return level < near

@@ -1,4 +1,4 @@
-"""Write the arrays of the observations "full" and "compact" for row c.e. Amounts in units of capacity, times in slots."""
+"""Arrays of "full" and "compact": capacity units, and slots."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHARE = 1.0 / UNIT
 
 @apart
 def write_queue(b: Batch) -> None:
-    """(K, D + 2): demand of the K oldest waiting tasks, their age, and 1 where there is one. Needs BY_QUEUE."""
+    """Write the K oldest tasks, (K, D + 2) (needs BY_QUEUE)."""
     c, e = b.c, b.c.e
     out, window = b.queue[e], b.window[e]
     resources, slot, n = b.queue.shape[2] - 2, now(c), fill_window(b)
@@ -38,9 +38,10 @@ def write_queue(b: Batch) -> None:
 
 @apart
 def write_virtual_queues(b: Batch, kind: int, row: int, room: int, server: int) -> None:
-    """Tasks from `row` on, and the largest that fits in `room`; in "full" also the size waiting and the age of the head.
+    """Write the virtual queues from `row` on (needs `survey`).
 
-    Needs `survey`. With several resources a task fits if it fits on `server`, or on any server if that is NONE.
+    Tasks, and the largest that fits in `room`; in "full" also the size waiting and the age of the head. With several resources a
+    task must fit on `server`, or on any server for NONE.
     """
     c, e = b.c, b.c.e
     queues, out = c.types.queue[e, kind], b.virtual_queues[e]
@@ -61,7 +62,7 @@ def write_virtual_queues(b: Batch, kind: int, row: int, room: int, server: int) 
 
 @fused
 def write_largest(b: Batch, kind: int, row: int, room: int) -> None:
-    """The largest task of each virtual queue that fits in `room`: its largest of all, except in the queue that `room` divides."""
+    """Write each queue's largest task that fits in `room`."""
     c, e = b.c, b.c.e
     least, most, out = c.types.least[e, kind], c.types.most[e, kind], b.virtual_queues[e]
     for j in range(most.shape[0]):
@@ -73,7 +74,7 @@ def write_largest(b: Batch, kind: int, row: int, room: int) -> None:
 
 @apart
 def write_servers(b: Batch, decided: int) -> None:
-    """(L, …): free amount of each resource; in "full" also jobs by type; for decisions about one server, 1 at that server."""
+    """Write free amounts, (L, …), jobs ("full"), and the chosen server."""
     c, e = b.c, b.c.e
     out, record, jobs = b.servers[e], c.server[e], c.types.in_service[e]
     types, width, resources = jobs.shape[1], out.shape[1], c.capacity.shape[1]
@@ -101,7 +102,7 @@ def write_servers(b: Batch, decided: int) -> None:
 
 @apart
 def write_server(b: Batch, server: int) -> None:
-    """The server of the decision: free amounts; in "full" also jobs by type, and mean and standard deviation of their ages."""
+    """Write free amounts, jobs and ages of the chosen server."""
     c, e = b.c, b.c.e
     out = b.server[e]
     # no server: zeros
@@ -131,7 +132,7 @@ def write_server(b: Batch, server: int) -> None:
 
 @apart
 def write_cluster(b: Batch) -> None:
-    """(D + 2J + 1,): free share of each resource, and the share of servers by the type of their room (the last: none)."""
+    """Write free shares and servers by room, (D + 2J + 1,)."""
     c, e = b.c, b.c.e
     resources = c.capacity.shape[1]
     for r in range(resources):

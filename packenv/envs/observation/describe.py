@@ -1,7 +1,7 @@
-"""Write the observation "actions", the features of packenv.envs.core.features, and the masks of such actions, for row c.e.
+"""Observation "actions" and its masks (packenv.envs.core.features).
 
-Those that start tasks on one server are the actions from `first` on: one for each virtual queue, or, with `choices` > 0, for
-so many of those that it can serve.
+Actions that start tasks on one server begin at `first`: one for each virtual queue, or with `choices` > 0 for that number of
+servable queues.
 """
 
 from __future__ import annotations
@@ -62,9 +62,10 @@ def logarithm_per_root(b: Batch, count: int) -> float:
 
 @apart
 def describe_start(b: Batch, action: int, kind: int, j: int, server: int, size: int, rank: int) -> None:
-    """An action that starts a task of this size and of virtual queue j on a server. Needs `copy_waiting_sizes`.
+    """Describe starting a task on a server.
 
-    `rank`: how many waiting tasks have at most this size, the task included; not read with several resources.
+    `rank` is the number of waiting tasks of at most its size, itself included. It is not read with several resources. Needs
+    `copy_waiting_sizes`.
     """
     c, e = b.c, b.c.e
     out = b.actions[e, action]
@@ -112,7 +113,10 @@ def clear(out: NDArray[np.float32]) -> None:
 
 @apart
 def describe_company(b: Batch, action: int, server: int, size: int, rank: int) -> None:
-    """The waiting tasks that could share an empty server with a task of this size; zeros with several resources."""
+    """Describe waiting tasks that could share an empty server.
+
+    Zeros with several resources.
+    """
     c, out = b.c, b.actions[b.c.e, action]
     if c.vectors:
         out[COMPLEMENTS] = out[COMPANIONS] = out[EXCESS] = 0.0
@@ -140,7 +144,7 @@ def describe_wait(b: Batch, action: int, server: int) -> None:
 
 @fused
 def describe_server(b: Batch, action: int, server: int) -> None:
-    """The features of an action that depend on its server alone."""
+    """Write the features that depend on the server alone."""
     out, e = b.actions[b.c.e, action], b.c.e
     jobs = jobs_in(b.c, server)
     out[ROOM] = scalar_room(b.c, server) / b.scale[0]
@@ -153,7 +157,7 @@ def describe_server(b: Batch, action: int, server: int) -> None:
 
 @fused
 def room_after_filling(b: Batch, rank: int, room: int) -> int:
-    """Room that is left after up to FILL more tasks, each the largest that fits, except the task of this rank."""
+    """Return the room after up to FILL largest additional tasks."""
     if b.c.vectors:
         return room
     place, below, sizes = rank - 1, waiting(b.c), b.waiting_sizes[b.c.e]
@@ -170,7 +174,7 @@ def room_after_filling(b: Batch, rank: int, room: int) -> int:
 
 @fused
 def first_type_below(c: Cluster, kind: int, first: int, part: int) -> int:
-    """The first type from `first` on that has only sizes up to a `part`th of the largest."""
+    """Return the first type with sizes <= a `part`th of the largest."""
     bound, last = c.types.bound[c.e, kind], c.types.count[c.e, kind] - 1
     j = first
     while j < last and bound[j - 1 if j > 0 else last] * part > bound[last]:
@@ -180,7 +184,7 @@ def first_type_below(c: Cluster, kind: int, first: int, part: int) -> int:
 
 @apart
 def describe_context(b: Batch, kind: int) -> None:
-    """The context: the waiting tasks, and the room of the servers, by size."""
+    """Describe waiting tasks, and servers' room by size."""
     c, e = b.c, b.c.e
     out, head = b.context[e], c.head[e]
     servers = float(server_count(c))
@@ -209,7 +213,7 @@ def describe_context(b: Batch, kind: int) -> None:
 
 @fused
 def mask_types(b: Batch, first: int, kind: int, server: int, choices: int) -> None:
-    """A virtual queue can be served if one of its tasks fits. Needs `survey`."""
+    """Allow virtual queues with a fitting task (needs `survey`)."""
     if choices > 0:
         mask_choices(b, first, choices, servable(b, kind, server))
         return
@@ -220,14 +224,14 @@ def mask_types(b: Batch, first: int, kind: int, server: int, choices: int) -> No
 
 @fused
 def mask_choices(b: Batch, first: int, choices: int, count: int) -> None:
-    """Make the first actions valid, with `choices`: as many as there are virtual queues that can be served."""
+    """Allow one choice for each servable virtual queue."""
     for n in range(choices):
         b.mask[b.c.e, first + n] = n < count
 
 
 @apart
 def describe_types(b: Batch, first: int, kind: int, server: int, room: int, choices: int) -> None:
-    """One resource: in ascending order of size the virtual queues follow each other, so ranks say what each would start.
+    """Describe each queue's task by rank, for one resource.
 
     Needs `copy_waiting_sizes`.
     """
@@ -259,7 +263,7 @@ def describe_types(b: Batch, first: int, kind: int, server: int, room: int, choi
 
 @apart
 def describe_groups(b: Batch, first: int, kind: int, server: int, choices: int) -> None:
-    """Several resources: look at all groups of tasks with equal demands for every type."""
+    """Describe each type's task by groups, for several resources."""
     survey(b, kind)
     mask_types(b, first, kind, server, choices)
     for n in range(choices if choices > 0 else b.c.types.least.shape[2]):

@@ -1,4 +1,4 @@
-"""What the layouts of environments have in common: sizes, orders of tasks, and shapes of observations."""
+"""Parts of all layouts: sizes, orders, and shapes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_ACTIONS = 2**20
 
 
 def sizes_of(capacity: NDArray[np.int64], levels: int, options: Options) -> Sizes:
-    """Sizes of an environment on a cluster of capacity (L, D) units, with J = `levels`."""
+    """Return an environment's sizes, with J = `levels`."""
     servers, resources = capacity.shape
     kinds = len(server_kinds(scalar_capacity(capacity))[1])
     if options.types is not None:
@@ -30,7 +30,7 @@ def sizes_of(capacity: NDArray[np.int64], levels: int, options: Options) -> Size
 
 
 def needs_of_types(sizes: Sizes, capacity: NDArray[np.int64], orders: int) -> Needs:
-    """Needs with the types of the partition I, or with types of equal width up to the largest capacity."""
+    """Return needs with I's types, or types of equal width."""
     vectors = sizes.resources > 1
     needs = Needs(orders, vectors=vectors, levels=sizes.levels, devices=vectors)
     if sizes.levels:
@@ -55,7 +55,7 @@ def checked_actions(actions: int) -> int:
 
 
 def observed_shapes(sizes: Sizes, options: Options, actions: int, always: Shapes, full: Shapes) -> Shapes:
-    """Shapes of an observation: `always` has the arrays of "full" and "compact", `full` those that only "full" has."""
+    """Return an observation's shapes, with `full` only for "full"."""
     if options.describes_actions:
         return {"actions": (actions, FEATURES), "context": (CONTEXT,)}
     if options.observation == "compact":

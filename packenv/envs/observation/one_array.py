@@ -1,4 +1,4 @@
-"""Observations in one array within [−1, 1], made from the features of "actions" (packenv.envs.core.features)."""
+"""Observations in one array within [−1, 1], from action features."""
 
 from __future__ import annotations
 
@@ -30,13 +30,12 @@ Floats = NDArray[np.float32]
 
 
 class Flattening:
-    """Makes the observation "normalized" of the features of actions and of the context, for generic clients.
+    """The observation "normalized", for generic clients.
 
-    First the features of action 0, then those of action 1, … then those of the context: A·F + C numbers. Flags are as they
-    are. Shares and logarithms, log(1 + n) / 5, go from −1 to 1: twice the feature, less 1, cut off at 1 where n is 147; of a
-    feature that may be negative, twice the feature. A network with small first weights sees little of numbers that stay near
-    0 or vary little. The features of an action that is not valid are 0. Their number depends on the servers and types, not on
-    the load.
+    It has the features of action 0, then of action 1, … then of the context: A·F + C numbers. Flags stay as they are. Shares and
+    logarithms log(1 + n) / 5 become twice the feature less 1, cut off at 1 (n = 147). Features that may be negative are doubled.
+    A network with small first weights sees little of numbers near 0 or with little variation. Features of invalid actions are 0.
+    Their number depends on the servers and types, not on the load.
     """
 
     def __init__(self, layout: Layout) -> None:
@@ -44,7 +43,7 @@ class Flattening:
         self.action_scale, self.context_scale = _scale(self.of_action), _scale(self.of_context)
 
     def __call__(self, actions: Floats, context: Floats) -> Floats:
-        """(…, A·F + C) from (…, A, F) and (…, C), in a new array."""
+        """Return a new (…, A·F + C) from (…, A, F), (…, C)."""
         *rows, count, features = actions.shape
         flat = np.empty((*rows, count * features + len(self.of_context)), np.float32)
         of_actions = flat[..., : count * features].reshape(actions.shape)
@@ -55,25 +54,25 @@ class Flattening:
         return np.clip(flat, -1.0, 1.0, out=flat)
 
     def lowest(self, actions: int) -> Floats:
-        """(A·F + C,) −1, or 0 for flags; none is above 1."""
+        """Return the lower bounds, (A·F + C,), all upper ones being 1."""
         of_action = np.array([0.0 if feature.scale == FLAG else -1.0 for feature in self.of_action], np.float32)
         return np.concatenate((np.tile(of_action, actions), np.full(len(self.of_context), -1.0, np.float32)))
 
     def names(self, actions: int) -> tuple[str, ...]:
-        """(A·F + C,) `action_0.valid`, `action_0.waits`, …, `context.small_room`: the names of the tables of features."""
+        """Return names (A·F + C,) such as `action_0.valid`, `context.small_room`."""
         of_actions = [f"action_{n}.{feature.name}" for n in range(actions) for feature in self.of_action]
         return (*of_actions, *(f"context.{feature.name}" for feature in self.of_context))
 
 
 def _scale(features: tuple[Feature, ...]) -> Floats:
-    """(2, F) what each feature is multiplied by, and what is added then."""
+    """Return each feature's factor and summand, (2, F)."""
     factors = [1.0 if feature.scale == FLAG else 2.0 for feature in features]
     offsets = [0.0 if feature.scale == FLAG or feature.negative else -1.0 for feature in features]
     return np.array([factors, offsets], np.float32)
 
 
 def check_one_array(observation: str, observed: object, name: str, mask_in_observation: bool) -> None:
-    """Raises InputError where there are no features of actions to flatten, or the mask is asked for a second time."""
+    """Raise InputError without action features, or for another mask."""
     if observed != {"actions", "context"}:
         raise InputError(f"{name} has no features of actions: observation={observation!r} is made of them")
     if mask_in_observation:
@@ -92,12 +91,11 @@ WIDTH = len(OF_ACTION)
 
 
 class ServerFlattening(Flattening):
-    """Makes the observation "flat" of decisions about a few servers from the features of actions and of the context.
+    """The observation "flat" of decisions about a few servers.
 
-    Few numbers of each action, spread so that small networks see them: for each action that starts a task the numbers of
-    OF_ACTION, zeros where it is not valid; then those of OF_SERVER of each server; then the context. What decides is how little
-    room an action leaves, and by how much that differs from the first action's: a few hundredths of a server. Hence the roots
-    of small rooms, and differences four times as large, cut off at ±1.
+    Each starting action has the numbers of OF_ACTION, zeros if invalid. Then follow the numbers of OF_SERVER of each server, and
+    the context. Actions differ in how little room they leave, by a few hundredths of a server. So small rooms are square roots,
+    and differences from the first action are four times as large, cut off at ±1.
     """
 
     def __init__(self, layout: Layout) -> None:
@@ -107,7 +105,10 @@ class ServerFlattening(Flattening):
         self.servers = layout.offered
 
     def __call__(self, actions: Floats, context: Floats) -> Floats:
-        """(…, (A − 1)·12 + 2 S + C) from (…, A, F) and (…, C), in a new array. The last action passes and is left out."""
+        """Return a new (…, (A − 1)·12 + 2 S + C).
+
+        From (…, A, F) and (…, C), without the last action, which passes.
+        """
         width = (actions.shape[-2] - 1) * len(OF_ACTION) + self.servers * len(OF_SERVER) + context.shape[-1]
         flat = np.zeros((*context.shape[:-1], width), np.float32)
         rows = actions.reshape(-1, *actions.shape[-2:]), context.reshape(-1, context.shape[-1])
@@ -115,7 +116,10 @@ class ServerFlattening(Flattening):
         return flat
 
     def lowest(self, actions: int) -> Floats:
-        """((A − 1)·12 + 2 S + C,) −1, or 0 for flags; none is above 1."""
+        """Return the lower bounds, ((A − 1)·12 + 2 S + C,).
+
+        −1, or 0 for flags. Upper bounds are 1.
+        """
         low = np.full(len(self.names(actions)), -1.0, np.float32)
         low[: (actions - 1) * len(OF_ACTION) : len(OF_ACTION)] = 0.0
         return low
@@ -130,7 +134,7 @@ class ServerFlattening(Flattening):
 
 @compiled
 def flatten(actions: Floats, context: Floats, servers: int, flat: Floats) -> None:
-    """Write each row of `flat` (E, …), zeros so far, from `actions` (E, A, F) of so many servers and `context` (E, C)."""
+    """Write `flat` (E, …), initially zeros, from `actions` and `context`."""
     starts = actions.shape[1] - 1
     for e in range(actions.shape[0]):
         out, first = flat[e], actions[e, 0]
@@ -166,5 +170,5 @@ def bounded(x: float) -> float:
 
 
 def flattening_of(observation: str, layout: Layout) -> Flattening:
-    """What makes the observation "normalized" or "flat" of a layout. Raises InputError where it has not the latter."""
+    """Return a layout's "normalized" or "flat" (InputError if missing)."""
     return ServerFlattening(layout) if observation == "flat" else Flattening(layout)

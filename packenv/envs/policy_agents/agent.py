@@ -1,9 +1,9 @@
-"""Policies as agents: `predict`, as Stable-Baselines3 has it, for every policy in every environment.
+"""Policies as agents, with the `predict` of Stable-Baselines3.
 
-An observation tells less than a policy may know, so the agent reads the environment's own cluster (`PlanOnCopy`), or a
-run of its own on the same jobs (`PlanOfOwnRun`). What the policy starts in a slot is carried out one action at a time. Where no
-action starts just that task, the agent takes the nearest one: the same virtual queue on the same server, or the
-configuration that shares most tasks; a policy that must see its run from the first slot cannot go on from there.
+An observation has less than a policy may know. So the agent reads the environment's own cluster (`PlanOnCopy`), or its own run on
+the same jobs (`PlanOfOwnRun`). The policy's starts in a slot become one action each. If no action starts exactly that task, the
+agent takes the nearest one: the same virtual queue on the same server, or the configuration that shares most tasks. A policy that
+must see its run from the first slot cannot continue from there.
 The start slots are exactly the simulator's for: Placement, window ≥ queue: fifo-ff, bf-j, and all policies that know jobs;
 Placement, largest: bf-s; Placement, head of line: vqs; ServerFill, by index: bf-s; Configuration: vqs, vqs-bf; JobFill, ask
 "always", window ≥ groups: all policies that start like tasks in the order of rows.
@@ -32,11 +32,11 @@ from packenv.workloads.source import table_source
 
 
 class PlanOnCopy:
-    """What a policy starts in each slot of one row, with the policy's state; for one episode.
+    """A row's plan from a copy of the cluster.
 
-    It is planned on a copy of the environment's cluster that keeps the policy's own orders: for policies that need to know only
-    what waits and what runs now. The copy shows the slot as it began: tasks that the agent has started in it still wait there.
-    So a policy is asked once in a slot, as in the simulator's own loop.
+    It lasts for one episode and has the policy's state and orders, for policies that need only the present tasks. The copy shows
+    the slot's beginning: tasks that the agent has started in it still wait there. So a policy plans once in a slot, as in the
+    simulator.
     """
 
     def __init__(self, policy: Any, core: Core, row: int) -> None:
@@ -54,7 +54,7 @@ class PlanOnCopy:
         self.held: dict[int, int] = {}  # room that each row took in the last plan: a policy may round sizes up
 
     def renew(self, core: Core) -> int:
-        """Plan the environment's slot; returns the slot of the policy's next timer, NEVER if there is none."""
+        """Plan the slot, and return the policy's timer or NEVER."""
         self._forget_closed(core)
         self._adopt_reserved(core)
         batch = core.batch
@@ -81,7 +81,7 @@ class PlanOnCopy:
         return int(head["wake"][0])
 
     def _clear(self, places: int) -> None:
-        """Empty the copy; types, and servers that the policy has closed, stay as they are."""
+        """Empty the copy, without its types and closed servers."""
         c = self.cluster
         record, types = c.server[0], c.types
         closed, least = record["closed"].copy(), record["least"].copy()
@@ -103,7 +103,7 @@ class PlanOnCopy:
         self.cluster.server["closed"][0, empty] = 0
 
     def _adopt_reserved(self, core: Core) -> None:
-        """Configuration keeps the rooms that VQS reserves: bring the policy's own up to date with what was started since."""
+        """Update VQS's reserved rooms by Configuration's."""
         if core.layout.configurations is not None and isinstance(self.state, ConfiguresServers):
             self.state.reserved[:] = core.batch.reserved[self.row]
 
@@ -115,10 +115,10 @@ DRIVEN = (
 
 
 class PlanOfOwnRun:
-    """What a policy starts in each slot of its own run on the jobs of one row; for one episode.
+    """A row's plan from the policy's own run.
 
-    For policies that must see a run from its first slot on: they know jobs, or hear of completions and messages, and remember
-    what happened. Every slot checks that the environment has the same tasks in service.
+    It lasts for one episode, for policies that must see a run from its first slot: they know jobs, receive completions or
+    messages, and remember. Every slot checks that the environment has the same tasks in service.
     """
 
     def __init__(self, policy: Any, core: Core, row: int) -> None:
@@ -128,9 +128,9 @@ class PlanOfOwnRun:
         self.slot = NEVER  # of the last plan; the run begins with the first one
 
     def renew(self, core: Core) -> int:
-        """Run up to the environment's slot; returns the next slot in which the policy acts by itself, NEVER if in none.
+        """Run to the environment's slot, and return the policy's next.
 
-        Raises InputError if other tasks are in service there than here.
+        That is its next timer or message, NEVER if none. Raises InputError if other tasks are in service there.
         """
         slot = int(core.batch.c.head["now"][self.row])
         if slot < self.slot:  # at first, and after going back in time
@@ -149,7 +149,7 @@ class PlanOfOwnRun:
 
 
 def _in_service(c: Cluster, e: int, slot: int) -> tuple[Targets, Targets]:
-    """Row → server of the tasks in service that started before this slot, and of those that started in it."""
+    """Return older and new tasks in service, row → server."""
     task = c.task[e, tasks_of(c, e)[1]]
     new = (task["since"] == slot) & (task["row"] >= 0)
     old, fresh = (dict(zip(part["row"].tolist(), part["server"].tolist(), strict=True)) for part in (task[~new], task[new]))
@@ -157,7 +157,7 @@ def _in_service(c: Cluster, e: int, slot: int) -> tuple[Targets, Targets]:
 
 
 def _next_call(c: Cluster, slot: int) -> int:
-    """The slot after this one for which the policy has set its timer, or sent itself a message."""
+    """Return the slot of the policy's next timer or message."""
     sent = c.task[0]["slots"][c.task[0]["kind"] == MESSAGE]
     return min([int(c.head["wake"][0]), *sent[sent > slot].tolist()])
 
@@ -166,10 +166,11 @@ Plan = PlanOnCopy | PlanOfOwnRun
 
 
 class PolicyAgent:
-    """A policy (an object, or a name such as "vqs:J=5") that plays an environment: single, batched or SB3's VecEnv.
+    """A policy that plays single, batched or VecEnv environments.
 
-    Raises InputError for an environment that policies cannot play, and during an episode where a policy that must see its
-    run from the first slot on (it knows jobs, or hears of completions or messages) starts a task that no action can start.
+    The policy is an object, or a name such as "vqs:J=5". Raises InputError for an environment that policies cannot play. It also
+    raises it during an episode if a policy that must see its whole run (it knows jobs, or receives completions or messages)
+    starts a task that no action can start.
     """
 
     def __init__(self, policy: Any, env: Any) -> None:
@@ -187,9 +188,9 @@ class PolicyAgent:
     def predict(
         self, observation: Any, state: Any = None, episode_start: Any = None, deterministic: bool = True
     ) -> tuple[NDArray[np.int64], Any]:
-        """(num_envs,) actions, or one for a single environment's own observation; the state is passed through.
+        """Return actions (num_envs,), or one, and the state.
 
-        `episode_start` and `deterministic` are not read: the agent sees where an episode starts, and is deterministic.
+        `episode_start` and `deterministic` are ignored: the agent sees starts of episodes, and is deterministic.
         """
         actions = np.array([self._action(n) for n in range(len(self.rows))], np.int64)
         return (actions if not self.single or _is_batch(observation, self.rows[0][0]) else actions[0]), state
@@ -222,7 +223,7 @@ def _rows_of(env: Any) -> list[tuple[Core, int]]:
 
 
 def _is_batch(observation: Any, core: Core) -> bool:
-    """Whether an observation has a leading axis for environments (Stable-Baselines3 always adds one)."""
+    """Return whether an observation has an axis for environments."""
     if not isinstance(observation, dict):
         return np.ndim(observation) > 1
     name = next(iter(core.layout.observed))

@@ -1,4 +1,4 @@
-"""What a policy has planned for a slot, and the actions of virtual queues that come nearest to it."""
+"""A policy's plan for a slot, and the nearest actions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Targets = dict[int, int]
 
 
 class Planned(Protocol):
-    """A policy's plan for the slot of one row; actions take out of `targets` what they cannot carry out."""
+    """A row's plan, without impossible starts in `targets`."""
 
     policy: Any
     state: Any
@@ -30,34 +30,37 @@ class Planned(Protocol):
 
 @runtime_checkable
 class ConfiguresServers(Protocol):
-    """The state of a policy that gives servers active configurations, as VQS does, so that it can play Configuration exactly."""
+    """A policy's state with configurations, as in VQS.
+
+    Such a policy plays Configuration exactly.
+    """
 
     @property
     def reserved(self) -> NDArray[Any]:
-        """(L,) room, in units, that the reserved type-1 job of each server holds."""
+        """Return each server's reserved units for type 1, (L,)."""
         ...
 
     def active_configuration(self, server: int, types: int) -> NDArray[Any] | None:
-        """(types,) jobs of each type in the server's active configuration; None before its first."""
+        """Return a server's configuration, (types,), initially None."""
         ...
 
 
 class Option(NamedTuple):
-    """The choice of an action on one server: the virtual queue, or place in the window, that comes nearest to a task."""
+    """The choice on a server nearest to a task."""
 
     choice: int  # NONE if there is none
     exact: bool  # whether the choice starts this very task
 
 
 def still_planned(core: Core, row: int, planned: Planned) -> tuple[NDArray[np.int64], list[tuple[int, int]]]:
-    """Places of all waiting tasks, and (place, server) of the planned ones among them."""
+    """Return all waiting places, and planned (place, server)."""
     waiting, _ = tasks_of(core.batch.c, row)
     rows = core.batch.c.task["row"][row, waiting].tolist()
     return waiting, [(int(i), planned.targets[r]) for i, r in zip(waiting, rows, strict=True) if r in planned.targets]
 
 
 def largest_of_queue(core: Core, row: int, waiting: NDArray[np.int64], i: int, server: int) -> Option:
-    """The virtual queue of task i; exact if the task is the largest of it that fits on the server."""
+    """Return task i's queue, exact for the largest fitting task."""
     c = core.batch.c
     kind = int(c.server["kind"][row, server])
     types = types_of(c, row, kind, c.task["size"][row, waiting])
@@ -74,7 +77,7 @@ def largest_of_queue(core: Core, row: int, waiting: NDArray[np.int64], i: int, s
 
 
 def with_room(c: Cluster, row: int, tasks: NDArray[np.int64], server: int) -> NDArray[np.bool_]:
-    """(n,) whether a server of cluster `row` has room for each of these tasks: in every resource, and on its devices."""
+    """Return whether a server has room for each task, (n,)."""
     fits = (c.demand[row, tasks] <= c.free[row, server]).all(axis=1)
     if has_devices(c):
         look_at(c, row)
@@ -83,7 +86,7 @@ def with_room(c: Cluster, row: int, tasks: NDArray[np.int64], server: int) -> ND
 
 
 def servable(core: Core, row: int, waiting: NDArray[np.int64], server: int) -> list[int]:
-    """The virtual queues that can be served on the server, of the largest sizes first."""
+    """Return a server's servable queues, largest sizes first."""
     c = core.batch.c
     fits = c.task["size"][row, waiting] <= c.server["room"][row, server]
     if c.vectors:
@@ -93,7 +96,7 @@ def servable(core: Core, row: int, waiting: NDArray[np.int64], server: int) -> l
 
 
 def among_choices(core: Core, row: int, waiting: NDArray[np.int64], server: int, option: Option, choices: int) -> Option:
-    """The option as one of the first `choices` virtual queues that the server can serve, if it is one."""
+    """Return an option as one of the offered choices, if possible."""
     served = servable(core, row, waiting, server)[:choices]
     return Option(served.index(option.choice), option.exact) if option.choice in served else Option(NONE, False)
 
@@ -105,10 +108,10 @@ def nearest_action(
     tasks: list[tuple[int, int]],
     action_of: Callable[[int, int], tuple[int, bool]],
 ) -> int:
-    """The first valid action that starts just one of the planned tasks (place, server), or else the nearest valid one.
+    """Return a planned task's exact action, or the nearest valid one.
 
-    `action_of(place, server)` returns an action, NONE if there is none, and whether it is exact. Tasks whose nearest
-    action is taken, or is not valid, are planned no longer. With none left: the last action, which waits or passes.
+    `action_of(place, server)` returns an action or NONE, and whether it is exact. Tasks whose nearest action is taken or invalid
+    leave the plan. An empty plan returns the last action, which waits or passes.
     """
     mask = core.batch.mask[row]
     actions = [action_of(i, server) for i, server in tasks]

@@ -1,1 +1,1 @@
-"""Saved agents: networks that schedule in the compiled loop, alone or under a guard. Nothing here needs PyTorch."""
+"""Saved agents in the compiled loop, with or without guard."""

@@ -1,4 +1,4 @@
-"""An agent as a policy: it makes the network and the environment's state for a cluster, for the compiled loop to use."""
+"""Agents as policies: network and environment for the compiled loop."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ NAMES = {"baseline", "guard"}  # options of an environment that name policies
 
 
 class SavedAgent:
-    """A network that acts in one of the environments, as a policy. Raises InputError for weights that do not fit the rest.
+    """A network that acts in one of the environments.
 
-    `about` holds "environment" {"kind", "resources", "options"}, "network" {"kind", "hidden", "context"}, "guard"
-    {"policy", "limit"} or None, and anything else that was recorded when the agent was saved
-    (packenv.learning.agents.metadata).
+    `about` holds "environment" {"kind", "resources", "options"}, "network" {"kind", "hidden", "context"}, "guard" {"policy",
+    "limit"} or None, and additional records (packenv.learning.agents.metadata). Raises InputError for weights that do not fit the
+    rest.
     """
 
     def __init__(self, name: str, about: dict[str, Any], weights: Weights) -> None:
@@ -86,15 +86,15 @@ class SavedAgent:
         return text
 
     def sizes(self, capacity: NDArray[np.int64]) -> Sizes:
-        """The numbers of servers, resources and types on a cluster of this capacity, (L, D) units."""
+        """Return the sizes of a cluster, (L, D) units."""
         return sizes_of(capacity, self.levels, self.options)
 
     def layout(self, capacity: NDArray[np.int64]) -> Layout:
-        """The environment's layout on a cluster of servers of this capacity, (L, D) units."""
+        """Return the environment's layout on a cluster, (L, D) units."""
         return self.definition.layout(self.sizes(capacity), capacity, self.options, **self.specific)
 
     def needs(self, setting: Setting) -> Needs:
-        """Raises InputError where tasks have another number of resources than the agent was trained with."""
+        """Return needs (InputError for a different number of resources)."""
         count = setting.capacity.shape[1]
         if count != self.resources and not self.definition.follows_jobs:
             raise InputError(f"{self.name}: learned with D = {self.resources} resources, {setting.workload.name} has D = {count}")
@@ -138,7 +138,7 @@ class SavedAgent:
         return state._replace(batch=batch)
 
     def notice(self, setting: Setting) -> str | None:
-        """That its training has not ended; the columns that it learned with and this table lacks, and what is assumed."""
+        """Return a notice of unfinished training or missing columns."""
         lines = [self._unfinished(), self._assumed(setting)]
         return "; ".join(f"{self.name}: {line}" for line in lines if line is not None) or None
 
@@ -157,11 +157,11 @@ class SavedAgent:
         return None if assumed is None else f"{setting.workload.name} has {assumed}"
 
     def remark(self, state: Any) -> str | None:
-        """A remark after a run, from the policy's state: whether groups of tasks were hidden from the agent."""
+        """Return a remark if groups were hidden from the agent."""
         return remark_on(state if self.guard is None else state.agent)
 
     def guarantee(self, setting: Setting) -> float:
-        """The share of ρ* that a theorem promises for its guard; 0 without a guard."""
+        """Return the guard's proven share of ρ*, 0 without guard."""
         return 0.0 if self.guard is None else guarantee_of(self.guard, self._setting_of_guard(setting))
 
     def _setting_of_guard(self, setting: Setting) -> Setting:

@@ -1,4 +1,4 @@
-"""The guard in the compiled loop: an agent schedules while few tasks wait, a policy with a guarantee while many do."""
+"""The guard in the compiled loop, for many waiting tasks."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from packenv.policy import Setting, attached, guarantee_of, initial_state_of, na
 
 
 class Guarded(NamedTuple):
-    """`agent` schedules in slots that begin with at most `limit` tasks waiting, `guard` in all others.
+    """`agent` and `guard`, which schedules above `limit` waiting tasks.
 
-    Both are compiled policies. If a theorem says that the guard supports a share of ρ* from every state of the servers,
-    then this policy supports it too, however bad the agent is: docs/explanation/guard.md.
+    The number at the beginning of the slot counts. Both are compiled policies. If a theorem proves that the guard supports a
+    share of ρ* from every state of the servers, this policy supports it too, however bad the agent is: docs/explanation/guard.md.
     """
 
     agent: Any
@@ -44,12 +44,12 @@ class Guarded(NamedTuple):
         return state._replace(agent=attached(self.agent, cluster, state.agent), guard=attached(self.guard, cluster, state.guard))
 
     def guarantee(self, setting: Setting) -> float:
-        """The share of ρ* that a theorem promises for the guard."""
+        """Return the share of ρ* proven for the guard."""
         return guarantee_of(self.guard, setting)
 
 
 class GuardedState(NamedTuple):
-    """The states of both policies, and which of them scheduled last."""
+    """The states of both policies, and which scheduled last."""
 
     agent: Any
     guard: Any

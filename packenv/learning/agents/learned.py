@@ -1,7 +1,7 @@
-"""A learned policy in the compiled loop: it takes the action that its network scores highest.
+"""A learned policy: the action that its network scores highest.
 
-The same functions as in training (packenv.envs) write the observation and carry out the action, so the agent sees and
-does here what it saw and did there.
+The functions of the training environments (packenv.envs) also write the observation and carry out the action here. So the agent
+sees and does the same.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from packenv.policy import schedules
 
 
 class Learned(NamedTuple):
-    """The rules of the environment that the agent acts in; the weights are in the state."""
+    """Rules of the agent's environment, without the weights."""
 
     rules: Any
 
@@ -59,7 +59,7 @@ def schedule_learned(policy: Learned, cluster: Cluster, state: LearnedState) -> 
 
 @compiled
 def count_offers(b: Batch, offers: NDArray[np.int64]) -> None:
-    """Note how many groups fit and are not offered; there are groups in environments of whole jobs only."""
+    """Count fitting groups that are not offered (whole jobs only)."""
     if b.fitting.shape[0] > 0 and b.offered.shape[1] > 0:
         hidden = b.fitting[0] - b.offered.shape[1]
         offers[DECISIONS] += 1
@@ -69,7 +69,7 @@ def count_offers(b: Batch, offers: NDArray[np.int64]) -> None:
 
 @compiled
 def only_action(b: Batch) -> int:
-    """The only valid action; NONE if there are several."""
+    """Return the only valid action, or NONE."""
     only = NONE
     for a in range(b.mask.shape[1]):
         if b.mask[0, a]:
@@ -80,7 +80,7 @@ def only_action(b: Batch) -> int:
 
 
 def remark_on(state: LearnedState) -> str | None:
-    """A remark on a run; None if all groups that fitted were offered at every decision."""
+    """Return a remark if fitting groups were ever not offered."""
     decisions, hidden, most = map(int, state.offers)
     if not hidden:
         return None

@@ -1,4 +1,4 @@
-"""`packenv.save_model`: a model of Stable-Baselines3 as an agent, which plays in the compiled loop like any policy."""
+"""`packenv.save_model`: Stable-Baselines3 models as agents."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ NO_MODEL = "not a model with MlpPolicy and two hidden layers, of Stable-Baseline
 
 
 def save_model(model: Any, path: str | Path, environment: str, **options: Any) -> SavedAgent:
-    """Write a trained model as PATH.safetensors and PATH.json, and return it as a policy, `agent:PATH`.
+    """Save a trained model, and return it as a policy.
 
-    It then runs at the simulator's speed wherever a policy does: `packenv.evaluate`, `judge`, `leaderboard`, `plan`, and the
-    commands. Likeliest actions are played; of a model without masks, in place of one that is not valid the first valid one or the
-    nearest, as `invalid` was in training.
+    The files are PATH.safetensors and PATH.json, the policy is `agent:PATH`. It runs at the simulator's speed in
+    `packenv.evaluate`, `judge`, `leaderboard`, `plan`, and the commands. It takes the likeliest actions. Without masks, the first
+    or the nearest valid action replaces an invalid one, as `invalid` was in training.
 
     model        PPO, A2C or DQN of Stable-Baselines3, or MaskablePPO of sb3-contrib, with `MlpPolicy`, two hidden layers of any
                  widths (the default has two), and tanh or ReLU
     environment  its id, as in `gymnasium.make`; `options` are those of training. The observation is "flat" or "normalized"
     guard        an option of the environment: with `guard="bf-js"` that policy takes over while more than `guard_limit` wait
 
-    The statistics of a VecNormalize between the model and its environment are kept. Raises InputError for a model of another
-    form, with a features extractor of its own, trained with other options, or behind another wrapper that may change what it
-    sees or does.
+    The statistics of a VecNormalize between the model and its environment are included. Raises InputError for a model of another
+    form, with your features extractor, trained with other options, or behind another wrapper that may change its observations or
+    actions.
     """
     import gymnasium
 
@@ -92,7 +92,10 @@ def save_model(model: Any, path: str | Path, environment: str, **options: Any) -
 
 
 def weights_of(model: Any) -> tuple[Weights, str]:
-    """The actor's layers by the names of saved weights, and its activation. Raises InputError for another kind of model."""
+    """Return an actor's layers by name, and its activation.
+
+    Raises InputError for another kind of model.
+    """
     policy: Any = getattr(model, "policy", None)
     if policy is None or not hasattr(model, "predict"):
         raise InputError(f"{type(model).__name__}: {NO_MODEL}; packenv.evaluate_agent takes a function of observations and masks")
@@ -109,7 +112,7 @@ def weights_of(model: Any) -> tuple[Weights, str]:
 
 
 def _check_parts(name: str, policy: Any) -> None:
-    """Raises InputError where a policy does more than its layers say: a class or a features extractor of the user's own."""
+    """Raise InputError for a custom policy class or features extractor."""
     extractors = {getattr(part, "features_extractor", None) for part in (policy, getattr(policy, "q_net", None))} - {None}
     for part in (policy, *extractors):
         kind = type(part)

@@ -1,4 +1,4 @@
-"""The metadata beside an agent's weights: what is needed to use the agent, and how it was trained."""
+"""Metadata of an agent: its use and its training."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from packenv.units import UNIT
 
 
 def agent_metadata(settings: Settings, command: str, samples: int, kept: str, measured: dict[str, float]) -> dict[str, Any]:
-    """The JSON beside the weights of an agent that was trained with these settings by this command.
+    """Return the JSON for an agent trained with these settings.
 
-    `samples`: after how many samples it had these weights; `kept`: "last", or "best" of the evaluations during training;
-    `measured`: mean queues and ratios of the evaluation that goes with the weights.
+    samples   number of samples after which it had these weights
+    kept      "last", or "best" of the evaluations during training
+    measured  mean queues and ratios of the evaluation that goes with the weights
     """
     levels = settings.J or settings.workload.default_levels()
     options = {"observation": "actions", "J": levels, "types": settings.types, "window": settings.window}
@@ -43,7 +44,7 @@ def agent_metadata(settings: Settings, command: str, samples: int, kept: str, me
 
 
 def origin(settings: Settings, command: str, kept: str) -> dict[str, Any]:
-    """Return where an agent comes from: its workload, the command and the version that trained it."""
+    """Return an agent's workload, training command and version."""
     record = settings.record()
     return {
         "workload": record["workload"],
@@ -65,7 +66,7 @@ def _version() -> str:
 
 
 def _commit() -> str | None:
-    """The commit of the sources, or None if they are not a git checkout."""
+    """Return the sources' commit, or None without git."""
     root = Path(__file__).resolve().parents[3]
     if not (root / ".git").exists():
         return None

@@ -1,7 +1,7 @@
-"""The networks of saved agents in compiled code: from saved weights to the action of the highest score.
+"""Networks of saved agents in compiled code.
 
-Three networks, each a NamedTuple with a function `score_…` that writes a score for every action; what is chosen by the scores
-is said once, in `best_action`. `unread`: parts of the observation that need not be written, as bits.
+Each of the three is a NamedTuple with a function `score_…` that writes a score for every action. `best_action` chooses by the
+scores. `unread`: parts of the observation that need not be written, as bits.
 """
 
 from __future__ import annotations
@@ -71,10 +71,10 @@ def activate(out: Floats, tanh: int) -> None:
 
 
 class WeightedSum(NamedTuple):
-    """⟨w + q·v, terms of the action⟩, and ⟨u, context⟩ is added for the action that waits. q: log(1 + waiting tasks).
+    """A weighted sum per action: ⟨w + q·v, terms⟩.
 
-    Terms are the features of the action, or what `set_terms` makes of them (`of_terms`); then q is a feature of every action,
-    and the context is not read.
+    q is log(1 + waiting tasks). The action that waits also gets ⟨u, context⟩. Terms are the features of the action, or the
+    results of `set_terms` (`of_terms`). Then q is a feature of every action, and the context is not read.
     """
 
     weights: Floats  # (2, K) w, v
@@ -151,7 +151,7 @@ def set_terms(terms: Floats, row: Floats) -> None:
 
 
 def terms_of(actions: Floats) -> Doubles:
-    """(N, A, TERMS) from the features (N, A, F) of N observations."""
+    """Return terms, (N, A, TERMS), from features, (N, A, F)."""
     rows = np.ascontiguousarray(actions.reshape(-1, actions.shape[-1]), np.float32)
     terms = zeros(len(rows), TERMS)
     set_all_terms(terms, rows)
@@ -165,7 +165,10 @@ def set_all_terms(terms: Floats, rows: Floats) -> None:
 
 
 def sum_network(agent: str, weights: Weights, layout: Layout, *, kind: str) -> WeightedSum:
-    """`linear`, `sum` (v = 0) or `varying`, from saved weights. Raises InputError where they do not fit the environment."""
+    """Return `linear`, `sum` (v = 0) or `varying`.
+
+    Raises InputError for weights that do not fit the environment.
+    """
     if "actions" not in layout.observed:
         raise InputError(f"{agent}: a {kind} network sees observation='actions'")
     count, context = layout.observed["actions"][1], layout.observed["context"][0]
@@ -190,9 +193,10 @@ def sum_network(agent: str, weights: Weights, layout: Layout, *, kind: str) -> W
 
 
 class SharedNetwork(NamedTuple):
-    """Every action is scored by the same weights, beside the mean of all valid actions.
+    """Equal weights for every action, and all actions' mean.
 
-    Two hidden layers of width H over F features of an action and C of the context; matrices are (inputs, outputs).
+    Two hidden layers of width H over F features of an action and C of the context. The mean is over the valid actions. Matrices
+    are (inputs, outputs).
     """
 
     first: Floats  # (F + C, H)
@@ -245,7 +249,7 @@ def score_shared(network: SharedNetwork, b: Batch) -> None:
 
 
 def shared_network(agent: str, weights: Weights, layout: Layout) -> SharedNetwork:
-    """The network from its saved weights. Raises InputError where they do not fit the environment's layout."""
+    """Return the network (InputError if the layout does not fit)."""
     width = array(agent, weights, "actor.first.bias").shape[0]
     if "actions" not in layout.observed:
         raise InputError(f"{agent}: a shared network sees observation='actions'")
@@ -276,7 +280,10 @@ WHOLE, FLAT, NORMALIZED = 0, 1, 2
 
 
 class Mlp(NamedTuple):
-    """Two hidden layers of widths H and K over N numbers; matrices are (inputs, outputs). Of a library's model as it saw them."""
+    """Two hidden layers of widths H, K over N numbers.
+
+    Matrices are (inputs, outputs). A library's model reads its own observation.
+    """
 
     first: Floats  # (N, H)
     first_bias: Floats  # (H,)
@@ -331,7 +338,7 @@ def score_mlp(network: Mlp, b: Batch) -> None:
 
 @compiled
 def read_observation(inputs: Floats, b: Batch) -> None:
-    """Write log(1 + x) of the whole observation, in the order of its names; nothing in it is negative."""
+    """Write log(1 + x) of the whole observation, in order."""
     n = read_rows(inputs, 0, b.actions[0])
     n = read_row(inputs, n, b.cluster[0])
     n = read_row(inputs, n, b.configurations[0])
@@ -372,7 +379,7 @@ def read_normalized(network: Mlp, b: Batch) -> None:
 
 
 class UnmaskedMlp(NamedTuple):
-    """A library's network that may choose an action that is not valid, as the library does."""
+    """A library's network that may choose an invalid action."""
 
     mlp: Mlp
     unread: int = 0
@@ -381,9 +388,9 @@ class UnmaskedMlp(NamedTuple):
 def mlp_network(
     agent: str, weights: Weights, layout: Layout, *, observation: str = "", tanh: bool = False, masked: bool = True
 ) -> Mlp | UnmaskedMlp:
-    """The network from its saved weights, over the whole observation unless one of a library's is named.
+    """Return the network over the whole or a library's observation.
 
-    Raises InputError where the weights do not fit the environment's layout.
+    Raises InputError if the weights do not fit the environment's layout.
     """
     flat = flattening_of(observation, layout) if observation else None
     actions = layout.actions
@@ -418,7 +425,7 @@ def mlp_network(
 
 
 def score(network: Any, b: Batch) -> None:
-    """Write a score for every valid action, or more, into `network.scores`."""
+    """Write the valid actions' scores, or all, into `network.scores`."""
     raise NotImplementedError  # compiled code calls one of those below
 
 
@@ -426,7 +433,10 @@ dispatched(score, {("score", WeightedSum): score_by_sum, ("score", SharedNetwork
 
 
 def best_action(network: Any, b: Batch) -> int:
-    """The action of the highest score, the first of equals: of the valid ones, or what the environment puts in its place."""
+    """Return the first action of the highest score.
+
+    Only valid actions count, or the environment replaces an invalid one.
+    """
     raise NotImplementedError  # compiled code calls one of those below
 
 

@@ -1,7 +1,7 @@
-"""Saved agents: weights (NAME.safetensors) and what they are (NAME.json), read without executing anything.
+"""Saved agents: weights (NAME.safetensors) and description (NAME.json).
 
-The two files belong together: the JSON has the hash of the weights. An agent is a policy: `--policy agent:fig4b` or
-`--policy agent:path/to/NAME` on the command line, `load_agent("fig4b")` in Python.
+Reading them executes nothing. The JSON has the hash of the weights, so the two files belong together. An agent is a policy:
+`--policy agent:fig4b` or `--policy agent:path/to/NAME` on the command line, `load_agent("fig4b")` in Python.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ IN_RUN, SETTINGS = "agent", "settings.json"  # in the folder of the run that tra
 
 
 def save_agent(path: str | Path, about: dict[str, Any], weights: Weights) -> None:
-    """Write PATH.safetensors (weights) and PATH.json (`about`), each whole or not at all."""
+    """Write PATH.safetensors and PATH.json (`about`), each atomically."""
     data = save({key: np.ascontiguousarray(value, np.float32) for key, value in weights.items()})
     with atomic_path(f"{path}.safetensors") as temporary:
         Path(temporary).write_bytes(data)
@@ -36,9 +36,10 @@ def save_agent(path: str | Path, about: dict[str, Any], weights: Weights) -> Non
 
 
 def load_agent(name: str | Path) -> SavedAgent:
-    """An agent that comes with packenv, by name, or one of your own, by path (with or without .json) or by its run's folder.
+    """Load an agent by name, path, or run folder.
 
-    Raises InputError if a file is missing, is not what its name says, or does not belong to the other.
+    Names are those of agents that come with packenv. A path may end in .json. Raises InputError if a file is missing, is not what
+    its name says, or does not belong to the other.
     """
     text = str(name)
     stem = text.removesuffix(".json").removesuffix(".safetensors")

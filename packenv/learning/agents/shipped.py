@@ -1,4 +1,4 @@
-"""The agents that come with packenv, and what is said of them, without loading one."""
+"""Agents that come with packenv, described without loading them."""
 
 from __future__ import annotations
 

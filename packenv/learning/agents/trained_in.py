@@ -1,4 +1,4 @@
-"""The environment that a model of Stable-Baselines3 holds: whether a call describes it, and what lies between the two."""
+"""The environment of a Stable-Baselines3 model, and its wrappers."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ UNKNOWN = (
 
 
 def normalizers_of(model: Any, core: Core) -> list[Any]:
-    """The VecNormalize between a model and the environment that it holds, from the environment on.
+    """Return the VecNormalizes around a model's environment, innermost first.
 
-    `core`: of the environment that a call describes. Raises InputError where the model was trained with other options or
-    observations, or behind a wrapper that may change what is seen or done. A model that was loaded without its environment is
-    believed, with a warning.
+    `core` is of the environment that the call describes. Raises InputError for a model trained with other options or
+    observations, or behind a wrapper that may change observations or actions. A model loaded without its environment passes with
+    a warning.
     """
     env: Any = model.get_env() if hasattr(model, "get_env") else None
     if env is None and hasattr(model, "get_env"):
@@ -74,7 +74,7 @@ def _check_harmless(wrapper: type) -> None:
 
 
 def _check_options(held: Core, core: Core) -> None:
-    """Raises InputError where the options differ by which observations and actions mean what they mean."""
+    """Raise InputError for options that change observations or actions."""
     trained, called = _meaning(held), _meaning(core)
     if different := [name for name in called if trained.get(name) != called[name]]:
         name = different[0]
@@ -84,7 +84,7 @@ def _check_options(held: Core, core: Core) -> None:
 
 
 def _meaning(core: Core) -> dict[str, Any]:
-    """What observations and actions depend on, apart from the workload, by option."""
+    """Return the options that determine observations and actions."""
     options = core.options
     shared = {name: getattr(options, name) for name in ("observation", "mask_in_observation", "types", "window", "invalid")}
     rules = tuple(core.layout.rules)

@@ -1,7 +1,7 @@
-"""Saved weights by name, checked for their shape and for finite values.
+"""Saved weights by name, with checked shapes and finite values.
 
-Those that were saved before the last features existed get zeros for them: the scores are what they were. New features are added
-at the end of an environment's tables, of actions and of the context.
+Weights saved before the last features existed get zeros for them, so scores stay the same. Add new features at the end of an
+environment's tables, of actions and of the context.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ FORMER_CONTEXT = {"JobFill": 7}
 
 
 def with_later_features(weights: Weights, features: int, context: int, context_then: int | None) -> Weights:
-    """The weights for `features` of actions and `context` features of the context.
+    """Return weights with zeros for later features.
 
-    `context_then`: how many features the context had when they were saved; None: as many as now. Weights for more features
-    than there are stay as they are.
+    `context_then` is the context's number of features when they were saved, None: the present one. Weights for more features than
+    there are stay unchanged.
     """
     padded = dict(weights)
     for names, length in ((OF_ACTION, features), (OF_CONTEXT, context)):
@@ -48,7 +48,7 @@ Weights = dict[str, NDArray[np.float32]]
 
 
 def array(agent: str, weights: Weights, key: str) -> NDArray[np.float32]:
-    """The array of this name. Raises InputError if it is missing or has a value that is not finite."""
+    """Return a finite array by name, otherwise InputError."""
     if key not in weights:
         raise InputError(f"{agent}: its weights lack {key!r}")
     values = np.ascontiguousarray(weights[key], np.float32)
@@ -58,7 +58,10 @@ def array(agent: str, weights: Weights, key: str) -> NDArray[np.float32]:
 
 
 def matrix(agent: str, weights: Weights, layer: str, shape: tuple[int, int]) -> NDArray[np.float32]:
-    """(inputs, outputs) of a layer whose saved weights have the `shape` (outputs, inputs). Raises InputError for another."""
+    """Return a layer's (inputs, outputs) for saved (outputs, inputs).
+
+    Raises InputError for another shape.
+    """
     values = array(agent, weights, f"{layer}.weight")
     if values.shape != shape:
         sizes = f"{layer} has the shape {values.shape}, this cluster or these options need {shape}"
@@ -75,7 +78,10 @@ def vector(agent: str, weights: Weights, key: str, length: int) -> NDArray[np.fl
 
 
 def of_features(agent: str, weights: Weights, key: str, features: int) -> NDArray[np.float32]:
-    """(features,) weights of features. Raises InputError for another number of them: later versions have more."""
+    """Return weights of features, (features,).
+
+    Raises InputError for another number: later versions have more.
+    """
     values = array(agent, weights, key)
     if values.shape != (features,):
         has = f"{key!r} weighs {values.size} features, the environment of this version has {features}"

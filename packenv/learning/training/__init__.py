@@ -1,1 +1,1 @@
-"""A training run: it drives a learner, logs, evaluates, writes checkpoints, and saves the agent."""
+"""A training run: learning, logs, evaluations, checkpoints, and the agent."""

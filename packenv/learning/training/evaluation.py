@@ -1,4 +1,4 @@
-"""How good an agent is: its mean queue (or its jobs' completion time) beside a policy's, and the share of ρ* that it supports."""
+"""Evaluation of an agent: means and supported share of ρ*."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ JUDGE_TASKS = FIRST_TASKS, 4 * FIRST_TASKS  # of each run; where they leave it u
 
 
 class LoadComparison(NamedTuple):
-    """Mean queues (or what the objective is) of an agent and of another policy at one load, over the same seeds."""
+    """An agent's and a policy's objective at one load."""
 
     label: str
     agent: float
@@ -32,7 +32,7 @@ class LoadComparison(NamedTuple):
 
 
 class LoadEvaluation:
-    """Compares agents with the policy `against`, whose runs are made once."""
+    """Comparison of agents with `against`, which runs only once."""
 
     def __init__(self, settings: Settings, against: str, slots: int, seeds: int, first_seed: int = FIRST_SEED) -> None:
         self.against, self.slots, self.by = against, slots, objective(settings.reward)
@@ -42,7 +42,7 @@ class LoadEvaluation:
         self.means: dict[str, float] = {}
 
     def __call__(self, agent: Any) -> list[LoadComparison]:
-        """The agent's mean queue, or what the objective is, beside the policy's, at every load."""
+        """Return the agent's and the policy's objective by load."""
         comparisons = []
         for label, workload in self.workloads.items():
             if label not in self.means:
@@ -51,7 +51,10 @@ class LoadEvaluation:
         return comparisons
 
     def bounds(self) -> dict[str, float]:
-        """Lower bounds on the mean queue of every policy that does not know durations, at the loads where there are any."""
+        """Return lower bounds on the mean queue, where known.
+
+        They hold for every policy that does not know durations.
+        """
         if self.by.measure != QUEUE:
             return {}
         bounds = {label: bound_or_zero(workload) for label, workload in self.workloads.items()}
@@ -63,7 +66,7 @@ class LoadEvaluation:
 
 
 def as_measured(comparisons: list[LoadComparison], by: Objective, against: str) -> dict[str, float]:
-    """Return the comparisons as finite numbers by name, for JSON and TensorBoard."""
+    """Return the comparisons as finite numbers by name."""
     values = {f"{by} ratio to {against}": overall(comparisons)}
     values |= {f"{by} ratio to {against} at {each.label}": each.ratio for each in comparisons}
     values |= {f"{by} at {each.label}": each.agent for each in comparisons}
@@ -71,14 +74,14 @@ def as_measured(comparisons: list[LoadComparison], by: Objective, against: str) 
 
 
 def overall(comparisons: list[LoadComparison]) -> float:
-    """The geometric mean of the ratios; the best agent is the one for which it is lowest."""
+    """Return the geometric mean of the ratios, lower is better."""
     return math.exp(sum(math.log(max(comparison.ratio, 1e-9)) for comparison in comparisons) / len(comparisons))
 
 
 def supported(workload: Workload, policy: Any, progress: Callable[[], None]) -> tuple[float, float]:
-    """The interval of ρ*-fractions that a policy supports: `packenv judge` with short runs and a wide interval.
+    """Return the interval of ρ*-fractions that a policy supports.
 
-    `progress` is called after every step of the search.
+    Like `packenv judge` with short runs and a wide interval. `progress` is called after every step of the search.
     """
     if workload.jobs is not None:
         judged = judge(workload, policy, progress=lambda *_: progress())

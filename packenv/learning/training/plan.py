@@ -1,4 +1,4 @@
-"""How a training run is watched and saved, and what it comes to."""
+"""Plan and result of a training run."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from packenv.options.verbs import TrainingOptions
 
 @dataclass(frozen=True)
 class RunPlan(TrainingOptions):
-    """How a run is watched and saved; nothing here changes what is learned. Intervals are in samples.
+    """Watching and saving of a run, without effect on learning.
 
-    What is left open in TrainingOptions is decided here; the agent is saved in `folder`, and at `out` too.
+    Intervals are in samples. Open choices of TrainingOptions are decided here. The agent is saved in `folder`, and at `out` too.
     """
 
     folder: Path
@@ -30,7 +30,10 @@ class RunPlan(TrainingOptions):
 
 
 class CurvePoint(NamedTuple):
-    """The measure of an agent and of the policy beside it after `samples`, at one load; None for jobs that never end."""
+    """Measures of agent and policy at one load after `samples`.
+
+    None for jobs that never end.
+    """
 
     samples: int
     at: str
@@ -41,10 +44,12 @@ class CurvePoint(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class TrainedAgent(Showable):
-    """The agent that a run saved. `policy` names it for `packenv.evaluate`, `judge` and `leaderboard`.
+    """The agent that a run saved.
 
-    measured  of the evaluation of the agent that was kept
-    curve     all evaluations of the run, of `measure` beside `against`, the less the better
+    `policy` names it for `packenv.evaluate`, `judge` and `leaderboard`.
+
+    measured  results of the saved agent's evaluation
+    curve     all evaluations of the run: `measure` of the agent and of `against`, less is better
     """
 
     path: Path
@@ -66,13 +71,13 @@ class TrainedAgent(Showable):
         return f"{self.path}: {self.keep} agent, of {self.kept_at:,} samples"
 
     def facts(self) -> list[tuple[str, str]]:
-        """What was measured of the agent, and how fast it was trained."""
+        """Return the agent's measures and the speed of its training."""
         measured = [(name, f"{value:.4g}") for name, value in self.measured.items()]
         speed = [("speed", f"{self.samples_per_second:,.0f} samples per second")] if self.samples_per_second else []
         return [*measured, *speed]  # a run that only had to be evaluated still has no speed
 
     def tables(self) -> list[Table]:
-        """A line for each evaluation, a column for each load: the agent's measure, and its ratio to the policy's."""
+        """Return a line per evaluation, a column per load."""
         loads = [*dict.fromkeys(point.at for point in self.curve)]
         cells = {(point.samples, point.at): f"{_text(point.agent)} ({_text(point.ratio)})" for point in self.curve}
         table = Table(f"{self.measure} (ratio to {self.against})", numbers("samples", *loads))
@@ -81,7 +86,7 @@ class TrainedAgent(Showable):
         return [table]
 
     def charts(self) -> Charts:
-        """The ratio to the policy's measure over the samples, a line for each load."""
+        """Return the ratio over samples, a line per load."""
         loads = [*dict.fromkeys(point.at for point in self.curve)]
         lines, points = [], [point for point in self.curve if point.ratio is not None]
         for load, colour in zip(loads, colours_for(loads), strict=True):

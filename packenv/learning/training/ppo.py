@@ -1,6 +1,6 @@
-"""Learning with an untouched MaskablePPO of sb3-contrib: the other way of `packenv train`.
+"""Learning with an untouched MaskablePPO of sb3-contrib.
 
-Everything here is public: a user's script of twenty lines does the same (`examples/first_agent.py`).
+Everything here is public: your script of twenty lines does the same (`examples/first_agent.py`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SHORTER = 4  # an evaluation during training has a quarter of the slots of the l
 
 
 def train_by_ppo(settings: Settings, plan: RunPlan, progress: TrainingProgress) -> TrainedAgent:
-    """Train MaskablePPO, log to TensorBoard in the run's folder, and save the agent."""
+    """Train MaskablePPO, log to TensorBoard, and save the agent."""
     torch.set_num_threads(1)  # the network is small: more threads would wait for each other
     options, kind, samples = settings.env_options(), settings.environment, settings.samples
     log = TrainingLog(plan.folder, 0, progress.say)
@@ -80,7 +80,7 @@ def train_by_ppo(settings: Settings, plan: RunPlan, progress: TrainingProgress) 
 
 
 class Watch(BaseCallback):
-    """Shows how far training is, and saves the agent after each evaluation that it is kept for."""
+    """A callback that shows progress and saves better agents."""
 
     def __init__(self, settings: Settings, plan: RunPlan, progress: TrainingProgress, evaluation: EvaluateRatio) -> None:
         super().__init__()
@@ -104,7 +104,7 @@ class Watch(BaseCallback):
         return True
 
     def save(self) -> None:
-        """Save the agent as it is now, with how it was trained."""
+        """Save the present agent with its training record."""
         path = self.plan.folder / AGENT
         agent = save_model(self.model, path, id_of(self.settings.environment), **self.settings.env_options())
         save_agent(path, agent.about | origin(self.settings, self.plan.command, self.plan.keep), agent.weights)

@@ -1,4 +1,4 @@
-"""A training run: what happens between a learner's iterations, and at the end."""
+"""A training run around a learner's iterations."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class TrainingRun:
         self.curve = [CurvePoint(*row) for row in counters.get("curve", ())]  # checkpoints before version 0.10 have none
 
     def run(self, progress: TrainingProgress) -> TrainedAgent:
-        """Learn until the settings' number of samples, then evaluate and save the agent."""
+        """Learn the settings' number of samples, evaluate, and save."""
         samples, done = self.settings.samples, self.learner.samples
         self.progress = progress
         self.log = TrainingLog(self.plan.folder, done, progress.say)
@@ -80,7 +80,7 @@ class TrainingRun:
                 self.next[act] = (samples // every + 1) * every
 
     def finish(self) -> TrainedAgent:
-        """Write a checkpoint, so that what follows may be interrupted; evaluate; save the agent that is kept."""
+        """Write a checkpoint, evaluate, and save the final agent."""
         done = self.learner.samples
         self.progress.reach(done)
         speed = self.progress.speed()
@@ -114,7 +114,7 @@ class TrainingRun:
         self.log.scalars(scalars, self.learner.samples)
 
     def evaluate(self) -> None:
-        """Compare the agent's measure with the policy's on the same jobs, and remember the best agent."""
+        """Compare agent and policy on equal jobs, remembering the best."""
         samples, weights = self.learner.samples, self.learner.weights
         compared = self.evaluation(self.agent(weights))
         score, by = overall(compared), self.evaluation.by
@@ -132,7 +132,7 @@ class TrainingRun:
         self.progress.say(f"{samples:,} samples: {by} (ratio to {self.plan.against}) {text}")
 
     def judge(self) -> None:
-        """Find the supported fraction of ρ*, coarsely, and show it beside the guarantees and the better proven policy's."""
+        """Find and show the supported fraction of ρ*, coarsely."""
         samples = self.learner.samples
         workload = next(iter(self.evaluation.workloads.values()))
         shown = lambda: self.progress.reach(samples)  # noqa: E731
@@ -146,7 +146,7 @@ class TrainingRun:
         self.progress.say(f"{samples:,} samples: supports between {low:.3g} and {high:.3g} of ρ*")
 
     def checkpoint(self) -> None:
-        """Write everything that a resumed run needs, and the agent as it is."""
+        """Write everything that a resumed run needs."""
         counters = {
             "best_score": self.best_score if self.best else None,
             "best_at": self.best_at,

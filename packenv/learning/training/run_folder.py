@@ -1,8 +1,8 @@
 """The folder of a training run, and its checkpoints.
 
-`settings.json` holds the settings, `checkpoint.safetensors` how far the run is (the distribution of the weights, and counters),
-`agent.*` what it has learned so far. TensorBoard's event files lie beside them. Reading a checkpoint executes nothing. It is
-replaced in one step, so a run that is killed at any moment leaves the last complete one.
+`settings.json` holds the settings, `checkpoint.safetensors` the progress (the distribution of the weights, and counters),
+`agent.*` the agent so far. TensorBoard's event files are in the same folder. Reading a checkpoint executes nothing. It is
+replaced in one step, so a killed run leaves the last complete one.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class Checkpoint(NamedTuple):
 
     @property
     def best(self) -> Weights:
-        """The weights of the best agent so far; empty before the first evaluation."""
+        """Return the best agent's weights, initially empty."""
         return {name.removeprefix(BEST): array for name, array in self.arrays.items() if name.startswith(BEST)}
 
 
 def write_checkpoint(path: Path, learner: Evolution, more: dict[str, Any], best: Weights) -> None:
-    """Save the learner, the counters in `more` (JSON values) and the weights of the best agent so far."""
+    """Save the learner, JSON counters `more`, and the best weights."""
     arrays = learner.state() | {BEST + name: value for name, value in best.items()}
     counters = {"num_timesteps": learner.samples} | more
     data = save(
@@ -56,7 +56,7 @@ def write_checkpoint(path: Path, learner: Evolution, more: dict[str, Any], best:
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
-    """Read a checkpoint. Raises InputError for a file that is damaged or something else."""
+    """Read a checkpoint (InputError if damaged or something else)."""
     try:
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
@@ -68,7 +68,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
 
 
 def restore_checkpoint(path: Path, learner: Evolution) -> Checkpoint:
-    """Set the learner to where the checkpoint was written. Raises InputError for a checkpoint of another network."""
+    """Set the learner to a checkpoint (InputError for another network)."""
     checkpoint = read_checkpoint(path)
     try:
         learner.load_state(checkpoint.arrays)
@@ -82,7 +82,7 @@ CHECKPOINT, AGENT = "checkpoint.safetensors", IN_RUN
 
 
 def check_folder(folder: Path, settings: Settings, resume: bool) -> None:
-    """Raise InputError unless the folder is free, or holds a run with these settings that is to be resumed."""
+    """Raise InputError unless the folder is free or may resume."""
     record = settings.record()
     file = folder / SETTINGS
     if folder.exists() and not folder.is_dir():

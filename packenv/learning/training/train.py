@@ -1,4 +1,4 @@
-"""`packenv.train`: an agent from a workload and settings. What is asked for is checked before anything runs."""
+"""`packenv.train`: an agent from a workload and checked settings."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Training:
 
     @property
     def notices(self) -> list[str]:
-        """Notices that no theorem is known of the guard, and of what is assumed where the table of jobs lacks columns."""
+        """Return notices on the guard's theorem and missing columns."""
         workload, guard, lines = self.settings.workload, self.settings.guard, []
         if guard is not None and not guarantee_of(find_policy(guard), setting_of(workload)):
             lines.append(f"the guard {guard} has no guarantee on {workload.name}: no theorem says that it keeps the queue stable")
@@ -45,7 +45,7 @@ class Training:
         return lines
 
     def run(self) -> TrainedAgent:
-        """Train the agent, or resume its training, and save it. Raises InputError, before anything is run, for bad input."""
+        """Train or resume, and save the agent (InputError first)."""
         from packenv.learning.training.training_log import require_tensorboard
 
         settings, plan = self.settings, self.plan
@@ -104,7 +104,7 @@ def training(
     command: str = "packenv.train",
     **others: Any,
 ) -> Training:
-    """The checked training that `train` runs, on a workload and arrivals. `others`: of Settings. Raises InputError."""
+    """Return the checked training of `train`, otherwise InputError."""
     settings = Settings(workload, arrivals=arrivals, **fields_of(learning), **others)
     if settings.way == PPO:
         check_unused(plan, TrainingOptions, ("threads", "on", "resume", "checkpoint_every", "judge_every"))
@@ -135,12 +135,12 @@ def fields_of(options: LearningOptions | TrainingOptions) -> dict[str, Any]:
 @takes(LearningOptions, "learning")
 @takes(TrainingOptions, "plan")
 def train(workload: Any = None, *, learning: LearningOptions, plan: TrainingOptions, **arguments: Any) -> TrainedAgent:
-    """Train an agent on a workload, log to TensorBoard, and save it.
+    """Train an agent on a workload, log, and save it.
 
-    workload     a Workload, or what `packenv.workload` takes; by default what the environment is usually trained on
-    arguments    `load`, `intensity` or `rate`: a number, or (low, high), from which each episode draws its own; by default the
-                 workload's own, on paper/fig4b an intensity of 0.85 to 0.97. `baseline`: the policy of the reward `advantage`.
-                 The others are `packenv.workload`'s: `servers`, `slot_seconds`, …
+    workload     a Workload, or an argument of `packenv.workload`; by default the environment's usual workload
+    arguments    `load`, `intensity` or `rate`: a number, or (low, high) for draws of the episodes; by default the workload's own,
+    on paper/fig4b an intensity of 0.85 to 0.97. `baseline`: the policy of the reward `advantage`. The others are
+                 `packenv.workload`'s: `servers`, `slot_seconds`, …
 
     What is learned, and how:
 
@@ -150,7 +150,7 @@ def train(workload: Any = None, *, learning: LearningOptions, plan: TrainingOpti
 
     plan         fields of TrainingOptions
 
-    Lines on how far it is go to standard error. Raises InputError, before anything is run, for what does not go together.
+    Progress goes to standard error. Raises InputError for incompatible arguments before anything runs.
     """
     source = default_workload(learning.environment) if workload is None else workload
     rates = [key for key in INTENSITIES if arguments.get(key) is not None]
@@ -163,17 +163,17 @@ def train(workload: Any = None, *, learning: LearningOptions, plan: TrainingOpti
 
 
 def default_workload(environment: str) -> str:
-    """The workload that agents of the environment are trained on by default."""
+    """Return the environment's default training workload."""
     return str(find_definition(environment).defaults.get("workload", DEFAULT_WORKLOAD))
 
 
 def usual_arrivals(source: Any) -> Arrivals:
-    """The default arrivals of DEFAULT_WORKLOAD; other workloads have their own."""
+    """Return DEFAULT_WORKLOAD's arrivals, for others their own."""
     return {"intensity": DEFAULT_INTENSITY} if isinstance(source, str) and source == DEFAULT_WORKLOAD else {}
 
 
 def ends_of(key: str, value: float | Sequence[float]) -> tuple[float, float]:
-    """Ends of an interval that may be a number. Raises InputError unless 0 < low <= high."""
+    """Return an interval's ends, with 0 < low <= high (InputError)."""
     ends = [*value] if isinstance(value, Sequence) else [value]
     if len(ends) not in (1, 2) or not 0 < ends[0] <= ends[-1] < float("inf"):
         raise ArgumentError(f"`{key}` must be a number above 0, or (low, high), not {value!r}")
@@ -181,6 +181,6 @@ def ends_of(key: str, value: float | Sequence[float]) -> tuple[float, float]:
 
 
 def default_name(settings: Settings) -> str:
-    """The name of a run's folder: environment, workload, way and seed."""
+    """Return a run's name: environment, workload, way and seed."""
     workload = settings.workload.name.replace("/", "-").replace(":", "-")
     return f"{settings.environment}-{workload}-{settings.way}-{settings.seed}"

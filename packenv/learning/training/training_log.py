@@ -19,7 +19,7 @@ LINES = 20  # in a whole run, where there is no terminal
 
 
 class TrainingProgress:
-    """`samples` in all, as far as that is known, of which `done` were made before the run was resumed."""
+    """Progress towards `samples`, of which `done` were made before."""
 
     def __init__(self, name: str, samples: int, done: int) -> None:
         self.console = Console(stderr=True)
@@ -44,11 +44,11 @@ class TrainingProgress:
         return (self.done - self.first) / max(now - (self.began or now) - self.paused, 1e-9)
 
     def pause(self, seconds: float) -> None:
-        """Leave `seconds` out of the speed: they were spent on other things than training."""
+        """Leave `seconds` out of the speed."""
         self.paused += seconds
 
     def reach(self, done: int) -> None:
-        """Show that `done` samples are made. The speed counts from the first call on."""
+        """Show `done` samples (speed counts from the first call)."""
         self.began = self.began or time.monotonic()
         self.done = done
         self.bar.update(self.task, completed=min(done, self.samples), speed=f"{self.speed():,.0f} samples/s")
@@ -59,7 +59,7 @@ class TrainingProgress:
             self.say(f"{done:,} of {max(self.samples, done):,} samples, {self.speed():,.0f} per second{to_go}")
 
     def end(self, line: str) -> None:
-        """Training has ended: a line on what follows in place of the bar."""
+        """Replace the bar by a line on the next step."""
         self.bar.stop()
         self.say(line)
 
@@ -78,9 +78,9 @@ def require_tensorboard() -> None:
 
 
 class TrainingLog:
-    """Scalars, pictures and settings of one run, in its folder. Steps are samples.
+    """Scalars, pictures and settings of one run, by samples.
 
-    When the disk is full, `say` is told once, and the training goes on without a log.
+    With a full disk `say` receives one line, and the training continues without a log.
     """
 
     def __init__(self, folder: Path, samples: int, say: Callable[[str], None]) -> None:
@@ -109,17 +109,17 @@ class TrainingLog:
             self._write("scalar", name, value, samples)
 
     def settings(self, record: Mapping[str, Any], command: str) -> None:
-        """The command and the settings of the run, as a table."""
+        """Write the run's command and settings as a table."""
         lines = ["| setting | value |", "|---|---|", *(f"| {name} | `{value}` |" for name, value in record.items())]
         self._write("text", "settings", f"`{command}`\n\n" + "\n".join(lines))
 
     def supported_fraction_chart(self, references: Sequence[str]) -> None:
-        """One chart of the agent's supported fraction beside the guarantees and these other scalars."""
+        """Write one chart of supported fraction, guarantees and these scalars."""
         lines = ["judge/agent, lower end", "judge/agent, upper end", *GUARANTEES, *references]
         self._write("joint_chart", "supported fraction of ρ*", "agent and references", lines)
 
     def hyperparameters(self, record: Mapping[str, Any], measured: Mapping[str, float], samples: int) -> None:
-        """The settings beside what they led to, for TensorBoard's table of runs."""
+        """Write settings and results for TensorBoard's table of runs."""
         plain = {name: value if isinstance(value, (int, float, str)) else str(value) for name, value in record.items()}
         self._write("hyperparameters", plain, {f"final/{name}": value for name, value in measured.items()}, samples)
 

@@ -1,1 +1,1 @@
-"""Lower bounds for all policies: on the number of servers and on the cost, with their proofs."""
+"""Lower bounds for all policies, on servers and cost, with proofs."""

@@ -1,4 +1,7 @@
-"""A cost that no policy can beat with any mix of machines, and the linear rows that every mix must satisfy."""
+"""A lower bound on the cost of any mix, and necessary rows.
+
+Every mix that meets the goals satisfies these linear rows.
+"""
 
 from __future__ import annotations
 
@@ -27,21 +30,25 @@ MOST_CELLS = 2 * 10**7  # rows × mixes that are held against them
 
 
 class Rows(NamedTuple):
-    """Σ_g held_rg n_g >= need_r for every mix n that meets the goals; `room` says of which rows room is short, not presence."""
+    """Σ_g supply_rg n_g >= need_r for every mix n that meets the goals.
+
+    `room` marks the rows about room. The other rows require one machine that some task fits.
+    """
 
     supply: Floats  # (rows, G)
     need: Floats  # (rows,)
     room: Floats  # (rows,) 1, or 0 for rows that ask for one machine that some task fits
 
     def admit(self, counts: Sequence[int]) -> bool:
-        """Whether the mix satisfies all rows."""
+        """Return whether the mix satisfies all rows."""
         return bool((self.supply @ np.array(counts) >= self.need * (1 - CLOSE)).all())
 
 
 class CostBound(NamedTuple):
-    """No mix costs less than `value`. `proof`: None if nothing is known but that each task must fit some machine.
+    """No mix costs less than `value`.
 
-    whole  no mix of whole machines costs less: those that do were all held against the rows
+    proof  None if the bound only uses that each task must fit some machine
+    whole  no mix of whole machines costs less: all cheaper ones violate a row
     """
 
     value: Fraction
@@ -51,10 +58,11 @@ class CostBound(NamedTuple):
 
 
 def least_cost(workload: Workload, goals: Sequence[Goal], kinds: Kinds, gap: float, seconds: float) -> CostBound:
-    """The bound for a workload whose servers are one of each kind.
+    """Return the bound for a workload with one server of each kind.
 
-    A stream: the linear program of ρ* over kinds. A table: for each goal on the wait, the windows of `table_cost`.
+    A stream uses the linear program of ρ* over kinds. A table uses the windows of `table_cost` for each goal on the wait.
     """
+    # Rows of presence: each largest demand needs one machine that it fits.
     supply, need = [fits.astype(np.float64) for fits in _fitting(workload)], 1.0
     needs, rooms = [need] * len(supply), [0.0] * len(supply)
     value = max(min(price for price, fit in zip(kinds.cost, fits, strict=True) if fit) for fits in _fitting(workload))
@@ -65,6 +73,7 @@ def least_cost(workload: Workload, goals: Sequence[Goal], kinds: Kinds, gap: flo
     else:
         jobs, capacity = with_device_columns(workload.jobs, workload.servers)
         searches += [TableCost(jobs, capacity, kinds.cost, limit) for limit in wait_limits(workload, goals)]
+    # Rows of room, and the best value that they prove.
     for search in searches:
         search.run(gap, seconds)
         if search.value > value:
@@ -78,7 +87,10 @@ def least_cost(workload: Workload, goals: Sequence[Goal], kinds: Kinds, gap: flo
 
 
 def rounded(rows: Rows, kinds: Kinds, times: float) -> tuple[int, ...]:
-    """The cheapest mix of whole machines with `times` the room that the rows ask for; of all rows, if none asks for room."""
+    """Return the cheapest mix of whole machines with `times` the needed room.
+
+    If no row is about room, `times` applies to all rows.
+    """
     price = np.array([float(cost) for cost in kinds.cost])
     need = np.where((rows.room > 0) | (rows.room == 0).all(), times * rows.need, rows.need)
     solution = milp(price, constraints=LinearConstraint(rows.supply, lb=need), integrality=np.ones(len(price)))
@@ -88,10 +100,11 @@ def rounded(rows: Rows, kinds: Kinds, times: float) -> tuple[int, ...]:
 
 
 def whole_cost(rows: Rows, kinds: Kinds) -> Fraction:
-    """The least cost of a mix of whole machines that the rows admit; 0 where there are too many mixes to try.
+    """Return the least cost of a mix of whole machines that the rows admit.
 
-    For all numbers of the other kinds that cost no more than one such mix, the rows say how many of the cheapest kind are needed.
+    0 if there are too many mixes to try.
     """
+    # All numbers of the other kinds that cost no more than one such mix.
     upper = kinds.total(rounded(rows, kinds, 1.0))
     last = min(range(len(kinds)), key=lambda g: kinds.cost[g])
     rest = [g for g in range(len(kinds)) if g != last]
@@ -99,10 +112,12 @@ def whole_cost(rows: Rows, kinds: Kinds) -> Fraction:
     if math.prod(ranges) * len(rows.need) > MOST_CELLS:
         return Fraction(0)
     counts = np.indices(ranges).reshape(len(rest), math.prod(ranges))  # (G - 1, mixes)
+    # The number of the cheapest kind that each needs in addition.
     missing = rows.need[:, None] * (1 - CLOSE) - rows.supply[:, rest] @ counts  # (rows, mixes)
     alone = rows.supply[:, last]
     needed = np.ceil(np.maximum(missing[alone > 0] / alone[alone > 0, None], 0).max(axis=0, initial=0)).astype(np.int64)
     admitted = (missing[alone == 0] <= 0).all(axis=0)
+    # Costs as integers, so that the least one is exact.
     unit = math.lcm(*(price.denominator for price in kinds.cost))
     cost = [int(price * unit) for price in kinds.cost]
     total = np.array([cost[g] for g in rest], np.int64) @ counts + cost[last] * needed
@@ -110,7 +125,10 @@ def whole_cost(rows: Rows, kinds: Kinds) -> Fraction:
 
 
 def _fitting(workload: Workload) -> list[Floats]:
-    """For each largest demand, which kinds of machines (G,) it fits; of tasks that need devices, for each task."""
+    """Return for each largest demand the kinds of machines that it fits, (G,).
+
+    With devices: for each task.
+    """
     jobs, servers = workload.jobs, workload.servers
     if jobs is not None and jobs.devices is not None:
         of_tasks = np.stack([fits_on(jobs, servers, kind) for kind in range(len(servers))], axis=1)

@@ -1,7 +1,8 @@
-"""Proofs that no mix of machines that meets a goal on the wait costs less, checked in integers, apart from any solver.
+"""Proofs that no mix of machines meeting a goal on the wait costs less.
 
-A price rule (a proof of the upper bound on ρ*, packenv.theory.capacity) gives each demand a price, and says how much the tasks
-that fit a machine of each kind can cost together. In each slot the tasks in service cost at most that on all machines.
+They are checked in integers, without any solver. A price rule is a proof of the upper bound on ρ* (packenv.theory.capacity).
+It gives each demand a price, and limits the total price of tasks that fit a machine of each kind together. In each slot this
+limits the price of the tasks in service on all machines.
 """
 
 from __future__ import annotations
@@ -34,19 +35,23 @@ def _most(rule: Rule, capacity: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
 
 
 def most_of(rule: Rule, capacity: Ints) -> list[int]:
-    """`rule.most(capacity)`, a knapsack of most of a second, once for each rule."""
+    """Return `rule.most(capacity)`, cached.
+
+    It is a knapsack that takes most of a second.
+    """
     return [*_most(rule, tuple(map(tuple, capacity.tolist())))]
 
 
 @dataclass(frozen=True, eq=False)
 class TableTasks:
-    """The tasks of a table, with their distinct demands."""
-
     jobs: Jobs
 
     @cached_property
     def waits(self) -> Ints | None:
-        """(n,) the number of each task's wait, which all of a gang share; None without gangs, where each task has its own."""
+        """(n,) number of each task's wait, shared by the tasks of a gang.
+
+        None without gangs: each task has its own.
+        """
         return None if self.jobs.gang is None else np.cumsum(self.jobs.leads) - 1
 
     @cached_property
@@ -60,16 +65,19 @@ class TableTasks:
 
     @property
     def vectors(self) -> Ints:
-        """(m, D) units."""
+        """Distinct demands, (m, D) units."""
         return self._distinct[0]
 
     @property
     def place(self) -> Ints:
-        """(n,) the number of each task's vector."""
+        """(n,) index of each task's demand in `vectors`."""
         return self._distinct[1]
 
     def prices(self, rule: Rule) -> Ints:
-        """(n,) the price of each task. Raises Refuted for a rule that is none, or has huge prices."""
+        """Return the price of each task, (n,).
+
+        Raises Refuted for an invalid rule, or for huge prices.
+        """
         prices = rule.whole_prices(self.vectors)
         require(max(prices) < LARGEST, "a huge price")
         return np.array(prices, np.int64)[self.place]
@@ -77,9 +85,9 @@ class TableTasks:
 
 @dataclass(frozen=True)
 class WaitLimit:
-    """All tasks but `spared` of them wait for at most `wait` slots; or, without `spared`, all together for at most `wait`.
+    """All tasks except `spared` wait for at most `wait` slots each.
 
-    A gang waits once.
+    With spared=None all tasks together wait for at most `wait` slots. A gang waits once.
     """
 
     wait: int
@@ -87,29 +95,36 @@ class WaitLimit:
 
     @property
     def task_wait(self) -> int:
-        """The wait of a task that is not spared."""
+        """Longest wait of a task that is not spared."""
         return 0 if self.spared is None else self.wait
 
     def least_cost(self, price: Ints, overlap: Ints, waits: Ints | None = None) -> int:
-        """Σ price · slots in service, at the least, of tasks with these overlaps (n,) of a window; `waits` as of TableTasks.
+        """Return the least Σ price · slots in service in a window.
 
-        The tasks to be spared are those of the largest products. A slot of wait takes a task out of one slot of the window at
-        most: those of the largest prices wait first, each for its own overlap. A slot of a gang's wait takes out all its tasks.
+        `overlap` (n,): slots of each task in the window. `waits`: see TableTasks.
+        The spared tasks are those with the largest products. With a total wait, each waited slot removes a task from at most
+        one slot of the window. The highest prices wait first, each for its own overlap. A slot of a gang's wait removes all
+        its tasks.
         """
         if self.spared is not None:
             return sum_without_largest(price * overlap, self.spared, waits)
         if waits is not None:
             price, overlap = _layers(price, overlap, waits)
+        # The highest prices wait first, until the total wait is used up.
         priced = np.flatnonzero((price > 0) & (overlap > 0))
         order = priced[np.argsort(-price[priced], kind="stable")]
         slots = overlap[order]
         waited = np.clip(self.wait - (np.cumsum(slots) - slots), 0, slots)
+        # Two halves of each price, so that the products stay within 64 bits.
         high, low = price[order] >> HALF_BITS, price[order] & ((1 << HALF_BITS) - 1)
         return (exact_sum(high * (slots - waited)) << HALF_BITS) + exact_sum(low * (slots - waited))
 
 
 def _layers(price: Ints, overlap: Ints, waits: Ints) -> tuple[Ints, Ints]:
-    """Gangs as layers, of which each is in service at one price: the tasks of a gang that overlap as long, or longer."""
+    """Split gangs into layers, each in service at one price.
+
+    The tasks of a layer are the tasks of a gang with at least a given overlap.
+    """
     order = np.lexsort((-overlap, waits))  # of each gang the longest first
     price, overlap, waits = price[order], overlap[order], waits[order]
     begins = np.flatnonzero(np.diff(waits, prepend=-1))
@@ -122,7 +137,7 @@ def _layers(price: Ints, overlap: Ints, waits: Ints) -> tuple[Ints, Ints]:
 
 @dataclass(frozen=True)
 class PricedWindow:
-    """What the tasks in service in the slots [start, end) cost by a rule; it counts `times` times."""
+    """Price of the tasks in service in slots [start, end), `times` times."""
 
     rule: Rule
     start: int
@@ -132,24 +147,27 @@ class PricedWindow:
 
 @dataclass(frozen=True)
 class CostProof:
-    """Windows that no policy gets over with fewer machines: their costs are added up, the same tasks spared in all of them."""
+    """Windows that no policy gets through with fewer machines.
+
+    Their prices are added up, with the same tasks spared in all of them.
+    """
 
     limit: WaitLimit
     windows: tuple[PricedWindow, ...]
 
     def value(self, tasks: TableTasks, capacity: Ints, cost: Sequence[Fraction]) -> Fraction:
-        """A cost below which no mix of machines of capacity (G, D) units and these costs meets the limit.
+        """Return a cost below which no mix meets the limit.
 
-        Σ n_g held_g >= S of `row` gives Σ n_g cost_g >= S · min_g cost_g / held_g.
+        `capacity` (G, D) units. Σ n_g held_g >= S of `row` gives Σ n_g cost_g >= S · min_g cost_g / held_g.
         """
         supply, least = self.row(tasks, capacity)
         shares = [price / most for price, most in zip(cost, supply, strict=True) if most > 0]
         return least * min(shares) if shares else Fraction(0)
 
     def row(self, tasks: TableTasks, capacity: Ints) -> tuple[list[int], int]:
-        """What one machine of each kind holds of the windows' prices, Σ times · length · most_g, and S that all must hold.
+        """Return the supply of one machine of each kind, and the needed sum S.
 
-        S is what all tasks that are not spared cost at the least.
+        The supply is Σ times · length · most_g over the windows. S is the least total price of all tasks that are not spared.
         """
         supply = [0] * len(capacity)
         together = np.zeros(len(tasks.jobs), np.int64)
@@ -158,6 +176,7 @@ class CostProof:
             length = window.end - window.start
             require(length > 0 and window.times > 0, "an empty window")
             price = tasks.prices(window.rule)
+            # Sums must stay within 64 bits.
             largest += window.times * length * int(price.max())
             require(largest <= LARGEST, "prices, windows and times are too large together")
             overlap = sure_overlap(tasks.jobs, self.limit.task_wait, window.start, window.end)
@@ -172,10 +191,13 @@ class CostProof:
 
 
 def sum_without_largest(values: Ints, spared: int, waits: Ints | None = None) -> int:
-    """The sum of all values (n,) but the `spared` largest ones; with `waits`, of the sums of those that share one, or less."""
+    """Return the sum of all values (n,) except the `spared` largest.
+
+    With `waits`, values with the same wait are summed first, and the result may be slightly smaller.
+    """
     if waits is not None:
         most = int(values.max(initial=0)).bit_length() + int(np.bincount(waits).max(initial=0)).bit_length()
-        shift = max(0, most - LARGEST.bit_length())  # what is cut off makes every sum smaller, and keeps it within 64 bits
+        shift = max(0, most - LARGEST.bit_length())  # keeps sums within 64 bits, and makes them smaller
         sums = np.zeros(int(waits[-1]) + 1, np.int64)
         np.add.at(sums, waits, values >> shift)
         return sum_without_largest(sums, spared) << shift
@@ -186,20 +208,21 @@ def sum_without_largest(values: Ints, spared: int, waits: Ints | None = None) ->
 
 
 def exact_sum(values: Ints) -> int:
-    """The sum of values (n,) >= 0, which may be beyond 64 bits."""
+    """Return the sum of values (n,) >= 0, also beyond 64 bits."""
     half = 32
     return (int((values >> half).sum()) << half) + int((values & ((1 << half) - 1)).sum())
 
 
 def fewest(bound: Fraction) -> int:
-    """The least whole number that is not below the bound, and at least 1."""
+    """Return the least whole number >= the bound, at least 1."""
     return max(1, math.ceil(bound))
 
 
 def windows(jobs: Jobs, later: set[int]) -> Iterator[tuple[int, int]]:
-    """First slot, and the one after the last, of the time of the arrivals, and of its halves, quarters, … down to 256ths.
+    """Return [start, end) of windows of the arrivals' time.
 
-    Each also begins half of its length later, and all of them `later` slots. Of many tasks there are fewer windows.
+    They are the whole time, and its halves, quarters, … down to 256ths. Each also begins half its length later, and all are
+    shifted by each of the `later` slots. Many tasks get fewer windows.
     """
     first, last = int(jobs.arrival[0]), int(jobs.arrival[-1]) + 1
     levels = min(MOST_LEVELS, max(1, int(math.log2(max(MOST_CELLS / len(jobs), 2))) - 1))
@@ -213,15 +236,19 @@ def windows(jobs: Jobs, later: set[int]) -> Iterator[tuple[int, int]]:
 
 
 def inside(start: int, end: int) -> list[tuple[int, int]]:
-    """Half as long windows in this one: the halves, and the one in the middle. None in a window of one slot."""
+    """Return the three windows of half the length inside this one.
+
+    They are the two halves and the middle. None in a window of one slot.
+    """
     length = (end - start + 1) // 2
     return [] if end - start < 2 else [(first, first + length) for first in (start, start + length // 2, end - length)]
 
 
 def sure_overlap(jobs: Jobs, wait: int, start: int, end: int) -> Ints:
-    """(n,) slots of [start, end) in which a task that waits for at most `wait` slots is in service, whenever it starts.
+    """Return the slots of [start, end) that each task surely spends in service, (n,).
 
-    As its start moves on, the overlap rises, stays, and falls: the least is that of the first or of the last start.
+    Tasks wait for at most `wait` slots. A later start makes the overlap rise, stay, then fall. So the first or the last start
+    has the least.
     """
     arrived = int(np.searchsorted(jobs.arrival, end))  # those that have arrived
     overlap = np.zeros(len(jobs), np.int64)
@@ -232,5 +259,5 @@ def sure_overlap(jobs: Jobs, wait: int, start: int, end: int) -> Ints:
 
 
 def _overlap(start: Ints, service: Ints, first: int, end: int) -> Ints:
-    """Slots of [first, end) in which tasks that start then are in service."""
+    """Return the slots of [first, end) in service, for these starts."""
     return np.maximum(np.minimum(start + service, end) - np.maximum(start, first), 0)

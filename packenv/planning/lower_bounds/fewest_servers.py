@@ -1,4 +1,4 @@
-"""A number of equal servers below which no policy meets the goals, with proof."""
+"""A number of equal servers below which no policy meets the goals."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ BLIND = "policy that does not know durations"
 
 
 def fewest_servers(workload: Workload, goals: list[Goal], gap: float, seconds: float, there: int = 0) -> int:
-    """No policy meets the goals in the long run (a table: on these tasks) with fewer servers, of which the workload's first
-    `there` are there anyway and all others are like the one behind them.
+    """Return a number of servers below which no policy meets the goals.
 
-    workload   policies do not go above the capacities of its servers
+    The bound is for the long run of a stream, and for these tasks of a table. The workload's first `there` servers exist
+    anyway, and all others are like the next one.
+    workload   policies do not exceed the capacities of its servers
     gap        of the bracket of ρ*, within `seconds`
-
-    A stream: with n servers less than n ρ*(1) tasks are in service on average, and rate · mean service must be. A table: the
-    largest of what windows of time must hold, devices among it, for each goal of the wait (`table_cost`, `device_columns`).
+    A stream: n servers serve less than n ρ*(1) tasks on average, and must serve rate · mean service. A table: the largest
+    bound from windows of time, including devices, over the goals on the wait (`table_cost`, `device_columns`).
     """
     if workload.jobs is None:
         if workload.has_gangs:
@@ -63,7 +63,10 @@ def fewest_servers(workload: Workload, goals: list[Goal], gap: float, seconds: f
 
 
 def _kinds_there(workload: Workload, there: int) -> tuple[list[int], Ints]:
-    """A server of each kind of the first `there`, and the one behind them; and (kinds,) how many of each are there: 0 of that."""
+    """Return a server of each kind of the first `there`, and the next one.
+
+    Also the number of each kind there, (kinds,), 0 for the last.
+    """
     servers = workload.servers
     rows = servers.units if servers.devices is None else np.column_stack([servers.units, servers.devices])
     _, kinds, counts = np.unique(rows[:there], axis=0, return_index=True, return_counts=True)
@@ -71,14 +74,20 @@ def _kinds_there(workload: Workload, there: int) -> tuple[list[int], Ints]:
 
 
 def _fewest_more(supply: Floats, need: Floats, counts: Ints) -> int:
-    """The least number of the last kind with which `counts` of the others satisfy all rows that it can help."""
+    """Return the least number of the last kind that satisfies all rows.
+
+    `counts` of the other kinds exist. Rows that the last kind cannot help are ignored.
+    """
     missing, each = need * (1 - CLOSE) - supply @ counts, supply[:, -1]
     helped = (each > 0) & (missing > 0)
     return math.ceil((missing[helped] / each[helped]).max(initial=0))
 
 
 def _fewest_that_support(workload: Workload, gap: float, seconds: float, there: int) -> int:
-    """The least number of servers of which it is not proved that they are too few for a stream, as far as the seconds go."""
+    """Return the least number of servers not proved too few for a stream.
+
+    The search ends after `seconds`.
+    """
     load, until = workload.rate * workload.mean_service, time.monotonic() + seconds
 
     def may_support(servers: int) -> bool:
@@ -88,7 +97,10 @@ def _fewest_that_support(workload: Workload, gap: float, seconds: float, there: 
 
 
 def fewest_that_hold(workload: Workload, there: int = 0) -> int:
-    """A number of servers (`there`: as of `fewest_servers`) below which some task of a table, or gang, never has room."""
+    """Return a number of servers below which some task or gang never fits.
+
+    `there`: see `fewest_servers`.
+    """
     jobs = workload.jobs
     if jobs is None or (jobs.gang is None and there == 0):
         return max(there, 1)
@@ -101,7 +113,7 @@ def fewest_that_hold(workload: Workload, there: int = 0) -> int:
 
 
 def wait_limits(workload: Workload, goals: Sequence[Goal]) -> list[WaitLimit]:
-    """The goals on the wait, as limits on the tasks of a table."""
+    """Return the goals on the wait as limits on the tasks of a table."""
     jobs = workload.jobs
     if jobs is None or jobs.predecessors is not None or jobs.phase is not None:
         return []  # tasks wait from when they are eligible, which depends on the policy
@@ -117,21 +129,27 @@ def wait_limits(workload: Workload, goals: Sequence[Goal]) -> list[WaitLimit]:
 
 
 def _exact(wait: float) -> float:
-    """A wait that no task exceeds whose recorded one is at most `wait`: long ones are recorded by the middle of a bin."""
+    """Return an upper bound on a wait that is recorded as `wait`.
+
+    Long waits are recorded as the middle of a bin.
+    """
     return wait if wait < EXACT else wait * (1 + 2 / EXACT)
 
 
 class Fewest(NamedTuple):
-    """No policy, or none that does not know durations, meets the goals with fewer servers."""
+    """A number of servers below which no policy of `scope` meets the goals."""
 
     servers: int
-    scope: str = "policy"  # or BLIND: those that it holds for
+    scope: str = "policy"  # the policies that it holds for: this, or BLIND
 
 
 def fewest_for(
     workload: Workload, goals: list[Goal], policies: Sequence[Any], gap: float, seconds: float, there: int = 0
 ) -> Fewest:
-    """The best bound that holds for all of these policies (names or objects); other arguments as of `fewest_servers`."""
+    """Return the best bound that holds for all of these policies.
+
+    `policies`: names or objects. Other arguments: see `fewest_servers`.
+    """
     stable = fewest_servers(workload, goals, gap, seconds, there)
     if workload.jobs is not None or any(knows_durations(policy, workload) for policy in policies):
         return Fewest(stable)
@@ -140,20 +158,21 @@ def fewest_for(
 
 
 def knows_durations(policy: Any, workload: Workload) -> bool:
-    """Whether a policy (a name, or an object) may look at how long tasks take, or at tasks that have not arrived."""
+    """Return whether a policy may see durations or future tasks.
+
+    `policy`: name or object.
+    """
     needs = needs_of(find_policy(policy) if isinstance(policy, str) else policy, setting_of(workload))
     return needs.durations or needs.table
 
 
 def fewest_for_queue(workload: Workload, goals: Sequence[Goal], stable: int, seconds: float, there: int = 0) -> int:
-    """The least number from `stable` on of which `queue_bound` does not prove that a goal on the mean queue or wait is missed.
+    """Return the least number from `stable` on that `queue_bound` does not rule out.
 
-    With n servers no policy that does not know durations has a mean queue below `queue_bound` (packenv.theory.queue_bound), nor
-    a mean wait below that over the rate (Little's law). Where this is above a goal, n servers are too few, and so are fewer:
-    what a policy does on them it could do on n.
-
-    A policy that knows durations may do with fewer. `stable` itself where nothing is proved of such workloads (only of Poisson
-    and Bernoulli arrivals and geometric service), and no more than is proved within about so many seconds.
+    Without known durations no policy has a mean queue below packenv.theory.queue_bound on n servers, nor a mean wait below it
+    divided by the rate (Little's law). If this exceeds a goal, n servers are too few, and so are fewer.
+    Policies that know durations may need fewer. Returns `stable` if nothing is proved for the workload (bounds need Poisson or
+    Bernoulli arrivals and geometric service). Ends after about `seconds`.
     """
     limits = [goal.limit * (workload.rate if goal.is_time else 1) for goal in goals if _of_mean(goal)]
     if not limits:
@@ -165,7 +184,7 @@ def fewest_for_queue(workload: Workload, goals: Sequence[Goal], stable: int, sec
             return True
         try:
             return queue_bound(with_servers(workload, servers, there)).value <= min(limits)
-        except InputError:  # of such workloads nothing is proved, or the load is so near to ρ* that its bracket leaves it open
+        except InputError:  # no bound for such workloads, or the load is within the bracket of ρ*
             return True
 
     return least_up(stable, MOST_SERVERS, permits, lambda servers: None)

@@ -1,10 +1,12 @@
-"""A proof of what machines must cost at least to serve a random workload: the linear program of ρ* over kinds of machines.
+"""A lower bound on the cost of machines for a random workload.
+
+It is the linear program of ρ* over kinds of machines:
 
     min Σ c_g n_g   s.t.   ρ*(n) >= load,   n >= 0,   load = rate · mean service
 
-ρ* is concave in the numbers n of machines, and each proof of its upper bound is a plane above it: if the tasks that fit a
-machine of kind g cost at most W_g and the mean price of a task is E, then load · E <= Σ n_g W_g for every n that supports the
-load. Planes are added at the program's n until its value comes close to what the lower bound on ρ*(n) supports.
+ρ* is concave in the numbers n of machines. Each proof of its upper bound is a plane above it. Let tasks on a machine of kind g
+have a total price of at most W_g, and let E be the mean price of a task. Then load · E <= Σ n_g W_g for every n that supports
+the load. Planes are added at the program's n until its value is close to the load supported by the lower bound on ρ*(n).
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ ROUNDS = 12
 
 @dataclass(frozen=True)
 class Plane:
-    """A proof of the upper bound on ρ*, which counts `times` times."""
+    """A proof of the upper bound on ρ*, counted `times` times."""
 
     proof: Bounded | Scalarised | Priced
     times: int
@@ -40,14 +42,15 @@ class Plane:
 
 @dataclass(frozen=True)
 class StreamCostProof:
-    """Planes above ρ* that no mix gets over for less."""
+    """Planes above ρ* that prove a least cost."""
 
     planes: tuple[Plane, ...]
 
     def value(self, workload: Workload, cost: Sequence[Fraction]) -> Fraction:
-        """A cost below which no mix of machines, like the workload's servers, which are one of each kind, supports it.
+        """Return a cost below which no mix supports the workload.
 
-        For each plane load <= Σ n_g a_g, a_g the bound on ρ* of one machine of kind g: so with weights
+        The workload has one server of each kind. For each plane load <= Σ n_g a_g, a_g the bound on ρ* of one machine of kind
+        g. With weights
         Σ times · load <= Σ n_g Σ times · a_g, and Σ n_g c_g >= Σ times · load · min_g c_g / Σ times · a_g.
         """
         supply = [Fraction(0)] * len(cost)
@@ -60,7 +63,10 @@ class StreamCostProof:
 
 
 def each_kind(proof: Bounded | Scalarised | Priced, workload: Workload) -> list[Fraction]:
-    """(G,) what the proof says of one machine of each kind alone: it is linear in their numbers."""
+    """Return the bound of the proof for one machine of each kind, (G,).
+
+    It is linear in the numbers of machines.
+    """
     law, _ = law_and_kinds(workload)
     units = workload.servers.units
     single = np.ones(1, np.int64)
@@ -69,7 +75,10 @@ def each_kind(proof: Bounded | Scalarised | Priced, workload: Workload) -> list[
 
 
 class StreamCost:
-    """Adds planes, and keeps the best proof. The workload's servers are one of each kind, of which each costs `cost` (G,) > 0."""
+    """Adds planes and stores the best proof.
+
+    The workload has one server of each kind. `cost` (G,) > 0 of each.
+    """
 
     def __init__(self, workload: Workload, cost: Sequence[Fraction]) -> None:
         self.workload, self.cost = workload, cost
@@ -93,7 +102,7 @@ class StreamCost:
             self._solve()
 
     def necessary(self) -> tuple[Floats, Floats]:
-        """Rows (rows, G) and needs (rows,): what every mix that supports the load must hold."""
+        """Return rows (rows, G) and needs (rows,) of every mix that supports the load."""
         return np.array(self.supply), np.full(len(self.supply), self.load)
 
     def _on(self, counts: Ints) -> Workload:
@@ -101,10 +110,11 @@ class StreamCost:
         return self.workload.with_(servers=servers, rate=self.workload.rate)
 
     def _solve(self) -> None:
-        """The program over the planes so far: its machines, and the proof that its weights give."""
+        """Solve the program over the planes so far, and store a better proof."""
         price = np.array([float(cost) for cost in self.cost])
         solution = linprog(price, A_ub=-np.array(self.supply), b_ub=np.full(len(self.supply), -self.load), method="highs")
         self.machines = np.maximum(solution.x, 0.0)
+        # The dual weights of the planes, as whole numbers, are the proof.
         weights = -solution.ineqlin.marginals
         whole = np.round(weights / weights.max() * 2**20).astype(np.int64).tolist()
         planes = [Plane(proof, times) for proof, times in zip(self.proofs, whole, strict=True) if times > 0]

@@ -1,7 +1,7 @@
-"""The search for a proof of what machines must cost at least, for a table of jobs and one goal on the wait.
+"""The search for a proof of the least cost of machines for a table.
 
-Windows of time are priced by area first, then by rules that prove the upper bound on ρ* of the tasks in the best windows; a
-linear program weighs them together.
+It is for one goal on the wait. Windows of time are priced by area first. Rules follow that prove the upper bound on ρ* of the
+tasks in the best windows. A linear program weighs all of them.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ DAMPING = 0.5  # weight of the best λ so far in the next one: the program's own
 
 
 class TableCost:
-    """Collects priced windows, and keeps the best proof.
+    """Collects priced windows and stores the best proof.
 
     capacity  (G, D) units of each kind of machine
     cost      (G,) of a machine of each kind, > 0
@@ -66,10 +66,11 @@ class TableCost:
         self.rows: list[PricedWindow] = []
 
     def run(self, gap: float, seconds: float) -> None:
-        """Price windows by area, and the best ones by what packings allow; combine them."""
+        """Price windows by area, price the best ones by packings, combine them."""
         jobs = self.tasks.jobs
         most = max(1, min(MOST_WINDOWS, MOST_ENTRIES // len(jobs)))
         chosen: dict[tuple[int, int], None] = {}
+        # Windows priced by the area of one resource.
         for rule in areas(self.tasks.vectors, self.capacity):
             best = self._best(rule, most)
             self.rows += best
@@ -77,6 +78,7 @@ class TableCost:
         combined = self._combine()
         if len(jobs) > MOST_ENTRIES // 2 or self._small():
             return
+        # Rules from packings of the tasks in the best windows.
         for _ in range(RULE_ROUNDS):
             new = [
                 *rules_for(self.tasks, self.limit, self.capacity, combined, self.rows, CHOSEN, gap, min(seconds, RULE_SECONDS))
@@ -88,13 +90,16 @@ class TableCost:
             combined = self._combine()
 
     def _small(self) -> bool:
-        """Whether tasks are so small that area says nearly all: rules of packings are not worth their time."""
+        """Return whether tasks are too small for packings to matter."""
         largest = np.maximum(self.capacity.max(axis=0), 1)
         share = (self.tasks.vectors / largest).max(axis=1)[self.tasks.place]
         return float(share @ self.tasks.jobs.service / self.tasks.jobs.service.sum()) < SMALL
 
     def _best(self, rule: Rule, most: int) -> list[PricedWindow]:
-        """The windows that prove most alone, the best one first: of all, and of shorter and shorter ones inside the best."""
+        """Return the windows that prove most alone, best first.
+
+        Searches all windows, then ever shorter ones inside the best.
+        """
         values = {
             (window.start, window.end): value
             for value, window in self._single(rule, windows(self.tasks.jobs, {0, self.limit.task_wait}))
@@ -103,6 +108,7 @@ class TableCost:
         def ranked(of: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
             return sorted((window for window in of if values[window] > 0), key=lambda window: (-values[window], window))
 
+        # Look into the best windows while their parts prove nearly as much.
         last = ranked(values)[:FINER]
         while last:
             new = dict.fromkeys(part for window in last for part in inside(*window) if part not in values)
@@ -111,9 +117,9 @@ class TableCost:
         return [PricedWindow(rule, *window, 1) for window in ranked(values)[:most]]
 
     def necessary(self) -> tuple[Floats, Floats]:
-        """Rows (rows, G) and needs (rows,): what every mix that meets the limit must hold.
+        """Return rows (rows, G) and needs (rows,) of every mix that meets the limit.
 
-        Each window stands for itself, and all those of the best proof together.
+        There is a row for each window, and one for all windows of the best proof together.
         """
         supply, need = [], []
         if self.best is not None and len(self.best.windows) > 1:
@@ -129,7 +135,7 @@ class TableCost:
         return np.array(supply).reshape(-1, len(self.cost)), np.array(need)
 
     def _single(self, rule: Rule, every: Iterable[tuple[int, int]]) -> Iterator[tuple[Fraction, PricedWindow]]:
-        """Each window with what it proves alone."""
+        """Yield each window with the cost that it proves alone."""
         price, supply = self.tasks.prices(rule), most_of(rule, self.capacity)
         share = min((cost / most for cost, most in zip(self.cost, supply, strict=True) if most > 0), default=Fraction(0))
         for start, end in every:
@@ -145,7 +151,7 @@ class TableCost:
             self.best, self.value = proof, value
 
     def _combine(self) -> Combined | None:
-        """The best weights of all windows so far."""
+        """Return the best weights of all windows so far."""
         if not self.rows:
             return None
         costs, supply = self._matrix()
@@ -155,8 +161,9 @@ class TableCost:
         return combined
 
     def _matrix(self) -> tuple[Floats, Floats]:
-        """(rows, n) what tasks, or gangs, cost in each window, per slot; for a mean (rows, 1), the sum. (rows, G) what machines
-        hold.
+        """Return the prices in each window per slot, and the supply of machines.
+
+        Prices (rows, n) of tasks or gangs, or their sum (rows, 1) for a mean. Supply (rows, G).
         """
         costs, supply = [], []
         for row in self.rows:
@@ -172,7 +179,7 @@ class TableCost:
         return np.array(costs), np.array(supply)
 
     def _whole(self, weights: Floats) -> tuple[PricedWindow, ...]:
-        """The windows with weights that are whole numbers, as fine as 62 bits allow."""
+        """Return the windows with whole weights, as precise as 62 bits allow."""
         weighted, largest = [], 0.0
         for row, weight in zip(self.rows, weights.tolist(), strict=True):
             if weight > 1e-9 * float(weights.max()):
@@ -185,7 +192,10 @@ class TableCost:
 
 
 def areas(vectors: Ints, capacity: Ints) -> list[Rule]:
-    """Each resource's own amounts as prices, of those that some task needs and some machine has."""
+    """Return a rule for each resource, with its amounts as prices.
+
+    Skips resources that no task needs or no machine has.
+    """
     rules: list[Rule] = []
     for weights in np.eye(capacity.shape[1], dtype=np.int64):
         largest = int((vectors @ weights).max())
@@ -204,16 +214,21 @@ def rules_for(
     gap: float,
     seconds: float,
 ) -> Iterator[Rule]:
-    """New rules for the windows of the largest weight: proofs of ρ* of the tasks kept in them, on the program's machines."""
+    """Yield new rules for the windows of the largest weight.
+
+    They prove ρ* of the tasks left in these windows, on the program's machines.
+    """
     if combined is None or combined.machines.sum() <= 0:
         return
     rules = {row.rule for row in rows}
     number = np.maximum(np.round(combined.machines * PARTS), 1).astype(np.int64)
     order = np.argsort(-combined.weights, kind="stable")[:most]
+    # The windows of the largest weight.
     spans = {(rows[n].start, rows[n].end): None for n in order.tolist() if combined.weights[n] > 0}
     for start, end in spans:
         overlap = sure_overlap(tasks.jobs, limit.task_wait, start, end)
         kept = combined.kept if tasks.waits is None or limit.spared is None else combined.kept[tasks.waits]
+        # Work of each demand inside the window, without the spared tasks.
         mass = overlap * (kept if len(kept) == len(overlap) else 1.0)
         weight = np.bincount(tasks.place, mass, len(tasks.vectors)).astype(np.float64)
         for rule in _proved(tasks.vectors[weight > 0], weight[weight > 0], capacity, number, gap, seconds):
@@ -234,7 +249,10 @@ def _proved(vectors: Ints, weight: Any, capacity: Ints, number: Ints, gap: float
 
 
 def upper_proof(vectors: Ints, weight: Any, capacity: Ints, number: Ints, gap: float, seconds: float) -> Any:
-    """The proof of the upper bound on ρ* of these demands (m, D) in service, on `number` (G,) machines."""
+    """Return the proof of the upper bound on ρ*.
+
+    `vectors` (m, D): demands in service. `number` (G,): machines.
+    """
 
     def quiet(lower: float, upper: float) -> None:
         pass
@@ -253,7 +271,7 @@ def upper_proof(vectors: Ints, weight: Any, capacity: Ints, number: Ints, gap: f
 
 
 def as_rule(proof: Any) -> Rule:
-    """A proof of the upper bound on ρ*, with prices that are not too fine."""
+    """Return a proof of the upper bound on ρ* with prices up to FINEST."""
     if isinstance(proof, Priced):
         scale = max(1, -(-max(proof.prices) // FINEST))
         return Priced(proof.vectors, tuple(price // scale for price in proof.prices))
@@ -263,7 +281,13 @@ def as_rule(proof: Any) -> Rule:
 
 
 class Combined(NamedTuple):
-    """The weights (rows,) of the windows, what they prove, the machines (G,) of the program, and which tasks are kept."""
+    """Solution of the program that weighs windows.
+
+    weights   (rows,) of the windows
+    value     cost that they prove
+    machines  (G,) of the program
+    kept      (n,) share of each task that is not spared
+    """
 
     weights: Floats
     value: float
@@ -272,16 +296,18 @@ class Combined(NamedTuple):
 
 
 def combine(costs: Floats, supply: Floats, price: Floats, spared: int) -> Combined:
-    """The best weights of priced windows: a linear program, solved by cutting planes.
+    """Return the best weights of priced windows.
 
-    Of windows r with costs p_ri of task i, machines n_g of which each holds F_rg, and k tasks that may be spared,
+    A linear program, solved by cutting planes. Window r prices task i at p_ri, machine n_g holds F_rg, and k tasks may be
+    spared:
 
         min Σ c_g n_g   s.t.   Σ_g n_g F_rg >= Σ_i (1 - z_i) p_ri for every r,   Σ z_i <= k,   0 <= z <= 1,   n >= 0
 
-    has the dual: max over λ >= 0, Σ_r λ_r F_rg <= c_g, of the n - k smallest of the tasks' Σ_r λ_r p_ri. For each λ the tasks
-    that are kept give a cut: the value is at most Σ_r λ_r Σ_{i kept} p_ri. Any λ proves what it gives, rounded or not.
-
-    costs (rows, n), supply (rows, G) > 0 somewhere in each row, price (G,) of the machines
+    Its dual: max over λ >= 0, Σ_r λ_r F_rg <= c_g, of the sum of the n - k smallest Σ_r λ_r p_ri. For each λ the tasks not
+    spared give a cut: the value is at most Σ_r λ_r Σ_{i not spared} p_ri. Every λ is a valid proof, rounded or not.
+    costs   (rows, n)
+    supply  (rows, G), > 0 somewhere in each row
+    price   (G,) of the machines
     """
     rows, tasks = costs.shape
     cuts: list[Floats] = [costs.sum(axis=1)]
@@ -289,6 +315,7 @@ def combine(costs: Floats, supply: Floats, price: Floats, spared: int) -> Combin
     best, best_value = np.zeros(rows), 0.0
     machines, share = np.zeros(len(price)), np.ones(1)
     for round_ in range(CUT_ROUNDS):
+        # The weights that are best for the cuts so far; `upper` bounds every value.
         program = linprog(
             np.append(np.zeros(rows), -1.0),
             A_ub=np.block([[-np.array(cuts), np.ones((len(cuts), 1))], [supply.T, np.zeros((len(price), 1))]]),
@@ -299,6 +326,7 @@ def combine(costs: Floats, supply: Floats, price: Floats, spared: int) -> Combin
         share, machines = -program.ineqlin.marginals[: len(cuts)], -program.ineqlin.marginals[len(cuts) :]
         if upper <= best_value * (1 + CLOSE):
             break
+        # Evaluate the proposed weights, and a damped step towards them. Each gives a cut.
         for weights in (proposed,) if round_ == 0 else (DAMPING * best + (1 - DAMPING) * proposed, proposed):
             together = weights @ costs
             kept = np.ones(tasks)
@@ -309,5 +337,6 @@ def combine(costs: Floats, supply: Floats, price: Floats, spared: int) -> Combin
             kepts.append(kept)
             if value > best_value:
                 best, best_value = weights, value
+    # The share of each task that is not spared, over the cuts in the last program.
     kept = sum((part * tasks_kept for part, tasks_kept in zip(share, kepts, strict=False)), np.zeros(tasks))
     return Combined(best, best_value, machines, kept)

@@ -1,4 +1,4 @@
-"""The state of a search for ρ*: the best proof so far of each end of the bracket."""
+"""The best proof so far of each bound."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Proof(Protocol):
 
 
 class BestProofs:
-    """Keeps every proof that improves its end of the bracket, and calls `progress`. Searches derive from it.
+    """A base for searches: improving proofs, reported to `progress`.
 
     law       law of sizes, or of demand vectors
     kinds     kinds of servers
@@ -62,12 +62,10 @@ class BestProofs:
 
     @property
     def reached(self) -> bool:
-        """Whether the bracket is as narrow as was asked for."""
         return self.upper - self.lower <= self.gap * self.upper
 
     @property
     def should_stop(self) -> bool:
-        """Whether the search should stop."""
         return self.reached or self.lower >= self.useless or time.monotonic() > self.deadline
 
 

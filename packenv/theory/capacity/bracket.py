@@ -1,4 +1,4 @@
-"""`Bracket`: a lower and an upper bound on ρ*, the maximum supportable workload, with a proof of each (PAPERS §1.2)."""
+"""`Bracket`: proved bounds on ρ* (PAPERS §1.2)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BoundedProof: TypeAlias = Bounded | Scalarised | Priced
 
 
 class Bounds(Showable):
-    """lower <= ρ* <= upper, in tasks in service on the whole cluster. `reached`: whether the gap came down to what was asked."""
+    """Bounds on ρ*, in tasks in service, and whether the gap was `reached`."""
 
     lower: float
     upper: float
@@ -32,7 +32,6 @@ class Bounds(Showable):
 
     @property
     def gap(self) -> float:
-        """(upper - lower) / upper."""
         return (self.upper - self.lower) / self.upper
 
     @property
@@ -47,11 +46,11 @@ class Bounds(Showable):
 
 @dataclass(frozen=True, repr=False)
 class Bracket(Bounds):
-    """lower <= ρ* <= upper, in tasks in service on the whole cluster, with the proof of each bound.
+    """lower <= ρ* <= upper in tasks in service, proved.
 
     `reached`: whether (upper - lower) / upper came down to the requested gap within the time allowed.
     `history`: the bounds found on the way, each pair at least as tight as the one before.
-    `workload`: of which they are; None for a bracket of a file, until `of` says it. `proved_for`: what the file says of it.
+    `workload`: None for a bracket from a file, until you call `of`. `proved_for`: the workload in words, from the file.
     """
 
     lower: float
@@ -66,7 +65,7 @@ class Bracket(Bounds):
     proved_for: str | None = field(default=None, compare=False)
 
     def of(self, workload: Workload) -> Bracket:
-        """The same bounds, of this workload: whether they are is for `verify` to say."""
+        """Return these bounds for this workload, unchecked (see `verify`)."""
         return replace(self, workload=workload)
 
     @property
@@ -76,7 +75,7 @@ class Bracket(Bounds):
         return f"{self.lower:.6g} <= ρ*{where} <= {self.upper:.6g} tasks in service, a gap of {self.gap:.2%}{reached}"
 
     def tables(self) -> list[Table]:
-        """Each bound in tasks in service, as a share of ρ*, and as a rate; none of a bracket that does not know its workload."""
+        """Tabulate bounds as tasks, shares and rates; nothing without a workload."""
         if self.workload is None:
             return []
         workload = self.workload
@@ -99,11 +98,10 @@ class Bracket(Bounds):
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """All in one record."""
         return [self.to_dict()]
 
     def to_dict(self) -> dict[str, Any]:
-        """The bounds in plain values, ready for JSON: all in tasks in service on the whole cluster, except the rates."""
+        """Return the bounds (tasks in service) and rates."""
         workload = self._required_workload()
         rates = {"lower_rate": workload.rate_for(self.lower), "upper_rate": workload.rate_for(self.upper)}
         both = self.bounds_of(workload) | {"area_bound": self.area_bound} | rates
@@ -123,7 +121,7 @@ class Bracket(Bounds):
         return bounds
 
     def verify(self, workload: Workload) -> None:
-        """Check both proofs against the workload, in exact arithmetic. Raises Refuted if one does not hold."""
+        """Check both proofs exactly. Raises Refuted."""
         law, kinds = law_and_kinds(workload)
         if isinstance(self.attained, Attained) != (workload.D == 1) or isinstance(self.bounded, Bounded) != (workload.D == 1):
             raise Refuted(f"certificate: it is not for {workload.D} resources")
@@ -141,26 +139,26 @@ class Bracket(Bounds):
 
 
 def guaranteed(workload: Workload) -> dict[str, float]:
-    """Lower bounds on what VQS, and the weaker partition, keep up with; none for unequal servers or several resources."""
+    """Return bounds for VQS and halving (equal servers, one resource)."""
     if workload.D > 1 or len(workload.servers.kinds) > 1:
         return {}
     return {"vqs_bound": vqs_bound(workload), "halving_bound": halving_bound(workload)}
 
 
 def law_and_kinds(workload: Workload) -> tuple[Any, Any]:
-    """The law of sizes (one resource) or of demand vectors (several), and the kinds of servers."""
+    """Return the law of demands, and server kinds."""
     if workload.D == 1:
         return size_law(workload), kinds_of(workload)
     return vector_law(workload), vector_kinds_of(workload)
 
 
 def area_bound(law: Any, kinds: Any) -> float:
-    """The area bound on ρ*: the least capacity / mean demand of any resource."""
+    """Return the least capacity / mean demand of a resource."""
     proofs = area_proofs(law, kinds) if kinds.capacity.ndim > 1 else [area_proof(law)]
     return min(rounded_up(proof.value(law, kinds)) for proof in proofs)
 
 
 def place_of(workload: Workload, at_intensity: bool = False) -> str:
-    """What a proof is of: the workload's name, how many servers, and of a queue the intensity."""
+    """Name a proof's workload, servers and, for queues, intensity."""
     where = f"{workload.name} on {counted(len(workload.servers), 'server')}"
     return f"{where} at intensity {workload.intensity:.4g}" if at_intensity else where

@@ -1,7 +1,7 @@
-"""Lower bounds on ρ* from a fixed set of configurations: the linear program of PAPERS §1.2 over those alone.
+"""Lower bounds on ρ* from a fixed set of configurations.
 
-Sizes are rounded up to the upper end of their type. With the reduced configurations K_RED of VQS the bound also holds
-for the workload that VQS supports (PAPERS §1.7).
+They solve the linear program of PAPERS §1.2 over these alone. Sizes are rounded up to the upper end of their type. With the
+reduced configurations K_RED of VQS, the bound also holds for the workload that VQS supports (PAPERS §1.7).
 """
 
 from __future__ import annotations
@@ -21,19 +21,18 @@ Ints = NDArray[np.int64]
 
 
 def vqs_bound(workload: Workload, levels: int | None = None) -> float:
-    """A workload (tasks in service) that VQS supports at least: the program of §1.2 over K_RED, with sizes rounded up.
+    """Return a workload (tasks in service) that VQS supports.
 
-    For geometric service; `levels` is J (by default that of the policy). Exactly 4/3 on figure 3(a).
-    Raises InputError for servers of different capacity.
+    It is the program of §1.2 over K_RED, with sizes rounded up, for geometric service. `levels` is J (by default that of the
+    policy). Exactly 4/3 on figure 3(a). Raises InputError for servers of different capacity.
     """
     return _bound(workload, levels, reduced_bounds, reduced_configurations)
 
 
 def halving_bound(workload: Workload, levels: int | None = None) -> float:
-    """A workload (tasks in service) that is supported by sizes rounded up to 2^−m: ½ of ρ* or more if none is below the last cut.
+    """Return a workload (tasks in service) supported by sizes 2^−m.
 
-    `levels` is J (by default that of VQS).
-
+    Sizes are rounded up to 2^−m: at least ½ of ρ* if no size is below the last cut. `levels` is J (by default that of VQS).
     Raises InputError for servers of different capacity.
     """
     return _bound(workload, levels, halving_bounds, halving_configurations)
@@ -51,13 +50,13 @@ def _bound(
 
 
 def type_shares(law: SizeLaw, upper: Ints) -> NDArray[np.float64]:
-    """(n,) probabilities of types with these upper ends (n,) in units, decreasing; the last type also holds all smaller sizes."""
+    """(n,) probabilities of types with decreasing ends (n,) in units."""
     types = len(upper) - 1 - np.searchsorted(upper[::-1], law.high)
     return np.bincount(types, law.mass, len(upper)) / law.mass.sum()
 
 
 def served_by(configurations: Ints, shares: NDArray[np.float64], servers: int) -> float:
-    """The largest ρ such that `servers` servers that hold the given configurations (m, n) cover ρ · shares (n,)."""
+    """Return ρ for `servers` configurations (m, n), shares (n,)."""
     program = ConfigurationProgram(shares, ServerKinds(np.ones(1, np.int64), np.array([servers])))
     program.add(ConfigurationColumns(configurations.astype(np.float64), np.zeros(len(configurations), np.int64)))
     return program.solve()[0]

@@ -1,13 +1,13 @@
-"""Bounds on ρ*, the maximum supportable workload, of servers with devices and kinds of devices (PAPERS §1.2, §7).
+"""Bounds on ρ* for servers with devices.
 
-A shape is what tasks ask for: a demand, a share of a device or whole ones, and the kinds that are accepted. Servers of one kind
-have the same capacity and the same devices.
+ρ* is the maximum supportable workload (PAPERS §1.2, §7). A shape is a distinct request: a demand, a share of a device or whole
+ones, and the accepted kinds. Servers of one kind have the same capacity and the same devices.
 
-Lower bound: the linear program over configurations, sets of shapes that fit a server together, devices included. Those of the
-program were filled greedily, so that better ones may be missing. Upper bound: the linear program over the number of tasks of each
-shape on each kind of server, in which what a server holds obeys each resource and each cut. A cut counts an item larger than
-1 − ε of a server (of its amount of a resource, of its devices, or of one device) as the whole, one smaller than ε as nothing:
-what fits together still fits (Martello and Toth 1990, §8.3). So no policy supports more.
+Lower bound: the linear program over configurations, sets of shapes that fit a server together, devices included. They are filled
+greedily, so better ones may be missing. Upper bound: the linear program over the number of tasks of each shape on each kind of
+server. The contents of a server obey each resource and each cut. A cut counts an item larger than 1 − ε of a server (of its
+amount of a resource, of its devices, or of one device) as the whole, and one smaller than ε as nothing. Items that fit together
+still fit (Martello and Toth 1990, §8.3). So no policy supports more.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SAFETY = 1e-7  # of the value of a linear program
 
 
 class Shapes(NamedTuple):
-    """T distinct demands of the tasks of a table, and G kinds of servers."""
+    """T distinct demands of tasks, and G server kinds."""
 
     demand: Ints  # (T, D) units
     need: Ints  # (T, 3) as `Jobs.devices`
@@ -53,10 +53,10 @@ class Shapes(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class DeviceBracket(Bounds):
-    """lower <= ρ* <= upper, in tasks in service on the whole cluster, for servers with devices.
+    """lower <= ρ* <= upper in tasks in service, with devices.
 
     reached  whether (upper - lower) / upper came down to the requested gap
-    kinds    for each set of kinds that tasks accept: how many devices are there, and how many are wanted at the workload's rate
+    kinds    for each set of accepted kinds: existing devices, and devices needed at the workload's rate
     """
 
     lower: float
@@ -71,7 +71,7 @@ class DeviceBracket(Bounds):
         return f"{self.lower:.6g} <= ρ* of {self.workload.name} <= {self.upper:.6g} tasks in service, a gap of {self.gap:.2%}"
 
     def tables(self) -> list[Table]:
-        """The bounds in tasks in service and as rates, and the demand for each set of kinds of devices."""
+        """Tabulate bounds as tasks and rates, and kinds."""
         workload = self.workload
         title = f"{workload.label} on {counted(len(workload.servers), 'server')}: ρ* with a gap of {self.gap:.2%}"
         bounds = Table(title, [Column(""), *numbers("tasks in service", "tasks per slot")])
@@ -97,7 +97,7 @@ class DeviceBracket(Bounds):
 
 
 def device_bracket(workload: Workload, gap: float, seconds: float) -> DeviceBracket:
-    """Bounds on ρ* of a table whose tasks need devices, within about so many seconds."""
+    """Return bounds on ρ* within about `seconds`."""
     began = time.monotonic()
     jobs, servers = workload.jobs, workload.servers
     assert jobs is not None
@@ -109,7 +109,7 @@ def device_bracket(workload: Workload, gap: float, seconds: float) -> DeviceBrac
 
 
 def shapes_of(jobs: Jobs, servers: Servers) -> Shapes:
-    """The distinct demands of a table with their shares, by the time that tasks are in service, and the kinds of servers."""
+    """Return a table's shapes with shares, and server kinds."""
     assert jobs.devices is not None and servers.devices is not None
     rows, first, place = np.unique(np.column_stack([jobs.demand, jobs.devices]), axis=0, return_index=True, return_inverse=True)
     mass = np.bincount(place.ravel(), jobs.service.astype(np.float64))
@@ -134,7 +134,7 @@ def shapes_of(jobs: Jobs, servers: Servers) -> Shapes:
 
 
 def upper_bound(shapes: Shapes) -> float:
-    """The value of the linear program over the number of tasks of each shape on each kind of server."""
+    """Solve the linear program over shapes and server kinds."""
     pairs = np.argwhere(shapes.allowed)  # (P, 2) shape, kind
     rows: list[Floats] = []
     right: list[float] = []
@@ -153,7 +153,7 @@ def upper_bound(shapes: Shapes) -> float:
 
 
 def server_cuts(shapes: Shapes, k: int) -> list[Floats]:
-    """For a kind of server, weights (T,) of the shapes such that those on one server never have more than 1 together."""
+    """Return weights (T,) of shapes, summing to <= 1 per server."""
     number, whole = int(shapes.devices[k, HOW_MANY]), int(shapes.devices[k, WHOLE])
     allowed, count = shapes.allowed[:, k], shapes.need[:, NUMBER]
     amounts = [(shapes.demand[:, r], int(room)) for r, room in enumerate(shapes.capacity[k]) if room > 0]
@@ -167,7 +167,7 @@ def server_cuts(shapes: Shapes, k: int) -> list[Floats]:
 
 
 def cuts_of(amount: Ints, room: int, allowed: Bools) -> list[Floats]:
-    """(T,) each: amounts above room − ε count as 1, below ε as 0, others as their share of the room, for some ε up to a half."""
+    """(T,) 1 above room − ε, 0 below ε, else shares, per cut ε."""
     items = np.unique(amount[allowed & (amount > 0) & (amount < room)])
     ends = np.unique(np.where(2 * items <= room, items, room - items))
     if len(ends) > MOST_CUTS:
@@ -177,7 +177,7 @@ def cuts_of(amount: Ints, room: int, allowed: Bools) -> list[Floats]:
 
 
 def lower_bound(shapes: Shapes, enough: float, deadline: float) -> float:
-    """What configurations support that are filled greedily by the prices of the linear program over those before."""
+    """Return the workload of greedily filled configurations."""
     kinds = ServerKinds(np.arange(len(shapes.number)), shapes.number)
     program = ConfigurationProgram(shapes.share, kinds)
     prices = np.asarray((shapes.demand / np.maximum(shapes.capacity.max(axis=0), 1)).sum(axis=1), np.float64)
@@ -201,7 +201,7 @@ def lower_bound(shapes: Shapes, enough: float, deadline: float) -> float:
 
 @compiled
 def fill_servers(shapes: Shapes, prices: Floats, pairs: Ints, room: Ints, left: Ints, held: Ints) -> None:
-    """For each pair of a shape and a kind of server, fill a server that holds the shape, by price per share of the room."""
+    """Fill a server per shape and kind, by price per room."""
     demand, need, capacity, devices, allowed = shapes.demand, shapes.need, shapes.capacity, shapes.devices, shapes.allowed
     for n in range(pairs.shape[0]):
         first, k = pairs[n, 0], pairs[n, 1]
@@ -223,7 +223,7 @@ def fill_servers(shapes: Shapes, prices: Floats, pairs: Ints, room: Ints, left: 
 
 @compiled
 def share_of_room(demand: Ints, need: Ints, whole: int, room: Ints, left: Ints) -> float:
-    """How much of the room of a server a shape takes, Σ of the shares; -1 if it does not fit."""
+    """Return a shape's summed shares of room, or -1."""
     share = 0.0
     for r in range(room.shape[0]):
         if demand[r] > room[r]:
@@ -238,7 +238,7 @@ def share_of_room(demand: Ints, need: Ints, whole: int, room: Ints, left: Ints) 
 
 @compiled
 def put(demand: Ints, need: Ints, whole: int, room: Ints, left: Ints) -> None:
-    """Put a shape that fits on a server: a share on the tightest device, whole ones on the first free ones."""
+    """Put a fitting shape on the tightest device, or first free ones."""
     for r in range(room.shape[0]):
         room[r] -= demand[r]
     for _ in range(need[0]):

@@ -1,10 +1,10 @@
-"""The linear program for ρ* (PAPERS §1.2), solved by column generation: its columns are configurations.
+"""The linear program for ρ*, by column generation (PAPERS §1.2).
 
     max ρ   s.t.   Σ_k w_k k_j >= ρ p_j for every type j,   Σ_{k of kind l} w_k <= n_l for every kind l of server,   w >= 0
 
 w_k is the number of servers that hold configuration k, p_j the share of type j. The dual variables are prices y of the
 types with Σ p_j y_j = 1. Any such prices bound ρ* by Σ_l n_l max_k <k, y>, the maximum over the configurations that fit a
-server of kind l. A `Pricing` finds that maximum, and configurations that come close to it, which become new columns.
+server of kind l. A `Pricing` finds that maximum. It also finds configurations close to the maximum, which become new columns.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ DAMPING = 0.5  # weight of the best prices so far in the next ones (Wentges smoo
 
 
 class ServerKinds(NamedTuple):
-    """The servers of one resource: distinct capacities, decreasing, and how many servers have each, (G,) both."""
+    """Servers of one resource: (G,) decreasing capacities and their numbers."""
 
     capacity: Ints  # units
     number: Ints
 
 
 class ConfigurationColumns(NamedTuple):
-    """Configurations: how many tasks of each type they hold, and the kind of server that they are for."""
+    """Configurations: numbers of tasks of each type, and server kinds."""
 
     counts: Floats  # (m, n)
     kind: Ints  # (m,)
@@ -42,7 +42,7 @@ class Pricing(Protocol):
     """Finds the configurations of the largest worth at given prices."""
 
     def __call__(self, prices: Floats) -> tuple[Floats, ConfigurationColumns]:
-        """(G,) the largest worth on each kind of server, and configurations near it, at least one with every type."""
+        """(G,) largest worth, and near configurations with every type."""
         ...
 
 
@@ -51,7 +51,7 @@ Enough = Callable[[float, float], bool]
 
 
 class SolvedProgram(NamedTuple):
-    """A solved program: `weights` (m,) of `columns` attain `value`, and `prices` (n,) prove `bound`."""
+    """Weights (m,) attaining `value`, prices (n,) proving `bound`."""
 
     value: float
     bound: float
@@ -94,7 +94,7 @@ def generate(
 
 
 class ConfigurationProgram:
-    """The linear program over the columns so far. The solver keeps its basis from one solution to the next.
+    """The linear program over the columns so far.
 
     shares      (n,) p_j, the probabilities of the types
     increasing  types are in increasing order of size, and a task may take the place of one of the next type. Prices then
@@ -124,7 +124,7 @@ class ConfigurationProgram:
             self.highs.addCols(moves, free, free, unbounded, 2 * moves, 2 * places, rows_of, np.tile([1.0, -1.0], moves))
 
     def add(self, columns: ConfigurationColumns) -> int:
-        """Add the columns that are new; returns how many those are."""
+        """Add new columns, and return their number."""
         starts: list[int] = []
         indices: list[Ints] = []
         values: list[Floats] = []
@@ -148,7 +148,7 @@ class ConfigurationProgram:
         return len(starts)
 
     def solve(self) -> tuple[float, Floats]:
-        """Solve the program; its value ρ, and the prices (n,)."""
+        """Solve the program: its value ρ and prices (n,)."""
         self.highs.run()
         return -self.highs.getInfo().objective_function_value, np.abs(np.array(self.highs.getSolution().row_dual)[: self.n])
 

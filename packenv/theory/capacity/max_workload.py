@@ -1,4 +1,4 @@
-"""`packenv.max_workload`: bounds on ρ*, by the search for one resource or the one for several."""
+"""`packenv.max_workload`: bounds on ρ*, for one resource or several."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from packenv.workloads.workload import Workload
 def max_workload(
     workload: Any, options: CapacityOptions, progress: Progress | None = None, **changes: Any
 ) -> Bracket | DeviceBracket:
-    """Bounds on the maximum supportable workload ρ* (tasks in service) of the workload's demands and servers, with proofs.
+    """Return proved bounds on the maximum supportable workload ρ* (tasks in service).
 
-    workload  a Workload, or what `packenv.workload` takes, whose arguments (`servers`, `resources`, …) go along here
+    workload  a Workload, or what `packenv.workload` takes. Pass its arguments (`servers`, `resources`, …) along
     options   fields of CapacityOptions
     progress  called with (lower, upper) at every improvement
 
-    `Bracket.reached` says which of the two ended the search. For several resources it may also end earlier, when it has no
-    further method to try. The arrivals do not matter, and the service only if it depends on the demand. Of tasks that need
-    devices the result is a DeviceBracket, whose bounds are values of linear programs, without certificates.
+    `Bracket.reached` shows whether the gap or the time ended the search. For several resources it may also end earlier, with no
+    further method to try. Only demands and servers matter, and service if it depends on the demand. For tasks with devices the
+    result is a DeviceBracket: its bounds are values of linear programs, without certificates.
     Raises InputError for a gap outside (0, 1), and without time.
     """
     if not options.seconds > 0:
@@ -70,10 +70,10 @@ LOAD_GAP = 0.005  # (upper - lower) / upper of the bounds that loads refer to
 
 
 def resolved(workload: Workload) -> Workload:
-    """The same workload with a known rate: its `load` is taken as a share of the lower bound on ρ*, which `rho` keeps.
+    """Return the workload, its `load` as a known rate.
 
-    The bounds are computed once for each law of sizes and servers, to a gap of 0.5 % (or what a minute allows). A workload
-    without a `load`, or with a known `rho`, is returned as it is.
+    A `load` is a share of the lower bound on ρ*, which `rho` stores. The bounds are computed once per law of sizes and servers,
+    to a gap of 0.5 % (or the gap reached in a minute). A workload without a `load`, or with a known `rho`, is returned unchanged.
     """
     if workload.load is None or workload.rho is not None:
         return workload
@@ -82,7 +82,7 @@ def resolved(workload: Workload) -> Workload:
 
 
 def supportable(workload: Workload) -> Bracket:
-    """The bounds on ρ* that a `load` refers to, for a workload of random tasks."""
+    """Return the bounds on ρ* behind a `load`."""
     return _supportable(workload.sizes, workload.service if isinstance(workload.service, Conditional) else None, workload.servers)
 
 
@@ -92,7 +92,7 @@ def _supportable(sizes: Sizes, service: Conditional | None, servers: Servers) ->
 
 
 def stream_bracket(workload: Workload, gap: float, seconds: float = CapacityOptions.seconds) -> Bracket:
-    """`max_workload` of a workload whose tasks need no devices, as streams are."""
+    """Return `max_workload` of tasks without devices, such as a stream."""
     bracket = max_workload(workload, gap, seconds)
     assert isinstance(bracket, Bracket)
     return bracket

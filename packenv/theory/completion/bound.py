@@ -1,8 +1,9 @@
-"""A lower bound on the mean completion time of a table of jobs, for every policy (docs/explanation/completion_bound.md).
+"""A lower bound on mean completion times of jobs.
 
-For a resource with K units in the whole cluster, let W_j(q) be the work of job j that ends at least q slots before the job
-does in every schedule. Then Σ C_j ≥ Σ q_j + the sum of completion times of SRPT on one machine of speed K with jobs of work
-W_j(q_j), whatever q_j ≥ 0 are. q = 0 is the relaxation to one machine, q_j = the longest path of job j that of the paths.
+See docs/explanation/completion_bound.md. Take a resource with K units in the whole cluster. Let W_j(q) be the work of job j that
+ends at least q slots before the job does in every schedule. Then Σ C_j ≥ Σ q_j + the sum of completion times of SRPT on one
+machine of speed K with jobs of work W_j(q_j), for any q_j ≥ 0. q = 0 is the relaxation to one machine, q_j = the longest path of
+job j the relaxation to paths.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ Ints = NDArray[np.int64]
 
 
 class Pooled(NamedTuple):
-    """SRPT with N jobs, in exact integers: times are in slots · speed."""
+    """SRPT with N jobs, in exact slots · speed."""
 
     total: int  # Σ completion times
     behind: NDArray[np.float64]  # (N,) jobs that are there and not completed while each is served, itself included, on average
 
 
 def srpt(release: Ints, work: list[int], speed: int) -> Pooled:
-    """SRPT with releases (N,) in slots, of `work` of each job, on a machine that does `speed` in a slot (Schrage 1968)."""
+    """Run SRPT (Schrage 1968): releases (N,) in slots, `speed` per slot."""
     order = np.argsort(release, kind="stable").tolist()
     waiting: list[tuple[int, int]] = []
     now, total, k = 0, 0, 0
@@ -62,7 +63,7 @@ WEIGHTS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0)  # and for so many jo
 
 @dataclass(frozen=True)
 class CompletionBound:
-    """Lower bounds on the sum of the completion times (end − first arrival) of all jobs, in slots."""
+    """Lower bounds on Σ (end − first arrival), in slots."""
 
     jobs: int
     total: int  # the largest that was found
@@ -76,9 +77,9 @@ class CompletionBound:
 
 
 def completion_bound(workload: Workload) -> CompletionBound:
-    """A lower bound on the mean completion time of the jobs of a table, with preemption or without, if all is known.
+    """Return a lower bound on mean job completion times.
 
-    Raises InputError for a workload without a Jobs table.
+    It holds with full knowledge, and with preemption or without. Raises InputError for a workload without a Jobs table.
     """
     if workload.jobs is None:
         raise InputError(f"workload {workload.name} has no Jobs table: a bound on completion times needs all jobs")
@@ -94,7 +95,7 @@ def completion_bound(workload: Workload) -> CompletionBound:
 
 
 def path_ends(jobs: Jobs, job: Ints) -> Ints:
-    """(N,) the earliest slot in which each job can end: the longest chain of arrivals and services."""
+    """(N,) jobs' earliest ends, by longest chains."""
     before, after, nodes = precedence_edges(jobs)
     end = jobs.arrival + jobs.service
     while True:
@@ -128,7 +129,7 @@ def within_jobs(jobs: Jobs, job: Ints) -> Jobs:
 
 
 def _of_resource(jobs: Jobs, job: Ints, release: Ints, tail: Ints, r: int, capacity: int) -> tuple[int, int]:
-    """The bound with q = 0 and the largest one found, for resource r, of which the cluster has `capacity` units."""
+    """Return bounds for q = 0 and best q."""
     count = len(release)
     longest = np.zeros(count, np.int64)
     np.maximum.at(longest, job, tail + jobs.service)

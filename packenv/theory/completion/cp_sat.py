@@ -1,4 +1,4 @@
-"""The least sum of completion times of small tables, by OR-tools CP-SAT: the model of `makespan` with another objective."""
+"""The least sum of completion times, by `makespan`'s CP-SAT model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from packenv.workloads.workload import Workload
 
 
 class LeastCompletion(NamedTuple):
-    """A schedule, in slots, its sum of completion times, and a lower bound on that of every schedule without preemption."""
+    """A schedule in slots, its completion times, and a non-preemptive bound."""
 
     start: Ints  # (n,)
     server: Ints  # (n,)
@@ -28,9 +28,10 @@ class LeastCompletion(NamedTuple):
 
 
 def least_completion(workload: Workload, time_limit: float, workers: int = 0, seed: int = 0) -> LeastCompletion:
-    """The schedule of the least sum of completion times (end − first arrival of the job) found in `time_limit` seconds.
+    """Return the best schedule found in `time_limit` seconds.
 
-    Raises InputError without OR-tools or a table, for one that is too large, and if no schedule was found in time.
+    It minimises the sum of end − first arrival over jobs. Raises InputError without OR-tools or a table, for one that is too
+    large, and if no schedule was found in time.
     """
     tasks = tasks_of(workload)
     if len(tasks) * len(tasks.capacity) > MOST_CHOICES:

@@ -1,4 +1,4 @@
-"""Simulated annealing over lists of tasks (`list_schedule`): one of the searches for a short schedule.
+"""Simulated annealing over lists of tasks (`list_schedule`).
 
 A neighbour of a list has one task moved, or two exchanged.
 """
@@ -26,7 +26,7 @@ SLICE = 200_000_000  # steps between two looks at the clock; a neighbour of n ta
 
 @compiled
 def copy_trial(s: ListSearch, place: int) -> None:
-    """Copy the schedule of the trial to place CURRENT or BEST."""
+    """Copy the trial's schedule to CURRENT or BEST."""
     for i in range(s.order.shape[1]):
         s.start[place, i], s.server[place, i] = s.start[TRIAL, i], s.server[TRIAL, i]
     s.makespan[place], s.cost[place] = s.makespan[TRIAL], s.cost[TRIAL]
@@ -34,7 +34,7 @@ def copy_trial(s: ListSearch, place: int) -> None:
 
 @compiled
 def accept(s: ListSearch) -> None:
-    """Make the trial the current list, and keep its schedule if it is the best so far."""
+    """Make the trial current, and save its schedule if best."""
     copy_trial(s, CURRENT)
     for k in range(s.order.shape[1]):
         s.order[CURRENT, k] = s.order[TRIAL, k]
@@ -45,14 +45,14 @@ def accept(s: ListSearch) -> None:
 
 @compiled
 def chance(word: NDArray[np.uint64]) -> float:
-    """A random number from (0, 1); `word` (1,) is the state of the generator."""
+    """Draw a number from (0, 1), state `word` (1,)."""
     word[0] = another(word[0])
     return uniform(word[0])
 
 
 @compiled
 def can_move(s: ListSearch, i: int, place: int) -> bool:
-    """Whether row i can move to another position without passing a row that it waits for, or one that waits for it."""
+    """Return whether row i can move without passing predecessors or successors."""
     position = s.position[i]
     if place < position:
         for m in range(s.offsets[i], s.offsets[i + 1]):
@@ -69,7 +69,7 @@ def can_move(s: ListSearch, i: int, place: int) -> bool:
 
 @compiled
 def propose(s: ListSearch) -> int:
-    """Make the trial a random neighbour of the current list; the first position in which they differ, or -1 for none."""
+    """Make a random neighbour the trial; return the first change or -1."""
     n = s.order.shape[1]
     a, b = int(n * chance(s.word)), int(n * chance(s.word))
     i, j = s.order[CURRENT, a], s.order[CURRENT, b]
@@ -90,7 +90,10 @@ def propose(s: ListSearch) -> int:
 
 @unlocked
 def try_neighbours(s: ListSearch, temperature: float, trials: int, target: int) -> None:
-    """Try `trials` neighbours, or fewer if the makespan reaches `target`; the first call schedules the current list too."""
+    """Try `trials` neighbours, fewer if the makespan reaches `target`.
+
+    The first call schedules the current list too.
+    """
     if s.makespan[CURRENT] == 0:
         s.makespan[BEST] = np.iinfo(np.int64).max
         decode(s, 0, np.inf)
@@ -104,7 +107,6 @@ def try_neighbours(s: ListSearch, temperature: float, trials: int, target: int) 
 
 
 def schedule_list(tasks: Tasks, order: Ints) -> FoundSchedule:
-    """The schedule of a list."""
     return anneal(tasks, order, 0, 0)
 
 
@@ -117,10 +119,10 @@ def anneal(
     improved: Callable[[int], None] = lambda makespan: None,
     stop: threading.Event | None = None,
 ) -> FoundSchedule:
-    """The best schedule found from the list `order`.
+    """Return the best schedule found from the list `order`.
 
     Ends after TRIALS · n² neighbours, when the makespan is at most `target`, after `seconds`, or when `stop` is set. The
-    temperature falls linearly with the share of the trials or of the time that is used up, whichever is larger.
+    temperature falls linearly with the used share of the trials or of the time, whichever is larger.
     `improved` is called with every shorter makespan. All in ticks.
     """
     search = search_from(tasks, order, seed)
@@ -147,6 +149,6 @@ def anneal_in_parallel(
     seed: int = 0,
     improved: Callable[[int], None] = lambda makespan: None,
 ) -> FoundSchedule:
-    """The best schedule of several searches in parallel threads, one from each list of `orders`."""
+    """Return the best schedule of parallel searches from `orders`."""
     schedules = in_threads(lambda k, stop: anneal(tasks, orders[k], seconds, target, seed + k, improved, stop), len(orders))
     return min(schedules, key=lambda schedule: schedule.makespan)

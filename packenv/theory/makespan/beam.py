@@ -1,9 +1,8 @@
-"""One beam search for a schedule, forward in time. Compiled code; `beam_search` runs it again and again.
+"""One compiled beam search forward in time; `beam_search` repeats it.
 
 A state is a partial schedule. At every tick, server after server, each state is extended by sets of tasks that can start on
-that server now; the W extensions of the lowest cost, over all states, become the next states. Free room has a cost, by
-resource. Starting a task lowers the cost, and more so for tasks that are hard to place later: large ones, and those that
-many others wait for.
+that server now. The W cheapest extensions, over all states, become the next states. Free room has a cost, by resource. Starting a
+task lowers the cost. It lowers it more for tasks that are hard to place later: large ones, and those with many successors.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ WAITS = -1  # start of a task that is not scheduled yet
 
 
 class Beam(NamedTuple):
-    """W states in two generations, before and after a step, and the best extensions found in the step."""
+    """W states around a step, and its best extensions."""
 
     release: Ints  # (n,) ticks
     service: Ints  # (n,)
@@ -64,7 +63,7 @@ class Beam(NamedTuple):
 
 @compiled
 def is_ready(b: Beam, start: NDArray[np.int32], i: int, tick: int) -> bool:
-    """Whether waiting task i is eligible at this tick."""
+    """Return whether waiting task i is eligible at this tick."""
     for m in range(b.offsets[i], b.offsets[i + 1]):
         before = b.waits_for[m]
         if start[before] == WAITS or start[before] + b.service[before] > tick:
@@ -74,7 +73,7 @@ def is_ready(b: Beam, start: NDArray[np.int32], i: int, tick: int) -> bool:
 
 @compiled
 def list_ready(b: Beam, start: NDArray[np.int32], server: int, tick: int, end: int) -> int:
-    """List the tasks that may start on a server now in `ready`; how many, or -1 if a waiting task can no longer meet the end."""
+    """List tasks for a server in `ready`; return their number, -1 if late."""
     count = 0
     for i in b.order:
         if start[i] == WAITS and is_ready(b, start, i, tick):
@@ -88,7 +87,7 @@ def list_ready(b: Beam, start: NDArray[np.int32], server: int, tick: int, end: i
 
 @compiled
 def fits(b: Beam, i: int) -> bool:
-    """Whether task i fits the room that the current set leaves."""
+    """Return whether task i fits the remaining room."""
     for r in range(len(b.free)):
         if b.demand[i, r] > b.free[r]:
             return False
@@ -97,14 +96,14 @@ def fits(b: Beam, i: int) -> bool:
 
 @compiled
 def charge(b: Beam, i: int, sign: int) -> None:
-    """Take task i's demand from the room that the current set leaves (sign 1), or give it back (sign -1)."""
+    """Take (sign 1) or return (sign -1) task i's demand."""
     for r in range(len(b.free)):
         b.free[r] -= sign * b.demand[i, r]
 
 
 @compiled
 def sink(b: Beam, at: int) -> None:
-    """Move the entry at position `at` of the heap down until the heap is in order."""
+    """Sink the entry `at` until the heap is in order."""
     size = len(b.heap)
     while True:
         child = 2 * at + 1
@@ -119,7 +118,7 @@ def sink(b: Beam, at: int) -> None:
 
 @compiled
 def offer(b: Beam, state: int, count: int, cost: float, key: np.uint64) -> None:
-    """Keep the current set if it is new, and among the W of the lowest cost."""
+    """Keep the current set if new and among W cheapest."""
     # What stays free costs its price; noise breaks ties in another way in each search.
     for r in range(len(b.free)):
         cost += b.price[r] * b.free[r]
@@ -152,13 +151,13 @@ def offer(b: Beam, state: int, count: int, cost: float, key: np.uint64) -> None:
 
 @compiled
 def key_of_start(b: Beam, i: int, server: int, tick: int) -> np.uint64:
-    """The number that the start of a task adds to the key of a state; equal servers add the same."""
+    """Hash a task's start, alike for equal servers."""
     return another(another(another(np.uint64(i)) ^ np.uint64(tick)) ^ np.uint64(b.kind[server]))
 
 
 @compiled
 def offer_sets(b: Beam, generation: int, state: int, server: int, tick: int, count: int, sets: int) -> None:
-    """Offer the sets of the `count` tasks in `ready` that fit the free room, the empty set first, up to `sets` of them."""
+    """Offer up to `sets` sets of `count` ready tasks, the empty set first."""
     depth, candidate, cost, key = 0, 0, b.cost[generation, state], b.key[generation, state]
     for r in range(len(b.free)):
         b.free[r] = b.room[generation, state, server, r]
@@ -212,7 +211,7 @@ def extend_states(b: Beam, generation: int, server: int, tick: int) -> None:
 
 @compiled
 def pass_tick(b: Beam, generation: int, states: int, tick: int) -> int:
-    """Free the room of tasks that end with this tick; of the states without waiting tasks, the one that ends first, or -1."""
+    """End tasks, and return the shortest schedule or -1."""
     final, shortest = -1, np.iinfo(np.int64).max
     for state in range(states):
         start, server, room = b.start[generation, state], b.server[generation, state], b.room[generation, state]
@@ -232,7 +231,7 @@ def pass_tick(b: Beam, generation: int, states: int, tick: int) -> int:
 
 @compiled
 def begin(b: Beam) -> None:
-    """Begin with the one state in which all tasks wait."""
+    """Begin with one state, in which all tasks wait."""
     b.start[0, 0, :] = WAITS
     for s in range(b.room.shape[2]):
         for r in range(b.room.shape[3]):
@@ -242,9 +241,9 @@ def begin(b: Beam) -> None:
 
 @unlocked
 def search(b: Beam, end: int, sets: int) -> tuple[int, int]:
-    """Search for a schedule that ends by tick `end`: the (generation, state) that holds it, or (-1, -1).
+    """Return the (generation, state) of a schedule by tick `end`.
 
-    A step tries about `sets` sets, over all states, and at least LEAST in each state.
+    (-1, -1) if none is found. A step tries about `sets` sets, over all states, and at least LEAST in each state.
     """
     begin(b)
     generation, states = 0, 1

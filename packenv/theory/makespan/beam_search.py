@@ -1,4 +1,4 @@
-"""Shorter and shorter schedules by repeated beam searches (Ow & Morton 1988), forward or backward, with random weights."""
+"""Repeated beam searches with random weights (Ow & Morton 1988)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CUBED = 200  # steps at most, times tasks³: for few tasks CP-SAT proves more in
 
 
 def can_search(tasks: Tasks, makespan: int) -> bool:
-    """Whether beams of NARROWEST states are fast enough for a schedule of this length (ticks)."""
+    """Return whether NARROWEST beams are fast enough."""
     return NARROWEST * _steps(tasks, makespan) <= STEPS
 
 
@@ -38,13 +38,13 @@ def _width(tasks: Tasks, makespan: int) -> int:
 
 
 class ShortestSoFar:
-    """The shortest schedule of all parallel searches so far, which each of them tries to beat."""
+    """The shortest schedule of all parallel searches so far."""
 
     def __init__(self, first: FoundSchedule, improved: Callable[[int], None]) -> None:
         self.best, self.improved, self.lock = first, improved, threading.Lock()
 
     def offer(self, schedule: FoundSchedule) -> None:
-        """Keep the schedule if it is shorter. Called from several threads."""
+        """Keep the schedule if it is shorter (thread-safe)."""
         with self.lock:
             if schedule.makespan < self.best.makespan:
                 self.best = schedule
@@ -52,10 +52,10 @@ class ShortestSoFar:
 
 
 def beam_from(tasks: Tasks, width: int, end: int, backward: bool, rng: np.random.Generator) -> Beam:
-    """A beam of `width` states for a schedule that ends by tick `end`, with random weights.
+    """Return a beam of `width` states, with random weights, up to tick `end`.
 
-    If `backward`, time runs from `end` to the first arrival. The ranges of the weights are those that did well in the setting
-    of figure 3 of Zhang and Yao.
+    If `backward`, time runs from `end` to the first arrival. The ranges of the weights did well in the setting of figure 3 of
+    Zhang and Yao.
     """
     n, (servers, resources) = len(tasks), tasks.capacity.shape
     offsets, waits_for = tasks.followed_by if backward else tasks.waits_for
@@ -109,7 +109,7 @@ def _between(rng: np.random.Generator, low: float, high: float) -> float:
 
 
 def searched(tasks: Tasks, width: int, end: int, backward: bool, rng: np.random.Generator) -> FoundSchedule | None:
-    """The schedule that one beam finds by tick `end`, or None; each task then starts as early as it can on its server."""
+    """Return one beam's schedule by `end`, moved early, or None."""
     beam = beam_from(tasks, width, end, backward, rng)
     generation, state = search(beam, end, min(SETS, STEPS // (len(tasks.capacity) * max(end, 1))))
     if state < 0:
@@ -121,7 +121,7 @@ def searched(tasks: Tasks, width: int, end: int, backward: bool, rng: np.random.
 
 
 def search_until(tasks: Tasks, reached: ShortestSoFar, seconds: float, target: int, seed: int, stop: threading.Event) -> None:
-    """Search for shorter schedules than the one reached; a beam that finds none doubles the width.
+    """Search for shorter schedules; double the width after a failure.
 
     Ends when n beams have found nothing, when the makespan is at most `target`, after `seconds`, or when `stop` is set.
     """
@@ -149,7 +149,7 @@ def search_in_parallel(
     seed: int = 0,
     improved: Callable[[int], None] = lambda makespan: None,
 ) -> FoundSchedule:
-    """The shortest schedule of several parallel searches that begin with a known one, which it may be."""
+    """Return the shortest schedule of parallel searches from a known one."""
     reached = ShortestSoFar(first, improved)
     in_threads(lambda k, stop: search_until(tasks, reached, seconds, target, seed + k, stop), searches)
     return reached.best

@@ -1,9 +1,9 @@
-"""Shortest schedules by OR-tools CP-SAT: constraints 11-14 of Zhang and Yao (PAPERS §3) as intervals and cumulative resources.
+"""Shortest schedules by OR-tools CP-SAT (PAPERS §3).
 
-Each task is an interval. If it may run on several servers, there is one optional interval per server, and exactly one of
-them is present. On each server the demands of each resource stay within its capacity; the same constraint on the whole
-cluster follows from that, but speeds up the solver. Equal servers are interchangeable, so they are ordered by the first row
-that they run.
+Constraints 11-14 of Zhang and Yao become intervals and cumulative resources. Each task is an interval. If it may run on several
+servers, there is one optional interval per server, and exactly one of them is present. On each server the demands of each
+resource stay within its capacity. The same constraint on the whole cluster follows, but speeds up the solver. Equal servers are
+interchangeable, so they are ordered by the first row that they run.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def cp_model() -> Any:
 
 
 class ScheduleModel:
-    """Variables and constraints for the schedules that are no longer than a known one."""
+    """Variables and constraints for schedules up to a known length."""
 
     def __init__(self, tasks: Tasks, incumbent: FoundSchedule) -> None:
         self.cp = cp_model()
@@ -51,14 +51,14 @@ class ScheduleModel:
         self.model.minimize(self.makespan)
 
     def _choices(self, i: int) -> dict[int, Any]:
-        """The variable of each server that task i may run on, which says whether it does."""
+        """Return task i's 0/1 variables, one per server."""
         servers = np.flatnonzero(self.tasks.allowed[i])
         chosen = {int(server): self.model.new_bool_var("") for server in servers}
         self.model.add_exactly_one(chosen.values())
         return chosen
 
     def _order(self) -> None:
-        """A task begins after those that it waits for have ended, and all end within the makespan."""
+        """Order tasks after their predecessors, and within the makespan."""
         service = self.tasks.service.tolist() + [0] * (self.tasks.nodes - len(self.tasks))
         for before, after in zip(self.tasks.before.tolist(), self.tasks.after.tolist(), strict=True):
             self.model.add(self.begin[after] >= self.begin[before] + service[before])
@@ -66,7 +66,7 @@ class ScheduleModel:
             self.model.add(self.makespan >= self.begin[i] + service[i])
 
     def _share(self) -> None:
-        """Neither a server nor the whole cluster is used above its capacity."""
+        """Keep servers and the whole cluster within capacity."""
         tasks, model, resources = self.tasks, self.model, range(self.tasks.demand.shape[1])
         slots = tasks.service.tolist()
         whole = [model.new_fixed_size_interval_var(self.begin[i], slots[i], "") for i in range(len(tasks))]
@@ -85,14 +85,14 @@ class ScheduleModel:
                 self._cumulative(whole, tasks.demand[:, r].tolist(), int(tasks.capacity[:, r].sum()))
 
     def _cumulative(self, intervals: list[Any], demands: list[int], capacity: int) -> None:
-        """Add one capacity constraint, in the largest unit in which all amounts are integers, unless all demands fit at once."""
+        """Add one capacity constraint in large integer units, unless all fits."""
         unit = int(np.gcd.reduce([capacity, *demands]))
         if sum(demands) > capacity:
             used = [k for k in range(len(demands)) if demands[k] > 0]
             self.model.add_cumulative([intervals[k] for k in used], [demands[k] // unit for k in used], capacity // unit)
 
     def _number_servers(self) -> None:
-        """Interchangeable servers are ordered by the first row that they run, as far as that is among the first NUMBERED."""
+        """Order interchangeable servers by first row, among the first NUMBERED."""
         for group in interchangeable(self.tasks):
             for earlier, server in pairwise(group):
                 before: list[Any] = []
@@ -112,7 +112,7 @@ class ScheduleModel:
 
 
 def interchangeable(tasks: Tasks) -> list[list[int]]:
-    """Groups of two or more servers of equal capacity that the same tasks may run on."""
+    """Group servers of equal capacity and allowed tasks."""
     kinds: dict[bytes, list[int]] = {}
     for server, capacity in enumerate(tasks.capacity):
         kinds.setdefault(capacity.tobytes() + tasks.allowed[:, server].tobytes(), []).append(server)
@@ -120,7 +120,7 @@ def interchangeable(tasks: Tasks) -> list[list[int]]:
 
 
 def numbered(tasks: Tasks, server: Ints) -> Ints:
-    """(n,) the servers of the same schedule, with interchangeable servers ordered by the first row that they run."""
+    """(n,) servers, with interchangeable ones ordered by their first row."""
     name = np.arange(len(tasks.capacity))
     for group in interchangeable(tasks):
         used = [int(s) for s in dict.fromkeys(server.tolist()) if s in group]
@@ -137,10 +137,11 @@ def improve(
     gap: float = 0.0,
     progress: Callable[[int, int], None] = lambda makespan, bound: None,
 ) -> tuple[FoundSchedule, int]:
-    """A schedule at least as short as the known one, and a lower bound on the makespan of all schedules, both in ticks.
+    """Return a schedule at least as short, and a bound, in ticks.
 
-    Ends after about `seconds`, or when makespan / bound − 1 is at most `gap`. `progress` is called with (makespan, bound) at
-    every improvement. A model too large to build in that time leaves the known schedule as it is.
+    The bound is on the makespan of all schedules. Ends after about `seconds`, or when makespan / bound − 1 is at most `gap`.
+    `progress` is called with (makespan, bound) at every improvement. If the model takes too long to build, the known schedule
+    stays.
     """
     if len(tasks) * len(tasks.capacity) > min(MOST_CHOICES, BUILT * seconds):
         return incumbent, tasks.bound  # the time would end before the model is built

@@ -1,8 +1,8 @@
-"""List scheduling: the schedule that an order of the tasks leads to (serial schedule generation, Kolisch & Hartmann 1999).
+"""List scheduling: a schedule from an order of the tasks.
 
-A list is an order of the tasks in which each stands behind those that it waits for. One after the other, every task starts
-as early as it fits beside those before it; of several servers where it can, on the one with the least room left. The time of
-every server is cut into segments in which its free room is constant. Compiled code.
+It is serial schedule generation (Kolisch & Hartmann 1999). In a list each task stands behind its predecessors. One after the
+other, every task starts as early as it fits among the earlier ones. If several servers allow that, it takes the one with the
+least room left. The time of every server is cut into segments of constant free room. Compiled code.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class FoundSchedule(NamedTuple):
 
 
 class ListSearch(NamedTuple):
-    """The tasks, the current list and the trial, and the schedules CURRENT, TRIAL and BEST."""
+    """Tasks, two lists, and the schedules CURRENT, TRIAL and BEST."""
 
     release: Ints  # (n,) ticks
     service: Ints  # (n,)
@@ -55,7 +55,7 @@ class ListSearch(NamedTuple):
 
 
 def search_from(tasks: Tasks, order: Ints, seed: int) -> ListSearch:
-    """A search that begins with this list; no schedule is computed yet."""
+    """Return a search from this list, without a schedule yet."""
     n, (servers, resources) = len(tasks), tasks.capacity.shape
     offsets, waits_for = tasks.waits_for
     work = tasks.demand / np.maximum(tasks.capacity.sum(axis=0), 1) * tasks.service[:, None]  # (n, D) ticks of the cluster
@@ -85,7 +85,7 @@ def search_from(tasks: Tasks, order: Ints, seed: int) -> ListSearch:
 
 @compiled
 def segment_at(s: ListSearch, server: int, tick: int) -> int:
-    """The segment of a server that contains a tick."""
+    """Return the segment of a server that contains a tick."""
     k = s.segments[server] - 1
     while s.time[server, k] > tick:
         k -= 1
@@ -94,7 +94,7 @@ def segment_at(s: ListSearch, server: int, tick: int) -> int:
 
 @compiled
 def split(s: ListSearch, server: int, tick: int) -> int:
-    """The segment of a server that begins at `tick`; the one that contains it is cut in two if necessary."""
+    """Return the segment that begins at `tick`, cut from another if necessary."""
     k = segment_at(s, server, tick)
     if s.time[server, k] == tick:
         return k
@@ -109,7 +109,7 @@ def split(s: ListSearch, server: int, tick: int) -> int:
 
 @compiled
 def put(s: ListSearch, i: int, start: int, server: int) -> None:
-    """Put task i on a server from `start` until its end."""
+    """Put task i on a server from `start`."""
     first = split(s, server, start)
     last = split(s, server, start + s.service[i])
     for k in range(first, last):
@@ -119,7 +119,7 @@ def put(s: ListSearch, i: int, start: int, server: int) -> None:
 
 @compiled
 def fits_segment(s: ListSearch, i: int, server: int, k: int) -> bool:
-    """Whether task i fits the free room of segment k of a server."""
+    """Return whether task i fits segment k of a server."""
     for r in range(s.room.shape[2]):
         if s.room[server, k, r] < s.demand[i, r]:
             return False
@@ -128,7 +128,7 @@ def fits_segment(s: ListSearch, i: int, server: int, k: int) -> bool:
 
 @compiled
 def earliest(s: ListSearch, i: int, server: int, ready: int, latest: int) -> int:
-    """The first tick from `ready` on at which task i can start on a server; some tick above `latest` if that is later."""
+    """Return task i's first start from `ready`, or a tick above `latest`."""
     k = segment_at(s, server, ready)
     start = ready
     while start <= latest and k < s.segments[server] and s.time[server, k] < start + s.service[i]:
@@ -140,7 +140,7 @@ def earliest(s: ListSearch, i: int, server: int, ready: int, latest: int) -> int
 
 @compiled
 def room_left(s: ListSearch, i: int, server: int, start: int) -> float:
-    """The room that is free while task i would run, summed over resources (shares of the server) and ticks."""
+    """Sum the free room during task i."""
     k = segment_at(s, server, start)
     end = start + s.service[i]
     free = 0.0
@@ -154,7 +154,7 @@ def room_left(s: ListSearch, i: int, server: int, start: int) -> float:
 
 @compiled
 def ready_at(s: ListSearch, i: int) -> int:
-    """The tick at which task i is eligible in the trial."""
+    """Return task i's eligible tick in the trial."""
     ready = s.release[i]
     for m in range(s.offsets[i], s.offsets[i + 1]):
         before = s.waits_for[m]
@@ -164,7 +164,7 @@ def ready_at(s: ListSearch, i: int) -> int:
 
 @compiled
 def choose(s: ListSearch, i: int) -> None:
-    """Choose start and server of task i in the trial: the earliest start, and then the server with the least free room."""
+    """Choose task i's earliest start, then tightest server."""
     ready = ready_at(s, i)
     start, server, least = np.iinfo(np.int64).max >> 1, -1, 0.0
     for candidate in range(s.capacity.shape[0]):
@@ -179,10 +179,7 @@ def choose(s: ListSearch, i: int) -> None:
 
 @compiled
 def decode(s: ListSearch, first: int, limit: float) -> bool:
-    """Compute the schedule of the trial, which equals the current list up to position `first`.
-
-    Returns False as soon as its cost is above `limit`.
-    """
+    """Compute the trial, changed from `first` on; False above cost `limit`."""
     # All servers are free for all time.
     for server in range(s.capacity.shape[0]):
         s.segments[server] = 1

@@ -1,4 +1,4 @@
-"""`packenv.optimal_schedule`: the shortest schedule of a Jobs table, if all jobs are known beforehand, and a lower bound."""
+"""`packenv.optimal_schedule`: shortest schedules of Jobs tables, with lower bounds."""
 
 from __future__ import annotations
 
@@ -40,9 +40,10 @@ Progress = Callable[[float, int, int], None]  # seconds, the shortest makespan a
 
 @dataclass(frozen=True)
 class Optimum:
-    """A schedule of the whole table, and a lower bound on the makespan of every schedule, in slots from the first arrival.
+    """A schedule of the whole table, and a makespan bound.
 
-    `history`: (seconds, makespan, bound) at every improvement.
+    The bound holds for every schedule, in slots from the first arrival. `history`: (seconds, makespan, bound) at every
+    improvement.
     """
 
     schedule: Schedule = field(repr=False)
@@ -71,18 +72,19 @@ def optimal_schedule(
     warm_start: Sequence[str] = HEURISTICS,
     progress: Progress | None = None,
 ) -> Optimum:
-    """The shortest schedule of a workload with a Jobs table that is found in `time_limit` seconds, with a lower bound.
+    """Return the shortest schedule found in time, with a bound.
 
-    Phases, predecessors, arrivals, several resources and unequal servers mean the same as in the simulator.
+    The workload needs a Jobs table. Phases, predecessors, arrivals, several resources and unequal servers mean the same as in the
+    simulator.
 
     options           fields of OptimumOptions
     hint              a schedule to begin with, instead of the best one of the policies in `warm_start`
     progress          called with (seconds, makespan, bound) at every improvement
 
-    With a `gap` of 0 the search ends early once the schedule is proven optimal. With `fixed_allocation`, as Zhang and Yao do,
-    schedule and bound are among the schedules with that assignment. With one worker, a run that ends early gives the same
-    schedule for the same seed. The search goes on by beam search, or by annealing if there are too many tasks or ticks for that,
-    and then by CP-SAT. Raises InputError without OR-tools, without a table, and for arguments out of range.
+    With a `gap` of 0 the search ends early once the schedule is proven optimal. With `fixed_allocation`, as in Zhang and Yao,
+    schedule and bound only consider that assignment. With one worker, a run that ends early gives the same schedule for the same
+    seed. The search goes on by beam search (by annealing for too many tasks or ticks), and then by CP-SAT. Raises InputError
+    without OR-tools, without a table, and for arguments out of range.
     """
     cp_model()
     time_limit, gap, seed = options.time_limit, options.gap, options.seed
@@ -135,7 +137,7 @@ def _length(schedule: FoundSchedule) -> int:
 
 
 class ProgressLog:
-    """The shortest makespan and the largest bound so far, in slots, with their times. Several threads may call it."""
+    """The shortest makespan, largest bound so far (slots)."""
 
     def __init__(self, tick: int, progress: Progress | None) -> None:
         self.tick, self.progress = tick, progress
@@ -147,7 +149,7 @@ class ProgressLog:
         return time.monotonic() - self.began
 
     def record(self, makespan: int, bound: int) -> None:
-        """Record a makespan and a bound, in ticks, if one of them improves."""
+        """Record an improved makespan or bound, in ticks."""
         with self.lock:
             shortest, tightest = makespan * self.tick, bound * self.tick
             if self.history:
@@ -159,7 +161,7 @@ class ProgressLog:
 
 
 def heuristic_schedules(workload: Workload, policies: Sequence[str], seed: int = 0) -> list[Schedule]:
-    """Schedules of the whole table, by those of the named policies that exist and can run it."""
+    """Return complete schedules of the named policies that can run."""
     schedules = []
     for name in policies:
         if name.partition(":")[0] in registered():
@@ -171,7 +173,7 @@ def heuristic_schedules(workload: Workload, policies: Sequence[str], seed: int =
 
 
 def in_ticks(tasks: Tasks, schedule: Schedule) -> FoundSchedule | None:
-    """The schedule in ticks; None if it leaves tasks out or breaks a constraint."""
+    """Return the schedule in ticks; None if incomplete or infeasible."""
     start, server = schedule[:2]
     whole = len(start) == len(tasks) and bool((start >= 0).all() and ((start - tasks.origin) % tasks.tick == 0).all())
     if not whole or tasks.fault(start, server) or (tasks.fixed is not None and (server != tasks.fixed).any()):

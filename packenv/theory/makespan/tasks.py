@@ -1,4 +1,4 @@
-"""The tasks and servers of an offline scheduling problem, a lower bound on its makespan, and a check of schedules (PAPERS §3)."""
+"""Offline scheduling problems: tasks, servers, bounds and checks (PAPERS §3)."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ CUTS = 32  # values at most of heads, of tails and of demands that the lower bou
 
 @dataclass(frozen=True)
 class Tasks:
-    """n tasks and B barriers on L servers. Times are in ticks (the greatest common divisor of all) from the first arrival.
+    """n tasks and B barriers on L servers (ticks).
 
-    Nodes are the n rows of the table, then the barriers; node `before[k]` must end before node `after[k]` begins.
+    Ticks are the greatest common divisor of all times, from the first arrival. Nodes are the n rows of the table, then the
+    barriers. Node `before[k]` must end before node `after[k]` begins.
     """
 
     tick: int  # slots
@@ -50,16 +51,16 @@ class Tasks:
 
     @cached_property
     def head(self) -> Ints:
-        """(nodes,) the earliest tick at which each node can begin, by releases and precedence."""
+        """(nodes,) earliest ticks to begin, by releases and precedence."""
         return self._longest(np.append(self.release, np.zeros(self.nodes - len(self), np.int64)), self.before, self.after)
 
     @cached_property
     def tail(self) -> Ints:
-        """(nodes,) ticks of the longest chain that must follow the end of each node."""
+        """(nodes,) ticks of the longest chain after each node."""
         return self._longest(np.zeros(self.nodes, np.int64), self.after, self.before)
 
     def _longest(self, least: Ints, before: Ints, after: Ints) -> Ints:
-        """(nodes,) the longest paths to each node, at least `least`."""
+        """Return (nodes,) longest paths to each node, at least `least`."""
         service = np.append(self.service, np.zeros(self.nodes - len(self), np.int64))
         while True:
             longer = least.copy()
@@ -70,10 +71,10 @@ class Tasks:
 
     @cached_property
     def bound(self) -> int:
-        """A lower bound on the makespan, in ticks: the longest chain, or a set of tasks whose work takes longer.
+        """Return a lower bound on the makespan, in ticks.
 
-        For every pair of a head and a tail, the work of all tasks with at least these takes at least work / capacity ticks,
-        after the head and before the tail (an energy argument).
+        It is the longest chain, or an energy argument: for every pair of a head and a tail, the work of all tasks with at least
+        these takes at least work / capacity ticks, after the head and before the tail.
         """
         head, tail = self.head[: len(self)], self.tail[: len(self)]
         heads, tails = _cuts(head), _cuts(tail)
@@ -88,10 +89,7 @@ class Tasks:
         return longest
 
     def _works(self) -> list[tuple[NDArray[Any], int]]:
-        """Pairs of the work of each task (n,) and the work that the servers can do in a tick, in Python's integers.
-
-        For each resource of the whole cluster, and of each server if tasks are assigned beforehand.
-        """
+        """Return (n,) work and capacity per tick, for the cluster or fixed servers too."""
         servers = np.arange(len(self.capacity))
         groups = [servers] if self.fixed is None else [servers, *servers[:, None]]
         pairs = []
@@ -107,14 +105,14 @@ class Tasks:
 
     @property
     def pairs(self) -> int:
-        """The number of pairs of tasks of which one waits for the other, directly or through a barrier."""
+        """Count pairs of predecessor and successor, through barriers too."""
         entering = np.bincount(self.after, minlength=self.nodes)
         inner = (self.before >= len(self)) & (self.after < len(self))
         return int((self.after < len(self)).sum() - inner.sum() + entering[self.before[inner]].sum())
 
     @cached_property
     def waits_for(self) -> tuple[Ints, Ints]:
-        """(offsets, rows): row i waits for rows[offsets[i] : offsets[i + 1]], directly or through a barrier."""
+        """(offsets, rows): row i waits, also through barriers, for rows[offsets[i] : offsets[i + 1]]."""
         direct = (self.before < len(self)) & (self.after < len(self))
         pairs = [np.stack([self.before[direct], self.after[direct]])]
         for barrier in range(len(self), self.nodes):
@@ -139,7 +137,10 @@ class Tasks:
         return np.argsort(-(self.tail[: len(self)] + self.service), kind="stable")
 
     def fault(self, start: NDArray[np.integer[Any]], server: NDArray[np.integer[Any]]) -> str | None:
-        """The first violated constraint of starts (n,) in slots on servers (n,), or None. Rows with start -1 are left out."""
+        """Return the first violated constraint of a schedule, or None.
+
+        Starts (n,) are in slots, -1 for rows that are left out, on servers (n,).
+        """
         rows = np.flatnonzero(start >= 0)
         wrong = rows[(server[rows] < 0) | (server[rows] >= len(self.capacity))]
         if len(wrong):
@@ -152,7 +153,7 @@ class Tasks:
         return self._overfull(start.astype(np.int64), end, server, rows)
 
     def _overfull(self, start: Ints, end: Ints, server: NDArray[np.integer[Any]], rows: Ints) -> str | None:
-        """Names a row that starts on a server without room for it, or None."""
+        """Name a row that starts without room."""
         row = np.concatenate([rows, rows])
         slot = np.concatenate([end[rows], start[rows]])
         change = np.concatenate([-self.demand[rows], self.demand[rows]])
@@ -173,7 +174,7 @@ def check_known(workload: Workload) -> None:
 
 
 def tasks_of(workload: Workload, fixed_allocation: bool = False) -> Tasks:
-    """The tasks of a workload with a Jobs table; `fixed_allocation` assigns their servers beforehand.
+    """Return a workload's tasks; `fixed_allocation` assigns servers in advance.
 
     Raises InputError without a table, and for a table whose tasks take longer away from their data.
     """
@@ -202,10 +203,9 @@ def tasks_of(workload: Workload, fixed_allocation: bool = False) -> Tasks:
 
 
 def _least_loaded(jobs: Jobs, capacity: Ints) -> Ints:
-    """(n,) the server of each task: of those that it fits, the one with the least workload so far (PAPERS §3).
+    """(n,) the least loaded fitting servers (PAPERS §3).
 
-    Workload is service times demand, as shares of the server's capacity, summed over the resources; ties go to the lower
-    index.
+    Workload is service times demand, as shares of the server's capacity, summed over the resources. Ties go to the lower index.
     """
     load = np.zeros(len(capacity))
     chosen = np.zeros(len(jobs), np.int64)
@@ -216,7 +216,7 @@ def _least_loaded(jobs: Jobs, capacity: Ints) -> Ints:
 
 
 def _dual_feasible(demand: Ints, capacity: int) -> list[Ints]:
-    """The demands, and roundings of them under which everything that fits a server still fits (Martello & Toth 1990).
+    """Return demands and valid roundings (Martello & Toth 1990).
 
     For a cut c: a demand above capacity − c counts as the whole server, and one below c counts as nothing.
     """
@@ -227,6 +227,5 @@ def _dual_feasible(demand: Ints, capacity: int) -> list[Ints]:
 
 
 def _cuts(values: Ints) -> Ints:
-    """The distinct values, or CUTS of them if there are more."""
     distinct = np.unique(values)
     return distinct[np.unique(np.linspace(0, len(distinct) - 1, CUTS).astype(int))] if len(distinct) > CUTS else distinct

@@ -11,7 +11,7 @@ Found = TypeVar("Found")
 
 
 def in_threads(search: Callable[[int, threading.Event], Found], count: int) -> list[Found]:
-    """The results of `search(k, stop)` for each k below `count`. `stop` is set when one of them fails, and on Ctrl-C."""
+    """Return `search(k, stop)` for k < `count`; failures and Ctrl-C set `stop`."""
     stop = threading.Event()
     with ThreadPoolExecutor(count) as pool:
         runs = [pool.submit(search, k, stop) for k in range(count)]

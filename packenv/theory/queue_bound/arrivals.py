@@ -1,7 +1,4 @@
-"""What arrives in a slot, and how long it stays, in exact numbers: the setting in which bounds on the queue are proved.
-
-Proved for arrivals that are independent from slot to slot and for geometric service. Everything else is refused.
-"""
+"""Exact arrivals and geometric service, for queue bounds."""
 
 from __future__ import annotations
 
@@ -19,9 +16,10 @@ from packenv.workloads.workload import Workload
 
 @dataclass(frozen=True)
 class Setting:
-    """Tasks arrive in jobs: a Poisson number of jobs in a slot, or at most one (`bernoulli`).
+    """Arrivals in jobs: a Poisson number per slot, or `bernoulli`.
 
-    Each task in service leaves at the start of a slot with probability `leaving`, independently of all else.
+    With `bernoulli` at most one job arrives per slot. Each task in service leaves at the start of a slot with probability
+    `leaving`, independently of all else.
     """
 
     jobs: Fraction  # per slot, mean
@@ -37,7 +35,7 @@ class Setting:
         return self.jobs * self.tasks
 
     def second_moment(self, mean: Fraction, square: Fraction) -> Fraction:
-        """A lower bound on E[A²], A the price of all that arrives in a slot; a task's price has this mean and mean square."""
+        """Return a lower bound on E[A²] from a price's mean and mean square."""
         of_pairs = square if self.alike else mean**2
         of_job = self.tasks * square + (self.square - self.tasks) * of_pairs
         together = Fraction(0) if self.bernoulli else (self.rate * mean) ** 2
@@ -45,7 +43,7 @@ class Setting:
 
 
 def setting_of(workload: Workload) -> Setting:
-    """The workload's arrivals and service. Raises InputError for those to which no proof applies."""
+    """Return a workload's arrivals and service; InputError without a proof."""
 
     def refused(what: str) -> InputError:
         return InputError(f"workload {workload.name}: no bound on the queue is claimed for {what}")
@@ -70,7 +68,7 @@ def setting_of(workload: Workload) -> Setting:
 
 
 def _moments(size: Law) -> tuple[Fraction, Fraction]:
-    """Mean of the number of tasks in a job, and of its square; of the square a lower bound unless there are few values."""
+    """Return a job's E[tasks] and E[tasks²], or a lower bound for many values."""
     atoms = size.atoms()
     if atoms is None:
         mean = Fraction(size.mean_slots())

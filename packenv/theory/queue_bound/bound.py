@@ -1,4 +1,4 @@
-"""`QueueBound`: a lower bound on the mean queue of every policy that does not know durations, and its proof."""
+"""`QueueBound`: a proved bound on mean queues without known durations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAMES: dict[type[QueueProof], str] = {Counted: "counted", Pooled: "pooled"}
 
 @dataclass(frozen=True)
 class Proved:
-    """The mean queue that one relaxation proves, above 0, and how."""
+    """A mean queue above 0, and its proof."""
 
     value: float
     proof: QueueProof = field(repr=False)
@@ -32,10 +32,11 @@ class Proved:
 
 @dataclass(frozen=True)
 class QueueBound:
-    """The mean number of waiting tasks, over all slots, is at least `value` under every policy that does not know durations.
+    """A lower bound `value` on the mean number of waiting tasks.
 
-    A policy may know demands and the law of durations, and may even preempt; not how long a task stays, or what arrives later.
-    `proved`: the best of each relaxation that proves anything, the best one first. `proved_for`: of which workload, in words.
+    It holds for every policy that does not know durations. A policy may know demands and the law of durations, and may even
+    preempt. It may not know how long a task stays, or the coming arrivals.
+    `proved`: the best of each relaxation that proves anything, the best one first. `proved_for`: the workload, in words.
     """
 
     proved: tuple[Proved, ...]
@@ -44,7 +45,7 @@ class QueueBound:
 
     @property
     def value(self) -> float:
-        """The best bound; 0 if nothing better is known."""
+        """The best bound, or 0."""
         return self.proved[0].value if self.proved else 0.0
 
     @property
@@ -53,7 +54,7 @@ class QueueBound:
         return not self.proved
 
     def verify(self, workload: Workload) -> None:
-        """Check every proof against the workload, in exact arithmetic. Raises Refuted if one does not hold."""
+        """Check every proof exactly against the workload; may raise Refuted."""
         setting, (law, kinds) = setting_of(workload), law_and_kinds(workload)
         values = [proved.value for proved in self.proved]
         require(values == sorted(values, reverse=True), "the best bound does not come first")

@@ -1,16 +1,17 @@
-"""The counted bound: the price of all tasks, as a number of pieces of price 1 of which at most k are in service together.
+"""The counted bound: at most k pieces in service.
 
-For example the tasks larger than half a server have price 1, and k servers hold k of them. V is the price of all tasks in the
-system, and w <= min(V, k) that of those in service, at the end of a slot. In the next slot each task in service leaves with
-chance µ, all its pieces together, and tasks of price A arrive. Let V* be a queue of pieces that need no packing: min(V*, k)
-are in service, and each leaves with chance µ independently. For every function f that is convex and does not decrease,
+The price of all tasks is a number of pieces of price 1, and at most k pieces are in service together. For example the tasks
+larger than half a server have price 1, and k servers hold k of them. V is the price of all tasks in the system, and w <= min(V,
+k) the price of tasks in service, at the end of a slot. In the next slot each task in service leaves with chance µ, all its pieces
+together, and tasks of price A arrive. Let V* be a queue of pieces that need no packing: min(V*, k) are in service, and each
+leaves with chance µ independently. For every function f that is convex and does not decrease,
 
-    E[f(V')] >= (Tf)(V),      (Tf)(V) = E[f(V - Bin(min(V, k), µ) + A)],
+    E[f(V')] >= (Tf)(V),      (Tf)(V) = E[f(V - Bin(min(V, k), µ) + A)].
 
-as pieces that leave together make a less certain sum (in convex order) than those that leave independently, and fewer in
-service leave no fewer in the system. Tf is again convex and does not decrease: its increase from V to V + 1 is 1 - µ of the
-mean increase of f for V < k, all of it for V >= k. So E[f(V)] >= E[f(V*)] in every slot, and the mean of V is at least that
-of V*. A task that waits costs at most the largest price, and the mean of w is at most E[A] / µ under every policy:
+The reason: pieces that leave together make a less certain sum (in convex order) than pieces that leave independently, and fewer
+in service leave no fewer in the system. Tf is again convex and does not decrease: its increase from V to V + 1 is 1 - µ of the
+mean increase of f for V < k, all of it for V >= k. So E[f(V)] >= E[f(V*)] in every slot, and the mean of V is at least the mean
+of V*. A waiting task costs at most the largest price, and the mean of w is at most E[A] / µ under every policy:
 
     mean queue >= (E[V*] - E[A] / µ) / largest price.
 
@@ -20,7 +21,7 @@ The proof of E[V*] >= g is a function φ >= 0 of n = 0, 1, 2, … with
 
 Summed over time, E[V*] >= g, as the moments of V* are bounded below the load that k pieces complete. φ is given up to N >= k,
 and continued by the parabola φ(N + x) = φ(N) + slope x + bend x (x - 1) / 2. Up to N the inequality is checked with
-probabilities that are rounded down and cut off, which is sound as φ >= 0; beyond N it is a line in x, as soon as φ is not
+probabilities that are rounded down and cut off. This is sound as φ >= 0. Beyond N it is a line in x, as soon as φ is not
 below the same parabola for N - k <= n < N.
 """
 
@@ -42,7 +43,7 @@ LARGEST_VALUE = 2**200
 
 @dataclass(frozen=True)
 class Counted:
-    """The counted bound for these prices. Values of φ, `slope` and `bend` are in parts of 1 / `parts`."""
+    """The counted bound, values in parts of 1 / `parts`."""
 
     prices: Prices
     values: tuple[int, ...]  # φ(0), …, φ(N)
@@ -51,7 +52,7 @@ class Counted:
     parts: int
 
     def value(self, setting: Setting, law: Any, kinds: Any) -> Fraction:
-        """A mean queue below which no policy comes. Raises Refuted if the function does not prove one."""
+        """Return a mean-queue bound. Raises Refuted."""
         tasks = self.prices.of(law, kinds)
         check_load(setting, tasks)
         self._check(tasks.most)
@@ -67,7 +68,7 @@ class Counted:
         require(above, "the parabola is above the values before it")
 
     def _up_to_the_last(self, setting: Setting, tasks: PricedTasks) -> Fraction:
-        """The least of n + E[φ'] - φ over n = 0 .. N."""
+        """Return min n + E[φ'] - φ over n = 0 .. N."""
         arriving, leaving = arrivals_below(setting, tasks), leaving_below(setting.leaving, tasks.most)
         x = range(len(arriving))
         values = [*self.values, *(self.values[-1] + self.slope * i + self.bend * i * (i - 1) // 2 for i in x[1:])]
@@ -81,14 +82,14 @@ class Counted:
         return Fraction(least, self.parts << 2 * BITS)
 
     def _beyond(self, setting: Setting, tasks: PricedTasks) -> Fraction:
-        """The same over all n >= N: n = N + x, of which a multiple of x >= 0 is left out."""
+        """Return the least for n = N + x, without a multiple of x >= 0."""
         drift, square = moments_of_change(setting, tasks)
         require(self.parts + self.bend * drift >= 0, "the parabola bends too much")
         return len(self.values) - 1 + (self.slope * drift + self.bend * (square - drift) / 2) / self.parts
 
 
 def moments_of_change(setting: Setting, tasks: PricedTasks) -> tuple[Fraction, Fraction]:
-    """Mean, and a lower bound on the mean square, of A - Bin(k, µ)."""
+    """Return the mean, and a bound below the mean square, of A - Bin(k, µ)."""
     arriving, leaving = setting.rate * tasks.moment(1), setting.leaving * tasks.most
     square = setting.second_moment(tasks.moment(1), tasks.moment(2)) - 2 * arriving * leaving
     return arriving - leaving, square + leaving**2 + leaving * (1 - setting.leaving)

@@ -1,21 +1,22 @@
-"""The pooled bound: all servers as one that can be divided at will, in terms of prices, by a quadratic function of the state.
+"""The pooled bound: all servers as one, divisible at will.
 
-V is the price of all tasks in the system at the end of a slot, w <= min(V, W) of those in service, U = V - w of those that
-wait; p is a task's price, A the price of the arrivals of a slot, a = E[A], µ the chance that a task in service leaves. Let
+It uses prices and a quadratic function of the state. V is the price of all tasks in the system at the end of a slot. w <= min(V,
+W) is the price of tasks in service, U = V - w of waiting tasks. p is a task's price, A the price of the arrivals of a slot, a =
+E[A], and µ the chance that a task in service leaves. Let
 
     φ = (c/2) V² + (c/2)(1 - µ) Σ p² over all tasks in the system,      c = 1 / (µW - a).
 
 In a slot each task in service leaves with chance µ, independently, so the mean change of φ, given the state, is
 
-    -c V (µw - a) + (c/2) (E[A²] + (1 - µ) rate E[p²] + µ²w² - 2aµw):
+    -c V (µw - a) + (c/2) (E[A²] + (1 - µ) rate E[p²] + µ²w² - 2aµw).
 
-the sum over the tasks in service, whose composition the policy chooses, has cancelled. V plus this falls as w grows; with
+The sum over the tasks in service, whose composition the policy chooses, has cancelled. V plus this falls as w grows. With
 w = W <= V it is a constant, with w = V <= W it is concave in V. So in every state, whatever the policy does,
 
     V + E[change of φ] >= g = (c/2) (E[A²] + (1 - µ) rate E[p²] + min(0, µ²W² - 2aµW)).
 
-Summed over time, E[V] >= g on average (docs/explanation/queue_bound.md says why φ need not be bounded), E[w] <= a/µ, and
-a task that waits costs at most the largest price: mean queue >= (g - a/µ) / largest price.
+Summed over time, E[V] >= g on average (docs/explanation/queue_bound.md explains why φ need not be bounded). E[w] <= a/µ, and
+a waiting task costs at most the largest price: mean queue >= (g - a/µ) / largest price.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from packenv.theory.queue_bound.prices import PricedTasks, Prices
 
 
 def check_load(setting: Setting, tasks: PricedTasks) -> None:
-    """Raise InputError unless the servers have room for the price of the tasks that would be in service on average."""
+    """Raise InputError unless the mean price in service is below W."""
     needed = setting.rate / setting.leaving * tasks.moment(1)
     if needed >= tasks.most:
         share = float(needed / tasks.most)
@@ -39,12 +40,12 @@ def check_load(setting: Setting, tasks: PricedTasks) -> None:
 
 @dataclass(frozen=True)
 class Pooled:
-    """The pooled bound for these prices; the formulas are in the text of this module."""
+    """The pooled bound (formulas: this module's text)."""
 
     prices: Prices
 
     def value(self, setting: Setting, law: Any, kinds: Any) -> Fraction:
-        """A mean queue below which no policy comes; below 0 if nothing is proved. Raises Refuted for prices that are none."""
+        """Return a bound on the mean queue, void below 0; may raise Refuted."""
         tasks = self.prices.of(law, kinds)
         mean, square = tasks.moment(1), tasks.moment(2)
         check_load(setting, tasks)

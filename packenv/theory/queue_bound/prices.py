@@ -1,7 +1,7 @@
-"""Prices of tasks by their size, and what a cluster can have in service in terms of them.
+"""Prices of tasks by size, and their limit.
 
-Every bound on the queue looks at the cluster through prices: whatever the policy does, the tasks in service cost no more
-than a number W together. Sizes that price nothing are not looked at.
+Every bound on the queue uses prices: under every policy, the tasks in service cost no more than a number W together. Sizes
+without a price are ignored.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ MOST_WORTH = 2**16  # of what fits a server
 
 @dataclass(frozen=True)
 class PricedTasks:
-    """The law of a task's price, and the largest total price in service.
+    """The law of prices, and the most in service.
 
-    A task has price[i] with probability mass[i], and price 0 otherwise. The masses are rounded down, which is sound: a task
-    that is left out at random, whatever else happens, is one of price 0.
+    A task has price[i] with probability mass[i], and price 0 otherwise. The masses are rounded down. This is sound: leaving a
+    task out at random, whatever else happens, gives it price 0.
     """
 
     price: tuple[int, ...]  # > 0, increasing
@@ -42,9 +42,10 @@ class PricedTasks:
 
 @dataclass(frozen=True)
 class Prices:
-    """A task of at least thresholds[i] units costs prices[i], the last i for which this holds; a smaller one costs nothing.
+    """Prices[i] for tasks of at least thresholds[i] units.
 
-    `weights`: of several resources, whose weighted sum is the size; () for one resource.
+    The last such i counts, and a smaller task costs nothing. `weights`: the size is their weighted sum of resources; () for one
+    resource.
     """
 
     thresholds: tuple[int, ...]  # units, increasing, >= 1
@@ -52,7 +53,7 @@ class Prices:
     weights: tuple[int, ...] = ()
 
     def of(self, law: Any, kinds: Any) -> PricedTasks:
-        """The law of prices, and W. Raises Refuted for prices that are none."""
+        """Return the law of prices, and W; may raise Refuted."""
         sizes, servers = self.in_one_resource(law, kinds)
         self._check()
         require(self.thresholds[0] <= int(sizes.low[-1]), "no task has a price")
@@ -64,7 +65,7 @@ class Prices:
         return PricedTasks(tuple(p for p, _ in shares), tuple(m for _, m in shares), most)
 
     def most(self, capacity: int) -> int:
-        """The largest total price of tasks that fit a server: the largest price for which the least total size fits."""
+        """Return the largest price whose least total size fits a server."""
         sizes, prices = np.array(self.thresholds), np.array(self.prices)
         least, worth, best = np.zeros(1, np.int64), 0, 0  # least[v]: the least size of tasks that cost v together
         while worth - best < self.prices[-1]:
@@ -80,7 +81,7 @@ class Prices:
         return best
 
     def in_one_resource(self, law: Any, kinds: Any) -> tuple[SizeLaw, ServerKinds]:
-        """The law of the sizes that are priced, and the servers' capacities."""
+        """Return the law of priced sizes, and the servers' capacities."""
         if isinstance(law, SizeLaw):
             require(not self.weights, "weights of several resources, there is one")
             return law, kinds

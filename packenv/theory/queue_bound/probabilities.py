@@ -1,4 +1,4 @@
-"""Probabilities of arrivals and departures in a slot, rounded down to whole multiples of 2^-BITS and cut off where tiny."""
+"""Arrival and departure probabilities, rounded down to 2^-BITS."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_ARRIVALS = 100.0  # per slot, mean
 
 
 def arrivals_below(setting: Setting, tasks: PricedTasks) -> list[int]:
-    """Lower bounds on P(A = 0), P(A = 1), …: A is the price of the tasks that arrive in a slot."""
+    """Return lower bounds on P(A = 0), P(A = 1), …, A the arrivals' price."""
     require(setting.tasks == setting.square == 1, "this proof is for tasks that arrive one by one")
     rates = [setting.rate * mass for mass in tasks.mass]  # of tasks of each price
     mean = sum(rates, Fraction(0))
@@ -40,7 +40,7 @@ def arrivals_below(setting: Setting, tasks: PricedTasks) -> list[int]:
 
 
 def leaving_below(leaving: Fraction, most: int) -> list[list[int]]:
-    """Lower bounds on the probability that 0, 1, … of m = 0 .. `most` tasks in service leave."""
+    """Return lower bounds on P(0, 1, … of m tasks leave), m <= `most`."""
     goes, stays = _down(leaving), _down(1 - leaving)
     rows = [[1 << BITS]]
     for m in range(1, most + 1):

@@ -1,4 +1,4 @@
-"""`packenv.queue_bound`: the best of several lower bounds on the mean queue of every policy that does not know durations."""
+"""`packenv.queue_bound`: the best bound on mean queues without known durations."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FINEST = 240  # the largest price, of those that prove the bound on ρ*
 
 
 def weightings(kinds: Any, bounded: Any) -> list[tuple[int, ...]]:
-    """Weights of the resources: () for one; each resource alone, all alike, and those that bound ρ*."""
+    """Return weights: each resource, all alike, ρ*'s bound; () for one resource."""
     if kinds.capacity.ndim == 1:
         return [()]
     largest = kinds.capacity.max(axis=0)
@@ -58,10 +58,10 @@ def thresholds(law: SizeLaw, capacities: list[int]) -> list[int]:
 
 
 def step_prices(law: SizeLaw, capacities: list[int], weights: tuple[int, ...]) -> Iterator[Prices]:
-    """⌈(n + 1) x⌉ - 1 for n = 2, 3, … and each of the capacities, under which the cluster is full, or almost.
+    """Yield ⌈(n + 1) x⌉ - 1 for n = 2, 3, … and each capacity.
 
-    Tasks of sizes x, in shares of a server, that fit it cost at most n together (a dual feasible function of bin packing); with
-    one step, sizes above 1 / (n + 1) of a server are held at most n at a time.
+    With them the cluster is full, or almost. Tasks of sizes x, in shares of a server, that fit it cost at most n together (a dual
+    feasible function of bin packing). With one step, at most n sizes above 1 / (n + 1) of a server are held at a time.
     """
     high = int(law.low[-1])
     for capacity in capacities[:CAPACITIES]:
@@ -93,10 +93,10 @@ TINY = 1e-25
 
 
 def counted_proof(prices: Prices, setting: Setting, tasks: PricedTasks) -> Counted:
-    """The proof for tasks that arrive one by one at a price below that of what is completed.
+    """Return the proof for tasks that arrive one by one.
 
-    Its function φ is that of the queue with k servers itself, found in floating point and rounded.
-    The equation n + E[φ(n')] - φ(n) = g is solved on 0 .. N with a parabola beyond N; its bend is the exact one.
+    Their price is below the completed one. φ is that function for the queue with k servers itself, in floating point and then
+    rounded. The equation n + E[φ(n')] - φ(n) = g is solved on 0 .. N with a parabola beyond N, and its bend is the exact one.
     """
     k, leaving = tasks.most, float(setting.leaving)
     last = k + max(32, math.ceil(BEYOND * math.sqrt(k)))
@@ -121,7 +121,7 @@ def counted_proof(prices: Prices, setting: Setting, tasks: PricedTasks) -> Count
 
 
 def _rounded(prices: Prices, values: Floats, slope: float, bend: Fraction, k: int) -> Counted:
-    """The parabola in whole parts, with its slope raised until the parabola is not above the values before it."""
+    """Round the parabola below the earlier values."""
     whole = [round(value * PARTS) for value in np.maximum(values, 0.0).tolist()]
     bends, last = math.floor(bend * PARTS), len(whole) - 1
     slopes = max(0, round(slope * PARTS))
@@ -131,7 +131,7 @@ def _rounded(prices: Prices, values: Floats, slope: float, bend: Fraction, k: in
 
 
 def _after_departures(last: int, k: int, leaving: float) -> Any:
-    """(N + 1, N + 1) chance that n tasks become m, of which min(n, k) are in service; sparse, without tiny chances."""
+    """(N + 1, N + 1) sparse chances that n tasks become m, min(n, k) in service."""
     out: Floats = np.ones(1)  # chances that 0, 1, … leave
     chances, starts, ends = [], [], []
     for n in range(last + 1):
@@ -153,11 +153,11 @@ SPARE = 5.0
 
 
 def queue_bound(workload: Workload, progress: Callable[[float], None] | None = None) -> QueueBound:
-    """A lower bound, with proof, on the mean queue of every policy that does not know durations.
+    """Return a proved lower bound on every policy's mean queue.
 
-    The mean queue is the number of waiting tasks, mean over all slots.
-    Proved for random tasks with geometric service whose arrivals are independent from slot to slot (Poisson, Bernoulli, and
-    batches of them). `progress` is called with the best bound so far whenever a relaxation improves.
+    Policies do not know durations. The mean queue is the number of waiting tasks, mean over all slots.
+    Proved for random tasks with geometric service and arrivals independent from slot to slot (Poisson, Bernoulli, and batches of
+    them). `progress` is called with the best bound so far whenever a relaxation improves.
     Raises InputError for other workloads, and for a load that no policy can keep up with.
     """
     began = time.monotonic()
@@ -191,7 +191,7 @@ def proofs_for(workload: Workload, setting: Setting, law: Any, kinds: Any) -> It
 
 
 def counted_proofs(prices: Prices, setting: Setting, law: Any, kinds: Any) -> Iterator[Counted]:
-    """The counted bound for these prices, where tasks arrive one by one and need a fair share of their servers."""
+    """Yield the counted bound, if tasks arrive singly on busy servers."""
     try:
         tasks = prices.of(law, kinds)
     except Refuted:  # so few tasks that none may have a price
@@ -206,7 +206,7 @@ def counted_proofs(prices: Prices, setting: Setting, law: Any, kinds: Any) -> It
 
 @functools.lru_cache(maxsize=64)
 def bound_or_zero(workload: Workload) -> float:
-    """The bound as a line beside policies: 0 where none is claimed, no policy keeps up, or it is too small to be seen."""
+    """Return the bound to show, or 0 if unclaimed, unstable or tiny."""
     try:
         value = queue_bound(workload).value
     except InputError:

@@ -1,8 +1,9 @@
-"""`packenv.judge`: the fraction of the maximum supportable workload ρ* that a policy keeps stable.
+"""`packenv.judge`: the share of ρ* that a policy keeps stable.
 
-A bisection over the load. At each load, independent runs are repeated with more and more slots until their verdict is
-certain or the longest length is reached. Instability shows early, so loads that are far too high cost little. Stability is
-assumed to be monotone: all loads below a stable one are stable, and all above an unstable one are unstable.
+ρ* is the maximum supportable workload. The load is found by bisection. At each load, independent runs are repeated with more and
+more slots until their verdict is certain or the longest length is reached. Instability shows early, so loads that are far too
+high cost little. Stability is assumed to be monotone: all loads below a stable one are stable, and all above an unstable one are
+unstable.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class PlannedRun(NamedTuple):
 
 
 class RunOutcome(NamedTuple):
-    """The verdict and mean queue of a run, which the search needs."""
+    """The verdict and mean queue of a run."""
 
     verdict: Verdict
     mean_queue: float
@@ -63,16 +64,18 @@ def judge(
     run: Runner | None = None,
     progress: Progress | None = None,
 ) -> Judgment:
-    """Find the fraction of ρ* that `policy` supports on a workload, whose own load does not matter.
+    """Find the fraction of ρ* that `policy` supports.
 
-    The interval of the judgment is `width` wide, or wider if loads remain undecided after the longest runs, in which `tasks`
-    arrive; in the first ones, a 64th of them. A queue that settles at a high level only, such as that of `msr`, grows until then:
-    give more tasks, as a shorter first run would call it unstable. `run` makes the runs (by default one after the other in
-    this process); `progress` is called for every set of runs. A Jobs table is judged by one run at each load, with its
-    arrivals spread out or drawn together; its runs have the tasks that it has, see `Judgment.needed`. So are the tables of a
-    workload that draws one for each seed, seed by seed, if its function from a seed has a method `longer(times)`, which
-    returns that of longer tables (`gpu/openb-like`). Raises InputError for a width outside (0, 1), no seed, or fewer tasks
-    than by default.
+    The workload's own load does not matter. The interval is `width` wide, or wider if loads remain undecided after the longest
+    runs. In these, `tasks` arrive, in the first ones a 64th. Some queues grow until they settle at a high level, as with `msr`.
+    Give more tasks then, as a shorter first run would call them unstable.
+
+    run       makes the runs (by default one after the other in this process)
+    progress  called for every set of runs
+
+    A Jobs table is judged by one run at each load, with its arrivals spread out or drawn together and its own tasks (see
+    `Judgment.needed`). So are tables drawn per seed, seed by seed, if their function has a method `longer(times)` for longer
+    tables (`gpu/openb-like`). Raises InputError for a width outside (0, 1), no seed, or fewer tasks than by default.
     """
     seeds, width, tasks = options.seeds, options.width, options.tasks
     if not 0 < width < 1 or seeds < 1:
@@ -101,7 +104,10 @@ def judge(
 
 
 def random_plan(workload: Workload, policy: str | Any, rho: tuple[float, float], seeds: int, most: int) -> Plan:
-    """A plan of `seeds` runs of random tasks at each load, repeated with GROWTH times as many slots until `most` tasks arrive."""
+    """Plan `seeds` runs of random tasks at each load.
+
+    Each repetition has GROWTH times as many slots, until `most` tasks arrive.
+    """
 
     def plan(load: float) -> Iterator[list[PlannedRun]]:
         at = workload.with_(load=load).knowing(*rho)
@@ -113,7 +119,7 @@ def random_plan(workload: Workload, policy: str | Any, rho: tuple[float, float],
 
 
 def table_plan(workload: Workload, policy: str | Any, rho: tuple[float, float]) -> Plan:
-    """At each load, one run of the table, with its arrivals spread out or drawn together."""
+    """Plan one run per load, spreading the table's arrivals."""
 
     def plan(load: float) -> Iterator[list[PlannedRun]]:
         yield [spread_out(workload, policy, workload.rate * workload.mean_service / rho[0] / load, 0)]
@@ -122,9 +128,10 @@ def table_plan(workload: Workload, policy: str | Any, rho: tuple[float, float]) 
 
 
 def drawn_plan(workload: Workload, draw: Lasting, policy: str | Any, rho: tuple[float, float], seeds: int) -> Plan:
-    """At each load, the tables of `seeds` seeds, repeated with tables GROWTH times as long.
+    """Plan the tables of `seeds` seeds at each load.
 
-    `rho` is of the table of seed 0; the other tables have other tasks, and support as much of their area bounds.
+    Each repetition has tables GROWTH times as long. `rho` is of the table of seed 0. The other tables have other tasks, and
+    support the same share of their area bounds.
     """
     area = workload.area_bound / rho[0]
 
@@ -138,7 +145,7 @@ def drawn_plan(workload: Workload, draw: Lasting, policy: str | Any, rho: tuple[
 
 
 def spread_out(workload: Workload, policy: str | Any, times: float, seed: int) -> PlannedRun:
-    """A run of a table whose tasks come in so many times the time."""
+    """Plan a table's run over `times` the time."""
     jobs = workload.jobs
     assert jobs is not None
     table = workload.with_(jobs=spread(jobs, times))
@@ -146,21 +153,24 @@ def spread_out(workload: Workload, policy: str | Any, times: float, seed: int) -
 
 
 def status(share: float, low: float, high: float, claimed: float) -> str:
-    """Whether a guarantee of the fraction `share` of ρ* holds, for a policy that supports a fraction in [low, high)."""
+    """Return whether support in [low, high) holds guarantee `share`."""
     if claimed < share - CLAIM:
         return NOT_CLAIMED
     return HELD if low >= share else BROKEN if high < share else UNDECIDED
 
 
 class LoadSearch:
-    """Bisection on the grid of loads; around loads that stay undecided it goes on below and above."""
+    """Bisection on the grid of loads, also around undecided loads."""
 
     def __init__(self, plan: Plan, run: Runner, progress: Progress) -> None:
         self.plan, self.run, self.progress = plan, run, progress
         self.evidence: list[Evidence] = []
 
     def interval(self, width: int, proved: int = 0) -> tuple[int, int]:
-        """(low, high) in grid steps: the largest load found or proved stable, and the smallest found unstable, or GRID."""
+        """Return the largest stable, smallest unstable load (steps).
+
+        The second is GRID if no load is unstable.
+        """
         low, high = min(proved, GRID), GRID
         doubtful: list[int] = []
         while high - low > width:
@@ -183,7 +193,7 @@ class LoadSearch:
         return low, high
 
     def verdict_at(self, load: int, low: int, high: int) -> str:
-        """The kind of the verdict on a load (grid steps), from runs that get longer until it is certain."""
+        """Return a load's verdict (grid steps) from growing runs."""
         for runs in self.plan(load / GRID):
             self.progress(low / GRID, high / GRID, load / GRID, runs[0].slots)
             outcomes = self.run(runs)

@@ -1,4 +1,4 @@
-"""`Judgment`: the fraction of ρ* that a policy supports, with the verdicts behind it; and how judgments are shown."""
+"""`Judgment`: a policy's fraction of ρ*, its verdicts, and output."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ STATUS_COLOURS = {HELD: "green", BROKEN: "red", UNDECIDED: "yellow", NOT_CLAIMED
 
 
 class Evidence(NamedTuple):
-    """The verdict on one load, from `seeds` runs of `slots` slots."""
+    """One load's verdict, from `seeds` runs of `slots` slots."""
 
     load: float
     verdict: Verdict
@@ -52,21 +52,19 @@ class Judged(Showable):
         return "Supported fractions of ρ*"
 
     def facts(self) -> list[tuple[str, str]]:
-        """The interval of each."""
         return [(f"{case.policy} on {case.workload}", f"{case.low:.3f} to {case.high:.3f}") for case in self._all()]
 
     @property
     def records(self) -> list[dict[str, Any]]:
-        """A record for each judgment, as of `packenv judge --json`."""
+        """A record for each judgment, as in `packenv judge --json`."""
         return [judgment.record for judgment in self._all()]
 
     @property
     def notices(self) -> list[str]:
-        """What it would take to decide loads that stayed undecided, and where more is proved than runs of this length show."""
+        """Ways to decide undecided loads."""
         return [notice for judgment in self._all() for notice in judgment.remarks]
 
     def tables(self) -> list[Table]:
-        """A line for each judgment."""
         return [judgments_table(self._all())]
 
     def footnotes(self) -> list[str]:
@@ -76,11 +74,11 @@ class Judged(Showable):
         return [*proofs, *(Styled(notice, "yellow") for notice in self.notices)]
 
     def charts(self) -> Charts:
-        """Supported fractions of ρ* beside ½ and ⅔: a bar for each judgment, pale where it is not decided."""
+        """Draw fractions of ρ* next to ½ and ⅔."""
         return Charts("", supported(self._all()))
 
     def to_frame(self, library: str = "arrow") -> Any:
-        """A row for each load that was tried, as an Arrow table or a frame of "pandas" or "polars"."""
+        """Return a row per load, as Arrow, "pandas" or "polars"."""
         rows = []
         for case in self._all():
             of_case = {"workload": case.workload, "policy": case.policy, "low": case.low, "high": case.high}
@@ -90,7 +88,7 @@ class Judged(Showable):
         return form("frame_of_rows")(rows, library)
 
     def page(self) -> Page:
-        """Supported fractions of ρ* beside ½ and ⅔, and the verdicts behind them."""
+        """Return a page of fractions of ρ*, and verdicts."""
         cases = self._all()
         names, policies = (list(dict.fromkeys(getattr(case, key) for case in cases)) for key in ("workload", "policy"))
         longer_runs = "Each load was tried with runs that got longer until it was decided."
@@ -112,9 +110,9 @@ class Judged(Showable):
 
 
 def proved_share(workload: Workload, policy: str, rho: float) -> float | None:
-    """The share of ρ* that VQS supports at least, by the program over K_RED; None for other policies and settings.
+    """Return VQS's proved share of ρ* (K_RED), or None.
 
-    Proved where the theorem of VQS holds: for geometric service, sizes away from 0 and arrivals that are not bursty.
+    It holds for geometric service, sizes away from 0 and arrivals that are not bursty.
     """
     if policy.split(":")[0] != "vqs" or workload.D > 1 or len(workload.servers.kinds) > 1:
         return None
@@ -123,7 +121,7 @@ def proved_share(workload: Workload, policy: str, rho: float) -> float | None:
 
 @dataclass(frozen=True, repr=False)
 class Judgment(Judged):
-    """The policy supports at least the fraction `low` of ρ*, and less than `high`.
+    """Support of at least `low` of ρ*, less than `high`.
 
     rho               lower and upper bound on ρ*, in tasks in service
     claimed           the fraction of ρ* that the policy's guarantee claims; 0 without a guarantee
@@ -131,8 +129,7 @@ class Judgment(Judged):
     evidence          the verdict on every load tried, in the order of the search
     played            the workload, at no load in particular
 
-    All of it is about runs of these lengths that begin with an empty cluster: a queue that would settle only later counts
-    as unstable.
+    Runs have these lengths and begin with an empty cluster. A queue that would only settle later counts as unstable.
     """
 
     policy: str
@@ -151,20 +148,20 @@ class Judgment(Judged):
 
     @property
     def needed(self) -> float | None:
-        """About how many slots a run must have to decide all loads that stayed undecided; None if there are none."""
+        """Slots of a run that decides every load, or None."""
         open_loads = [trial for trial in self.evidence if trial.verdict.kind == UNDECIDED and self.low < trial.load < self.high]
         return max((trial.slots * longer(trial.verdict) for trial in open_loads), default=None)
 
     @property
     def needed_tasks(self) -> float | None:
-        """About how many tasks must arrive in the longest runs to decide these loads; None if there are none, and of a table."""
+        """Tasks of a deciding run, or None, also for tables."""
         if self.needed is None or self.played is None or self.played.jobs is not None:
             return None
         return self.needed * self.high * self.rho[1] / self.played.mean_service
 
     @property
     def proved(self) -> float | None:
-        """The share of ρ* that VQS supports at least, by the program over K_RED; None for other policies and settings."""
+        """The share of ρ* proved for VQS (K_RED), or None."""
         if self.played is None or not self.claimed:
             return None
         return proved_share(self.played, self.policy, self.rho[1])
@@ -197,7 +194,6 @@ class Judgment(Judged):
         return record | {"evidence": evidence}
 
     def to_dict(self) -> dict[str, Any]:
-        """The judgment in plain values, ready for JSON."""
         return self.record
 
 
@@ -220,7 +216,6 @@ class Judgments(Judged):
         return self.judgments[place]
 
     def to_dict(self) -> dict[str, Any]:
-        """All in plain values, ready for JSON: `judgments`."""
         return {"judgments": self.records}
 
 
@@ -264,7 +259,7 @@ def _most(judgment: Judgment, workloads: int) -> str:
 
 
 def _answer(judgments: Sequence[Judgment]) -> str:
-    """The share that the best policy supports on each workload, and the guarantees that were broken."""
+    """Describe the best policy's share per workload, and broken guarantees."""
     sentences = []
     for name in dict.fromkeys(judgment.workload for judgment in judgments):
         best = max((judgment for judgment in judgments if judgment.workload == name), key=lambda judgment: judgment.low)

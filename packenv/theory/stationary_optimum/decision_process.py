@@ -1,16 +1,17 @@
-"""The Markov decision process of a small instance, with waiting counts up to `most`, solved by relative value iteration.
+"""The Markov decision process of a small instance.
 
-A slot: jobs in service leave, each with the same probability; jobs arrive; jobs are started, one after the other, as long as
-the policy says; the number of jobs that still wait is the slot's cost. A job whose type has `most` jobs waiting is lost when it
-arrives. The least mean cost of this process is at most the mean queue of **any** policy without such losses that does not preempt
-and knows neither coming arrivals nor the ends of services.
+Waiting counts go up to `most`. It is solved by relative value iteration. In a slot, jobs in service leave, each with the same
+probability, and jobs arrive. Then jobs are started, one after the other, for as long as the policy chooses. The number of jobs
+that still wait is the slot's cost. If `most` jobs of a type wait, an arriving one is lost. The least mean cost of this process is
+at most the mean queue of **any** policy without such losses that does not preempt and knows neither coming arrivals nor the ends
+of services.
 
-For let such a policy start jobs. The process with losses follows it, with the same arrivals: where the policy starts a job, it
-starts one of the same type on the same server, which leaves when the policy's job does; if none waits, it starts nothing. So in
-service it has some of the policy's jobs, which fit. And of each type it never has more waiting: an arrival adds one to both, or
-is lost to it alone; a start takes one from both, or from the policy alone while it has none. Hence its cost is no larger in any
-slot. It acts on the policy's state, not on its own alone; but that tells nothing of what comes, and the least mean cost of a
-finite decision process over all rules, with memory and chance, is that of a stationary one. For the same reason more room for
+Proof. Let such a policy start jobs. The process with losses follows it, with the same arrivals. Where the policy starts a job, it
+starts one of the same type on the same server, which leaves when the policy's job does. If none waits, it starts nothing. So it
+serves some of the policy's jobs, and these fit. It never has more jobs of any type waiting. An arrival adds one to both, or is
+lost to it alone. A start takes one from both, or from the policy alone while it has none. Hence its cost is no larger in any
+slot. It acts on the policy's state, not only on its own, but this reveals nothing about the future. The least mean cost of a
+finite decision process over all rules, with memory and chance, is reached by a stationary one. For the same reason more room for
 waiting jobs never lowers the least cost.
 """
 
@@ -48,7 +49,7 @@ class Bounds(NamedTuple):
 
 
 class DecisionProcess:
-    """Values and decisions for every occupancy and waiting counts 0 .. `most` of each type: arrays (S, most + 1, … most + 1)."""
+    """Values and decisions (S, most + 1, … most + 1) by state."""
 
     def __init__(self, instance: SmallInstance, occupancies: Occupancies, most: int) -> None:
         types = len(instance.sizes)
@@ -65,18 +66,19 @@ class DecisionProcess:
         self.joining = [self._joining(share * instance.rate) for share in instance.shares] if instance.poisson else []
 
     def solve(self, within: float, progress: Progress | None = None, until: float = math.inf) -> tuple[Bounds, Codes]:
-        """The least mean cost, to a relative error of `within`, and decisions that reach its upper bound.
+        """Return the least mean cost, and decisions for it.
 
-        (S, most + 1, …) codes of the starts (`Start.code`), 0 for none: what to start next; it is asked again after a start.
-        Raises ArgumentError where that is not known `until` this time, as `time.monotonic` has it.
+        The cost has a relative error of `within`. Decisions are (S, most + 1, …) codes (`Start.code`) of the next start, 0 for
+        none; look again after each start. Raises ArgumentError without a solution at the time `until` (`time.monotonic`).
         """
         bounds, values = self._iterate(within, progress, until)
         return bounds, self._decisions(self._ahead(values))
 
     def _iterate(self, within: float, progress: Progress | None, until: float) -> tuple[Bounds, Floats]:
-        """Relative value iteration: the smallest and the largest increase of a value bound the mean cost at every step.
+        """Run relative value iteration until the bounds are close.
 
-        Raises ArgumentError if they are not close after MOST_ITERATIONS, or at the time `until`.
+        The smallest and the largest increase of a value bound the mean cost at every step. Raises ArgumentError after
+        MOST_ITERATIONS, or at the time `until`.
         """
         values = np.zeros((len(self.leave), *self.waiting.shape))
         bounds = Bounds(0.0, math.inf)
@@ -96,12 +98,12 @@ class DecisionProcess:
         raise ArgumentError(f"with {values.size:,} states the shortest mean queue is known to lie {known}; {DEARER}")
 
     def _ahead(self, values: Floats) -> Floats:
-        """Expected values of the next slot, by what waits and is in service after the starts of this one."""
+        """Return expected next values, by states after starts."""
         arrived = self._arrivals(values)
         return (self.leave @ arrived.reshape(len(arrived), -1)).reshape(values.shape)
 
     def _arrivals(self, values: Floats) -> Floats:
-        """Expected values after the arrivals of a slot, by what waits before them."""
+        """Return expected values after arrivals, by waiting counts before them."""
         if self.joining:
             for j, chances in enumerate(self.joining):
                 flat = values.reshape(-1, self.most + 1, (self.most + 1) ** (self.types - 1 - j))
@@ -115,7 +117,7 @@ class DecisionProcess:
         return arrived
 
     def _joining(self, mean: float) -> Floats:
-        """(most + 1, most + 1) probabilities that Poisson arrivals of one type turn a waiting count into another."""
+        """(most + 1, most + 1) one type's Poisson transition probabilities."""
         from scipy.stats import poisson
 
         more = np.arange(self.most + 1)[None] - np.arange(self.most + 1)[:, None]
@@ -124,11 +126,11 @@ class DecisionProcess:
         return np.asarray(chances)
 
     def _of(self, j: int, counts: slice) -> tuple[slice, ...]:
-        """Where the waiting counts of type j lie in `counts`, in arrays with one axis before those of the types."""
+        """Return the index of type j's waiting `counts`."""
         return (slice(None), *[slice(None)] * j, counts)
 
     def _best(self, ahead: Floats) -> Floats:
-        """Values before the starts, if each is the best one; occupancies with more jobs come before those with fewer."""
+        """Return values before the best starts, fuller occupancies first."""
         values = ahead
         values += self.waiting
         for s in self.fullest_first:
@@ -151,5 +153,4 @@ class DecisionProcess:
 
 
 def states_of(occupancies: Occupancies, types: int, most: int) -> int:
-    """The number of states, as a Python integer that cannot overflow."""
     return len(occupancies.jobs) * (most + 1) ** types

@@ -1,9 +1,8 @@
-"""A small workload as the numbers of a Markov decision process: types, servers, arrivals and departures (PAPERS §6).
+"""A small workload as a Markov decision process (PAPERS §6).
 
-What can be in service on all servers at once, and how it changes when jobs start and when they leave.
-
-An occupancy says how many jobs of each type are on each server. Servers of equal capacity are alike, so their order does not
-matter: of all orders only that with ascending configurations is kept.
+It has types, servers, arrivals, departures, and the possible contents of all servers. An occupancy is the number of jobs of each
+type on each server. The order of servers of equal capacity does not matter. Of all orders, only the one with ascending
+configurations counts.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ MOST_TYPES = 8
 
 @dataclass(frozen=True, eq=False)
 class SmallInstance:
-    """Types of jobs by their size, which arrive independently from slot to slot and have geometric service."""
+    """Types of jobs, with independent arrivals and geometric service."""
 
     sizes: NDArray[np.int64]  # (n,) units, descending
     shares: NDArray[np.float64]  # (n,) probability of each size
@@ -40,12 +39,12 @@ class SmallInstance:
 
     @property
     def departure(self) -> float:
-        """The probability that a job in service leaves before the next slot."""
+        """The probability that a job leaves in a slot."""
         return 1.0 / self.mean_service
 
 
 def small_instance(workload: Workload) -> SmallInstance:
-    """The instance of a workload. Raises InputError where `small_types` does, and for a load that no policy keeps stable."""
+    """Return the instance; InputError as in `small_types`, or if unstable."""
     instance = small_types(workload)
     setting = resolved(workload)
     offered, most = setting.rate * setting.mean_service, supportable(setting).upper
@@ -93,20 +92,20 @@ MOST_CODES = np.iinfo(np.uint8).max  # of starts, beside 0
 
 
 class Start(NamedTuple):
-    """A job of a type starts on the server at a position of an occupancy, which becomes another one."""
+    """A job's start at a position, and the next occupancy."""
 
     type: int
     position: int
     following: int
 
     def code(self, servers: int) -> int:
-        """The number of this start in tables of decisions, in which 0 is to start nothing."""
+        """Return this start's number in tables (0: no start)."""
         return 1 + self.type * servers + self.position
 
 
 @dataclass(frozen=True, eq=False)
 class Occupancies:
-    """All occupancies of an instance, S of them; the first one is empty. Positions 0 .. L-1 hold servers kind by kind."""
+    """All S occupancies (first: empty), with positions by kind."""
 
     servers: Ints  # (L,) server at each position, before servers of one kind are ordered
     kind: Ints  # (L,) kind of the server at each position
@@ -117,7 +116,7 @@ class Occupancies:
     jobs: Ints  # (S,) jobs in service
 
     def completions(self, departure: float) -> NDArray[np.float64]:
-        """(S, S) probabilities that an occupancy has become another one by the next slot, when each job may have left."""
+        """(S, S) probabilities of the next slot's occupancies after departures."""
         alone = [thinned(counts, departure) for counts in self.counts]
         chances = np.empty((len(self.configurations), len(self.configurations)))
         for row, configurations in enumerate(self.configurations):
@@ -129,7 +128,7 @@ class Occupancies:
 
 
 def occupancies(instance: SmallInstance) -> Occupancies:
-    """Raises InputError if there are more than MOST_MIXES, or too many servers to number the starts on them."""
+    """List occupancies; InputError above MOST_MIXES, or for too many servers."""
     kinds, capacity = server_kinds(instance.capacity)
     if (codes := len(instance.sizes) * len(kinds)) > MOST_CODES:
         raise InputError(f"sizes times servers are {codes:,}; the optimal policy is found for at most {MOST_CODES}")
@@ -167,7 +166,7 @@ def occupancies(instance: SmallInstance) -> Occupancies:
 
 
 def feasible(sizes: Ints, capacity: int) -> Ints:
-    """(m, n) numbers of jobs of these sizes that fit on a server together, in ascending lexicographic order."""
+    """(m, n) numbers of jobs that fit, in lexicographic order."""
     rows: list[tuple[int, ...]] = [()]
     for j, size in enumerate(sizes.tolist()):
         more = ((*row, k) for row in rows for k in range((capacity - int(np.dot(row, sizes[:j]))) // size + 1))
@@ -178,7 +177,7 @@ def feasible(sizes: Ints, capacity: int) -> Ints:
 
 
 def _with_one_more(counts: Ints) -> dict[tuple[int, int], int]:
-    """The configuration with one more job, by configuration and type, if there is room."""
+    """Map (configuration, type) to the one with another job."""
     number = {tuple(row): n for n, row in enumerate(counts.tolist())}
     larger = {}
     for row, n in number.items():
@@ -190,7 +189,7 @@ def _with_one_more(counts: Ints) -> dict[tuple[int, int], int]:
 
 
 def thinned(counts: Ints, departure: float) -> NDArray[np.float64]:
-    """(m, m) probabilities that of the jobs of a configuration those of another one are left after a slot."""
+    """(m, m) probabilities between configurations in a slot."""
     from scipy.stats import binom
 
     before, after = counts[:, None], counts[None, :]

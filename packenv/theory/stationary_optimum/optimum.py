@@ -1,4 +1,4 @@
-"""The stationary policy with the shortest mean queue, of a small workload (PAPERS §6)."""
+"""The stationary policy with the shortest mean queue (PAPERS §6)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FIRST = 8
 
 @dataclass(frozen=True, eq=False)
 class StationaryOptimum:
-    """A policy for waiting counts up to `most`, and what is known of the shortest mean queue."""
+    """A policy for waiting counts up to `most`, with bounds."""
 
     workload: Workload
     instance: SmallInstance
@@ -38,22 +38,25 @@ class StationaryOptimum:
 
     @property
     def settled(self) -> bool:
-        """Whether twice as many waiting counts lengthen the shortest mean queue by less than 0.1 %."""
+        """Whether doubling the counts adds less than 0.1 %."""
         return self.lower - self.smaller <= SETTLED * self.lower
 
 
 @takes(OptimalPolicyOptions, without=("slots", "seeds"))
 def stationary_optimum(workload: Workload, options: OptimalPolicyOptions, progress: Progress | None = None) -> StationaryOptimum:
-    """The policy with the shortest mean queue of any policy that does not preempt, and a lower bound on that queue.
+    """Return the policy with the shortest mean queue, and bounds.
+
+    It is the best policy that does not preempt.
 
     workload   one resource, discrete sizes, geometric service, Bernoulli or Poisson arrivals
-    options    fields of OptimalPolicyOptions; as many as matter are 8, 16, … until twice as many change it by less than 0.1 %
+    options    fields of OptimalPolicyOptions. By default `most` is 8, 16, … until twice as many change the queue by less than 0.1
+    %
 
-    Two processes are solved, in which jobs are lost that find `most` and 2 · `most` of their type waiting. Both lower bounds
-    hold for the workload itself (packenv.theory.stationary_optimum.decision_process). The policy is that of the larger
-    process, for the counts of the smaller: near its own limit, it would wait for losses that do not happen.
-    Raises InputError for a workload that has not this form, is unstable, has more than 3,000,000 states, or is not solved in the
-    time: the error says what is known by then.
+    Two processes are solved. They lose arriving jobs if `most`, or 2 · `most`, of their type wait. Both lower bounds hold for the
+    workload itself (packenv.theory.stationary_optimum.decision_process). The policy is the larger process's, for the counts of
+    the smaller one. Near its own limit, it would wait for losses that do not happen.
+    Raises InputError for another workload, an unstable one, more than 3,000,000 states, or no solution in time: the error has the
+    bounds known by then.
     """
     most, within = options.most, options.within
     if not 0 < within < 1:

@@ -1,6 +1,7 @@
-"""Laws fitted to a sample of tasks: groups of similar demands, service by group, tasks per job, modulated arrivals.
+"""Laws fitted to a sample of tasks.
 
-All results are statistics (rounded values with weights, and quantiles), as plain numbers that go into the JSON of a workload.
+They are groups of similar demands, service by group, tasks per job and modulated arrivals. All results are statistics (rounded
+values with weights, and quantiles), plain numbers for the JSON of a workload.
 """
 
 from __future__ import annotations
@@ -30,17 +31,20 @@ class Groups(NamedTuple):
 
 
 def group(sample: Sample, most: int = VECTORS) -> Groups:
-    """Groups, `most` at most: one for each frequent demand vector; the others are merged by size, with equal work each.
+    """Group tasks by demand, into at most `most` groups.
 
-    The vector of a merged group is the mean over its tasks, weighted by duration, so that its offered load does not change.
+    Each frequent demand vector has one. The others are merged by size, with equal work each. A merged group's vector is its
+    tasks' mean, weighted by duration, so that its offered load does not change.
     """
     vectors, vector, count = np.unique(sample.demand, axis=0, return_inverse=True, return_counts=True)
     vector = vector.reshape(-1)
+    # Frequent vectors are groups.
     by_count = np.argsort(-count, kind="stable")
     frequent = by_count[: most * 4 // 5]
     frequent = frequent[count[frequent] >= FEWEST_TASKS]
     number = np.empty(len(vectors), np.int64)
     number[frequent] = np.arange(len(frequent))
+    # Rare vectors are merged by size into bins of equal work.
     rare = by_count[len(frequent) :]
     if len(rare):
         rare = rare[np.argsort(vectors[rare].max(axis=1), kind="stable")]
@@ -49,31 +53,34 @@ def group(sample: Sample, most: int = VECTORS) -> Groups:
         middle = np.cumsum(work) - work / 2
         number[rare] = len(frequent) + np.floor(middle / work.sum() * bins).astype(np.int64)
     _, member = np.unique(number[vector], return_inverse=True)  # leaves out empty bins
+    # Mean demands, weighted by duration.
     time = np.bincount(member, sample.duration)
     mean = [np.bincount(member, sample.demand[:, r] * sample.duration) / time for r in range(sample.demand.shape[1])]
     return Groups(member, significant(np.stack(mean, axis=1)), np.bincount(member) / len(member))
 
 
 def significant(values: Floats, digits: int = 4) -> Floats:
-    """Rounded to that many significant digits."""
+    """Round to a number of significant digits."""
     scale = 10.0 ** (digits - 1 - np.floor(np.log10(np.where(values > 0, values, 1.0))))
     return np.asarray(np.rint(values * scale) / scale, np.float64)
 
 
 def cells(values: Floats) -> tuple[Floats, Floats]:
-    """Edges (k + 1,) at quantiles and weights (k,) of a histogram of the values; fewer cells for fewer values.
+    """Return histogram edges (k + 1,) at quantiles, and weights (k,).
 
-    The histogram has the mean of the values: the last edge is lowered if one large value stretches its cell, and then all
-    inner edges are scaled by one factor. Edges have 4 significant digits.
+    Fewer values have fewer cells. The histogram has the mean of the values: the last edge is lowered if one large value stretches
+    its cell, then all inner edges are scaled by one factor. Edges have 4 significant digits.
     """
     levels = np.array(CELLS)
     if len(values) < TASKS_PER_CELL * len(levels):
         levels = np.linspace(0, 1, max(len(values) // TASKS_PER_CELL, 2) + 1)
+    # Edges at quantiles.
     edges = np.unique(significant(np.quantile(values, levels)))
     if len(edges) < 2:
         return np.array([edges[0] * 0.999, edges[0]]), np.ones(1)
     cell = np.clip(np.searchsorted(edges, values, side="left") - 1, 0, len(edges) - 2)
     weights = np.bincount(cell, minlength=len(edges) - 1) / len(values)
+    # Lower the last edge if the mean is too high, then scale the inner edges.
     pull = (np.append(weights, 0.0) + np.insert(weights, 0, 0.0)) / 2  # change of the mean with each edge
     surplus = float(pull @ edges) - float(values.mean())
     edges[-1] = max(edges[-1] - max(surplus, 0.0) / pull[-1], significant(edges[-2] * 1.002)) if pull[-1] > 0 else edges[-1]
@@ -88,7 +95,7 @@ def cells(values: Floats) -> tuple[Floats, Floats]:
 
 
 def job_sizes(tasks: Ints, most: int = 60) -> tuple[Ints, Floats]:
-    """Values and weights of the number of tasks in a job; of more than `most` values the larger ones are merged to means."""
+    """Return `most` values of tasks per job, large ones merged, with weights."""
     values, count = np.unique(tasks, return_counts=True)
     if len(values) > most:
         unmerged = most // 2
@@ -107,24 +114,26 @@ START_SOJOURNS = ((100, 30, 1), (600, 60, 5), (50, 50, 50))  # s
 
 
 class Phases(NamedTuple):
-    """A modulated Poisson process whose phases are visited equally often. Rates are relative: their mean over time is 1."""
+    """Modulated Poisson process with equally frequent phases, rates of mean 1."""
 
     rates: Floats  # (phases,)
     sojourns: Floats  # (phases,) s
 
 
 def phase_dispersion(phases: Phases, jobs_per_s: float, windows: tuple[float, ...]) -> Floats:
-    """Index of dispersion of the number of jobs in windows of w seconds: 1 + (2/(λw)) ∫ (w − u) c(u) du over [0, w].
+    """Return the index of dispersion of jobs in windows of w seconds.
 
-    c is the covariance of the rate. After an exponential sojourn the phase changes to any other one with equal probability
-    (Fischer and Meier-Hellstern, 1993).
+    It is 1 + (2/(λw)) ∫ (w − u) c(u) du over [0, w], with the covariance c of the rate. After an exponential sojourn the phase
+    changes to any other one with equal probability (Fischer and Meier-Hellstern, 1993).
     """
+    # The phases as a Markov chain, and the share of time in each.
     n = len(phases.rates)
     leave = 1 / phases.sojourns
     moves = np.repeat(leave[:, None], n, axis=1) / (n - 1)
     np.fill_diagonal(moves, -leave)
     share = phases.sojourns / phases.sojourns.sum()
     rate = phases.rates * jobs_per_s / (phases.rates @ share)
+    # The covariance of the rate is a sum of exponentials.
     root = np.sqrt(share)
     decay, basis = np.linalg.eigh(root[:, None] * moves / root[None, :])  # symmetric: the chain is reversible
     strength = (basis.T @ (root * rate)) ** 2
@@ -137,9 +146,9 @@ def phase_dispersion(phases: Phases, jobs_per_s: float, windows: tuple[float, ..
 
 
 def fit_phases(sample: Sample, phases: int = 3) -> Phases:
-    """Phases for which the dispersion of tasks in each of WINDOWS is that of the sample, by least squares.
+    """Fit phases to the sample's dispersion of tasks in WINDOWS.
 
-    For jobs of B tasks that arrive together: dispersion of tasks = var B / mean B + mean B · dispersion of jobs.
+    It is a least-squares fit. For jobs of B tasks: dispersion of tasks = var B / mean B + mean B · dispersion of jobs.
     """
     from scipy.optimize import least_squares
 
@@ -161,6 +170,7 @@ def fit_phases(sample: Sample, phases: int = 3) -> Phases:
         model = tasks_alone + tasks.mean() * phase_dispersion(unpack(x), jobs_per_s, windows)
         return np.concatenate([np.log(model / target) * 10, 0.02 * x[: phases - 1]])
 
+    # Fit from several starting points, within bounds.
     starts = [np.log([*rates, *sojourns]) for rates in START_RATES for sojourns in START_SOJOURNS]
     low = np.concatenate([np.full(phases - 1, np.log(1e-3)), np.full(phases, np.log(0.1))])
     high = np.concatenate([np.full(phases - 1, np.log(1e3)), np.full(phases, np.log(max(sample.span / 10, 1.0)))])
@@ -172,5 +182,5 @@ def fit_phases(sample: Sample, phases: int = 3) -> Phases:
 
 
 def _trim(start: Floats, phases: int) -> Floats:
-    """A starting point for three phases, turned into one for `phases` phases."""
+    """Turn a starting point for three phases into one for `phases`."""
     return np.concatenate([np.resize(start[:2], phases - 1), np.resize(start[2:], phases)])

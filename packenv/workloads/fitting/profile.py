@@ -1,14 +1,14 @@
-"""The profile of a trace: its statistics, a random workload fitted to them, and how well the workload matches the trace.
+"""Profile of a trace: statistics, a fitted random workload, and its match.
 
-The fitted workload holds statistics only (rounded values, weights, quantiles), no row of the data. Its model: jobs arrive by
-a modulated Poisson process; all tasks of a job arrive together with the same demand; the service of a task depends on its
-demand only. Other dependence is lost: tasks of a job have similar durations in a trace, and large jobs prefer certain demands.
-`goodness` measures how well the rest matches.
+The fitted workload holds statistics only (rounded values, weights, quantiles), no row of the data. Jobs arrive by a modulated
+Poisson process. All tasks of a job arrive together with the same demand. The service of a task depends on its demand only.
+Other dependence is lost: tasks of a job have similar durations in a trace, and large jobs prefer certain demands. `goodness`
+measures how well the rest matches.
 
-google2011_like.json is the profile of the Google window (clusterdata-2011-2, 50,230 finished tasks). Its laws offer the
-work of 130.8 servers, the window 131.0; Kolmogorov and Smirnov's distances are below 0.04 for sizes and below 0.03 for
-durations and tasks per job; the dispersion of tasks is within 10 % in windows of 1, 10 and 60 s and within 25 % in windows
-of 600 s. That of jobs alone is not matched: bursts of jobs stand in for the window's few jobs of a thousand tasks.
+google2011_like.json is the profile of the Google window (clusterdata-2011-2, 50,230 finished tasks). Its laws offer the work of
+130.8 servers, the window 131.0. Kolmogorov and Smirnov's distances are below 0.04 for sizes, and below 0.03 for durations and
+tasks per job. The dispersion of tasks is within 10 % in windows of 1, 10 and 60 s, and within 25 % in windows of 600 s. The
+dispersion of jobs is not matched: bursts of jobs stand in for the window's few jobs of a thousand tasks.
 """
 
 from __future__ import annotations
@@ -52,12 +52,15 @@ LOST = (
 def describe(
     trace: Trace | SlotTrace, slot_seconds: Exact | None = None, servers: int | str | Servers | None = None
 ) -> dict[str, Any]:
-    """Counts and statistics of a trace: of all tasks, those submitted within it, and those that its conversion keeps.
+    """Return counts and statistics of a trace.
 
-    slot_seconds  length of a slot of a trace in slots. Times are in seconds, loads in servers of capacity 1
-    servers       as of `packenv.workload`, in the trace's own units: which share of them the kept tasks keep busy, and how many
-                  like the first one, by resource; of one capacity, that of each resource; and which machines of their list are
-                  none (`left_out`). InputError for another number of capacities
+    They cover all tasks, those submitted within it, and those that its conversion keeps. Times are in seconds, loads in servers
+    of capacity 1.
+
+    slot_seconds  length of a slot of a trace in slots
+    servers       as in `packenv.workload`, in the trace's own units. Adds the share that the kept tasks keep busy, the number of
+                  servers like the first one, by resource (one capacity counts for each), and the machines of their list that
+                  are no servers (`left_out`). InputError for another number of capacities
     """
     timed = _timed(trace, slot_seconds)
     cluster = None if servers is None else servers_of(timed, servers)
@@ -90,25 +93,23 @@ def describe(
 
 
 def servers_of(trace: Trace | SlotTrace, servers: int | str | Servers) -> Servers:
-    """Servers in the units of a trace, with what a list of them says of its resources and partitions. Raises InputError."""
+    """Return servers in a trace's units, with its resources and partitions."""
     return as_servers(servers, len(trace.resources), trace.resources, trace.partitions)
 
 
 def _unit_notes(trace: Trace, demand: NDArray[np.float64], cluster: Servers) -> list[str]:
-    """A line where demands and servers look like other units."""
     line = unlike_units(trace.resources, demand.max(axis=0, initial=0.0), cluster)
     return [] if line is None else [line]
 
 
 def _gang(trace: Trace | SlotTrace) -> NDArray[np.int64] | None:
-    """(n,) the column `gang`, if there is one."""
     return trace.table.gang if isinstance(trace, SlotTrace) else trace.others.get("gang")
 
 
 def device_loads(trace: Trace, sample: Sample, cluster: Servers) -> list[dict[str, Any]]:
-    """For each set of kinds of GPU that kept tasks accept: how many GPUs they keep busy on average, and how many are there.
+    """Return busy and available GPUs for each set of accepted kinds.
 
-    Empty where servers do not say how many GPUs they have.
+    Empty if servers do not give their number of GPUs.
     """
     names = trace.resources
     if GPU not in names or len(names) != cluster.D or cluster.D == 1:
@@ -120,13 +121,15 @@ def device_loads(trace: Trace, sample: Sample, cluster: Servers) -> list[dict[st
 
 
 def busy_servers(sample: Sample, cluster: Servers) -> dict[str, Any]:
-    """The `share` of these servers that tasks keep busy on average, and how many `like` the first one, by resource.
+    """Return the busy `share` of servers, and their number `like` the first.
 
-    The size, the largest demand, has both where servers have one capacity. None where there is no such capacity, or no time.
+    Both are averages by resource, for the size (the largest demand) only if servers have one capacity. None without such a
+    capacity, or without time.
     """
     names = sample.resources
     if cluster.D not in (1, len(names)):
         raise ArgumentError(f"`servers` {cluster}: {cluster.D} capacities, and the trace has {len(names)}: {', '.join(names)}")
+    # Columns of capacity to compare each resource with.
     offered = offered_load(sample)
     alike = cluster.D == 1 or bool((cluster.capacity == cluster.capacity[:, :1]).all())
     columns = {name: 0 if cluster.D == 1 else n for n, name in enumerate(names)} | ({"size": 0} if alike else {})
@@ -147,18 +150,18 @@ def profile(
     servers: int | str | Servers | None = None,
     about: str = "",
 ) -> dict[str, Any]:
-    """Statistics of the kept tasks, a workload fitted to them in plain values (`Workload.to_dict`), and how well it matches.
+    """Return statistics of the kept tasks, a fitted workload and its match.
+
+    The workload is in plain values (`Workload.to_dict`). As JSON, `load_workload` reads the result.
 
     slot_seconds  length of a slot, by default the usual one of the trace's format
-    servers       as of `packenv.workload`, in the trace's own units; by default as many of capacity 1 as the work of the trace is
-                  0.82 of
-    about         what data it is
+    servers       as in `packenv.workload`, in the trace's own units. Default: servers of capacity 1, so that the trace's work is
+                  0.82 of their capacity
+    about         description of the data
 
-    Random sizes count in units of which no server has more than 682: a resource that has more is counted in a power of two of the
-    trace's units, which its name says ("memory/256").
-
-    Written as JSON, the result is a file that `load_workload` reads. Raises InputError if no task is kept, and for servers that
-    do not hold every task.
+    Random sizes count in units, with at most 682 on a server. A resource with more is counted in a power of two of the trace's
+    units, and its name shows the factor ("memory/256"). Raises InputError if no task is kept, and for servers that do not hold
+    every task.
     """
     slot = trace.slot_seconds if slot_seconds is None else slot_seconds
     trace, servers = in_larger_units(_timed(trace, slot), servers)
@@ -178,7 +181,7 @@ def profile(
 
 
 def in_larger_units(trace: Trace, servers: int | str | Servers | None) -> tuple[Trace, int | str | Servers | None]:
-    """The trace and its servers, in larger units where the servers have more than integer units of a law can hold."""
+    """Return trace and servers in units for integers of laws."""
     names = trace.resources
     if servers is None:
         return trace, servers
@@ -191,7 +194,7 @@ def in_larger_units(trace: Trace, servers: int | str | Servers | None) -> tuple[
 
 
 def fit(sample: Sample, name: str, slot_seconds: float, servers: int | str | Servers | None) -> Workload:
-    """A random workload with the sample's demands, durations, tasks per job and bursts."""
+    """Fit a random workload: demands, durations, tasks per job, bursts."""
     groups = group(sample)
     service = [cells(sample.duration[groups.member == g] / slot_seconds) for g in range(len(groups.weights))]
     tasks, shares = job_sizes(sample.tasks_per_job)
@@ -214,10 +217,11 @@ def fit(sample: Sample, name: str, slot_seconds: float, servers: int | str | Ser
 
 
 def goodness(fitted: Workload, data: Trace | SlotTrace | Jobs, slot_seconds: Exact = "0.1", seed: int = 0) -> dict[str, Any]:
-    """Compare COMPARED_TASKS rows of a fitted workload with a trace, or with a Jobs table in the same slots.
+    """Compare COMPARED_TASKS rows of a fitted workload with a trace.
 
-    `ks`: distances of Kolmogorov and Smirnov. `expected_load`: servers of capacity 1 that the laws of the workload keep busy
-    on average, by resource. All other values are pairs [data, rows of the workload]. Demands are compared in integer units.
+    The data may also be a Jobs table in the same slots. `ks` are distances of Kolmogorov and Smirnov. `expected_load` is the
+    number of servers of capacity 1 that the laws keep busy on average, by resource. All other values are pairs [data, rows of the
+    workload]. Demands are compared in integer units.
     """
     real = kept_sample(data, slot_seconds)
     real = replace(real, demand=to_units(real.demand) / UNIT)
@@ -238,7 +242,7 @@ def goodness(fitted: Workload, data: Trace | SlotTrace | Jobs, slot_seconds: Exa
 
 
 def expected_load(workload: Workload) -> dict[str, float]:
-    """Servers of capacity 1 that a fitted workload keeps busy on average, by size and by each resource."""
+    """Return a fitted workload's mean busy servers of capacity 1."""
     vectors, weights = workload.sizes.atoms()  # type: ignore[union-attr, misc]
     work = workload.rate * weights * workload.service.means()  # type: ignore[union-attr]
     loads = {"size": work @ vectors.max(axis=1), **dict(zip(workload.resources or (), work @ vectors, strict=True))}
@@ -246,7 +250,7 @@ def expected_load(workload: Workload) -> dict[str, float]:
 
 
 def kept_sample(data: Trace | SlotTrace | Jobs, slot_seconds: Exact = "0.1") -> Sample:
-    """The tasks that a conversion keeps, in seconds. Raises InputError if they are fewer than two, or submitted at one time."""
+    """Return convertible tasks, submitted at two times at least, in seconds."""
     if isinstance(data, Jobs):
         names = tuple(f"size_{r}" for r in range(data.resources))
         return jobs_sample(data, exact(slot_seconds, "slot_seconds"), names)
@@ -258,7 +262,7 @@ def kept_sample(data: Trace | SlotTrace | Jobs, slot_seconds: Exact = "0.1") -> 
 
 
 def jobs_sample(jobs: Jobs, slot_seconds: Fraction, resources: tuple[str, ...]) -> Sample:
-    """A Jobs table in seconds, with `slot_seconds` per slot."""
+    """Convert a Jobs table to seconds, with `slot_seconds` per slot."""
     h = float(slot_seconds)
     demand = jobs.amounts
     return Sample(np.asarray(jobs.arrival * h, np.float64), demand, np.asarray(jobs.service * h, np.float64), jobs.job, resources)
@@ -280,7 +284,7 @@ def _sample(trace: Trace, mask: NDArray[np.bool_]) -> Sample:
 
 
 def _columns(real: Sample, model: Sample) -> list[tuple[str, NDArray[Any], NDArray[Any]]]:
-    """The columns whose distributions are compared: name, values of the data, values of the model."""
+    """Return the columns to compare: name, values of data and model."""
     demands = [(name, real.demand[:, r], model.demand[:, r]) for r, name in enumerate(real.resources)]
     return [
         ("size", real.size, model.size),
@@ -295,14 +299,14 @@ def _pairs(of_data: dict[str, Any], of_model: dict[str, Any]) -> dict[str, list[
 
 
 def shares_of(weights: NDArray[np.float64]) -> list[float]:
-    """Weights with 6 decimals whose sum is 1: the largest weight takes the rounding error."""
+    """Round weights to 6 decimals with sum 1, adjusting the largest."""
     millionths = np.rint(weights / weights.sum() * 1e6).astype(np.int64)
     millionths[np.argmax(millionths)] += 1_000_000 - millionths.sum()
     return [int(share) / 1e6 for share in millionths]
 
 
 def _plain(values: NDArray[Any]) -> list[Any]:
-    """Numbers for a file, with 6 significant digits; vectors become lists."""
+    """Round to 6 significant digits, as lists, for a file."""
     if values.ndim > 1:
         return [_plain(row) for row in values]
     return [int(x) if float(x).is_integer() else float(f"{float(x):.6g}") for x in values]

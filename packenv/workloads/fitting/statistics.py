@@ -1,4 +1,7 @@
-"""Statistics of tasks in seconds, by which a trace and a random workload are compared. They contain no row of the data."""
+"""Statistics of tasks in seconds, to compare traces and random workloads.
+
+They contain no row of the data.
+"""
 
 from __future__ import annotations
 
@@ -38,14 +41,14 @@ class Sample:
 
     @property
     def tasks_per_job(self) -> Ints:
-        """(jobs,) the number of tasks of each job; without column `job` every task is a job of its own."""
+        """(jobs,) number of tasks of each job, 1 without column `job`."""
         if self.job is None:
             return np.ones(len(self.submit), np.int64)
         return np.asarray(np.unique(self.job, return_counts=True)[1], np.int64)
 
 
 def summary(sample: Sample) -> dict[str, Any]:
-    """All statistics of a sample, as plain numbers; times in seconds, loads in servers of capacity 1."""
+    """Return all statistics, in seconds and in servers of capacity 1."""
     if not len(sample.submit):
         return {"tasks": 0}
     timed = ~np.isnan(sample.duration)
@@ -72,7 +75,7 @@ def summary(sample: Sample) -> dict[str, Any]:
 
 
 def spread(values: ArrayLike) -> dict[str, float | None]:
-    """Mean, minimum, maximum and the quantiles LEVELS; the mean is None without values."""
+    """Return mean (None without values), minimum, maximum and the quantiles LEVELS."""
     x = np.asarray(values, np.float64)
     if not x.size:
         return {"mean": None}
@@ -81,21 +84,21 @@ def spread(values: ArrayLike) -> dict[str, float | None]:
 
 
 def variation(values: ArrayLike) -> float:
-    """Standard deviation / mean; NaN without values, or if all are 0."""
+    """Return standard deviation / mean, NaN for no values or zeros."""
     x = np.asarray(values, np.float64)
     return float(x.std() / x.mean()) if x.size and x.mean() > 0 else float("nan")
 
 
 def distinct(demand: Floats, resources: tuple[str, ...]) -> dict[str, int]:
-    """The number of distinct values of each resource, of demand vectors ("joint"), and of the size."""
+    """Count distinct values of resources, vectors ("joint") and size."""
     counts = {name: len(np.unique(demand[:, r])) for r, name in enumerate(resources)}
     return {**counts, "joint": len(np.unique(demand, axis=0)), "size": len(np.unique(demand.max(axis=1)))}
 
 
 def dispersion(submit: Floats, window: float) -> float | None:
-    """Index of dispersion: variance / mean of the number of submissions in windows of `window` seconds; 1 if Poisson.
+    """Return variance / mean of submissions per window of `window` seconds.
 
-    None if there are fewer than FEWEST_WINDOWS whole windows.
+    This index of dispersion is 1 for Poisson, None for fewer than FEWEST_WINDOWS whole windows.
     """
     number = ((submit - submit[0]) // window).astype(np.int64)
     whole = int((submit[-1] - submit[0]) // window)
@@ -107,7 +110,7 @@ def dispersion(submit: Floats, window: float) -> float | None:
 
 
 def correlations(sample: Sample) -> dict[str, dict[str, float | None]]:
-    """Pearson's and Spearman's correlation of every pair of resources, and of size and duration."""
+    """Return Pearson's and Spearman's correlations of resources, and size with duration."""
     columns = {name: sample.demand[:, r] for r, name in enumerate(sample.resources)}
     pairs = [(a, b) for i, a in enumerate(columns) for b in list(columns)[i + 1 :]]
     coefficients = {f"{a}, {b}": _correlation(columns[a], columns[b]) for a, b in pairs}
@@ -116,14 +119,14 @@ def correlations(sample: Sample) -> dict[str, dict[str, float | None]]:
 
 
 def offered_load(sample: Sample) -> dict[str, float | None]:
-    """Servers of capacity 1 that the tasks keep busy, by size and by resource: Σ demand · duration / span."""
+    """Return busy servers of capacity 1: Σ demand · duration / span."""
     columns = {"size": sample.size, **{name: sample.demand[:, r] for r, name in enumerate(sample.resources)}}
     busy = np.nan_to_num(sample.duration)
     return {name: _round(float(amount @ busy) / sample.span) if sample.span else None for name, amount in columns.items()}
 
 
 def ks_distance(a: ArrayLike, b: ArrayLike) -> float:
-    """Kolmogorov and Smirnov's distance: the largest difference of two empirical distribution functions."""
+    """Return Kolmogorov and Smirnov's distance of two samples."""
     x, y = np.sort(np.asarray(a, np.float64)), np.sort(np.asarray(b, np.float64))
     at = np.concatenate([x, y])
     below_x, below_y = (np.searchsorted(z, at, side="right") / len(z) for z in (x, y))
@@ -139,13 +142,13 @@ def _correlation(a: Floats, b: Floats) -> dict[str, float | None]:
 
 
 def _ranks(values: Floats) -> Floats:
-    """(n,) ranks; equal values have the mean of their ranks."""
+    """Return ranks (n,), with the mean rank for equal values."""
     _, place, count = np.unique(values, return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(count) - (count - 1) / 2)[place], np.float64)
 
 
 def _round(x: float, digits: int = 6) -> float | None:
-    """The number with this many significant digits, a whole one exactly; None if it is not finite."""
+    """Round fractions to significant digits, None if not finite."""
     if not np.isfinite(x):
         return None
     return float(x) if float(x).is_integer() else float(f"{float(x):.{digits}g}")

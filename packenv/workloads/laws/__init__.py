@@ -1,8 +1,8 @@
-"""All laws of sizes and services, and `parse_law`, which reads one from a text such as `uniform:0.1:0.9`.
+"""Laws of sizes and services, and `parse_law`: `uniform:0.1:0.9`.
 
-`parse_arrivals` reads a process of arrivals from a text such as `modulated:1,10:500,50`.
+`parse_arrivals` reads a process of arrivals: `modulated:1,10:500,50`.
 
-A new law is a class derived from `Law`, imported here; with a line in `NUMBERS` or `WEIGHTED` the command line knows it.
+A new law is a class derived from `Law`, imported here. A line in `NUMBERS` or `WEIGHTED` makes it known to the command line.
 """
 
 from __future__ import annotations
@@ -53,22 +53,24 @@ NUMBERS: dict[str, Callable[..., Law]] = {
     "fixed": Fixed,
     "lognormal": LogNormal,
 }
-"""Laws whose text is their parameters: `name:number:number`."""
+"""Laws with a text of their parameters: `name:number:number`."""
 
 WEIGHTED: dict[str, Callable[..., Law]] = {"discrete": Discrete, "hyperexponential": HyperExponential}
-"""Laws whose text is a list: `name:value@weight,value@weight`, or `name:value,value` with equal weights."""
+"""Laws with a list as text: `name:value@weight,value@weight`, or `name:value,value` with equal weights."""
 
 
 OF_TIME = ("slots", "low", "high", "value", "scale")
-"""Parameters of laws that are slots where the law is of services; the others are shapes."""
+"""Parameters in slots for laws of services; the others are shapes."""
 
 
 def parse_law(text: str, label: str, slot_seconds: float | None = None) -> Law:
-    """The law that a text such as `uniform:0.1:0.9`, `discrete:0.4@0.5,0.6@0.5` or `geometric:100` stands for.
+    """Return the law for a text such as `uniform:0.1:0.9` or `geometric:100`.
 
-    `label` ("`sizes`", "--service", …) is what the messages of ArgumentErrors begin with. `exponential:mean` is cut off at 1, but
-    not if `label` contains "service"; `exponential:mean:high` is cut off at `high`. Services may have units of time, as in
-    `exponential:1h`, where the length of a slot is known.
+    label   beginning of the messages of ArgumentErrors: "`sizes`", "--service", …
+
+    `discrete:0.4@0.5,0.6@0.5` has weights. `exponential:mean` is cut off at 1, unless `label` contains "service".
+    `exponential:mean:high` is cut off at `high`. Services may have units of time, such as `exponential:1h`, if the length of a
+    slot is known.
     """
     name, _, rest = text.strip().partition(":")
     try:
@@ -102,7 +104,6 @@ def _from_numbers(name: str, numbers: list[float], service: bool) -> Law:
 
 
 def _number(text: str, of_time: bool, slot_seconds: float | None) -> float:
-    """A number, or a time in slots. Raises InputError."""
     seconds = read_seconds(text) if of_time and not is_number(text) else None
     if seconds is None:
         return read_number(text, infinite=True)

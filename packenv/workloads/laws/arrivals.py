@@ -1,4 +1,7 @@
-"""Arrival processes. Their parameters set the shape; the workload's mean rate, in tasks per slot, scales them."""
+"""Arrival processes: shapes that the workload's mean rate scales.
+
+The rate is in tasks per slot.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +19,14 @@ from packenv.workloads.laws.law import Law, not_negatives, positive, set_fields
 
 
 class Arrivals(ABC):
-    """The process by which jobs arrive."""
+    """Process by which jobs arrive."""
 
     @abstractmethod
     def encode(self, builder: Builder) -> None:
         """Add the process to the tables of a workload."""
 
     def tasks_per_job(self) -> float:
-        """Mean number of tasks in a job."""
+        """Return the mean number of tasks in a job."""
         return 1.0
 
     def check(self, jobs_per_slot: float) -> None:  # noqa: B027 (most processes can have any rate)
@@ -32,7 +35,10 @@ class Arrivals(ABC):
 
 @dataclass(frozen=True)
 class Poisson(Arrivals):
-    """A Poisson number of jobs in each slot, independently. Job i arrives at (sum of i + 1 unit exponentials) / rate."""
+    """A Poisson number of jobs in each slot, independently.
+
+    Job i arrives at (sum of i + 1 unit exponentials) / rate.
+    """
 
     def encode(self, builder: Builder) -> None:
         builder.plan["arrivals"] = POISSON
@@ -40,7 +46,7 @@ class Poisson(Arrivals):
 
 @dataclass(frozen=True)
 class Bernoulli(Arrivals):
-    """At most one job in each slot, independently; the rate must be below 1."""
+    """At most one job in each slot, independently, at rates below 1."""
 
     def encode(self, builder: Builder) -> None:
         builder.plan["arrivals"] = BERNOULLI
@@ -52,7 +58,7 @@ class Bernoulli(Arrivals):
 
 @dataclass(frozen=True)
 class Periodic(Arrivals):
-    """A Poisson process with a periodic rate: `profile` (n,) holds relative rates of n equal parts of a `period` (slots)."""
+    """Poisson process with rates `profile` (n,) in each `period` (slots)."""
 
     profile: Sequence[float]
     period: float
@@ -72,10 +78,10 @@ class Periodic(Arrivals):
 
 @dataclass(frozen=True)
 class Modulated(Arrivals):
-    """A Markov-modulated Poisson process, started in its stationary state: arrivals come in bursts.
+    """Markov-modulated Poisson process from its stationary state: bursts.
 
-    Phase p has relative rate rates[p] and lasts an exponential time of mean sojourns[p] slots, independent of the load. It is
-    followed by the next phase in order ("cycle"), or by any other one with equal probability ("uniform").
+    Phase p has relative rate rates[p] and lasts an exponential time of mean sojourns[p] slots, independent of the load. Then
+    comes the next phase in order ("cycle"), or any other one with equal probability ("uniform").
     """
 
     rates: Sequence[float]
@@ -103,7 +109,7 @@ class Modulated(Arrivals):
 
 @dataclass(frozen=True)
 class Batch(Arrivals):
-    """Jobs of several tasks that arrive together; the jobs arrive by `process`.
+    """Jobs of several tasks that arrive together, by `process`.
 
     `size` is the law of the number of tasks in a job (rounded up, at least 1). If `alike`, the tasks of a job have the same
     demand. If it is a `gang`, they last equally long, and start in the same slot or not at all.

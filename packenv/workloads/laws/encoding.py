@@ -1,4 +1,4 @@
-"""The laws of a workload as flat tables, so that the compiled sampler has one type for all of them.
+"""Laws as flat tables, one type for the compiled sampler.
 
 A law becomes a node: a kind, up to three numbers, and rows of one shared table. `Builder` collects the nodes and rows, and
 `packenv.workloads.sampling` draws from them. Nothing is compiled here.
@@ -51,7 +51,7 @@ plan_type = np.dtype(
 
 
 class Laws(NamedTuple):
-    """The tables that the rows of a workload are drawn from (CONTRIBUTING, decision 1)."""
+    """Tables of a workload, for drawing its rows (CONTRIBUTING, decision 1)."""
 
     node: NDArray[np.void]  # (nodes,) node_type
     table: Floats  # (rows, 2) cumulative weight, value
@@ -62,14 +62,14 @@ class Laws(NamedTuple):
 
 
 def cumulate(weights: ArrayLike) -> Floats:
-    """Running sums of weights; exactly 1 from the last positive weight on."""
+    """Return running sums of weights, exactly 1 at the end."""
     sums = np.cumsum(np.asarray(weights, np.float64))
     sums[sums >= sums[-1]] = 1.0
     return np.minimum(sums, 1.0)
 
 
 class Builder:
-    """Collects nodes and rows while laws encode themselves; `laws()` returns the tables."""
+    """Collector of nodes and rows, filled by laws."""
 
     def __init__(self) -> None:
         self._nodes: list[tuple[int, float, float, float, int, int]] = []
@@ -83,12 +83,12 @@ class Builder:
             self.plan[name] = NONE
 
     def node(self, kind: int, a: float = 0.0, b: float = 0.0, c: float = 0.0) -> int:
-        """Add a node without rows; returns its number."""
+        """Add a node without rows, and return its number."""
         self._nodes.append((kind, a, b, c, 0, 0))
         return len(self._nodes) - 1
 
     def tabled(self, kind: int, weight: ArrayLike, value: ArrayLike, a: float = 0.0, b: float = 0.0, c: float = 0.0) -> int:
-        """Add a node with rows (cumulative weight, value); returns its number."""
+        """Add a node with rows (cumulative weight, value); return its number."""
         rows = np.column_stack([np.asarray(weight, np.float64), np.asarray(value, np.float64)])
         self._nodes.append((kind, a, b, c, self._length, len(rows)))
         self._rows.append(rows)
@@ -96,22 +96,22 @@ class Builder:
         return len(self._nodes) - 1
 
     def sizes(self, nodes: list[int]) -> None:
-        """Set one node per resource; they are drawn independently."""
+        """Set one independent node per resource."""
         self._size = nodes
 
     def vectors(self, choice: int, vectors: Floats) -> None:
-        """Set demand vectors (V, D), in units of capacity, and the node that chooses among them."""
+        """Set demand vectors (V, D) in units of capacity, and their law."""
         self.plan["vectors"] = choice
         self._vector = to_units(vectors)
 
     def phases(self, rates: ArrayLike, sojourns: ArrayLike) -> None:
-        """Set the modulating phases, which are visited equally often; rates are scaled to a mean over time of 1."""
+        """Set modulating phases, visited equally often, with rates of mean 1."""
         rate, sojourn = np.asarray(rates, np.float64), np.asarray(sojourns, np.float64)
         share = sojourn / sojourn.sum()
         self._phase = np.column_stack([rate / (rate @ share), sojourn, cumulate(share)])
 
     def laws(self) -> Laws:
-        """The tables of everything collected so far."""
+        """Return the tables of everything collected so far."""
         resources = len(self._size) if self._vector is None else self._vector.shape[1]
         return Laws(
             node=np.array(self._nodes, node_type),

@@ -1,4 +1,4 @@
-"""Laws in which the demands of several resources, or the demand and the service, depend on each other."""
+"""Laws with dependent demands, or services that depend on demands."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from packenv.workloads.laws.law import Law, not_negatives, probabilities, set_fi
 
 @dataclass(frozen=True)
 class Joint:
-    """One of finitely many demand vectors: `vectors` (m, D) in units of capacity, `weights` (m,), equal if not given."""
+    """Demand `vectors` (m, D), in units of capacity, with `weights` (m,)."""
 
     vectors: Sequence[Sequence[float]]
     weights: Sequence[float] | None = None
@@ -37,11 +37,11 @@ class Joint:
         return len(self.vectors[0])
 
     def atoms(self) -> tuple[Floats, Floats]:
-        """Demand vectors (m, D) and their probabilities (m,), in the order given."""
+        """Return vectors (m, D) and their probabilities (m,), in given order."""
         return np.array(self.vectors, np.float64), np.array(self.weights, np.float64)
 
     def mean(self) -> Floats:
-        """(D,) mean demand."""
+        """Return the (D,) mean demand."""
         vectors, weights = self.atoms()
         return np.asarray(weights @ vectors)
 
@@ -53,7 +53,7 @@ class Joint:
 
 @dataclass(frozen=True)
 class Conditional:
-    """Services that depend on the demand: laws[k] is the law of service of the tasks with vector k of a Joint law."""
+    """Services by demand: laws[k] for vector k of a Joint."""
 
     laws: Sequence[Law]
 
@@ -64,15 +64,15 @@ class Conditional:
         set_fields(self, laws=laws)
 
     def means(self) -> Floats:
-        """(m,) mean service in slots of each demand vector."""
+        """Return (m,) mean services in slots, one per demand vector."""
         return np.array([law.mean_slots() for law in self.laws])
 
     def support(self) -> tuple[float, float]:
-        """The infimum and the supremum over all laws, in slots."""
+        """Return the infimum and supremum over all laws, in slots."""
         ends = [law.support() for law in self.laws]
         return min(low for low, _ in ends), max((high for _, high in ends), default=math.inf)
 
     def encode(self, builder: Builder) -> int:
-        """Add all laws to the tables of a workload; returns the number of the node."""
+        """Add all laws to a workload's tables, and return the node's number."""
         children = [law.encode(builder) for law in self.laws]
         return builder.tabled(CONDITIONAL, np.ones(len(children)), children)

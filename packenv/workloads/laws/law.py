@@ -1,4 +1,4 @@
-"""The base class of laws of sizes, services and batch sizes, its two common forms, and checks of parameters."""
+"""Base classes of laws, and checks of their parameters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from packenv.workloads.laws.encoding import CONSTANT, LINEAR, STEPS, UNIFORM, Bu
 Floats = NDArray[np.float64]
 
 CERTAIN = 1e-9
-"""The sum of probabilities may differ from 1 by this much."""
+"""Tolerance of the sum of probabilities, 1."""
 
 
 LEAST_TAIL = 1e-12
@@ -25,43 +25,44 @@ LEAST_TAIL = 1e-12
 
 
 class Law(ABC):
-    """The distribution of a non-negative random number X: a size in units of capacity, a service in slots, a number of tasks."""
+    """Distribution of a size, a service or tasks, X ≥ 0."""
 
     @abstractmethod
     def mean(self) -> float:
-        """E[X]."""
+        """Return E[X]."""
 
     @abstractmethod
     def cdf(self, x: ArrayLike) -> Floats:
-        """P(X ≤ x), right-continuous; any shape."""
+        """Return P(X ≤ x), right-continuous, for any shape."""
 
     @abstractmethod
     def support(self) -> tuple[float, float]:
-        """The infimum and the supremum of the values of X (the supremum may be inf)."""
+        """Return the infimum and supremum of X, which may be inf."""
 
     @abstractmethod
     def encode(self, builder: Builder) -> int:
-        """Add the law to the tables of a workload; returns the number of its node."""
+        """Add the law to a workload's tables, and return its node's number."""
 
     def atoms(self) -> tuple[Floats, Floats] | None:
-        """The values in increasing order and their probabilities, if there are finitely many; otherwise None."""
+        """Return increasing values and probabilities, None for infinitely many values."""
         return None
 
     def cdf_units(self, units: ArrayLike) -> Floats:
-        """P(X in integer units ≤ `units`), rounded as in the simulation (`packenv.units.to_units`); any shape."""
+        """Return P(X in integer units ≤ `units`), rounded like `packenv.units.to_units`."""
         k = np.asarray(units, np.float64)
         below = self.cdf(np.nextafter((k + 1.0 - 1e-3) / UNIT, 0.0))
         return np.where(k < 1, np.where(k < 0, 0.0, self.cdf(0.0)), below)
 
     def mean_slots(self) -> float:
-        """E[max(1, ⌈X⌉)]: the mean of the law as a number of slots or tasks.
+        """Return E[max(1, ⌈X⌉)], the mean number of slots or tasks.
 
-        1 + Σ P(X > k) over k ≥ 1, term by term up to 2^16 and by quadrature over octaves beyond.
+        It is 1 + Σ P(X > k) over k ≥ 1, term by term up to 2^16, then by quadrature over octaves.
         """
         if math.isinf(self.mean()):
             return math.inf
         total = 1.0 + float(np.sum(1.0 - self.cdf(np.arange(1.0, 2.0**16))))
         nodes, weights = np.polynomial.legendre.leggauss(32)
+        # Octaves beyond, by Gauss and Legendre.
         low = 2.0**16 - 0.5
         while low < min(self.support()[1], 2.0**53):
             total += float(weights @ (1.0 - self.cdf(low * (1.5 + 0.5 * nodes)))) * low / 2
@@ -69,7 +70,7 @@ class Law(ABC):
         return total
 
     def mean_square(self) -> float:
-        """E[X²] = 2 ∫ x P(X > x) dx, by quadrature over octaves; infinite where they do not fall in the end."""
+        """Return E[X²] by quadrature over octaves, perhaps infinite."""
         nodes, weights = np.polynomial.legendre.leggauss(32)
         starts = 2.0 ** np.arange(-10, 54)
         x = starts[:, None] * (1.5 + 0.5 * nodes)
@@ -82,7 +83,7 @@ class Law(ABC):
 
 
 class AtomicLaw(Law):
-    """A law with finitely many values; everything follows from `atoms`."""
+    """Law with finitely many values, defined by `atoms`."""
 
     @abstractmethod
     def atoms(self) -> tuple[Floats, Floats]: ...
@@ -117,11 +118,11 @@ class AtomicLaw(Law):
 
 
 class LinearLaw(Law):
-    """A law whose distribution function is linear between its `knots`."""
+    """Law whose distribution function is linear between its `knots`."""
 
     @abstractmethod
     def knots(self) -> tuple[Floats, Floats]:
-        """Values, not decreasing, and the distribution function at each of them, from 0 to 1."""
+        """Return non-decreasing values, and the distribution function from 0 to 1."""
 
     def mean(self) -> float:
         values, below = self.knots()
@@ -151,7 +152,7 @@ class LinearLaw(Law):
 
 
 def positive(name: str, value: float) -> float:
-    """The value as a float. Raises InputError unless it is finite and above 0."""
+    """Return the value as a finite float above 0, else raise InputError."""
     number = _number(name, value)
     if not (math.isfinite(number) and number > 0):
         raise InputError(f"{name} must be positive and finite, not {value}")
@@ -159,7 +160,7 @@ def positive(name: str, value: float) -> float:
 
 
 def not_negative(name: str, value: float) -> float:
-    """The value as a float. Raises InputError unless it is finite and at least 0."""
+    """Return the value as a finite float ≥ 0, else raise InputError."""
     number = _number(name, value)
     if not (math.isfinite(number) and number >= 0):
         raise InputError(f"{name} must be at least 0 and finite, not {value}")
@@ -167,7 +168,7 @@ def not_negative(name: str, value: float) -> float:
 
 
 def upper_end(name: str, value: float, above: float) -> float:
-    """The value as a float, which may be inf. Raises InputError unless it is above `above`."""
+    """Return the value as a float above `above`, else raise InputError."""
     number = _number(name, value)
     if not number > above:
         raise InputError(f"{name} must be above {above:g}, not {value}")
@@ -175,7 +176,7 @@ def upper_end(name: str, value: float, above: float) -> float:
 
 
 def not_negatives(name: str, values: ArrayLike) -> tuple[float, ...]:
-    """The values as a tuple. Raises InputError unless there is at least one, and each is finite and at least 0."""
+    """Return at least one finite value ≥ 0, else raise InputError."""
     array = _numbers(name, values)
     if array.ndim != 1 or len(array) == 0:
         raise InputError(f"{name} must be a list of at least one number, not an array of shape {array.shape}")
@@ -187,7 +188,7 @@ def not_negatives(name: str, values: ArrayLike) -> tuple[float, ...]:
 
 
 def probabilities(name: str, weights: ArrayLike | None, count: int) -> tuple[float, ...]:
-    """The weights as a tuple; None stands for equal ones. Raises InputError unless they are `count` weights >= 0 of sum 1."""
+    """Return `count` weights ≥ 0 of sum 1, or raise InputError."""
     if weights is None:
         return (1.0 / count,) * count
     checked = not_negatives(f"{name}: weights", weights)
@@ -205,7 +206,7 @@ def set_fields(law: object, **values: object) -> None:
 
 
 def ordered(values: Sequence[float], weights: Sequence[float]) -> tuple[Floats, Floats]:
-    """The distinct values in increasing order, and the sum of the weights of each."""
+    """Return distinct increasing values, and the sum of their weights."""
     distinct, place = np.unique(np.asarray(values, np.float64), return_inverse=True)
     return distinct, np.bincount(place, weights=np.asarray(weights, np.float64)).astype(np.float64)
 

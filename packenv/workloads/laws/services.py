@@ -1,4 +1,7 @@
-"""Laws of service times, in slots. A draw is rounded up to whole slots, at least 1; `mean_slots` is the mean after that."""
+"""Laws of service times, in slots.
+
+A draw is rounded up to whole slots, at least 1. `mean_slots` is the mean after rounding.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from packenv.workloads.laws.sizes import Exponential, Mixture
 
 @dataclass(frozen=True)
 class Geometric(Law):
-    """Geometric on 1, 2, … with mean `slots` (at least 1): the memoryless service of the papers."""
+    """Geometric on 1, 2, … with mean `slots` ≥ 1."""
 
     slots: float
 
@@ -65,7 +68,7 @@ class Fixed(AtomicLaw):
 
 @dataclass(frozen=True)
 class LogNormal(Law):
-    """Log-normal with mean `slots` and coefficient of variation `cv` (standard deviation / mean)."""
+    """Log-normal with mean `slots` and `cv`, standard deviation / mean."""
 
     slots: float
     cv: float
@@ -100,7 +103,7 @@ class LogNormal(Law):
 
 @dataclass(frozen=True)
 class HyperExponential(Law):
-    """Exponential with mean means[k] (slots), where k has probability weights[k]: short and long jobs."""
+    """Exponential with mean means[k] slots, with probability weights[k]."""
 
     means: Sequence[float]
     weights: Sequence[float] | None = None

@@ -1,4 +1,7 @@
-"""Laws of sizes, which may also be used for services and numbers of tasks. Parameters in units of capacity, or slots."""
+"""Laws of sizes, also for services and numbers of tasks.
+
+Parameters are in units of capacity, or in slots.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ from packenv.workloads.laws.law import (
 
 @dataclass(frozen=True)
 class Uniform(LinearLaw):
-    """Uniform on [low, high]; 0 ≤ low < high."""
+    """Uniform on [low, high], with 0 ≤ low < high."""
 
     low: float
     high: float
@@ -46,7 +49,7 @@ class Uniform(LinearLaw):
 
 @dataclass(frozen=True)
 class Histogram(LinearLaw):
-    """Uniform within each bin: `edges` (n + 1,) increasing, `weights` (n,) probabilities of the bins."""
+    """Uniform within bins: increasing `edges` (n + 1,), probabilities `weights` (n,)."""
 
     edges: Sequence[float]
     weights: Sequence[float] | None = None
@@ -64,9 +67,10 @@ class Histogram(LinearLaw):
 
 @dataclass(frozen=True)
 class Beta(LinearLaw):
-    """Beta(a, b) on [low, high], approximated by 4,096 cells that are uniform inside and finest at both ends.
+    """Beta(a, b) on [low, high], approximated by 4,096 uniform cells.
 
-    Its distribution function differs from that of the beta law by at most 10⁻⁵. a and b are at least 0.05.
+    Cells are finest at both ends. The distribution function differs from the beta law's by at most 10⁻⁵. a and b are at least
+    0.05.
     """
 
     a: float
@@ -109,7 +113,7 @@ class Constant(AtomicLaw):
 
 @dataclass(frozen=True)
 class Discrete(AtomicLaw):
-    """One of `values` (n,), with probabilities `weights` (n,), equal if not given."""
+    """One of `values` (n,), with probabilities `weights` (n,), equal by default."""
 
     values: Sequence[float]
     weights: Sequence[float] | None = None
@@ -128,14 +132,14 @@ class Discrete(AtomicLaw):
 
 
 def Empirical(values: ArrayLike) -> Discrete:
-    """The law of a sample (n,): each observation has the same probability."""
+    """Return the law of a sample (n,), with equal probabilities."""
     sample = not_negatives("empirical: values", values)
     return Discrete(*(column.tolist() for column in ordered(sample, [1.0 / len(sample)] * len(sample))))
 
 
 @dataclass(frozen=True)
 class Exponential(Law):
-    """Exponential with mean `scale`, conditioned on (0, high]; high may be inf."""
+    """Exponential with mean `scale`, conditioned on (0, high], perhaps inf."""
 
     scale: float
     high: float = 1.0
@@ -165,7 +169,7 @@ class Exponential(Law):
 
 @dataclass(frozen=True)
 class Pareto(Law):
-    """Pareto with density ∝ x^(−shape−1), conditioned on [low, high]; high may be inf."""
+    """Pareto with density ∝ x^(−shape−1) on [low, high], perhaps inf."""
 
     shape: float
     low: float
@@ -201,7 +205,7 @@ class Pareto(Law):
 
 @dataclass(frozen=True)
 class Mixture(Law):
-    """A draw from laws[k], where k has probability weights[k]."""
+    """A draw from laws[k], with probability weights[k]."""
 
     laws: Sequence[Law]
     weights: Sequence[float] | None = None

@@ -1,6 +1,7 @@
-"""Data-analytics jobs of up to three phases that read, shuffle or compute, drawn by seed (PAPERS §2).
+"""Data-analytics jobs of up to three phases, drawn by seed (PAPERS §2).
 
-The tasks of a phase have the same demand and about the same duration; schedulers know the mean duration of the phase.
+A phase reads, shuffles or computes. Its tasks have the same demand and about the same duration. Schedulers know the mean duration
+of the phase.
 """
 
 from __future__ import annotations
@@ -32,19 +33,20 @@ MEDIAN_TASKS, TASKS_SIGMA, MOST_TASKS = 12, 1.3, 300  # log-normal number of tas
 
 @dataclass(frozen=True)
 class Analytics:
-    """A function from a seed to a Jobs table.
+    """Function from a seed to a Jobs table of phased jobs.
 
-    If `kinds`, each phase mainly needs the resources of its kind (KINDS); otherwise demands are independent and uniform.
+    If `kinds`, each phase mainly needs the resources of its kind (KINDS). Otherwise demands are independent and uniform.
     """
 
     jobs: int
     servers: int
-    intensity: float  # work of the scarcest resource, over what the servers can do while jobs arrive
+    intensity: float  # work of the scarcest resource / capacity of the servers while jobs arrive
     resources: int = 4
     kinds: bool = True
 
     def __call__(self, seed: int) -> Jobs:
         random = np.random.Generator(np.random.Philox(seed))
+        # Phases: number, tasks, mean service and demand.
         phases = random.integers(1, 4, self.jobs)
         total = int(phases.sum())
         job = np.repeat(np.arange(self.jobs), phases)
@@ -52,8 +54,10 @@ class Analytics:
         mean = MEAN_SLOTS * np.exp(SLOTS_SIGMA * random.standard_normal(total) - SLOTS_SIGMA**2 / 2)
         demand = self._demands(random, total)[:, : self.resources]
         gaps = random.exponential(size=self.jobs)
+        # Tasks: service around the mean of their phase.
         of = np.repeat(np.arange(total), tasks)  # phase of each task
         service = np.maximum(np.rint(mean[of] * random.uniform(0.8, 1.2, len(of))), 1)
+        # Arrivals: exponential gaps, scaled to the intensity.
         work = (demand[of] * service[:, None]).sum(axis=0).max()
         arrival = np.floor((np.cumsum(gaps) - gaps[0]) / gaps.sum() * work / (self.servers * self.intensity))
         first = np.cumsum(phases) - phases
@@ -67,7 +71,7 @@ class Analytics:
         )
 
     def _demands(self, random: np.random.Generator, phases: int) -> Floats:
-        """(phases, 4) shares of a server."""
+        """Draw (phases, 4) shares of a server."""
         if not self.kinds:
             return random.uniform(LEAST, MOST, (phases, len(RESOURCES)))
         kind = random.integers(0, len(KINDS), phases)
@@ -75,7 +79,7 @@ class Analytics:
 
 
 def analytics(jobs: int = 200, servers: int = 50, intensity: float = 1.5, resources: int = 4, kinds: bool = True) -> Workload:
-    """The workload that Tetris is compared on: jobs of one to three phases with barriers between them, at a high load."""
+    """Return the workload for comparisons of Tetris, at a high load."""
     return Workload(
         jobs=Analytics(jobs, servers, intensity, resources, kinds),
         servers=f"{servers}x" + ":".join(["1"] * resources),

@@ -1,4 +1,7 @@
-"""Jobs whose tasks read blocks of data, which lie on a few servers each; drawn by seed (PAPERS §5)."""
+"""Jobs that read blocks of data on a few servers (PAPERS §5).
+
+They are drawn by seed.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +31,14 @@ SWINGS = tuple((600.0 * k, (0.1, 3.0)[k % 2]) for k in range(200))
 
 
 def replicas(random: np.random.Generator, blocks: int, servers: int, rack: int = 0, copies: int = COPIES) -> Ints:
-    """(blocks, copies) distinct servers that hold each block: `copies`, or as many as there are servers.
+    """Draw (blocks, copies) distinct servers that hold each block.
 
-    Without racks every set of servers is equally likely. With racks of `rack` (> 1) servers the first of three copies is on
-    any server and the others on two servers of another rack, as HDFS places them.
+    There are `copies`, or all servers if they are fewer. Without racks every set of servers is equally likely. With racks of
+    `rack` (> 1) servers the first of three copies is on any server, and the others on two servers of another rack, like in HDFS.
     """
     racks = servers // rack if rack > 1 and copies == COPIES else 0  # an incomplete last rack gets first copies only
     if racks > 1:
+        # The first copy on any server, the others on two servers of another rack.
         first = random.integers(0, servers, blocks)
         first_rack = np.minimum(first // rack, racks)
         second_rack = random.integers(0, racks - (first_rack < racks), blocks)
@@ -42,6 +46,7 @@ def replicas(random: np.random.Generator, blocks: int, servers: int, rack: int =
         second = random.integers(0, rack, blocks)
         third = (second + random.integers(1, rack, blocks)) % rack
         return np.column_stack([first, second_rack * rack + second, second_rack * rack + third])
+    # Without racks: distinct servers, one copy after another.
     copies = min(copies, servers)
     holders = random.integers(0, servers, (blocks, 1))
     for n in range(1, copies):
@@ -53,28 +58,28 @@ def replicas(random: np.random.Generator, blocks: int, servers: int, rack: int =
 
 
 def lists(rows: Ints) -> Ragged:
-    """An array (n, k) as one list per row."""
+    """Turn an array (n, k) into one list per row."""
     return Ragged(np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1], rows.ravel())
 
 
 @dataclass(frozen=True)
 class Readers:
-    """A function from a seed to a Jobs table, in which every task reads a block.
+    """Function from a seed to tasks that read blocks.
 
-    Servers have capacity 1, and a task takes 1 / `places` of it. `bins`: numbers of tasks of a job, and their weights. A task
-    reads a block of its own, or one of `blocks`, the k-th of them with a probability in proportion to 1 / k^`skew` (Zipf).
+    Servers have capacity 1, and a task takes 1 / `places` of it. `bins` are numbers of tasks of a job, and their weights. Each
+    task reads its own block, or the k-th of `blocks` with a probability in proportion to 1 / k^`skew` (Zipf).
     Raises InputError for numbers out of range.
     """
 
     jobs: int
     servers: int
-    intensity: float  # work at home, over what the servers can do while jobs arrive; 0: all arrive in slot 0
+    intensity: float  # work at home / capacity of the servers while jobs arrive; 0: all arrive in slot 0
     bins: Bins = FACEBOOK
     places: int = 1
     rack: int = 0  # servers in a rack; 0: no racks
     overhead: float = OVERHEAD
     copies: int = COPIES  # of each block
-    blocks: int = 0  # that are read; 0: as many as tasks, each once
+    blocks: int = 0  # distinct blocks; 0: one for each task
     skew: float = 0.0  # 0: all blocks are read equally often
 
     def __post_init__(self) -> None:
@@ -101,7 +106,7 @@ class Readers:
         )
 
     def homes(self, random: np.random.Generator, tasks: int) -> Ints:
-        """(tasks, copies) the servers with the block of each task."""
+        """Draw the servers (tasks, copies) with the block of each task."""
         place = replicas(random, self.blocks or tasks, self.servers, self.rack, self.copies)
         if self.blocks == 0:
             return place
@@ -111,10 +116,10 @@ class Readers:
 
 @dataclass(frozen=True)
 class HeadOfLine:
-    """A function from a seed to a Jobs table: jobs of `tasks` tasks that read blocks, one job after the other.
+    """Function from a seed to successive jobs of reading tasks.
 
-    One more job, whose many tasks read nothing, keeps the cluster full. Services are geometric, so that at any time every
-    server is equally likely to become free next: the setting of the closed form for locality (PAPERS §5).
+    One additional job, whose many tasks read nothing, keeps the cluster full. Services are geometric, so at any time every server
+    is equally likely to become free next: the setting of the closed form for locality (PAPERS §5).
     """
 
     jobs: int
@@ -142,7 +147,7 @@ class HeadOfLine:
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """A function from a seed to the same table with home servers, which are drawn for every numbered block that tasks read.
+    """Function from a seed to the same table with drawn home servers.
 
     All tasks that read the same block have the same home servers.
     """
@@ -163,9 +168,9 @@ class Placed:
 def readers(
     servers: int = 100, rack: int = 0, factor: tuple[tuple[float, float], ...] = (), name: str = "delay", **of: float
 ) -> Workload:
-    """Jobs with the numbers of tasks of Facebook's, on servers that run one task at a time.
+    """Return jobs of Facebook's sizes, on servers for one task each.
 
-    `factor`: changes of the network's speed (`Network`); `of`: further arguments of `Readers`. Raises InputError.
+    `factor` are changes of the network's speed (`Network`), `of` additional arguments of `Readers`. Raises InputError.
     """
     if rack < 0 or servers < 1:
         raise InputError(f"needs servers >= 1 and rack >= 0, not {servers} and {rack}")
@@ -180,20 +185,20 @@ def readers(
 
 
 def hot(factor: tuple[tuple[float, float], ...] = ()) -> Workload:
-    """`readers` of 2,000 blocks, of which the hottest is read by one task in twelve, and lies on three of 100 servers."""
+    """Return `readers` of 2,000 blocks: one task in twelve reads the hottest."""
     return readers(factor=factor, blocks=2000, skew=0.9)
 
 
 def changing() -> Workload:
-    """`readers` on a network whose speed changes."""
+    """Return `readers` on a network whose speed changes."""
     return readers(factor=SWINGS)
 
 
 def hot_changing() -> Workload:
-    """`hot` on a network whose speed changes."""
+    """Return `hot` on a network whose speed changes."""
     return hot(factor=SWINGS)
 
 
 def head_of_line(servers: int, jobs: int) -> Workload:
-    """The setting of the closed form for locality (PAPERS §5)."""
+    """Return the setting of the closed form for locality (PAPERS §5)."""
     return Workload(jobs=HeadOfLine(jobs, servers), servers=servers, slot_seconds=1.0, name=f"head of line, {servers} servers")

@@ -1,10 +1,9 @@
-"""Many short jobs and a few long ones that are most of the work, in the proportions of the traces of Hawk and Eagle.
+"""Many short and a few long jobs, as in Hawk and Eagle.
 
-What PAPERS §4 says of each trace holds exactly for every seed: the share of the jobs that are long, the cutoff between the
-mean task durations of short and long jobs, and the share of the work of short jobs. The rest is chosen here, because the
-traces are not available: the number of tasks is log-normal, the mean duration of a long job is Pareto above the cutoff and
-that of a short one log-normal below it, and durations vary around the mean of their job, which schedulers know as the
-estimate.
+The proportions of PAPERS §4 hold exactly for every seed: the share of the jobs that are long, the cutoff between the mean task
+durations of short and long jobs, and the share of the work of short jobs. The rest is chosen here, because the traces are not
+available. The number of tasks is log-normal. The mean duration of a long job is Pareto above the cutoff, of a short one
+log-normal below it. Durations vary around the mean of their job, which schedulers know as the estimate.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 SLOT_SECONDS = 0.0005  # the network's delay, one way
-UTILISATION = 0.9  # of the smallest cluster: all work over what it can do while jobs arrive
+UTILISATION = 0.9  # of the smallest cluster: all work / its capacity while jobs arrive
 
 MEDIAN_TASKS, TASKS_SIGMA = 8, 1.2  # of a short job: 16 on average, 130 at the 99th percentile
 MOST_TASKS = 1000  # of any job, so that no job fills a cluster alone
@@ -33,7 +32,7 @@ WITHIN_SIGMA = 0.3  # of durations within a job: as in half of the long jobs of 
 
 
 class Mix(NamedTuple):
-    """The proportions of a trace (PAPERS §4); the last two are chosen here."""
+    """Proportions of a trace (PAPERS §4), the last two chosen here."""
 
     long_jobs: float  # share of the jobs
     cutoff: float  # s: a job is long if its tasks take longer on average
@@ -54,10 +53,10 @@ MIXES = {
 
 @dataclass(frozen=True)
 class ShortAndLong:
-    """A function from a seed to a Jobs table.
+    """Function from a seed to a Jobs table.
 
-    Groups of `burst` jobs on average arrive together, by a Poisson process that is conditioned on their number and on the time
-    in which they arrive. Raises InputError if there are too few jobs for the shares of the mix.
+    Groups of `burst` jobs on average arrive together, by a Poisson process conditioned on their number and on the time until the
+    last arrival. Raises InputError if there are too few jobs for the shares of the mix.
     """
 
     mix: Mix
@@ -72,6 +71,7 @@ class ShortAndLong:
         work = float(tasks @ mean)
         arrival = self._arrivals(random, work / (UTILISATION * self.mix.clusters[0]))
 
+        # Durations vary around the mean of their job, with the same sum.
         job = np.repeat(np.arange(self.jobs), tasks)
         first = np.cumsum(tasks) - tasks
         about = np.exp(WITHIN_SIGMA * random.standard_normal(len(job)))
@@ -86,18 +86,17 @@ class ShortAndLong:
         )
 
     def _arrivals(self, random: np.random.Generator, end: float) -> Floats:
-        """(jobs,) seconds, ascending, below `end`."""
+        """Draw ascending seconds (jobs,) below `end`."""
         together = random.uniform(0, end, -(-self.jobs // self.burst))
         return np.sort(together if self.burst == 1 else random.choice(together, self.jobs))
 
     def _tasks(self, random: np.random.Generator, is_long: NDArray[np.bool_]) -> Ints:
-        """(jobs,) numbers of tasks."""
         median = np.where(is_long, MEDIAN_TASKS * self.mix.more_tasks, MEDIAN_TASKS)
         tasks = np.rint(median * np.exp(TASKS_SIGMA * random.standard_normal(self.jobs)))
         return np.clip(tasks, 1, MOST_TASKS).astype(np.int64)
 
     def _means(self, random: np.random.Generator, is_long: NDArray[np.bool_], tasks: Ints, seed: int) -> Floats:
-        """(jobs,) seconds that the tasks of each job take on average; short ones are scaled to their share of the work."""
+        """Draw each job's mean seconds per task (jobs,), short ones scaled."""
         cutoff, reserved = self.mix.cutoff, self.mix.reserved
         u = random.uniform(size=self.jobs)
         long = cutoff / np.sqrt(LEAST_LONG**-2 - u * (LEAST_LONG**-2 - MOST_LONG**-2))
@@ -112,10 +111,10 @@ class ShortAndLong:
 
 
 def eagle(trace: str, jobs: int | None = None, burst: int = 1) -> Workload:
-    """`google`, `cloudera`, `facebook` or `yahoo` on the smallest cluster of PAPERS §4, in slots of half a millisecond.
+    """Return `google`, `cloudera`, `facebook` or `yahoo` on its smallest cluster.
 
-    `jobs`: the number of jobs; the time in which they arrive is in proportion. `burst`: how many arrive together, on average.
-    `.with_(servers=…)` lets the same jobs arrive at another cluster. Raises InputError for an unknown trace or burst < 1.
+    Slots are half a millisecond. `jobs` arrive in a proportional time, `burst` of them together on average. `.with_(servers=…)`
+    lets the same jobs arrive at another cluster. Raises InputError for an unknown trace or burst < 1. Source: PAPERS §4.
     """
     if trace not in MIXES:
         raise InputError(f"unknown trace {trace!r}{nearest(trace, list(MIXES))}")

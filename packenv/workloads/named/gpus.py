@@ -1,8 +1,9 @@
-"""Pods that need parts of GPUs, or some of their own, drawn by seed: as in Alibaba's cluster of 2023 (PAPERS §7).
+"""Pods for shares of GPUs or whole GPUs (PAPERS §7).
 
-The nodes are a tenth of its nodes with GPUs. What pods ask for is a table of 32 shapes, and how long they run one of quantiles by
-class of pods: statistics of the 8,152 pods of its list (openb_pod_list_default; gpuspec33 for the kinds), none of its rows.
-Times in the cluster are cut at a day: what ran for longer, up to 145 days, was 1.2 % of the pods and 91 % of the work.
+They resemble Alibaba's cluster of 2023. The nodes are a tenth of its nodes with GPUs. Requests come from a table of 32 shapes,
+run times from quantiles by class of pods: statistics of the 8,152 pods of its list (openb_pod_list_default; gpuspec33 for the
+kinds), none of its rows. Times in the cluster are cut at a day. Longer pods, up to 145 days, were 1.2 % of the pods and 91 % of
+the work.
 """
 
 from __future__ import annotations
@@ -57,9 +58,9 @@ SHAPE, RUN, GAP, KIND = range(4)  # columns of random numbers
 
 @dataclass(frozen=True)
 class Pods:
-    """A function from a seed to a Jobs table of pods, which come one by one at random (a Poisson process), in slots of a second.
+    """Function from a seed to pods with Poisson arrivals.
 
-    intensity  what pods ask of GPUs, over what there is while they arrive
+    intensity  GPU work of the pods, over the capacity of the GPUs while they arrive
     kinds      whether some pods name the kinds of GPUs that they accept
     """
 
@@ -71,9 +72,11 @@ class Pods:
         def uniform(column: int) -> Floats:
             return np.random.Generator(np.random.Philox(key=[seed, column])).random(self.jobs)
 
+        # Requests: one of the shapes.
         weight = np.cumsum(SHAPES[:, -1])
         of = np.searchsorted(weight / weight[-1], uniform(SHAPE), side="right")
         cpu, memory, milli, number = SHAPES[of, :-1].T
+        # Run times by class of pods.
         run, u = np.zeros(self.jobs), uniform(RUN)
         share = (milli > 0) & (milli < MILLI)
         for name, pods in (
@@ -84,9 +87,11 @@ class Pods:
         ):
             run[pods] = np.exp(np.interp(u[pods], BELOW, np.log(SECONDS[name])))
         run = np.maximum(np.rint(run), 1)
+        # Arrivals, scaled to the intensity.
         amount = milli * number / MILLI
         arrival = np.cumsum(-np.log1p(-uniform(GAP)))
         arrival = np.floor((arrival - arrival[0]) * float(amount @ run) / (GPUS * self.intensity * arrival[-1]))
+        # Accepted kinds as bits.
         names = [*dict.fromkeys(kind for kinds in ACCEPTED for kind in kinds.split("|"))]
         bits = np.array([sum(1 << names.index(kind) for kind in kinds.split("|")) for kinds in ACCEPTED])
         u = uniform(KIND) / NAME_KINDS
@@ -97,14 +102,14 @@ class Pods:
         return replace(table, devices=devices, device_kinds=tuple(names))
 
     def longer(self, times: int) -> Pods:
-        """The same pods, so many times as many."""
+        """Return the function with `times` the pods."""
         return replace(self, jobs=times * self.jobs)
 
 
 def openb_like(jobs: int = 40_000, intensity: float = 0.9, kinds: bool = False) -> Workload:
-    """122 nodes with 626 GPUs of six kinds, and pods; `kinds`: a third of them accept some kinds only.
+    """Return pods on 122 nodes with 626 GPUs of six kinds.
 
-    Raises InputError for no pod, or no intensity.
+    With `kinds` a third of the pods accept only some. Raises InputError for no pod, or no intensity.
     """
     if jobs < 1 or intensity <= 0:
         raise InputError("gpu/openb-like: needs a pod and an intensity above 0")

@@ -1,6 +1,6 @@
-"""Offline instances: jobs that all arrive in slot 0, with phases in strict order; drawn by seed (PAPERS §3).
+"""Offline instances: jobs of ordered phases, all in slot 0 (PAPERS §3).
 
-Each phase has one task, which is one row of the table. Demands are in units of capacity.
+They are drawn by seed. Each phase has one task, one row of the table. Demands are in units of capacity.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ RESOURCES = ("bandwidth", "io")
 
 @dataclass(frozen=True)
 class PhasedJobs:
-    """A function from a seed to a Jobs table. All numbers are uniform integers, from 1 to the given maximum."""
+    """Function from a seed to phased jobs of uniform integers."""
 
     jobs: int
     phases: int  # of a job, at most
@@ -39,10 +39,11 @@ class PhasedJobs:
 
 
 def at_once(phases: Ints, amount: Ints, service: Ints, value: Ints) -> Jobs:
-    """Jobs that all arrive in slot 0.
+    """Return jobs that all arrive in slot 0.
 
-    phases (jobs,) is the number of phases of each job; amount (n, D) and service (n,) are given by phase, value (jobs,) by
-    job.
+    phases           (jobs,) the number of phases of each job
+    amount, service  (n, D) and (n,) by phase
+    value            (jobs,) by job
     """
     job = np.repeat(np.arange(len(phases)), phases)
     phase = np.arange(len(job)) - np.repeat(np.cumsum(phases) - phases, phases)
@@ -50,10 +51,10 @@ def at_once(phases: Ints, amount: Ints, service: Ints, value: Ints) -> Jobs:
 
 
 def scarce_and_abundant(seed: int) -> Jobs:
-    """Phases on which the alignment of Tetris does badly.
+    """Draw phases for which the alignment of Tetris does badly.
 
-    Half of the phases need just over half a server of a scarce resource. The others fit beside those: they need less of it,
-    and some of an abundant resource. Alignment with the free room prefers the others, and puts them beside each other.
+    Half of the phases need just over half a server of a scarce resource. The others fit next to them: they need less of it, and
+    some of an abundant resource. Alignment with the free room prefers the others, and puts them next to each other.
     """
     random = np.random.Generator(np.random.Philox(seed))
     phases = random.integers(1, 6, 100)
@@ -65,19 +66,19 @@ def scarce_and_abundant(seed: int) -> Jobs:
 
 
 def flow_shop() -> Workload:
-    """Figure 1: jobs (A for 5 slots, then B for 2) and (A for 1, then B for 3); one A and one B at a time."""
+    """Figure 1: jobs of A 5, B 2 and A 1, B 3 slots."""
     jobs, a, b = np.array([2, 2]), [1, 0], [0, 1]
     table = at_once(jobs, np.array([a, b, a, b]), np.array([5, 2, 1, 3]), np.array([1, 1]))
     return Workload(jobs=table, servers="1x1:1", resources=("A", "B"))
 
 
 def price_fig2() -> Workload:
-    """Figure 2: few small phases, at most a tenth of all servers each; the capacity is never reached."""
+    """Figure 2: few phases of at most a tenth of all servers."""
     return Workload(jobs=PhasedJobs(10, 3, (10, 10), 4), servers=MACHINES, resources=RESOURCES)
 
 
 def price_fig3() -> Workload:
-    """Figure 3: phases of up to three tenths of all servers, the longest nine times as long as the shortest."""
+    """Figure 3: phases of up to 0.3 of all servers, lengths 1-9."""
     return Workload(jobs=PhasedJobs(30, 5, (30, 30), 9), servers=MACHINES, resources=RESOURCES)
 
 
@@ -87,7 +88,7 @@ def price_fig5() -> Workload:
 
 
 def price_fig8() -> Workload:
-    """Figures 8-10: the same with phases of up to three fifths of a server; the printed three fifths of all fit no server."""
+    """Figures 8-10: phases of up to 3/5 of one server."""
     return Workload(jobs=PhasedJobs(100, 5, (30, 30), 4, value=5), servers=MACHINES, resources=RESOURCES)
 
 

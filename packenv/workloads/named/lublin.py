@@ -1,8 +1,8 @@
-"""Lublin and Feitelson's model of the jobs of a supercomputer, drawn by seed (PAPERS §8).
+"""Lublin and Feitelson's model of supercomputer jobs, by seed (PAPERS §8).
 
-A log of rigid jobs of two types, batch and interactive: processors are log-uniform in two pieces, with a share of serial jobs and
-of powers of two; the logarithm of a run time is one of two gammas, the longer one more likely for large jobs; arrivals are those
-of a gamma for the rush hour, slower or faster by the half-hour of the day. Every number is from the authors' program.
+It is a log of rigid batch and interactive jobs. Processors are log-uniform in two pieces, with a share of serial jobs and of
+powers of two. The logarithm of a run time is one of two gammas, the longer one more likely for large jobs. Arrivals follow a
+gamma for the rush hour, slower or faster by the half-hour of the day. Every number is from the authors' program.
 Source: Lublin and Feitelson, The workload on parallel supercomputers: modeling the characteristics of rigid jobs, J. Parallel
 Distrib. Comput. 63(11), 2003; their program m_lublin99.c, Parallel Workloads Archive.
 """
@@ -25,26 +25,26 @@ Floats = NDArray[np.float64]
 PROCESSORS = 128  # of the machine that the numbers below were fitted for
 DAY_BEGINS = 11  # half-hour from which the gamma of the day is taken
 HALF_HOURS, HALF_HOUR = 48, 1_800.0  # of a day; seconds
-LONGEST_RUN, LONGEST_GAP = 12.0, 13.0  # logarithms of seconds: what is longer is drawn again
+LONGEST_RUN, LONGEST_GAP = 12.0, 13.0  # logarithms of seconds: longer ones are drawn again
 SERIAL, PARALLEL, SIZE, LENGTH, RUN, GAP = range(6)  # columns of random numbers
 
 
 class Gamma(NamedTuple):
-    """A gamma of shape a and scale b, cut off above `most`."""
+    """Gamma of shape a and scale b, cut off above `most`."""
 
     a: float
     b: float
     most: float
 
     def below(self) -> float:
-        """The probability of no more than `most`."""
+        """Return the probability of at most `most`."""
         return float(gammainc(self.a, self.most / self.b))
 
     def quantile(self, u: Floats) -> Floats:
         return np.asarray(self.b * gammaincinv(self.a, u * self.below()))
 
     def mean_exp(self) -> float:
-        """The mean of its exponential."""
+        """Return the mean of its exponential."""
         b = self.b / (1 - self.b)
         return float((1 - self.b) ** -self.a * gammainc(self.a, self.most / b)) / self.below()
 
@@ -56,7 +56,7 @@ class Type(NamedTuple):
     power: float  # and of powers of two, above
     low: float  # log₂ of processors: uniform from `low` to `largest` − `step` with probability `first`, from there on otherwise
     step: float
-    below: float  # log₂ of the machine's processors − that of the largest job's
+    below: float  # log₂ of the machine's processors − log₂ of the largest job's
     first: float
     short: Gamma  # log seconds
     long: Gamma
@@ -77,18 +77,18 @@ TYPELESS = (
     Type(0.244, 0.576, 0.8, 2.5, 0.0, 0.86, Gamma(4.2, 0.94, LONGEST_RUN), Gamma(312, 0.03, LONGEST_RUN),
          -0.0054, 0.78, Gamma(10.2303 * 1.0225, 0.4871, LONGEST_GAP), (8.1737, 3.9631)),
 )  # fmt: skip
-"""All jobs together, as the authors fitted them to logs that do not tell types."""
+"""All jobs together, fitted by the authors to logs without types."""
 
 
 def share_short(kind: Type, processors: Floats) -> Floats:
-    """(n,) probability that a run time is of the first gamma, given that it is no longer than the longest."""
+    """Return probabilities (n,) of the first gamma, below the longest run."""
     p = np.clip(kind.slope * processors + kind.at_zero, 0, 1)
     short = p * kind.short.below()
     return np.asarray(short / (short + (1 - p) * kind.long.below()))
 
 
 def busy(kind: Type) -> Floats:
-    """(HALF_HOURS + 1,) how much of a day's arrivals has come by each half-hour from midnight on: 1 is a mean half-hour's."""
+    """Return (HALF_HOURS + 1,) arrivals from midnight, in mean half-hours."""
     hours = np.arange(DAY_BEGINS, DAY_BEGINS + HALF_HOURS)
     shape, scale = kind.day
     weight = np.zeros(HALF_HOURS)
@@ -98,11 +98,13 @@ def busy(kind: Type) -> Floats:
 
 @dataclass(frozen=True)
 class Lublin:
-    """A function from a seed to a Jobs table in slots of a second; job i of a type depends on the seed and i alone.
+    """Function from a seed to jobs, in slots of a second.
 
-    intensity  the table's work over what the machine can do while jobs arrive: a factor on arrival times; None: the model's own.
-               Gaps are so uneven that 10,000 jobs may offer half of what the model does in the long run, or twice that
-    typed      whether interactive and batch jobs are told apart
+    Job i of a type depends only on the seed and i.
+
+    intensity  the table's work over the machine's capacity while jobs arrive, by a factor on arrival times; None: the model's
+               own. Gaps are so uneven that 10,000 jobs may offer from half to twice the model's long-run intensity
+    typed      whether there are interactive and batch jobs, or one type
     """
 
     jobs: int
@@ -124,35 +126,38 @@ class Lublin:
         return Jobs.of(np.floor(arrival[first] * factor), size[first] / self.processors, run[first])
 
     def _type(self, kind: Type, seed: int, number: int) -> tuple[Floats, Floats, Floats]:
-        """(jobs,) arrivals (s), processors and run times (s) of one type."""
+        """Draw arrivals (s), processors and run times (s) of one type (jobs,)."""
 
         def uniform(column: int) -> Floats:
             return np.random.Generator(np.random.Philox(key=[seed, 16 * number + column])).random(self.jobs)
 
+        # Processors: serial, a power of two, or any number.
         serial, size = uniform(SERIAL), self.log_size(kind, uniform(PARALLEL), uniform(SIZE))
         size = np.where(serial <= kind.serial + kind.power, np.floor(size + 0.5), size)
         size = np.where(serial <= kind.serial, 1.0, np.floor(2**size + 0.5))
+        # Run times: one of two gammas.
         short = uniform(LENGTH) <= share_short(kind, size)
         u = uniform(RUN)
         run = np.exp(np.where(short, kind.short.quantile(u), kind.long.quantile(u)))
-        points = np.cumsum(np.exp(kind.gap.quantile(uniform(GAP)))) / HALF_HOUR  # of which a half-hour takes its share
+        # Arrivals: gaps in points, of which busy half-hours take more.
+        points = np.cumsum(np.exp(kind.gap.quantile(uniform(GAP)))) / HALF_HOUR  # distributed over half-hours
         days, left = np.divmod(points, HALF_HOURS)
         arrival = HALF_HOUR * (HALF_HOURS * days + np.interp(left, busy(kind), np.arange(HALF_HOURS + 1)))
         return arrival, size, np.maximum(np.floor(run), 1)
 
     def log_size(self, kind: Type, piece: Floats, u: Floats) -> Floats:
-        """(n,) log₂ of the processors of parallel jobs, before they are rounded."""
+        """Return log₂ of the unrounded processors of parallel jobs (n,)."""
         high = np.log2(self.processors) - kind.below
         middle = high - kind.step
         return np.where(piece <= kind.first, kind.low + u * (middle - kind.low), middle + u * (high - middle))
 
     def offered(self) -> float:
-        """The share of the machine that the model's jobs keep busy in the long run, before seconds are rounded down."""
+        """Return the model's long-run share of busy processors, before rounding."""
         return sum(mean_work(self, kind) / kind.gap.mean_exp() for kind in self.types) / self.processors
 
 
 def mean_work(model: Lublin, kind: Type, points: int = 4_000) -> float:
-    """Mean processors · seconds of a job of one type: exact but for a sum over `points` sizes of each piece."""
+    """Return a type's mean processors · seconds, summed over `points` sizes."""
     u = (np.arange(points) + 0.5) / points
     total = kind.serial * float(mean_run(kind, np.ones(1))[0])
     for piece, share in ((np.zeros(points), kind.first), (np.ones(points), 1 - kind.first)):
@@ -164,15 +169,16 @@ def mean_work(model: Lublin, kind: Type, points: int = 4_000) -> float:
 
 
 def mean_run(kind: Type, processors: Floats) -> Floats:
-    """(n,) mean seconds of jobs of so many processors."""
+    """Return mean seconds (n,) of jobs with these processors."""
     short = share_short(kind, processors)
     return np.asarray(short * kind.short.mean_exp() + (1 - short) * kind.long.mean_exp())
 
 
 def lublin(jobs: int = 10_000, processors: int = PROCESSORS, intensity: float | None = None, typed: bool = True) -> Workload:
-    """One machine of so many processors, as a server of capacity 1, and the model's jobs, which have no estimates.
+    """Return the model's jobs on one machine, a server of capacity 1.
 
-    Jobs of 0 s, which the authors' program has, take one. Raises InputError for a machine of fewer than 16 processors.
+    The jobs have no estimates. Jobs of 0 s, which the authors' program has, take one.
+    Raises InputError for a machine of fewer than 16 processors.
     """
     if processors < 16 or jobs < 1 or (intensity is not None and intensity <= 0):
         raise InputError("hpc/lublin: needs a job, 16 processors and an intensity above 0")

@@ -1,6 +1,6 @@
-"""The workloads of the figures of PAPERS §1.6, the random model of the Google trace, and small workloads.
+"""Workloads of PAPERS §1.6, the Google model, and small workloads.
 
-Of the small ones `packenv optimal-policy` finds the shortest mean queue: few sizes, few servers, short services.
+`packenv optimal-policy` finds the shortest mean queue of the small ones: few sizes, few servers, short services.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from packenv.workloads.workload import Workload
 
 
 def small(sizes: list[float], weights: list[float], servers: str, rate: float) -> Workload:
-    """At most one arrival in a slot, and services of 10 slots on average."""
+    """Return a workload of Bernoulli arrivals, with services of mean 10 slots."""
     law = Discrete(sizes, weights)
     return Workload(sizes=law, service=Geometric(10), servers=servers, rate=rate, arrivals=Bernoulli())
 
@@ -29,21 +29,20 @@ SMALL: dict[str, Callable[[], Workload]] = {
     "small/worst-vqs-bf": partial(small, [0.327, 0.122], [0.5, 0.5], "1x1", 4.08 / 11),  # load 0.85
     "small/worst-vqs": partial(small, [0.555, 0.101], [1 / 12, 11 / 12], "1x1", 0.57375),  # load 0.85
 }
-"""By name. fig3a is that of PAPERS §1.6; the last two have the sizes of the worst cases found (`experiments/worst_case.py`)."""
+"""By name. fig3a is from PAPERS §1.6; the last two have the sizes of the worst cases found (`experiments/worst_case.py`)."""
 
 
 def small_workload(name: str) -> Workload:
-    """One of SMALL."""
     return SMALL[name]()
 
 
 def fig3a() -> Workload:
-    """PAPERS §1.6, figure 3(a): pairs of sizes 0.4 and 0.6 fill the server; ρ* = 2, λ* = 0.02."""
+    """PAPERS §1.6, figure 3(a): ρ* = 2, λ* = 0.02."""
     return Workload(sizes=Discrete([0.4, 0.6]), service=Geometric(100), servers=1, rate=0.014)
 
 
 def fig3b() -> Workload:
-    """PAPERS §1.6, figure 3(b): a server of capacity 10, sizes 2 (twice as often) and 5, fixed service; λ* = 1/30."""
+    """PAPERS §1.6, figure 3(b): λ* = 1/30."""
     return Workload(sizes=Discrete([2.0, 5.0], [2 / 3, 1 / 3]), service=Fixed(100), servers="1x10", rate=0.0306)
 
 
@@ -58,5 +57,5 @@ def fig4b() -> Workload:
 
 
 def google2011_like() -> Workload:
-    """Random tasks with sizes, services and arrivals fitted to a window of the Google trace of 2011."""
+    """Return random tasks like a window of Google's trace of 2011."""
     return load_workload(Path(__file__).with_name("google2011_like.json"))

@@ -1,6 +1,6 @@
-"""Workloads by name, of which `packenv.workload("paper/fig4b")` is one.
+"""Workloads by name, such as `packenv.workload("paper/fig4b")`.
 
-A new named workload is a function that returns a `Workload`, in a file of this folder, and its line in `WORKLOADS`.
+A new named workload is a function in a file of this folder that returns a `Workload`, and a line in `WORKLOADS`.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from packenv.workloads.workload import Workload
 
 ENDINGS = (".csv", ".tsv", ".txt", ".parquet", ".jsonl", ".sqlite", ".swf", ".tr", ".gz")
-"""Of the names of files that are traces."""
+"""Endings of files that are traces."""
 
 
 class Named(NamedTuple):
-    """What makes a workload, `file:function` of this folder, and what `packenv list` says of it without making it."""
+    """Maker of a workload, `file:function`, and its facts for `packenv list`."""
 
     maker: str
     resources: int
     servers: int
-    arrivals: float  # tasks per slot; of a table whose tasks are there at once, how many
-    intensity: float | None  # None: all tasks are there at once
+    arrivals: float  # tasks per slot; number of tasks if all arrive in slot 0
+    intensity: float | None  # None: all tasks arrive in slot 0
     arguments: tuple[Any, ...] = ()  # of the function
 
 
@@ -69,12 +69,12 @@ WORKLOADS: dict[str, Named] = {
 
 
 def names() -> list[str]:
-    """The names of all workloads that come with packenv."""
+    """Return the names of all workloads that come with packenv."""
     return list(WORKLOADS)
 
 
 def named_workload(name: str) -> Workload:
-    """The workload of one of the `names`."""
+    """Return the workload with one of the `names`."""
     row = WORKLOADS[name]
     file, _, function = row.maker.partition(":")
     made: Workload = getattr(load(f"packenv.workloads.named.{file}"), function)(*row.arguments)
@@ -82,7 +82,7 @@ def named_workload(name: str) -> Workload:
 
 
 def check_source(text: str) -> None:
-    """Raise InputError for a text that names neither a workload nor a file that is there."""
+    """Raise InputError for a text that names no workload or file."""
     if text in (*WORKLOADS, STANDARD_INPUT) or (text and Path(text).exists()):
         return
     if text.endswith((*ENDINGS, ".json")) or text.startswith((".", "/")):
@@ -91,7 +91,7 @@ def check_source(text: str) -> None:
 
 
 def unknown_workload(text: str) -> InputError:
-    """The error for a name that no workload has, with the nearest ones."""
+    """Return the error for an unknown name, with the nearest ones."""
     if Path(text).suffix:
         return InputError(f"{text}: no such file")
     return InputError(f"unknown workload {text!r}{nearest(text, names())}, or a file *.json")

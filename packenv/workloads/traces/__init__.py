@@ -1,7 +1,7 @@
-"""Recorded workloads: from files to Jobs tables (PAPERS §1.1). Importing this package loads pyarrow, so import it late.
+"""Recorded workloads: from files to Jobs tables (PAPERS §1.1).
 
-`read_trace("trace.csv").jobs(slot_seconds="0.1", speedup="1.3", sizes="max")` is a NamedTuple (jobs, dropped, t0).
-A new format is one new file in `formats/`.
+`read_trace("trace.csv").jobs(slot_seconds="0.1", speedup="1.3", sizes="max")` is a NamedTuple (jobs, dropped, t0). Importing this
+package loads pyarrow, so import it late. A new format is one new file in `formats/`.
 """
 
 from packenv.workloads.traces.convert import write_jobs

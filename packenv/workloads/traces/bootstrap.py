@@ -1,9 +1,9 @@
-"""A trace of any length, resampled from a recorded one: blocks of its tasks are drawn at random and put one after the other.
+"""Traces of any length, resampled in random blocks from a recorded one.
 
-A block is a number of consecutive tasks with the gaps between their submissions. So bursts, jobs of a thousand equal tasks
-and other dependence within a block are kept; dependence over more than a block is lost. A block that reaches the last task
-goes on with the first one (circular block bootstrap: Politis and Romano 1992). So every task is equally likely, and the
-distributions of demand and duration are those of the trace.
+A block is a number of consecutive tasks with the gaps between their submissions. So bursts, jobs of a thousand equal tasks and
+other dependence within a block are kept, and longer dependence is lost. A block that reaches the last task continues with the
+first one (circular block bootstrap: Politis and Romano 1992). So every task is equally likely, and the distributions of demand
+and duration are the trace's.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ BLOCK = 2000
 
 
 def block_bootstrap(trace: Trace, tasks: int, seconds: float, seed: int, block: int = BLOCK) -> Trace:
-    """Resample `tasks` tasks from those that a conversion of `trace` keeps, the last one submitted after `seconds` seconds.
+    """Resample `tasks` of a trace's convertible tasks, in `seconds` seconds.
 
-    All gaps are multiplied by the factor that gives this span. The result depends on the arguments only: the first task of
-    block b is drawn by a counter-based generator from (seed, b). A job that is cut by the end of a block, or drawn again,
-    counts as another job. Phases, gangs, predecessors and home servers are not kept.
+    All gaps are multiplied by the factor that gives this span. The result depends on the arguments only: a counter-based
+    generator draws the first task of block b from (seed, b). A job that is cut by the end of a block, or drawn again, counts as
+    another job. Phases, gangs, predecessors and home servers are lost.
     Raises InputError if the trace keeps fewer than two tasks, or all of one submission time, and for arguments out of range.
     """
     if tasks < 2 or not seconds > 0 or block < 1 or not 0 <= seed < 2**63:
@@ -34,6 +34,7 @@ def block_bootstrap(trace: Trace, tasks: int, seconds: float, seed: int, block: 
     kept = np.flatnonzero(trace.kept()[0])
     if len(kept) < 2 or trace.submit[kept[0]] == trace.submit[kept[-1]]:
         raise InputError(f"{trace.source}: too few tasks to resample, or all of them submitted at one time")
+    # Draw blocks of rows, and stretch their gaps to the span.
     place = _places(len(kept), tasks, min(block, len(kept)), seed)  # among the kept
     rows = kept[place]
     submit = _stretched(np.cumsum(_gaps(trace.submit[kept])[place]), seconds)
@@ -53,20 +54,20 @@ def block_bootstrap(trace: Trace, tasks: int, seconds: float, seed: int, block: 
 
 
 def _places(n: int, tasks: int, block: int, seed: int) -> Ints:
-    """(tasks,) indices below n, in blocks of consecutive ones; 0 follows n - 1."""
+    """Draw indices (tasks,) below n, in circular blocks."""
     words = np.random.Philox(key=seed).random_raw(-(-tasks // block))
     first = ((words >> np.uint64(11)) * 2.0**-53 * n).astype(np.int64)
     return ((first[:, None] + np.arange(block)) % n).ravel()[:tasks]
 
 
 def _gaps(submit: Ints) -> Ints:
-    """(n,) µs since the submission of the task before; for the first task, the mean of the others."""
+    """Return µs since the previous submission (n,), the mean for the first."""
     gaps = np.diff(submit)
     return np.concatenate([[round(gaps.mean())], gaps]).astype(np.int64)
 
 
 def _stretched(times: Ints, seconds: float) -> Ints:
-    """(n,) µs: the times scaled so that the first is 0 and the last is `seconds` seconds."""
+    """Scale times (n,) to µs from 0 to `seconds` seconds."""
     since = times - times[0]
     if since[-1] == 0:
         raise InputError("bootstrap: all tasks drawn were submitted at one time")
@@ -74,7 +75,7 @@ def _stretched(times: Ints, seconds: float) -> Ints:
 
 
 def _jobs_apart(job: Ints, block: int) -> Ints:
-    """(n,) job numbers in which tasks of different blocks are never of the same job."""
+    """Renumber jobs (n,) so that no job is in two blocks."""
     _, dense = np.unique(job, return_inverse=True)
     number = np.arange(len(job)) // block * (int(dense.max()) + 1) + dense
     return np.asarray(np.unique(number, return_inverse=True)[1], np.int64)

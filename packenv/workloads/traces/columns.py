@@ -1,6 +1,7 @@
-"""Columns of Parquet and CSV files as arrays. Every error is one line that names file, row and column.
+"""Columns of Parquet and CSV files as arrays.
 
-Row N is the N-th row of data in the file, from 1: a header and blank lines do not count.
+Every error is one line with file, row and column. Row N is the N-th row of data in the file, from 1, without header and blank
+lines.
 """
 
 from __future__ import annotations
@@ -40,32 +41,32 @@ PERIODS = {
     "Y": "Y", "YE": "Y", "A": "Y", "M": "M", "ME": "M", "D": "D", "h": "h", "H": "h", "min": "m", "T": "m", "s": "s", "S": "s",
     "ms": "ms", "L": "ms", "us": "us", "U": "us", "ns": "ns", "N": "ns",
 }  # fmt: skip
-"""Units of NumPy by the names that pandas gives to lengths of its Periods, of which a number counts since 1970."""
+"""Units of NumPy by pandas' names for lengths of its Periods, which count from 1970."""
 NOT_FINITE = ("nan", "inf", "+inf", "-inf", "infinity", "-infinity")
 DATE, ZONE = re.compile(r"\d{4}-\d{2}-\d{2}"), re.compile(r"(Z|[+-]\d{2}:?\d{2})$")
 SHORTEST_TIMES = re.compile(r"\.\d{7}")  # seconds with more digits than microseconds have
 
 Written = Callable[[str], float | Fraction | None]
-"""The number that a text stands for, None if it is none."""
+"""The number in a text, None without one."""
 
 
 class Columns:
-    """The columns of one file. Every method that reads values raises an InputError that says where a bad one stands."""
+    """Columns of one file, whose errors show the place of bad values."""
 
     def __init__(self, path: Path, table: pa.Table, theirs: Mapping[str, str] | None = None) -> None:
-        """`theirs`: names in the file of columns that have others in `table`."""
+        """Hold a table, and the file's names (`theirs`) of renamed columns."""
         self.path = path
         self.table = table
         self.theirs = theirs or {}
 
     @staticmethod
     def read(path: Path, names: Sequence[str] | None = None) -> Columns:
-        """Read a Parquet file, or a CSV file with a header: all columns, or those in `names`. Raises InputError."""
+        """Read Parquet, or CSV with a header, perhaps only `names`."""
         return Columns(path, _table(path, names))
 
     @property
     def names(self) -> list[str]:
-        """The names of the columns."""
+        """Names of the columns."""
         return list(self.table.column_names)
 
     def __len__(self) -> int:
@@ -75,23 +76,23 @@ class Columns:
         return name in self.table.column_names
 
     def shown(self, column: str) -> str:
-        """What a column is called in the file."""
+        """Return the name of a column in the file."""
         return self.theirs.get(column, column)
 
     def error(self, row: int, column: str, problem: str) -> InputError:
-        """The error to raise for a bad value; `row` counts from 0, as in arrays."""
+        """Return the error for a bad value in a row, from 0."""
         return InputError(f"{self.path}: row {row + 1}, column {self.shown(column)}: {problem}")
 
     def require(self, good: Bools, column: str, problem: str) -> None:
-        """Raise InputError for the first row that is not `good` (n,); "{}" in `problem` stands for its value."""
+        """Raise InputError for the first bad row, with its value for "{}"."""
         if not good.all():
             row = int(np.argmin(good))
             raise self.error(row, column, problem.format(self.table[column][row].as_py()) if "{}" in problem else problem)
 
     def numbers(self, name: str, missing: float | None = None, written: Written | None = None, form: str = "a number") -> Floats:
-        """A column as finite floats (n,). Empty cells become `missing`, or are an error without it.
+        """Return finite floats (n,), `missing` or an error for empty cells.
 
-        Texts may have decimal commas; `written` reads those that are no numbers, `form` says what is read.
+        Texts may have decimal commas. `written` reads those that are no numbers, `form` describes valid cells.
         """
         column = self._numeric(name, written, form)
         if column.null_count and missing is None:
@@ -101,9 +102,9 @@ class Columns:
         return values
 
     def whole(self, name: str, missing: int | None = None) -> Ints:
-        """A column of whole numbers (n,), exact for 64-bit integer columns; "3.0" counts as 3.
+        """Return a column of whole numbers (n,), exact for 64-bit integers.
 
-        Empty cells become `missing`, or are an error without it.
+        "3.0" counts as 3. Empty cells become `missing`, or are an error without it.
         """
         column = self._countable(name)
         try:
@@ -117,10 +118,10 @@ class Columns:
         return np.asarray(integers.fill_null(missing or 0).to_numpy(), np.int64)
 
     def instants(self, name: str, missing: int | None = None) -> tuple[Ints, bool] | None:
-        """A column of dates (n,) in µs since 1970, and whether they have offsets from UTC; None if it holds no dates.
+        """Return dates (n,) in µs since 1970, and whether with offsets.
 
-        Dates are of a type of Arrow's, or texts in the form of ISO 8601 with up to nine digits of a second, all with an offset
-        or all without one. Empty cells become `missing`, or are an error without it.
+        None if it holds no dates. Dates are of an Arrow type, or texts in ISO 8601 with up to nine digits of a second, all with
+        an offset from UTC or all without one. Empty cells become `missing`, or are an error without it.
         """
         column = self.column(name)
         if pa.types.is_string(column.type) and (dated := _date_type(column)) is not None:
@@ -137,14 +138,14 @@ class Columns:
         return self._microseconds(name, column.cast(pa.timestamp("us", offset), safe=False), missing), offset is not None
 
     def lengths(self, name: str, missing: int | None = None) -> Ints | None:
-        """A column of a type of Arrow's for durations (n,) in µs; None if it is of another. Empty cells as in `instants`."""
+        """Return Arrow durations (n,) in µs, None for other types."""
         column = self.column(name)
         if not pa.types.is_duration(column.type):
             return None
         return self._microseconds(name, column.cast(pa.duration("us"), safe=False), missing)
 
     def names_numbered(self, name: str) -> Ints:
-        """A column of whole numbers >= 0 (n,), or of names, which are numbered in the order in which they first appear."""
+        """Return whole numbers ≥ 0 (n,), or names numbered by first appearance."""
         column = self.column(name)
         if pa.types.is_string(column.type) and not pc.all(pc.match_substring_regex(column, NUMBER)).as_py():
             self.require(np.asarray(pc.is_valid(column)), name, "is empty")
@@ -154,12 +155,12 @@ class Columns:
         return numbers
 
     def texts(self, name: str) -> tuple[Ints, tuple[str, ...]]:
-        """A column of names (n,), numbered in the order in which they first appear, -1 for an empty cell; and these names."""
+        """Return names, and their numbers (n,), -1 for empty cells."""
         encoded = self.column(name).cast(pa.string()).combine_chunks().dictionary_encode()
         return np.asarray(encoded.indices.fill_null(-1).to_numpy(), np.int64), tuple(encoded.dictionary.to_pylist())
 
     def kinds(self, name: str) -> tuple[Ints, tuple[str, ...]]:
-        """A column of sets of names, "A|B" (n,), as bits of a word, 0 for an empty cell; and the names of the bits."""
+        """Return sets "A|B" (n,) as bits, and the bits' names."""
         number, texts = self.texts(name)
         sets = [[kind for part in text.split("|") if (kind := part.strip())] for text in texts]
         kinds = tuple(dict.fromkeys(kind for names in sets for kind in names))
@@ -169,9 +170,9 @@ class Columns:
         return bits[number], kinds
 
     def repeated(self, *names: str) -> Bools:
-        """(n,) rows that equal an earlier one in all columns of these names that are there; none where the first is not.
+        """Mark rows (n,) that equal an earlier one in these columns.
 
-        A row whose cell in the first column is empty equals none.
+        None is marked for a missing first column, or an empty cell in it.
         """
         if names[0] not in self:
             return np.zeros(len(self), np.bool_)
@@ -181,20 +182,20 @@ class Columns:
         return repeated(numbers) & (numbers[0] >= 0)
 
     def truths(self, name: str) -> Bools:
-        """A column of true and false, or of numbers, 0 for false (n,). An empty cell is an error."""
+        """Return truth values, or numbers with 0 for false (n,)."""
         if not pa.types.is_boolean(self.raw(name).type):
             return np.asarray(self.whole(name) != 0)
         self.require(np.asarray(pc.is_valid(self.raw(name))), name, "is empty")
         return np.asarray(self.raw(name).to_numpy(), np.bool_)
 
     def raw(self, name: str) -> pa.ChunkedArray:
-        """The column as it is in the file. Raises InputError if there is none of this name."""
+        """Return the column as in the file, or raise InputError."""
         if name not in self:
             raise InputError(f"{self.path}: column {name} is missing")
         return self.table[name]
 
     def column(self, name: str) -> pa.ChunkedArray:
-        """The column with dictionaries decoded, text trimmed, and empty cells as nulls."""
+        """Return a column decoded and trimmed, with nulls for empty cells."""
         column = self.raw(name)
         if pa.types.is_dictionary(column.type):
             with reading_table(self.path):
@@ -227,6 +228,7 @@ class Columns:
         except pa.ArrowException:
             if not pa.types.is_string(column.type):
                 raise InputError(f"{self.path}: column {name} holds {column.type}, not numbers") from None
+        # Read each distinct text once: plain numbers together, others one by one.
         encoded = column.combine_chunks().dictionary_encode()
         plain = pc.match_substring_regex(encoded.dictionary, NUMBER)
         values = np.zeros(len(encoded.dictionary))
@@ -237,6 +239,7 @@ class Columns:
             points = with_points(texts if not any("," in text for text in texts) else encoded.dictionary.to_pylist())
         except InputError as problem:
             raise InputError(f"{self.path}: column {self.shown(name)}: {problem}") from None
+        # A decimal comma changes the reading of all texts.
         for place, text in enumerate(encoded.dictionary.to_pylist()) if points else zip(others.tolist(), texts, strict=True):
             point = points.get(text, text)
             finite = is_number(point) or point.lower() in NOT_FINITE
@@ -250,7 +253,7 @@ class Columns:
         return pa.chunked_array([pa.array(values).take(encoded.indices)])
 
     def _check_points(self, name: str, column: pa.ChunkedArray) -> None:
-        """Raise InputError for numbers such as 1.024 that may be thousands, as other columns have decimal commas."""
+        """Raise InputError for 1.024 next to decimal commas: perhaps thousands."""
         if not pc.any(pc.match_substring_regex(column.slice(0, FIRST_TEXTS), r"^[+-]?[1-9][0-9]{0,2}\.[0-9]{3}$")).as_py():
             return
         text = may_be_thousands(column.unique().drop_null().to_pylist())
@@ -264,9 +267,10 @@ class Columns:
 
 
 def repeated(columns: Sequence[NDArray[Any]]) -> Bools:
-    """(n,) rows that equal an earlier one in all columns (n,)."""
+    """Mark rows (n,) that equal an earlier one in all columns (n,)."""
     twice = np.zeros(len(columns[0]), np.bool_)
     rows, same = np.arange(len(twice)), np.zeros(len(twice), np.int64)
+    # Compare column by column, only rows that are still equal to another.
     for column in columns:
         number = np.unique(column[rows], return_inverse=True)[1]
         same = np.unique(same * (number.max(initial=0) + 1) + number, return_inverse=True)[1]
@@ -279,7 +283,7 @@ def repeated(columns: Sequence[NDArray[Any]]) -> Bools:
 
 
 def _date_type(column: pa.ChunkedArray) -> pa.DataType | None:
-    """The type of timestamps that texts are, if the first one is a date; None otherwise."""
+    """Return the timestamp type of texts, None without dates."""
     first = next((text for text in column.slice(0, FIRST_TEXTS).to_pylist() if text), "")
     if not DATE.match(first):
         return None
@@ -288,10 +292,10 @@ def _date_type(column: pa.ChunkedArray) -> pa.DataType | None:
 
 
 def decimals(columns: Columns, name: str, written: Written | None = None) -> Floats:
-    """A column of amounts >= 0 (n,), NaN for empty cells; `written` as in `Columns.numbers`.
+    """Return a column of amounts ≥ 0 (n,), NaN for empty cells.
 
-    A number in single precision is read as the shortest decimal that it prints as, so that 0.07446 is the same number
-    whether it was stored as text, in single or in double precision.
+    `written` is as in `Columns.numbers`. A number in single precision is read as the shortest decimal that it prints as. So
+    0.07446 is the same number, whether stored as text, in single or in double precision.
     """
     column = columns.raw(name).combine_chunks()
     if pa.types.is_float32(column.type):
@@ -305,24 +309,24 @@ def decimals(columns: Columns, name: str, written: Written | None = None) -> Flo
 
 
 def is_csv(path: Path) -> bool:
-    """Whether a file is CSV, by its name."""
+    """Return whether a file is CSV, by its name."""
     return path.name.lower().endswith(CSV_ENDINGS)
 
 
 def is_parquet(path: Path) -> bool:
-    """Whether a file is Parquet, by its name, or a folder holds parts of a table in Parquet."""
+    """Return whether a file, by name, or a folder holds Parquet."""
     return bool(_parts(path)) if path.is_dir() else path.name.lower().endswith(".parquet")
 
 
 def _parts(path: Path) -> list[Path]:
-    """The files of a table in Parquet, of a folder in the order of their names."""
+    """Return the files of a Parquet table, of a folder by name."""
     if not path.is_dir():
         return [path]
     return sorted(part for part in path.glob("*.parquet") if part.is_file() and not part.name.startswith(("_", ".")))
 
 
 def names_of(path: Path) -> list[str]:
-    """The names of the columns of a Parquet or CSV file. Raises InputError if it cannot be read."""
+    """Return the column names of a Parquet or CSV file."""
     with reading_table(path):
         if is_parquet(path):
             return list(pq.read_schema(_parts(path)[0]).names)
@@ -330,12 +334,12 @@ def names_of(path: Path) -> list[str]:
 
 
 def reading_table(path: Path) -> AbstractContextManager[None]:
-    """Within the block, whatever damage the file shows is one InputError that names it."""
+    """Turn damage within the block into one InputError with the file."""
     return reading(path, pa.ArrowException)
 
 
 def headless(path: Path, types: dict[str, pa.DataType], skip: Sequence[str] = ()) -> Columns:
-    """Read a CSV file without a header, whose columns are in the order of `types`, except those in `skip`. Raises InputError."""
+    """Read a CSV file without a header, with columns `types`, except `skip`."""
     columns = [name for name in types if name not in skip]
     with reading_table(path):
         try:
@@ -355,7 +359,7 @@ def check_names(path: Path, names: Sequence[str]) -> None:
 
 
 def plain_types(path: Path, table: pa.Table) -> pa.Table:
-    """The table with extension types as those that they are stored as, and pandas' Periods as the dates when they begin.
+    """Replace extension types by storage types, pandas' Periods by start dates.
 
     Raises InputError for Periods of other lengths, such as weeks.
     """
@@ -365,6 +369,7 @@ def plain_types(path: Path, table: pa.Table) -> pa.Table:
         if isinstance(field.type, pa.BaseExtensionType):
             kind, length = field.type.extension_name.encode(), field.type.__arrow_ext_serialize__()
             column = pa.chunked_array([chunk.storage for chunk in column.chunks], field.type.storage_type)
+        # A Period becomes the date when it begins.
         if kind == b"pandas.period":
             name = str(json.loads(length).get("freq")).partition("-")[0]
             if name not in PERIODS:
@@ -392,7 +397,7 @@ def _table(path: Path, names: Sequence[str] | None) -> pa.Table:
 
 
 def _check_one_header(path: Path, table: pa.Table) -> None:
-    """Raise InputError for a row that is the header again, as where files were put behind each other."""
+    """Raise InputError for a repeated header, as in concatenated files."""
     if not table.num_columns:
         return
     first, *others = table.column_names
@@ -423,7 +428,6 @@ def _read_parquet(path: Path, columns: list[str]) -> pa.Table:
 
 
 def _check_part(part: Path, schema: pa.Schema, first: Path, of_first: pa.Schema) -> None:
-    """Raise InputError for a part of a table that has other columns than the first."""
     names, known = ({name for name in columns.names if not INDEX.fullmatch(name)} for columns in (schema, of_first))
     if absent := known - names:
         raise InputError(f"{part}: column {min(absent)} is missing, which {first.name} has")
@@ -432,7 +436,6 @@ def _check_part(part: Path, schema: pa.Schema, first: Path, of_first: pa.Schema)
 
 
 def _first_bad(column: pa.ChunkedArray, type_: pa.DataType) -> int:
-    """The first row that cannot be converted, by bisection."""
     low, high = 0, len(column)  # rows below `low` convert; one of low .. high - 1 does not
     while high - low > 1:
         middle = (low + high) // 2

@@ -1,4 +1,7 @@
-"""Writes Jobs tables to files of the user's own format (packenv.workloads.traces.user); reading one gives the same Jobs."""
+"""Writer of Jobs tables in the user's format (packenv.workloads.traces.user).
+
+Reading a file gives the same Jobs.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +22,12 @@ from packenv.workloads.traces.slot_trace import OPTIONAL
 
 
 def write_jobs(jobs: Jobs, path: str | os.PathLike[str], resources: tuple[str, ...] | None = None) -> None:
-    """Write columns `arrival, size[, size_1, …], service[, job, …]` as .parquet, .csv or .csv.gz: whole, or not at all.
+    """Write a Jobs table as .parquet, .csv or .csv.gz.
 
-    `resources`: names of the columns of sizes, instead of size, size_1, …. Sizes are units / packenv.units.UNIT in double
-    precision, which is read back as the same units. Predecessors and home servers are lists in Parquet, and separated by
-    spaces in CSV. Raises InputError for another file name, or a folder that cannot be written to.
+    The file appears whole or not at all. Columns are `arrival, size[, size_1, …], service[, job, …]`, or `resources` for the
+    sizes. Sizes are units / packenv.units.UNIT in double precision, which is read back as the same units. Predecessors and home
+    servers are lists in Parquet, and separated by spaces in CSV. Raises InputError for another file name, or a folder that
+    cannot be written to.
     """
     where = Path(path)
     if not where.name.lower().endswith((".parquet", ".csv", ".csv.gz")):
@@ -39,7 +43,7 @@ def write_jobs(jobs: Jobs, path: str | os.PathLike[str], resources: tuple[str, .
 
 
 def table_of(jobs: Jobs, resources: tuple[str, ...] | None = None) -> pa.Table:
-    """The columns of a Jobs table as an Arrow table."""
+    """Return the columns of a Jobs table as an Arrow table."""
     names = resources or ("size", *(f"size_{r}" for r in range(1, jobs.resources)))
     sizes = {name: jobs.amounts[:, r] for r, name in enumerate(names)}
     columns: dict[str, Any] = {"arrival": jobs.arrival, **sizes, "service": jobs.service}
@@ -55,7 +59,6 @@ def table_of(jobs: Jobs, resources: tuple[str, ...] | None = None) -> pa.Table:
 
 
 def _without_lists(table: pa.Table) -> pa.Table:
-    """The same table with lists as text."""
     for place, (name, type_) in enumerate(zip(table.schema.names, table.schema.types, strict=True)):
         if pa.types.is_large_list(type_):
             cells = table[name].combine_chunks()

@@ -1,7 +1,7 @@
-"""Text tables: cells between commas, semicolons, bars or tabs, with or without quotation marks.
+"""Text tables: cells between commas, semicolons, bars or tabs.
 
-Quotation marks are letters where every line has its cells without them, as sacct and many exports write names. Otherwise they
-enclose cells, as in RFC 4180. A cell of several lines that could as well be rows between two stray marks is refused.
+Quotation marks are letters if every line then has its cells, as in names from sacct and many exports. Otherwise they enclose
+cells, as in RFC 4180. A cell of several lines that could also be rows between two stray marks is an error.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from packenv.inputs.text_files import encoding_of, lines_of, open_binary
 
 SEPARATORS = "\t|;,"
 PER_CELL, PER_BYTE = 55, 4
-"""Bytes of memory, at the most, that a cell and a byte of a column take until they are a Jobs table (measured on five forms)."""
+"""Largest bytes of memory for a cell, and for a byte of a column, until they are a Jobs table (measured on five forms)."""
 BLOCK = 2**22  # bytes; no row is longer
 DECIMAL_COMMA = re.compile(r"(?<!\d)\d+,\d")
 QUOTED = r'(?s)^"(.*)"$'
 CAUSES = {True: "a cell may hold the separator {!r}", False: "a line may be cut short, or a cell may hold a line break"}
-"""What may be wrong with a row, by whether it has too many values."""
+"""Possible faults of a row, with too many or too few values."""
 
 
 def separator_of(path: Path) -> str:
-    """What separates the columns: the one of SEPARATORS that the first line has most. Raises InputError."""
+    """Return the one of SEPARATORS that the first line has most."""
     first = re.sub(r'"[^"]*"', "", next((line for line in lines_of(path) if line.strip()), ""))
     if ";" in first and DECIMAL_COMMA.search(first):
         return ";"
@@ -39,21 +39,21 @@ def separator_of(path: Path) -> str:
 
 
 def header_of(path: Path) -> list[str]:
-    """The cells of the first line. Raises InputError."""
+    """Return the cells of the first line, or raise InputError."""
     return [name.strip() for name in next(csv.reader(lines_of(path), delimiter=separator_of(path)), [])]
 
 
 def read_delimited(path: Path, names: list[str], types: Mapping[str, pa.DataType], skip: int, separator: str) -> pa.Table:
-    """The columns in `types` of a table whose columns are `names`, but for its first `skip` lines.
+    """Read the columns in `types` of a table `names`, below `skip` lines.
 
-    Raises InputError for a row with more or fewer cells, and pa.ArrowInvalid for a cell that is not of the type of its column.
+    Raises InputError for a row with more or fewer cells, and pa.ArrowInvalid for a cell of another type than its column.
     """
     encoding = encoding_of(path, "utf8")
     read = pc_csv.ReadOptions(use_threads=False, column_names=names, skip_rows=skip, block_size=BLOCK, encoding=encoding)
     convert = pc_csv.ConvertOptions(column_types=types, include_columns=[*types], null_values=[""], strings_can_be_null=False)
 
     def parse(quoted: bool) -> tuple[Any, list[pc_csv.InvalidRow], bool]:
-        """The table, None where it cannot be read, its rows of other lengths, and whether it has quotation marks."""
+        """Return the table, bad rows, and whether marks occur."""
         broken: list[pc_csv.InvalidRow] = []
 
         def keep(row: pc_csv.InvalidRow) -> str:
@@ -95,7 +95,7 @@ def read_delimited(path: Path, names: list[str], types: Mapping[str, pa.DataType
 
 
 class _Watched:
-    """A binary file that remembers whether what was read has quotation marks."""
+    """Binary file that remembers whether it had quotation marks."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self.file, self.quotes, self.closed = file, False, False
@@ -110,7 +110,6 @@ class _Watched:
 
 
 def _without_quotes(table: pa.Table) -> pa.Table:
-    """The table with cells such as "a" as a."""
     for n, (name, type_) in enumerate(zip(table.schema.names, table.schema.types, strict=True)):
         if pa.types.is_string(type_) and pc.any(pc.match_substring_regex(table[name], QUOTED)).as_py():
             inside = pc.replace_substring(pc.replace_substring_regex(table[name], QUOTED, r"\1"), '""', '"')
@@ -120,7 +119,7 @@ def _without_quotes(table: pa.Table) -> pa.Table:
 
 
 def _check_quotes(path: Path, columns: int, skip: int, separator: str) -> None:
-    """Raise InputError for a quoted cell of several lines with as many separators as a row: a quotation mark may be stray."""
+    """Raise InputError for a quoted cell with the separators of several rows."""
     records = (record for record in csv.reader(lines_of(path), delimiter=separator) if record)
     for row, record in enumerate(records, 1 - skip):
         for cell in record:
@@ -131,7 +130,7 @@ def _check_quotes(path: Path, columns: int, skip: int, separator: str) -> None:
 
 
 def counted(path: Path, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The batches, as long as there is memory for them. Raises InputError."""
+    """Yield batches while there is memory, else raise InputError."""
     memory = Memory(path)
     for batch in batches:
         memory.reserve(PER_CELL * batch.num_rows * batch.num_columns + PER_BYTE * batch.nbytes)
@@ -139,7 +138,7 @@ def counted(path: Path, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Record
 
 
 def rows_of(path: Path) -> list[list[str]]:
-    """The rows of a short table, its header among them if it has one. Raises InputError."""
+    """Return the rows of a short table, with any header."""
     names = [str(n) for n in range(len(header_of(path)))]
     if not names:
         return []

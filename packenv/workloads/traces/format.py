@@ -1,4 +1,4 @@
-"""How a file is recognised as a trace of a known format."""
+"""Recognition of trace formats."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from packenv.workloads.traces.trace import Trace, Wanted
 
 
 class TraceFormat(NamedTuple):
-    """A reader, and the files that it is for: whatever is given of the other fields, one of them must match."""
+    """Reader of a format, and its files: one given field must match."""
 
     read: Callable[[Path, Wanted], Trace]
-    """Reads the trace at a path, with the resources that are wanted. Raises InputError, naming file, row and column."""
+    """Reads the trace at a path, with the wanted resources. Raises InputError, naming file, row and column (or line, or job)."""
     columns: frozenset[str] = frozenset()
-    """Parquet and CSV files with at least these columns."""
+    """Matches Parquet and CSV files with at least these columns."""
     first_row: Callable[[list[str]], bool] | None = None
-    """CSV files without a header, of whose first row this is true."""
+    """Matches CSV files without a header, by their first row."""
     endings: tuple[str, ...] = ()
-    """Other files whose names end like this, in lower case."""
+    """Matches other files, by the end of their names in lower case."""
     content: Callable[[Path], bool] | None = None
-    """Other files of which this is true."""
+    """Matches other files."""
     folder: Callable[[Path], bool] | None = None
-    """Folders of which this is true."""
+    """Matches folders."""
 
 
 def first_bytes(path: Path, count: int) -> bytes:
-    """The first `count` bytes of a file, gzip or not, UTF-16 as UTF-8; none if it cannot be read."""
+    """Return a file's first bytes, unzipped, in UTF-8."""
     try:
         with open_binary(path) as file:
             first = file.read(count)

@@ -1,4 +1,7 @@
-"""What rows of a trace need of GPUs, from amounts: a part of one GPU, or whole ones, and the kinds that they accept."""
+"""GPU needs of a trace's rows, from amounts and accepted kinds.
+
+A row needs a part of one GPU, or whole ones.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +20,15 @@ NEAR = 1e-6  # of a thousandth
 
 
 def can_be_devices(gpus: Floats) -> NDArray[np.bool_]:
-    """(n,) whether an amount is a number of thousandths of one GPU, or of whole ones."""
+    """Mark amounts (n,) that are thousandths of one GPU, or whole ones."""
     milli = np.nan_to_num(gpus) * MILLI
     return np.asarray((np.abs(milli - np.rint(milli)) < NEAR) & ((milli <= MILLI) | (np.rint(milli) % MILLI == 0)))
 
 
 def gpu_needs(columns: Columns, amounts: str, kinds: str) -> tuple[Ints, tuple[str, ...]]:
-    """(n, 3) as `Jobs.devices`, and the names of the kinds, from columns of amounts in GPUs and of kinds, "A10|V100".
+    """Return `Jobs.devices` (n, 3) and kind names, from two columns.
 
-    Empty amounts are 0, empty kinds any. Raises InputError.
+    Empty amounts are 0, empty kinds all. Raises InputError.
     """
     gpus = np.nan_to_num(decimals(columns, amounts, quantity_of))
     columns.require(gpus >= 0, amounts, "{} is negative")
@@ -35,13 +38,13 @@ def gpu_needs(columns: Columns, amounts: str, kinds: str) -> tuple[Ints, tuple[s
 
 
 def of_gpus(gpus: Floats) -> Ints:
-    """(n, 2) how many devices, and how much of one, 0 for whole ones."""
+    """Return numbers and shares (n, 2), 0 for whole GPUs."""
     milli = np.rint(np.nan_to_num(gpus) * MILLI).astype(np.int64)
     return np.stack([np.where(milli < MILLI, np.sign(milli), milli // MILLI), np.where(milli < MILLI, milli, 0)], axis=1)
 
 
 def gpus_of_nodes(columns: Columns, number: str, model: str) -> tuple[Ints, tuple[str, ...]]:
-    """(L, 3) as `Servers.devices`, and the names of the kinds, from columns of numbers and of models. Raises InputError."""
+    """Return `Servers.devices` (L, 3) and kind names, or raise InputError."""
     gpus = columns.whole(number)
     columns.require(gpus >= 0, number, "{} is negative")
     columns.require(gpus <= MOST_DEVICES, number, f"{{}} are more GPUs than a server can have, {MOST_DEVICES}")
@@ -52,6 +55,6 @@ def gpus_of_nodes(columns: Columns, number: str, model: str) -> tuple[Ints, tupl
 
 
 def names_of_nodes(columns: Columns, name: str) -> tuple[str, ...]:
-    """(L,) a column of names, each of one node; () where there is none."""
+    """Return a column of unique names (L,), () without one."""
     names = tuple(columns.column(name).cast(pa.string()).to_pylist()) if name in columns else ()
     return () if None in names or len({*names}) < len(names) else names

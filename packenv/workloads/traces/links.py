@@ -1,7 +1,7 @@
-"""Columns with a list in each cell, predecessors and home servers, and the order of rows that predecessors require.
+"""Columns of lists (predecessors and home servers), and the order of rows.
 
-In CSV the items of a list are separated by spaces or semicolons; in Parquet a cell is such a text, or a list. An empty cell
-is an empty list.
+In CSV the items of a list are separated by spaces or semicolons. In Parquet a cell is such a text, or a list. An empty cell is an
+empty list.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ LOST_LINKS = "links to a dropped task (passed on to its predecessors)"
 
 
 def read_links(columns: Columns) -> Ragged:
-    """The predecessors of each row as row numbers from 0. The cells hold row numbers, or values of column `id` if it exists.
+    """Return each row's predecessors, as row numbers from 0.
 
-    Raises InputError for a row that does not exist, for a row that is its own predecessor, and for ids that repeat.
+    The cells hold row numbers, or values of column `id` if it exists. Raises InputError for a row that does not exist or is its
+    own predecessor, and for repeated ids.
     """
     offsets, cells = _cells(columns, "predecessors")
     owner = np.repeat(np.arange(len(columns)), np.diff(offsets))
@@ -45,7 +46,7 @@ def read_links(columns: Columns) -> Ragged:
 
 
 def read_home(columns: Columns) -> Ragged:
-    """The numbers, from 0, of the servers that hold each row's data. Raises InputError."""
+    """Return the servers that hold each row's data, from 0."""
     offsets, cells = _cells(columns, "home")
     owner = np.repeat(np.arange(len(columns)), np.diff(offsets))
     server = _numbers(columns, "home", cells, owner)
@@ -56,9 +57,10 @@ def read_home(columns: Columns) -> Ragged:
 
 
 def order_of(time: Ints, links: Ragged | None, columns: Columns) -> Ints:
-    """Rows (n,) in order of time; rows of equal time keep their order, but predecessors go first.
+    """Return rows (n,) in order of time, predecessors before successors.
 
-    Raises InputError, naming rows, if predecessors form a circle or come later than a row that waits for them.
+    Rows of equal time otherwise keep their order. Raises InputError, naming rows, if predecessors form a circle or come later
+    than a row that waits for them.
     """
     order = np.argsort(time, kind="stable")
     if links is None:
@@ -79,7 +81,7 @@ def order_of(time: Ints, links: Ragged | None, columns: Columns) -> Ints:
 
 
 def reordered(links: Ragged, rows: Ints) -> Ragged:
-    """The links of all rows, in the order `rows`, which are renumbered 0, 1, …"""
+    """Return the links in the order `rows`, renumbered 0, 1, …"""
     place = np.empty_like(rows)
     place[rows] = np.arange(len(rows))
     lists = gather(links, rows)
@@ -87,14 +89,16 @@ def reordered(links: Ragged, rows: Ints) -> Ragged:
 
 
 def levels(links: Ragged) -> Ints:
-    """(n,) the most links on a way that ends at each row; -1 for rows in a circle, and for those that wait for one."""
+    """Return each row's longest path (n,), -1 behind circles."""
     n = len(links.offsets) - 1
     waits = np.diff(links.offsets)
+    # Successors of each row.
     by_predecessor = np.argsort(links.values, kind="stable")
     successors = Ragged(
         np.searchsorted(links.values[by_predecessor], np.arange(n + 1)), np.repeat(np.arange(n), waits)[by_predecessor]
     )
     level, depth = np.full(n, -1), 0
+    # Remove rows without waiting predecessors, level by level.
     free = np.flatnonzero(waits == 0)
     while len(free):
         level[free] = depth
@@ -106,7 +110,7 @@ def levels(links: Ragged) -> Ints:
 
 
 def falls(job: Ints, phase: Ints) -> NDArray[np.bool_]:
-    """(n,) whether the task's phase is below that of the task before it in its job."""
+    """Mark tasks (n,) with a lower phase than their job's previous task."""
     order = np.argsort(job, kind="stable")
     down = np.zeros(len(job), np.bool_)
     down[order[1:]] = (job[order[1:]] == job[order[:-1]]) & (phase[order[1:]] < phase[order[:-1]])
@@ -114,7 +118,6 @@ def falls(job: Ints, phase: Ints) -> NDArray[np.bool_]:
 
 
 def _cells(columns: Columns, name: str) -> tuple[Ints, pa.Array]:
-    """Offsets (n + 1,), and the items of all lists as text."""
     column = columns.column(name).combine_chunks()
     items = column.type.value_type if _is_list(column.type) else column.type
     if pa.types.is_nested(items):
@@ -159,12 +162,13 @@ def _whole(columns: Columns, name: str, text: str, row: int) -> int:
 
 
 def _topological(place: Ints, owner: Ints, before: Ints) -> list[int]:
-    """Rows by place, each after all that it waits for; rows in a circle, or that wait for one, are left out."""
+    """Return rows by place, each after its predecessors, without circles."""
     waits = np.bincount(owner, minlength=len(place)).tolist()
     by_predecessor = np.argsort(before, kind="stable")
     successors = owner[by_predecessor]
     first = np.searchsorted(before[by_predecessor], np.arange(len(place) + 1))
     row_at = np.argsort(place)
+    # Take the earliest row without waiting predecessors.
     free = [int(place[row]) for row in range(len(place)) if not waits[row]]
     heapq.heapify(free)
     done = []
@@ -179,7 +183,7 @@ def _topological(place: Ints, owner: Ints, before: Ints) -> list[int]:
 
 
 def _raise_circle(links: Ragged, stuck: Ints, columns: Columns) -> None:
-    """Raise InputError for a circle: every row in `stuck` waits for another one, so following them leads into it."""
+    """Raise InputError for a circle, found by following rows in `stuck`."""
     is_stuck = set(stuck.tolist())
     path = [int(stuck[0])]
     while path[-1] not in path[:-1]:
@@ -191,5 +195,4 @@ def _raise_circle(links: Ragged, stuck: Ints, columns: Columns) -> None:
 
 
 def _name(columns: Columns, row: int) -> str:
-    """The name of a row in messages: its id, or its number from 0."""
     return str(columns.table["id"][row]) if "id" in columns else str(row)

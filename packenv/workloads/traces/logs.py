@@ -1,8 +1,8 @@
-"""Logs of a system: when tasks arrived, started and ended, in whatever form they are kept (`packenv verdict`).
+"""Logs of a system: arrivals, starts and ends of tasks (`packenv verdict`).
 
-Forms that `packenv.workload` reads are read by its readers: Slurm's sacct and Standard Workload Format. Others are
+Slurm's sacct and Standard Workload Format have the readers of `packenv.workload`. Other forms are
 tables      CSV or Parquet with submit_time_s and one or both of start_time_s and end_time_s, dates or numbers
-vLLM        what `vllm bench serve --save-result --save-detailed` writes (vllm/benchmarks/serve.py)
+vLLM        output of `vllm bench serve --save-result --save-detailed` (vllm/benchmarks/serve.py)
 GuideLLM    its benchmarks.json, of version 0.3 or later (src/guidellm/benchmark/schemas); a log for each benchmark in it
 A request of the last two starts with its first token. Standard input, `-`, is any of these.
 """
@@ -44,7 +44,10 @@ CLOSED_KINDS = ("concurrent", "synchronous", "throughput")
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """Times in seconds (n,), in order of arrival; NaN where unknown. `closed`: arrivals are known to wait for completions."""
+    """Times in seconds (n,), in order of arrival; NaN where unknown.
+
+    `closed`: arrivals are known to wait for completions.
+    """
 
     name: str
     arrival: Floats
@@ -73,7 +76,7 @@ def log_of(
     closed: bool = False,
     notes: tuple[str, ...] = (),
 ) -> Log:
-    """A checked log. Raises InputError, which names the log and the row (`rows`, from 1)."""
+    """Check a log, with its name and row in errors."""
     arrival = _seconds(name, "arrivals", arrivals)
     n = len(arrival)
     start, end = (np.full(n, np.nan) if column is None else _seconds(name, what, column)
@@ -118,7 +121,10 @@ def read_logs(
     time_unit: str | None = None,
     partition: str | Sequence[str] | None = None,
 ) -> list[Log]:
-    """The logs in a file, one for each benchmark. Raises InputError, naming file, row and column."""
+    """Return the logs in a file, one for each benchmark.
+
+    Raises InputError, naming file, row and column.
+    """
     if str(path) == "-":
         return _standard_input(columns, time_unit, partition)
     where = Path(path)
@@ -145,7 +151,10 @@ def read_logs(
 
 
 def _of_trace(trace: Trace, name: str) -> Log:
-    """The jobs of a workload log. Jobs that were cancelled in the queue are lost; parts of jobs do not count."""
+    """Return the jobs of a workload log, without parts of jobs.
+
+    Jobs that were cancelled in the queue are lost.
+    """
     if not trace.waits:
         raise InputError(f"{name}: it does not say when each task started, so there is no queue to judge")
     waits = trace.schedule != MISSING
@@ -166,7 +175,7 @@ def _of_trace(trace: Trace, name: str) -> Log:
 
 
 def _benchmarks(path: Path) -> list[Log]:
-    """The logs in a result of a benchmark of LLM servers."""
+    """Return the logs in a benchmark result of LLM servers."""
     content = read_json(path)
     try:
         if "benchmarks" in content:
@@ -211,7 +220,7 @@ def _guidellm(path: Path, number: int, content: Mapping[str, Any]) -> Log:
 
 
 def _standard_input(columns: Mapping[str, str] | None, time_unit: str | None, partition: Any) -> list[Log]:
-    """The log on standard input, in a file of the ending that its first bytes suggest."""
+    """Save standard input as a file with a suitable ending."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "input"
         with path.open("wb") as file:
@@ -233,7 +242,7 @@ def log_with_name(log: Log, name: str) -> Log:
 
 
 def _seconds(name: str, what: str, column: ArrayLike) -> Floats:
-    """A column as seconds: numbers, or dates since 1970. Raises InputError."""
+    """Return a column of numbers or dates as seconds (dates since 1970)."""
     array = np.asarray(column)
     try:
         if array.dtype.kind == "M":
@@ -247,5 +256,5 @@ def _seconds(name: str, what: str, column: ArrayLike) -> Floats:
 
 
 def _known(microseconds: NDArray[np.int64]) -> Floats:
-    """(n,) in seconds, NaN where missing."""
+    """Return seconds (n,), NaN where missing."""
     return np.where(microseconds == MISSING, np.nan, microseconds / SECOND)

@@ -1,4 +1,7 @@
-"""Reads machines as capacities of servers: Google's of 2011, Alibaba's nodes of 2023, Philly's, and Slurm's nodes."""
+"""Machines as capacities of servers.
+
+Google's of 2011, Alibaba's nodes of 2023 and 2026, Philly's, and Slurm's nodes.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ OF_GPUS = (openb, spot_gpu)  # forms whose nodes have GPUs of some kind
 
 
 def is_machines(path: str | os.PathLike[str]) -> bool:
-    """Whether `initial_capacities` can read the file or folder. Raises InputError for a damaged file."""
+    """Return whether `machines` can read a file or folder."""
     where = Path(path)
     if where.is_dir():
         return bool(_parts(where))
@@ -44,15 +47,16 @@ def is_machines(path: str | os.PathLike[str]) -> bool:
 
 
 def is_slurm(path: str) -> bool:
-    """Whether a text of `--servers` names a list of Slurm's nodes."""
+    """Return whether a text of `--servers` names a list of Slurm nodes."""
     return os.path.isfile(path) and sacct.is_nodes(Path(path))  # noqa: PTH113  # as in parse_servers: a text may be long
 
 
 def machines(
     path: str | os.PathLike[str], resources: tuple[str, ...] | None = None, partitions: Collection[str] = ()
 ) -> Machines:
-    """The machines that are there at the start of a trace (`initial_capacities`), with their names, and their GPUs if the file
-    has them; of a list of Slurm's nodes those of `partitions`, where it says of which they are.
+    """Return a trace's initial machines, their names and GPUs, if recorded.
+
+    A list of Slurm's nodes is reduced to `partitions`, if it names them.
     """
     where = Path(path)
     columns = names_of(where) if where.is_file() and (is_parquet(where) or is_csv(where)) else []
@@ -74,20 +78,20 @@ def machines(
 
 
 def initial_capacities(path: str | os.PathLike[str], resources: tuple[str, ...] | None = None) -> NDArray[np.float64]:
-    """Capacities (L, D) of the machines that are there at the start of a trace, as fractions of the largest one.
+    """Return capacities (L, D) of a trace's initial machines.
 
-    Google's cluster of 2011 (cpu, memory), by machine id: a folder with `machine_events/`, or a file with columns time_s,
-    machine_id, event, cpu, mem. Alibaba's of 2023 (cpu, memory, gpu), in the order of the file: a list of nodes with columns
-    cpu_milli, memory_mib, gpu. Its of 2026 (cores, GPUs): columns gpu_model, gpu_capacity_num, cpu_num. Philly's (gpu):
-    `cluster_machine_list`, in the order of the file. `resources`: names of the resources to read, by default all. Machines of
-    unknown capacity, or without any of the resources, are left out. Raises InputError if none is left, and for an unknown
-    resource.
+    Google 2011 (cpu, memory), by machine id: a folder with `machine_events/`, or a file with columns time_s, machine_id, event,
+    cpu, mem. Alibaba 2023 (cpu, memory, gpu), in the order of the file: a list of nodes with columns cpu_milli, memory_mib, gpu.
+    Alibaba 2026 (cores, GPUs): columns gpu_model, gpu_capacity_num, cpu_num. Philly (gpu): `cluster_machine_list`, in the order
+    of the file. Amounts are fractions of the largest machine, but cores and GPUs of 2026. `resources` names those to read, by
+    default all. Machines of unknown capacity, or without any of the resources, are left out. Raises InputError if none is left,
+    and for an unknown resource.
     """
     return machines(path, resources).capacity
 
 
 def _known(where: Path, names: tuple[str, ...], resources: tuple[str, ...] | None) -> tuple[str, ...]:
-    """The resources to read, of those with `names`. Raises InputError for an unknown one."""
+    """Return the resources to read, or raise InputError for an unknown one."""
     for name in resources or ():
         if name not in names:
             raise InputError(
@@ -109,6 +113,7 @@ def _google(where: Path, names: list[str]) -> Machines:
     if not columns:
         raise InputError(f"{where}: no machine_events in this folder")
     time, machine, event, capacity = (np.concatenate(column) for column in zip(*columns, strict=True))
+    # Machines that were added at time 0, by number.
     initial = (time == 0) & (event == ADDED) & ~np.isnan(capacity).any(axis=1)
     if not initial.any():
         raise InputError(f"{where}: no machine with a known capacity at time 0")

@@ -1,7 +1,8 @@
-"""The machines of Microsoft's Philly clusters: `cluster_machine_list`, which is published beside the log of jobs.
+"""Machines of Microsoft's Philly clusters: `cluster_machine_list`.
 
-A line a machine, under the line `machineId,number of GPUs,single GPU mem`. The memory of a GPU is not a resource here: the log
-of jobs says nothing of it. Source: as of packenv.workloads.traces.formats.philly.
+The list is published with the log of jobs. It has a line for each machine, under the line `machineId,number of GPUs,single GPU
+mem`. The memory of a GPU is not a resource here, because the log of jobs does not have it. Source:
+packenv.workloads.traces.formats.philly.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ SNIFFED = 2**8  # bytes
 
 
 class MachineList(NamedTuple):
-    """Capacities (L, 1), 1 for 8 GPUs, in the order of the file, their names, and how many were left out for which reason."""
+    """Capacities (L, 1) (8 GPUs: 1), names, and omissions."""
 
     capacity: NDArray[np.float64]
     names: tuple[str, ...]
@@ -34,7 +35,7 @@ class MachineList(NamedTuple):
 
 
 def is_machine_list(path: Path) -> bool:
-    """Whether a file begins with the names of the list's columns."""
+    """Return whether a file begins with the list's column names."""
     if not path.is_file():
         return False
     first = first_bytes(path, SNIFFED).decode("utf-8-sig", errors="replace").splitlines()[:1]
@@ -42,7 +43,7 @@ def is_machine_list(path: Path) -> bool:
 
 
 def beside(job_log: str) -> str | None:
-    """The list of machines in the folder of a log of jobs; None if there is none, or the file is another."""
+    """Return the list of machines in a job log's folder, else None."""
     path = Path(job_log)
     if not path.is_file():
         return None
@@ -51,7 +52,7 @@ def beside(job_log: str) -> str | None:
 
 
 def read_machine_list(path: Path) -> MachineList:
-    """Read it. Raises InputError, naming file and line, for a malformed line, and if no machine is left."""
+    """Read the machines, at least one with GPUs."""
     gpus: dict[str, int] = {}
     left_out = dict.fromkeys((NO_GPU, UNKNOWN, TWICE), 0)
     with reading(path):

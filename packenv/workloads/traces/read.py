@@ -1,4 +1,4 @@
-"""`read_trace`: a trace in whichever of the known formats its file is."""
+"""`read_trace`: a trace in any known format."""
 
 from __future__ import annotations
 
@@ -23,31 +23,33 @@ from packenv.workloads.traces.trace import Trace, Wanted
 from packenv.workloads.traces.user import read_user
 
 TABLE = Path("table")
-"""Stands in messages for the file of a table that is none."""
+"""Name in messages for a table without a file."""
 
 
 def is_trace(path: str | os.PathLike[str]) -> bool:
-    """Whether `path` may be a trace: a Parquet or CSV file, or a folder or file of one of the `formats`."""
+    """Return whether a path may be a trace or a table."""
     where = Path(path)
     return _is_table(where) or _format_of(where) is not None
 
 
 @takes(Reading, "reading", without=("slot_seconds", "estimates", "devices", "gangs", "speedup"))
 def read_trace(source: Any, resources: Wanted = None, reading: Reading = AS_IT_IS) -> Trace | SlotTrace:
-    """Read the trace at a path. Its format is recognised by the name of the file, its columns or its content.
+    """Read the trace at a path.
 
-    source     a path; or a table in one of the user's own forms: an Arrow table, what Arrow makes one of (a frame of pandas or
-               polars, a mapping of columns)
-    resources  the names of the resources to read, "all", or None for those that are usual for the format: all of them, but not
-               Google's disk, and of Standard Workload Format the processors alone
-    reading    how its rows are read
+    Its name, its columns or its content show its format.
 
-    `columns` may be a mapping, too: {"submit_time_s": "Submitted", "cpu": "Cores"}. With one that is a resource, only those that
-    are named are read.
+    source     a path, or a table in one of the user's own forms: an Arrow table, or anything that becomes one (a frame of pandas
+               or polars, a mapping of columns)
+    resources  the names of the resources to read, "all", or None for the usual ones of the format: all, except Google's disk, and
+               only the processors of Standard Workload Format
+    reading    how to read its rows
+
+    `columns` may also be a mapping: {"submit_time_s": "Submitted", "cpu": "Cores"}. If it names a resource, only named resources
+    are read.
 
     Formats: those of `packenv.workloads.traces.formats` (Google 2011 and 2019, Alibaba 2018, 2023, 2025 and 2026, Azure 2020,
-    Philly, SWIM, Standard Workload Format, Slurm's sacct, job lines of Hawk and Eagle), and Parquet or CSV files of the user's
-    own (`packenv.workloads.traces.user`).
+    Philly, SWIM, Standard Workload Format, Slurm's sacct, job lines of Hawk and Eagle), and your own Parquet or CSV files
+    (`packenv.workloads.traces.user`).
     Raises InputError, naming file, row and column, if the format is unknown or a value is malformed.
     """
     recorded = _read(source, resources, reading)
@@ -59,7 +61,7 @@ def read_trace(source: Any, resources: Wanted = None, reading: Reading = AS_IT_I
 
 
 def named_partitions(partition: str | Sequence[str] | None) -> Sequence[str] | None:
-    """The names in a list, or in a text with commas."""
+    """Return the names in a list, or in a text with commas."""
     return partition.split(",") if isinstance(partition, str) else partition
 
 
@@ -72,6 +74,7 @@ def _read(source: Any, resources: Wanted, reading: Reading) -> Trace | SlotTrace
     where = Path(from_standard_input(source))
     if not where.exists():
         raise InputError(f"{where}: no such file")
+    # Formats by name or content.
     form = _format_of(where)
     if form is not None and not _is_table(where):
         _check_own(where, reading)
@@ -84,6 +87,7 @@ def _read(source: Any, resources: Wanted, reading: Reading) -> Trace | SlotTrace
         endings = ", ".join(ending for form in trace_formats() for ending in form.endings)
         kinds = f".parquet, .csv, .csv.gz, .tsv, {endings}, or a folder with task_events"
         raise InputError(f"{where}: not a trace by its name ({kinds}), nor any of the forms known by their content")
+    # Tables by their columns, otherwise in the user's form.
     names = names_of(where)
     if not names:
         raise InputError(f"{where}: the file is empty")
@@ -97,7 +101,6 @@ def _read(source: Any, resources: Wanted, reading: Reading) -> Trace | SlotTrace
 
 
 def _check_own(path: Path, reading: Reading) -> None:
-    """Raise ArgumentError for arguments of a table of one's own, which this file is not."""
     for name in ("columns", "time_unit"):
         if getattr(reading, name) is not None:
             raise ArgumentError(f"{path}: `{name}` does not go with a trace whose format says it itself")
@@ -108,7 +111,7 @@ def _is_table(path: Path) -> bool:
 
 
 def _format_of(path: Path) -> TraceFormat | None:
-    """The format of a folder, or of a file that is no table; by its name if possible, else by its content."""
+    """Find the format of a path by name, else content."""
     if path.is_dir():
         return next((form for form in trace_formats() if form.folder and form.folder(path)), None)
     if not path.is_file() or _is_table(path):
@@ -119,7 +122,7 @@ def _format_of(path: Path) -> TraceFormat | None:
 
 
 def arrow_table(source: Any) -> pa.Table:
-    """The columns of a table of any library that Arrow reads, without an index that has no name. Raises InputError."""
+    """Return an Arrow table, without unnamed indexes."""
     try:
         table = source if isinstance(source, pa.Table) else pa.table(dict(source) if isinstance(source, Mapping) else source)
     except (TypeError, ValueError, pa.ArrowException) as error:

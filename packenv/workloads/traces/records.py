@@ -1,4 +1,7 @@
-"""Which records of a file the tasks of a workload are, and the clock of that file: what joins a schedule to a log."""
+"""Link from tasks to a file: rows, ids and clock.
+
+It joins a schedule to a log.
+"""
 
 from __future__ import annotations
 
@@ -18,27 +21,27 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """The rows of a file that the tasks of a table come from, what the file calls them, and its clock."""
+    """A table's rows in a file, their names there, and its clock."""
 
     rows: Ints | None
-    """(n,) the row of each task in the file, from 1, as messages count them; None where a task is put together from several."""
+    """(n,) the row of each task in the file, from 1, as in messages; None if a task has several rows."""
     ids: Any
-    """(rows of the file,) the number or name of each, as an array or an Arrow column; None where the file has none."""
+    """(rows of the file,) the number or name of each, as an array or an Arrow column; None without any."""
     began: datetime | int | None
-    """When slot 0 begins: a date, or µs from the origin of the file's numbers; None where the file has slots, or tasks come
+    """Start of slot 0: a date, or µs from the origin of the file's numbers; None if the file has slots, or tasks come
     faster or slower than in it."""
     time_unit: str = "s"
-    """Of the file's numbers, one of TIME_UNITS."""
+    """Unit of the file's times, one of TIME_UNITS."""
     stays_here: ClassVar = True  # schedules are written by the process that has read the file (packenv.executors.shared)
 
     def columns(self) -> dict[str, pa.Array]:
-        """The columns (n,) `row` and, where the file has numbers or names, `id`."""
+        """Return the columns `row` (n,) and, if the file has ids, `id`."""
         if self.rows is None:
             return {}
         return {"row": pa.array(self.rows)} | ({} if self.ids is None else {"id": _as_written(self.ids, self.rows - 1)})
 
     def times(self, slots: Ints, unknown: NDArray[np.bool_], slot_seconds: float) -> pa.Array:
-        """(n,) when slots begin by the clock of the file: dates, or numbers in its unit; null where `unknown` (n,)."""
+        """Return starts of slots (n,) by the file's clock, or null."""
         slot = slot_seconds * SECOND
         since = np.rint(slots * slot).astype(np.int64)
         if isinstance(self.began, datetime):
@@ -54,7 +57,7 @@ class Records:
 
 
 def _as_written(ids: Any, rows: Ints) -> pa.Array:
-    """What stands in these rows of a column, from 0: whole numbers as such, also where a file has every cell as a text."""
+    """Return cells in these rows, from 0, with whole numbers as such."""
     names = (pa.array(ids) if isinstance(ids, np.ndarray) else ids).take(pa.array(rows))
     names = names.combine_chunks() if isinstance(names, pa.ChunkedArray) else names
     names = names.dictionary_decode() if pa.types.is_dictionary(names.type) else names

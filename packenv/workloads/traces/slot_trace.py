@@ -1,4 +1,7 @@
-"""`SlotTrace`: a table of the user's own whose times are slots (packenv.workloads.traces.user), with the methods of `Trace`."""
+"""`SlotTrace`: a user's table with times in slots.
+
+It has the methods of `Trace` (packenv.workloads.traces.user).
+"""
 
 from __future__ import annotations
 
@@ -23,12 +26,12 @@ from packenv.workloads.traces.trace import (
 )
 
 OPTIONAL = ("job", "phase", "value", "tenant", "predecessors", "home", "estimate", "remote_overhead", "gang")
-"""Columns of a Jobs table that such a table may have besides."""
+"""Optional columns of a Jobs table in such a table."""
 
 
 @dataclass(frozen=True)
 class SlotTrace:
-    """A trace that is given in slots. It converts like a Trace, but the length of a slot cannot be chosen."""
+    """A trace in slots of fixed length, which converts like a Trace."""
 
     table: Jobs
     resources: tuple[str, ...]  # D names
@@ -36,11 +39,11 @@ class SlotTrace:
     dropped: dict[str, int] = field(default_factory=dict)  # milestones; any other row that cannot be a task is an error
     slot_seconds: str = SLOT_SECONDS
     rows: NDArray[np.int64] | None = None  # (n,) the row of data in the source, from 1
-    ids: Any = None  # as of Trace
-    device_shares: bool = False  # as of Trace
-    devices_said: bool = False  # as of Trace
-    devices_per_unit: float = 1.0  # as of Trace
-    notes: tuple[str, ...] = ()  # as of Trace
+    ids: Any = None  # as in Trace
+    device_shares: bool = False  # as in Trace
+    devices_said: bool = False  # as in Trace
+    devices_per_unit: float = 1.0  # as in Trace
+    notes: tuple[str, ...] = ()  # as in Trace
     servers: str | None = None
     partitions: tuple[str, ...] = ()  # it names none
 
@@ -48,25 +51,24 @@ class SlotTrace:
         return len(self.table)
 
     def only_finished(self, only: bool = True) -> SlotTrace:
-        """As of Trace, but it never says how tasks ended."""
+        """Return the trace, or raise if `only`: it has no outcomes."""
         if only:
             raise ends_unknown(self.source)
         return self
 
     def without_estimate(self) -> int | None:
-        """How many tasks have no estimate of their own; None if none has one."""
+        """Count tasks without an estimate, None if none has one."""
         return None if self.table.estimate is None else 0
 
     def largest_demand(self) -> NDArray[np.float64]:
-        """(D,) the largest demand in each resource, in units of capacity."""
+        """Return the largest demand (D,) in each resource, in units of capacity."""
         return np.asarray(self.table.amounts.max(axis=0), np.float64)
 
     def kept_rows(self) -> NDArray[np.int64] | None:
-        """As of Trace."""
         return self.rows
 
     def where(self, row: int) -> str:
-        """Source, and row there, of row `row` of the converted Jobs table, for messages."""
+        """Return source and row of a task, for messages."""
         return self.source if self.rows is None else f"{self.source}: row {self.rows[row]}"
 
     def jobs(
@@ -76,7 +78,7 @@ class SlotTrace:
         sizes: Sizes = "max",
         estimates: Estimates | None = None,
     ) -> Conversion:
-        """Convert as `Trace.jobs` does: arrivals are divided by `speedup`; `slot_seconds` changes nothing."""
+        """Convert like `Trace.jobs`, regardless of `slot_seconds`."""
         whole, beta = self.table, exact(speedup, "speedup")
         demand, scale = (
             (whole.demand.max(axis=1, keepdims=True), whole.scale[:1]) if one_size(sizes) else (whole.demand, whole.scale)
@@ -89,7 +91,7 @@ class SlotTrace:
         return Conversion(jobs, dict(self.dropped), 0)
 
     def timed(self, slot_seconds: Exact | None = None) -> Trace:
-        """The same tasks in seconds, for statistics: each starts on arrival, and slots last `slot_seconds`."""
+        """Return the tasks in seconds, starting on arrival, for statistics."""
         slot = SECOND * exact(self.slot_seconds if slot_seconds is None else slot_seconds, "slot_seconds")
         submit, duration = (floor_divide(slots, 1 / slot) for slots in (self.table.arrival, self.table.service))
         n = len(self)

@@ -1,4 +1,4 @@
-"""Times of a trace: whole microseconds, from numbers, durations and dates in the columns of a table."""
+"""Times of a trace: whole microseconds from numbers, durations and dates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 MISSING = -1
 UNKNOWN = -1.0
-"""What logs write where a time is not known, as those of jobs that were rejected."""
+"""Unknown time in logs, such as of rejected jobs."""
 SECOND = 1_000_000
 """Traces count time in microseconds."""
 
@@ -33,10 +33,10 @@ LATEST = 2.0**53  # slots or microseconds: the largest number up to which floats
 
 
 def microseconds(columns: Columns, name: str, missing: int | None, unit: str | None = None, form: str = "a number") -> Ints:
-    """A column of durations, or of times as numbers (n,), in µs; `unit`: of numbers, one of TIME_UNITS, where a user says it.
+    """Return a column of durations or of numeric times (n,) in µs.
 
-    Texts may be 00:15:04, 1-02:03:04, PT15M or 2h. Empty cells, and -1, become `missing`, or are an error if that is None.
-    Raises InputError; `form` is what a text may be beside a duration.
+    Texts may be 00:15:04, 1-02:03:04, PT15M or 2h. Empty cells, and -1, become `missing`, or are an error if that is None. `unit`
+    is the user's unit of numbers, one of TIME_UNITS. `form` describes other valid texts. Raises InputError.
     """
     lengths = columns.lengths(name, missing)
     if lengths is not None:
@@ -67,10 +67,12 @@ def microseconds(columns: Columns, name: str, missing: int | None, unit: str | N
 
 
 def times(columns: Columns, names: Sequence[str], unit: str | None = None) -> list[Ints]:
-    """Columns of times (n,) in µs, dates since the earliest of the first column, whose cells must not be empty.
+    """Return columns of times (n,) in µs.
 
-    Empty cells of the others become MISSING. Raises InputError, also where some are dates and others are not.
+    Dates count from the earliest of the first column, whose cells must not be empty. Empty cells of the others become MISSING.
+    Raises InputError, also for a mix of dates and other times.
     """
+    # All columns hold dates of one kind, or none does.
     dates = [columns.instants(name, EMPTY if n else None) for n, name in enumerate(names)]
     if not any(dates):
         form = "a number, a date such as 2026-04-03 or 2026-04-03 12:00:00"
@@ -80,6 +82,7 @@ def times(columns: Columns, names: Sequence[str], unit: str | None = None) -> li
         if kind != kinds[0]:
             others = f"column {columns.shown(names[0])} holds {kinds[0]}, column {columns.shown(name)} {kind}"
             raise InputError(f"{columns.path}: {others}")
+    # Count from the earliest date of the first column.
     instants = [column[0] for column in dates if column is not None]
     origin = int(instants[0].min(initial=LAST_DATE))
     for name, column in zip(names, instants, strict=True):
@@ -88,7 +91,7 @@ def times(columns: Columns, names: Sequence[str], unit: str | None = None) -> li
 
 
 def origin_of(columns: Columns, name: str) -> datetime | None:
-    """The date that is time 0 of `times`, whose first column is `name`; None where it holds no dates."""
+    """Return the date of time 0 in column `name`, or None."""
     dates = columns.instants(name)
     if dates is None or not len(dates[0]):
         return None
@@ -96,7 +99,7 @@ def origin_of(columns: Columns, name: str) -> datetime | None:
 
 
 def _looks_like(counts: Floats, unit: str) -> str | None:
-    """The unit in which times that are too large are times of this century, if there is one."""
+    """Return the unit that makes too large times dates of this century."""
     largest = float(np.nanmax(counts))
     for other in ("ms", "us", "ns"):
         if THIS_CENTURY[0] <= largest * float(TIME_UNITS[other]) / SECOND < THIS_CENTURY[1] and other != unit:
@@ -105,9 +108,9 @@ def _looks_like(counts: Floats, unit: str) -> str | None:
 
 
 def floor_divide(numbers: Ints, by: Fraction) -> Ints:
-    """(n,) ⌊number / by⌋, exactly: in 64-bit integers if they are large enough, otherwise in Python's integers.
+    """Return ⌊number / by⌋ (n,), exactly.
 
-    Raises InputError if a result is too large.
+    64-bit integers are used if they are large enough, else Python's integers. Raises InputError if a result is too large.
     """
     p, q = by.numerator, by.denominator
     largest = int(np.abs(numbers).max(initial=0))

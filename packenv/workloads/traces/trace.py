@@ -1,4 +1,7 @@
-"""`Trace`: recorded tasks in wall-clock time, and their conversion to a Jobs table in slots (PAPERS §1.1, "Trace to slots")."""
+"""`Trace`: recorded tasks, and their conversion to slots.
+
+PAPERS §1.1, "Trace to slots".
+"""
 
 from __future__ import annotations
 
@@ -28,10 +31,10 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Sizes = Literal["max", "all"]
 ESTIMATES = get_args(Estimates)
-"""What policies are told of a task's duration: the request in the log, or the duration where it has none; the duration itself;
-or the request, and the longest one where it has none."""
+"""Durations that policies see: the recorded request, or the duration without one; the duration itself; or the request, and the
+longest one without one."""
 Wanted = tuple[str, ...] | Literal["all"] | None
-"""The resources to read: their names, all that the trace has, or (None) those that are usual for its format."""
+"""The resources to read: their names, all in the trace, or (None) the usual ones of its format."""
 
 PER_TASK = 250  # bytes of memory until it is in a Jobs table
 
@@ -48,7 +51,7 @@ TOO_LARGE = "a demand above the largest capacity of a server, 2^50"
 
 
 class Conversion(NamedTuple):
-    """The Jobs table of a trace, how many tasks were dropped for each reason, and the time (µs) at which slot 0 begins."""
+    """Jobs table, dropped tasks by reason, and slot 0 in µs."""
 
     jobs: Jobs
     dropped: dict[str, int]
@@ -56,7 +59,7 @@ class Conversion(NamedTuple):
 
 
 class Machines(NamedTuple):
-    """The servers of a trace: what `Servers` is made of."""
+    """Servers of a trace: arguments of `Servers`."""
 
     capacity: Floats  # (L, D)
     devices: Ints | None = None  # (L, 3)
@@ -65,7 +68,7 @@ class Machines(NamedTuple):
     left_out: tuple[tuple[str, int], ...] = ()
 
     def only(self, there: Bools | np.bool_) -> Machines:
-        """Those of them that are there, (L,)."""
+        """Return the machines marked in `there` (L,)."""
         rows = np.flatnonzero(there)
         names = tuple(self.names[row] for row in rows.tolist()) if self.names else ()
         devices = None if self.devices is None else self.devices[rows]
@@ -74,17 +77,17 @@ class Machines(NamedTuple):
 
 @dataclass(frozen=True)
 class Trace:
-    """Tasks as recorded, in order of submission. Times are whole microseconds, MISSING (-1) if unknown."""
+    """Recorded tasks by submission, in µs or MISSING (-1)."""
 
     submit: Ints  # (n,) µs, sorted
     schedule: Ints  # (n,) µs or MISSING
     end: Ints  # (n,) µs or MISSING
     demand: Floats  # (n, D) in units of capacity; NaN where missing
     resources: tuple[str, ...]  # D names
-    finished: Bools | None  # (n,) whether the task ran to its end within the trace; None: the trace does not say
+    finished: Bools | None  # (n,) whether the task ran to its end within the trace; None: unknown
     in_snapshot: Bools  # (n,) whether it was there when the trace began, so that its submission is unknown
     job: Ints | None = None  # (n,) job that the task belongs to
-    others: dict[str, NDArray[Any]] = field(default_factory=dict)  # further columns (n,), by name
+    others: dict[str, NDArray[Any]] = field(default_factory=dict)  # additional columns (n,), by name
     requested: Ints | None = None  # (n,) µs that the user requested for the task: the estimate of its duration
     predecessors: Ragged | None = None  # earlier rows that must end first
     home: Ragged | None = None  # servers that hold the task's data
@@ -94,8 +97,8 @@ class Trace:
     rows: Ints | None = None  # (n,) the row of the task in the file, from 1; None if a task has several rows
     ids: Any = None  # (rows of the file,) the number or name of each, an array or an Arrow column, if the file has such
     time_unit: str = "s"  # of times in the file that are numbers, one of TIME_UNITS
-    about: str = ""  # what capacity 1 is, and what the reader leaves out
-    unfit: dict[str, Bools] = field(default_factory=dict)  # (n,) tasks that are not converted, by further reasons
+    about: str = ""  # meaning of capacity 1, and omissions of the reader
+    unfit: dict[str, Bools] = field(default_factory=dict)  # (n,) tasks that are not converted, by additional reasons
     dropped: dict[str, int] = field(default_factory=dict)  # number of tasks that the reader left out, by reason
     slot_seconds: str = SLOT_SECONDS  # the usual length of a slot for this format
     processors: float | None = None  # that capacity 1 of the first resource is, if tasks are parallel jobs of a machine
@@ -103,37 +106,37 @@ class Trace:
     finished_only: bool = False  # whether only tasks that finished are usually converted (PAPERS §1.1); else all that ran
     longest_request: int = 0  # µs that may be requested at most; 0 if that is not known
     list_of_servers: str = ""  # the command that prints the servers that it ran on, if there is one
-    servers: str | None = None  # the servers that the trace says it ran on, as `parse_servers` reads them
+    servers: str | None = None  # the recorded servers, as a text for `parse_servers`
     partition: NDArray[np.str_] | None = None  # (n,) the name of the partition, or queue, of each task
-    partitions: tuple[str, ...] = ()  # those of which alone tasks are converted, and nodes are servers; () for all
+    partitions: tuple[str, ...] = ()  # partitions whose tasks are converted and whose nodes are servers; () for all
     origin: datetime | None = None  # the date of time 0, if the file has dates; in UTC if they have offsets from it
-    waits: bool = False  # whether the log says how long tasks waited: `schedule` is when they started, `submit` when they came
-    notes: tuple[str, ...] = ()  # lines on what the servers are, to be shown beside results
-    uncounted: tuple[str, ...] = ()  # resources that tasks ask for and nobody has named, where some are read by default
-    not_modelled: dict[str, Bools] = field(default_factory=dict)  # (n,) tasks that ask for what no server has, by its name
+    waits: bool = False  # whether waits are recorded: `schedule` is the start, `submit` the arrival
+    notes: tuple[str, ...] = ()  # lines on the meaning of servers, for results
+    uncounted: tuple[str, ...] = ()  # requested resources that are not read by default
+    not_modelled: dict[str, Bools] = field(default_factory=dict)  # (n,) tasks that request things no server has, by name
     nodes: Ints | None = None  # (n,) on how many nodes each job ran, if some ran on several
-    devices: Ints | None = None  # (n, 3) what each task needs of GPUs, as `Jobs.devices`; their sum is the resource "gpu"
+    devices: Ints | None = None  # (n, 3) GPU needs of each task, as `Jobs.devices`; their sum is the resource "gpu"
     device_kinds: tuple[str, ...] = ()  # names of the bits of kinds
-    devices_said: bool = True  # whether the trace says that amounts of GPUs are devices; else they may be, if the user says so
+    devices_said: bool = True  # whether GPUs are devices in the trace; otherwise the user may choose it
     devices_per_unit: float = 1.0  # how many GPUs an amount of 1 of the resource "gpu" is
-    device_shares: bool = False  # whether tasks ask for parts of a GPU, of which a node has several that count as one amount
+    device_shares: bool = False  # whether tasks ask for parts of a GPU, while a node's GPUs are one amount
 
     def __len__(self) -> int:
         return len(self.submit)
 
     @property
     def duration(self) -> Ints:
-        """(n,) µs from the last start to the end; MISSING unless both are known and the end is not before the start."""
+        """(n,) µs from the last start to a later end, MISSING otherwise."""
         has_duration = (self.schedule != MISSING) & (self.end != MISSING) & (self.end >= self.schedule)
         return np.where(has_duration, self.end - self.schedule, MISSING)
 
     @property
     def size(self) -> Floats:
-        """(n,) the largest demand of each task over the resources, 0 if all are missing."""
+        """(n,) the largest demand over the resources, 0 if all are missing."""
         return np.asarray(np.nan_to_num(self.demand).max(axis=1, initial=0.0), np.float64)
 
     def kept(self) -> tuple[Bools, dict[str, int]]:
-        """Which tasks (n,) a conversion keeps, and how many it drops for each reason (the first one that applies)."""
+        """Return which tasks (n,) a conversion keeps, and drops by first reason."""
         kept, dropped = self._kept
         return kept, dict(dropped)
 
@@ -158,7 +161,7 @@ class Trace:
         return kept, dropped
 
     def waits_in_slots(self, slot_seconds: Exact) -> Ints | None:
-        """(n,) whole slots between the submission and the start of each converted task; None if the log does not say."""
+        """Return recorded waits (n,) of converted tasks in whole slots, or None."""
         if not self.waits:
             return None
         kept = self.kept()[0]
@@ -166,14 +169,14 @@ class Trace:
         return floor_divide(waits, exact(slot_seconds, "slot_seconds") * SECOND)
 
     def most_at_once(self) -> float:
-        """The most that converted tasks had of the first resource at the same time, by when they started and ended."""
+        """Return the largest recorded simultaneous use of the first resource."""
         kept = self.kept()[0]
         amount, start, end = self.demand[kept, 0], self.schedule[kept], self.end[kept]
-        order = np.argsort(np.concatenate([end, start]), kind="stable")  # what ends gives back before what starts takes
+        order = np.argsort(np.concatenate([end, start]), kind="stable")  # ends free resources before starts take them
         return float(np.cumsum(np.concatenate([-amount, amount])[order]).max(initial=0.0))
 
     def of_partitions(self, names: Sequence[str]) -> Trace:
-        """The trace of which only the tasks of these partitions are converted. Raises InputError for an unknown one."""
+        """Return the trace with these partitions' tasks only, or raise InputError."""
         if self.partition is None:
             raise ArgumentError(f"{self.source}: `partition` does not go with it: it names none")
         known = np.unique(self.partition).tolist()
@@ -184,25 +187,29 @@ class Trace:
         return replace(self, unfit=unfit, partitions=(*names,))
 
     def jobs_on_several_nodes(self) -> int:
-        """How many converted jobs ran on several nodes."""
+        """Return how many converted jobs ran on several nodes."""
         return 0 if self.nodes is None else int((self.nodes[self.kept()[0]] > 1).sum())
 
     def on_nodes(self) -> Trace:
-        """The trace in which a job on several nodes is a gang: a task for each, with equal parts of what the job has.
+        """Return the trace with a gang for each job on several nodes.
 
-        Whole amounts are split into whole ones, of which the first tasks have one more. Jobs get numbers in a column `job`.
+        A gang has a task for each node, with equal parts of the job's amounts. Whole amounts are split into whole ones: the first
+        tasks have one more. Jobs get numbers in a column `job`.
         """
         if self.nodes is None:
             return self
         Memory(self.source).reserve(PER_TASK * int(self.nodes.sum()))
+        # A row for each node, with its part of the amounts.
         row = np.repeat(np.arange(len(self)), self.nodes)
         part = np.arange(len(row)) - (np.cumsum(self.nodes) - self.nodes)[row]
         amount, nodes = np.nan_to_num(self.demand[row]), self.nodes[row][:, None].astype(np.float64)
         split = np.floor(amount / nodes) + (part[:, None] < amount % nodes)
         demand = np.where(amount % 1 == 0, split, amount / nodes)
+        # Jobs on several nodes get a gang of their number.
         job = np.arange(len(self)) if self.job is None else self.job
         gang = self.others.get("gang", np.full(len(self), -1))
         gang = np.where(gang >= 0, gang, np.where(self.nodes > 1, gang.max(initial=-1) + 1 + np.arange(len(self)), -1))
+        # Repeat all columns.
         whole = {name: value for name, value in vars(self).items() if name in self.__dataclass_fields__}
         each = {name: value[row] for name, value in whole.items() if isinstance(value, np.ndarray) and len(value) == len(self)}
         by_name = {name: {key: value[row] for key, value in whole[name].items()} for name in ("others", "unfit", "not_modelled")}
@@ -211,38 +218,38 @@ class Trace:
         return replace(self, **each | by_name | of_file | {"demand": demand, "job": job[row], "others": others})
 
     def only_finished(self, only: bool = True) -> Trace:
-        """The trace without tasks that were evicted, killed or failed; if not `only`, with those that ran, up to that moment.
+        """Return the trace without evicted, killed or failed tasks.
 
-        Raises ArgumentError for a trace that does not say how tasks ended.
+        If not `only`, those that ran count up to that moment. Raises ArgumentError for a trace without outcomes.
         """
         if only and self.finished is None:
             raise ends_unknown(self.source)
         return replace(self, finished_only=only)
 
     def without_estimate(self) -> int | None:
-        """How many converted tasks have no estimate of their own; None if none has one."""
+        """Count converted tasks without an estimate, None if none has one."""
         if self.requested is None or (self.requested <= 0).all():
             return 0 if "estimate" in self.others else None
         return int((self.requested[self.kept()[0]] <= 0).sum())
 
     def largest_demand(self) -> Floats:
-        """(D,) the largest demand of a converted task in each resource, in units of capacity."""
+        """Return the largest converted demand (D,), in units of capacity."""
         return np.asarray(np.nan_to_num(self.demand[self.kept()[0]]).max(axis=0, initial=0.0), np.float64)
 
     def models_devices(self, sizes: Sizes) -> bool:
-        """Whether a conversion with these sizes keeps GPUs apart: there is their sum, and another resource beside it."""
+        """Return whether these sizes keep GPUs separate, next to other resources."""
         return self.devices is not None and sizes == "all" and GPU in self.resources and len(self.resources) > 1
 
     def kept_rows(self) -> Ints | None:
-        """The row in the file, from 1, of each task that a conversion keeps, if a task has one row."""
+        """Return the kept tasks' rows in the file, from 1, or None."""
         return None if self.rows is None else self.rows[self.kept()[0]]
 
     def kept_blocks(self) -> Ints | None:
-        """The column `blocks` of the tasks that a conversion keeps, if there is one."""
+        """Return the column `blocks` of the kept tasks, if there is one."""
         return None if self.blocks is None else self.blocks[self.kept()[0]]
 
     def where(self, row: int) -> str:
-        """Source, and row or job there, of row `row` of the converted Jobs table, for messages."""
+        """Return source, and row or job, of a converted task."""
         i = int(np.flatnonzero(self.kept()[0])[row])
         if self.rows is not None:
             return f"{self.source}: row {self.rows[i]}"
@@ -258,28 +265,31 @@ class Trace:
         """Convert the tasks to a Jobs table.
 
         slot_seconds  length of a slot, by default the usual one of the format
-        speedup       β: submissions are so many times as fast, durations stay
+        speedup       β: submissions come β times as fast, durations stay
         sizes         "max": one resource, the largest demand of the task; "all": all D resources
-        estimates     what policies are told of durations, see ESTIMATES; by default "recorded", if any is
+        estimates     durations that policies see, from ESTIMATES; by default "recorded", if any is
 
-        The first two are exact decimals; a float counts as the decimal that it prints as. Raises InputError if no task is
-        left, or a number is out of range.
+        The first two are exact decimals. A float counts as the decimal that it prints as. Raises InputError if no task is left,
+        or a number is out of range.
         """
         slot = exact(self.slot_seconds if slot_seconds is None else slot_seconds, "slot_seconds") * SECOND
         beta = exact(speedup, "speedup")
         kept, dropped = self.kept()
         if not kept.any():
             raise InputError(f"{self.source}: no task is left ({counted_by_reason(dropped) or 'the trace is empty'})")
+        # Demands and services in units and slots.
         submit = self.submit[kept]
         demand = np.nan_to_num(self.demand[kept])
         demand = demand.max(axis=1, keepdims=True) if one_size(sizes) else demand
         scale = scale_for(demand.max(axis=0), MOST)
         extra: dict[str, Any] = {name: self.others[name][kept] for name in JOBS_COLUMNS if name in self.others}
         service = _slots(self.duration[kept], slot)
+        # Estimates.
         recorded = None if self.requested is None else np.where(self.requested > 0, _slots(self.requested, slot), np.nan)[kept]
         recorded = extra.pop("estimate", recorded)
         longest = float(_slots(np.array([self.longest_request]), slot)[0]) if self.longest_request > 0 else None
         estimate = estimate_column(recorded, service, estimates, self.source, longest)
+        # Links pass over dropped tasks.
         if self.predecessors is not None:
             dropped[LOST_LINKS] = int((~kept[gather(self.predecessors, np.flatnonzero(kept)).values]).sum())
             extra["predecessors"] = passed_on(self.predecessors, kept, self.job, self.others.get("phase"), self.source)
@@ -305,9 +315,9 @@ class Trace:
 def estimate_column(
     recorded: Floats | None, service: Ints, estimates: Estimates | None, source: str, longest: float | None = None
 ) -> Floats | None:
-    """The column `estimate` (n,) of a Jobs table; None where nothing is recorded, or asked for.
+    """Return `estimate` (n,) from `recorded` ones, NaN if missing, or None.
 
-    recorded (n,) in slots, NaN where none is recorded; `longest` that may be requested. Raises InputError.
+    None is for nothing recorded or wanted. `longest` is the longest possible request. Raises InputError.
     """
     if estimates is not None and estimates not in ESTIMATES:
         raise ArgumentError(f"`estimates` is one of {', '.join(ESTIMATES)}, not {estimates!r}")
@@ -325,11 +335,11 @@ def estimate_column(
 
 
 JOBS_COLUMNS = ("phase", "value", "tenant", "estimate", "remote_overhead", "gang")
-"""Columns in `Trace.others` that the Jobs table takes over as they are."""
+"""Columns in `Trace.others` that the Jobs table takes over unchanged."""
 
 
 def resource_names(choice: Wanted, available: tuple[str, ...], usual: tuple[str, ...], source: Path) -> tuple[str, ...]:
-    """The names of the resources to read, of those `available` and those `usual`. Raises InputError for an unknown one."""
+    """Return the resources to read, or raise InputError for an unknown one."""
     names = usual if choice is None else available if choice == "all" else choice
     for name in names:
         if name not in available:
@@ -338,19 +348,19 @@ def resource_names(choice: Wanted, available: tuple[str, ...], usual: tuple[str,
 
 
 def one_size(sizes: Sizes) -> bool:
-    """Whether `sizes` is "max". Raises InputError unless it is "max" or "all"."""
+    """Return whether `sizes` is "max", or raise InputError unless "all"."""
     if sizes not in ("max", "all"):
         raise InputError(f"sizes is max or all, not {sizes!r}")
     return sizes == "max"
 
 
 def ends_unknown(source: str) -> ArgumentError:
-    """Why `finished_only` does not go with a trace."""
+    """Return the error for `finished_only` on a trace without outcomes."""
     return ArgumentError(f"`finished_only` does not go with {source}, which does not say how tasks ended: leave their rows out")
 
 
 def waits_of(known: Bools) -> tuple[bool, tuple[str, ...]]:
-    """Whether the waits of all tasks that ran are known, of each of which `known` (n,) says so; a line where only some are."""
+    """Return whether all waits are `known` (n,), and a line."""
     missing = len(known) - int(known.sum())
     some = 0 < missing < len(known)
     line = f"recorded waits are not shown: {missing:,} of the {len(known):,} tasks that ran have none"
@@ -358,5 +368,5 @@ def waits_of(known: Bools) -> tuple[bool, tuple[str, ...]]:
 
 
 def _slots(lasts: Ints, slot: Fraction) -> Ints:
-    """(n,) µs as whole slots, rounded up, at least 1."""
+    """Convert µs (n,) to whole slots, rounded up, at least 1."""
     return np.maximum(-floor_divide(-lasts, slot), 1)

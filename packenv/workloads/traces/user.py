@@ -1,33 +1,33 @@
-"""Traces of the user's own, in Parquet (a file, or a folder of parts) or CSV, in one of two forms.
+"""Traces of users, in Parquet (perhaps in parts) or CSV.
 
 In slots: `arrival`, `service`, and the demands: `size`, or `size_0, size_1, …`, or a column per resource.
-In seconds: `submit_time_s`, `duration_s`, and a column per resource. In place of `duration_s`, `start_time_s` and `end_time_s`;
-a task was submitted when it started if there is no `submit_time_s`, and waited between the two if there is. Beside `duration_s`
-an end is not read. Demands are in units of capacity.
+In seconds: `submit_time_s`, `duration_s`, and a column per resource. `start_time_s` and `end_time_s` may replace `duration_s`. A
+task without `submit_time_s` was submitted when it started, otherwise it waited between the two. Next to `duration_s` an end is
+not read. Demands are in units of capacity.
 CSV may be separated by `,` `;` `|` or tabs, compressed by gzip, and have decimal commas. Times are dates or numbers, durations
 also 00:15:04, 1-02:03:04 or PT15M, amounts also 500m, 512Mi or 2G as in Kubernetes. Jobs and tenants may have names.
 
-Both may have `job`, `value`, `tenant`, the time that was requested, and how much longer a task takes away from its data: in slots
-`estimate` and `remote_overhead`, in seconds `estimate_s` and `remote_overhead_s`; and
+Optional columns of both forms are `job`, `value` and `tenant`, and the requested time and the additional time away from the data:
+in slots `estimate` and `remote_overhead`, in seconds `estimate_s` and `remote_overhead_s`. Others are
 `phase`         a task is eligible when all tasks of its job's earlier phases have ended; needs `job`
 `predecessors`  the tasks that must end first: numbers of rows, from 0, or values of a column `id` if there is one
 `home`          the servers that hold the task's data: their numbers, from 0
 `gang`          the tasks of a gang, which come together, start in the same slot or not at all: a name or number, empty for none
-`workers`       so many tasks that are alike, in place of a row for each, are a gang
+`workers`       number of equal tasks in this row, which are a gang
 `predecessors` and `home` hold lists (packenv.workloads.traces.links). With `gpu_kinds`, the kinds of GPU that a task accepts
 (A10|V100, empty for all), the amounts of a resource `gpu` are GPUs: a part of one, in thousandths, or whole ones. Every other
-column is a resource; if there are columns that are not, name the resources. Columns without a name, and such as `priority`
-(NO_RESOURCE), must be left out or not be named.
+column is a resource. If some are not, name the resources. Columns without a name, and such as `priority` (NO_RESOURCE), must be
+left out or not be named.
 
 Rows in seconds may be in any order, rows in slots must be in order of arrival. Tasks that come at the same time keep their
 order, but predecessors go before the tasks that wait for them. A predecessor that comes later than a task that waits for it
 is an error, and so are phases of a job that decrease in this order. All rows of a job have the same `value` and `tenant`.
 
-A task that is dropped still stands between what comes before and after it: what waits for it waits for its predecessors. So does
-a milestone in slots, of a table with `predecessors` or `phase`: a row without demand, or of service 0.
+If a task is dropped, its successors wait for its predecessors. The same holds for a milestone in slots, of a table with
+`predecessors` or `phase`: a row without demand, or of service 0.
 
-Bad input raises one InputError that names file, row and column. Row N is the N-th row of data, from 1: a header and blank
-lines do not count. In seconds an empty duration or demand is unknown; any other empty cell is an error.
+Bad input raises one InputError that names file, row and column. Row N is the N-th row of data, from 1, without header and blank
+lines. In seconds an empty duration or demand is unknown. Any other empty cell is an error.
 """
 
 from __future__ import annotations
@@ -59,25 +59,25 @@ from packenv.workloads.traces.trace import TWICE, Bools, Trace, Wanted, waits_of
 SLOT_FORM = ("arrival", "service")
 SECONDS_FORM = ("submit_time_s", "duration_s", "start_time_s", "end_time_s")
 IN_SECONDS = (("submit_time_s", "duration_s"), ("start_time_s", "end_time_s"), ("start_time_s", "duration_s"))
-"""The columns that a table in seconds has at least."""
+"""The columns of a table in seconds, at least."""
 WORKERS = "workers"
 GPU_KINDS = "gpu_kinds"
 LENGTHS = ("estimate", "remote_overhead")
-"""Columns that count slots in a table in slots; those of a table in seconds have `_s` behind their names."""
+"""Columns of times: in slots, or with `_s` behind their names in seconds."""
 NAMED = (*OPTIONAL, "id", *(f"{name}_s" for name in LENGTHS), GPU_KINDS, WORKERS)
 ID = re.compile(r"((?P<job>job)[ _.-]?|task[ _.-]?)?id", re.IGNORECASE)
-"""Names of columns that say which task a row is; that of its job if there is no other."""
+"""Names of columns that identify a row's task, or its job without another."""
 NO_RESOURCE = re.compile(
     r"|index|unnamed: \d+|__index_level_\d+__|row|deadline|weight|status|event|partition|"
     r"(start|end|finish|schedule)_.*|sched(uling)?_class|group|server|machine|node|task(_index)?|"
     r"(.*[ _.-])?(prio(rity)?|queue|user|name|id)|(job|task|user|queue|group)(name|id)",
     re.IGNORECASE,
 )
-"""Names of columns that say something else of a task than how much of a resource it needs."""
+"""Names of columns that are no resources."""
 MOST_GPUS = 8  # of a server
 PER_WORKER = 200  # bytes of memory
 WITH_UNIT = r"[kKMGTPE]i?B?$"  # of an amount such as 8Gi
-FAR_APART = 1000  # times: nobody has tasks of 8Gi and of 128 bytes
+FAR_APART = 1000  # times: tasks of 8Gi and of 128 bytes are implausible
 MILESTONE = "milestones without demand or of 0 slots (the order through them is kept)"
 OFTEN = {
     "submit_time_s": r"submit|submission|arriv|creat|queued",
@@ -85,14 +85,14 @@ OFTEN = {
     "start_time_s": r"start|begin|began",
     "end_time_s": r"\b(end|finish|complet)",
 }
-"""What other people's names of our columns have in them."""
+"""Words in other people's names of our columns."""
 RESOURCES = {"cpu": r"cpu|(?<![a-z])v?cores?(?![a-z])", "memory": r"memory|(?<![a-z])(mem|ram)(?![a-z])", "gpu": r"gpu"}
 """And their names of resources."""
 FURTHER = {
     "estimate_s": r"(requested|req)[ _.-]?(wall)?[ _.-]?time|(wall)?[ _.-]?time[ _.-]?limit",
     "tenant": r"user([ _.-]?(name|id))?",
 }
-"""And their names of columns that a table may have besides, which some policies read."""
+"""And their names of optional columns that some policies read."""
 UNIT = re.compile(r"[ _(\[](ms|us|ns|min|h)[)\]]?$", re.IGNORECASE)  # at the end of a column's name
 FORMS = (
     "needs arrival, size, service (in slots), or submit_time_s, duration_s (or start_time_s, end_time_s) and a column per "
@@ -107,15 +107,16 @@ def read_user(
     reading: Reading = AS_IT_IS,
     table: pa.Table | None = None,
 ) -> Trace | SlotTrace:
-    """Read a file, or a table, whose columns are `names`, in slots or in seconds. Raises InputError.
+    """Read a file or table in slots or in seconds.
 
-    choice  the columns that hold demands, by default all that have no other meaning
-    reading  names in the file by ours (if one of them is a resource, only those are, unless `choice` says which), and the unit of
-            times and durations that are numbers, for a table in seconds
+    `choice` has the columns of demands, by default all without another meaning. `reading` has the file's names by ours (if one is
+    a resource, only those are, unless `choice` has them), and the unit of numeric times, for a table in seconds. Raises
+    InputError.
     """
     theirs, time_unit = reading.theirs or {}, reading.time_unit or "s"
     in_file, said = names, choice
     names, choice = _by_our_names(path, names, choice, theirs)
+    # A complete form: read it.
     in_seconds = any(set(form) <= set(names) for form in IN_SECONDS)
     if in_seconds or set(SLOT_FORM) <= set(names):
         form = SLOT_FORM if set(SLOT_FORM) <= set(names) else SECONDS_FORM
@@ -128,6 +129,7 @@ def read_user(
             raise ArgumentError(f"{path}: `time_unit` {time_unit} does not go with a table in slots")
         twice = _repeated(columns, in_file, table)
         return _in_slots(columns, demands, twice) if form is SLOT_FORM else _in_seconds(columns, demands, time_unit, twice)
+    # Otherwise suggest names of the missing columns.
     present = [name for name in (*SLOT_FORM, *SECONDS_FORM) if name in names]
     missing = {
         "arrival": "service", "service": "arrival", "submit_time_s": "duration_s", "duration_s": "submit_time_s",
@@ -146,7 +148,7 @@ def read_user(
 
 
 def _repeated(columns: Columns, in_file: list[str], table: pa.Table | None) -> Bools:
-    """(n,) rows that equal an earlier one in all columns of the file, where one says which task each is; a job has several."""
+    """Mark repeated rows (n,), if a column other than `job` identifies tasks."""
     ids = [name for name in columns.names if ID.fullmatch(name) and name != "job" and name not in columns.theirs.values()]
     twice = columns.repeated(*ids, *columns.names) if ids else np.zeros(len(columns), np.bool_)
     if not twice.any():
@@ -156,10 +158,10 @@ def _repeated(columns: Columns, in_file: list[str], table: pa.Table | None) -> B
 
 
 def _likely(names: list[str], theirs: Mapping[str, str], with_resources: bool) -> tuple[dict[str, str], bool]:
-    """What `columns`, and `time_unit`, may be for columns under names of their own, and whether all times are there.
+    """Guess `columns` and `time_unit` for a table with other names.
 
-    By words that people use, THEIRS where none is there; `theirs`, which is known, stays. Resources are among them, unless it
-    is said which they are, or `names` has more of a kind than one.
+    Also returns whether all times are there. Names are guessed by common words, THEIRS without any. `theirs`, which is known,
+    stays. Resources are included, unless they are given, or `names` has several of a kind.
     """
     free = [name for name in names if name not in theirs.values()]
     times = _alike(OFTEN, free) | {name: name for name in free if name in SECONDS_FORM} | dict(theirs)
@@ -181,7 +183,7 @@ def _likely(names: list[str], theirs: Mapping[str, str], with_resources: bool) -
 
 
 def _further(path: Path, table: pa.Table | None, free: list[str], named: list[str], remedy: Mapping[str, str]) -> Iterator[str]:
-    """`estimate_s=time_limit`, for columns that are FURTHER ones by their names and can be read as such."""
+    """Yield `estimate_s=time_limit` for readable columns with FURTHER names."""
     for ours, pattern in FURTHER.items():
         name = next((name for name in free if re.fullmatch(pattern, name, re.IGNORECASE)), None)
         if name is None or ours in named or f"={name}," in f"{remedy['columns']},":
@@ -198,12 +200,11 @@ def _further(path: Path, table: pa.Table | None, free: list[str], named: list[st
 
 
 def _alike(words: Mapping[str, str], names: list[str]) -> dict[str, str]:
-    """The names that have such words in them, by ours."""
+    """Return the names with such words in them, by our names."""
     return {ours: name for ours, pattern in words.items() for name in names if re.search(pattern, name, re.IGNORECASE)}
 
 
 def _check_lengths(columns: Columns, in_slots: bool) -> None:
-    """Raise ArgumentError for a length of time in seconds in a table in slots, or the other way round."""
     for name in LENGTHS:
         wrong, right = (f"{name}_s", name) if in_slots else (name, f"{name}_s")
         if wrong in columns:
@@ -213,7 +214,7 @@ def _check_lengths(columns: Columns, in_slots: bool) -> None:
 
 
 def _by_our_names(path: Path, names: list[str], choice: Wanted, theirs: Mapping[str, str]) -> tuple[list[str], Wanted]:
-    """The names of the columns as we call them, and the resources to read. Raises InputError for columns that are not there."""
+    """Return our names of the columns, and the resources to read."""
     absent = [name for name in theirs.values() if name not in names]
     if absent:
         raise InputError(f"{path}: there is no column {absent[0]!r}{nearest(absent[0], names)}")
@@ -226,12 +227,11 @@ def _by_our_names(path: Path, names: list[str], choice: Wanted, theirs: Mapping[
 
 
 def _ours(theirs: Mapping[str, str], name: str) -> Iterator[str]:
-    """What we call a column of the file: a time of submission may be that of the start, too."""
+    """Yield our names of a file's column, which may be several."""
     return (ours for ours, their_name in theirs.items() if their_name == name)
 
 
 def _columns(path: Path, table: pa.Table | None, names: list[str], theirs: Mapping[str, str]) -> Columns:
-    """The columns of these names, by our names, as far as there are any."""
     called = {name: theirs.get(name, name) for name in names if name in theirs or name not in theirs.values()}
     whole = Columns.read(path, [*called.values()]).table if table is None else table
     there = {ours: name for ours, name in called.items() if name in whole.column_names}
@@ -241,7 +241,6 @@ def _columns(path: Path, table: pa.Table | None, names: list[str], theirs: Mappi
 def _demand_columns(
     path: Path, names: list[str], form: tuple[str, ...], choice: Wanted, table: pa.Table | None, theirs: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """The columns that hold demands. Raises InputError if one is missing, or if it is not clear which they are."""
     if choice is None or choice == "all":
         others = [name for name in names if name not in (*form, *NAMED)]
         sizes = [name for name in others if name == "size" or name.startswith("size_")]
@@ -263,7 +262,6 @@ def _demand_columns(
 
 
 def _has_amounts(columns: Columns, name: str) -> bool:
-    """Whether the first cells of a column can be demands: a column of texts is nobody's resource."""
     try:
         decimals(Columns(columns.path, columns.table.slice(0, FIRST_TEXTS)), name, quantity_of)
     except InputError:
@@ -272,12 +270,12 @@ def _has_amounts(columns: Columns, name: str) -> bool:
 
 
 def _place(name: str) -> tuple[int, str]:
-    """A sorting key: `size`, then `size_0`, `size_1`, … in order of their numbers."""
     number = name.removeprefix("size_")
     return (int(number) if number.isdecimal() else -1, name)
 
 
 def _in_slots(columns: Columns, demands: tuple[str, ...], twice: Bools) -> SlotTrace:
+    # Arrivals in order, demands, services and milestones.
     arrival = _times(columns, "arrival")
     before = np.concatenate([[0], np.maximum.accumulate(np.where(twice, 0, arrival))[:-1]])
     columns.require((arrival >= before) | twice, "arrival", "{} is before the row above")
@@ -290,6 +288,7 @@ def _in_slots(columns: Columns, demands: tuple[str, ...], twice: Bools) -> SlotT
     columns.require(service < LATEST, "service", "{} is too large")
     if milestone.all():
         raise InputError(f"{columns.path}: no task is left ({len(milestone)} {MILESTONE})")
+    # Drop milestones and repeated rows, and pass on links through them.
     rows, extra = _in_order(columns, arrival)
     kept = ~(milestone | twice)[rows]
     if "predecessors" in extra:
@@ -301,7 +300,7 @@ def _in_slots(columns: Columns, demands: tuple[str, ...], twice: Bools) -> SlotT
     rows = rows[kept]
     devices, kinds = _devices(columns, demands, amount)
     extra |= {} if devices is None else {"devices": devices[rows], "device_kinds": kinds}
-    scale = scale_for(np.full(len(demands), amount.max()), MOST)  # one for all, so that the largest is that of any
+    scale = scale_for(np.full(len(demands), amount.max()), MOST)  # one for all resources, so that their largest amount fits
     jobs = Jobs(arrival[rows], to_units(amount[rows], scale or 0), service[rows], **extra, scale=scale)
     dropped = {reason: int(rows.sum()) for reason, rows in ((TWICE, twice), (MILESTONE, milestone & ~twice)) if rows.any()}
     return SlotTrace(
@@ -318,6 +317,7 @@ def _in_slots(columns: Columns, demands: tuple[str, ...], twice: Bools) -> SlotT
 
 
 def _in_seconds(columns: Columns, demands: tuple[str, ...], unit: str, twice: Bools) -> Trace:
+    # Submission, start and end.
     names = [name for name in ("submit_time_s", "start_time_s", "end_time_s") if name in columns]
     if "duration_s" in columns:
         if columns.instants("duration_s", MISSING) is not None:
@@ -369,7 +369,7 @@ def _in_seconds(columns: Columns, demands: tuple[str, ...], unit: str, twice: Bo
 
 
 def _ids(columns: Columns) -> pa.ChunkedArray | None:
-    """(rows,) what the file calls each of its rows: `id`, a column that is called so, or else its job; None for nothing."""
+    """Return the names of rows: `id`, a similar column, or `job`."""
     called = [name for name in columns.names if ID.fullmatch(name)]
     called.sort(key=lambda name: (name != "id", "job" in name.lower()))
     name = next(iter(called), "job")
@@ -379,9 +379,9 @@ def _ids(columns: Columns) -> pa.ChunkedArray | None:
 def _devices(
     columns: Columns, demands: tuple[str, ...], amount: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64] | None, tuple[str, ...]]:
-    """What rows need of GPUs and the names of kinds, if there is an amount of GPUs; None if that cannot be parts or whole ones.
+    """Return rows' GPU needs and kind names, None for invalid amounts.
 
-    Raises InputError if it must be, as the table names kinds.
+    Raises InputError for these if the table names kinds.
     """
     if GPU in demands and len(demands) > 1 and GPU_KINDS in columns:
         return gpu_needs(columns, GPU, GPU_KINDS)
@@ -399,7 +399,7 @@ def _times(columns: Columns, name: str) -> NDArray[np.int64]:
 
 
 def _amounts(columns: Columns, names: tuple[str, ...], empty: bool) -> NDArray[np.float64]:
-    """Demands (n, D) in units of capacity; empty cells are NaN if `empty`, otherwise an error."""
+    """Return demands (n, D) in units of capacity, NaN if `empty`."""
     amount = np.empty((len(columns), len(names)))
     for r, name in enumerate(names):
         amount[:, r] = decimals(columns, name, quantity_of)
@@ -410,7 +410,7 @@ def _amounts(columns: Columns, names: tuple[str, ...], empty: bool) -> NDArray[n
 
 
 def _unit_notes(columns: Columns, names: tuple[str, ...], amount: NDArray[np.float64]) -> tuple[str, ...]:
-    """A line on each column that has amounts with units, such as 8Gi, beside much smaller ones without: 128 may be GiB too."""
+    """Return lines on columns that mix 8Gi with plain 128."""
     notes = []
     for r, name in enumerate(names):
         if not pa.types.is_string(columns.raw(name).type):
@@ -431,15 +431,15 @@ def _unit_notes(columns: Columns, names: tuple[str, ...], amount: NDArray[np.flo
 
 
 def _shares_devices(names: tuple[str, ...], amount: NDArray[np.float64]) -> bool:
-    """Whether demands (n, D) on GPUs, by the names of the columns, are not whole ones of a server with MOST_GPUS or fewer."""
+    """Return whether GPU demands (n, D) are fractions for up to MOST_GPUS."""
     gpus = np.nan_to_num(amount[:, [r for r, name in enumerate(names) if "gpu" in name.lower()]])
     return not any(np.allclose(gpus * count, np.rint(gpus * count)) for count in range(1, MOST_GPUS + 1))
 
 
 def _in_order(columns: Columns, time: NDArray[np.int64]) -> tuple[NDArray[np.int64], dict[str, Any]]:
-    """Rows in the order of the Jobs table, and the optional columns in that order, with predecessors renumbered.
+    """Return rows in the table's order, and the optional columns.
 
-    A row of several workers comes as often.
+    Predecessors are renumbered. A row of several workers is repeated.
     """
     links = read_links(columns) if "predecessors" in columns else None
     rows = order_of(time, links, columns)
@@ -466,7 +466,7 @@ def _in_order(columns: Columns, time: NDArray[np.int64]) -> tuple[NDArray[np.int
 
 
 def _workers(columns: Columns, rows: NDArray[np.int64], optional: dict[str, NDArray[Any]]) -> NDArray[np.int64]:
-    """The rows, each as often as it has workers, which are a gang, and a job where the table names none. Raises InputError."""
+    """Repeat the rows for each worker, as gangs, and jobs if unnamed."""
     for other in ("gang", "predecessors"):
         if other in columns:
             raise InputError(f"{columns.path}: columns {WORKERS} and {other} do not go together")
@@ -481,7 +481,7 @@ def _workers(columns: Columns, rows: NDArray[np.int64], optional: dict[str, NDAr
 def _side_by_side(
     columns: Columns, rows: NDArray[np.int64], time: NDArray[np.int64], gang: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """The rows with those of a gang behind its first one. Raises InputError for a gang that does not come together."""
+    """Move a gang's rows, which must arrive together, behind its first."""
     place = np.argsort(rows)
     number = np.where(gang >= 0, gang, gang.max(initial=0) + 1 + np.arange(len(gang)))
     _, inverse = np.unique(number, return_inverse=True)
@@ -494,7 +494,6 @@ def _side_by_side(
 
 
 def _optional(columns: Columns) -> dict[str, NDArray[Any]]:
-    """The optional columns of numbers that the file has, checked."""
     extra: dict[str, NDArray[Any]] = {}
     for name in ("job", "tenant"):
         if name in columns:

@@ -18,6 +18,14 @@ if TYPE_CHECKING:
     from packenv_llm.verbs import evaluate as evaluate
     from packenv_llm.verbs import judge as judge
 
+
+def register() -> None:
+    """Register `packenv/Replica-v1` with Gymnasium, which calls this when it is imported."""
+    import gymnasium
+
+    gymnasium.register("packenv/Replica-v1", entry_point="packenv_llm.environment:ReplicaEnv")
+
+
 __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
@@ -29,3 +37,4 @@ __all__, __getattr__, __dir__ = lazy_names(
         ".verbs": ["bound", "evaluate", "judge"],
     },
 )
+__all__ += ["register"]

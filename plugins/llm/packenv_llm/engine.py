@@ -22,6 +22,8 @@ FINISHED, STUCK, ENDLESS_LOOP, REACHED = 0, 1, 2, 3
 """Why a run stopped: all is done; nothing can be admitted; no token for MOST_IDLE steps; the time is up."""
 
 MOST_IDLE = 10_000
+BY_ACTION = -1  # of `admission`: an environment admits, and no rule
+DECISION = 4
 START, FALL, LEAST, CLIP, AHEAD_STEPS = 0.7, 0.7 * 0.86 / 600, 0.7 * 0.14, 4096, 20  # SGLang's ratio (00550cd1)
 SHORTEST_GAP, LOG_STEP = 1e-5, math.log(1.01)
 GAP_BINS = int(math.log(1e10) / LOG_STEP) + 2
@@ -54,7 +56,10 @@ setting_type = np.dtype(
 
 count_type = np.dtype(
     [
-        *((name, "f8") for name in ("now", "beat_end", "ratio", "busy", "used_time", "running_time", "waiting_time")),
+        *(
+            (name, "f8")
+            for name in ("now", "beat_end", "ratio", "busy", "used_time", "running_time", "waiting_time", "present_time")
+        ),
         *((name, "i8") for name in ("arrived", "queued", "running", "decodes", "under_way", "free", "beats", "steps", "left")),
         *((name, "i8") for name in ("fresh", "entering", "stopped", "ended", "prompts", "outputs", "served", "lazy", "reserved")),
         *((name, "i8") for name in ("preempted", "wasted", "computed", "done", "idle", "logged", "peaks", "oldest_peak", "all")),
@@ -605,7 +610,7 @@ def has_room(s: Core, i: int, known: int, take: int) -> bool:
         return known + c.ratio * coming <= (c.free - keep) * rule.block
     if rule.admission == 4:
         return fits_ahead(s, i, known, keep)
-    return True
+    return rule.admission != BY_ACTION
 
 
 @compiled
@@ -683,6 +688,7 @@ def add_to_bins(s: Core, begin: float, end: float) -> None:
     c.used_time += held * length
     c.running_time += c.running * length
     c.waiting_time += waiting * length
+    c.present_time += (c.queued + c.running) * length
     k = int(begin / width)
     while begin < end and k < s.bins.shape[0]:
         stop = min(end, (k + 1) * width)
@@ -773,6 +779,18 @@ def finish(s: Core) -> None:
 
 
 @compiled
+def resume(s: Core) -> None:
+    """Let the clock count again after requests were preempted outside of a step that served any."""
+    c = s.count[0]
+    if c.lazy == 0:
+        close_ranks(s)
+        for n in range(c.running):
+            if s.request[s.running[n]].state == DECODES:
+                begin_decode(s, s.running[n])
+        c.lazy = 1
+
+
+@compiled
 def run(s: Core, until: float) -> int:
     """Go on until `until`, in seconds, or until something stops the run. Returns why."""
     c, total = s.count[0], s.request.shape[0]
@@ -786,11 +804,7 @@ def run(s: Core, until: float) -> int:
         choose(s)
         if c.served == 0:
             # Nothing fits, or the rule waits for more. Preempted requests may enter in the next step.
-            if c.lazy == 0:
-                close_ranks(s)
-                for n in range(c.running):
-                    if s.request[s.running[n]].state == DECODES:
-                        begin_decode(s, s.running[n])
+            resume(s)
             if not c.stopped:
                 if c.arrived == total or s.setting[0].closed > 0:
                     return STUCK
@@ -801,3 +815,72 @@ def run(s: Core, until: float) -> int:
         if c.idle > MOST_IDLE:
             return ENDLESS_LOOP
     return REACHED
+
+
+# One decision at a time, for an environment.
+
+
+@compiled
+def is_short(s: Core) -> bool:
+    """Whether requests in decode need more blocks in the next step than are free."""
+    c = s.count[0]
+    needed: bool = s.phase[c.beats % s.setting[0].block] > c.free
+    return needed
+
+
+@compiled
+def may_enter(s: Core, i: int) -> bool:
+    """Whether there is room for a request that waits, and for the next step of all others."""
+    r, c = s.request[i], s.count[0]
+    needed = blocks_for(s, r.prompt + r.produced) + s.phase[c.beats % s.setting[0].block]
+    fits: bool = c.running < s.setting[0].places and needed <= c.free
+    return fits
+
+
+@compiled
+def admit_chosen(s: Core, place: int) -> None:
+    """Admit the request at a place of the queue, which is in no order; it takes the blocks of its known tokens."""
+    c, i = s.count[0], s.queue[place]
+    r = s.request[i]
+    leave_queue(s, place)
+    r.state, r.rejoined = UNDER_WAY, 0
+    r.held = blocks_for(s, r.prompt + r.produced)
+    c.free -= r.held
+    c.under_way += 1
+    s.running[c.running] = i
+    c.running += 1
+
+
+@compiled
+def preempt_chosen(s: Core, i: int) -> None:
+    c = s.count[0]
+    c.lazy, c.all = 1, 0
+    write_back(s)
+    preempt(s, i)
+    resume(s)
+
+
+@compiled
+def go_on(s: Core, steps: int) -> int:
+    """Run `steps` steps, and then until there is something to decide or all is done."""
+    c, total = s.count[0], s.request.shape[0]
+    while True:
+        arrive(s)
+        if c.queued == 0 and c.running == 0:
+            if c.arrived == total:
+                return FINISHED
+            c.now = s.request[c.arrived].arrival
+            continue
+        if steps <= 0:
+            if is_short(s) and c.running > 1:
+                return DECISION
+            for place in range(c.queued):
+                if may_enter(s, s.queue[place]):
+                    return DECISION
+        steps -= 1
+        choose(s)
+        if c.served == 0:
+            resume(s)
+        else:
+            finish(s)
+        c.lazy = 1

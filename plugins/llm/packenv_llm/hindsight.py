@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from packenv.extend import InputError, install_command
+from packenv.extend import InputError, library_needed
 
 
 class RoundRequest(NamedTuple):
@@ -23,8 +23,8 @@ def least_total(requests: Sequence[RoundRequest], memory: int, seconds: float = 
     """
     try:
         from ortools.sat.python import cp_model
-    except ModuleNotFoundError:
-        raise InputError(f"the hindsight program needs ortools: {install_command('sat')}") from None
+    except ImportError as error:
+        raise InputError(library_needed("the hindsight program", "sat", error)) from None
     model = cp_model.CpModel()
     horizon = max(r.arrival for r in requests) + sum(r.output for r in requests)
     intervals, demands, starts = [], [], []

@@ -119,7 +119,7 @@ class Bounds(Showable):
     def tables(self) -> list[Table]:
         table = Table(
             self.title,
-            [Column("requests"), *numbers("rate", "mean prompt", "mean output", "block-steps", "memory", "budget", "places")],
+            [Column("requests"), *numbers("rate", "prompt", "output", "block-steps", "memory", "budget", "places")],
         )
         for name, bound in self.bounds.items():
             shares = [limit * self.replica.time.fixed * bound.rate for limit in (bound.memory, bound.tokens, bound.places)]

@@ -1,6 +1,7 @@
-"""Proofs of the two bounds on ρ* for one resource, in integers and fractions, checked without the solver that found them.
+"""Proofs of bounds on ρ*, in integers and fractions.
 
-`Attained`: configurations, and how many servers hold each. It proves that the cluster supports `value()` tasks in service.
+They are checked without the solver that found them.
+`Attained`: configurations, and the number of servers for each. It proves that the cluster supports `value()` tasks in service.
 `Bounded`: prices of sizes. It proves that no policy supports more than `value()` (PAPERS §1.2, Theorem 1).
 """
 
@@ -29,7 +30,7 @@ class Refuted(InputError):
 
 @dataclass(frozen=True)
 class ServerConfiguration:
-    """The tasks that some servers of one kind hold: how many of each cell, as pairs (cell, count)."""
+    """Tasks of some servers, as pairs (cell, count)."""
 
     kind: int
     held: tuple[tuple[int, int], ...]
@@ -38,10 +39,11 @@ class ServerConfiguration:
 
 @dataclass(frozen=True)
 class Attained:
-    """Cell j holds the sizes above edges[j - 1] (0 for the first) up to edges[j] units; a task counts as edges[j] units.
+    """Configurations of cells that prove a lower bound.
 
-    A task may also take the place of a larger one. So the cluster supports ρ tasks in service if, for every cell, the
-    configurations have at least ρ · P(size in this cell or a larger one) places for this cell and larger ones.
+    Cell j holds the sizes above edges[j - 1] (0 for the first) up to edges[j] units. A task counts as edges[j] units, and may
+    also take the place of a larger one. So the cluster supports ρ tasks in service if, for every cell, the configurations have at
+    least ρ · P(size in this cell or a larger one) places for this cell and larger ones.
     """
 
     edges: tuple[int, ...]
@@ -49,7 +51,7 @@ class Attained:
     parts: int  # of a server, in which the configurations count
 
     def value(self, law: SizeLaw, kinds: ServerKinds) -> Fraction:
-        """The workload (tasks in service) that these configurations support. Raises Refuted if one of them does not fit."""
+        """Return the supported workload (tasks in service); may raise Refuted."""
         edges = self.edges
         require(_increase(edges), f"edges must be integers that increase from above 0 to at most {LARGEST_SIZE}")
         require(int(law.high[-1]) <= edges[-1], f"no cell holds the size {int(law.high[-1])}")
@@ -64,10 +66,10 @@ class Attained:
 
 @dataclass(frozen=True)
 class Bounded:
-    """Prices of sizes: points[i] units cost prices[i] >= 0, size 0 costs 0, and prices are linear between points.
+    """Prices of sizes: points[i] units cost prices[i] >= 0.
 
-    If W is the largest total price of the tasks that fit a server, then ρ E[price of a size] <= Σ W over the servers.
-    `split[i]`: whether sizes occur strictly between point i - 1 and point i.
+    Size 0 costs 0, and prices are linear between points. `split[i]`: whether sizes occur strictly between point i - 1 and point
+    i. If W is the largest total price of the tasks that fit a server, then ρ E[price of a size] <= Σ W over the servers.
     """
 
     points: tuple[int, ...]
@@ -75,12 +77,12 @@ class Bounded:
     split: tuple[bool, ...]
 
     def price(self, size: Ints) -> Floats:
-        """Prices of sizes (m,) in units; in proportion to the size beyond the last point."""
+        """Return prices of sizes (m,) in units, extended proportionally."""
         beyond = np.maximum(size / self.points[-1], 1.0)
         return np.asarray(np.interp(size, (0, *self.points), (0, *self.prices)) * beyond)
 
     def value(self, law: SizeLaw, kinds: ServerKinds) -> Fraction:
-        """The workload (tasks in service) that no policy exceeds. Raises Refuted if the prices leave out a size."""
+        """Return an upper bound (tasks in service); may raise Refuted."""
         require(len(self.points) == len(self.prices) == len(self.split), "as many points, prices and cells are needed")
         require(_increase(self.points), f"points must be integers that increase from above 0 to at most {LARGEST_SIZE}")
         points = np.array((0, *self.points))
@@ -94,9 +96,9 @@ class Bounded:
         return sum((count * price for count, price in zip(kinds.number.tolist(), most, strict=True)), 0) / worth
 
     def whole_price(self, size: int) -> int:
-        """A price of any size in units, such that sizes that fit a server cost no more than `most` together.
+        """Return a size's whole price; sizes that fit a server cost <= `most`.
 
-        Rounded down; a size beyond the last point, or in a cell that is said to have none, costs as much as the point below it.
+        Rounded down. A size beyond the last point, or in a cell marked as empty, costs as much as the point below it.
         """
         i = bisect_left(self.points, size)
         left, low = (self.points[i - 1], self.prices[i - 1]) if i else (0, 0)
@@ -105,7 +107,7 @@ class Bounded:
         return low + (self.prices[i] - low) * (size - left) // (self.points[i] - left)
 
     def most(self, capacity: Ints) -> list[int]:
-        """The largest total price of tasks that fit a server of each capacity, rounded up to an integer."""
+        """Return largest prices that fit capacities, rounded up."""
         if len(self.points) == 1 and self.split[0]:  # by area, of which a server may hold any number of tasks
             return [-(-self.prices[0] * room // self.points[0]) for room in capacity.tolist()]
         points, prices = np.array(self.points, np.int64), np.array(self.prices, np.int64)
@@ -133,10 +135,10 @@ class Bounded:
 def count_places(
     configurations: Sequence[ServerConfiguration], parts: int, cells: Sequence[tuple[int, ...]], capacity: Ints, number: Ints
 ) -> list[int]:
-    """How many tasks of each cell the configurations hold, in parts of a server; a task of cell j takes cells[j] (D,) units.
+    """Count the tasks of each cell, in server parts.
 
-    Raises Refuted if a configuration does not fit a server of its kind, of capacity (D,) in capacity (G, D), or if more than
-    number (G,) servers of a kind are in use.
+    A task of cell j takes cells[j] (D,) units. Raises Refuted if a configuration does not fit a server of its kind, of capacity
+    (D,) in capacity (G, D), or if more than number (G,) servers of a kind are in use.
     """
     require(parts > 0, "a server has at least one part")
     used, places = [0] * len(capacity), [0] * len(cells)
@@ -154,18 +156,18 @@ def count_places(
 
 
 def area_proof(law: SizeLaw) -> Bounded:
-    """The proof of the area bound: prices in proportion to size, which may be a weighted sum of several resources."""
+    """Return the area bound's proof: prices proportional to (weighted) size."""
     largest = int(law.high[-1])
     return Bounded((largest,), (min(largest, LARGEST_PRICE),), (True,))
 
 
 def _increase(values: tuple[int, ...]) -> bool:
-    """Whether there are values, and they increase from above 0 to at most LARGEST_SIZE."""
+    """Return whether values increase from 0 to LARGEST_SIZE."""
     return bool(values) and values[-1] <= LARGEST_SIZE and all(a < b for a, b in pairwise((0, *values)))
 
 
 def _from_the_largest(values: list[int]) -> list[int]:
-    """The sum of the values from each position on, beginning with the last one."""
+    """Return the cumulative sums from the last value backwards."""
     return list(accumulate(reversed(values)))
 
 

@@ -1,7 +1,7 @@
-"""The configuration of the largest worth on a server: the unbounded integer knapsack, exactly, by dynamic programming.
+"""The unbounded integer knapsack: a server's most valuable configuration.
 
-The states are the reachable sums of sizes. They are few if the sizes are multiples of a step, or if there are few sizes.
-They depend on the sizes alone, so that one `Knapsack` serves for many sets of prices.
+It is solved exactly, by dynamic programming. The states are the reachable sums of sizes. They are few if the sizes are multiples
+of a step, or if there are few sizes. They depend on the sizes alone, so one `Knapsack` serves many sets of prices.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ MOST_STEPS = 40_000_000
 
 
 class Knapsack:
-    """Sizes (n,) in units, each any number of times, on servers of up to `capacity` units."""
+    """Sizes (n,) in units, repeatable, up to `capacity` units."""
 
     def __init__(self, sizes: Ints, capacity: int, most_steps: int = MOST_STEPS) -> None:
-        """Raises OverflowError if the table would have more than `most_steps` entries."""
+        """Build the table; raise OverflowError above `most_steps` entries."""
         scale = int(np.gcd.reduce(sizes))
         self.sizes = sizes
         self.capacity = capacity
@@ -37,7 +37,7 @@ class Knapsack:
             self.before[exists, j] = place[exists]
 
     def solve(self, values: Values) -> Solution:
-        """The best contents for every capacity, if sizes are worth `values` (n,) >= 0. Exact for integer values."""
+        """Return best contents for `values` (n,) >= 0, exact for integers."""
         best: Any = np.zeros(len(self.sums), values.dtype)  # (R,) worth of the best items with exactly this sum
         last = np.full(len(self.sums), -1, np.int32)  # (R,) one of them
         fill(self.before, values, best, last)
@@ -45,7 +45,7 @@ class Knapsack:
 
 
 class Solution:
-    """The best contents of every capacity for one set of values."""
+    """The best contents of every capacity, for given values."""
 
     def __init__(self, knapsack: Knapsack, best: Values, last: NDArray[np.int32]) -> None:
         self.knapsack = knapsack
@@ -54,22 +54,22 @@ class Solution:
         self.state = np.maximum.accumulate(np.where(best == self.value, np.arange(len(best)), 0))  # (R,) where that is reached
 
     def states(self, capacity: Ints) -> Ints:
-        """(m,) the states of the best contents of each capacity (m,) in units, >= 0."""
+        """(m,) states of the best contents, capacities (m,) units."""
         return np.asarray(self.state[np.searchsorted(self.knapsack.sums, capacity, side="right") - 1])
 
     def worth(self, capacity: Ints) -> Values:
-        """(m,) the worth of the best contents of each capacity (m,) in units, >= 0."""
+        """(m,) worth of the best contents, capacities (m,) units."""
         return np.asarray(self.value[self.states(capacity)])
 
     def items(self, states: Ints) -> Ints:
-        """(m, n) how many tasks of each size the contents of these states (m,) have."""
+        """(m, n) numbers of each size in states (m,)."""
         counts = np.zeros((len(states), len(self.knapsack.sizes)), np.int64)
         trace(self.knapsack.before, self.last, states, counts)
         return counts
 
 
 def reachable(sizes: Ints, capacity: int, most: int) -> Ints:
-    """All sums of sizes (each any number of times) up to `capacity`, increasing from 0. OverflowError for more than `most`."""
+    """Return increasing sums up to `capacity`. Raises OverflowError above `most`."""
     every = (1 << (capacity + 1)) - 1
     bits = 1
     for size in sizes.tolist():
@@ -85,7 +85,7 @@ def reachable(sizes: Ints, capacity: int, most: int) -> Ints:
 
 @compiled
 def fill(before: NDArray[np.int32], values: Values, best: Values, last: NDArray[np.int32]) -> None:
-    """The recursion V(s) = max_j V(s - size_j) + value_j over the reachable sums, in increasing order."""
+    """Fill V(s) = max_j V(s - size_j) + value_j for increasing s."""
     for state in range(1, before.shape[0]):
         item = -1
         for j in range(before.shape[1]):
@@ -100,7 +100,7 @@ def fill(before: NDArray[np.int32], values: Values, best: Values, last: NDArray[
 
 @compiled
 def trace(before: NDArray[np.int32], last: NDArray[np.int32], states: Ints, counts: Ints) -> None:
-    """Count the sizes on the way back from each state to the empty server."""
+    """Count sizes from each state back to the empty server."""
     for n in range(states.shape[0]):
         state = states[n]
         while last[state] >= 0:

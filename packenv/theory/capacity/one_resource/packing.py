@@ -1,4 +1,4 @@
-"""A lower bound on ρ* without a linear program: equally likely tasks are packed into few servers.
+"""A lower bound on ρ* by packing.
 
 Cut the law into N parts of equal probability, round every part up to its largest size, and pack the N sizes by best fit
 decreasing. If they fit B copies of the cluster, the cluster can hold the B packings in turn, and so ρ* >= N / B.
@@ -21,7 +21,7 @@ ROUNDING = 2_000  # about how many servers are packed: the last one may be nearl
 
 
 def packing(law: SizeLaw, kinds: ServerKinds) -> Attained:
-    """The proof of the lower bound from the best packing found."""
+    """Prove the lower bound from the best packing found."""
     per_server = float(kinds.capacity @ kinds.number) / float(kinds.number.sum()) / law.mean_low
     parts = quantiles(law, int(np.clip(ROUNDING * per_server, *PARTS)))
     edges = np.unique(parts)
@@ -36,16 +36,16 @@ def packing(law: SizeLaw, kinds: ServerKinds) -> Attained:
 
 
 def quantiles(law: SizeLaw, count: int) -> Ints:
-    """(count,) units, increasing: the largest size of each of `count` equally likely parts of the law."""
+    """(count,) units, increasing: largest sizes of `count` equally likely parts."""
     below = np.cumsum(law.mass) / law.mass.sum()
     upto = np.searchsorted(below, np.arange(1, count + 1) / count - 1e-12)
     return np.asarray(law.high[np.append(upto[:-1], len(law.high) - 1)])
 
 
 def pack(sizes: list[int], kinds: ServerKinds, mean: float) -> tuple[list[int], list[list[int]]]:
-    """Pack decreasing sizes into about as few servers as best fit decreasing needs: how many of each kind, and their contents.
+    """Pack decreasing sizes about as tightly as best fit decreasing.
 
-    `mean`: a lower bound on the mean size, in units.
+    Returns the number of servers of each kind, and their contents. `mean`: a lower bound on the mean size, in units.
     """
     full = len(sizes) * mean / float(kinds.capacity @ kinds.number)
     enough, packed = full, None
@@ -69,8 +69,7 @@ def pack(sizes: list[int], kinds: ServerKinds, mean: float) -> tuple[list[int], 
 
 
 def best_fit_decreasing(sizes: list[int], rooms: list[int]) -> list[list[int]] | None:
-    """Put decreasing sizes one by one on the server with the least sufficient room: contents by server, or None if one fits
-    nowhere."""
+    """Pack decreasing sizes by best fit; return contents or None."""
     by_room = sorted((room, n) for n, room in enumerate(rooms))
     packed: list[list[int]] = [[] for _ in rooms]
     for size in sizes:

@@ -1,4 +1,4 @@
-"""The configurations of the largest worth, when prices are given at points and are linear between them."""
+"""The most valuable configurations, prices linear between points."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ INSIDE = 32  # configurations with one size between points that are returned at 
 
 
 class PointPricing:
-    """Configurations of the sizes `points` (n,) in units, increasing, and of sizes strictly between two points.
+    """Configurations of sizes at `points` (n,), and strictly between them.
 
-    Cell i lies between point i - 1 (0 for the first, of price 0) and point i. Sizes occur inside it if `split[i]`; such a
-    size counts as the mixture of the two points that has the same mean. A best configuration has at most one size inside
-    its cell, and that one takes all room that the others leave, because the vertices of {a_i <= x_i <= b_i, Σ x_i <= C}
-    have at most one coordinate that is not at an end. So it is exact to fill each capacity with points alone, and then to
-    add one size in between.
+    Points are in units, increasing. Cell i lies between point i - 1 (0 for the first, of price 0) and point i. Sizes occur inside
+    it if `split[i]`. Such a size counts as the mixture of the two points that has the same mean. A best configuration has at most
+    one size inside its cell, and that one takes all room that the others leave. The reason: the vertices of {a_i <= x_i <= b_i, Σ
+    x_i <= C} have at most one coordinate that is not at an end. So it is exact to fill each capacity with points alone, and then
+    to add one size in between.
     """
 
     def __init__(self, points: Ints, capacity: Ints, split: NDArray[np.bool_]) -> None:
-        """`capacity` (G,) units of each kind of server; `split` (n,). Raises OverflowError if the points have too many sums."""
+        """Take `capacity` (G,) units and `split` (n,); OverflowError for many sums."""
         self.points, self.capacity = points, capacity
         self.knapsack = Knapsack(points, int(capacity.max()))
         self.inside = [self._inside(room, split) for room in capacity.tolist()]
 
     def _inside(self, capacity: int, split: NDArray[np.bool_]) -> InteriorSizes:
-        """The sizes inside split cells that fill a server together with some sum of points."""
+        """Return sizes in split cells, to fill servers."""
         sums = self.knapsack.sums
         states = np.flatnonzero((sums < capacity) & (capacity - sums < self.points[-1]))
         above = np.searchsorted(self.points, capacity - sums[states])
@@ -37,7 +37,7 @@ class PointPricing:
         return InteriorSizes(states, above, (capacity - sums[states] - left) / (self.points[above] - left))
 
     def __call__(self, prices: Floats) -> tuple[Floats, ConfigurationColumns]:
-        """(G,) the largest worth on each kind of server, and configurations near it, at least one with every point."""
+        """(G,) largest worth, and near configurations with every point."""
         solution = self.knapsack.solve(prices)
         worth = np.array(solution.worth(self.capacity), np.float64)
         parts = []
@@ -65,15 +65,15 @@ class PointPricing:
 
 
 class InteriorSizes:
-    """Sizes inside cells, (m,) each: the knapsack state of the other tasks, the point above, and the share of that point.
+    """Sizes inside cells, (m,) each: state, point above, its share.
 
-    The size is share · (point above) + (1 - share) · (point below).
+    The state is the knapsack's, of the other tasks. The size is share · (point above) + (1 - share) · (point below).
     """
 
     def __init__(self, states: Ints, above: Ints, share: Floats) -> None:
         self.states, self.above, self.share = states, above, share
 
     def prices(self, prices: Floats) -> Floats:
-        """(m,) the prices of these sizes, given those of the points (n,)."""
+        """(m,) prices of these sizes, from prices of the points (n,)."""
         left = np.append(0.0, prices)[self.above]
         return left + (prices[self.above] - left) * self.share

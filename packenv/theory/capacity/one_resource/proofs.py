@@ -1,4 +1,4 @@
-"""Turns the floating-point solution of a linear program into proofs in integers and fractions."""
+"""Proofs in integers and fractions, from linear programs."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ SIMPLE = 1000  # weights and prices are also tried as fractions with denominator
 
 
 def attained_proofs(solved: SolvedProgram, edges: Ints, kinds: ServerKinds) -> list[Attained]:
-    """Proofs of the lower bound from the weights: taken as they are, and as simple fractions."""
+    """Return lower-bound proofs, from exact weights and from simple fractions."""
     choices = weighted(solved.columns, solved.weights, kinds.number)
     return [Attained(tuple(edges.tolist()), configurations, parts) for configurations, parts in choices]
 
 
 def weighted(columns: ConfigurationColumns, weights: Floats, number: Ints) -> list[tuple[tuple[ServerConfiguration, ...], int]]:
-    """Two ways to say how many parts of the servers hold each configuration, with the number of parts of a server.
+    """Return configurations with parts of servers, twice.
 
-    Weights are taken as they are, and as simple fractions, and scaled down where they exceed the servers `number` (G,).
+    Weights are taken exactly, and as simple fractions. They are scaled down where they exceed the servers `number` (G,).
     """
     used = np.flatnonzero(weights > 1e-12)
     contents = [tuple((int(j), int(columns.counts[n, j])) for j in np.flatnonzero(columns.counts[n])) for n in used]
@@ -42,7 +42,7 @@ def weighted(columns: ConfigurationColumns, weights: Floats, number: Ints) -> li
 
 
 def bounded_proofs(solved: SolvedProgram, points: Ints, split: NDArray[np.bool_]) -> list[Bounded]:
-    """Proofs of the upper bound from the prices: taken as they are, and as simple fractions of the largest price."""
+    """Return upper-bound proofs, from exact prices and from simple fractions."""
     relative = solved.prices / solved.prices.max()
     choices = [np.floor(relative * LARGEST_PRICE).astype(np.int64).tolist()]
     simple = [Fraction(price).limit_denominator(SIMPLE) for price in relative.tolist()]

@@ -1,4 +1,4 @@
-"""The search for ρ* with one resource: configurations and prices for finer and finer types, until the bounds are close."""
+"""The search for ρ* with one resource."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WORTH_IT = 0.05  # new prices that close less than this share of the gap are not
 
 
 class OneResourceSearch(BestProofs):
-    """Begins with the area bound and a packing, and improves both bounds by linear programs."""
+    """A search from area bound and packing."""
 
     law: SizeLaw
     kinds: ServerKinds
@@ -41,7 +41,7 @@ class OneResourceSearch(BestProofs):
             self.refine()
 
     def exact_types(self) -> bool:
-        """Take both bounds from one program, if every size can be a type of its own. Returns whether that was possible."""
+        """Take both bounds from one type per size, if possible."""
         sizes = self.law.low
         if not self.law.exact or len(sizes) > FEW:
             return False
@@ -58,7 +58,7 @@ class OneResourceSearch(BestProofs):
         return True
 
     def refine(self) -> None:
-        """Double the number of types each time; cut them where prices rise most over the tasks that are there."""
+        """Double the types repeatedly, where prices rise most."""
         partition = SizePartition(self.law, self.kinds)
         solved: SolvedProgram | None = None
         next_prices = 0
@@ -75,7 +75,7 @@ class OneResourceSearch(BestProofs):
                     solved = self._better_configurations(partition, solved)
 
     def _better_prices(self, partition: SizePartition) -> bool:
-        """Compute prices at the ends of the cells; returns whether they closed enough of the gap."""
+        """Compute prices at cell ends, and report success."""
         points, split = partition.points()
         masses, whole = self.law.spread(np.append(0, points))
         shares = np.array([mass / whole for mass in masses[1:]])
@@ -92,7 +92,7 @@ class OneResourceSearch(BestProofs):
         return before - self.upper > WORTH_IT * (before - self.lower)
 
     def _better_configurations(self, partition: SizePartition, before: SolvedProgram | None) -> SolvedProgram:
-        """Compute configurations of the cells; starts from those in use before the last split."""
+        """Compute configurations of cells, from earlier ones."""
         edges = partition.edges()
         shares = np.bincount(cells_of(self.law.high, edges), self.law.mass, len(edges)) / self.law.mass.sum()
         pricing = PointPricing(edges, self.kinds.capacity, np.zeros(len(edges), np.bool_))
@@ -110,5 +110,5 @@ class OneResourceSearch(BestProofs):
 
 
 def within(gap: float) -> Enough:
-    """Stop when value and bound differ by at most this share of the bound."""
+    """Return a test: value within this share of the bound."""
     return lambda value, bound: value >= bound * (1 - gap)

@@ -1,7 +1,7 @@
-"""The law of sizes as the theory needs it: finitely many integer sizes, and the share of the tasks in service of each size.
+"""The law of sizes: integer sizes, and their shares.
 
-Resources are integers (CONTRIBUTING, decision 2), so every law is finite. Where service depends on the demand, a size is
-weighted by the time that its tasks are in service, because ρ* is a number of tasks in service.
+Shares are of the tasks in service. Resources are integers (CONTRIBUTING, decision 2), so every law is finite. Where service
+depends on the demand, a size is weighted by its time in service, because ρ* is a number of tasks in service.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ of FINEST terms loses at most FINEST · 2^-53."""
 
 @dataclass(frozen=True, eq=False)
 class SizeLaw:
-    """A share `mass[i]` of the tasks in service has a size of low[i] .. high[i] units; (n,) each, sizes increasing.
+    """Shares `mass[i]` of low[i] .. high[i] units, (n,) increasing.
 
-    low = high unless the law is spread over more than FINEST units. `exact`: the masses are weights as the user gave them,
-    exact up to a common factor, and not differences of a distribution function.
+    low = high unless the law is spread over more than FINEST units. `exact`: the masses are the user's weights, exact up to a
+    common factor, and not differences of a distribution function.
     """
 
     low: Ints
@@ -50,7 +50,10 @@ class SizeLaw:
         return float(self.low @ self.mass / self.mass.sum())
 
     def shares(self, of: Ints, count: int) -> tuple[list[int], int]:
-        """Upper bounds on the probabilities of `count` groups; size i is in group of[i]. Numerators and their denominator."""
+        """Return upper bounds on the probabilities of `count` groups.
+
+        Size i is in group of[i]. Returns numerators and their denominator.
+        """
         if not self.exact:
             return [_around(value)[1] for value in np.bincount(of, self.mass, count).tolist()], 1 << BITS
         sums = [0] * count
@@ -60,7 +63,7 @@ class SizeLaw:
         return sums, total
 
     def least_shares(self, starts: Ints) -> tuple[list[int], int]:
-        """Lower bounds on the probabilities of groups: the sizes from starts[g] up to the next start. As in `shares`."""
+        """Return lower bounds as in `shares`, for `starts`."""
         ranges = list(pairwise([*starts.tolist(), len(self.mass)]))
         if not self.exact:
             return [_around(float(self.mass[first:end].sum()))[0] for first, end in ranges], 1 << BITS
@@ -68,10 +71,10 @@ class SizeLaw:
         return [sum(masses[first:end]) for first, end in ranges], total
 
     def spread(self, points: Ints) -> tuple[list[int], int]:
-        """Lower bounds on the mass of each point (m,) if every size is split between its two neighbouring points.
+        """Return lower bounds on the mass of each point (m,).
 
-        A size is split so that its mean stays; one that is a range counts as its lower end. `points` (m,) increase from 0,
-        the last one at least the largest size. Returns numerators and their denominator.
+        Every size is split between its two neighbouring points, with the same mean. A range counts as its lower end. `points`
+        (m,) increase from 0, the last one at least the largest size. Returns numerators and their denominator.
         """
         above = np.maximum(cells_of(self.low, points), 1)  # points[above - 1] < size <= points[above]; 0 lies on the first
         up, width = self.low - points[above - 1], points[above] - points[above - 1]
@@ -87,7 +90,7 @@ class SizeLaw:
         return left, total << BITS
 
     def between(self, points: Ints) -> NDArray[np.bool_]:
-        """(m - 1,) whether sizes occur strictly between each of `points` (m,), increasing from 0, and the next one."""
+        """(m - 1,) whether sizes occur strictly between increasing `points` (m,)."""
         return np.searchsorted(self.low, points[1:]) > np.searchsorted(self.low, points[:-1], side="right")
 
     @cached_property
@@ -100,12 +103,12 @@ class SizeLaw:
 
 
 def cells_of(values: Ints, ends: Ints) -> Ints:
-    """(n,) for each of `values` (n,) the first of `ends` that is not smaller. Both increase, up to the last end at most."""
+    """(n,) the first of `ends` >= each of `values` (n,), both increasing."""
     return np.repeat(np.arange(len(ends)), np.diff(np.searchsorted(values, ends, side="right"), prepend=0))
 
 
 def _around(value: float) -> tuple[int, int]:
-    """A lower and an upper bound, in units of 2^-BITS, on a sum of probabilities that floating point gave as `value`."""
+    """Bound a floating-point probability both ways, in 2^-BITS."""
     above, below = value.as_integer_ratio()
     exact = (above << BITS) // below
     error = exact // RELATIVE + (1 << BITS) // ABSOLUTE + 1
@@ -113,7 +116,7 @@ def _around(value: float) -> tuple[int, int]:
 
 
 def size_law(workload: Workload) -> SizeLaw:
-    """The law of sizes of a workload with one resource. Raises InputError for several resources."""
+    """Return a workload's law of sizes; InputError for several resources."""
     if workload.D != 1:
         raise InputError(f"workload {workload.name} has {workload.D} resources, not one size")
     sizes = workload.sizes
@@ -126,7 +129,7 @@ def size_law(workload: Workload) -> SizeLaw:
 
 
 def in_units(law: Law, largest: int) -> SizeLaw:
-    """A law of sizes in integer units, up to `largest` units."""
+    """Return a law in integer units up to `largest`."""
     if (atoms := law.atoms()) is not None:
         return atomic(to_units(atoms[0]), atoms[1])
     ends = to_units(np.array(law.support()))
@@ -140,7 +143,7 @@ def in_units(law: Law, largest: int) -> SizeLaw:
 
 
 def demand_atoms(workload: Workload) -> tuple[Ints, Floats]:
-    """Distinct demand vectors (m, D) in units of a table or joint law, and their weights (m,) by time in service."""
+    """(m, D) units of a table or joint law, and weights (m,) by service time."""
     if isinstance(workload.jobs, Jobs):
         vectors, weights = workload.jobs.demand, workload.jobs.service.astype(np.float64)
     else:
@@ -155,13 +158,13 @@ def demand_atoms(workload: Workload) -> tuple[Ints, Floats]:
 
 
 def atomic(sizes: Ints, weights: Floats) -> SizeLaw:
-    """The law of finitely many sizes in units, which may repeat, with these weights."""
+    """Return the law of finitely many, possibly repeated, weighted sizes in units."""
     distinct, place = np.unique(sizes, return_inverse=True)
     mass: Floats = np.bincount(place, weights).astype(np.float64)
     return SizeLaw(distinct[mass > 0], distinct[mass > 0], mass[mass > 0], exact=True)
 
 
 def kinds_of(workload: Workload) -> ServerKinds:
-    """The distinct capacities of a cluster with one resource, decreasing, and how many servers have each."""
+    """Return a cluster's distinct capacities, decreasing, and their server counts."""
     capacity, count = np.unique(workload.servers.units[:, 0], return_counts=True)
     return ServerKinds(capacity[::-1].copy(), count[::-1].copy())

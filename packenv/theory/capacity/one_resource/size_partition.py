@@ -1,4 +1,4 @@
-"""A partition of the sizes into cells (types), which is refined where that tightens the bounds most."""
+"""A partition of sizes into cells, refined stepwise."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ Price = tuple[Callable[[Ints], Any], float]
 
 
 class SizePartition:
-    """Cells that end at `cuts`, which are multiples of `step` units, and at `odd` sizes, which many tasks have.
+    """Cells that end at `cuts` or at frequent `odd` sizes.
 
-    Multiples of a step have few sums, so that the knapsack has few states; every odd size multiplies the number of sums by
-    how many tasks of it fit a server.
+    Cuts are multiples of `step` units. They have few sums, so the knapsack has few states. Every odd size multiplies the number
+    of sums by its number of tasks that fit a server.
     """
 
     def __init__(self, law: SizeLaw, kinds: ServerKinds) -> None:
@@ -47,14 +47,14 @@ class SizePartition:
         return np.union1d(self.cuts[1:], self.odd)
 
     def points(self) -> tuple[Ints, NDArray[np.bool_]]:
-        """The ends (n,) of all cells in units, and whether sizes occur strictly between each end and the one before it."""
+        """Return cell ends (n,), and whether sizes lie between."""
         points = np.union1d(self.cuts[self.cuts > 0], self.odd)
         return points, self.law.between(np.append(0, points))
 
     def split(self, prices: Sequence[Price], target: int = 0) -> None:
-        """Cut into `target` cells, by default twice as many (FIRST at first).
+        """Cut into `target` cells, by default twice as many.
 
-        The cell that is halved next is always the one with the largest share of tasks × rise of prices.
+        The next cell to halve has the largest share of tasks × rise of prices.
         """
         target = target or max(FIRST, 2 * self.count)
         self.earlier = self.edges()
@@ -87,7 +87,7 @@ class SizePartition:
         self.cuts = np.array(sorted([int(self.cuts[0]), *done, *(b for _, _, b in queue)]))
 
     def _refine_steps(self, target: int) -> None:
-        """Halve the step until `target` cells can be cut freely, if the knapsack stays small enough."""
+        """Halve the step until `target` cells are possible."""
 
         def enough() -> bool:
             ends = self._ends()
@@ -99,12 +99,12 @@ class SizePartition:
         self.cuts = np.unique(np.clip(self.cuts, first, last))
 
     def _ends(self) -> Ints:
-        """(2,) the multiples of the step next below and above all sizes."""
+        """(2,) multiples of the step around all sizes."""
         first, last = int(self.law.low[0]) // self.step, -(-int(self.law.high[-1]) // self.step)
         return np.array([min(first, last - 1), last]) * self.step
 
     def _odd_sizes(self, target: int) -> Ints:
-        """Sizes between two steps that many tasks have: the most frequent ones, as long as the knapsack has few enough states."""
+        """Return frequent sizes between steps, for small knapsacks."""
         mass = self.law.mass / self.law.mass.sum()
         odd = np.flatnonzero((mass >= HEAVY) & (self.law.low % self.step > 0))
         kept, states = [], self.largest // self.step
@@ -116,7 +116,7 @@ class SizePartition:
         return np.array(sorted(kept), np.int64)
 
     def inherit(self, columns: ConfigurationColumns) -> ConfigurationColumns:
-        """Configurations of the cells before the last split, for the new cells: a task counts for the largest cell it fills."""
+        """Translate configurations to new cells, by largest sizes."""
         place = np.searchsorted(self.edges(), self.earlier, side="right") - 1
         counts = np.zeros((len(columns.counts), len(self.edges())))
         for j in np.flatnonzero(place >= 0).tolist():

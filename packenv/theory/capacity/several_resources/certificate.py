@@ -1,7 +1,7 @@
-"""Proofs of the two bounds on ρ* for several resources, in integers and fractions.
+"""Proofs of both bounds on ρ* for several resources.
 
-Lower bound: `Boxes`, configurations of boxes that hold the demands. Upper bound: `Scalarised`, a proof for one resource
-that is a weighted sum of all, or `Priced`, prices of a few vectors whose configurations can be enumerated.
+They are in integers and fractions. Lower bound: `Boxes`, configurations of boxes that hold the demands. Upper bound:
+`Scalarised`, a proof for a weighted sum of all resources, or `Priced`, prices of a few vectors with enumerable configurations.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ Vector = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Boxes:
-    """Configurations of `boxes` (vectors in units). A task takes the first box that is not smaller in any resource."""
+    """Configurations of `boxes`, each task in the first fitting."""
 
     boxes: tuple[Vector, ...]
     configurations: tuple[ServerConfiguration, ...]  # of boxes
     parts: int  # of a server, in which the configurations count
 
     def value(self, law: VectorLaw, kinds: VectorKinds) -> Fraction:
-        """The workload (tasks in service) that these configurations support. Raises Refuted if one of them does not fit."""
+        """Return the supported workload (tasks). Raises Refuted."""
         boxes = _vectors(self.boxes, kinds.capacity.shape[1])
         places = count_places(self.configurations, self.parts, self.boxes, kinds.capacity, kinds.number)
         shares = law.shares(boxes)
@@ -54,22 +54,22 @@ class Boxes:
 
 @dataclass(frozen=True)
 class Scalarised:
-    """A proof for one resource: demands and capacities count as their weighted sums, so that whatever fits still fits."""
+    """A proof for a weighted sum of resources, keeping fits."""
 
     weights: Vector
     bounded: Bounded
 
     def value(self, law: VectorLaw, kinds: VectorKinds) -> Fraction:
-        """The workload (tasks in service) that no policy exceeds. Raises Refuted if this does not prove it."""
+        """Return an upper bound (tasks in service); may raise Refuted."""
         weights = self._checked(kinds.capacity.shape[1])
         return self.bounded.value(law.scalar(weights), kinds.scalar(weights))
 
     def whole_prices(self, demands: Ints) -> list[int]:
-        """A price of each of the demands (m, D) in units, rounded down: those that fit a server cost `most` at most."""
+        """Price demands (m, D), rounded down, <= `most` per server."""
         return [self.bounded.whole_price(size) for size in (demands @ self._checked(demands.shape[1])).tolist()]
 
     def most(self, capacity: Ints) -> list[int]:
-        """The largest total price of tasks that fit each server of capacity (G, D) units, or a little more."""
+        """Bound total prices per server (G, D) from above."""
         return self.bounded.most(capacity @ self._checked(capacity.shape[1]))
 
     def _checked(self, resources: int) -> Ints:
@@ -81,13 +81,13 @@ class Scalarised:
 
 @dataclass(frozen=True)
 class Priced:
-    """Prices of vectors: a demand costs as much as the last of the `vectors` that is not larger in any resource."""
+    """Prices of `vectors`: a demand costs the last not above."""
 
     vectors: tuple[Vector, ...]
     prices: tuple[int, ...]
 
     def value(self, law: VectorLaw, kinds: VectorKinds) -> Fraction:
-        """The workload (tasks in service) that no policy exceeds. Raises Refuted if this does not prove it."""
+        """Return an upper bound (tasks in service); may raise Refuted."""
         require(isinstance(law, Atoms), "these prices are for finitely many demand vectors")
         assert isinstance(law, Atoms)
         price = self.whole_prices(law.vectors)
@@ -98,12 +98,12 @@ class Priced:
         return most / worth
 
     def whole_prices(self, demands: Ints) -> list[int]:
-        """The price of each of the demands (m, D) in units: those that fit a server cost `most` at most."""
+        """Return prices of demands (m, D), <= `most` per server."""
         place = first_box(-demands, -self._checked(demands.shape[1])[::-1])
         return np.where(place < 0, 0, np.array(self.prices)[::-1][place]).tolist()
 
     def most(self, capacity: Ints) -> list[int]:
-        """The largest total price of tasks that fit each server of capacity (G, D) units."""
+        """Return the largest prices per server (G, D)."""
         vectors, totals = self._checked(capacity.shape[1]), []
         for room in capacity:
             try:
@@ -122,7 +122,7 @@ class Priced:
 
 
 def area_proofs(law: VectorLaw, kinds: VectorKinds) -> list[Scalarised]:
-    """The proof of the area bound of each resource that some task needs."""
+    """Prove the area bound of each resource in use."""
     proofs = []
     for weights in np.eye(kinds.capacity.shape[1], dtype=np.int64):
         scalar = law.scalar(weights)
@@ -132,9 +132,9 @@ def area_proofs(law: VectorLaw, kinds: VectorKinds) -> list[Scalarised]:
 
 
 def maximal_fillings(vectors: Ints, capacity: Ints, most: int = MOST_CONFIGURATIONS) -> list[Vector]:
-    """Numbers of each of `vectors` (n, D) that fit `capacity` (D,): all maximal ones, and a few others.
+    """Return maximal numbers of `vectors` (n, D) that fit.
 
-    Raises OverflowError for more than `most`.
+    A few others are among them. Raises OverflowError for more than `most`.
     """
     sizes = vectors.tolist()
 

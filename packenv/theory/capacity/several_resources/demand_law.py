@@ -1,4 +1,4 @@
-"""The law of demand vectors for several resources: finitely many vectors, or independent resources.
+"""The law of demand vectors: finitely many, or independent resources.
 
 As in `size_law`, a vector is weighted by the time that its tasks are in service.
 """
@@ -25,13 +25,13 @@ OUTSIDE = -1  # no box holds the demand
 
 
 class VectorKinds(NamedTuple):
-    """The servers of several resources: distinct capacities, and how many servers have each."""
+    """Servers of several resources: distinct capacities, and their numbers."""
 
     capacity: Ints  # (G, D) units
     number: Ints  # (G,)
 
     def scalar(self, weights: Ints) -> ServerKinds:
-        """The servers as servers of one resource: the weighted sum of all, decreasing."""
+        """Return servers of one resource, the weighted sum, decreasing."""
         capacity, place = np.unique(self.capacity @ weights, return_inverse=True)
         number = np.bincount(place.ravel(), self.number).astype(np.int64)
         return ServerKinds(capacity[::-1].copy(), number[::-1].copy())
@@ -39,13 +39,13 @@ class VectorKinds(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Atoms:
-    """Finitely many distinct `vectors` (m, D) units with `mass` (m,), known up to a common factor."""
+    """Distinct `vectors` (m, D) units, relative `mass` (m,)."""
 
     vectors: Ints
     mass: Floats
 
     def shares(self, boxes: Ints) -> tuple[list[int], int] | None:
-        """An upper bound on the probability that each box (n, D) is the first one that holds a demand.
+        """Return upper bounds on P(first fitting box).
 
         Numerators and their denominator; None if some demand is in no box.
         """
@@ -56,11 +56,11 @@ class Atoms:
         return SizeLaw(numbers, numbers, self.mass, exact=True).shares(place, len(boxes))
 
     def scalar(self, weights: Ints) -> SizeLaw:
-        """The law of the weighted sum of the demand over the resources, rounded down if at all."""
+        """Return the law of weighted sums, rounded down if at all."""
         return atomic(self.vectors @ weights, self.mass)
 
     def boxes(self, parts: int, kinds: VectorKinds) -> Ints:
-        """(n, D) boxes that hold all vectors: the vectors themselves if they are few.
+        """(n, D) boxes that hold all vectors: themselves, if few.
 
         Otherwise each resource is rounded up to one of `parts` values, unless the box would then fit no server.
         """
@@ -76,7 +76,7 @@ class Atoms:
 
 @dataclass(frozen=True, eq=False)
 class Independent:
-    """A law of sizes for each resource, independent of each other."""
+    """A law of sizes per resource, independent."""
 
     laws: tuple[SizeLaw, ...]
 
@@ -98,7 +98,7 @@ class Independent:
         return sums, reduce(int.__mul__, (whole for _, whole in cells))
 
     def scalar(self, weights: Ints) -> SizeLaw:
-        """As in Atoms: with several resources each demand is rounded down before they are added."""
+        """Return the law as in Atoms, rounded down earlier."""
         used = [(law, weight) for law, weight in zip(self.laws, weights.tolist(), strict=True) if weight > 0]
         if len(used) == 1:
             law, weight = used[0]
@@ -111,7 +111,7 @@ class Independent:
         return SizeLaw(sizes * step, sizes * step, mass[sizes], exact=False)
 
     def boxes(self, parts: int, kinds: VectorKinds) -> Ints:
-        """As in Atoms; a server that holds the largest demands of all resources at once holds every box."""
+        """Return boxes as in Atoms, up to largest demands."""
         return np.array(list(product(*(np.unique(quantiles(law, parts)).tolist() for law in self.laws))))
 
 
@@ -119,7 +119,7 @@ VectorLaw: TypeAlias = Atoms | Independent
 
 
 def first_box(vectors: Ints, boxes: Ints) -> Ints:
-    """(m,) the first of `boxes` (n, D) that is as large as each of `vectors` (m, D) in every resource, or OUTSIDE."""
+    """(m,) first of `boxes` (n, D) to hold each vector (m, D), or OUTSIDE."""
     first = np.full(len(vectors), OUTSIDE, np.int64)
     for n in range(len(boxes) - 1, -1, -1):
         first[(vectors <= boxes[n]).all(axis=1)] = n
@@ -135,5 +135,5 @@ def vector_law(workload: Workload) -> VectorLaw:
 
 
 def vector_kinds_of(workload: Workload) -> VectorKinds:
-    """The distinct capacities of a cluster, and how many servers have each."""
+    """Return a cluster's distinct capacities, and their server counts."""
     return VectorKinds(*np.unique(workload.servers.units, axis=0, return_counts=True))

@@ -1,4 +1,4 @@
-"""Fills servers with boxes (demand vectors) greedily: until all tasks are packed, or by the prices of the boxes."""
+"""Greedy fillings of servers with boxes, complete or by prices."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ SURPLUS = 1e-6  # a share may be missed by this much, so that rounding up does n
 
 
 def packing(boxes: Ints, shares: Floats, kinds: VectorKinds, scales: Floats) -> Boxes:
-    """Pack tasks in these shares (n,) into one server after the other, all kinds in turn.
+    """Pack tasks in shares (n,) into servers in turn.
 
-    Each time the box (n, D) is taken whose inner product with the free room is largest, with `scales` (D,) as the weights of
-    the resources.
+    The next box (n, D) has the largest inner product with the free room, with `scales` (D,) as the weights of the resources.
     """
     tasks = len(boxes) * max(1, round(TASKS / len(boxes)))
     remaining = np.ceil(tasks * shares * (1 - SURPLUS)).astype(np.int64)
@@ -47,7 +46,7 @@ def packing(boxes: Ints, shares: Floats, kinds: VectorKinds, scales: Floats) -> 
 
 
 def columns_of(packed: Boxes) -> ConfigurationColumns:
-    """The configurations of a packing, as columns of the linear program."""
+    """Return a packing's configurations as columns of the linear program."""
     counts = np.zeros((len(packed.configurations), len(packed.boxes)))
     for n, configuration in enumerate(packed.configurations):
         for j, count in configuration.held:
@@ -56,10 +55,7 @@ def columns_of(packed: Boxes) -> ConfigurationColumns:
 
 
 def valuable(boxes: Ints, kinds: VectorKinds, prices: Floats) -> tuple[Floats, ConfigurationColumns]:
-    """(G,) the largest worth found on each kind of server, which need not be the largest there is, and configurations.
-
-    One configuration is built for each box on each kind of server that it fits, beginning with that box.
-    """
+    """(G,) worth found (a lower bound), with configurations begun by each box."""
     counts, kind = [], []
     worth = np.zeros(len(kinds.number))
     for k, capacity in enumerate(kinds.capacity):
@@ -75,7 +71,7 @@ def valuable(boxes: Ints, kinds: VectorKinds, prices: Floats) -> tuple[Floats, C
 
 @compiled
 def fill(boxes: Ints, room: Ints, remaining: Ints, scales: Floats, counts: Ints) -> None:
-    """Move boxes from `remaining` to `counts`, always the one most like the room, until none fits."""
+    """Move boxes to `counts`, the most like the room first."""
     while True:
         best, most = -1, -1.0
         for j in range(boxes.shape[0]):
@@ -98,7 +94,7 @@ def fill(boxes: Ints, room: Ints, remaining: Ints, scales: Floats, counts: Ints)
 
 @compiled
 def fill_by_worth(boxes: Ints, prices: Floats, room: Ints, counts: Ints) -> None:
-    """Add boxes, always the one of the largest price per share of the free room, until none with a price fits."""
+    """Add boxes by price per share of free room."""
     while True:
         best, most = -1, 0.0
         for j in range(boxes.shape[0]):

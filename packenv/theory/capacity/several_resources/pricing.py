@@ -1,4 +1,4 @@
-"""The configuration of boxes of the largest worth, by integer programming: for when greedy filling finds nothing new."""
+"""The most valuable configuration, by integer programming."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SECONDS = 2.0  # for one configuration
 
 
 class IntegerPricing:
-    """Configurations of `boxes` (n, D) in units on each kind of server: those that `valuable` finds, and the best one."""
+    """Configurations of `boxes` (n, D), best and `valuable`."""
 
     def __init__(self, boxes: Ints, kinds: VectorKinds) -> None:
         self.boxes, self.kinds = boxes, kinds
@@ -37,7 +37,7 @@ class IntegerPricing:
         return highs
 
     def __call__(self, prices: Floats) -> tuple[Floats, ConfigurationColumns]:
-        """(G,) the largest worth found on each kind of server, and configurations near it."""
+        """(G,) largest worth found, and configurations near it."""
         worth, columns = valuable(self.boxes, self.kinds, prices)
         counts, kind = [columns.counts], [columns.kind]
         every = np.arange(len(prices), dtype=np.int32)

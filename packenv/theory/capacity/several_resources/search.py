@@ -1,6 +1,6 @@
 """The search for ρ* with several resources.
 
-Lower bound: demands are rounded up to boxes and packed; then a linear program combines packings and other good
+Lower bound: demands are rounded up to boxes and packed. Then a linear program combines packings and other good
 configurations (all configurations, if there are few demands). Upper bound: for every weighted sum of the resources, the
 bound for one resource holds.
 """
@@ -49,12 +49,12 @@ class SeveralResourcesSearch(BestProofs):
         self.offer_bounded(by_area)
 
     def run(self) -> None:
-        """Search until `should_stop`, or until there is no further method to try."""
+        """Search until `should_stop`, or until no method is left."""
         if not self.few_vectors():
             self.refine()
 
     def only_bound(self) -> None:
-        """Search for the upper bound alone, if not all configurations can be enumerated."""
+        """Search the upper bound alone, unless `few_vectors` gives both."""
         if not self.few_vectors():
             for vector in self._weights():
                 if self.should_stop:
@@ -62,7 +62,7 @@ class SeveralResourcesSearch(BestProofs):
                 self._bound(vector)
 
     def few_vectors(self) -> bool:
-        """Take both bounds from one program, if all configurations can be enumerated. Returns whether that was possible."""
+        """Take both bounds from all configurations, if few."""
         law, kinds = self.law, self.kinds
         if not isinstance(law, Atoms) or len(law.vectors) > MOST_VECTORS:
             return False
@@ -80,7 +80,7 @@ class SeveralResourcesSearch(BestProofs):
         return True
 
     def refine(self) -> None:
-        """Pack boxes, bound ρ* by weighted sums, and improve the packing by a linear program."""
+        """Pack boxes, bound by weights, and improve packings."""
         weights = list(self._weights())
         self._pack(weights)
         for vector in weights:
@@ -98,7 +98,7 @@ class SeveralResourcesSearch(BestProofs):
                 self.offer_attained([packing(boxes, shares, self.kinds, np.array(vector, np.float64))])
 
     def _boxes_and_shares(self, most: int) -> tuple[Ints, Floats]:
-        """At most `most` boxes (n, D), the smallest first, and the probabilities (n,) that a task takes them."""
+        """Return `most` boxes (n, D) or fewer, with shares."""
         parts = max(2, int(most ** (1 / self.kinds.capacity.shape[1]) + 1e-9))
         boxes = self.law.boxes(parts, self.kinds)
         largest = np.maximum(self.kinds.capacity.max(axis=0), 1)
@@ -109,7 +109,7 @@ class SeveralResourcesSearch(BestProofs):
         return boxes[shares > 0], shares[shares > 0]
 
     def _weights(self) -> Iterator[tuple[int, ...]]:
-        """Weights (D,) of the resources: each one alone, the scarcest first; all together; mixtures of the two scarcest."""
+        """Yield weights (D,): single ones, all, mixtures."""
         capacity = self.kinds.number @ self.kinds.capacity
         order = sorted(self.area_bounds, key=lambda r: self.area_bounds[r])
         unit = np.eye(len(capacity), dtype=np.int64)
@@ -122,7 +122,7 @@ class SeveralResourcesSearch(BestProofs):
                 yield tuple((whole // np.gcd.reduce(whole)).tolist())
 
     def _bound(self, weights: tuple[int, ...]) -> None:
-        """Bound ρ* by the search for the one resource that is this weighted sum, as long as that can improve the bound."""
+        """Bound ρ* by this weighted sum, if useful."""
         law = self.law.scalar(np.array(weights))
         nonzero = law.low > 0
         share = float(law.mass[nonzero].sum() / law.mass.sum())
@@ -136,7 +136,7 @@ class SeveralResourcesSearch(BestProofs):
         self.offer_bounded([Scalarised(weights, search.bounded)])
 
     def _improve(self, weights: list[tuple[int, ...]]) -> None:
-        """A linear program over boxes: its prices lead to further configurations, which need not be the best ones."""
+        """Solve a linear program over boxes, with good further configurations."""
         boxes, shares = self._boxes_and_shares(FEW)
         program = ConfigurationProgram(shares, ServerKinds(np.arange(len(self.kinds.number)), self.kinds.number))
         for vector in weights[: self.kinds.capacity.shape[1]]:
@@ -153,7 +153,6 @@ class SeveralResourcesSearch(BestProofs):
         return value * (1 - SPARE) >= self.upper * (1 - self.gap)
 
     def _boxes(self, program: ConfigurationProgram, boxes: Ints) -> list[Boxes]:
-        """Proofs of the lower bound from the weights of a program."""
         vectors = tuple(map(tuple, boxes.tolist()))
         choices = weighted(program.columns(), program.weights(), self.kinds.number)
         return [Boxes(vectors, configurations, parts) for configurations, parts in choices]

@@ -1,18 +1,18 @@
-"""Alibaba's batch tasks of 2018: `batch_task.csv`, which has no header, or the same columns with one; and a sample of DAG jobs.
+"""Alibaba's batch tasks of 2018, and a sample of DAG jobs.
 
-A task asks for cores (100 is one) and memory (percent of the largest machine), for each of its instances. Its name says which
-tasks of its job must end first: `R3_1_2` is task 3, after tasks 1 and 2; letters mean nothing. Names of other forms, such as
-`task_Nzg3`, are independent. Tasks with a number arrive when their job's first task starts, the others when they start. Times
-are in seconds; 0 is a time outside the 8 days of the trace.
+`batch_task.csv` has no header; the same columns with a header are read too. A task asks for cores (100 is one) and memory
+(percent of the largest machine), for each of its instances. Its name has its predecessors in the job: `R3_1_2` is task 3, after
+tasks 1 and 2. Letters mean nothing. Names of other forms, such as `task_Nzg3`, are independent. Tasks with a number arrive when
+their job's first task starts, the others when they start. Times are in seconds. 0 is a time outside the 8 days of the trace.
 
-The start of a task is when it was registered, often with its whole job: it is in service from then, or from the last end of the
-tasks that it waits for, until its end.
+The recorded start of a task is its registration, often with its whole job. It is in service from then, or from the last end of
+its predecessors, until its end.
 
 A row is one instance of its task, for the task's time: links between all instances of two tasks are far too many for a table.
-The other instances are counted as dropped, and so are links to tasks that are not there, and links of tasks in a circle.
-The sample has a row `time, job, name, duration, cpu, memory, instances` for each task of some jobs, and no header either. Its
-times are those of jobs, and its durations count from them: of nineteen in twenty chains of two the later task has the longer one.
-Source: github.com/alibaba/clusterdata, cluster-trace-v2018 (trace_2018.md; 96 cores a machine: machine_meta.csv).
+The other instances are counted as dropped, and so are links to missing tasks, and links of tasks in a circle. The sample has a
+row `time, job, name, duration, cpu, memory, instances` for each task of some jobs, and no header either. Its times are the
+jobs' times, and its durations count from them: in nineteen of twenty chains of two the later task has the longer one. Source:
+github.com/alibaba/clusterdata, cluster-trace-v2018 (trace_2018.md; 96 cores a machine: machine_meta.csv).
 """
 
 from __future__ import annotations
@@ -67,17 +67,17 @@ CIRCLE = "links of tasks that wait for each other in a circle"
 
 
 def read_tasks(path: Path, choice: Wanted = None) -> Trace:
-    """Read `batch_task`, with a header. Raises InputError, naming file, row and column."""
+    """Read `batch_task`, with a header."""
     return _of_tasks(Columns.read(path, [*TASK_COLUMNS]), choice)
 
 
 def read_headless_tasks(path: Path, choice: Wanted = None) -> Trace:
-    """Read `batch_task.csv` as published. Raises InputError, naming file, row and column."""
+    """Read `batch_task.csv` as published."""
     return _of_tasks(headless(path, TASK_COLUMNS, ("task_type",)), choice)
 
 
 def read_sample(path: Path, choice: Wanted = None) -> Trace:
-    """Read the sample, in which every task has finished. Raises InputError, naming file, row and column."""
+    """Read the sample of finished tasks."""
     table = headless(path, SAMPLE_COLUMNS)
     submit, duration = microseconds(table, "time", None), microseconds(table, "duration", MISSING)
     end = np.where(duration == MISSING, MISSING, submit + duration)
@@ -85,7 +85,6 @@ def read_sample(path: Path, choice: Wanted = None) -> Trace:
 
 
 def _of_tasks(table: Columns, choice: Wanted) -> Trace:
-    """The tasks of a table that says when each was registered, and when it ended."""
     start, end = (np.where((time := microseconds(table, name, 0)) > 0, time, MISSING) for name in ("start_time", "end_time"))
     status = table.column("status").combine_chunks().fill_null("")
     return _trace(table, start, start, end, np.asarray(pc.equal(status, FINISHED)), choice)
@@ -99,7 +98,7 @@ def _trace(
     finished: NDArray[np.bool_],
     choice: Wanted,
 ) -> Trace:
-    """The tasks in order of arrival, and of tasks that arrive together those that others wait for first."""
+    """Return the tasks in order of arrival, predecessors first."""
     resources = resource_names(choice, RESOURCES, RESOURCES, table.path)
     job = _numbered(table, "job_name")
     twice = table.repeated("job_name", *table.names)
@@ -107,6 +106,7 @@ def _trace(
     table.require(instances >= 0, "instance_num", "{} is negative")
     demand = {"cpu": decimals(table, "plan_cpu"), "memory": decimals(table, "plan_mem")}
     number, links, no_parent = _links(table, job)
+    # Without circles, in order of arrival and precedence.
     level = levels(links)
     links, circle = _without_circles(links, level)
     start, early = _after_predecessors(start, end, links)
@@ -132,7 +132,7 @@ def _trace(
 
 
 def _links(table: Columns, job: Ints) -> tuple[Ints, Ragged, int]:
-    """(n,) the number of each task in its job, -1 if it has none; the rows that each waits for; how many links lead nowhere."""
+    """Return task numbers (n,) or -1, predecessors' rows, and lost links."""
     name = table.column("task_name").combine_chunks().fill_null("")
     parts = pc.extract_regex(name, NAME)
     number = pc.struct_field(parts, "number").cast(pa.int64()).fill_null(-1).to_numpy()
@@ -154,12 +154,11 @@ def _links(table: Columns, job: Ints) -> tuple[Ints, Ragged, int]:
 
 
 def _key(job: Ints, number: Ints) -> Ints:
-    """(n,) one number for a task of a job, in order of both."""
     return job * 10**9 + number
 
 
 def _without_circles(links: Ragged, level: Ints) -> tuple[Ragged, int]:
-    """The links except those between rows that are in a circle or wait for one, and the number of these."""
+    """Return the links without those in or after circles, and their number."""
     owner = np.repeat(np.arange(len(level)), np.diff(links.offsets))
     kept = (level[owner] >= 0) | (level[links.values] >= 0)
     offsets = np.concatenate([[0], np.cumsum(np.bincount(owner[kept], minlength=len(level)))]).astype(np.int64)
@@ -167,9 +166,9 @@ def _without_circles(links: Ragged, level: Ints) -> tuple[Ragged, int]:
 
 
 def _after_predecessors(start: Ints, end: Ints, links: Ragged) -> tuple[Ints, int]:
-    """(n,) the start of each task, or the last end of those that it waits for if that is later; and how many start later so.
+    """Return starts (n,), after predecessors' ends, and how many are later so.
 
-    An end after that of the task itself does not count: the record says that the task did not wait for it.
+    A predecessor's end after the task's own end does not count: the record shows that the task did not wait for it.
     """
     owner = np.repeat(np.arange(len(start)), np.diff(links.offsets))
     begins = start.copy()
@@ -179,7 +178,7 @@ def _after_predecessors(start: Ints, end: Ints, links: Ragged) -> tuple[Ints, in
 
 
 def _first_of_job(job: Ints, start: Ints) -> Ints:
-    """(n,) the first known start of a task of each row's job; MISSING if none is known."""
+    """Return the first known start in each row's job (n,), else MISSING."""
     never = np.iinfo(np.int64).max
     first = np.full(int(job.max(initial=-1)) + 1, never)
     np.minimum.at(first, job, np.where(start == MISSING, never, start))
@@ -187,7 +186,6 @@ def _first_of_job(job: Ints, start: Ints) -> Ints:
 
 
 def _numbered(table: Columns, name: str) -> Ints:
-    """(n,) the text in each row, numbered from 0 by first occurrence."""
     column = table.column(name).combine_chunks()
     table.require(np.asarray(pc.is_valid(column)), name, "is empty")
     return np.asarray(pc.index_in(column, value_set=pc.unique(column)), np.int64)

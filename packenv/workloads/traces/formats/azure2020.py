@@ -1,10 +1,10 @@
-"""Azure's trace for packing of 2020: an SQLite database with the tables `vm` (requests) and `vmType` (what a type needs).
+"""Azure's trace for packing of 2020, an SQLite database.
 
-Times are in days from the start of the collection; before it they are negative, and a machine that outlived the collection has
-no end. What a type of virtual machine needs is given for each kind of server that runs it, as shares of that server. The trace
-does not say which servers ran a request, so all requests are taken to go to one kind: the one that can run most of them.
-A capacity of 1 is a server of that kind. The database is opened for reading only, and nothing in it is trusted.
-Source: Hadary et al., "Protean: VM allocation service at scale", OSDI 2020; github.com/Azure/AzurePublicDataset.
+Its tables are `vm` (requests) and `vmType` (needs of a type). Times are in days from the start of the collection, negative before
+it. A machine that outlived the collection has no end. The needs of a type of virtual machine are given for each kind of server
+that runs it, as shares of that server. The trace does not record the servers of requests. So all requests go to one kind, the one
+that can run most of them. A capacity of 1 is a server of that kind. The database is opened for reading only, and nothing in it is
+trusted. Source: Hadary et al., "Protean: VM allocation service at scale", OSDI 2020; github.com/Azure/AzurePublicDataset.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ NO_START = "no start known"
 
 
 class Table(NamedTuple):
-    """The columns of a table of the database, as numbers; NaN for NULL."""
+    """Columns of a database table, with NaN for NULL."""
 
     path: Path
     name: str
     columns: dict[str, Floats]
 
     def whole(self, name: str) -> Ints:
-        """A column of whole numbers >= 0 (n,). Raises InputError, naming the row."""
+        """Return a column of whole numbers ≥ 0 (n,), or raise InputError."""
         values = self.columns[name]
         good = (values >= 0) & (values <= LARGEST_WHOLE) & (values == np.floor(values))
         self.require(good, name, "is not a whole number from 0 on")
@@ -64,12 +64,12 @@ class Table(NamedTuple):
 
 
 def is_database(path: Path) -> bool:
-    """Whether a file is an SQLite database."""
+    """Return whether a file is an SQLite database."""
     return first_bytes(path, len(MAGIC)) == MAGIC
 
 
 def read_requests(path: Path, choice: Wanted = None) -> Trace:
-    """Read a task per virtual machine, with its owner as the tenant. Raises InputError, naming file, table, row and column."""
+    """Read a task per virtual machine, with its owner as the tenant."""
     resources = resource_names(choice, RESOURCES, RESOURCES, path)
     with _opened(path) as database:
         vm, types = (_read(database, path, name) for name in TABLES)
@@ -102,7 +102,6 @@ def read_requests(path: Path, choice: Wanted = None) -> Trace:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """The database, for reading only; whatever damage it shows is one InputError that names it."""
     with reading(path, sqlite3.Error, OverflowError):
         address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
         with closing(sqlite3.connect(address, uri=True)) as database:
@@ -111,7 +110,6 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _read(database: sqlite3.Connection, path: Path, name: str) -> Table:
-    """A table of the database. Raises InputError if it is missing, lacks a column, or holds anything but numbers."""
     query = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ? COLLATE NOCASE"
     if not database.execute(query, (name,)).fetchone()[0]:
         raise InputError(f"{path}: no table {name}: not Azure's trace for packing, which has {' and '.join(TABLES)}")
@@ -134,15 +132,17 @@ def _read(database: sqlite3.Connection, path: Path, name: str) -> Table:
 
 
 def _needs(types: Table, requested: Ints, resources: tuple[str, ...]) -> tuple[int, Floats]:
-    """The kind of server that runs most requests, and (n, D) their needs there; a row of NaN where it does not run them."""
+    """Return the kind for most requests, and needs (n, D) or NaN."""
     type_of, kind_of = types.whole("vmTypeId"), types.whole("machineId")
     if not len(type_of):
         raise InputError(f"{types.path}: table vmType is empty")
+    # The kind of server that runs most requests.
     distinct, count = np.unique(requested, return_counts=True)
     place = np.minimum(np.searchsorted(distinct, type_of), len(distinct) - 1)
     requests = np.where(distinct[place] == type_of, count[place], 0)  # of the type of each row
     kinds = np.unique(kind_of)
     kind = int(kinds[np.argmax([requests[kind_of == number].sum() for number in kinds])])
+    # The needs of each type on it.
     rows = np.flatnonzero(kind_of == kind)
     rows = rows[np.argsort(type_of[rows], kind="stable")]
     amounts = np.nan_to_num(np.stack([types.columns[name] for name in resources], axis=1)[rows])
@@ -151,7 +151,7 @@ def _needs(types: Table, requested: Ints, resources: tuple[str, ...]) -> tuple[i
 
 
 def _microseconds(vm: Table, name: str) -> Ints:
-    """A column of days (n,) in µs; 0 for NULL."""
+    """Convert a column of days (n,) to µs, 0 for NULL."""
     days = np.nan_to_num(vm.columns[name], nan=0.0)
     vm.require(np.abs(days) < LATEST / DAY, name, "is not a time")
     return np.rint(days * DAY).astype(np.int64)

@@ -1,8 +1,8 @@
-"""Alibaba's trace of 2025 of recommendation models (DLRM): instances with five resources, as published (CSV) or in Parquet.
+"""Alibaba's trace of 2025 of recommendation models (DLRM).
 
-An instance asks for cores, GPUs, a share of the network card (RDMA, %), memory (GiB) and disk (GiB). Times are in seconds;
-those before the trace began or after it ended are empty. The nodes are not published, so amounts are in units of the largest
-request of the file in each resource. The limit on instances of an application on one node is left out.
+Instances have five resources, as published (CSV) or in Parquet: cores, GPUs, a share of the network card (RDMA, %), memory (GiB)
+and disk (GiB). Times are in seconds, empty before the trace began or after it ended. The nodes are not published, so amounts are
+in units of the largest request of the file in each resource. The limit on instances of an application on one node is left out.
 Source: Yang et al., "GPU-disaggregated serving", NSDI 2025; github.com/alibaba/clusterdata, cluster-trace-gpu-v2025.
 """
 
@@ -27,9 +27,9 @@ APPLICATION = ("app_name", "app_id")  # as published, and numbered
 
 
 def read_instances(path: Path, choice: Wanted = None) -> Trace:
-    """Read a task per instance, with its application as the tenant. Raises InputError.
+    """Read a task per instance, with its application as the tenant.
 
-    An instance without a creation time was there when the trace began; one without a deletion time has not finished.
+    An instance without a creation time was there when the trace began. One without a deletion time has not finished.
     """
     resources = resource_names(choice, RESOURCES, RESOURCES, path)
     table = Columns.read(path, [INSTANCE, *REQUESTS.values(), *TIMES, *APPLICATION])
@@ -59,7 +59,6 @@ def read_instances(path: Path, choice: Wanted = None) -> Trace:
 
 
 def _numbered(table: Columns, name: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """(n,) the application of each row, numbered from 0 by first occurrence."""
     return np.asarray(pc.index_in(table.column(name), value_set=pc.unique(table.column(name))), np.int64)
 
 

@@ -1,9 +1,9 @@
-"""The log that `packenv serve --log` keeps: lines of JSON, the first of which says that they are events.
+"""Log of `packenv serve --log`, in lines of JSON.
 
-A task is an attempt: from a message `submit`, or `fail` of the one before, until it completes or fails. It arrives in the slot of
-the next decision, starts in that of the decision that names it, and leaves in that of the first decision after its end. So the
-waits under the policy that was asked are recorded. Tasks that wait or run at the end of the file, or were withdrawn, are left out
-and counted. The servers are those of the first line.
+A task is an attempt: from a message `submit`, or `fail` of the previous attempt, until it completes or fails. It arrives in the
+slot of the next decision, starts in the slot of the decision that names it, and leaves in the slot of the first decision after
+its end. So waits are those under the policy of the log. Tasks that wait or run at the end of the file, or were withdrawn, are
+left out and counted. The servers are those of the first line.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ABOUT = "sizes and servers as the scheduler was told; the policy that was asked 
 
 @dataclass(slots=True)
 class Attempt:
-    """A task from its submission to its end; slots, MISSING if that has not come."""
+    """A task from submission to end, in slots, MISSING in the future."""
 
     facts: Mapping[str, Any]
     line: int
@@ -46,14 +46,14 @@ class Attempt:
 
 @dataclass
 class Events:
-    """The attempts in a log, in the order in which they were submitted."""
+    """Attempts in a log, in the order of their submission."""
 
     attempts: list[Attempt] = field(default_factory=list)
     present: dict[Any, Attempt] = field(default_factory=dict)  # that wait or run, by name
     pending: list[tuple[Attempt, str]] = field(default_factory=list)  # what happened since the last decision
 
     def take(self, message: Mapping[str, Any], line: int) -> None:
-        """Note a message. Raises KeyError, TypeError for one that cannot be."""
+        """Note a message, or raise KeyError or TypeError for a bad one."""
         action = next(iter(message))
         if action == "submit":
             self._submit(message["submit"]["task"], message["submit"], line)
@@ -72,7 +72,7 @@ class Events:
                 self.present[start["task"]].start = int(start["slot"])
 
     def decide(self, slot: int) -> None:
-        """What is pending happened in this slot."""
+        """Date the pending events to this slot."""
         for attempt, what in self.pending:
             setattr(attempt, what, slot)
         self.pending.clear()
@@ -84,12 +84,12 @@ class Events:
 
 
 def begins_as_events(path: Path) -> bool:
-    """Whether the first line of a file says that it has events."""
+    """Return whether the first line of a file announces events."""
     return first_bytes(path, 64).replace(b" ", b"").startswith(b'{"packenv":"events"')
 
 
 def read_events(path: Path, choice: Wanted = None) -> Trace:
-    """Read a task per attempt. Raises InputError, naming file and line."""
+    """Read a task per attempt."""
     memory, events, header, last = Memory(path), Events(), {}, 0
     for number, text in enumerate(lines_of(path), 1):
         memory.reserve(PER_LINE)
@@ -146,13 +146,13 @@ def read_events(path: Path, choice: Wanted = None) -> Trace:
 
 
 def _names(header: Mapping[str, Any]) -> tuple[str, ...]:
-    """The names of the resources; of several without names, numbers. Raises KeyError, TypeError."""
+    """Return the names of the resources, numbers without names."""
     count = len(str(header["servers"]).split(",")[0].partition("x")[2].partition("@")[0].split(":"))
     return tuple(header["resources"] or (["size"] if count == 1 else [f"size_{r}" for r in range(count)]))
 
 
 def _in_order(attempts: list[Attempt]) -> list[Attempt]:
-    """By the slot of submission, those of a gang side by side."""
+    """Sort by submission, with the tasks of gangs together."""
     first: dict[Any, int] = {}
     keys = [(row.submit, row.facts.get("gang", n) if "gang" in row.facts else (n,)) for n, row in enumerate(attempts)]
     places = [(key[0], first.setdefault(key, n)) for n, key in enumerate(keys)]
@@ -160,7 +160,7 @@ def _in_order(attempts: list[Attempt]) -> list[Attempt]:
 
 
 def _gangs(rows: list[Attempt]) -> Any:
-    """(n,) the number of each task's gang; None if there is none."""
+    """Return the number of each task's gang (n,), None without gangs."""
     if not any("gang" in row.facts for row in rows):
         return None
     numbers: dict[Any, int] = {}

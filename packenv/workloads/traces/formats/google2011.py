@@ -1,9 +1,10 @@
-"""Google's cluster trace of 2011 (clusterdata-2011-2): the published folder of events, or a file with a row per task.
+"""Google's cluster trace of 2011 (clusterdata-2011-2).
 
-The folder holds `task_events/part-?????-of-?????.csv.gz`, an event per row: time in µs, what is missing, job, index of
-the task in it, machine, type of event, user, scheduling class, priority, requests of cpu, memory and disk (fractions of
-the largest machine), and whether tasks of the job must be on different machines. The events of a task become one row:
-first submission, last start, last end, first known requests. Time 0 means before the trace, 2^63-1 after it.
+It is the published folder of events, or a file with a row per task. The folder holds `task_events/part-?????-of-?????.csv.gz`, an
+event per row: time in µs, missing information, job, index of the task in it, machine, type of event, user, scheduling class,
+priority, requests of cpu, memory and disk (fractions of the largest machine), and whether tasks of the job must be on different
+machines. The events of a task become one row: first submission, last start, last end, first known requests. Time 0 means before
+the trace, 2^63-1 after it.
 Source: Reiss, Wilkes and Hellerstein, "Google cluster-usage traces: format + schema", 2011.
 """
 
@@ -28,7 +29,7 @@ Bools = NDArray[np.bool_]
 Value = TypeVar("Value", np.int64, np.float64)
 
 RESOURCES = ("cpu", "memory", "disk")
-USUAL_RESOURCES = ("cpu", "memory")  # those that the papers use
+USUAL_RESOURCES = ("cpu", "memory")  # those in the papers
 AFTER_THE_TRACE = 2**63 - 1
 SUBMIT, SCHEDULE, EVICT, FAIL, FINISH, KILL, LOST = range(7)
 
@@ -53,12 +54,12 @@ FOLDED_RESOURCES = {"cpu": "cpu", "memory": "mem", "disk": "disk"}
 
 
 def parts(folder: Path) -> list[Path]:
-    """The files of task events in a published folder, in order; none if it is another folder."""
+    """Return a published folder's files of task events, in order."""
     return sorted((folder / "task_events").glob("part-*-of-*.csv.gz"))
 
 
 def read_folder(folder: Path, choice: Wanted = None) -> Trace:
-    """Read all parts that a published folder holds. Raises InputError for a damaged part."""
+    """Read all parts in a published folder."""
     resources = resource_names(choice, RESOURCES, USUAL_RESOURCES, folder)
     skip = (*UNUSED, *(name for name in RESOURCES if name not in resources))
     files = [headless(part, EVENT_COLUMNS, skip) for part in parts(folder)]
@@ -74,7 +75,8 @@ def read_folder(folder: Path, choice: Wanted = None) -> Trace:
 
 
 def fold(events: pa.Table, resources: tuple[str, ...], source: str) -> Trace:
-    """Combine events, with the columns EVENT_COLUMNS, into one row per task, in order of (submission, job, task)."""
+    """Combine EVENT_COLUMNS into one row per task, by (submission, job, task)."""
+    # Sort events by task and time.
     time, job, task, event = (events[name].to_numpy() for name in ("time", "job", "task", "event"))
     order = np.lexsort((time, task, job))
     order = order[time[order] != AFTER_THE_TRACE]
@@ -84,6 +86,7 @@ def fold(events: pa.Table, resources: tuple[str, ...], source: str) -> Trace:
     owner = np.cumsum(new) - 1  # each event's task
     n = int(new.sum())
 
+    # First submission, ends and first known requests of each task.
     submit = _first(time, event == SUBMIT, owner, n, MISSING)
     ends = (event >= EVICT) & (event <= LOST)
     demand = np.empty((n, len(resources)))
@@ -111,7 +114,7 @@ def fold(events: pa.Table, resources: tuple[str, ...], source: str) -> Trace:
 
 
 def read_folded(path: Path, choice: Wanted = None) -> Trace:
-    """Read a file with a row per task: times in seconds, requests as fractions, `end_event` 4 = finished. Raises InputError."""
+    """Read a row per task: seconds, fractions, `end_event` 4 for finished."""
     resources = resource_names(choice, RESOURCES, USUAL_RESOURCES, path)
     table = Columns.read(path, [*FOLDED_COLUMNS, *FOLDED_RESOURCES.values(), "priority", "sched_class"])
     submit = microseconds(table, "submit_time_s", None)
@@ -136,12 +139,12 @@ def read_folded(path: Path, choice: Wanted = None) -> Trace:
 
 
 def _first(values: NDArray[Value], where: Bools, owner: Ints, n: int, otherwise: float) -> NDArray[Value]:
-    """(n,) for each of n tasks, the value of its first event for which the mask `where` holds, or `otherwise`."""
+    """Return each task's first value in `where` (n,), or `otherwise`."""
     return _last(values[::-1], where[::-1], owner[::-1], n, otherwise)
 
 
 def _last(values: NDArray[Value], where: Bools, owner: Ints, n: int, otherwise: float) -> NDArray[Value]:
-    """(n,) for each of n tasks, the value of its last event for which the mask `where` holds, or `otherwise`."""
+    """Return each task's last value in `where` (n,), or `otherwise`."""
     last = np.full(n, otherwise, values.dtype)
     last[owner[where]] = values[where]  # of several events of a task, the last assignment stays
     return last

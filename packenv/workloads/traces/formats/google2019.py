@@ -1,12 +1,13 @@
-"""Google's cluster traces of 2019: events of instances, as a sample or an export in CSV, Parquet or JSON (a row a line).
+"""Google's cluster traces of 2019: events of instances.
 
-An event has a time in µs, a type, the collection (job) and the index of the instance in it, and the request in shares of the
-largest machine. Exports of `instance_events` name the type `type`, and the request `resource_request.cpus` and `.memory`, or an
-object `resource_request`; the sample `borg_traces_data.csv` names the type in words (`event`) and writes the object as text. Each
-row of that sample also carries a window of use (`start_time`, `end_time`), which is no duration, and is not read.
+They are a sample or an export in CSV, Parquet or JSON (a row a line). An event has a time in µs, a type, the collection (job) and
+the index of the instance in it, and the request in shares of the largest machine. Exports of `instance_events` name the type
+`type`, and the request `resource_request.cpus` and `.memory`, or an object `resource_request`. The sample `borg_traces_data.csv`
+names the type in words (`event`) and writes the object as text. Each row of that sample also has a window of use (`start_time`,
+`end_time`). It is no duration, and is not read.
 
 The events of an instance become a task as in Google's trace of 2011: first submission (or when it was queued, or enabled), last
-start, last end, first known request. A reservation (alloc instance) is no task. Events of collections alone say no request.
+start, last end, first known request. A reservation (alloc instance) is no task. Events of collections alone have no requests.
 Source: Wilkes et al., "Google cluster-usage traces v3", 2020; github.com/google/cluster-data, clusterdata_trace_format_v3.proto.
 """
 
@@ -51,7 +52,7 @@ IN_2011 = np.array(
         8,
     ]
 )
-"""The types of 2011 that those of 2019 are."""
+"""The types of 2011, by those of 2019."""
 
 ALLOC = 1  # type of a collection
 ABOUT = "capacity 1: the largest machine in each resource; reservations (alloc instances) and windows of use are left out"
@@ -61,14 +62,14 @@ DIGITS = 19  # of 2^63 - 1
 
 
 def read_events(path: Path, choice: Wanted = None) -> Trace:
-    """Read a table with a row per event. Raises InputError, naming file, row and column."""
+    """Read a table with a row per event."""
     flat = [f"{REQUEST}.{field}" for field in FIELDS.values()]
     kinds = ("event", "type", "instance_events_type")
     return _trace(Columns.read(path, [*IDENTITY, *OTHERS, *kinds, REQUEST, *flat]), choice)
 
 
 def read_lines(path: Path, choice: Wanted = None) -> Trace:
-    """Read an export in JSON, an object for an event in each line. Raises InputError, naming file and line."""
+    """Read an export in JSON, with one event object per line."""
     names = (*IDENTITY, "type", *OTHERS)
     columns: dict[str, list[Any]] = {name: [] for name in (*names, *FIELDS.values())}
     memory = Memory(path)
@@ -94,12 +95,11 @@ def read_lines(path: Path, choice: Wanted = None) -> Trace:
 
 
 def refuse_collections(path: Path, choice: Wanted = None) -> Trace:
-    """Raise InputError: requests are in the events of instances."""
+    """Raise InputError: only the events of instances have requests."""
     raise InputError(f"{path}: events of collections, which say no request: give instance_events")
 
 
 def _trace(table: Columns, choice: Wanted) -> Trace:
-    """The instances' events, folded."""
     resources = resource_names(choice, RESOURCES, RESOURCES, table.path)
     if not len(table):
         raise InputError(f"{table.path}: the file is empty")
@@ -127,7 +127,6 @@ def _trace(table: Columns, choice: Wanted) -> Trace:
 
 
 def _types(table: Columns) -> Ints:
-    """(n,) the type of each event, as the trace of 2019 numbers them. Raises InputError."""
     if "event" in table:
         column = table.column("event").combine_chunks()
         types = np.asarray(pc.index_in(column, value_set=pa.array(TYPES)).fill_null(-1), np.int64)
@@ -144,7 +143,7 @@ def _others(table: Columns, name: str) -> Ints:
 
 
 def _amounts(table: Columns, resource: str) -> NDArray[np.float64]:
-    """(n,) the request of a resource, NaN if there is none. Raises InputError."""
+    """Return the requests of a resource (n,), NaN for none."""
     field = FIELDS[resource]
     if REQUEST not in table:
         return decimals(table, f"{REQUEST}.{field}")
@@ -163,7 +162,7 @@ def _amounts(table: Columns, resource: str) -> NDArray[np.float64]:
 
 
 def begins_with_event(path: Path) -> bool:
-    """Whether the first line of a file is an event of an instance in JSON."""
+    """Return whether the first line is an instance event in JSON."""
     try:
         first = next((line for line in lines_of(path) if line.strip()), "")
         event = json.loads(first) if first.startswith("{") else None

@@ -1,8 +1,8 @@
-"""Jobs with the durations of their tasks, a line for each job: `arrival n_tasks mean d1 d2 …`, in seconds (.tr, .tr.gz).
+"""Job lines of Hawk and Eagle's simulator (.tr, PAPERS §4).
 
-The format of the simulator of Hawk and Eagle (PAPERS §4). Every duration is a task, which takes one slot of a
-server; the mean of the line is the scheduler's estimate of all durations of the job. Also as Parquet, with a row for each job
-and columns submit_time_s, num_tasks, mean_task_duration_s and task_duration_s (lists). Jobs may be in any order.
+A line is `arrival n_tasks mean d1 d2 …`, in seconds. Every duration is a task, which takes one slot of a server. The mean is the
+scheduler's estimate of all durations of the job. Parquet has a row for each job and columns submit_time_s, num_tasks,
+mean_task_duration_s and task_duration_s (lists). Jobs may be in any order.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PER_TASK = 150  # bytes of memory until it is in a Jobs table
 
 
 def read_job_lines(path: Path, choice: Wanted = None) -> Trace:
-    """Read a task per duration. Raises InputError, naming file and line."""
+    """Read a task per duration."""
     numbers, width, line = array("d"), array("q"), array("q")
     memory = Memory(path)
     for number, text in enumerate(lines_of(path), 1):
@@ -55,6 +55,7 @@ def read_job_lines(path: Path, choice: Wanted = None) -> Trace:
         raise InputError(f"{path}: the file is empty")
     values, widths = np.array(numbers), np.array(width)
     _check_lines(path, values, widths, np.array(line))
+    # Separate the heads of lines from durations.
     first = np.cumsum(widths) - widths
     arrival, count, mean = (values[first + n] for n in range(len(HEAD)))
     durations = np.delete(values, np.concatenate([first + n for n in range(len(HEAD))]))
@@ -62,7 +63,7 @@ def read_job_lines(path: Path, choice: Wanted = None) -> Trace:
 
 
 def read_job_rows(path: Path, choice: Wanted = None) -> Trace:
-    """Read the Parquet form. Raises InputError, naming file, row and column."""
+    """Read the Parquet form."""
     table = Columns.read(path, COLUMNS)
     if not len(table):
         raise InputError(f"{path}: the file is empty")
@@ -86,7 +87,7 @@ def read_job_rows(path: Path, choice: Wanted = None) -> Trace:
 
 
 def _trace(path: Path, arrival: Floats, count: Ints, mean: Floats, durations: Floats, choice: Wanted) -> Trace:
-    """The tasks of jobs, in order of arrival; job j has count[j] of the durations."""
+    """Return the tasks in order of arrival, count[j] for job j."""
     resources = resource_names(choice, RESOURCES, RESOURCES, path)
     by_arrival = np.argsort(arrival, kind="stable")
     row = np.argsort(np.repeat(np.argsort(by_arrival), count), kind="stable")
@@ -111,7 +112,6 @@ def _trace(path: Path, arrival: Floats, count: Ints, mean: Floats, durations: Fl
 
 
 def _check_lines(path: Path, values: Floats, widths: Ints, line: Ints) -> None:
-    """Raise InputError for the first line that does not describe a job."""
     first = np.cumsum(widths) - widths
     owner = np.repeat(np.arange(len(widths)), widths)
     bad_line = np.zeros(len(widths), np.bool_)
@@ -126,7 +126,6 @@ def _check_lines(path: Path, values: Floats, widths: Ints, line: Ints) -> None:
 
 
 def _problem(job: Floats) -> str:
-    """The fault in the numbers of a line, for a message."""
     names = [*HEAD, *(f"duration {n + 1}" for n in range(len(job) - len(HEAD)))]
     for name, value in zip(names, job.tolist(), strict=False):
         if not np.isfinite(value):

@@ -1,9 +1,9 @@
-"""Alibaba's GPU cluster trace of 2023 ("openb"): pods and the nodes they ran on, as published (CSV) or in Parquet.
+"""Alibaba's GPU cluster trace of 2023 ("openb"): pods and nodes.
 
-A pod asks for cores (milli), memory (MiB) and GPUs: `num_gpu` times `gpu_milli` thousandths. Times are in seconds. Amounts
-are in units of the trace's largest node in each resource. A pod has a part of one GPU of a node, or some that nobody else has;
-`gpu_spec` names the kinds that it accepts, "V100M16|V100M32", and a node's kind is its `model`. Where GPUs alone count, or only
-the largest demand, they are one amount.
+Files are as published (CSV) or in Parquet. A pod asks for cores (milli), memory (MiB) and GPUs: `num_gpu` times `gpu_milli`
+thousandths. Times are in seconds. Amounts are in units of the trace's largest node in each resource. A pod has a part of one GPU
+of a node, or several whole ones. `gpu_spec` names the kinds that it accepts, "V100M16|V100M32", and a node's kind is its `model`.
+If only GPUs count, or only the largest demand, they are one amount.
 Source: Weng et al., "Beware of fragmentation", USENIX ATC 2023; github.com/alibaba/clusterdata, cluster-trace-gpu-v2023.
 """
 
@@ -34,12 +34,12 @@ ABOUT = "capacity 1: the largest node, 128 cores, 1 TiB and 8 GPUs"
 
 
 def is_nodes(names: list[str]) -> bool:
-    """Whether a file with these columns is a list of nodes."""
+    """Return whether a file with these columns is a list of nodes."""
     return set(names) - set(OTHER_NODE_COLUMNS) == set(NODE_COLUMNS)
 
 
 def read_pods(path: Path, choice: Wanted = None) -> Trace:
-    """Read a task per pod, in service from when it was scheduled until it was deleted. Raises InputError."""
+    """Read a task per pod, in service from scheduling until deletion."""
     resources = resource_names(choice, RESOURCES, RESOURCES, path)
     table = Columns.read(path, (POD, *POD_COLUMNS, SPEC))
     number, milli = table.whole("num_gpu", 0), table.whole("gpu_milli", 0)
@@ -70,7 +70,7 @@ def read_pods(path: Path, choice: Wanted = None) -> Trace:
 
 
 def _devices(table: Columns, number: NDArray[np.int64], milli: NDArray[np.int64]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """(n, 3) what pods need of GPUs, and the names of the kinds. Raises InputError."""
+    """Return pods' GPU needs (n, 3), and the names of the kinds."""
     for name, column in (("num_gpu", number), ("gpu_milli", milli)):
         table.require(column >= 0, name, "{} is negative")
     table.require((number == 0) | (milli > 0), "gpu_milli", "a pod with GPUs has {} of each")
@@ -82,10 +82,7 @@ def _devices(table: Columns, number: NDArray[np.int64], milli: NDArray[np.int64]
 
 
 def nodes(path: Path, resources: tuple[str, ...]) -> Machines:
-    """The nodes with what they have of some resources, in units of the largest, and of GPUs if these are among them.
-
-    Raises InputError.
-    """
+    """Return the nodes' resources, in units of the largest, and any GPUs."""
     table = Columns.read(path, (*NODE_COLUMNS, *OTHER_NODE_COLUMNS))
     amounts = np.stack([decimals(table, name) for name in NODE_COLUMNS], axis=1)
     for r, name in enumerate(NODE_COLUMNS):

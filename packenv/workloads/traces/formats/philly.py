@@ -1,9 +1,9 @@
-"""Microsoft's trace of training jobs on the Philly clusters: `cluster_job_log`, a list of jobs in JSON.
+"""Microsoft's trace of training jobs on Philly: `cluster_job_log` (JSON).
 
-A job has attempts, and an attempt the servers that it ran on with the GPUs that it had there. Of several attempts the last one
-counts, as in Google's trace, whether it passed, failed or was killed. It becomes a task for each of its servers, all of one job
-and of one gang: they start together, on any servers. A virtual cluster is the tenant. Times are as written, local time of the
-clusters, whose hour of 5 November 2017 that came twice is not told apart; time 0 is the first submission.
+A job has attempts, and an attempt has servers with GPUs. The last attempt of a job counts, as in Google's trace, whether it
+passed, failed or was killed. It becomes a task for each of its servers, all of one job and of one gang: they start together, on
+any servers. A virtual cluster is the tenant. Times are local times of the clusters, as written. The hour that came twice, on 5
+November 2017, is ambiguous. Time 0 is the first submission.
 Source: Jeon et al., "Analysis of large-scale multi-tenant GPU clusters for DNN training workloads", USENIX ATC 2019;
 github.com/msr-fiddle/philly-traces.
 """
@@ -37,7 +37,7 @@ SNIFFED = 2**12  # bytes
 
 
 class Job(NamedTuple):
-    """The properties of a job that are read. Times in seconds, None if not known."""
+    """Relevant properties of a job, with times in seconds or None."""
 
     row: int
     submitted: int
@@ -50,12 +50,12 @@ class Job(NamedTuple):
 
 
 def is_job_log(path: Path) -> bool:
-    """Whether a file begins as a list of jobs of this trace."""
+    """Return whether a file begins like this trace's list of jobs."""
     return START.match(first_bytes(path, SNIFFED)) is not None
 
 
 def read_job_log(path: Path, choice: Wanted = None) -> Trace:
-    """Read a task per server of the last attempt of each job. Raises InputError, naming file and job."""
+    """Read a task per server of a job's last attempt."""
     resources = resource_names(choice, RESOURCES, RESOURCES, path)
     with reading(path):
         Memory(path).reserve(PER_BYTE * path.stat().st_size)
@@ -100,7 +100,7 @@ def read_job_log(path: Path, choice: Wanted = None) -> Trace:
 
 
 def _repeated(records: list[Any]) -> set[int]:
-    """The rows, from 1, of jobs that equal an earlier one, its number among all else."""
+    """Return rows, from 1, of jobs that equal an earlier one."""
     twice: set[int] = set()
     known: dict[str, Any] = {}
     for row, job in enumerate(records, 1):
@@ -111,7 +111,6 @@ def _repeated(records: list[Any]) -> set[int]:
 
 
 def _job(path: Path, row: int, job: Any) -> Job:
-    """One job. Raises InputError that says what of it is wrong."""
     where = f"{path}: job {row}"
     if not isinstance(job, dict):
         raise InputError(f"{where}: is no object with submitted_time, status and attempts")
@@ -133,7 +132,6 @@ def _job(path: Path, row: int, job: Any) -> Job:
 
 
 def _gpus(detail: Any, where: str) -> list[int]:
-    """The number of GPUs on each server of an attempt that has any."""
     if not isinstance(detail, list):
         raise InputError(f"{where}, detail: a list of servers is expected")
     numbers = []
@@ -146,7 +144,7 @@ def _gpus(detail: Any, where: str) -> list[int]:
 
 
 def _time(text: Any, where: str) -> int | None:
-    """Seconds of a time as written, as if it were UTC; None if there is none. Raises InputError."""
+    """Convert a time to seconds, as if UTC, or None."""
     if text is None or text in ("", "None"):
         return None
     try:

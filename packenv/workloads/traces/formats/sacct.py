@@ -1,15 +1,15 @@
-"""Slurm's accounting as `sacct --parsable2` prints it, with its header and any fields that say what is needed.
+"""Slurm's accounting from `sacct --parsable2`, with its header.
 
 needed   JobID; Submit, Eligible or Start; Elapsed, ElapsedRaw, or Start and End; AllocTRES, ReqTRES, AllocCPUS, NCPUS or ReqCPUS
 read     State, Timelimit or TimelimitRaw (the estimate), ReqMem, NNodes, Partition, User
 
-A job arrives when it is eligible (when it was submitted, where that is not told), and takes what it was allocated, or else what
-it asked for: cpu (cores); if named, or with `all`, memory (GiB) and gpu; if named, node. Where servers are nodes, a job on
-several nodes is a gang with a task for each, which take equal parts of what the job has; on one server, `--servers 1x9216`, it
-is one task. The components of a heterogeneous job (200+0, 200+1) are a gang too. A task of an array is a job. Rows that sacct
-printed twice (the same job, start and end) count once. Steps (123.batch) are no jobs. What failed, was cancelled or ran into
-its limit after its start is load; what was cancelled before it, or waits or runs still, is left out and counted: the state says
-so, and without one, or for another state, an End that is Unknown. Times are as written, without a zone.
+A job arrives when it is eligible, or at its submission without that field. It takes its allocated resources, or else the
+requested ones: cpu (cores); if named, or with `all`, memory (GiB) and gpu; if named, node. If servers are nodes, a job on several
+nodes is a gang with a task for each node, with equal parts of the job's resources. On one server, `--servers 1x9216`, it is one
+task. The components of a heterogeneous job (200+0, 200+1) are a gang too. A task of an array is a job. Rows that sacct printed
+twice (the same job, start and end) count once. Steps (123.batch) are no jobs. Jobs that failed, were cancelled or ran into their
+limit after their start are load. Jobs cancelled before it, and jobs that still wait or run, are left out and counted. Their state
+shows this, and without one, or for another state, an End that is Unknown. Times are as written, without a zone.
 Nodes: `scontrol show node` or `sinfo -N -o "%N %c %m %G %T"`, without those that are down, drained, failed or do not respond.
 Source: slurm.schedmd.com/sacct.html, /tres.html, /scontrol.html, /sinfo.html.
 """
@@ -58,12 +58,12 @@ FIELDS = (
     "Cluster",
 )
 RUN = (*ID, "Cluster", *ARRIVALS, "Start", "End")
-"""Fields that say which run of a job a row is: one that was requeued has several."""
+"""Fields that identify a job's run: a requeued job has several."""
 COMPONENT = r"^(?P<job>[0-9]+)\+[0-9]+$"  # of a heterogeneous job
 NOT_MODELLED = re.compile(r"gres/(?!gpu(:|$)|gpumem|gpuutil)[^=]+|(license|bb)/[^=]+")
-"""Trackable resources that servers do not have; billing, energy and the like are none."""
+"""Trackable resources without servers; billing, energy and the like are no such resources."""
 NODE_COUNT = "node"
-"""How many nodes a job has: a resource where it is named alone, as it would give every job a node of its own."""
+"""Number of nodes: a resource only if named, because it gives every job an exclusive node."""
 RESOURCES, USUAL = ("cpu", "memory", "gpu", NODE_COUNT), ("cpu",)
 UNKNOWN = ("Unknown", "None", "UNLIMITED", "Partition_Limit", "INVALID", "NOT_SET")
 TIME = re.compile(r"(?:([0-9]+)-)?(?:([0-9]+):)?([0-9]+):([0-9]{2}(?:\.[0-9]+)?)", re.ASCII)  # [DD-[HH:]]MM:SS
@@ -86,28 +86,28 @@ ENDED = (
     "REVOKED",
 )
 NEVER_BEGAN = ("CANCELLED", "REVOKED", "DEADLINE")
-"""States of jobs that may have ended before their start, on purpose."""
+"""States of jobs that may have been ended before their start on purpose."""
 WAITS = ("PENDING", "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SPECIAL_EXIT")
 RUNS = ("RUNNING", "SUSPENDED", "STOPPED", "CONFIGURING", "COMPLETING", "SIGNALING", "STAGE_OUT")
-"""States of jobs that have servers, of which a suspended one may have lent its cores."""
+"""States of jobs with servers; a suspended job may have lent its cores."""
 ABOUT = "capacity in cores, GiB and GPUs; a job on several nodes is a task for each where servers are nodes"
 NO_ZONE = "times have no zone, as sacct prints them: the hour that autumn has twice is not told apart"
 SNIFFED = 2**12  # bytes
 
 
 def is_accounting(names: list[str]) -> bool:
-    """Whether a table with these columns is what sacct prints."""
+    """Return whether a table with these columns comes from sacct."""
     return not {*ID}.isdisjoint(names) and len({*FIELDS} & {*names}) > 2
 
 
 def begins_as_accounting(path: Path) -> bool:
-    """Whether the first line of a file is a header of sacct."""
+    """Return whether the first line is a header of sacct."""
     first = first_bytes(path, SNIFFED).decode("utf-8", errors="replace").splitlines()[:1]
     return bool(first) and is_accounting(first[0].lstrip("\ufeff").split("|"))
 
 
 def begins_in_columns(path: Path) -> bool:
-    """Whether a file begins as sacct prints without --parsable2: in columns of fixed widths, which cut names short."""
+    """Return whether a file is sacct output of fixed widths, without --parsable2."""
     lines = first_bytes(path, SNIFFED).decode("utf-8", errors="replace").lstrip("\ufeff").splitlines()[:2]
     return len(lines) == 2 and not {*ID}.isdisjoint(lines[0].split()) and bool(re.fullmatch(r"-{2,}( +-+)+ *", lines[1]))
 
@@ -118,11 +118,12 @@ def refuse_columns(path: Path, choice: Wanted = None) -> Trace:
 
 
 def read_accounting(path: Path, choice: Wanted = None) -> Trace:
-    """Read a task per job. Raises InputError, naming file, row and field."""
+    """Read a task per job."""
     columns, rows, ids = _jobs(path)
     steps = len(ids) - len(rows)
     columns, rows, never = _with_arrival(columns, rows)
     has = [name for name in FIELDS if name in columns]
+    # Resources, and a check of the fields.
     demand = _demand(columns)
     available = tuple(name for name in RESOURCES if name in demand)
     asked = tuple(name for name in available if name != NODE_COUNT) if choice == "all" else choice
@@ -131,6 +132,7 @@ def read_accounting(path: Path, choice: Wanted = None) -> Trace:
     if not ({*ARRIVALS, "Start"} & {*has} and ({*ELAPSED} & {*has} or {"Start", "End"} <= {*has})):
         missing = "Submit" if {*ELAPSED, "End"} & {*has} else "Elapsed"
         raise InputError(f"{path}: field {missing} is missing: sacct --format needs Submit, Start and Elapsed")
+    # Times of arrival, start and end.
     instants = [name for name in ("Submit", "Eligible", "Start", "End") if name in has]
     at = dict(zip(instants, times(columns, instants), strict=True))
     elapsed = next((_lengths(columns, name) for name in ELAPSED if name in has), None)
@@ -139,11 +141,13 @@ def read_accounting(path: Path, choice: Wanted = None) -> Trace:
     start = at.get("Start", arrival)
     if elapsed is None:
         elapsed = np.where((at["End"] == MISSING) | (start == MISSING), MISSING, at["End"] - start)
+    # Jobs that ended, run or wait, by state or else by their times.
     state = _states(columns)
     began = (start != MISSING) & (elapsed > 0)
     over = np.isin(state, ENDED) | ~(np.isin(state, (*RUNS, *WAITS)) | (at["End"] == MISSING if "End" in at else False))
     runs = ~over & (np.isin(state, RUNS) | (start != MISSING) & ~np.isin(state, WAITS))
     limit = next((_lengths(columns, name) for name in LIMITS if name in has), None)
+    # Components of a heterogeneous job arrive together.
     component = _components(columns, start)
     leader = np.arange(len(start)) if component is None else _first_of(component)
     arrival = arrival if component is None else _latest(arrival, leader)
@@ -180,13 +184,13 @@ def read_accounting(path: Path, choice: Wanted = None) -> Trace:
         uncounted=tuple(others) if choice is None else (),
         processors=1.0 if resources[0] == "cpu" else None,
         origin=origin_of(columns, instants[0]),
-        waits="Start" in has and bool({*ARRIVALS} & {*has}),  # what did not start is no load
+        waits="Start" in has and bool({*ARRIVALS} & {*has}),  # jobs without a start are no load
         list_of_servers="scontrol show node > nodes.txt",
     )
 
 
 def _components(columns: Columns, start: Ints) -> Ints | None:
-    """(n,) a number for the components of a heterogeneous job that started together, -1 for other jobs; None without any."""
+    """Number simultaneous components (n,), -1 for other jobs, None without any."""
     id_ = columns.column(next(name for name in ID if name in columns)).cast(pa.string()).combine_chunks()
     job = pc.struct_field(pc.extract_regex(id_, COMPONENT), "job")
     if job.null_count == len(job):
@@ -197,19 +201,18 @@ def _components(columns: Columns, start: Ints) -> Ints | None:
 
 
 def _first_of(component: Ints) -> Ints:
-    """(n,) the first row of each component's job, and of other jobs their own."""
     return first_rows(np.where(component < 0, component.max() + 1 + np.arange(len(component)), component))
 
 
 def _latest(arrival: Ints, leader: Ints) -> Ints:
-    """(n,) the latest arrival of the rows with the same leader, which come together."""
+    """Return the latest arrival of rows with the same leader (n,)."""
     latest = arrival.copy()
     np.maximum.at(latest, leader, arrival)
     return np.asarray(latest[leader], np.int64)
 
 
 def _not_modelled(columns: Columns) -> dict[str, NDArray[np.bool_]]:
-    """Which jobs (n,) ask for each trackable resource that servers do not have."""
+    """Mark jobs (n,) that ask for each resource without servers."""
     asks: dict[str, NDArray[np.bool_]] = {}
     for field in (field for field in AMOUNTS if field in columns):
         encoded = columns.column(field).cast(pa.string()).combine_chunks().dictionary_encode()
@@ -222,7 +225,6 @@ def _not_modelled(columns: Columns) -> dict[str, NDArray[np.bool_]]:
 
 
 def _jobs(path: Path) -> tuple[Columns, Ints, pa.ChunkedArray]:
-    """The rows of jobs, their numbers in the file from 0, and the number of each job and step there. Raises InputError."""
     names = names_of(path)
     columns = Columns.read(path, [name for name in FIELDS if name in names])
     table = columns.table
@@ -242,8 +244,9 @@ def _jobs(path: Path) -> tuple[Columns, Ints, pa.ChunkedArray]:
 
 
 def _with_arrival(columns: Columns, rows: Ints) -> tuple[Columns, Ints, dict[str, int]]:
-    """The jobs whose arrival is known, where a log says when they were eligible or began and not when they were submitted; and
-    how many others there are, by reason.
+    """Return jobs with a known arrival, and omissions by reason.
+
+    It applies if a log has eligible or start times but no submissions.
     """
     first = next((name for name in ("Submit", "Eligible", "Start") if name in columns), None)
     if first is None or first == "Submit":
@@ -255,19 +258,18 @@ def _with_arrival(columns: Columns, rows: Ints) -> tuple[Columns, Ints, dict[str
 
 
 class Rows(Columns):
-    """Columns of some of the rows of a file, whose numbers are given: messages say those."""
+    """Columns of some rows, with the file's numbers in messages."""
 
     def __init__(self, path: Path, table: pa.Table, rows: Ints) -> None:
         super().__init__(path, table)
         self.rows = rows
 
     def error(self, row: int, column: str, problem: str) -> InputError:
-        """As of Columns, with the row of the file."""
         return super().error(int(self.rows[row]), column, problem)
 
 
 def _mapped(columns: Columns, name: str, read: Callable[[str], float | None], form: str) -> Floats:
-    """(n,) what `read` makes of each text, each different one once; NaN for empty cells. Raises InputError for None."""
+    """Apply `read` to distinct texts (n,), NaN if empty, and check."""
     encoded = columns.column(name).cast(pa.string()).combine_chunks().dictionary_encode()
     values = [read(text) for text in encoded.dictionary.to_pylist()]
     for place, value in enumerate(values):
@@ -278,7 +280,7 @@ def _mapped(columns: Columns, name: str, read: Callable[[str], float | None], fo
 
 
 def _lengths(columns: Columns, name: str) -> Ints:
-    """(n,) µs of a field such as Elapsed or Timelimit; MISSING where it has none."""
+    """Return µs (n,) of Elapsed, Timelimit etc., or MISSING."""
     per_unit = 60.0 if name == "TimelimitRaw" else 1.0
 
     def seconds(text: str) -> float | None:
@@ -291,7 +293,7 @@ def _lengths(columns: Columns, name: str) -> Ints:
 
 
 def seconds_of(text: str) -> float | None:
-    """The seconds of a time such as 1-02:03:04 or 15:04; None for a text that is none."""
+    """Return the seconds of 1-02:03:04 or 15:04, else None."""
     parts = TIME.fullmatch(text)
     if parts is None:
         return None
@@ -300,7 +302,7 @@ def seconds_of(text: str) -> float | None:
 
 
 def _states(columns: Columns) -> NDArray[np.str_]:
-    """(n,) the first word of each state, "" without that field: CANCELLED by 1000 is CANCELLED, CANCELLED+ too."""
+    """Return each state's first word (n,), without a +."""
     if "State" not in columns:
         return np.full(len(columns), "")
     words = pc.extract_regex(columns.column("State").fill_null("UNKNOWN"), r"^(?P<word>[A-Z_]*)")
@@ -312,7 +314,7 @@ def _texts(columns: Columns, name: str) -> NDArray[np.str_]:
 
 
 def _demand(columns: Columns) -> dict[str, Floats]:
-    """The amounts (n,) of each resource that the fields tell, NaN where missing. Raises InputError where none tells the cores."""
+    """Return the amounts (n,) of each recorded resource, NaN where missing."""
     demand: dict[str, Floats] = {}
 
     def add(name: str, amount: Floats) -> None:
@@ -339,7 +341,7 @@ def _demand(columns: Columns) -> dict[str, Floats]:
 
 
 def amount_of(tres: str, resource: str) -> float | None:
-    """What a list such as `cpu=4,gres/gpu:a100=2,mem=16G,node=1` has of a resource, memory in GiB; None if it is no such list."""
+    """Return a resource's amount in `cpu=4,gres/gpu:a100=2,mem=16G` (GiB), or None."""
     total, typed = 0.0, 0.0
     for part in tres.split(","):
         name, equals, amount = part.partition("=")
@@ -357,7 +359,7 @@ def amount_of(tres: str, resource: str) -> float | None:
 
 
 def memory_of(text: str) -> float | None:
-    """GiB of 16G, 4000M, 16Gn or 4000Mc; without a unit MiB."""
+    """Return GiB of 16G, 4000M, 16Gn, 4000Mc or 4000 (MiB)."""
     match = MEMORY.fullmatch(text)
     return None if match is None else float(match[1]) * GIB[match[2]]
 
@@ -369,11 +371,11 @@ GRES = re.compile(r"gpu(?::[^:,(]+)?:([0-9]+)")
 
 
 AS_SERVERS = 'scontrol show node does, or sinfo -N -o "%N %c %m %G %T %P"'
-"""What prints the nodes as they are read."""
+"""Commands that print the nodes in the form to read."""
 
 
 def is_nodes(path: Path) -> bool:
-    """Whether a file is what `scontrol show node` or `sinfo -N` prints."""
+    """Return whether a file comes from `scontrol show node` or `sinfo -N`."""
     first = first_bytes(path, SNIFFED).decode("utf-8", errors="replace").lstrip("\ufeff \n")
     return bool(first) and (first.startswith("NodeName=") or "NODELIST" in first.splitlines()[0].split())
 
@@ -384,16 +386,16 @@ FLAGS = "*~#!%$@^-"  # behind a state; * is of a node that does not respond
 
 
 def takes_jobs(state: str) -> bool:
-    """Whether a node in a state such as `IDLE+DRAIN` or `down*` takes jobs, now or, as with MAINT or PLANNED, again by itself.
+    """Return whether a node in this state takes jobs.
 
-    Source: slurm.schedmd.com/sinfo.html, NODE STATE CODES.
+    With MAINT or PLANNED it does so later. Source: slurm.schedmd.com/sinfo.html, NODE STATE CODES.
     """
     words = {word.rstrip(FLAGS) for word in state.upper().split("+")}
     return "*" not in state and not words & OUT
 
 
 class Nodes(NamedTuple):
-    """What a list of nodes has of servers."""
+    """Servers in a list of nodes, and nodes that are none."""
 
     capacity: Floats  # (L, 4) cores, GiB, GPUs and 1 node of each that takes jobs, in the order of the file
     names: tuple[str, ...]  # (L,)
@@ -402,16 +404,13 @@ class Nodes(NamedTuple):
 
     @property
     def left_out(self) -> tuple[tuple[str, int], ...]:
-        """How many nodes are no servers, by reason."""
+        """Number of nodes that are no servers, by reason."""
         reasons = {f"nodes that take no jobs: {shown_states(self.out)}": self.out, "nodes of other partitions": self.elsewhere}
         return tuple((reason, len(nodes)) for reason, nodes in reasons.items() if nodes)
 
 
 def read_nodes(path: Path, partitions: Collection[str] = ()) -> Nodes:
-    """The nodes of these `partitions`, where the list says of which they are. Raises InputError where none takes jobs.
-
-    partitions  () for all
-    """
+    """Return the nodes of `partitions`, () for all."""
 
     def is_elsewhere(names: str) -> bool:
         return bool(partitions) and bool(names) and not {name.rstrip("*") for name in names.split(",")} & {*partitions}
@@ -421,6 +420,7 @@ def read_nodes(path: Path, partitions: Collection[str] = ()) -> Nodes:
     nodes: dict[str, tuple[float, float, float, float]] = {}
     out: dict[str, str] = {}
     elsewhere: set[str] = set()
+    # Blocks of scontrol, or lines of sinfo.
     if any(NODE.search(line) for line in lines):
         blocks = re.split(r"(?=\bNodeName=)", "".join(lines))[1:]
         for block in blocks:
@@ -456,7 +456,7 @@ def read_nodes(path: Path, partitions: Collection[str] = ()) -> Nodes:
 
 
 def _cpus(values: Mapping[str, str]) -> str:
-    """The CPUs of a node for jobs: those that are not kept for the system (CoreSpecCount)."""
+    """Return a node's CPUs for jobs, without the system's (CoreSpecCount)."""
     total, kept = values.get("CPUTot", ""), values.get("CoreSpecCount", "")
     if "CPUEfctv" in values or not (total.isdigit() and kept.isdigit()):
         return values.get("CPUEfctv", total)
@@ -465,13 +465,13 @@ def _cpus(values: Mapping[str, str]) -> str:
 
 
 def _memory(values: Mapping[str, str]) -> str:
-    """The MiB of a node for jobs: those that are not kept for the system (MemSpecLimit)."""
+    """Return a node's MiB for jobs, without the system's (MemSpecLimit)."""
     total, kept = values.get("RealMemory", ""), values.get("MemSpecLimit", "")
     return str(max(int(total) - int(kept), 0)) if total.isdigit() and kept.isdigit() else total
 
 
 def shown_states(out: dict[str, str]) -> str:
-    """The nodes that take no jobs, each with its state, "n4 (DOWN+DRAIN), n5 (down*)"; of many the first."""
+    """List nodes that take no jobs: "n4 (DOWN+DRAIN), n5 (down*)", shortened."""
     shown = ", ".join(f"{name} ({state})" for name, state in [*out.items()][:MOST_SHOWN])
     return shown + (f" and {len(out) - MOST_SHOWN:,} more" if len(out) > MOST_SHOWN else "")
 

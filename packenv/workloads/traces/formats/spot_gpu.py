@@ -1,8 +1,9 @@
-"""Alibaba's trace of 2026 of jobs on GPUs, some of them on spot capacity: jobs and the nodes, as published (CSV) or in Parquet.
+"""Alibaba's trace of 2026 of jobs on GPUs, partly on spot capacity.
 
-A job has `worker_num` workers that each ask for `cpu_request` cores and `gpu_request` GPUs, or a part of one, of kind
-`gpu_model`. A worker is a task, the workers of a job a gang, and its organisation the tenant. Times are in seconds; a job is
-there at `submit_time` and runs for `duration`: how long it waited is not known. Amounts are cores and GPUs.
+Jobs and nodes are as published (CSV) or in Parquet. A job has `worker_num` workers that each ask for `cpu_request` cores and
+`gpu_request` GPUs, or a part of one, of kind `gpu_model`. A worker is a task, the workers of a job a gang, and its organisation
+the tenant. Times are in seconds. A job arrives at `submit_time` and runs for `duration`. Its wait is not recorded. Amounts are
+cores and GPUs.
 Source: github.com/alibaba/clusterdata, cluster-trace-v2026-spot-gpu.
 """
 
@@ -32,12 +33,12 @@ ABOUT = "amounts are cores and GPUs; a job's workers are its tasks, and start to
 
 
 def is_nodes(names: list[str]) -> bool:
-    """Whether a file with these columns is a list of nodes."""
+    """Return whether a file with these columns is a list of nodes."""
     return set(names) >= NODE_COLUMNS
 
 
 def read_jobs(path: Path, choice: Wanted = None) -> Trace:
-    """Read a task per worker. Raises InputError."""
+    """Read a task per worker."""
     resources = resource_names(choice, RESOURCES, RESOURCES, path)
     table = Columns.read(path, (JOB, *REQUESTS.values(), MODEL, WORKERS, SUBMIT, DURATION, OWNER))
     workers = table.whole(WORKERS)
@@ -69,7 +70,7 @@ def read_jobs(path: Path, choice: Wanted = None) -> Trace:
 
 
 def nodes(path: Path, resources: tuple[str, ...]) -> Machines:
-    """The nodes with their cores and GPUs. Raises InputError."""
+    """Return the nodes with their cores and GPUs."""
     table = Columns.read(path, (MODEL, *CAPACITIES.values(), NAME))
     amounts = np.stack([decimals(table, CAPACITIES[name]) for name in resources], axis=1)
     for r, name in enumerate(resources):

@@ -1,16 +1,15 @@
-"""The Standard Workload Format of parallel jobs: `;` header lines, then 18 numbers per job, -1 where unknown.
+"""Standard Workload Format of parallel jobs.
 
-A parallel job runs on many nodes at once, so the whole machine is one server: capacity 1 of `cpu` is all its processors
-(header MaxProcs, or MaxNodes, or else those of the largest job), and without `servers` there is that one server. Capacity 1 of
-`memory` is the largest job's. Times are in seconds, and so are slots.
+Files have `;` header lines, then 18 numbers per job, -1 where unknown. A parallel job runs on many nodes, so the whole machine is
+one server. Capacity 1 of `cpu` is all its processors (header MaxProcs, or MaxNodes, or else those of the largest job). Without
+`servers` there is that one server. Capacity 1 of `memory` is the largest job's. Times are in seconds, and so are slots.
 
-A job's processors are those allocated or those requested, whichever are more. Its memory is the memory per processor that it
-requested or, if unknown, used, times the processors. By the standard that is in KB; if an amount is above 2^32 (4 TiB per
+A job's processors are the allocated or the requested ones, whichever are more. Its memory is the memory per processor that it
+requested or, if unknown, used, times the processors. By the standard that is in KB. If an amount is above 2^32 (4 TiB per
 processor), the file has bytes per job, as MetaCentrum's have. The user is the tenant, 0 if unknown. The requested time is the
-scheduler's estimate; the longest one is that of the header (MaxRuntime), or else the longest request.
-Submission times are taken as recorded: preceding jobs and think times are counted, but have no effect. Jobs that failed or
-were cancelled (status 0, 5) and ran are load. Lines for parts of a job (status 2 to 4) repeat the line of the job, and are
-dropped.
+scheduler's estimate. The longest one is that in the header (MaxRuntime), or else the longest request.
+Submission times are as recorded: preceding jobs and think times are counted, but have no effect. Jobs that failed or were
+cancelled (status 0, 5) and ran are load. Lines for parts of a job (status 2 to 4) repeat the line of the job, and are dropped.
 Source: Feitelson, Parallel Workloads Archive, "The Standard Workload Format", version 2.2.
 """
 
@@ -59,7 +58,7 @@ WHICH = ("allocated", "requested")
 TIMES = ("submit time", "wait time", "run time", "requested time")
 HEADER = re.compile(r"\s*;+\s*(MaxProcs|MaxNodes|MaxRuntime)\s*:\s*(.*?)\s*$", re.ASCII | re.IGNORECASE)
 HEADER_NAMES = {name.lower(): name for name in ("MaxProcs", "MaxNodes", "MaxRuntime")}
-REMARK = re.compile(r"\s*([(;].*|[a-z]{2}.*)?", re.ASCII | re.IGNORECASE)  # what may stand behind the number of a header
+REMARK = re.compile(r"\s*([(;].*|[a-z]{2}.*)?", re.ASCII | re.IGNORECASE)  # remark behind the number of a header
 ENCODING = "latin-1"
 PER_JOB = 300  # bytes of memory until it is in a Jobs table
 COMPLETED, FIRST_PART, LAST_PART, UNKNOWN = 1, 2, 4, -1
@@ -69,7 +68,7 @@ LATEST = 2.0**53 / SECOND
 
 
 def begins_with_header(path: Path) -> bool:
-    """Whether the first line of a file is a `;` line, as the header of this format is."""
+    """Return whether the first line of a file is a `;` line."""
     try:
         return next((line for line in lines_of(path, ENCODING) if line.strip()), "").lstrip().startswith(";")
     except InputError:
@@ -77,10 +76,11 @@ def begins_with_header(path: Path) -> bool:
 
 
 def read_swf(path: Path, choice: Wanted = None) -> Trace:
-    """Read a task per job, by default with processors only. Raises InputError, naming file and line."""
+    """Read a task per job, by default with processors only."""
     header, field = _read(path)
     submit, wait, run = (_microseconds(field[name]) for name in ("submit time", "wait time", "run time"))
     processors = np.fmax(*(np.where(field[f"{which} processors"] > 0, field[f"{which} processors"], np.nan) for which in WHICH))
+    # Capacity 1: the machine's processors, and the largest job's memory.
     machine, machine_from = _machine(header, processors)
     demands, amounts = {"cpu": processors / machine}, {"cpu": machine}
     capacity = {"cpu": f"{machine:,.0f} processors"}
@@ -132,12 +132,10 @@ def read_swf(path: Path, choice: Wanted = None) -> Trace:
 
 
 def _twice(field: dict[str, Floats]) -> NDArray[np.bool_]:
-    """(n,) lines of a job that has the same line before."""
     return repeated([*field.values()]) & (field["job number"] > 0)
 
 
 def _read(path: Path) -> tuple[dict[str, int], dict[str, Floats]]:
-    """The numbers of the header by name, and the fields (n,) by name. Raises InputError."""
     header, jobs_follow = _header(path)
     if not jobs_follow:
         raise InputError(f"{path}: the file is empty")
@@ -155,7 +153,6 @@ def _read(path: Path) -> tuple[dict[str, int], dict[str, Floats]]:
 
 
 def _counted(path: Path) -> Iterator[str]:
-    """The lines of a file, as long as there is memory for their jobs. Raises InputError."""
     memory = Memory(path)
     for line in lines_of(path, ENCODING):
         memory.reserve(PER_JOB)
@@ -163,7 +160,7 @@ def _counted(path: Path) -> Iterator[str]:
 
 
 def _header(path: Path) -> tuple[dict[str, int], bool]:
-    """The numbers of the header by name, wherever it stands, and whether the file has a line of a job. Raises InputError."""
+    """Return the header's numbers by name, and whether jobs follow."""
     header: dict[str, int] = {}
     jobs_follow = False
     for number, line in enumerate(lines_of(path, ENCODING), 1):
@@ -186,7 +183,6 @@ def _header(path: Path) -> tuple[dict[str, int], bool]:
 
 
 def _first_problem(path: Path) -> InputError:
-    """The error to raise for the first malformed line."""
     for number, line in enumerate(lines_of(path, ENCODING), 1):
         text = line.partition(";")[0]
         if text.strip() and (problem := _problem(text)):
@@ -195,7 +191,6 @@ def _first_problem(path: Path) -> InputError:
 
 
 def _problem(line: str) -> str | None:
-    """The fault in the line of a job, or None."""
     words = line.split()[: len(FIELDS)]
     for name, word in zip(FIELDS, words, strict=False):
         try:
@@ -210,12 +205,12 @@ def _problem(line: str) -> str | None:
 
 
 def _first_recorded(first: Floats, second: Floats) -> Floats:
-    """(n,) the first amount or, if unknown, the second; NaN if both are unknown."""
+    """Return the first known amount (n,), NaN if both are unknown."""
     return np.where(first > 0, first, np.where(second > 0, second, np.nan))
 
 
 def _machine(header: dict[str, int], processors: Floats) -> tuple[float, str]:
-    """The number of processors that capacity 1 stands for, and where that comes from."""
+    """Return the processors of capacity 1, and their source."""
     for name in ("MaxProcs", "MaxNodes"):
         if header.get(name, 0) > 0:
             return float(header[name]), f"header {name}"

@@ -1,12 +1,12 @@
-"""The Facebook samples of SWIM: jobs with the bytes that they read, shuffle and write, as published (.tsv) or in Parquet.
+"""Facebook samples of SWIM: jobs with bytes read, shuffled and written.
 
-A line holds job, submission (s), gap since the job before, bytes read, shuffled and written and, in one sample, the path that
-the job reads. The data have no tasks, durations or places. The reader adds:
+Samples are as published (.tsv) or in Parquet. A line holds job, submission (s), gap since the previous job, bytes read, shuffled
+and written and, in one sample, the path that the job reads. The data have no tasks, durations or places. The reader adds:
 
 maps     one task for every 128 MiB read, at least one; they write the output of the job if nothing is shuffled
 reduces  one task for every GB shuffled, at most 999, after all maps have ended; they write the output of the job
 seconds  1 to start, and 32 MB/s for everything read and written; a map away from its data reads at 8 MB/s
-demands  a server of capacity 1 runs four tasks at once
+demands  a server of capacity 1 runs four tasks at one time
 places   of blocks are drawn by seed (packenv.workloads.named.blocks.Placed); the same part of the same path is one block
 
 Source: Chen, Ganapathi, Griffith, Katz, "The case for evaluating MapReduce performance using workload suites", MASCOTS 2011;
@@ -50,7 +50,7 @@ ABOUT = (
 
 
 class Lines(NamedTuple):
-    """The columns of a sample, a row for each job."""
+    """Columns of a sample, a row for each job."""
 
     submit: NDArray[np.float64]  # (jobs,) s
     read: Ints  # (jobs,) bytes
@@ -60,7 +60,7 @@ class Lines(NamedTuple):
 
 
 def read_table(path: Path, choice: Wanted = None) -> Trace:
-    """Read a sample in Parquet or CSV; several samples (column `sample`) follow each other day by day. Raises InputError."""
+    """Read samples in Parquet or CSV, day by day."""
     columns = Columns.read(path, ["submit_time_s", *AMOUNTS, "input_path_id", "sample"])
     submit = columns.numbers("submit_time_s")
     columns.require((submit >= 0) & (submit * SECOND < LATEST), "submit_time_s", "{} is not a time")
@@ -73,12 +73,12 @@ def read_table(path: Path, choice: Wanted = None) -> Trace:
 
 
 def is_native(row: list[str]) -> bool:
-    """Whether a line of a table without a header is one of a sample as published: a name, and numbers."""
+    """Return whether a headless line has a name and numbers, as published."""
     return len(FIELDS) <= len(row) <= len(FIELDS) + 1 and all(is_number(word) for word in row[1:3]) and not is_number(row[0])
 
 
 def read_native(path: Path, choice: Wanted = None) -> Trace:
-    """Read a sample as published. Raises InputError, naming file and line."""
+    """Read a sample as published."""
     rows: list[tuple[float, ...]] = []
     paths: dict[str, int] = {}
     memory = Memory(path)
@@ -96,7 +96,6 @@ def read_native(path: Path, choice: Wanted = None) -> Trace:
 
 
 def _row(words: list[str], where: str) -> tuple[float, ...]:
-    """Submission (s) and bytes read, shuffled and written of a line. Raises InputError that begins with `where`."""
     if not len(FIELDS) <= len(words) <= len(FIELDS) + 1:
         raise InputError(f"{where}: {len(words)} fields, not {len(FIELDS)} or {len(FIELDS) + 1}, separated by tabs")
     values = []
@@ -113,16 +112,17 @@ def _row(words: list[str], where: str) -> tuple[float, ...]:
 
 
 def _trace(lines: Lines, path: Path, choice: Wanted) -> Trace:
-    """The map and reduce tasks of the jobs."""
     resources = resource_names(choice, RESOURCES, RESOURCES, path)
     order = np.argsort(lines.submit, kind="stable")
     lines = Lines(lines.submit[order], lines.read[order], lines.shuffled[order], lines.written[order], lines.path[order])
+    # Number of tasks of each job.
     maps = np.maximum(-(-lines.read // BLOCK), 1)
     reduces = np.minimum(-(-lines.shuffled // PER_REDUCE), MOST_REDUCES)
     total = int(maps.sum() + reduces.sum())
     if total > MOST_TASKS:
         raise InputError(f"{path}: {total} tasks, more than {MOST_TASKS}, are too many for a table")
     Memory(path).reserve(PER_TASK * total)
+    # Rows of tasks, with the bytes that each reads and writes.
     counts = np.column_stack([maps, reduces]).ravel()  # tasks of each phase: maps of job 0, its reduces, maps of job 1, …
     phase_of = np.repeat(np.arange(len(counts)), counts)
     job, phase = phase_of // 2, phase_of % 2
@@ -151,7 +151,7 @@ def _trace(lines: Lines, path: Path, choice: Wanted) -> Trace:
 
 
 def _numbers(path: Ints, part: Ints, has_block: NDArray[np.bool_]) -> Ints:
-    """(n,) a number for each part of each path; -1 for tasks without a block."""
+    """Number the parts of paths (n,), -1 without a block."""
     numbers = np.full(len(path), -1)
     parts = int(part[has_block].max(initial=0)) + 1
     numbers[has_block] = np.unique(path[has_block] * parts + part[has_block], return_inverse=True)[1].ravel()

@@ -1,0 +1,64 @@
+"""The environment: Gymnasium's checker, masks, and an agent that does what a rule does."""
+
+from __future__ import annotations
+
+import warnings
+
+import gymnasium
+import numpy as np
+from gymnasium.utils.env_checker import check_env
+
+from packenv_llm.environment import ReplicaEnv
+from packenv_llm.replica import Replica
+from packenv_llm.rules import find_rule
+from packenv_llm.simulation import simulate
+
+
+def small() -> ReplicaEnv:
+    return ReplicaEnv("200+60~0.9", load=0.9, count=200, replica=Replica(blocks=150))
+
+
+def test_gymnasium_checker_is_silent() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(small(), skip_render_check=True)
+
+
+def test_it_is_registered() -> None:
+    if "packenv/Replica-v1" not in gymnasium.registry:  # not installed: found by path alone
+        import packenv_llm
+
+        packenv_llm.register()
+    assert isinstance(gymnasium.make("packenv/Replica-v1", count=10).unwrapped, ReplicaEnv)
+
+
+def test_random_valid_actions_end_with_all_requests_done() -> None:
+    env = small()
+    for seed in range(4):
+        env.reset(seed=seed)
+        chance = np.random.default_rng(seed)
+        total, done, kinds = 0.0, False, set()
+        while not done:
+            mask = env.action_masks()
+            assert mask.any()
+            action = chance.choice(np.flatnonzero(mask))
+            kinds.add(0 if action == 0 else 1 if action <= 8 else 2)
+            observation, reward, done, _, info = env.step(action)
+            assert env.observation_space.contains(observation) and reward <= 0
+            total += reward
+        assert info["done"] == 200 and kinds == {0, 1, 2}
+        request = env.core.request
+        assert (env.core.count[0]["free"], env.core.count[0]["running"]) == (149, 0)
+        assert -total <= (request["end"] - request["arrival"]).mean() * 1.001
+
+
+def test_first_come_first_served_is_the_rule() -> None:
+    """Admit the first whenever it fits, and never preempt: the times of `sarathi`, but for admissions within a step."""
+    env = ReplicaEnv("200+60~0.9", load=0.5, count=200, replica=Replica(blocks=1500))
+    env.reset(seed=1)
+    done = False
+    while not done:
+        done = env.step(np.int64(1 if env.action_masks()[1] else 0))[2]
+    seed = int(np.random.Generator(np.random.PCG64(1)).integers(2**31))
+    run = simulate(env.source.draw(seed, 200, env.rate), env.replica, find_rule("sarathi"))
+    np.testing.assert_allclose(env.core.request["end"], run.last)

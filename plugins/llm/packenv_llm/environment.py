@@ -1,0 +1,145 @@
+"""`packenv/Replica-v1`: whom to admit or to preempt, one decision at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from packenv.extend import ArgumentError
+from packenv_llm import engine
+from packenv_llm.replica import Replica
+from packenv_llm.requests import find_source
+from packenv_llm.rules import find_rule
+from packenv_llm.simulation import core_of
+from packenv_llm.verbs import rate_bound
+
+FEATURES = 3
+REST = 4
+MOST = 1000.0  # of every number in an observation
+
+
+class ReplicaEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
+    """Admit or preempt requests of one replica.
+
+    ## Decisions
+    There is a decision when a waiting request fits, or when requests that run need more blocks than are free.
+
+    ## Actions
+    `Discrete(1 + W + V)`. 0: go on with the next step. 1 to W: admit this one of the first W that wait. W + 1 to W + V:
+    preempt this one of the last V that were admitted. `action_masks()` shows which are valid; an invalid action is 0.
+    Going on without memory preempts the one that was admitted last.
+
+    ## Observation
+    `Box((4 + 3 (W + V),))`: free share of the blocks, waiting and running requests over 100, whether memory is short; of
+    each shown request its known tokens over 1,000, its seconds since arrival over 10, and its outputs so far over 1,000.
+
+    ## Reward
+    Minus the time that all requests together spent in the system since the last decision, over the number of requests. So a
+    whole episode has about minus the mean time to the last token.
+
+    ## Episode
+    `count` requests, until all are done. The seed of `reset` draws them; without one each episode has other requests.
+
+    requests     a source, as `evaluate` takes it
+    load, count  arrivals as a share of the bound, and requests in an episode
+    waiting, running  W and V
+    """
+
+    metadata = {"render_modes": []}  # noqa: RUF012 - as Gymnasium has it
+
+    def __init__(
+        self,
+        requests: Any = "llm/conv-like",
+        load: float = 0.9,
+        count: int = 1000,
+        waiting: int = 8,
+        running: int = 8,
+        replica: Replica | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        if render_mode is not None:
+            raise ArgumentError("`render_mode`: this environment has none")
+        if min(waiting, running, count) < 1 or not load > 0:
+            raise ArgumentError("`waiting`, `running` and `count` are at least 1, and `load` is above 0")
+        self.source, self.replica = find_source(requests), replica or Replica()
+        self.rate, self.size = load * rate_bound(self.source, self.replica).rate, count
+        self.shown = waiting, running
+        self.action_space = spaces.Discrete(1 + waiting + running)
+        self.observation_space = spaces.Box(0.0, MOST, (REST + FEATURES * (waiting + running),), np.float32)
+        self.render_mode = None
+        self.core: Any = None
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        super().reset(seed=seed)
+        drawn = int(self.np_random.integers(2**31))
+        self.core = core_of(self.source.draw(drawn, self.size, self.rate), self.replica, find_rule("vllm:order=hrrn"))
+        self.core.setting[0]["admission"] = engine.BY_ACTION
+        self.preempted, self.passed = False, 0.0
+        self._go_on(0)
+        return self._observation(), self._info()
+
+    def step(self, action: np.int64) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        chosen = int(action) if self.action_masks()[int(action)] else 0
+        if chosen == 0:
+            self._go_on(1)
+        elif chosen <= self.shown[0]:
+            engine.admit_chosen(self.core, int(self.places[chosen - 1]))
+            self._go_on(0)
+        else:
+            engine.preempt_chosen(self.core, int(self.victims[chosen - 1 - self.shown[0]]))
+            self.preempted = True
+            self._look()
+        spent = float(self.core.count[0]["present_time"])
+        reward, self.passed = (self.passed - spent) / self.size, spent
+        return self._observation(), reward, self.done, False, self._info()
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Valid actions, (1 + W + V,). Somebody must be admitted when nothing runs."""
+        mask = np.zeros(1 + sum(self.shown), np.bool_)
+        count = self.core.count[0]
+        if not self.preempted:
+            mask[1 : 1 + len(self.places)] = [engine.may_enter(self.core, int(self.core.queue[place])) for place in self.places]
+        if self.short:
+            mask[1 + self.shown[0] : 1 + self.shown[0] + len(self.victims)] = True
+        mask[0] = count["running"] > 0 or not mask.any()
+        return mask
+
+    def _go_on(self, steps: int) -> None:
+        """Run to the next decision. While requests were admitted and no time has passed, look again at the same moment."""
+        if steps:
+            self.preempted = False
+        self.done = engine.go_on(self.core, steps) == engine.FINISHED
+        self._look()
+
+    def _look(self) -> None:
+        """Find which requests are shown: the first that wait, the last that were admitted."""
+        count, request = self.core.count[0], self.core.request
+        queue = self.core.queue[: count["queued"]]
+        front = np.lexsort((request["tie"][queue] * (request["rejoined"][queue] < 0), queue, request["rejoined"][queue] >= 0))
+        self.places = front[: self.shown[0]]
+        self.victims = self.core.running[: count["running"]][::-1][: self.shown[1]]
+        self.short = bool(engine.is_short(self.core)) and count["running"] > 1
+
+    def _observation(self) -> NDArray[np.float32]:
+        count, request = self.core.count[0], self.core.request
+        rest = [count["free"] / self.replica.usable, count["queued"] / 100, count["running"] / 100, float(self.short)]
+        parts = []
+        for rows, room in ((self.core.queue[self.places], self.shown[0]), (self.victims, self.shown[1])):
+            chosen = request[rows]
+            produced = chosen["produced"] + (count["beats"] - chosen["beat"]) * (chosen["state"] == engine.DECODES)
+            part = np.zeros((room, FEATURES), np.float32)
+            part[: len(rows)] = np.column_stack(
+                [(chosen["prompt"] + produced) / 1000, (count["now"] - chosen["arrival"]) / 10, produced / 1000]
+            )
+            parts.append(part.ravel())
+        return np.minimum(np.concatenate([np.array(rest, np.float32), *parts]), np.float32(MOST))
+
+    def _info(self) -> dict[str, Any]:
+        count = self.core.count[0]
+        return {"seconds": float(count["now"]), "done": int(count["done"]), "preempted": int(count["preempted"])}
