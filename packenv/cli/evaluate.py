@@ -132,9 +132,8 @@ def evaluate(
         raise failures[0]
 
 
-<<<<<<< HEAD
 def loads_of(of_workload: WorkloadOptions) -> tuple[str, list[float]] | None:
-    """The option that has several loads, and these, ascending; None if there is none."""
+    """Return the option with several loads, and these, ascending; None if there is none."""
     from packenv.runs.sweep import several_loads
 
     return several_loads({key: getattr(of_workload, key) for key in INTENSITIES})
@@ -147,21 +146,14 @@ def evaluations_from(
     several: tuple[str, Sequence[float]] | None = None,
     **scheduled: bool,
 ) -> tuple[list[Evaluation], dict[str, int]]:
-    """What the options ask for at each load, and the rows of a trace that were dropped, by reason.
-=======
-def evaluation_from(
-    policies: tuple[str, ...], of_workload: WorkloadOptions, options: EvaluateOptions, **scheduled: bool
-) -> tuple[Evaluation, dict[str, int]]:
-    """Return the evaluation of these options, and dropped rows by reason.
->>>>>>> origin/main
+    """Return the evaluation at each load, and dropped rows by reason.
 
     `scheduled`: runs that store their schedules (`evaluation`). Raises InputError.
     """
     from packenv.api import at_a_rate
     from packenv.runs.comparison import check_figure, evaluation
 
-<<<<<<< HEAD
-    named = chosen_policies(policies) if policies else ()  # an unknown one is said before a trace is read
+    named = chosen_policies(policies) if policies else ()  # unknown policies are reported before a trace is read
     check_figure(options, several is not None)
     if several is None:
         workload, dropped = workload_from(of_workload)
@@ -171,10 +163,6 @@ def evaluation_from(
         at: list[dict[str, Any]] = [{axis: value} for value in values]
         workload, dropped = workload_from(replace(of_workload, **at[0]))
         workloads = [workload, *(at_a_rate(workload.with_(**each)) for each in at[1:])]
-=======
-    named = chosen_policies(policies) if policies else ()  # unknown policies are reported before a trace is read
-    workload, dropped = workload_from(of_workload)
->>>>>>> origin/main
     chosen = named or chosen_policies((), workload)
     if options.backlog is not None and any(getattr(of_workload, key) is not None for key in INTENSITIES):
         raise InputError("--backlog says how much waits, whatever arrives: leave out --load, --intensity and --rate")

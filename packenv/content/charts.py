@@ -56,11 +56,6 @@ class Chart(Protocol):
 
 
 class Point(NamedTuple):
-<<<<<<< HEAD
-    """A mark on a line, filled or hollow; of another shape than the line's marker if it has one."""
-
-=======
->>>>>>> origin/main
     x: float
     y: float
     filled: bool
@@ -144,15 +139,9 @@ class LineChart:
         heights: list[float] = []
         # Push each name up, away from the one below.
         for end, _ in ends:
-<<<<<<< HEAD
             heights.append(max(heights[-1] + NEAR, end) if heights else end)
-        for n, height in enumerate(reversed(heights)):  # those that were pushed out at the top move down, and push others
-            if heights[-1 - n] > (most := 1 - n * NEAR):
-=======
-            heights.append(max(heights[-1] + NEAR * self.top, end) if heights else end)
         for n, height in enumerate(reversed(heights)):  # names above the top move down, and push others
-            if heights[-1 - n] > (most := self.top * (1 - n * NEAR)):
->>>>>>> origin/main
+            if heights[-1 - n] > (most := 1 - n * NEAR):
                 heights[-1 - n] = min(height, most)
         return [(self._at(height), line) for height, (_, line) in zip(heights, ends, strict=True)]
 

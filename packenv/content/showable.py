@@ -95,15 +95,10 @@ class Showable:
         return form("frame_of_rows")(self.records, library)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-<<<<<<< HEAD
-        """Write it in the form that the ending says, whole or not at all: JSON, CSV, Markdown, LaTeX (.tex), a page (.html), a
-        picture (.png, .pdf, .svg). Raises InputError for another ending, and for a form that it does not have.
-=======
         """Write the result in the form of the ending, whole or not at all.
 
-        JSON, CSV, Markdown, a page (.html), a picture (.png, .pdf, .svg). Raises InputError for other endings, and for missing
-        forms.
->>>>>>> origin/main
+        JSON, CSV, Markdown, LaTeX (.tex), a page (.html), a picture (.png, .pdf, .svg). Raises InputError for other endings,
+        and for missing forms.
         """
         form("save")(self, path)
 

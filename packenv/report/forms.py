@@ -163,13 +163,8 @@ def _picture(result: Showable, path: Path, output: Output) -> None:
 
 
 Write = Callable[["Showable", Path, Output], object]
-<<<<<<< HEAD
 FORMATS: dict[str, Callable[[Showable], str]] = {"csv": as_csv, "markdown": as_markdown, "latex": as_latex}
-"""What `--format` knows beside tables for people."""
-=======
-FORMATS: dict[str, Callable[[Showable], str]] = {"csv": as_csv, "markdown": as_markdown}
 """Formats of `--format` besides plain tables."""
->>>>>>> origin/main
 
 ENDINGS: dict[str, Write] = {
     ".json": write_plain,

@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""Tables as text for a terminal, as Markdown, HTML, LaTeX and CSV."""
-=======
-"""Tables as text for a terminal, Markdown, HTML and CSV."""
->>>>>>> origin/main
+"""Tables as text for a terminal, Markdown, HTML, LaTeX and CSV."""
 
 from __future__ import annotations
 

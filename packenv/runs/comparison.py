@@ -206,22 +206,14 @@ def evaluate(
     schedule: bool = False,
     executor: Executor | None = None,
     **changes: Any,
-<<<<<<< HEAD
 ) -> Comparison | Any:
-    """Run policies on a workload, all on the same tasks, and compare them.
-
-    A list of values for `load`, `intensity` or `rate` gives a `Sweep`: a comparison at each value. Otherwise the result is a
-    `Comparison`.
-
-    workload        a Workload, or what `packenv.workload` takes: a name, a file, a trace, a table. Its arguments, such as
-                    `servers`, `slot_seconds` or `intensity`, go along here
-=======
-) -> Comparison:
     """Run policies on the same tasks of a workload and compare them.
+
+    A list of values for `load`, `intensity` or `rate` gives a `Sweep`, with a comparison at each value. Otherwise the result
+    is a `Comparison`.
 
     workload        a Workload, or an argument of `packenv.workload`: a name, a file, a trace, a table. Arguments such as
                     `servers`, `slot_seconds` or `intensity` follow as keywords
->>>>>>> origin/main
     policies        names ("vqs:J=4") or objects
     options         the fields of `packenv.options.verbs.EvaluateOptions`
     schedule        store schedules for `Comparison.plot("schedule")`. Runs of whole jobs always do
@@ -259,13 +251,9 @@ class Comparison(Showable):
     by_size: bool = False
     slowdown_bound: float | None = None  # seconds; None: the usual bound, shown of parallel jobs
     duration_aware: tuple[str, ...] = ()  # policies that know durations
-<<<<<<< HEAD
-    to_the_end: bool = False  # runs went on until all work was done, or none of it could start or end any more
-    until: float | None = None  # width that was to be reached, as a share of the mean queue
-    too_wide: tuple[str, ...] = ()  # policies that did not reach it
-=======
     to_the_end: bool = False  # runs lasted until all work was done, or nothing could start or end
->>>>>>> origin/main
+    until: float | None = None  # width of the interval to reach, as a share of the mean queue
+    too_wide: tuple[str, ...] = ()  # policies that did not reach it
 
     @cached_property
     def whole(self) -> bool:

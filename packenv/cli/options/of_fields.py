@@ -27,7 +27,6 @@ FORMS: dict[Form, Any] = {
 PLAIN = {int: click.INT, float: click.FLOAT, str: click.STRING}
 
 
-<<<<<<< HEAD
 def options_of(
     kind: type[Any],
     name: str = "options",
@@ -35,21 +34,12 @@ def options_of(
     types: Mapping[str, click.ParamType[Any, Any]] | None = None,
     **helps: str,
 ) -> Decorator:
-    """The options that the fields of `kind` are, in their order; the command gets them as one value, its argument `name`.
-
-    only   names of the fields, in the order of the help; the others keep their defaults
-    types  other types of values, by field
-    helps  another line of help, by field
-
-    Fields that are no options are arguments of the command, if it has them: they become part of the value.
-=======
-def options_of(kind: type[Any], name: str = "options", only: Iterable[str] | None = None, **helps: str) -> Decorator:
     """Add the fields of `kind` as options, passed as one value `name`.
 
     only   names of fields in the order of the help. Others keep their defaults
+    types  other types of values, by field
     helps  other lines of help, by field
     Fields that are no options may be arguments of the command, and become part of the value.
->>>>>>> origin/main
     """
     hints, options = get_type_hints(kind, include_extras=True), options_in(kind)
     chosen = [*options] if only is None else [*only]
@@ -69,15 +59,10 @@ def options_of(kind: type[Any], name: str = "options", only: Iterable[str] | Non
     return add
 
 
-<<<<<<< HEAD
 def click_option(
     name: str, hint: Any, words: Words, help: str | None = None, kind: click.ParamType[Any, Any] | None = None
 ) -> Decorator:
-    """One option of a command, of a field's name, type and words; `kind` is another type of its value."""
-=======
-def click_option(name: str, hint: Any, words: Words, help: str | None = None) -> Decorator:
-    """Return an option from a field's name, type and words."""
->>>>>>> origin/main
+    """Return an option from a field's name, type and words. `kind`: another type of its value."""
     text = help or words.help
     multiple, type_ = (False, kind) if kind is not None else click_type(hint)
     settings: dict[str, Any] = {"is_flag": True} if type_ is click.BOOL else {"type": type_, "multiple": multiple}
