@@ -1,4 +1,4 @@
-"""Exceptions that show users what is wrong with their input."""
+"""Exceptions that explain errors in the input of users."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ArgumentError(InputError):
     """Bad arguments of a function, in backticks.
 
     advice  the end of the message: what to write
-    remedy  arguments that mend what is wrong, by name, if they are known
+    remedy  arguments that mend it, by name, if known
     """
 
     def __init__(self, problem: str, advice: str = "", remedy: Mapping[str, str] | None = None) -> None:
@@ -61,10 +61,7 @@ class UnknownArgument(InputError):
 
 
 class MisuseError(InputError):
-    """A policy's misuse of the cluster during a run.
-
-    Examples: a server above its capacity, a task placed twice, an error in the policy's code.
-    """
+    """A policy's misuse of the cluster, such as overfull servers."""
 
 
 def line_on(error: BaseException) -> str:

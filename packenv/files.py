@@ -92,7 +92,7 @@ def check_folder_writable(path: str | os.PathLike[str]) -> None:
 
 
 def make_folder(path: str | os.PathLike[str]) -> None:
-    """Make a folder and its parents; may raise InputError."""
+    """Make a folder and its parents. May raise InputError."""
     with _write_errors(Path(path)):
         Path(path).mkdir(parents=True, exist_ok=True)
 
@@ -161,10 +161,7 @@ def check_ending(path: str | os.PathLike[str], endings: Collection[str], what: s
 
 
 def write_json(path: str | os.PathLike[str], data: object) -> None:
-    """Write `data` as indented JSON, whole or not at all.
-
-    Raises ValueError for NaN, and InputError for the ending of another format.
-    """
+    """Write indented JSON, whole or not. Raises ValueError (NaN), InputError."""
     check_ending(path, (".json",), "what is written is JSON,")
     text = json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False)
     with atomic_path(path) as temporary:

@@ -128,7 +128,7 @@ class Jobs:
         return replace(self, devices=np.column_stack([self.devices[:, :KINDS], accepted]), device_kinds=kinds)
 
     def first(self, n: int) -> Jobs:
-        """Return the first n rows; raise InputError unless 1 <= n <= rows."""
+        """Return the first n rows, or raise InputError unless 1 <= n <= rows."""
         if not 1 <= n <= len(self):
             raise InputError(f"a table of {len(self)} rows has no first {n}")
         columns = {name: getattr(self, name) for name in COLUMNS}
@@ -136,7 +136,7 @@ class Jobs:
         return Jobs(**head, device_kinds=self.device_kinds, scale=self.scale)
 
     def only(self, kept: Bools) -> Jobs:
-        """Return the rows `kept` (n,), with links passed on."""
+        """Return the rows `kept` (n,). Successors of others wait for their predecessors."""
         columns = {name: getattr(self, name) for name in COLUMNS}
         chosen: dict[str, Any] = {name: column[kept] for name, column in columns.items() if isinstance(column, np.ndarray)}
         if self.home is not None:

@@ -182,6 +182,7 @@ def _construct(factory: Any, text: str, whole: str) -> Any:
         if text:
             raise InputError(f"policy {whole!r} takes no parameters")
         return factory
+    # Read each value by the type of its parameter.
     kinds = _kinds_of_parameters(factory)
     check_parameters(whole, text, [*kinds])
     values: dict[str, Any] = {}
@@ -222,10 +223,7 @@ def _value(text: str, kind: Any, parameter: str) -> Any:
 
 
 def name_of(policy: Any) -> str:
-    """Return a policy's name in results: `vqs:J=5`, without defaults.
-
-    Raises InputError for a class in place of an object.
-    """
+    """Return a policy's name without defaults, `vqs:J=5`. InputError for classes."""
     if inspect.isclass(policy):
         raise InputError(f"{policy.__name__} is a class: pass a policy of it, {policy.__name__}()")
     if isinstance(getattr(policy, "name", None), str):

@@ -55,11 +55,13 @@ def result_of(
     stopped  why the run ended early, or None
     table    the table whose rows ran
     """
+    # Means are over the measured slots, after the warm-up.
     head = cluster.head[0]
     measured = int(head["measured"])
     capacity = cluster.capacity.sum(axis=0).astype(np.float64)
     used = cluster.measures.used[0] / max(measured, 1)
     trajectory = _trajectory(cluster, workload.servers.size_unit)
+    # The verdict needs the waiting size in largest servers.
     in_servers = trajectory.waiting_size / (workload.servers.capacity.max() if workload.D == 1 else 1.0)
     settling = settling_time(workload.mean_service, workload.mean_residual)
     delays = _delays(cluster, table)
@@ -98,7 +100,7 @@ def result_of(
 
 
 def _rejected(cluster: Cluster, workload: Workload) -> dict[str, int] | None:
-    """Count rejected tasks by reason; None where tasks wait."""
+    """Count rejected tasks by reason, or None where tasks wait."""
     if not cluster.head["rejects"][0]:
         return None
     names = ("size",) if workload.D == 1 else workload.resource_names
@@ -159,8 +161,7 @@ def simulate(
 ) -> Result:
     """Run `policy` on a workload with a known rate.
 
-    Arguments as in `packenv.simulate`. Raises InputError for arguments that do not go together, and for a policy that misuses the
-    cluster.
+    Arguments as in `packenv.simulate`. Raises InputError for arguments that do not go together, and for misuse of the cluster.
     """
     policy = find_policy(policy) if isinstance(policy, str) else policy
 
@@ -253,6 +254,7 @@ def _run_slots(
     run = runner_for(policy)
     run(policy, cluster, state, until, 0)  # compiles the policy if necessary
     seconds, reason = 0.0, None
+    # Run slices until the run ends, and report progress between them.
     while reason not in (FINISHED, LIMIT):
         began = time.perf_counter() - Apart.seconds
         try:
@@ -262,6 +264,7 @@ def _run_slots(
         except Exception as error:  # the compiled code found a misuse, or a policy in plain Python raised something
             raise misuse(policy, error, int(cluster.orders)) from error
         seconds += time.perf_counter() - Apart.seconds - began
+        # Grow the arrays, or name the policy's misuse.
         if reason == GROW:
             cluster = make_room(cluster)
             state = attached(policy, cluster, state)

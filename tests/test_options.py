@@ -12,7 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 import packenv
-from packenv.cli.main import cli, main
+from packenv.cli.groups import FEW
+from packenv.cli.main import COMMANDS, cli, find_command, main
+from packenv.cli.options.every_command import limited
 from packenv.cli.options.of_fields import options_of
 from packenv.errors import InputError
 from packenv.options.fields import Count, PolicyName, option, options_in, takes
@@ -138,3 +140,33 @@ def test_arguments_of_another_name_than_their_option_are_on_the_page() -> None:
 def test_processes_are_an_executor_of_functions() -> None:
     with pytest.raises(InputError, match=r"executor=packenv.executor\(processes=…\)"):
         packenv.evaluate("paper/fig4b", ["bf-js"], processes=2)
+
+
+def commands(name: str, command: click.Command) -> list[tuple[str, click.Command]]:
+    inner = command.commands.items() if isinstance(command, click.Group) else ()
+    return [pair for each, below in inner for pair in commands(f"{name} {each}", below)] or [(name, command)]
+
+
+HELPED = [pair for name in COMMANDS if name not in ("reproduce", "bench") for pair in commands(name, limited(find_command(name)))]
+
+
+@pytest.mark.parametrize(("name", "command"), HELPED, ids=[name for name, _ in HELPED])
+def test_many_options_are_in_groups(name: str, command: click.Command) -> None:
+    lines = command.get_help(click.Context(command, info_name=name)).splitlines()
+    headings = [line.rstrip(":") for line in lines if line.endswith(":") and not line.startswith(" ")]
+    sizes = {heading: sum(text.startswith("  -") for text in lines[lines.index(f"{heading}:") :]) for heading in headings}
+    if sizes[headings[0]] <= FEW:
+        assert headings == ["Options"]
+    else:
+        assert headings[0] == "Common" and "Output" not in headings[:-1] and "Other" not in headings
+        assert 3 <= sizes["Common"] - sizes[headings[1]] <= FEW
+
+
+def test_a_group_holds_until_the_next() -> None:
+    words = {name: words.group for name, (_, words) in options_in(WorkloadOptions).items()}
+    assert (words["servers"], words["rate"], words["slot_seconds"], words["partition"]) == (
+        "Workload",
+        "Workload",
+        "Table",
+        "Table",
+    )

@@ -79,7 +79,7 @@ def test_help_shows_commands_without_importing_them(folder: Path) -> None:
     helped = run(folder, "--help")
     (folder / "toy.py").write_text(MODULE)
     assert helped.returncode == 0 and not helped.stderr
-    assert "imported" not in helped.stdout and "  toy         Play with toys.\n" in helped.stdout
+    assert "imported" not in helped.stdout and "  toy             Play with toys.\n" in helped.stdout
     assert "Of the plug-in broken:command." in helped.stdout
 
 

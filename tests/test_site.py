@@ -50,7 +50,7 @@ def test_a_workload_at_an_intensity_is_no_address(site_pages: object) -> None:
 
 def test_the_page_of_a_policy_has_its_source_and_guarantee(site_pages: Any) -> None:
     page = site_pages.policy_page("vqs")
-    assert "⅔" in page and "Psychas and Ghaderi" in page and "§V" in page
+    assert "⅔" in page and "Psychas, Ghaderi" in page and "§V" in page
 
 
 def test_every_page_is_in_the_contents() -> None:

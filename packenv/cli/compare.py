@@ -28,12 +28,12 @@ from packenv.options.verbs import CompareOptions
 @click.argument("source", metavar="[WORKLOAD|TRACE]", required=False, type=THIRD)
 @workload_options(
     "servers", "sizes", "service", "arrivals", "load", "intensity", "rate", "resources", *OF_TRACES, "estimates", "speedup",
-    load="Arrivals as a share of ρ*; of B's servers, where servers are compared.",
-    intensity="Arrivals as a share of the area bound; likewise.",
+    load="Arrivals as a share of ρ* (B's, if sides are servers).",
+    intensity="Arrivals as a share of area bound (B's, if sides are servers).",
 )  # fmt: skip
 @options_of(CompareOptions)
 @process_options
-@output_options("Write the verdict and what it rests on")
+@output_options("Write the verdict and its numbers")
 def compare_command(
     first: str,
     second: str,
@@ -42,9 +42,10 @@ def compare_command(
     where: ProcessOptions,
     outputs: Outputs,
 ) -> None:
-    """Say whether A is worse than B by more than a margin: two policies or agents, or two sets of servers, on the same tasks.
+    """Decide whether A is worse than B by more than a margin, on the same tasks.
 
-    The exit status is 0 if A is not worse, 1 if it is, 3 if that is not decided, and 2 for bad input.
+    A and B are two policies or agents, or two sets of servers. Exit status: 0 if A is not worse, 1 if it is worse,
+    3 if undecided, 2 for bad input.
 
     \b
     packenv compare vqs-bf bf-js paper/fig4b --intensity 0.9

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from packenv.cli.groups import output_option
 from packenv.cli.options.names import POLICY, WORKLOAD, Loads
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import SCHEDULE_FILES, process_options, runs_in, tensorboard_option
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 @click.argument("source", metavar="[WORKLOAD|TRACE]", required=False, type=WORKLOAD)
 @click.option(
     "--policy", "-p", "policies", multiple=True, type=POLICY,
-    help="Policy to run, e.g. bf-js, vqs:J=4, my_module:MyPolicy, my_rule.py:priority; repeat for more.",
+    help="Policy: bf-js, vqs:J=4, my_module:MyPolicy, my_rule.py:priority, …; repeat for more.",
 )  # fmt: skip
 @options_of(
     WorkloadOptions,
@@ -43,8 +44,8 @@ if TYPE_CHECKING:
 )
 @options_of(EvaluateOptions)
 @process_options
-@click.option("--schedule", type=FileOf(*SCHEDULE_FILES), help="Write when and where each task ran (.parquet, .csv).")
-@output_options("Write all records", plot="Draw queues over time and delays", gantt=True, report=True)
+@output_option("--schedule", type=FileOf(*SCHEDULE_FILES), help="Write when and where each task ran (.parquet, .csv).")
+@output_options("Write all records", plot="Draw queues over time, and delays", gantt=True, report=True)
 @tensorboard_option
 def evaluate(
     policies: tuple[str, ...],

@@ -19,15 +19,15 @@ from packenv.options.verbs import JudgeOptions
 @click.command("judge")
 @click.argument("sources", metavar="[WORKLOAD|TRACE]…", nargs=-1, type=WORKLOAD)
 @click.option(
-    "--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to judge, e.g. bf-js, vqs:J=4; repeat for more."
+    "--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to judge: bf-js, vqs:J=4, …; repeat for more."
 )
 @workload_options("servers", "sizes", "service", "arrivals", "resources", *OF_TRACES)
 @options_of(JudgeOptions)
 @process_options
 @log
 @output_options(
-    "Write intervals, and verdicts on loads,",
-    plot="Draw the intervals beside the guarantees ½ and ⅔",
+    "Write intervals and the verdicts on loads",
+    plot="Draw intervals and the guarantees ½ and ⅔",
     report=True,
     width="--plot-width",
 )
@@ -40,7 +40,7 @@ def judge_command(
     log: str | None,
     outputs: Outputs,
 ) -> None:
-    """Find which fraction of ρ* each policy keeps stable on each workload, as an interval.
+    """Find the fraction of ρ* that each policy keeps stable on each workload, as an interval.
 
     \b
     packenv judge paper/fig3a paper/fig3b -p bf-js -p vqs --log judge.jsonl

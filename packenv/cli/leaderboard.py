@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from packenv.cli.groups import output_option
 from packenv.cli.options.names import CONTEST, POLICY
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import log, process_options, runs_in, tensorboard_option
@@ -28,21 +29,21 @@ BEGIN, END = "<!-- leaderboard -->", "<!-- /leaderboard -->"
 @click.command()
 @click.option(
     "--workload", "-w", "texts", multiple=True, metavar="NAME@LOAD", type=CONTEST,
-    help="Workload (a name, a .json file or a trace) and its arrivals: paper/fig4b@0.95 (intensity), @rate=0.014 or @load=0.9, "
-    "then servers=50, slots=100000, speedup=1.3; repeat for more  [default: those of the paper's figures 3 and 4].",
+    help="Workload: paper/fig4b@0.95 (intensity), trace.csv@servers=50,speedup=1.3, …; repeat for more  "
+    "[default: those of the paper's figures 3 and 4].",
 )  # fmt: skip
 @click.option(
     "--policy", "-p", "policies", multiple=True, type=POLICY,
-    help="Policy or agent, e.g. bf-js, vqs:J=4, agent:NAME; repeat for more  "
-    "[default: the paper's policies, and each agent that comes with packenv on the workload that it was trained on].",
+    help="Policy or agent: bf-js, vqs:J=4, agent:NAME, …; repeat for more  "
+    "[default: the paper's policies, and each shipped agent on its training workload].",
 )  # fmt: skip
 @options_of(LeaderboardOptions)
 @process_options
 @log
-@output_options("Write all standings", plot="Draw the ratios with their 95 % intervals, or with --matrix as colours", report=True)
-@click.option(
+@output_options("Write all standings", plot="Draw ratios with 95 % intervals, or --matrix colours", report=True)
+@output_option(
     "--markdown", "page", type=FileOf(".md", ".markdown"),
-    help="Write the table between <!-- leaderboard --> and <!-- /leaderboard --> in this file, which may be new.",
+    help="Write the table between <!-- leaderboard --> and <!-- /leaderboard -->.",
 )  # fmt: skip
 @tensorboard_option
 def leaderboard(
@@ -55,11 +56,16 @@ def leaderboard(
     page: str | None,
     tensorboard: str | None,
 ) -> None:
-    """Rank policies and agents on the same jobs, by mean queue relative to a reference policy and by supported fraction of ρ*.
+    """Rank policies and agents on the same jobs.
 
-    On tables that say which tasks make a job (analytics, dag, …), by mean completion time, makespan and unfairness instead;
-    all jobs run to their end, and a lower bound on the mean completion time stands below. Other tables are run to their
-    end too, and ranked by the mean delay of all tasks; @slots=N stops them, for the mean queue.
+    Random tasks: by mean queue, divided by that of a reference policy, and by the supported fraction of ρ*.
+    Tables of jobs (analytics, dag, …): by mean completion time, makespan and unfairness, with a lower bound on the mean
+    completion time.
+    Other tables: by the mean delay of all tasks.
+
+    Tables run to their end. @slots=N stops them earlier and ranks by mean queue. Arrivals are WORKLOAD@0.95 (an intensity),
+    @rate=0.014 or @load=0.9; servers=, slots= and speedup= may follow. With --matrix, shipped agents also run on workloads
+    on which they were not trained.
 
     \b
     packenv leaderboard --log board.jsonl --markdown board.md

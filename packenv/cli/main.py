@@ -23,29 +23,44 @@ from packenv.errors import ArgumentError, InputError, nearest
 from packenv.plugins import COMMANDS as PLUGINS
 from packenv.plugins import OURS, entries, first_line, install_line, loaded
 
-COMMANDS = {
-    "evaluate": ("evaluate:evaluate", "Compare policies on a workload or a trace."),
-    "compare": ("compare:compare_command", "Say whether one policy, or set of servers, is worse than another: for pipelines."),
-    "capacity": ("theory.capacity:capacity", "Bound the maximum supportable workload ρ* from both sides, with proofs."),
-    "bound": ("theory.bound:bound_command", "Bound from below the mean queue of policies that do not know durations."),
-    "judge": ("judge:judge_command", "Find the fraction of ρ* that policies keep stable, beside their guarantees."),
-    "verdict": ("verdict:verdict_command", "Decide from a log whether a system kept up with its arrivals."),
-    "plan": ("plan.command:plan", "Find how many servers meet your goals, beside a bound that no policy can beat."),
-    "optimum": ("optimum:optimum", "Find the shortest schedule of a table of jobs, and compare policies with it."),
-    "optimal-policy": ("theory.optimal_policy:optimal_policy", "Find the policy with the shortest queue on a small workload."),
-    "train": ("train:train_command", "Train an agent."),
-    "serve": ("serve:serve", "Answer your scheduler with decisions of a policy or an agent."),
-    "record": ("record:record_command", "Record a policy's episodes as a dataset for offline learning."),
-    "leaderboard": ("leaderboard:leaderboard", "Rank policies and agents on the same jobs of many workloads."),
-    "reproduce": ("checkout:reproduce", "Reproduce figures of the papers, and say which of their claims the runs show."),
-    "trace": ("trace:trace", "Convert, describe and profile traces."),
-    "list": ("listing:listing", "Show the policies and workloads that have names."),
-    "warmup": ("warmup:warmup", "Compile policies and environments beforehand."),
-    "doctor": ("doctor:doctor", "Show what is installed, where machine code is kept, and what is missing."),
-    "completion": ("completion:completion", "Print the line that makes your shell complete packenv's words."),
-    "bench": ("checkout:bench", "Measure the speed of this installation."),
+GROUPS = {
+    "Compare": {
+        "evaluate": ("evaluate:evaluate", "Compare policies on a workload or a trace."),
+        "compare": ("compare:compare_command", "Decide whether a policy or cluster is worse than another (exit status)."),
+        "leaderboard": ("leaderboard:leaderboard", "Rank policies and agents on many workloads."),
+        "plan": ("plan.command:plan", "Find how many servers meet your goals, and a lower bound."),
+        "judge": ("judge:judge_command", "Find the fraction of ρ* that policies keep stable."),
+        "verdict": ("verdict:verdict_command", "Decide from a log whether a system kept up with its arrivals."),
+    },
+    "Theory": {
+        "capacity": ("theory.capacity:capacity", "Bound the maximum supportable workload ρ* from both sides, with proofs."),
+        "bound": ("theory.bound:bound_command", "Bound from below the mean queue of policies that do not know durations."),
+        "optimum": ("optimum:optimum", "Find the shortest schedule of a table of jobs, and compare policies with it."),
+        "optimal-policy": (
+            "theory.optimal_policy:optimal_policy",
+            "Find the policy with the shortest queue (small workloads).",
+        ),
+        "reproduce": ("checkout:reproduce", "Reproduce figures of the papers, and check the papers' claims."),
+    },
+    "Learn and serve": {
+        "train": ("train:train_command", "Train an agent."),
+        "record": ("record:record_command", "Record a policy's episodes as a dataset for offline learning."),
+        "serve": ("serve:serve", "Answer your scheduler with decisions of a policy or an agent."),
+    },
+    "Data": {
+        "trace": ("trace:trace", "Convert, describe and profile traces."),
+        "list": ("listing:listing", "List the named policies and workloads."),
+    },
+    "This installation": {
+        "warmup": ("warmup:warmup", "Compile policies and environments in advance."),
+        "doctor": ("doctor:doctor", "Show what is installed, where machine code is cached, and what is missing."),
+        "completion": ("completion:completion", "Print the line that makes your shell complete packenv's commands."),
+        "bench": ("checkout:bench", "Measure the speed of this installation."),
+    },
 }
-"""By name: module and function in packenv.cli, and the line of `packenv --help`."""
+"""By heading in `packenv --help` and name: module and function in packenv.cli, and the line of help."""
+
+COMMANDS = {name: command for commands in GROUPS.values() for name, command in commands.items()}
 
 BAD_INPUT, INTERRUPTED, BROKEN_PIPE, TERMINATED = 2, 130, 141, 143
 
@@ -72,11 +87,13 @@ class Commands(click.Group):
         return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, about) for name, (_, about) in COMMANDS.items()])
-        if plugins := of_plugins():
-            with formatter.section("Commands of plug-ins"):
-                formatter.write_dl([*plugins.items()])
+        lines = {heading: {name: about for name, (_, about) in commands.items()} for heading, commands in GROUPS.items()}
+        lines["Plug-ins"] = of_plugins()
+        width = max(len(name) for commands in lines.values() for name in commands)
+        for heading, commands in lines.items():
+            if commands:
+                with formatter.section(heading):
+                    formatter.write_dl([(name.ljust(width), about) for name, about in commands.items()])
 
 
 def of_plugins() -> dict[str, str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from packenv.cli.groups import output_option
 from packenv.cli.options.names import POLICY, WORKLOAD
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import SCHEDULE_FILES, workload_options
@@ -43,10 +44,10 @@ MOST_SOLVED = 200  # tasks: the solver proves little about the sum of completion
     "servers",
     "resources",
     *OF_TRACES,
-    resources="Of tasks with several demands: `max` or `all`.",
+    resources="Resources that count in tasks with several: `max` or `all`.",
 )
 @options_of(OptimumOptions)
-@click.option("--schedule", type=FileOf(*SCHEDULE_FILES), help="Write the schedule (.parquet, .csv); -p replay:FILE plays it.")
+@output_option("--schedule", type=FileOf(*SCHEDULE_FILES), help="Write the schedule (.parquet, .csv); -p replay:FILE runs it.")
 @output_options("Write the numbers", plot="Draw the resources in use over time", gantt=True)
 def optimum(
     policies: tuple[str, ...],
@@ -57,16 +58,16 @@ def optimum(
 ) -> None:
     """Find the shortest schedule of a table of jobs, and compare policies with it.
 
-    A solver that knows all jobs beforehand searches for it; the simulator replays the schedule and must agree. Needs
-    OR-tools (the extra `sat`).
+    A solver that knows all jobs in advance searches for it. The simulator replays its schedule as a check.
+    Needs OR-tools: pip install 'packenv[sat]'.
 
     \b
     packenv optimum tasks.csv --servers 2 --limit 60 -p bf-js -p fifo-ff
     packenv optimum paper/fig4b --slots 100 --json optimum.json
     packenv optimum dag --objective completion -p srpt -p tetris
 
-    With `--objective completion` the bound is on the mean completion time of jobs; the solver searches for a schedule only
-    if the table has at most 200 tasks.
+    With `--objective completion` the bound is on the mean completion time of jobs. The solver then searches for a schedule
+    only if the table has at most 200 tasks.
     """
     by_completion = options.objective == "completion"
     if by_completion and (outputs.plot or outputs.gantt or schedule or options.fixed_allocation or options.gap > 0):

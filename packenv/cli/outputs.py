@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from packenv.cli.groups import output_option
 from packenv.errors import InputError
 from packenv.files import STREAMS, check_ending, check_writable, is_written_through
 from packenv.report import forms
@@ -32,11 +33,11 @@ TABLE = "table"
 TAKEN = "packenv.standard_output"
 """Key of a command's `meta`: the result that owns standard output, and the stream."""
 
-FORMAT_HELP = "Form of tables: csv has the fields of --json, latex needs booktabs; notes go to standard error."
-GANTT_HELP = "Draw who ran on which server and when, and how many waited: a Gantt chart of first runs (PNG, PDF, SVG)."
-REPORT_HELP = "Write the question, the answer, its charts and tables as one HTML page."
-WIDTH_HELP = "Width of pictures: 3.5 (inches), 89mm or 8.9cm, as a journal's column is  [default: that of a page]."
-UNTITLED_HELP = "Pictures have no title; charts below each other keep small headings, one alone has none."
+FORMAT_HELP = "Form of tables (csv: --json's fields); notes then on standard error."
+GANTT_HELP = "Draw first runs as Gantt charts, with waiting tasks (PNG, PDF, SVG)."
+REPORT_HELP = "Write question, answer, charts and tables as one HTML page."
+WIDTH_HELP = "Width of pictures: 3.5 (inches), 89mm or 8.9cm  [default: a page's]."
+UNTITLED_HELP = "Draw no title; several charts in one picture keep small headings."
 WIDTH = re.compile(r"(\d+(?:\.\d*)?)\s*(in|cm|mm)?")
 PER_INCH = {"in": 1.0, "cm": 2.54, "mm": 25.4}
 WIDEST = 60.0  # inches
@@ -197,11 +198,11 @@ def output_options(
     json, plot  content, for help. Without a text there is no such option
     width       the option for pictures' width
     """
-    options = [click.option("--format", "form", type=Format(), default=TABLE, show_default=True, help=FORMAT_HELP)] * form
-    options += [click.option("--json", "json_path", type=JSON, help=f"{json} as JSON; - is standard output.")]
-    options += [click.option("--plot", type=FILE, help=f"{plot} (PNG, PDF, SVG).")] if plot else []
-    options += [click.option("--gantt", type=FILE, help=GANTT_HELP)] * gantt
-    options += [click.option("--report", metavar="FILE.html", type=FILE, help=REPORT_HELP)] * report
+    options = [output_option("--format", "form", type=Format(), default=TABLE, show_default=True, help=FORMAT_HELP)] * form
+    options += [output_option("--json", "json_path", type=JSON, common=True, help=f"{json} as JSON (-: standard output).")]
+    options += [output_option("--plot", type=FILE, common=True, help=f"{plot} (PNG, PDF, SVG).")] if plot else []
+    options += [output_option("--gantt", type=FILE, help=GANTT_HELP)] * gantt
+    options += [output_option("--report", metavar="FILE.html", type=FILE, common=True, help=REPORT_HELP)] * report
     names = ["form"] * form + ["json_path"] + ["plot"] * bool(plot) + ["gantt"] * gantt + ["report"] * report
     names += ["picture_width", "titled"] * bool(plot)
 
@@ -226,8 +227,8 @@ def picture_options(width: str = "--width") -> Callable[[Callable[..., Any]], Ca
     """
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
-        untitled = click.option("--no-title", "titled", flag_value=False, default=True, help=UNTITLED_HELP)
-        return click.option(width, "picture_width", type=Width(), help=WIDTH_HELP)(untitled(command))
+        untitled = output_option("--no-title", "titled", flag_value=False, default=True, help=UNTITLED_HELP)
+        return output_option(width, "picture_width", type=Width(), help=WIDTH_HELP)(untitled(command))
 
     return add
 

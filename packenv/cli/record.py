@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from packenv.cli.groups import output_option
 from packenv.cli.options.names import WORKLOAD
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import JSON, workload_options
@@ -26,13 +27,12 @@ from packenv.options.verbs import ArrivalOptions, RecordOptions
 @options_of(RecordOptions, environment=f"{', '.join(ENVIRONMENTS)}.")
 @options_of(ArrivalOptions, "arriving")
 @workload_options("servers", *OF_TRACES, "estimates", "speedup")
-@click.option("--json", "json_path", type=JSON, help="Write returns and reference scores as JSON; - is standard output.")
+@output_option("--json", "json_path", type=JSON, common=True, help="Write returns and scores as JSON (-: standard output).")
 def record_command(of_workload: WorkloadOptions, arriving: ArrivalOptions, options: RecordOptions, json_path: str | None) -> None:
-    """Record a policy's episodes on a workload (a name or a .json file) or a trace: as a Minari dataset, for offline learning,
-    or as a moving picture.
+    """Record a policy's episodes as a Minari dataset for offline learning, or as an animation.
 
-    Action masks are in the dataset's infos; the mean returns of random valid actions and of bf-js on the same jobs in its
-    metadata.
+    WORKLOAD is a name, a .json file or a trace. The dataset's infos have the action masks. Its metadata have the mean returns
+    of random valid actions and of bf-js on the same jobs.
 
     \b
     packenv record paper/fig4b --policy bf-js --episodes 20 --out fig4b-bf-js-v0
@@ -42,9 +42,9 @@ def record_command(of_workload: WorkloadOptions, arriving: ArrivalOptions, optio
     """
     out, gif, policy, workload = options.out, options.gif, options.policy, str(of_workload.source)
     if out is None and (gif is None or json_path is not None):
-        raise InputError("--out says where the dataset goes; a moving picture alone needs --gif, and has no --json")
+        raise InputError("no output: give --out for a dataset, or --gif alone (without --json) for an animation")
     if gif is not None and Path(gif).suffix.lower() != ".gif":
-        raise InputError(f"{gif}: a moving picture is .gif")
+        raise InputError(f"{gif}: the name of an animation must end in .gif")
     check_files(json_path, gif)
     kind_of(options.environment)
     seeds = range(options.seed, options.seed + options.episodes)

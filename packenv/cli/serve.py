@@ -14,10 +14,10 @@ from packenv.options.verbs import ServeOptions
 @click.argument("policy", type=POLICY)
 @options_of(ServeOptions)
 def serve(policy: str, options: ServeOptions) -> None:
-    """Answer messages about tasks with decisions of a policy: lines of JSON on standard input and output, or a Unix socket.
+    """Answer messages about tasks with a policy's decisions, on standard input and output or a Unix socket.
 
-    Each line is a message such as {"submit": {"task": "a", "size": 0.4}}, {"complete": "a"} or {"decide": {}}; each is answered
-    by a line. What is wrong with one is its answer, and changes nothing.
+    Each line of JSON is a message, such as {"submit": {"task": "a", "size": 0.4}}, {"complete": "a"} or {"decide": {}}, and
+    gets one line as its answer. The answer to a wrong message is an error, and nothing changes.
 
     \b
     packenv serve bf-js --servers 5
@@ -25,7 +25,7 @@ def serve(policy: str, options: ServeOptions) -> None:
     packenv serve easy --servers 20x64:256 --resources cpu,memory --slot-seconds 1
     """
     if options.servers is None and options.workload is None:
-        raise InputError("--servers says what the servers are: 5, 20x64:256 or a file")
+        raise InputError("no servers: give --servers, such as 5, 20x64:256 or a file")
     from packenv.live.scheduler import Scheduler
     from packenv.live.serve import Service, serve_socket, serve_standard
 

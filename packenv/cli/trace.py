@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from packenv.cli.groups import output_option
 from packenv.cli.options.names import INPUT, PATH
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import JSON
@@ -28,12 +29,12 @@ if TYPE_CHECKING:
 
 MOST_EXACT = 10.0  # share with a digit behind the point
 
-json_option = click.option("--json", "json_path", type=JSON, help="Also write the result as JSON; - is standard output.")
+json_option = output_option("--json", "json_path", type=JSON, help="Also write the result as JSON (-: standard output).")
 
 
 @click.group(name="trace")
 def trace() -> None:
-    """Convert, describe and profile traces: records of the jobs that a cluster ran.
+    """Convert, describe and profile traces of clusters.
 
     packenv recognises these forms by their columns or content:
 
@@ -67,8 +68,8 @@ def trace() -> None:
 def convert(path: str, out: str, reading: ReadOptions, options: ConvertOptions, json_path: str | None) -> None:
     """Convert the trace at PATH to slots and write it to OUT (.parquet, .csv or .csv.gz).
 
-    OUT has the columns arrival, size (or one for each resource, by name) and service, and of job, phase, value, tenant,
-    predecessors, home, estimate and remote_overhead those that the trace has. Read again, it gives the same jobs.
+    OUT has the columns arrival, size (or one for each resource, by name) and service. It also has job, phase, value, tenant,
+    predecessors, home, estimate and remote_overhead if the trace has them. packenv reads the same jobs from OUT.
 
     \b
     packenv trace convert tasks.csv slots.parquet --slot-seconds 1 --resources all
@@ -95,9 +96,7 @@ def convert(path: str, out: str, reading: ReadOptions, options: ConvertOptions, 
 @click.argument("path", type=INPUT)
 @options_of(ReadOptions, "reading", OF_ROWS)
 @options_of(DescribeOptions)
-@output_options(
-    "Also write the result", form=False, plot="Draw the distinct requests of each resource, as figure 1 of arXiv 1901.05998"
-)
+@output_options("Also write the result", form=False, plot="Draw distinct requests by resource, as in arXiv 1901.05998")
 def describe(path: str, reading: ReadOptions, options: DescribeOptions, outputs: Outputs) -> None:
     """Print statistics of the trace at PATH: counts, distinct sizes, rates, quantiles, correlations, offered load.
 
@@ -134,7 +133,7 @@ def describe(path: str, reading: ReadOptions, options: DescribeOptions, outputs:
 def profile(path: str, reading: ReadOptions, options: ProfileOptions, json_path: str | None) -> None:
     """Fit a random workload to the trace at PATH, and print how well it matches.
 
-    The workload holds statistics only, no row of the trace. --json writes the statistics, the match and the workload.
+    The workload contains statistics only, no row of the trace. --json writes the statistics, the match and the workload.
 
     \b
     packenv trace profile tasks.csv --servers 2 --out tasks-like.json

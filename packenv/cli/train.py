@@ -36,7 +36,9 @@ SPECIAL = {"true": True, "false": False}
 def train_command(
     of_workload: WorkloadOptions, arriving: ArrivalOptions, learning: LearningOptions, options: TrainingOptions
 ) -> None:
-    """Train an agent on a workload, a name, a .json file, or one given by --sizes and --service; or on a trace.
+    """Train an agent on a workload or a trace.
+
+    The workload is a name, a .json file, or given by --sizes and --service.
 
     \b
     packenv train paper/fig4b --intensity 0.85:0.97

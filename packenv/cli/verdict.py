@@ -19,14 +19,15 @@ from packenv.options.verbs import VerdictOptions
 def verdict_command(logs: tuple[str, ...], options: VerdictOptions, outputs: Outputs) -> None:
     """Decide from a log whether a system kept up with its arrivals: stable, unstable or undecided.
 
-    LOG is what sacct -P prints, Standard Workload Format, a result of `vllm bench serve --save-detailed` or of GuideLLM, or a
-    table with submit_time_s and start_time_s or end_time_s; - is standard input. Of several logs, at several rates, it also
-    prints the largest rate that is sustained, the smallest that is not, and what to run next.
+    LOG is the output of sacct -P, Standard Workload Format, a result of `vllm bench serve --save-detailed` or of GuideLLM,
+    or a table with submit_time_s and start_time_s or end_time_s. - is standard input. For several logs at several rates,
+    it also prints the largest sustained rate, the smallest rate that is not sustained, and the rate to run next.
 
     \b
-    packenv verdict jobs.csv --columns submit_time_s=Submit,start_time_s=Start,end_time_s=End
+    packenv verdict jobs.csv --columns submit_time_s=Submit,start_time_s=Start
     packenv verdict rate-2.csv rate-4.csv --plot queues.png
-    sacct -P -a -S 2026-05-01 -o JobID,Submit,Start,End,State,AllocCPUS | packenv verdict -
+    sacct -P -a -S 2026-05-01 -o JobID,Submit,Start,End,State,AllocCPUS |
+        packenv verdict -
     """
     outputs.check()
     from packenv.runs.verdict import judge_log, sustained

@@ -29,12 +29,12 @@ STEPS = 1000  # of an environment: enough decisions for a long queue
 
 @click.command()
 @click.argument("policies", metavar="[POLICY]...", nargs=-1, type=POLICY)
-@options_of(WarmupOptions, environments=f"{', '.join(ENVIRONMENTS)}; may be repeated.")
+@options_of(WarmupOptions, environments=f"{', '.join(ENVIRONMENTS)}; repeat for more.")
 @click.option("--json", "json_path", type=JSON, help="Write the seconds as JSON.")
 def warmup(policies: tuple[str, ...], options: WarmupOptions, json_path: str | None) -> None:
-    """Compile policies and environments beforehand, into the cache of machine code.
+    """Compile policies and environments in advance, into the cache of machine code.
 
-    Without arguments, the policies of `packenv evaluate` and all environments. What is in the cache already takes a second.
+    Without arguments: the policies of `packenv evaluate` and all environments. What is already compiled takes a second.
 
     \b
     packenv warmup

@@ -59,10 +59,7 @@ def precedes(c: Cluster, i: int, other: int) -> bool:
 
 @apart
 def best_aligned_server(c: Cluster, i: int) -> int:
-    """Return the highest-scoring server or NONE.
-
-    Ties: least free share, then lower index.
-    """
+    """Return the highest-scoring server (ties: least free, index) or NONE."""
     best, best_score = NONE, -1.0
     for server in range(c.server.shape[1]):
         if fits(c, i, server):

@@ -58,7 +58,7 @@ def grow(c: Cluster, places: int, in_service: int = UNLIMITED) -> Cluster:
 
 
 def all_orders(c: Cluster) -> int:
-    """Return the orders and the flags SEVERAL, READS and DEVICES."""
+    """Return the orders, with SEVERAL, READS and DEVICES."""
     parts = (len(c.scale) > 1, SEVERAL), (c.reads.shape[1] > 0, READS), (c.devices.left.shape[1] > 0, DEVICES)
     return c.orders | sum(flag for present, flag in parts if present)
 
@@ -70,7 +70,6 @@ def lengthen(c: Cluster) -> Cluster:
 
 @compiled
 def _rebuild(c: Cluster) -> None:
-    """Refill the `rebuilt` arrays of a larger pool."""
     if c.orders & BY_AGE:
         for position in range(c.ages.end[c.e]):
             i = c.ages.task[c.e, position]
@@ -85,7 +84,6 @@ def _rebuild(c: Cluster) -> None:
 
 @compiled
 def waits(c: Cluster, i: int) -> bool:
-    """Whether place i holds a waiting task."""
     return c.task[c.e, i].kind == TASK and c.task[c.e, i].server == NONE
 
 
@@ -204,7 +202,6 @@ def _types(needs: Needs) -> int:
 
 
 def _precedence(jobs: Jobs | None, clusters: int) -> Precedence:
-    """Return the successors of each row and barrier."""
     before, after, nodes = (np.zeros(0, np.int64), np.zeros(0, np.int64), 0) if jobs is None else precedence_edges(jobs)
     order = np.argsort(before, kind="stable")
     offsets = np.searchsorted(before[order], np.arange(nodes + 1)) if len(before) else np.zeros(0)

@@ -19,7 +19,6 @@ TAKEN = 3
 
 @compiled
 def has_devices(c: Cluster) -> bool:
-    """Whether the servers have devices."""
     return c.devices.left.shape[1] > 0
 
 
@@ -142,10 +141,7 @@ def choice_of_devices(c: Cluster, i: int, server: int, foreseen: bool) -> int:
 
 @apart
 def take_devices(c: Cluster, i: int, server: int, devices: int) -> None:
-    """Give task i devices as bits, 0 for the default.
-
-    Raises ValueError unless it may have them.
-    """
+    """Give task i devices (0: default), or raise ValueError."""
     chosen = devices if devices != 0 else devices_for(c, i, server)
     number, found = c.devices.need[c.e, i, NUMBER], 0
     if chosen == NONE or not accepts(c, i, server):
@@ -184,7 +180,6 @@ def part_of_device(c: Cluster, i: int, server: int) -> int:
 
 @apart
 def read_devices(c: Cluster, i: int, k: int) -> None:
-    """Copy a row's device needs from the source's chunk."""
     for n in range(3):
         c.devices.need[c.e, i, n] = c.source.devices.need[c.s, k, n]
     c.devices.need[c.e, i, TAKEN] = 0
@@ -192,7 +187,6 @@ def read_devices(c: Cluster, i: int, k: int) -> None:
 
 @compiled
 def same_devices(c: Cluster, i: int, other: int) -> bool:
-    """Whether two tasks need the same of devices."""
     for n in range(3):
         if c.devices.need[c.e, i, n] != c.devices.need[c.e, other, n]:
             return False

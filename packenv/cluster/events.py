@@ -31,7 +31,6 @@ def next_event(c: Cluster, limit: int) -> int:
 
 @apart
 def collect_due(c: Cluster) -> None:
-    """Move the events of slot `now` to the list `due`."""
     head, events = c.head[c.e], c.events[c.e]
     head.due = 0
     while head.events > 0 and events[0, 0] == head.now:
@@ -115,5 +114,4 @@ def wake_at(c: Cluster, slot: int) -> None:
 
 @compiled
 def clear_wake(c: Cluster) -> None:
-    """Remove the policy's timer."""
     c.head[c.e].wake = NEVER

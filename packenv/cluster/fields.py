@@ -49,14 +49,12 @@ class Field:
         return bool(self.shape) and self.shape[0] == "clusters"
 
     def is_absent(self, orders: int) -> bool:
-        """Return whether a missing order makes its second dimension 0."""
         return orders & self.orders != self.orders
 
     def shape_for(self, sizes: Sizes) -> tuple[int, ...]:
         return tuple(size if isinstance(size, int) else sizes[size] for size in self.shape)
 
     def make(self, kind: Any, sizes: Sizes, orders: int) -> NDArray[Any]:
-        """Return a new array of the annotation's NDArray, `kind`."""
         shape = self.shape_for(sizes)
         if self.is_absent(orders):
             shape = (shape[0], 0, *shape[2:])

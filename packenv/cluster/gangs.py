@@ -76,7 +76,6 @@ def start_gang(c: Cluster, i: int, held: int) -> bool:
 
 @apart
 def start_where_held(c: Cluster, i: int) -> None:
-    """Start a gang where its room and devices are held."""
     task = i
     for _ in range(gang_size(c, i)):
         following = c.task[c.e, task].next

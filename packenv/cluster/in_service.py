@@ -164,7 +164,6 @@ def change_use(c: Cluster, i: int, server: int, sign: int) -> None:
 
 @apart
 def change_use_of_all(c: Cluster, i: int, server: int, sign: int) -> None:
-    """Add (sign = 1) or subtract (-1) use of all resources."""
     for r in range(c.demand.shape[2]):
         amount = sign * c.demand[c.e, i, r]
         c.free[c.e, server, r] -= amount
@@ -173,7 +172,6 @@ def change_use_of_all(c: Cluster, i: int, server: int, sign: int) -> None:
 
 @apart
 def count_in_service(c: Cluster, i: int, server: int, sign: int) -> None:
-    """Add `sign` to the server's jobs of task i's type."""
     j = type_of_task(c, c.server[c.e, server].kind, i)
     if j != NONE:
         c.types.in_service[c.e, server, j] += sign

@@ -25,7 +25,6 @@ def empty_lists(count: int) -> NDArray[np.void]:
 
 @compiled
 def append(links: NDArray[np.void], ends: Any, i: int) -> None:
-    """Put entry i behind the last one."""
     insert_behind(links, ends, ends.tail, i)
 
 

@@ -26,7 +26,6 @@ from packenv.workloads.network import ANY, NODE, RACK, Network
 
 @compiled
 def has_homes(c: Cluster) -> bool:
-    """Return whether any row of the table has home servers."""
     return c.source.locality.home_of.shape[0] > 1
 
 
@@ -64,7 +63,7 @@ def remote_slots(c: Cluster, row: int, server: int) -> int:
 
 @compiled
 def factor_now(c: Cluster) -> float:
-    """The factor that multiplies remote overheads in this slot."""
+    """Return the factor that multiplies remote overheads now."""
     places = c.source.locality
     step = 0
     while step + 1 < places.since.shape[0] and places.since[step + 1] <= c.head[c.e].now:
@@ -74,7 +73,7 @@ def factor_now(c: Cluster) -> float:
 
 @compiled
 def reads_take_room(c: Cluster) -> bool:
-    """Whether reading over the network takes resources in this cluster."""
+    """Return whether remote reads take resources in this cluster."""
     return c.reads.shape[1] > 0
 
 
@@ -92,7 +91,6 @@ def can_read(c: Cluster, row: int, server: int) -> bool:
 
 @apart
 def room_beside(c: Cluster, row: int, server: int) -> bool:
-    """Return whether a row's demand and `reading` fit together."""
     k = row - c.source.stream[c.s].first_row
     for r in range(c.free.shape[2]):
         if c.source.demand[c.s, k, r] + c.source.locality.reading[r] > c.free[c.e, server, r]:
@@ -213,10 +211,7 @@ def rows_by_home(home: Ragged | None, group: Ints | Places, network: Network | N
 
 
 def rows_by_place(offsets: Ints, places: Ints, group: Ints | Places, groups: int) -> RowsByPlace:
-    """Return the index by place, without waiting rows.
-
-    The places of row i, of group group[i], are places[offsets[i] : offsets[i + 1]].
-    """
+    """Return an index of places[offsets[i] : offsets[i + 1]] by place."""
     row = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     pairs, pair_of_entry = distinct(np.column_stack([group[row], places]))
     pair, entry = np.zeros(len(pairs), pair_type), np.zeros(len(row), entry_type)
@@ -245,14 +240,12 @@ def _anywhere_where_empty(offsets: Ints, values: Ints) -> tuple[Ints, Ints]:
 
 @compiled
 def enter(rows: RowsByHome, row: int) -> None:
-    """Add a row that waits from now on."""
     enter_places(rows.servers, row)
     enter_places(rows.racks, row)
 
 
 @compiled
 def leave(rows: RowsByHome, row: int) -> None:
-    """Remove a waiting row that starts."""
     leave_places(rows.servers, row)
     leave_places(rows.racks, row)
 
@@ -297,7 +290,6 @@ def first_at_home(rows: RowsByHome, g: int, server: int) -> int:
 
 @compiled
 def first_in(rows: RowsByPlace, g: int, place: int) -> int:
-    """Return the group's first row with data there, or NONE."""
     entry = first_entry(rows, g, place)
     return NONE if entry == NONE else rows.entry[entry].row
 
@@ -317,5 +309,4 @@ def first_entry(rows: RowsByPlace, g: int, place: int) -> int:
 
 @compiled
 def earlier(row: int, other: int) -> int:
-    """Return the earlier row, where `row` may be NONE."""
     return other if row == NONE else min(row, other)

@@ -81,7 +81,6 @@ def rank(c: Cluster, i: int) -> int:
 
 @compiled
 def deliver_all(policy: Any, c: Cluster, state: Any) -> None:
-    """Call `on_completion` and `on_message` for the slot's events."""
     in_order(c)
     for n in range(c.head[c.e].due):
         task = c.task[c.e, c.due[c.e, n]]
@@ -116,7 +115,6 @@ def run(policy: Any, c: Cluster, state: Any, until: int, slots: int, checked: bo
 
 @apart
 def overfull_server(c: Cluster) -> int:
-    """Return the first server above its capacity, or NONE."""
     for server in range(c.server.shape[1]):
         if c.server[c.e, server].room < 0:
             return server

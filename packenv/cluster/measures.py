@@ -97,7 +97,6 @@ def add_to_bins(c: Cluster, start: int, until: int) -> None:
 
 @apart
 def merge_bins(c: Cluster) -> None:
-    """Merge pairs of bins, doubling their width."""
     bins = c.measures.bins
     for b in range(bins.shape[1] // 2):
         for k in range(2):

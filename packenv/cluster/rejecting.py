@@ -1,7 +1,4 @@
-"""Rejection of tasks that cannot start in their first slot.
-
-They are lost, and counted by the missing resource or other reason.
-"""
+"""Rejection of unstarted new tasks, counted by what was missing."""
 
 from __future__ import annotations
 
@@ -54,6 +51,7 @@ def missing_on(c: Cluster, i: int, server: int) -> int:
     """Return a server's one reason, or resources + 2."""
     resources, found, reason = c.used.shape[1], 0, c.used.shape[1] + 2
     total = c.source.devices.total if has_devices(c) else resources
+    # the total of devices is no reason: devices are checked one by one
     for r in range(resources):
         if r != total and demand_of(c, i, r) > free_of(c, server, r):
             found += 1

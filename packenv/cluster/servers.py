@@ -36,10 +36,8 @@ def server_kinds(capacity: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArra
 
 
 def kind_levels(levels: int, capacity: NDArray[np.int64]) -> list[int]:
-    """Return each kind's J (PAPERS §1.5), at least 2.
-
-    A kind with 2^-i of the largest capacity has i levels fewer.
-    """
+    """Return each kind's J (PAPERS §1.5), at least 2."""
+    # a kind with 2^-i of the largest capacity has i levels fewer
     most = int(capacity.max())
     return [max(2, levels - ((most // max(int(units), 1)).bit_length() - 1)) for units in capacity]
 
@@ -71,7 +69,6 @@ def note_freed(c: Cluster, server: int) -> None:
 
 @apart
 def refresh(c: Cluster) -> None:
-    """Update the orders of servers."""
     head = c.head[c.e]
     if c.orders & BY_ROOM and head.stale > LARGE and 16 * head.stale > c.server.shape[1]:
         sort_rooms(c)  # sorting all servers anew costs less than moving so many one by one
@@ -88,8 +85,8 @@ def refresh(c: Cluster) -> None:
 
 @apart
 def sort_rooms(c: Cluster) -> None:
-    """Sort all servers by room again."""
     words = c.sorting.words
+    # a word for each open server: its room above its index
     n = 0
     for server in range(c.server.shape[1]):
         room = room_of(c, server)
@@ -98,6 +95,7 @@ def sort_rooms(c: Cluster) -> None:
             words[c.e, n] = (room << INDEX_BITS) | server
             n += 1
     sort_by_high_half(c.sorting, c.e, n)
+    # refill the order, from the lowest room
     clear(c.rooms, c.e)
     for k in range(n):
         add_last(c.rooms, c.e, words[c.e, k], words[c.e, k] & INDEX_MASK)
@@ -121,11 +119,13 @@ def move_in_tree(c: Cluster, server: int) -> None:
     tree = c.tree
     node = tree.shape[1] // 2 + server
     closed = c.server[c.e, server].closed
+    # the leaf, NONE for a closed server
     if not c.vectors:
         tree[c.e, node, 0] = NONE if closed else c.server[c.e, server].room
     else:
         for r in range(tree.shape[2]):
             tree[c.e, node, r] = NONE if closed else c.free[c.e, server, r]
+    # upwards, as long as a node changes
     node >>= 2
     changed = True
     while node >= 1 and changed:
@@ -170,7 +170,6 @@ def least_room(c: Cluster, server: int) -> int:
 
 @compiled
 def free_of(c: Cluster, server: int, resource: int) -> int:
-    """Return a server's free units of a resource."""
     return c.free[c.e, server, resource] if c.free.shape[1] > 0 else c.server[c.e, server].room
 
 
@@ -208,6 +207,7 @@ def first_server(c: Cluster, size: int, start: int) -> int:
     if start >= leaves:
         return NONE
     node = 1 if start == 0 else leaves + start
+    # the first subtree with room, then down to its first server
     while c.tree[c.e, node, 0] < size:
         node = after_subtree(node)
         if node == 0:
@@ -223,7 +223,6 @@ def first_server(c: Cluster, size: int, start: int) -> int:
 
 @apart
 def first_with_room(c: Cluster, size: int, start: int) -> int:
-    """Return `first_server` by a scan."""
     for server in range(start, c.server.shape[1]):
         if room_of(c, server) >= size:
             return server
@@ -251,6 +250,7 @@ def first_server_for(c: Cluster, i: int, checked: int = 0) -> int:
     leaves = c.tree.shape[1] // 2
     node = 1
     while node:
+        # skip subtrees without room in some resource
         fits = True
         for r in range(checked if checked > 0 else c.tree.shape[2]):
             fits &= c.tree[c.e, node, r] >= c.demand[c.e, i, r]
@@ -289,10 +289,7 @@ def fits(c: Cluster, i: int, server: int) -> bool:
 
 @compiled
 def next_server_for(c: Cluster, i: int, start: int) -> int:
-    """Return the first server >= start for i, or NONE.
-
-    Needs BY_INDEX for scalar sizes.
-    """
+    """Return the first server >= start for i, or NONE."""
     if not c.vectors:
         return first_server(c, c.task[c.e, i].size, start)
     for server in range(start, server_count(c)):

@@ -60,7 +60,6 @@ def admit(c: Cluster, row: int) -> None:
 
 @apart
 def read_demand(c: Cluster, i: int, k: int) -> None:
-    """Copy a row's demand vector, and compute its scalar size."""
     for r in range(c.demand.shape[2]):
         c.demand[c.e, i, r] = c.source.demand[c.s, k, r]
     c.task[c.e, i].size = scalar_size(c, i)
@@ -156,7 +155,6 @@ def all_done(c: Cluster) -> bool:
 
 @apart
 def completions(c: Cluster) -> None:
-    """Complete all tasks that leave in slot `now`."""
     collect_due(c)
     head = c.head[c.e]
     if head.postponed:
@@ -174,7 +172,6 @@ def completions(c: Cluster) -> None:
 
 @apart
 def order_released(c: Cluster) -> None:
-    """Sort the rows whose last predecessor completed in this slot."""
     sort(c.precedence.released[c.e], c.head[c.e].released)
 
 

@@ -47,7 +47,6 @@ class SortedKeys(Frame):
 
 
 def key_sizes(clusters: int, capacity: int) -> Sizes:
-    """Return the dimensions of lists of `capacity` keys each."""
     return {"clusters": clusters, "blocks": 2 * capacity // WIDTH + 3 if capacity > 0 else 0}
 
 
@@ -86,6 +85,7 @@ def insert(s: SortedKeys, e: int, key: int, item: int) -> None:
         k = make_room(s, e, k, key)
     storage, count = s.block[e, k].storage, s.block[e, k].count
     p = lower_bound(s, e, k, key)
+    # shift the later keys of the block, and fill the gap
     move(s.keys[e, storage], p + 1, p, count - p)
     move(s.items[e, storage], p + 1, p, count - p)
     s.keys[e, storage, p] = key
@@ -181,7 +181,6 @@ def drop_into(s: SortedKeys, e: int, k: int, dropped: int) -> None:
 
 @apart
 def clear(s: SortedKeys, e: int) -> None:
-    """Remove all keys."""
     for k in range(s.used[e]):
         block = s.block[e, k]
         for q in range(WIDTH):
@@ -193,6 +192,7 @@ def clear(s: SortedKeys, e: int) -> None:
 @apart
 def add_last(s: SortedKeys, e: int, key: int, item: int) -> None:
     """Add a key above all others."""
+    # begin a new block when the last one is filled
     if s.block[e, s.used[e] - 1].count >= FILLED:
         if s.used[e] + 1 == s.block.shape[1]:
             put_together(s, e)
@@ -223,7 +223,6 @@ def remove(s: SortedKeys, e: int, key: int) -> None:
 
 @apart
 def remove_at_cursor(s: SortedKeys, e: int) -> None:
-    """Remove the key found last."""
     k, p = s.cursor[e, 0], s.cursor[e, 1]
     storage, left = s.block[e, k].storage, s.block[e, k].count - 1
     move(s.keys[e, storage], p, p + 1, left - p)
@@ -232,6 +231,7 @@ def remove_at_cursor(s: SortedKeys, e: int) -> None:
     s.block[e, k].count = left
     if p == 0:
         s.block[e, k].low = s.keys[e, storage, 0]
+    # a block with few keys may join a neighbour
     if left < WIDTH // 4:
         merge_small(s, e, k)
 

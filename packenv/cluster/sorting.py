@@ -27,7 +27,6 @@ class Sorting(Frame):
 
 
 def sorting_sizes(clusters: int, largest: int) -> Sizes:
-    """Return the dimensions for batches of up to `largest` words."""
     batch, digits = (largest, DIGITS) if largest > LARGE else (0, 0)
     return {"clusters": clusters, "batch": batch, "digits": digits}
 
@@ -53,6 +52,7 @@ def sort_by_high_half(s: Sorting, e: int, n: int) -> None:
     bits = 0
     for k in range(n):
         bits |= words[k]
+    # two digits a round, so that the result is in `words` again
     shift = LOW_BITS
     while shift < SIGN and bits >> shift > 0:
         sort_by_digit(words, spare, s.counts[e], n, shift)
@@ -63,15 +63,18 @@ def sort_by_high_half(s: Sorting, e: int, n: int) -> None:
 @compiled
 def sort_by_digit(words: NDArray[np.int64], target: NDArray[np.int64], counts: NDArray[np.int64], n: int, shift: int) -> None:
     """Copy n words to `target`, stably sorted by a digit."""
+    # count the words of each digit
     for digit in range(DIGITS):
         counts[digit] = 0
     for k in range(n):
         counts[(words[k] >> shift) & (DIGITS - 1)] += 1
+    # the first target position of each digit
     start = 0
     for digit in range(DIGITS):
         count = counts[digit]
         counts[digit] = start
         start += count
+    # copy in order
     for k in range(n):
         digit = (words[k] >> shift) & (DIGITS - 1)
         target[counts[digit]] = words[k]

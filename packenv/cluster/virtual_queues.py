@@ -131,16 +131,12 @@ class Levels(NamedTuple):
 
 
 def first_levels(levels: int, check: int) -> Levels:
-    """Return the counts before the first task."""
     return Levels(np.array([0, check, levels, levels]), np.zeros(MOST_LEVELS + 2, np.int64))
 
 
 @compiled
 def adapt(c: Cluster, levels: Levels, occupy: bool) -> None:
-    """Apply the decided J, and count this slot's new tasks.
-
-    With `occupy` jobs take at least 2^-J of a server.
-    """
+    """Apply the decided J (`occupy`: minimum size), and count tasks."""
     if levels.number[NEXT] > levels.number[NOW]:
         levels.number[NOW] = levels.number[NEXT]
         divide(c, levels.number[NOW], occupy)
@@ -156,6 +152,7 @@ def adapt(c: Cluster, levels: Levels, occupy: bool) -> None:
 @compiled
 def see(levels: Levels, capacity: int, size: int) -> None:
     """Count a size, and decide J at a check."""
+    # the largest J with size <= 2^-J of the largest server
     depth = 0
     while depth < MOST_LEVELS and size << (depth + 1) <= capacity:
         depth += 1
@@ -163,6 +160,7 @@ def see(levels: Levels, capacity: int, size: int) -> None:
     levels.number[SEEN] += 1
     if levels.number[SEEN] == levels.number[CHECK]:
         levels.number[CHECK] *= 2
+        # the least J with at most 1 % of the sizes up to 2^-J
         smaller = levels.below[MOST_LEVELS]
         j = MOST_LEVELS
         while j > 2 and 100 * (smaller + levels.below[j - 1]) <= levels.number[SEEN]:

@@ -26,7 +26,7 @@ ENTER, WRITE = 0o011, 0o022  # the group's and the others' bits of a folder's mo
 
 
 def only_ours(folder: Path) -> bool:
-    """Return whether only this user can write the folder."""
+    """Return whether only this user and root can write `folder`."""
     if not hasattr(os, "getuid"):
         return True
     real = folder.resolve()
@@ -57,7 +57,7 @@ def base() -> Path:
     """Return the folder of machine code, or a temporary one.
 
     It is `PACKENV_CACHE` or the user's cache folder, if writable. The cache is executed, so a folder that others can write to is
-    not used; a line reports it.
+    not used, with a message.
     """
     chosen = os.environ.get("PACKENV_CACHE")
     folder = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "packenv"

@@ -1,6 +1,6 @@
 """Locks: one process compiles while others wait and load.
 
-Without locks each process compiles for itself, and so it does after waiting LONGEST seconds for another one.
+Without locks every process compiles, and so it does after waiting LONGEST seconds for another one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def compile_under_lock(dispatcher: Any, lock: Path, base: Path) -> None:
     """Make Numba's dispatcher compile under the lock.
 
     Cached code is loaded without the lock. `base` is the folder of all machine code. Two methods of Numba are replaced; if a
-    version lacks them, each process compiles for itself.
+    version lacks them, every process compiles.
     """
     kept: Any = getattr(dispatcher, "_cache", None)
     if not (hasattr(dispatcher, "compile") and hasattr(kept, "load_overload")):

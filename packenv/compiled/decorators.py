@@ -1,8 +1,7 @@
 """The decorators of all compiled functions in packenv.
 
 `@compiled` and `@fused` functions are compiled into each compiled caller, `@apart` ones once for all callers. Python may call
-any of them. The entry point for Python takes longer to compile than most of these functions, so it is made at the first call
-from Python.
+any of them. The entry point for Python takes longer to compile than most of these functions, so it is made at the first call.
 """
 
 from __future__ import annotations
@@ -151,8 +150,7 @@ def dispatched(stub: Function, parts: dict[tuple[str, type], Any], default: Any 
 
     It is in `parts` under (name of the stub, type of the first argument). The type must be a NamedTuple; other types call
     `default`. The choice is made when the caller is compiled, so a run looks nothing up. The machine code is cached on disk,
-    unlike that of Numba's functions passed as arguments. Python calls such a caller by the version that `beside` returns for the
-    function's module.
+    unlike that of Numba's functions passed as arguments. Python calls the version from `beside` for the function's module.
     """
 
     @overload(stub, strict=False, jit_options={"no_cpython_wrapper": True} | LEAN | jit_options)

@@ -111,7 +111,7 @@ def _names_of(kind: Any) -> tuple[str, ...]:
 
 
 def _append_words(value: Any, words: list[int]) -> Hashable:
-    """Append a value's words to a buffer; return its layout."""
+    """Append a value's words to a buffer, and return its layout."""
     if isinstance(value, np.ndarray):
         if not value.flags.c_contiguous:
             raise TypeError("arrays of a frame must be contiguous")

@@ -98,6 +98,7 @@ def offer() -> None:
     if not _expected or (multiprocessing.parent_process() is not None and not _allowed):
         return
     jobs = []
+    # Take the expected functions whose argument types are known.
     for function in [*_expected]:
         arguments = function.argument_types()
         folder = folder_for((function.function.__module__,))
@@ -105,6 +106,7 @@ def offer() -> None:
             _expected.remove(function)
             if not _is_there(function):
                 jobs.append((function.function.__module__, function.function.__qualname__, str(folder), arguments))
+    # Deal them out to the helpers.
     running = _running()
     for number, helper in enumerate(running):
         if share := jobs[number :: len(running)]:

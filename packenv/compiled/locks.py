@@ -29,7 +29,7 @@ class Lock:
         self.descriptor: int | None = None  # of the file, while this process holds the lock
 
     def acquire(self, waits: Callable[[float], bool] = lambda seconds: False) -> bool:
-        """Take the lock; return False if another process holds it.
+        """Take the lock, and return False if another process holds it.
 
         `waits(seconds so far)` decides whether to wait on. Without locks here, return True.
         """

@@ -117,14 +117,17 @@ def sources_of(modules: Iterable[str], folder: Path, loaded: bool = True) -> dic
     inside = {"packenv", *(name.partition(".")[0] for name in ahead)}
     if inside != {"packenv"}:
         ahead.append("packenv.cluster")  # a user's module may call it through `packenv`
+    # Follow the imports from module to module.
     while ahead:
         name = ahead.pop()
         first = name.partition(".")[0]
         if name in sources:
             continue
+        # An installed package counts by its version.
         if first not in inside and is_installed(first):
             sources[first] = Source([], version_of(first), [], [])
             continue
+        # Others count by their code, and by all that they import.
         file = file_in_package(PACKAGE, name) if first == "packenv" and not loaded else file_of(name)
         if file is None:
             continue
@@ -154,10 +157,7 @@ def is_installed(first: str) -> bool:
 
 
 def file_of(name: str) -> str | None:
-    """Return a module's file, without importing it; None without one.
-
-    A user's module need not be loaded: a running policy may import it.
-    """
+    """Return a module's file, without importing it, or None."""
     loaded = sys.modules.get(name)
     if loaded is not None or name.partition(".")[0] == "packenv":
         return getattr(loaded, "__file__", None)

@@ -77,7 +77,6 @@ class ConfigurationRules(NamedTuple):
 
 @begins(ConfigurationRules)
 def begin(rules: ConfigurationRules, b: Batch) -> None:
-    """Begin a pass over all servers."""
     turn = b.turn[b.c.e]
     turn.cursor, turn.started = 0, b.c.head[b.c.e].started
     turn.server = NONE
@@ -86,7 +85,6 @@ def begin(rules: ConfigurationRules, b: Batch) -> None:
 
 @acts(ConfigurationRules)
 def act(rules: ConfigurationRules, b: Batch) -> None:
-    """Give the server its configuration, and continue the pass."""
     c, turn = b.c, b.turn[b.c.e]
     action = b.action[c.e]
     if action >= b.counts[kind_of(c, turn.server)]:
@@ -129,7 +127,6 @@ def next_of_pass(rules: ConfigurationRules, b: Batch, start: int) -> int:
 
 @compiled
 def serve(rules: ConfigurationRules, b: Batch, server: int) -> None:
-    """Start tasks on a server by its configuration."""
     head = b.c.head[b.c.e]
     started, size = head.started, head.waiting_size
     if rules.rule == VQS:
@@ -165,7 +162,6 @@ def serve_by_vqs(b: Batch, server: int, limited: int) -> None:
 
 @observes(ConfigurationRules)
 def observe(rules: ConfigurationRules, b: Batch) -> None:
-    """Write the observation and the mask of the row."""
     c, e, server = b.c, b.c.e, b.turn[b.c.e].server
     kind = kind_of(c, server) if server != NONE else 0
     survey(b, kind)
@@ -186,7 +182,6 @@ def observe(rules: ConfigurationRules, b: Batch) -> None:
 
 @apart
 def write_configurations(b: Batch) -> None:
-    """Write the sum of the busy servers' configurations, (2J,)."""
     c, e = b.c, b.c.e
     for j in range(b.configurations.shape[1]):
         b.configurations[e, j] = 0.0

@@ -20,8 +20,8 @@ largest server, of all servers or of the time named; a log count n is log(1 + n)
 log(1 + n · √(5 / L)) / 5, a log age a log(1 + a / mean service) / 5. Networks that score every action by the same weights
 read this observation.
 
-With `observation="normalized"`: the same numbers in one flat array within [−1, 1], for libraries that know nothing of
-actions' features. Flags are as they are; others are twice the number less 1, at most 1, and 0 where an action is not valid.
+With `observation="normalized"`: the same numbers in one flat array within [−1, 1], for libraries without support for
+actions' features. Flags stay as they are. Others are twice the number less 1, at most 1, and 0 where an action is invalid.
 `feature_names` has a name for each number.
 
 {table}
@@ -32,7 +32,7 @@ All are of order 1 whatever the number of jobs, servers and resources, the unit 
 free, of the server or of the cluster; ratios are to the mean over the waiting tasks that are offered, at most 32; a log
 count n is log(1 + n) / 5. Networks that score every action by the same weights read this observation.
 
-With `observation="normalized"`: the same numbers in one flat array within [−1, 1], for libraries that know nothing of
+With `observation="normalized"`: the same numbers in one flat array within [−1, 1], for libraries without support for
 actions' features: `feature_names` has a name for each.
 
 {table}
@@ -40,14 +40,14 @@ actions' features: `feature_names` has a name for each.
 
 IN_COMMON = """
 ## Rewards
-Of the slots from one decision to the next (none after a task that starts): `queue`: −∫ Q dt, Q the waiting tasks;
+Rewards for the slots from one decision to the next (none after a started task): `queue`: −∫ Q dt, Q the waiting tasks;
 `delay`: minus the delays, in slots, of the tasks that started; `size`: size placed less the rate at which size arrives;
 `work`: the same, but a task counts its size slot by slot while it is in service, over the mean service; `tasks`: as `size`,
-of their number; `advantage`: ∫ Q dt of the baseline on the same jobs, less one's own. Of whole jobs (JobFill):
-`completion`: −∫ unfinished jobs dt, which adds up to minus the sum of the jobs' completion times; `value`: the same, each
-times the value of its job; `makespan`: minus the slots that pass. Of one machine's jobs (NextJob): `slowdown`, `wait`.
-`info["elapsed"]` has the slots. A sum of rewards begins at the first decision: what the queue was up to there, and tasks that
-started without a question, are in `info["mean_queue"]` and in no reward. NextJob's `slowdown` and `wait` count them too.
+for the number of tasks; `advantage`: ∫ Q dt of the baseline on the same jobs, less the agent's. For whole jobs (JobFill):
+`completion`: −∫ unfinished jobs dt, over an episode minus the sum of the jobs' completion times; `value`: the same, each
+times the value of its job; `makespan`: minus the slots that pass. For one machine's jobs (NextJob): `slowdown`, `wait`.
+`info["elapsed"]` has the slots. A sum of rewards begins at the first decision. The queue before it, and tasks that started
+without a decision, count in `info["mean_queue"]` but in no reward. NextJob's `slowdown` and `wait` count them too.
 
 ## Info
 The same keys after every step and reset, numbers only (and, if asked for, `reward_terms`):
@@ -67,21 +67,21 @@ The same keys after every step and reset, numbers only (and, if asked for, `rewa
 | `reward_terms` | the terms that add up to the reward, by name; only with `reward_terms` |
 | `guarded` | of the slots since the last decision, those under the guard; only with `guard` |
 
-(*) on the long-run mean queue of any policy (`packenv.queue_bound`), 0 where none is known, as of tables. With the mean queue Q,
-the bound B and W = 2 · `baseline_queue` it is (W − Q) / (W − B), cut off at 0 and 1; where all work is done, of delays.
-(†) over the same slots where the episode is truncated. Where all work is done (`reason` 3) each has taken its own time, and
-mean queues are over other slots: compare `mean_delay` with `baseline_delay`, whose ratio is that of all waiting.
+(*) on the long-run mean queue of any policy (`packenv.queue_bound`), 0 where none is known, such as for tables. With the mean
+queue Q, the bound B and W = 2 · `baseline_queue` it is (W − Q) / (W − B), cut off at 0 and 1. If all work is done it uses delays.
+(†) over the same slots if the episode is truncated. If all work is done (`reason` 3), agent and baseline took different times,
+and mean queues are over different slots. Then compare `mean_delay` with `baseline_delay`: the ratio compares all waiting.
 
 ## Starting State
-An empty cluster in slot 0, or what `start` says. `reset(seed=s)`: the jobs that `packenv.simulate` draws with seed s;
-later episodes have other jobs, and so have other seeds. Where a workload draws a table for every seed, each episode
-plays its own; J, and the scales of features, are those of seed 0's table.
+An empty cluster in slot 0, or as `start` says. `reset(seed=s)` begins with the jobs that `packenv.simulate` draws with seed s.
+Later episodes and other seeds have other jobs. If a workload draws a table for every seed, each episode plays its own.
+J, and the scales of features, are those of seed 0's table.
 
 ## Episode End
 Endless workloads are never terminated, only truncated: at `horizon` slots, or when more than `waiting_limit` tasks
-wait. A table or a log lasts until its work is done, and is terminated then; it is truncated too if `horizon` or
-`waiting_limit` is given. `info["reason"]` says which, and `packenv.envs.REASONS` has texts; it stays 0 where a wrapper ended
-the episode, such as that of `gymnasium.make(…, max_episode_steps=…)`.
+wait. A table or a log is terminated when its work is done. It is also truncated if `horizon` or `waiting_limit` is given.
+`info["reason"]` has the reason, and `packenv.envs.REASONS` the texts. It stays 0 if a wrapper ended the episode, such as the
+wrapper of `gymnasium.make(…, max_episode_steps=…)`.
 
 ## Arguments
 | argument | default | |
@@ -90,12 +90,12 @@ the episode, such as that of `gymnasium.make(…, max_episode_steps=…)`.
 | `servers` | the workload's | 5, "3x1,2x0.5", "3x1:0.5" (two resources), capacities |
 | `slot_seconds`, `resources`, `columns`, `time_unit` | None | of a trace or a table: as of `packenv.workload` |
 | `partition`, `finished_only`, `estimates`, `speedup` | None | of a log or a trace: likewise |
-| `jobs` | {jobs} | of a table of tasks: an episode is so many of them, from a random one on; None: the whole table |
+| `jobs` | {jobs} | of a table: number of tasks in an episode, from a random one on; None: the whole table |
 | `load`, `intensity`, `rate` | the workload's | a number, or a pair from which each episode draws its own |
 | `horizon` | 10,000; of a table None | slots of an episode, 100 mean services of `paper/fig4b`; None: no limit |
 | `J` | the workload's | levels of the universal partition: 2J virtual queues |
-| `types` | {types} | so many virtual queues in place of 2J, for sizes of equal width up to the largest server |
-| `window` | {window} | K, how many of the oldest waiting tasks are shown |
+| `types` | {types} | number of virtual queues instead of 2J, of equal width up to the largest server |
+| `window` | {window} | K, the number of oldest waiting tasks shown |
 | `observation` | {observation} | or {other_observations} |
 | `mask_in_observation` | False | adds `action_mask` to the observation |
 | `reward` | {reward} | one of those above, or a function of a `Passage` |
@@ -109,10 +109,10 @@ the episode, such as that of `gymnasium.make(…, max_episode_steps=…)`.
 | `guard` | None | a compiled policy that schedules in place of the agent while many tasks wait |
 | `guard_limit` | 500 | in slots that begin with more tasks waiting; `info["guarded"]`: such slots |
 | `start` | `"empty"` | `"warm"`, `Warm(policy, slots)`, or a list of (size, server, slots that remain) in service |
-| `record_schedule` | False | keeps when and where each task started, for `schedule()` |
+| `record_schedule` | False | records when and where each task started, for `schedule()` |
 | `render_mode` | None | `"rgb_array"`, `"human"`, `"ansi"` |
 
-Raises InputError for what cannot be, with the nearest names.
+Raises InputError for impossible arguments, with the nearest names.
 
 ## Vectorized
 `gymnasium.make_vec(…, num_envs=N, vectorization_mode="vector_entry_point", autoreset_mode=…)` steps N clusters in
@@ -131,7 +131,6 @@ PLAIN = {option.name: option.default for option in fields(Options)}
 
 
 def default_text(value: Any) -> str:
-    """Return a default as the table of arguments shows it."""
     return f'`"{value}"`' if isinstance(value, str) else str(value)
 
 
@@ -166,7 +165,6 @@ def documentation(definition: Definition) -> str:
 
 
 def feature_table(features: Features) -> str:
-    """Return the tables of features of actions and context."""
     lines = [f"| `actions` | {features.subject} | scale |", "|---|---|---|"]
     for n, feature in enumerate(features.of_action):
         lines.append(f"| {n} `{feature.name}` | {feature.of_start}{' (*)' * feature.of_wait} | {feature.scale} |")

@@ -129,17 +129,16 @@ class NextJobRules(NamedTuple):
 
 @begins(NextJobRules)
 def begin(rules: NextJobRules, b: Batch) -> None:
-    """Charge the cost of waiting, and start a fitting reserved job.
-
-    With EASY the reservation is forgotten.
-    """
+    """Charge waiting, and start or (EASY) forget the kept job."""
     turn, total = b.turn[b.c.e], 0.0
+    # what waiting has added to the bounded slowdowns
     i = oldest(b.c)
     while i != NONE:
         total += slowdown(b, i)
         i = next_in_queue(b.c, i)
     turn.slowdown += total - turn.slowdown_waiting
     turn.slowdown_waiting = total
+    # the kept job
     if rules.backfill:
         turn.kept = NONE
     elif turn.kept != NONE and fits(b.c, turn.kept, MACHINE):
@@ -150,7 +149,6 @@ def begin(rules: NextJobRules, b: Batch) -> None:
 
 @acts(NextJobRules)
 def act(rules: NextJobRules, b: Batch) -> None:
-    """Take a job."""
     turn, i = b.turn[b.c.e], b.offered[b.c.e, b.action[b.c.e]]
     turn.invalid = i == NONE
     take(b, b.offered[b.c.e, 0] if i == NONE else i, rules.backfill)
@@ -162,6 +160,7 @@ def take(b: Batch, i: int, backfill: int) -> None:
     """Start job i, or keep it (EASY reserves room)."""
     turn = b.turn[b.c.e]
     if fits(b.c, i, MACHINE):
+        # a job that outlasts the reservation takes room next to it
         if turn.kept != NONE and now(b.c) + estimate(b, i) > turn.reserved:
             turn.beside -= size_of(b.c, i)
         start(b, i)
@@ -205,10 +204,7 @@ def next_decision(rules: NextJobRules, b: Batch) -> None:
 
 @apart
 def offer(b: Batch, backfill: int, growing: int) -> int:
-    """Write the jobs to choose from, and count different ones.
-
-    The count is 2 for more, and 0 with EASY if nothing fits.
-    """
+    """Write jobs to choose from, and return 0, 1 or 2."""
     c, turn, offered, key = b.c, b.turn[b.c.e], b.offered[b.c.e], b.score[b.c.e]
     orders, places = b.facts.shape[1] - TURN, offered.shape[0]
     room, count, fitting = room_of(c, MACHINE), 0, 0
@@ -220,6 +216,7 @@ def offer(b: Batch, backfill: int, growing: int) -> int:
         # With a reservation: only what starts now, and is over in time or fits beside it.
         if turn.kept == NONE or (has_room and (size_of(c, i) <= turn.beside or now(c) + estimate(b, i) <= turn.reserved)):
             count += 1
+            # one order offers its first jobs, several offer one job each
             if orders == 1:
                 insert(offered, key, min(count - 1, places), i, b.facts[row_of(c, i), TURN])
             else:
@@ -233,6 +230,7 @@ def offer(b: Batch, backfill: int, growing: int) -> int:
     if backfill and fitting == 0:  # whichever job has the reservation, nothing starts
         offered[:] = NONE
         return 0
+    # is any job different from the first?
     if orders > 1 and count > 1:
         count = 1
         for n in range(1, places):
@@ -260,6 +258,7 @@ def list_releases(b: Batch) -> int:
         task = c.task[c.e, i]
         if task.kind == TASK and task.server != NONE:
             end = float(task.slots)
+            # expected by its estimate, at the earliest in the next slot
             if task.row >= 0:
                 end = max(end + b.facts[task.row, ESTIMATE] - c.source.service[c.s, task.row], now(c) + 1.0)
             n = count
@@ -284,7 +283,6 @@ def room_for(b: Batch, i: int, count: int) -> tuple[float, float]:
 
 @observes(NextJobRules)
 def observe(rules: NextJobRules, b: Batch) -> None:
-    """Write the observation and the mask of the row."""
     c, e, turn = b.c, b.c.e, b.turn[b.c.e]
     count = 0
     if turn.server != NONE:
@@ -315,7 +313,6 @@ def observe(rules: NextJobRules, b: Batch) -> None:
 
 @apart
 def describe_job(b: Batch, n: int, releases: int) -> None:
-    """Write the features of the n-th offered job."""
     c, i, row = b.c, b.offered[b.c.e, n], b.actions[b.c.e, n]
     facts, wait, room = b.facts[row_of(c, i)], float(now(c) - eligible_since(c, i)), room_of(c, MACHINE)
     capacity, size = float(b.total[0]), float(size_of(c, i))
@@ -343,7 +340,6 @@ DEFAULTS = {"workload": "hpc/lublin-70", "jobs": 1024, "window": 8, "types": 16,
 
 
 def instead(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the single default order for a given window."""
     return {"order": "saf"} if "window" in arguments else {}
 
 

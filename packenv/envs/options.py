@@ -120,12 +120,10 @@ class Options:
 
     @property
     def describes_actions(self) -> bool:
-        """Whether the features of packenv.envs.core.features are written."""
         return self.observation in ("actions", *ONE_ARRAY)
 
     @property
     def warm(self) -> Warm | None:
-        """Return the warm start, if chosen."""
         if isinstance(self.start, Warm):
             return self.start
         return Warm() if isinstance(self.start, str) and self.start == "warm" else None

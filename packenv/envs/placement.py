@@ -111,7 +111,6 @@ def begin(rules: PlacementRules, b: Batch) -> None:
 
 @acts(PlacementRules)
 def act(rules: PlacementRules, b: Batch) -> None:
-    """Start a task and decide again, or wait."""
     turn, action = b.turn[b.c.e], b.action[b.c.e]
     turn.phase = WAITING
     i, server = NONE, NONE
@@ -146,10 +145,7 @@ def next_decision(rules: PlacementRules, b: Batch) -> None:
 
 @apart
 def offered_server(b: Batch, k: int) -> int:
-    """Return the k-th tightest server with room, or NONE.
-
-    Servers of equal room count once.
-    """
+    """Return the k-th tightest server (per room) or NONE."""
     c = b.c
     if waiting(c) == 0:
         return NONE
@@ -187,7 +183,6 @@ def task_of(rules: PlacementRules, b: Batch, server: int, k: int) -> int:
 
 @observes(PlacementRules)
 def observe(rules: PlacementRules, b: Batch) -> None:
-    """Write the observation and the mask of the row."""
     c, e = b.c, b.c.e
     if rules.servers > 0:
         observe_choices(rules, b)
@@ -202,6 +197,7 @@ def observe(rules: PlacementRules, b: Batch) -> None:
         if b.queue.shape[1] > 0:
             write_queue(b)
         write_servers(b, NONE)
+    # the mask, by the tasks that actions start
     if rules.starts == WINDOW:
         mask_window(rules, b)
     elif c.vectors or rules.starts == HEAD:
@@ -234,7 +230,6 @@ def observe_choices(rules: PlacementRules, b: Batch) -> None:
 
 @compiled
 def describe_all(rules: PlacementRules, b: Batch) -> None:
-    """Write the observation "actions"."""
     c, e = b.c, b.c.e
     if not c.vectors:
         copy_waiting_sizes(b)
@@ -254,7 +249,6 @@ def describe_all(rules: PlacementRules, b: Batch) -> None:
 
 @fused
 def most_room(b: Batch, kind: int) -> int:
-    """Return the largest room of this kind's servers."""
     c = b.c
     record, most = c.server[c.e], 0
     for server in range(record.shape[0]):
@@ -265,10 +259,7 @@ def most_room(b: Batch, kind: int) -> int:
 
 @apart
 def mask_types(b: Batch) -> None:
-    """Allow queues with a fitting smallest task (needs `survey`).
-
-    For one resource.
-    """
+    """Allow queues with a fitting smallest task (needs `survey`)."""
     c, e = b.c, b.c.e
     record, mask, types = c.server[e], b.mask[e], c.types.least.shape[2]
     for server in range(record.shape[0]):
@@ -279,7 +270,6 @@ def mask_types(b: Batch) -> None:
 
 @compiled
 def mask_tasks(rules: PlacementRules, b: Batch) -> None:
-    """Allow queues with a task, for every server."""
     types = b.c.types.least.shape[2]
     for server in range(server_count(b.c)):
         for j in range(types):
@@ -288,7 +278,6 @@ def mask_tasks(rules: PlacementRules, b: Batch) -> None:
 
 @compiled
 def mask_window(rules: PlacementRules, b: Batch) -> None:
-    """Allow fitting tasks of the window, for every server."""
     c, e = b.c, b.c.e
     i = c.queue[e].head
     for k in range(rules.per_server):

@@ -56,10 +56,7 @@ NORMALIZED = "Normalized"
 
 
 def register(name: str, module: str) -> None:
-    """Register an environment's module, and its id with Gymnasium.
-
-    The module must have a DEFINITION.
-    """
+    """Register an environment's module (with DEFINITION), also with Gymnasium."""
     ENVIRONMENTS[name] = module
     if REGISTRY in sys.modules:
         register_in(sys.modules[REGISTRY])
@@ -92,7 +89,6 @@ def __getattr__(name: str) -> Any:
 
 @functools.cache
 def _class_of(module: str, batched: bool) -> Any:
-    """Return the class of one environment or of a batch."""
     definition = _definition_in(module)
     if batched:
         base, suffix = load("packenv.envs.interfaces.batched").BatchEnv, "Vector"
@@ -104,10 +100,7 @@ def _class_of(module: str, batched: bool) -> Any:
 
 
 def kind_of(name: str) -> str:
-    """ "ServerFill" of "ServerFill" or "packenv/ServerFill-v1".
-
-    Raises InputError for an unknown name, with the nearest ones, and for a former id, with what to write now.
-    """
+    """Return the name in an id (InputError for unknown ones)."""
     plain, version = _parts(name)
     kind = plain.removesuffix(NORMALIZED)
     if kind not in ENVIRONMENTS:
@@ -128,7 +121,6 @@ def former(id: str, **options: Any) -> None:
 
 
 def id_of(name: str) -> str:
-    """`packenv/ServerFill-v1` of `ServerFill`, in its present version."""
     return f"packenv/{name}-v{version_of(name)}"
 
 
@@ -138,7 +130,6 @@ def version_of(name: str) -> int:
 
 
 def _parts(name: str) -> tuple[str, int | None]:
-    """Return an id's name and version (default: the present)."""
     plain, _, version = (text := str(name).removeprefix("packenv/")).rpartition("-v")
     return (plain, int(version)) if plain and version.isdecimal() and version.isascii() else (text, None)
 

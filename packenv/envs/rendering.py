@@ -43,7 +43,7 @@ class ClusterView(NamedTuple):
 
 
 def view_of(core: Core, row: int) -> ClusterView:
-    """What row `row` of an environment looks like now."""
+    """Return the present view of row `row`."""
     c = core.batch.c
     task = c.task[row]
     jobs: list[list[DrawnJob]] = [[] for _ in range(core.sizes.servers)]
@@ -69,7 +69,7 @@ def view_of(core: Core, row: int) -> ClusterView:
 
 
 def queues_of_jobs(core: Core, row: int) -> NDArray[np.int64]:
-    """(COLOURS,) waiting tasks of the jobs of each colour."""
+    """Return the waiting tasks of each colour, (COLOURS,)."""
     waiting, _ = tasks_of(core.batch.c, row)
     return np.bincount(core.batch.c.task["job"][row, waiting] % COLOURS, minlength=COLOURS)
 
@@ -117,11 +117,9 @@ class Viewer:
         self._window: Any = None
 
     def forget(self) -> None:
-        """A new episode begins."""
         self.history.clear()
 
     def look(self, core: Core, row: int) -> None:
-        """Record how many tasks wait now."""
         head = core.batch.c.head[row]
         point = int(head["now"]), int(head["waiting"])
         if self.history and self.history[-1][0] > point[0]:
@@ -155,7 +153,6 @@ class Viewer:
         pygame.display.flip()
 
     def close(self) -> None:
-        """Close the window, if there is one."""
         if self._window is not None:
             import pygame
 
@@ -164,7 +161,7 @@ class Viewer:
 
 
 def draw(view: ClusterView, history: Sequence[tuple[int, int]]) -> NDArray[np.uint8]:
-    """(HEIGHT, WIDTH, 3) picture of a view."""
+    """Return the picture of a view, (HEIGHT, WIDTH, 3)."""
     image = Image.new("RGB", (WIDTH, HEIGHT), PAPER)
     pen = ImageDraw.Draw(image)
     font = ImageFont.load_default(13)
@@ -177,7 +174,6 @@ def draw(view: ClusterView, history: Sequence[tuple[int, int]]) -> NDArray[np.ui
 
 
 def _servers(pen: Any, font: Any, view: ClusterView, box: Box) -> None:
-    """Draw a bar per server and resource."""
     left, top, right, bottom = box
     servers, resources = view.capacity.shape
     visible = min(servers, max(1, MOST_BARS // resources))
@@ -204,7 +200,6 @@ def _servers(pen: Any, font: Any, view: ClusterView, box: Box) -> None:
 
 
 def _queues(pen: Any, font: Any, view: ClusterView, box: Box) -> None:
-    """Draw a bar per virtual queue."""
     left, top, right, bottom = box
     pen.text((left, top - 18), view.queued, INK, font)
     types = len(view.queues)
@@ -219,7 +214,6 @@ def _queues(pen: Any, font: Any, view: ClusterView, box: Box) -> None:
 
 
 def _history(pen: Any, font: Any, history: Sequence[tuple[int, int]], box: Box) -> None:
-    """Waiting tasks over the slots seen."""
     left, top, right, bottom = box
     most = max(waiting for _, waiting in history)
     first, last = history[0][0], max(history[-1][0], history[0][0] + 1)

@@ -50,10 +50,7 @@ def tasks(passage: Passage) -> Numbers:
 
 
 def advantage(passage: Passage) -> Numbers:
-    """Return the baseline's ∫ Q dt less one's own.
-
-    Both have the same jobs, so most of their noise cancels.
-    """
+    """Return the baseline's ∫ Q dt less one's own (equal jobs)."""
     return passage.baseline - passage.queue
 
 
@@ -154,10 +151,7 @@ class PricedReward:
 
 
 def find_reward(reward: str | Reward) -> Reward:
-    """Return a reward by name, or the given callable.
-
-    Raises InputError for an unknown name, with the nearest ones.
-    """
+    """Return a reward by name (or InputError), or the callable."""
     if callable(reward):
         return reward
     name, price = name_and_price(reward)
@@ -184,5 +178,5 @@ def name_and_price(reward: str) -> tuple[str, float]:
 
 
 def of_jobs(reward: Reward) -> bool:
-    """Whether only environments that follow whole jobs can give it."""
+    """Return whether only environments of whole jobs give it."""
     return reward in (completion, overtaking, value) or isinstance(reward, PricedReward)

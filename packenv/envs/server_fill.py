@@ -88,7 +88,6 @@ def begin(rules: ServerFillRules, b: Batch) -> None:
 
 @acts(ServerFillRules)
 def act(rules: ServerFillRules, b: Batch) -> None:
-    """Start a task on the server, or pass it over."""
     turn, action = b.turn[b.c.e], b.action[b.c.e]
     server = turn.server
     i = NONE
@@ -132,7 +131,6 @@ def next_server(rules: ServerFillRules, b: Batch) -> int:
 
 @compiled
 def next_of_all(rules: ServerFillRules, b: Batch) -> int:
-    """Several resources: look at every server."""
     if rules.order == TIGHTEST:
         return tightest_of_all(b, -1.0)
     for server in range(server_count(b.c)):
@@ -143,7 +141,6 @@ def next_of_all(rules: ServerFillRules, b: Batch) -> int:
 
 @observes(ServerFillRules)
 def observe(rules: ServerFillRules, b: Batch) -> None:
-    """Write the observation and the mask of the row."""
     c, e, server = b.c, b.c.e, b.turn[b.c.e].server
     last = b.mask.shape[1] - 1
     kind, room = 0, 0
@@ -184,7 +181,7 @@ def layout(
     passing: bool = True,
     choices: int | None = None,
 ) -> Layout:
-    """ServerFill on a cluster of capacity (L, D) units."""
+    """Return ServerFill's layout, for (L, D) units of capacity."""
     if choices is not None:
         whole("choices", choices, 2, sizes.types)
     rules = ServerFillRules(one_of("order", order, ORDERS), one_of("passing", passing, (False, True)), choices or 0)

@@ -18,8 +18,7 @@ def executor(on: str | int = PROCESSES, processes: int | None = None) -> Executo
                ray://HOST:PORT: the cluster there
     processes  of this machine, or of a new cluster; None: one per core
 
-    For `packenv.judge`, `packenv.simulate_many` and others. Raises InputError for any other name, without Ray, and where no
-    cluster answers.
+    For `packenv.judge`, `packenv.simulate_many` and others. Raises InputError for any other name, without Ray or an answer.
     """
     if isinstance(on, Integral) and not isinstance(on, bool):
         if processes is not None:

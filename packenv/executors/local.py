@@ -74,7 +74,7 @@ def _without_script() -> Iterator[None]:
 
 
 class WorkerProcesses(ProcessPoolExecutor):
-    """Fresh processes, each of which first calls `begin` with `values`.
+    """Fresh processes that first call `begin` with `values`.
 
     They always end with this process, and import nothing from the current folder.
     """

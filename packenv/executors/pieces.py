@@ -71,10 +71,12 @@ class Pieces:
         again: deque[list[int]] = deque()
         try:
             while ahead or again or under_way:
+                # Keep every worker busy, with few pieces ahead.
                 while (ahead or again) and len(under_way) < (1 if self.here else AHEAD * self.workers):
                     piece = again.popleft() if again else self._next(ahead, items, kind)
                     under_way[self.executor.submit(do_piece, work, modules, piece)] = piece
                     self.under_way += 1
+                # Pass on outcomes, and learn how long an item takes.
                 ended, _ = wait(under_way, return_when=FIRST_COMPLETED)
                 for future in ended:
                     piece = under_way.pop(future)
@@ -83,6 +85,7 @@ class Pieces:
                         self._learn(kind(items[outcome.number]), outcome.seconds)
                         yield outcome
         finally:
+            # The caller stops early: cancel the rest.
             for future in under_way:
                 future.cancel()
             self.under_way -= len(under_way)

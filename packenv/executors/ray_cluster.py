@@ -111,7 +111,7 @@ class RayExecutor(Executor):
         self.shutdown(wait=kind is None, cancel_futures=kind is not None)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Leave the cluster after all calls, or end ours."""
+        """Leave the cluster after all calls, and end our own."""
         if cancel_futures:
             for future, reference in [*self.pending.items()]:
                 future.cancel()

@@ -30,6 +30,7 @@ def work(versions: tuple[str, str, str], data: bytes, references: list[Any]) -> 
     if local[2].rpartition(".")[0] != versions[2].rpartition(".")[0]:
         return OTHER, f"node {node} has Python {local[2]}, and {versions[2]} is wanted"
 
+    # Load the call, with its references to values of the cluster.
     class Loader(pickle.Unpickler):
         def persistent_load(self, place: int) -> Any:
             return references[place]

@@ -1,4 +1,4 @@
-"""Values for other processes, pickled and unpickled once.
+"""Values for other processes, pickled once, unpickled once per process.
 
 Arrays of large values lie in one file, mapped by every local process: they are in memory once, and do not travel with each call.
 A process that writes to one gets its own copy of these pages.
@@ -44,12 +44,14 @@ class Mapped(NamedTuple):
 
 def mapped(value: Any, folder: Callable[[], str]) -> Mapped | None:
     """Write arrays to a file, None if small or no room."""
+    # Pickle the value without its arrays.
     buffers: list[pickle.PickleBuffer] = []
     data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL, buffer_callback=buffers.append)
     parts = [buffer.raw() for buffer in buffers]
     if sum(part.nbytes for part in parts) < LEAST:
         return None
     places: list[tuple[int, int]] = []
+    # Write the arrays, each at an aligned place.
     descriptor, name = tempfile.mkstemp(dir=folder())
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -27,7 +27,7 @@ class ShippedModules(NamedTuple):
     files: dict[str, bytes]
 
     def put_on_path(self) -> None:
-        """Install these modules; InputError if another version is loaded."""
+        """Install these modules. Raises InputError if another version is loaded."""
         if any(isinstance(finder, Shipped) and finder.key == self.key for finder in sys.meta_path):
             return
         loaded = [file for file in self.files if module_at(file) in sys.modules]

@@ -46,19 +46,13 @@ class CmaEs:
         self.generation = np.array(0)
 
     def ask(self, population: int, seed: int) -> tuple[Doubles, Doubles]:
-        """Return candidates and their normal draws, both (λ, n).
-
-        Equations (38)–(40).
-        """
+        """Return candidates and their draws, both (λ, n), by (38)–(40)."""
         draws = np.random.default_rng(seed).standard_normal((population, len(self.mean)))
         lengths, axes = self._axes()
         return self.mean + self.step * (draws * lengths) @ axes.T, draws
 
     def tell(self, draws: Doubles, order: list[int]) -> None:
-        """Move towards the better half.
-
-        `order` is from the best to the worst. Equations (41)–(47).
-        """
+        """Move towards the best in `order`, by equations (41)–(47)."""
         n, half = len(self.mean), len(order) // 2
         weights = np.log(len(order) / 2 + 0.5) - np.log(np.arange(1, half + 1))
         weights = weights / weights.sum()
@@ -70,20 +64,25 @@ class CmaEs:
         rank_weight = min(1 - path_weight, 2 * (mass - 2 + 1 / mass) / ((n + 2) ** 2 + mass))
         expected = math.sqrt(n) * (1 - 1 / (4 * n) + 1 / (21 * n * n))  # E‖N(0, I)‖
 
+        # recombination: (41), (42)
         lengths, axes = self._axes()
         steps = (draws[order[:half]] * lengths) @ axes.T
         moved = weights @ steps
         self.mean = self.mean + self.step * moved
         self.generation = self.generation + 1
+        # path of the step size: (43)
         whitened = axes @ ((axes.T @ moved) / lengths)
         self.step_path = (1 - step_rate) * self.step_path + math.sqrt(step_rate * (2 - step_rate) * mass) * whitened
         norm = float(np.linalg.norm(self.step_path))
+        # path of the covariance: (45)
         steady = math.sqrt(1 - (1 - step_rate) ** (2 * int(self.generation)))
         small = norm / steady < (1.4 + 2 / (n + 1)) * expected
         self.path = (1 - path_rate) * self.path + small * math.sqrt(path_rate * (2 - path_rate) * mass) * moved
+        # covariance: (47)
         correction = 0.0 if small else path_rate * (2 - path_rate)
         self.covariance = (1 - path_weight * (1 - correction) - rank_weight) * self.covariance
         self.covariance += path_weight * np.outer(self.path, self.path) + rank_weight * (steps.T * weights) @ steps
+        # step size: (44)
         self.step = self.step * math.exp(step_rate / damping * (norm / expected - 1))
 
     def _axes(self) -> tuple[Doubles, Doubles]:
@@ -111,16 +110,12 @@ class CandidateScore(NamedTuple):
 
 
 def run_trial(trial: CandidateRun) -> CandidateScore:
-    """Simulate the candidate on the trial's jobs."""
     candidate = SavedAgent("candidate", trial.about, trial.weights)
     return CandidateScore(*measure(trial.workload, candidate, trial.slots, trial.seed, trial.by))
 
 
 class TrialRunner:
-    """A runner of trials on an executor, scores in order.
-
-    Raises what a trial raises.
-    """
+    """A runner of trials on an executor, scores in order."""
 
     def __init__(self, executor: Executor) -> None:
         self.pieces = Pieces(executor)
@@ -135,7 +130,7 @@ class TrialRunner:
 
 
 def kind_of(trial: CandidateRun) -> Any:
-    """Trials that take about the same time have the same."""
+    """Return equal values for trials of similar duration."""
     return trial.workload.name, trial.workload.rho, trial.slots
 
 
@@ -189,10 +184,7 @@ class Evolution:
         return as_weights(self.search.mean, self.first)
 
     def initialise(self, say: Callable[[str], None] = print) -> str | None:
-        """Set the first weights, and return a report or None.
-
-        `say` receives progress.
-        """
+        """Set the first weights, and return a report or None."""
         if self.settings.start is not None:
             agent, kind = load_agent(self.settings.start), self.settings.environment
             if agent.definition.follows_jobs != find_definition(kind).follows_jobs:
@@ -206,10 +198,7 @@ class Evolution:
         return line
 
     def learn(self, samples: int, between: Callable[[], None]) -> None:
-        """Learn from at least `samples` more samples.
-
-        `between` is called before each generation.
-        """
+        """Learn from at least `samples` more, calling `between` each generation."""
         end = self.samples + samples
         with executor(self.on, self.processes) as cluster:
             run = TrialRunner(cluster)
@@ -218,12 +207,11 @@ class Evolution:
                 self._generation(run)
 
     def measured(self) -> dict[str, float]:
-        """The measures since the last call, by name (`group/name`)."""
+        """Return the measures since the last call, by name (`group/name`)."""
         metrics, self.metrics = self.metrics, {}
         return metrics
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """The arrays that a checkpoint keeps."""
         return {name: np.asarray(value) for name, value in vars(self.search).items()}
 
     def load_state(self, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -235,6 +223,7 @@ class Evolution:
         seed = self.settings.seed_after(self.samples)  # the same whether the run was interrupted or not
         candidates, draws = self.search.ask(self.population, seed)
         cases = self.draw(seed)
+        # all candidates play the same cases
         trials = [
             CandidateRun(self.about, as_weights(candidate, self.first), case.workload, case.slots, seed + n, self.by)
             for candidate in candidates

@@ -39,7 +39,7 @@ class Demonstrations(NamedTuple):
 
     @property
     def valid(self) -> NDArray[np.bool_]:
-        """(N, A) which actions were valid."""
+        """Return which actions were valid, (N, A)."""
         return self.observations["actions"][:, :, VALID] > 0
 
     def without_passing(self) -> Demonstrations:
@@ -78,10 +78,7 @@ def demonstrations(env: Any, policy: str, steps: int, say: Callable[[str], None]
 
 
 def fit(kind: str, layout: Layout, shown: Demonstrations) -> tuple[Doubles, float]:
-    """Return the likeliest weights, and the share of matched decisions.
-
-    Conditional logit: the loss is convex.
-    """
+    """Return likeliest weights (conditional logit), and their share of matches."""
     each, valid, rows = terms(kind, layout, shown.observations), shown.valid, np.arange(len(shown.actions))
 
     def loss(weights: Doubles) -> tuple[float, Doubles]:

@@ -20,10 +20,7 @@ OF_REWARD = {"completion": COMPLETION, "overtaking": COMPLETION, "value": BY_VAL
 
 
 class Objective(NamedTuple):
-    """A measure of a run: less is better.
-
-    Measures of whole jobs include the price of unfairness.
-    """
+    """A measure of a run, unfairness included (less is better)."""
 
     measure: str
     unfairness: float = 0.0  # price of a slot in which an owner with waiting tasks has nothing of its fair share

@@ -135,10 +135,7 @@ class Settings(LearningOptions):
         return chosen
 
     def own_options(self) -> dict[str, Any]:
-        """Return the environment's own options.
-
-        In ServerFill an agent may not pass unless `passing` is given.
-        """
+        """Return own options, in ServerFill without passing by default."""
         return ({"passing": False} if self.environment == "ServerFill" else {}) | self.options
 
     def record(self) -> dict[str, Any]:
@@ -171,10 +168,7 @@ def record_of_workload(workload: Workload) -> dict[str, Any]:
 
 
 def workloads_at_loads(settings: Settings, count: int) -> dict[str, Workload]:
-    """Return the workload at `count` evenly spread loads, by label.
-
-    Only the workload itself if episodes draw no load.
-    """
+    """Return the workload by label at `count` loads, or one."""
     from packenv.api import at_a_rate  # brings the simulator with it
 
     workload = settings.workload

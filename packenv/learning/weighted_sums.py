@@ -25,10 +25,7 @@ Observation = Mapping[str, NDArray[Any]]
 
 
 def first_weights(kind: str, layout: Layout) -> Weights:
-    """Return first weights: `linear` as best fit, otherwise zeros.
-
-    Raises ArgumentError.
-    """
+    """Return first weights: `linear` as best fit, otherwise zeros."""
     features, context = layout.observed["actions"][1], layout.observed["context"][0]
     if kind == "linear":
         if layout.features is not OF_TASKS:
@@ -57,12 +54,12 @@ def terms(kind: str, layout: Layout, seen: Observation) -> Doubles:
 
 
 def as_vector(weights: Weights) -> Doubles:
-    """(n,) all weights, one array after the other."""
+    """Return all weights, one array after the other, (n,)."""
     return np.concatenate([array.ravel() for array in weights.values()]).astype(np.float64)
 
 
 def as_weights(vector: Doubles, like: Weights) -> Weights:
-    """The arrays of `like`, with these numbers."""
+    """Return arrays of `like`'s shapes with these numbers."""
     ends = np.cumsum([array.size for array in like.values()])[:-1]
     parts = zip(like.items(), np.split(vector.astype(np.float32), ends), strict=True)
     return {name: part.reshape(array.shape) for (name, array), part in parts}

@@ -26,6 +26,8 @@ class Words(NamedTuple):
     flags: tuple[str, ...]  # on the command line; empty: --its-name
     metavar: str | None
     typed: Any  # the default on the command line
+    group: str | None = None  # heading in help, for this option and those below it
+    common: bool = False  # whether help lists it first
 
 
 class Range(NamedTuple):
@@ -57,15 +59,25 @@ Seconds = Annotated[float, Form.SECONDS]
 Share = Annotated[float, Form.SHARE]
 
 
-def option(default: Any, help: str, *flags: str, metavar: str | None = None, typed: Any = MISSING) -> Any:
+def option(
+    default: Any,
+    help: str,
+    *flags: str,
+    metavar: str | None = None,
+    typed: Any = MISSING,
+    group: str | None = None,
+    common: bool = False,
+) -> Any:
     """Return a dataclass field that is an option too.
 
     default  `dict` stands for an empty one
     help     one line, for `--help` and docstrings, with "[default: …]" at its end if the default does not explain itself
     flags    names on the command line, unless --the-name-of-the-field
     typed    default on the command line, if different
+    group    heading in help; it also holds for the options below, up to the next group
+    common   whether help lists the option first, under Common
     """
-    words = Words(help, flags, metavar, default if typed is MISSING else typed)
+    words = Words(help, flags, metavar, default if typed is MISSING else typed, group, common)
     return field(**{"default_factory" if default is dict else "default": default}, metadata={"words": words})
 
 
@@ -74,7 +86,12 @@ def options_in(kind: type[Any]) -> dict[str, tuple[Field[Any], Words]]:
 
     Fields without words are arguments of the verb.
     """
-    return {item.name: (item, item.metadata["words"]) for item in fields(kind) if "words" in item.metadata}
+    options, group = {}, None
+    for item in fields(kind):
+        if (words := item.metadata.get("words")) is not None:
+            group = words.group or group
+            options[item.name] = item, words._replace(group=group)
+    return options
 
 
 def takes(kind: type[Any], name: str = "options", without: Iterable[str] = ()) -> Callable[[Callable[..., R]], Callable[..., R]]:

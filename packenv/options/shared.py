@@ -48,20 +48,29 @@ class Setting:
 
     source: str | None = None
     servers: str | None = option(
-        None, "Servers: 5; by capacity: 3x1,2x0.5; of two resources: 3x1:0.5; or a file (also a trace's machines)."
+        None,
+        "Servers: 5; by capacity 3x1,2x0.5; of two resources 3x1:0.5; or a file.",
+        metavar="SPEC",
+        group="Workload",
+        common=True,
     )
-    sizes: str | None = option(None, "Law of sizes: uniform:0.1:0.9, discrete:0.4@0.5,0.6@0.5, constant:0.5, …")
-    service: str | None = option(None, "Law of service, in slots or times: geometric:100, fixed:90min, lognormal:MEAN:CV, …")
+    sizes: str | None = option(None, "Task sizes: uniform:0.1:0.9, discrete:0.4@0.5,0.6@0.5, constant:0.5, …", metavar="LAW")
+    service: str | None = option(
+        None, "Service times, in slots or with units: geometric:100, fixed:90min, lognormal:MEAN:CV, …", metavar="LAW"
+    )
     arrivals: str | None = option(
-        None, "Process of arrivals: poisson, bernoulli, modulated:1,10:500,50, periodic:…, batch:LAW, gang:LAW."
+        None, "Process of arrivals: poisson, modulated:1,10:500,50, batch:geometric:4, …", metavar="LAW"
     )
     load: float | Sequence[float] | None = option(None, "Arrivals as a share of ρ*, the maximum supportable workload.")
-    intensity: float | Sequence[float] | None = option(None, "Arrivals as a share of the area bound (the papers' α).")
-    rate: float | Sequence[float] | None = option(None, "Tasks per slot.")
+    intensity: float | Sequence[float] | None = option(
+        None, "Arrivals as a share of the area bound (the papers' α).", common=True
+    )
+    rate: float | Sequence[float] | None = option(None, "Arriving tasks per slot.")
     resources: str | None = option(
         None,
-        "Resources of a task that count: `all`, or names (cpu,memory); `max`, or max:cpu,memory: only the largest  "
-        "[default: max; of a .json all; of a trace all where servers have several capacities, or tasks ask for more than 1].",
+        "Resources that count: `all`; cpu,memory; `max` or max:cpu,memory: only the largest  [default: max; .json: all; "
+        "traces: all if servers have several capacities or a task needs more than 1].",
+        metavar="NAMES",
     )
 
 
@@ -73,34 +82,31 @@ class Reading:
     """
 
     slot_seconds: str | None = option(
-        None, "Seconds in a slot, for a trace: an exact decimal  [default: .swf 1, .tr 0.0005, others 0.1].", metavar="H"
+        None,
+        "Seconds in a slot of a trace, an exact decimal  [default: .swf 1, .tr 0.0005, others 0.1].",
+        metavar="H",
+        group="Table",
     )
     columns: str | None = option(
-        None,
-        "Names of a table's columns by ours: submit_time_s=Submitted,duration_s=Elapsed,cpu=Cores.",
-        metavar="OURS=THEIRS,…",
+        None, "Your table's names of columns: submit_time_s=Submitted,cpu=Cores, …", metavar="OURS=YOURS,…"
     )
-    time_unit: TimeUnit | None = option(None, "What a table's times and durations count, where they are numbers  [default: s].")
-    partition: str | None = option(None, "Partitions of a log (Slurm's, .swf) whose jobs count, with commas.")
+    time_unit: TimeUnit | None = option(None, "Unit of a table's times that are numbers  [default: s].")
+    partition: str | None = option(None, "Partitions of a Slurm or .swf log to include, separated by commas.", metavar="NAMES")
     finished_only: bool | None = option(
         None,
-        "Leave out tasks that failed or were cancelled after their start  [default: of Google's traces only].",
+        "Leave out tasks that failed or were cancelled after their start  [default: only in Google's traces].",
         "--finished-only/--all-tasks",
     )
     estimates: Estimates | None = option(
-        None, "Told of durations: the log's requests; true ones; or, where a task has none, the longest request."
+        None, "Durations policies see: requested, true, or longest request where none is recorded."
     )
     devices: bool | None = option(
-        None,
-        "Each GPU of a server counts for itself, or all are one amount  [default: as traces say].",
-        "--devices/--one-amount",
+        None, "Model each GPU separately, or pool a server's GPUs  [default: as in the trace].", "--devices/--one-amount"
     )
     gangs: bool | None = option(
-        None,
-        "Tasks of a job that come together start together, or each by itself  [default: as traces say].",
-        "--gangs/--one-by-one",
+        None, "Start a job's simultaneous tasks together, or each alone  [default: as in the trace].", "--gangs/--one-by-one"
     )
-    speedup: str = option("1", "β: arrivals of a trace come this many times as fast.")
+    speedup: str = option("1", "Speed up a trace's arrivals by this factor (β).", metavar="FACTOR")
 
     def __post_init__(self) -> None:
         parse_columns(self.columns)
@@ -137,12 +143,10 @@ OF_READING = tuple(item.name for item in fields(Reading) if item.name not in ("s
 class WorkloadOptions(Reading, Setting):
     """Options that choose the workload. None if not given."""
 
-    racks: Count | None = option(None, "So many servers in a rack, for tables that say where data lie.")
-    network: str | None = option(None, "Remote overheads are multiplied by F from second S on: 0:1,600:4.", metavar="S:F,…")
-    reading: str | None = option(
-        None, "What a task away from its data takes of each resource beyond its demand.", metavar="A:B:…"
-    )
-    serving: str | None = option(None, "And what it takes on the server that has the data.", metavar="A:B:…")
+    racks: Count | None = option(None, "Servers per rack, for tables that record where data lie.", group="Data locality")
+    network: str | None = option(None, "Multiply remote overheads by F from second S on: 0:1,600:4.", metavar="S:F,…")
+    reading: str | None = option(None, "Additional demand of a task away from its data, per resource.", metavar="A:B:…")
+    serving: str | None = option(None, "Demand on the server that has the data, per resource.", metavar="A:B:…")
 
     def __post_init__(self) -> None:
         if sum(getattr(self, key) is not None for key in INTENSITIES) > 1:
@@ -154,6 +158,6 @@ class WorkloadOptions(Reading, Setting):
 class ProcessOptions:
     """Where runs are made, and whether the first failure ends all."""
 
-    processes: Count | None = option(None, "Runs at the same time  [default: one per core].")
-    on: str = option(PROCESSES, "processes; ray: a cluster's, or a new local one's; ray://HOST:PORT.", metavar="WHERE")
-    fail_fast: bool = option(False, "End at the first run that fails, and show where it did.")
+    processes: Count | None = option(None, "Runs at the same time  [default: one per core].", group="Run")
+    on: str = option(PROCESSES, "Where to run: processes; ray (existing or new local cluster); ray://HOST:PORT.", metavar="WHERE")
+    fail_fast: bool = option(False, "Stop at the first failed run, and show where it failed.")

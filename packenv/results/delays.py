@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 
 def rank(share: float, count: int) -> int:
-    """Return the least number >= this share of `count`, from 1."""
+    """Return the least number >= this share of `count`, at least 1."""
+    # A share of a whole number may come out a little above one: 0.55 · 100 does.
     return max(math.ceil(share * count * (1 - 1e-12)), 1)
 
 

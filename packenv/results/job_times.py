@@ -42,7 +42,7 @@ class JobTimes:
 
     @property
     def mean(self) -> float | None:
-        """Mean completion time of ended jobs; None without any."""
+        """Mean completion time of ended jobs, or None without any."""
         return float(self.completion.mean()) if len(self.completion) else None
 
     def slowed(self, other: JobTimes, by: float = 0.1) -> float:
@@ -97,10 +97,7 @@ def cut(schedule: Schedule, until: int) -> Schedule:
 
 
 def efficiency(jobs: Jobs, times: JobTimes) -> tuple[Ints, Floats]:
-    """Return job ends, and ended shares of value (PAPERS §3).
-
-    A job's value, the same in all its rows, is 1 without column `value`.
-    """
+    """Return job ends, and ended shares of value (1 by default, PAPERS §3)."""
     first = np.unique(times.job, return_index=True)[1]
     value = np.ones(len(first)) if jobs.value is None else jobs.value[first]
     order = np.argsort(np.where(times.end == NONE, NEVER, times.end), kind="stable")

@@ -105,8 +105,9 @@ def idle_slots(jobs: Jobs, schedule: Schedule, eligible: Ints, capacity: Ints, n
 
 
 def time_with_room(held: InService, demand: Ints, capacity: Ints) -> tuple[Ints, Ints]:
-    """Return slots, and earlier slots with room after scheduling."""
+    """Return slots, and numbers of earlier ones with room (after scheduling)."""
     last = int(held.end.max(initial=0)) + 1
+    # Changes of each server's use, in order of time.
     server = np.concatenate([np.arange(len(capacity)), held.server, held.server])
     slot = np.concatenate([np.full(len(capacity), -1), held.start, held.end])
     used = np.concatenate([np.zeros_like(capacity), held.demand, -held.demand])
@@ -114,9 +115,11 @@ def time_with_room(held: InService, demand: Ints, capacity: Ints) -> tuple[Ints,
     server, slot = server[order], slot[order]
     free = capacity[server] - _running_sums(used[order], server)
     settled = np.append((np.diff(server) != 0) | (np.diff(slot) != 0), True)  # the last change of a server in a slot
+    # Whether a server has room after its last change in a slot.
     server, slot, room = server[settled], slot[settled], (free[settled] >= demand).all(axis=1)
     first = np.diff(server, prepend=-1) != 0
     change = room.astype(np.int64) - np.where(first, 0, np.append(0, room[:-1]))
+    # Add up over servers, and count slots with room on at least one.
     moments, where = np.unique(np.append(slot, last), return_inverse=True)
     with_room = np.cumsum(np.bincount(where[:-1], change, len(moments)))[:-1] > 0.5
     return moments, np.append(0, np.cumsum(np.diff(moments) * with_room))

@@ -41,6 +41,7 @@ def response_times(jobs: Jobs, schedule: Schedule, warmup: int, bound: float) ->
     rows = len(schedule.start)
     if rows == 0:
         return None
+    # Count tasks that started and became eligible after the warm-up.
     waits_for_others = jobs.predecessors is not None or jobs.phase is not None
     eligible = eligible_slots(jobs.first(rows), schedule) if waits_for_others else jobs.arrival[:rows]
     counted, end = (schedule.start >= 0) & (eligible >= warmup), schedule.end

@@ -179,10 +179,10 @@ class Result(Showable):
     def charts(self, kind: str = "queue", workload: Workload | None = None, **options: Any) -> Charts:
         """Return the charts of `plot`.
 
-        kind      "queue": waiting tasks over time, and quantiles of the delay; "schedule": who ran where and when, and how many
-                  waited (options: `first` and `last` slot, `colour` "job" or "size"); "fragmentation": how much of all devices
-                  was idle and of no use. Both of a run with `schedule=True`, of which "queue" shows the fragmentation too
-        workload  what was run, where the result is from another process
+        kind      "queue": waiting tasks over time, and quantiles of the delay; "schedule": tasks on servers, and waiting tasks
+                  (options: `first` and `last` slot, `colour` "job" or "size"); "fragmentation": the idle, useless share of all
+                  devices. The last two need `schedule=True`, and then "queue" shows the fragmentation too
+        workload  the workload, if the result is from another process
 
         Raises InputError for another kind, and a run without a schedule.
         """

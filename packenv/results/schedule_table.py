@@ -36,6 +36,7 @@ def schedule_table(workload: Workload, results: Sequence[Result]) -> Any:
         assert result.schedule is not None
         start, server, end, source, devices = result.schedule
         jobs = workload.played_jobs(result.seed, len(start))
+        # Columns of every run, null where a task did not start or end.
         columns: dict[str, Any] = {
             "task": np.arange(len(start)),
             "job": np.arange(len(start)) if jobs.job is None else jobs.job[: len(start)],
@@ -45,9 +46,11 @@ def schedule_table(workload: Workload, results: Sequence[Result]) -> Any:
             "server": pa.array(server, mask=start < 0),
             "end": pa.array(end, mask=~ended(result, end)),
         }
+        # Times on the file's clock.
         if records is not None and records.began is not None and slot_seconds is not None:
             columns["start_time"] = records.times(start, start < 0, slot_seconds)
             columns["end_time"] = records.times(end, ~ended(result, end), slot_seconds)
+        # Columns of some runs: sources, devices, policy and seed.
         if source is not None:
             columns["source"] = pa.array(source, mask=source < 0)
         if devices is not None:
@@ -60,7 +63,7 @@ def schedule_table(workload: Workload, results: Sequence[Result]) -> Any:
 
 
 def write_schedule(path: str | os.PathLike[str], workload: Workload, results: Sequence[Result]) -> None:
-    """Write `schedule_table` as SCHEDULE_FILES, whole or not; InputError for other endings."""
+    """Write `schedule_table` as SCHEDULE_FILES, whole or not. Raises InputError for other endings."""
     check_ending(path, SCHEDULE_FILES, "a schedule is one of")
     table = schedule_table(workload, results)
     with atomic_path(path) as temporary:

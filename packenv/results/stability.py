@@ -41,8 +41,8 @@ SHARES = (
 class Edge(NamedTuple):
     """The law of a level at the edge of stability.
 
-    The path is |B|, B a Brownian motion on [0, 1]. From 600,000 paths of 256 and of 512 steps (tests/results/test_stability.py
-    draws some again).
+    The path is |B|, B a Brownian motion on [0, 1]. From 600,000 paths of 256 and of 512 steps (redrawn in
+    tests/results/test_stability.py).
     """
 
     levels: tuple[float, ...]  # its quantiles at SHARES
@@ -127,14 +127,17 @@ def judge_run(
     bins = len(waiting_size)
     if bins < FEWEST_BINS:
         return NOTHING
+    # The mean of the second half, and the deviation of a path at the edge.
     late = float(waiting_size[bins // 2 :].mean())
     drift = (late - float(waiting_size[: bins // 2].mean())) / (bins / 2 * bin_slots)
     variances = variance_rates(waiting_size)
     deviation = math.sqrt(max(variances) * bins)
     grown = waiting_size
+    # With tasks in service, only the part above the least value counts.
     if edge is SYSTEM:
         grown = waiting_size[bins // 2 :]
         late -= float(grown.min())
+    # The level, in units of that deviation.
     if late < RESOLUTION:
         level = 0.0
     elif deviation == 0:
@@ -143,6 +146,7 @@ def judge_run(
         level = late / deviation
     if math.isnan(level):
         return NOTHING
+    # Tails of the level at the edge, 1 where nothing can be decided.
     rough = is_rough(variances)
     low = below(level, edge) if bins * bin_slots >= settling and intensity < 1 and not rough else 1.0
     high = above(level, edge) if growth(grown) >= SLOWED and not rough else 1.0

@@ -67,7 +67,6 @@ class EnvironmentTests:
         _check_jobs_and_rewards(self.make(), self.seed, self._name)
 
     def make(self) -> Any:
-        """Make the environment that is tested."""
         require(self.environment is not None, f"{type(self).__name__}: set `environment` to a name or a class")
         return _environment(self.environment, {"horizon": self.horizon, "record_schedule": True, **self.options}, self._name)
 
@@ -115,7 +114,6 @@ def _check_gymnasium(env: Any, name: str) -> None:
 
 
 def _play(env: Any, seed: int | None, most: int, name: str) -> Steps:
-    """Play at most `most` random valid steps of an episode."""
     first = env.reset(seed=seed)
     return [first, *_follow(env, first[1], most, name)]
 
@@ -135,7 +133,6 @@ def _follow(env: Any, info: dict[str, Any], most: int, name: str) -> Steps:
 
 
 def _check_info(steps: Steps, name: str) -> None:
-    """Check for equal keys at every step, and numbers only."""
     infos = [step[-1] for step in steps]
     for n, info in enumerate(infos):
         different = sorted(set(info) ^ set(infos[0]))
@@ -146,7 +143,6 @@ def _check_info(steps: Steps, name: str) -> None:
 
 
 def _check_seed(first: Any, second: Any, seed: int, name: str) -> None:
-    """Check for equal episodes, and equal ones after them."""
     steps = _play(first, seed, STEPS, name)
     reported = steps[0][1].get("seed")
     require(reported == seed, f"{name}: info['seed'] is {reported} after reset(seed={seed})")
@@ -164,6 +160,7 @@ def _check_masks(env: Any, seed: int, name: str) -> None:
         mask, state = np.asarray(info["action_mask"]), env.get_state()
         same = mask.shape == (env.action_space.n,) and (mask.astype(bool) == env.action_masks()).all()
         require(same, f"{name}: info['action_mask'] and action_masks() differ in slot {info['slot']}")
+        # try allowed and forbidden actions, each from the same state
         for allowed in (True, False):
             actions = np.flatnonzero(mask.astype(bool) == allowed)
             for action in rng.permutation(actions)[:TRIED]:
@@ -215,6 +212,7 @@ def _check_jobs_and_rewards(env: Any, seed: int, name: str) -> None:
     slots = int(end["slot"])
     jobs = _jobs_of(core, seed, len(start))
     require(jobs.home is None, f"{name}: give a workload whose tasks stay as long on every server")
+    # the schedule, and the queue by Little's law
     problem = problem_of(jobs, core.workload.servers.units, start, server, slots + 1)
     require(problem is None, f"{name}: with the jobs of seed {seed}: {problem}")
     leaves = np.where(start >= 0, start + jobs.service[: len(start)], -1)
@@ -224,6 +222,7 @@ def _check_jobs_and_rewards(env: Any, seed: int, name: str) -> None:
     begun = np.flatnonzero(start >= 0)
     elapsed = sum(step[4]["elapsed"] for step in steps[1:])
     require(elapsed == slots - steps[0][1]["slot"], f"{name}: info['elapsed'] adds up to {elapsed} slots of {slots}")
+    # the sum of the rewards
     delays = waited(jobs.first(len(start)), start, leaves, NEVER // 2) if len(begun) == len(start) else None
     waited_before = round(steps[0][1]["mean_queue"] * steps[0][1]["slot"])
     stands_for = {
@@ -238,7 +237,6 @@ def _check_jobs_and_rewards(env: Any, seed: int, name: str) -> None:
 
 
 def _jobs_of(core: Any, seed: int, rows: int) -> Jobs:
-    """The jobs that `packenv.simulate` draws with this seed."""
     fixed = core.workload.at(seed)
     if fixed.jobs is not None:
         table: Jobs = fixed.jobs

@@ -27,7 +27,7 @@ STEPS = 7  # slots with events from one pause to the next
 
 
 def usual_workloads() -> list[Workload]:
-    """Small ones: equal servers, unequal servers, two resources."""
+    """Return small workloads: equal servers, unequal servers, two resources."""
     service = Geometric(20)
     pair = (Uniform(0.1, 0.6), Uniform(0.05, 0.5))
     return [
@@ -106,10 +106,7 @@ class PolicyTests:
                 require(never == 0, f"{where}: {never} tasks never start, though none has arrived since slot {self.slots}")
 
     def test_paused_and_copied_runs_go_on_alike(self) -> None:
-        """Paused, grown and copied runs start tasks as one run.
-
-        So all that the policy knows must be in its state.
-        """
+        """Paused, grown and copied runs start tasks as one run."""
         for where, case, _ in self._runs():
             _check_resumes(self._policy(), case.tabulated(self.seed, self.slots), self.slots, self.seed, where)
 
@@ -155,10 +152,7 @@ def check_policy(policy: Any, workload: Workload | Sequence[Workload] | None = N
 
 
 def _run(policy: Any, workload: Workload, slots: int, seed: int, where: str) -> Any:
-    """Return the result, or the InputError of a refused workload.
-
-    Any other exception is a failure.
-    """
+    """Return the result, or a refusal's InputError."""
     try:
         return simulate(workload, policy, slots, seed, warmup=0, schedule=True, drain=False)
     except MisuseError as problem:
@@ -181,10 +175,10 @@ def _equal(first: Any, second: Any) -> bool:
 
 
 def _check_resumes(policy: Any, table: Workload, slots: int, seed: int, where: str) -> None:
-    """Check that pauses, a growing pool and a copy change nothing."""
     whole = _run(policy, table, slots, seed, where)
     if isinstance(whole, InputError):
         return
+    # pause and copy half-way, then run both to the end
     paused = _Paused(policy, table, seed)
     paused.advance(slots // 2)
     copied = copy.copy(paused)

@@ -1,7 +1,4 @@
-"""Replay of a schedule from the Jobs table alone.
-
-It shares no code with the simulator that made the schedule.
-"""
+"""Replay of a schedule, without any code of the simulator."""
 
 from __future__ import annotations
 
@@ -58,10 +55,7 @@ def problem_of(
 
 
 def _above_capacity(demand: Ints, capacity: Ints, start: Ints, server: NDArray[np.integer], end: Ints) -> str | None:
-    """Return the first slot with an overfull server.
-
-    Tasks that leave in a slot leave before any start.
-    """
+    """Return the first slot with an overfull server."""
     for place, most in enumerate(capacity):
         rows = np.flatnonzero((start >= 0) & (server == place))
         times = np.concatenate([end[rows], start[rows]])
@@ -80,6 +74,7 @@ def problem_of_places(workload: Workload, jobs: Jobs, schedule: Schedule) -> str
     devices that it may not have. `jobs`: the table of the run.
     """
     begun = np.flatnonzero(schedule.start >= 0)
+    # how long tasks stay
     if jobs.home is not None:
         network = workload.network or Network()
         rack = network.rack_of(len(workload.servers))
@@ -96,12 +91,14 @@ def problem_of_places(workload: Workload, jobs: Jobs, schedule: Schedule) -> str
                 )
     if jobs.devices is None or workload.servers.devices is None or schedule.devices is None:
         return None
+    # number and kind of each task's devices
     for row in begun.tolist():
         number, _, kinds = jobs.devices[row].tolist()
         there, _, model = workload.servers.devices[schedule.server[row]].tolist()
         taken = int(schedule.devices[row])
         if taken.bit_count() != number or taken >> there or (kinds and not (model >= 0 and kinds >> model & 1)):
             return f"row {row} has devices that it may not have on server {schedule.server[row]}"
+    # no device may be above its capacity
     for place, (there, whole, _) in enumerate(workload.servers.devices.tolist()):
         here = begun[schedule.server[begun] == place]
         part = np.where(jobs.devices[here, SHARE] > 0, jobs.devices[here, SHARE], whole)
@@ -113,10 +110,7 @@ def problem_of_places(workload: Workload, jobs: Jobs, schedule: Schedule) -> str
 
 
 def eligible_slots(jobs: Jobs, start: Ints, end: Ints) -> Ints:
-    """Return each task's first possible slot, (rows,), or -1.
-
-    It has arrived, and its predecessors have completed. -1: not yet.
-    """
+    """Return the first slot each task may start in, or -1."""
     rows = len(start)
     eligible = jobs.arrival[:rows].copy()
     over = np.where(start >= 0, end, -1)
@@ -131,7 +125,6 @@ def eligible_slots(jobs: Jobs, start: Ints, end: Ints) -> Ints:
 
 
 def _after_phases(job: Ints, phase: Ints, over: Ints, eligible: Ints) -> None:
-    """Delay each task to the end of its job's earlier phases."""
     for job_number in np.unique(job):
         rows = np.flatnonzero(job == job_number)
         for number in np.unique(phase[rows])[1:]:
@@ -141,10 +134,7 @@ def _after_phases(job: Ints, phase: Ints, over: Ints, eligible: Ints) -> None:
 
 
 def waited(jobs: Jobs, start: Ints, end: Ints, slots: int) -> int:
-    """Return the total waiting of all tasks, in slots.
-
-    By Little's law it equals the sum of the queue over slots, to the end of the run.
-    """
+    """Return the waiting slots of all tasks (Little's law: queue)."""
     rows = min(int(np.searchsorted(jobs.arrival, slots)), len(jobs))
     begun, leave = np.full(rows, -1, np.int64), np.full(rows, -1, np.int64)
     count = min(rows, len(start))

@@ -37,7 +37,7 @@ def plain_of(bracket: Bracket) -> dict[str, Any]:
 
 
 def load_certificate(path: str | Path) -> Bracket:
-    """Read a certificate, unchecked (see `Bracket.verify`); InputError for other files."""
+    """Read a certificate, unchecked (see `Bracket.verify`). Raises InputError for other files."""
     try:
         plain = _with_key("attained", read_json(path, digits=MOST_DIGITS))
         low, high = _attained(plain.pop("attained")), _bounded(plain.pop("bounded"))
@@ -146,7 +146,7 @@ def save_queue_bound(bound: QueueBound, path: str | Path) -> None:
 
 
 def load_queue_bound(path: str | Path) -> QueueBound:
-    """Read a certificate, unchecked (see `QueueBound.verify`); InputError for other files."""
+    """Read a certificate, unchecked (see `QueueBound.verify`). Raises InputError for other files."""
     try:
         plain = _with_key("proved", read_json(path, digits=QUEUE_DIGITS))
         proved = tuple(Proved(finite_number(proof["value"]), _proof(proof["proof"])) for proof in plain["proved"])

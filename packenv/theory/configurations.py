@@ -48,8 +48,7 @@ def halving_bounds(levels: int, capacity: int) -> Ints:
 def maximal_configurations(sizes: Sequence[int] | NDArray[np.int64], capacity: int, limit: int) -> NDArray[np.int32]:
     """(n, types) all configurations without room for another task.
 
-    They are in descending lexicographic order. `sizes` (at least 1) and capacity are in units. Raises InputError for more than
-    `limit`.
+    They are in descending lexicographic order. `sizes` (at least 1) and capacity are in units. InputError above `limit`.
     """
     amounts = np.asarray(sizes, np.int64)
     if amounts.ndim != 1 or len(amounts) == 0 or amounts.min() < 1 or capacity < 0:

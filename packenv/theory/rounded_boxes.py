@@ -1,7 +1,6 @@
 """Boxes of demands as types, for ρ_K.
 
-It uses column generation over configurations of boxes. A box is a single vector if these are few, else one of a partition of all
-demands.
+It uses column generation over configurations of boxes. A box is a single vector if these are few, else a part of all demands.
 """
 
 from __future__ import annotations
@@ -40,18 +39,22 @@ def solve_boxes(law: VectorLaw, kinds: VectorKinds, boxes: Ints, gap: float, sec
 
     A demand belongs to the last box that holds it.
     """
+    # Leave out boxes without tasks.
     shares = law.shares(boxes[::-1])
     assert shares is not None  # the boxes hold all demands
     inhabited = np.array([share > 0 for share in shares[0][::-1]])
     boxes = boxes[inhabited]
     share = np.array([share / shares[1] for share in shares[0][::-1]])[inhabited]
+    # Solve the program over the other boxes.
     program = ConfigurationProgram(share, ServerKinds(np.arange(len(kinds.number)), kinds.number))
     prices = _prices(program, boxes, kinds, gap, time.monotonic() + seconds)
     columns, weights = program.columns(), program.weights()
+    # Take the best proof, whose boxes ascend.
     ascending = tuple(map(tuple, boxes[::-1].tolist()))
     turned = ConfigurationColumns(columns.counts[:, ::-1], columns.kind)
     proofs = [Boxes(ascending, counts, parts) for counts, parts in weighted(turned, weights, kinds.number)]
     best = max(proofs, key=lambda proof: proof.value(law, kinds))
+    # Turn its configurations into counts of the descending boxes.
     kind = np.array([configuration.kind for configuration in best.configurations], np.int64)
     counts = np.zeros((len(kind), len(boxes)), np.int64)
     for row, configuration in enumerate(best.configurations):
@@ -71,7 +74,7 @@ def solve_boxes(law: VectorLaw, kinds: VectorKinds, boxes: Ints, gap: float, sec
 
 
 def _prices(program: ConfigurationProgram, boxes: Ints, kinds: VectorKinds, gap: float, deadline: float) -> Floats:
-    """Return the program's prices, by enumeration or generation; InputError for oversized boxes."""
+    """Return the program's prices, by enumeration or generation. Raises InputError for oversized boxes."""
     try:
         counts = [maximal_fillings(boxes, capacity, MOST_ENUMERATED) for capacity in kinds.capacity]
     except OverflowError:

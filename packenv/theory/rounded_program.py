@@ -146,7 +146,7 @@ def _largest(workload: Workload, law: SizeLaw, kinds: ServerKinds) -> float:
 
 
 def scalar_law(workload: Workload) -> SizeLaw:
-    """Return the scalar sizes' law; InputError for independent laws of resources."""
+    """Return the scalar sizes' law. Raises InputError for independent laws of resources."""
     if workload.D == 1:
         return size_law(workload)
     if not isinstance(workload.demand_law, (Jobs, Joint)):
@@ -208,9 +208,11 @@ def _solve(law: SizeLaw, kinds: ServerKinds, edges: Ints) -> RoundedProgram:
     """Solve the program for increasing `edges` (T,)."""
     cells = cells_of(law.high, edges)
     shares = np.bincount(cells, law.mass, len(edges)) / law.mass.sum()
+    # Solve the program with the cells' upper ends as sizes.
     program = ConfigurationProgram(shares, kinds)
     pricing = PointPricing(edges, kinds.capacity, np.zeros(len(edges), np.bool_))
     solved = generate(program, pricing, edges.astype(np.float64), within(GAP), time.monotonic() + SECONDS)
+    # Take the proof that supports most if each type has its own places.
     best = max(attained_proofs(solved, edges, kinds), key=lambda proof: _every_type(proof, law, cells))
     counts = np.zeros((len(best.configurations), len(edges)), np.int64)
     for row, configuration in enumerate(best.configurations):

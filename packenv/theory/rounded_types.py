@@ -23,7 +23,7 @@ ROUNDING = 1e-9
 
 
 def distinct_sizes(sizes: Sizes | Jobs, servers: Servers) -> tuple[Ints, Floats] | None:
-    """Return ascending sizes (units) with P(size ≤ each); None if continuous."""
+    """Return ascending sizes (units) with P(size ≤ each), or None if continuous."""
     if isinstance(sizes, Jobs):
         return _tally(scalar_size(sizes.demand, servers), np.full(len(sizes), 1 / len(sizes)))
     if isinstance(sizes, Joint):
@@ -48,7 +48,7 @@ def _tally(sizes: Ints, weights: Floats) -> tuple[Ints, Floats]:
 
 
 def _sizes_of_one(law: Law, resource: int, servers: Servers) -> Ints | None:
-    """Return scalar sizes for this resource alone; None if infinitely many."""
+    """Return scalar sizes for this resource alone, or None if infinitely many."""
     atoms = law.atoms()
     if atoms is None:
         return None

@@ -27,6 +27,7 @@ from packenv.runs.measured import measured
 from packenv.runs.standing import Standing
 from packenv.runs.statistics import ratio_of_means
 from tests.envs.playing import plain_env
+from tests.words import over
 
 ROOT = Path(packenv.__file__).parents[1]
 SMALL = ("--seeds", "3", "--slots", "20000", "--processes", "1")
@@ -36,7 +37,7 @@ PAGE = "# `<!-- leaderboard -->` and `<!-- /leaderboard -->`\n\n<!-- leaderboard
 
 def compete(folder: Path, *more: object, judge: bool = False) -> list[dict[str, Any]]:
     out = folder / "standings.json"
-    main(["leaderboard", *SMALL, "--judge" if judge else "--no-judge", "--json", str(out), *map(str, more)])
+    main(["leaderboard", *over(SMALL, "--judge" if judge else "--no-judge", "--json", str(out), *map(str, more))])
     return json.loads(out.read_text())
 
 
@@ -301,7 +302,7 @@ def test_bad_input(
 ) -> None:
     words = [str(word(tmp_path)) if callable(word) else word for word in arguments]
     with pytest.raises(SystemExit) as left:
-        main(["leaderboard", *SMALL, *words])
+        main(["leaderboard", *over(SMALL, *words)])
     assert left.value.code == 2
     error = capsys.readouterr().err.strip()
     assert message in error and "\n" not in error

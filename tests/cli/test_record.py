@@ -20,12 +20,13 @@ from packenv.errors import InputError
 from packenv.runs import recording
 from tests.envs.playing import plain_env
 from tests.test_docs import ROOT
+from tests.words import over
 
-SHORT = ["paper/fig4b", "--intensity", "0.9", "--horizon", "300", "--episodes", "3"]
+SHORT = ["--intensity", "0.9", "--horizon", "300", "--episodes", "3"]
 
 
 def recorded(folder: Path, *words: str) -> minari.MinariDataset:
-    main(["record", *SHORT, *words, "--out", str(folder)])
+    main(["record", "paper/fig4b", *over(SHORT, *words, "--out", str(folder))])
     return minari.MinariDataset(folder / "data")
 
 
@@ -121,7 +122,7 @@ def test_bad_words(words: list[str], problem: str, tmp_path: Path, capsys: Any, 
     (tmp_path / "there-v0").mkdir()
     (tmp_path / "file").touch()
     with pytest.raises(SystemExit) as end:
-        main(["record", *SHORT, *words])
+        main(["record", "paper/fig4b", *over(SHORT, *words)])
     said = [line for line in capsys.readouterr().err.splitlines() if not line.endswith(" %")]
     assert end.value.code == 2 and problem in said[0] and len(said) == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "there-v0"]
@@ -130,7 +131,7 @@ def test_bad_words(words: list[str], problem: str, tmp_path: Path, capsys: Any, 
 def test_without_the_library(tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "minari", None)
     with pytest.raises(SystemExit):
-        main(["record", *SHORT, "--out", str(tmp_path / "own-v0")])
+        main(["record", "paper/fig4b", *SHORT, "--out", str(tmp_path / "own-v0")])
     assert capsys.readouterr().err == "packenv: recording needs minari, which is not installed: pip install 'minari>=0.5.3'\n"
 
 
@@ -149,7 +150,7 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
     program = (
         "import resource, sys; from packenv.cli.main import main; import minari.dataset.minari_storage\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
-        f"main(['record', *{SHORT!r}, '--policy', 'random', '--out', 'own-v0'])"
+        f"main(['record', 'paper/fig4b', *{SHORT!r}, '--policy', 'random', '--out', 'own-v0'])"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, env=os.environ)
     assert done.returncode == 2 and done.stderr.splitlines()[-1].startswith("packenv: own-v0: cannot be written ("), done.stderr
@@ -176,7 +177,7 @@ def test_a_moving_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     from PIL import Image
 
     gif = tmp_path / "vqs.gif"
-    main(["record", *SHORT, "--policy", "vqs", "--gif", str(gif)])
+    main(["record", "paper/fig4b", *over(SHORT, "--horizon", "3000", "--policy", "vqs", "--gif", str(gif))])
     shown = Image.open(gif)
     assert shown.format == "GIF" and 30 < shown.n_frames <= 2 * recording.FRAMES and shown.size == (720, 480)  # type: ignore[attr-defined]
     assert f"{gif}: {shown.n_frames} pictures of vqs" in capsys.readouterr().out  # type: ignore[attr-defined]
@@ -188,15 +189,15 @@ def test_a_film_of_a_model(tmp_path: Path) -> None:
         def predict(self, observation: Any, action_masks: Any) -> Any:
             return action_masks.argmax(axis=1), None
 
-    env = gymnasium.make("packenv/ServerFill-v1", workload="paper/fig4b", intensity=0.9, horizon=200, render_mode="rgb_array")
+    env = gymnasium.make("packenv/ServerFill-v1", workload="paper/fig4b", intensity=0.9, horizon=2000, render_mode="rgb_array")
     of_model = recording.film(env, Model(), tmp_path / "model.gif", frames=5)
     of_function = recording.film(env, lambda observations, masks: masks.argmax(axis=1), tmp_path / "function.gif", frames=5)
     assert of_model == of_function >= 5
     assert (tmp_path / "model.gif").read_bytes() == (tmp_path / "function.gif").read_bytes()
 
 
-@pytest.mark.parametrize(("words", "problem"), [([], "--out says where"), (["--gif", "film.mp4"], "a moving picture is .gif")])
+@pytest.mark.parametrize(("words", "problem"), [([], "give --out for a dataset"), (["--gif", "film.mp4"], "must end in .gif")])
 def test_what_is_no_recording(words: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main(["record", *SHORT, *words])
+        main(["record", "paper/fig4b", *over(SHORT, *words)])
     assert problem in capsys.readouterr().err

@@ -31,7 +31,9 @@ PARTS = {"compare": ["sides"]}
 
 
 def section(command: str) -> str:
-    """What the page says of a command's JSON."""
+    """What the page says of a command's JSON. The fields of `evaluate` have a page of their own."""
+    if command == "evaluate":
+        return PAGES[0]
     parts = [part for page in PAGES for part in page.split("\n## ")]
     return next(part for part in parts if f"Of `{command}`" in part.split("\n")[0])
 

@@ -144,7 +144,7 @@ JSON_COMMANDS = [
     ("warmup", "bf-js"),
     ("compare", "bf-js", "fifo-ff", "paper/fig4b", "--margin", "1", "--slots", "20000", "--seeds", "2", "--processes", "1"),
     ("doctor",),
-    ("score", "rule.py", "--stages", "1"),
+    ("verdict", "ran.csv"),
     ("record", "paper/fig3a", "--policy", "bf-js", "--episodes", "1", "--horizon", "50", "--out", "small-v0"),
     pytest.param(("bench", "--quick"), marks=[pytest.mark.slow, pytest.mark.minutes]),
 ]
@@ -158,7 +158,7 @@ def test_json_alone_on_standard_output(
         pytest.importorskip("ortools")
     rows = [f"{7 * n},{5 + n % 40},{(1 + n % 5) / 10}" for n in range(300)]
     samples.text(tmp_path / "tasks.csv", "submit_time_s,duration_s,cpu", *rows)
-    samples.text(tmp_path / "rule.py", "def priority(task, server, cluster):", "    return task.size")
+    samples.text(tmp_path / "ran.csv", "submit_time_s,start_time_s", *(f"{7 * n},{7 * n + n % 5}" for n in range(300)))
     monkeypatch.chdir(tmp_path)
     main([*words, "--json", "-"])
     shown = capfd.readouterr()

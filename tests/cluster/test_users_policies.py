@@ -69,9 +69,9 @@ class Mistaken:
 @pytest.mark.parametrize(
     ("mistake", "says"),
     [
-        ("needs", r"^policy Mistaken: KeyError: 'J' \(.*test_users_policies\.py, line \d+\)$"),
-        ("own", r"^policy Mistaken: KeyError: 'J' \(.*test_users_policies\.py, line \d+\)$"),
-        ("place", r"^policy Mistaken: only a waiting task can be placed.*\(.*test_users_policies\.py, line \d+\)$"),
+        ("needs", r"^policy Mistaken:mistake=\w+: KeyError: 'J' \(.*test_users_policies\.py, line \d+\)$"),
+        ("own", r"^policy Mistaken:mistake=\w+: KeyError: 'J' \(.*test_users_policies\.py, line \d+\)$"),
+        ("place", r"^policy Mistaken:mistake=\w+: only a waiting task can be placed.*\(.*test_users_policies\.py, line \d+\)$"),
     ],
 )
 def test_a_mistake_is_one_line_with_its_place(mistake: str, says: str) -> None:

@@ -198,7 +198,7 @@ def test_executors_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="no executor 'dask': processes, ray or ray://HOST:PORT"):
         executor("dask")
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(InputError, match=r"needs Ray, which is not installed: pip install 'ray"):
+    with pytest.raises(InputError, match=r"needs ray, which is not installed: pip install 'ray"):
         executor("ray")
 
 

@@ -26,12 +26,13 @@ def some_result() -> Result:
     return packenv.simulate(packenv.workload("paper/fig3a"), "bf-js", 2000)
 
 
-CHANCES = {"stable": (1e-5, 1.0), "unstable": (1.0, 1e-6), "undecided": (0.3, 0.7)}
+SHOWN = {"stable": (0.05, 1e-5, 1.0), "unstable": (4.0, 1.0, 1e-6), "undecided": (0.45, 0.3, 0.7)}
+"""Levels, and their chances below and above, by verdict."""
 
 
 def like(result: Result, kind: str, queue: list[float], **changes: object) -> Result:
     path = Trajectory(1000, np.array(queue, np.float64), np.array(queue, np.float64))
-    verdict = Verdict(kind, 0.0, 0.5, *CHANCES[kind])
+    verdict = Verdict(kind, 0.0, *SHOWN[kind])
     return replace(result, verdict=verdict, trajectory=path, slots=1000 * len(queue), **changes)  # type: ignore[arg-type]
 
 

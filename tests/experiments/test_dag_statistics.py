@@ -9,7 +9,7 @@ import pytest
 
 from experiments.dag_statistics import measured, statistics
 
-PAGE = Path(__file__).parents[2] / "docs/reference/workloads.md"
+PAGE = Path(__file__).parents[2] / "docs/explanation/fitted_workloads.md"
 
 
 def test_links_to_parents_of_higher_numbers(tmp_path: Path) -> None:

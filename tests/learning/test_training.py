@@ -29,6 +29,7 @@ from packenv.learning.training.run_folder import read_checkpoint
 from packenv.options.shared import WorkloadOptions
 from packenv.options.verbs import ArrivalOptions, LearningOptions, TrainingOptions
 from packenv.simulation import setting_of
+from tests.words import over
 
 SMALL = [
     *("--horizon", "500", "--population", "4", "--threads", "1"),
@@ -40,7 +41,7 @@ EVOLVED = "--network linear --population 6 --horizon 500 --intensity 0.8:0.9 --k
 
 def train(folder: Path, *more: str, name: str = "run") -> dict[str, NDArray[np.float32]]:
     """The weights of the agent that a run saves."""
-    main(["train", *SMALL, "--logdir", str(folder), "--name", name, *more])
+    main(["train", *over(SMALL, "--logdir", str(folder), "--name", name, *more)])
     return load_file(folder / name / "agent.safetensors")
 
 
@@ -50,7 +51,7 @@ def same(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     with pytest.raises(SystemExit) as leave:
-        main(["train", *SMALL, *arguments])
+        main(["train", *over(SMALL, *arguments)])
     assert leave.value.code == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1
@@ -213,7 +214,8 @@ def test_a_killed_run_goes_on(tmp_path: Path, capfd: pytest.CaptureFixture[str])
     every, samples = 2000, 120_000
     arguments = ["--samples", str(samples), "--checkpoint-every", str(every), "--evaluate-every", "100000", "--keep", "last"]
     run = tmp_path / "run"
-    command = [sys.executable, "-m", "packenv.cli.main", "train", *SMALL, "--logdir", str(tmp_path), "--name", "run", *arguments]
+    words = over(SMALL, "--logdir", str(tmp_path), "--name", "run", *arguments)
+    command = [sys.executable, "-m", "packenv.cli.main", "train", *words]
     environment = os.environ | {"PYTHONPATH": str(Path(packenv.__file__).parent.parent)}
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     patience = time.monotonic() + 300
@@ -227,7 +229,7 @@ def test_a_killed_run_goes_on(tmp_path: Path, capfd: pytest.CaptureFixture[str])
     assert every <= reached < samples
     assert len([left for left in run.iterdir() if left.name.startswith(".")]) <= 1  # what was being written, whichever file
     capfd.readouterr()
-    main(["train", *SMALL, "--logdir", str(tmp_path), "--name", "run", *arguments, "--resume"])
+    main(["train", *words, "--resume"])
     assert f"goes on after {reached:,} samples" in capfd.readouterr().err
     after = read_checkpoint(run / "checkpoint.safetensors")
     assert samples <= after.counters["num_timesteps"] < samples + 5000

@@ -1,12 +1,14 @@
-"""Parts of all commands: numbers within bounds, and wrapped help."""
+"""Parts of all commands: bounds of numbers, and the layout of help."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from typing import Any
 
 import click
 
+from packenv.cli.groups import write_options
 from packenv.errors import InputError
 from packenv.inputs.numbers import LARGEST_WHOLE, read_number, read_whole
 from packenv.options.shared import INTENSITIES
@@ -18,7 +20,7 @@ MOST = {"seeds": 10_000, "evaluation_seeds": 10_000, "processes": 1_000, "thread
 class Whole(click.ParamType):  # type: ignore[type-arg]  # generic in some versions of click only
     """A whole number from `low` to `high`."""
 
-    name = "integer"
+    name = "n"
 
     def __init__(self, low: int, high: int) -> None:
         self.low, self.high = low, high
@@ -46,7 +48,7 @@ ONE_INTENSITY = "this command takes one; packenv evaluate takes several"
 class Decimal(click.ParamType):  # type: ignore[type-arg]
     """A finite decimal number."""
 
-    name = "float"
+    name = "x"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         if isinstance(value, (int, float)):
@@ -111,6 +113,8 @@ def limited(command: click.Command) -> click.Command:
             return parse(ctx, args)
 
         command.parse_args = parse_once  # type: ignore[method-assign]
+        if not isinstance(command, click.Group):
+            command.format_options = functools.partial(write_options, command)  # type: ignore[method-assign]
     for param in command.params:
         if isinstance(param.type, (click.IntRange, click.types.IntParamType)):
             low, high = (getattr(param.type, end, None) for end in ("min", "max"))

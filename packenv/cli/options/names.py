@@ -28,15 +28,15 @@ class Named(click.ParamType):  # type: ignore[type-arg]  # generic in some versi
     `check` raises InputError for an unknown text. Empty texts and `others` are checked by the command.
     """
 
-    name = "text"
-
     def __init__(
         self,
         names: Callable[[str], Iterable[str]],
         files: bool = True,
         check: Callable[[str], None] | None = None,
         others: Iterable[str] = (),
+        name: str = "name",
     ) -> None:
+        self.name = name
         self.names, self.files, self.check, self.others = names, files, check, {"", *others}
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -127,6 +127,6 @@ SIDE = Named(policy_completions)  # a policy, or servers
 WORKLOAD = Named(lambda incomplete: names(), check=check_source)
 THIRD = Named(lambda incomplete: names(), check=check_third)  # the workload, behind two sides
 CONTEST = Named(lambda incomplete: names())  # a workload, and how much arrives
-PATH = Named(lambda incomplete: ())
-INPUT = Named(lambda incomplete: (), check=check_file)
+PATH = Named(lambda incomplete: (), name="file")
+INPUT = Named(lambda incomplete: (), check=check_file, name="file")
 COUNT = click.IntRange(min=1)

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import click
 
+from packenv.cli.groups import Option
 from packenv.cli.options.names import FILE, PATH, POLICY, Seconds, Share
 from packenv.cli.outputs import FileOf
 from packenv.options.fields import Form, Range, Words, options_in
@@ -71,6 +72,7 @@ def click_option(
     default = words.typed
     shown = default not in (None, (), "") and "[default" not in text and (type_ is not click.BOOL or default)
     flags = words.flags or (f"--{name.replace('_', '-')}",)
+    settings |= {"cls": Option, "group": words.group, "common": words.common}
     return click.option(*flags, name, default=default, show_default=bool(shown), help=text, **settings)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from packenv.cli.groups import output_option
 from packenv.cli.options.names import FILE
 from packenv.cli.options.of_fields import Decorator, options_of
 from packenv.cli.outputs import JSON as JSON
@@ -18,14 +19,11 @@ if TYPE_CHECKING:
 
 option = functools.partial(click.option, show_default=True)
 
-log = click.option(
-    "--log", type=FILE, help="Keep each finished run in this file; a second call makes only the runs that it lacks."
-)
-tensorboard_option = click.option(
+log = output_option("--log", type=FILE, help="Save finished runs in this file; later calls make only missing ones.")
+tensorboard_option = output_option(
     "--tensorboard",
     metavar="DIR",
-    help="Also write runs for TensorBoard here: DIR/WORKLOAD/POLICY; a name that is taken gets a number, POLICY-2, "
-    "so that two runs never share a line.",
+    help="Write runs for TensorBoard to DIR/WORKLOAD/POLICY; a taken name becomes POLICY-2.",
 )
 
 

@@ -103,20 +103,22 @@ def grown(options: WorkloadOptions, growth: str | None, add: str | None, any_num
 
 @click.command("plan")
 @click.argument("source", metavar="[WORKLOAD|TRACE]", required=False, type=WORKLOAD)
-@click.option("--goal", "-g", "goals", multiple=True, metavar="GOAL", help=f"{GOAL_EXAMPLES}; repeat for more, all must be met.")
+@click.option(
+    "--goal", "-g", "goals", multiple=True, metavar="GOAL", help=f"Goal: {GOAL_EXAMPLES}; repeat for more, all must be met."
+)
 @click.option("--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to plan with; repeat for more.")
 @workload_options(
     "servers", "sizes", "service", "arrivals", "load", "intensity", "rate", "resources", *OF_TRACES, "estimates", "speedup",
-    servers="The kind of server: 1, 1x0.5, 1x1:0.5 for two resources; with --add and --without those that are there.",
-    load="Arrivals as a share of ρ* of the workload's own servers.",
-    intensity="Arrivals as a share of the area bound of the workload's own servers.",
+    servers="Server type: 1, or 1x1:0.5; with --add, --without: existing servers.",
+    load="Arrivals as a share of the workload's own servers' ρ*.",
+    intensity="Arrivals as a share of the workload's own servers' area bound.",
 )  # fmt: skip
 @options_of(PlanOptions)
 @process_options
 @log
 @output_options(
-    "Write the answers, and all that was tried,",
-    plot="Draw each goal's measure against the number of servers, or the cost",
+    "Write answers and all tried numbers",
+    plot="Draw each goal's measure by servers, or cost",
     report=True,
 )
 def plan(
@@ -128,7 +130,7 @@ def plan(
     log: str | None,
     outputs: Outputs,
 ) -> None:
-    """Find the least number of servers with which each policy meets your goals, and a bound that no policy can beat.
+    """Find the fewest servers with which each policy meets your goals, and a bound that no policy can beat.
 
     \b
     packenv plan trace.parquet --goal "p95 wait <= 60s" -p bf-js -p fifo-ff

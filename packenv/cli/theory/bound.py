@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from packenv.cli.groups import output_option
 from packenv.cli.options.names import WORKLOAD
 from packenv.cli.options.shared import workload_options
 from packenv.cli.options.workload import check_named, is_table, random_workload, workload_with_notes
@@ -29,14 +30,14 @@ if TYPE_CHECKING:
     intensity="Arrivals as a share of the area bound  [default: the workload's own, or 0.9].",
 )  # fmt: skip
 @output_options("Write the numbers")
-@click.option("--certificate", type=FileOf(".json"), help="Write the bound and its proof as JSON.")
+@output_option("--certificate", type=FileOf(".json"), help="Write the bound and its proof as JSON.")
 @click.option("--check", type=click.Path(exists=True, dir_okay=False), help="Check the proof in this file instead of a search.")
 def bound_command(of_workload: WorkloadOptions, outputs: Outputs, certificate: str | None, check: str | None) -> None:
-    """Find a lower bound on the mean number of waiting tasks under any policy that does not know durations.
+    """Find a lower bound on the mean number of waiting tasks, for all policies that do not know durations.
 
-    Durations, and what arrives later, are unknown until they have passed; demands are known.
-    It is proved for random tasks with geometric service whose arrivals are independent from slot to slot. A bound of 0 says
-    that nothing better is known, as at low loads or with many servers.
+    Policies know demands, but neither durations nor future arrivals. The proof holds for random tasks with geometric service
+    and arrivals that are independent from slot to slot. A bound of 0 means that no better bound is known, as at low loads or
+    with many servers.
 
     \b
     packenv bound paper/fig4b --intensity 0.95

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from packenv.cli.groups import output_option
 from packenv.cli.options.names import WORKLOAD
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import workload_options
@@ -19,11 +20,11 @@ from packenv.options.verbs import CapacityOptions
 @click.argument("source", metavar="[WORKLOAD|TRACE]", required=False, type=WORKLOAD)
 @workload_options(
     "servers", "sizes", "service", "resources", *OF_TRACES,
-    service="Law of service, in slots, which changes only the rate: geometric:100, fixed:100, …",
+    service="Service times, in slots; changes only the rate: geometric:100, fixed:100, …",
 )  # fmt: skip
 @options_of(CapacityOptions)
 @output_options("Write the numbers")
-@click.option("--certificate", type=FileOf(".json"), help="Write the proofs of both bounds as JSON.")
+@output_option("--certificate", type=FileOf(".json"), help="Write the proofs of both bounds as JSON.")
 @click.option("--check", type=click.Path(exists=True, dir_okay=False), help="Check the proofs in this file instead of a search.")
 def capacity(
     of_workload: WorkloadOptions,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from packenv.cli.groups import output_option
 from packenv.cli.options.names import FILE, POLICY, WORKLOAD
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import process_options, runs_in, workload_options
@@ -30,7 +31,7 @@ Queues = dict[str, list[float | None]]
 @workload_options("servers", "sizes", "service", "load", "intensity", "rate")
 @options_of(OptimalPolicyOptions)
 @process_options
-@click.option("--out", type=FILE, help="Write the policy as FILE.json and FILE.safetensors; -p optimal:FILE runs it.")
+@output_option("--out", common=True, type=FILE, help="Write the policy (FILE.json, FILE.safetensors); -p optimal:FILE runs it.")
 @output_options("Write the numbers")
 def optimal_policy(
     policies: tuple[str, ...],
@@ -40,11 +41,11 @@ def optimal_policy(
     out: str | None,
     outputs: Outputs,
 ) -> None:
-    """Find the policy with the shortest mean queue of any policy, for a small workload, and compare others with it.
+    """Find the policy with the shortest mean queue on a small workload, and compare others with it.
 
-    For a few discrete sizes, a few servers and geometric service: seconds with two sizes and a mean service of 10, minutes with a
-    mean service of 100. The table begins with a lower bound on the mean queue of
-    every policy; runs without any limit on the queue show what the policy itself reaches.
+    The workload has a few discrete sizes, a few servers and geometric service. With two sizes the search takes seconds for a
+    mean service of 10, minutes for 100. The table begins with a lower bound on the mean queue of every policy. Runs without a
+    limit on the queue show what the found policy reaches.
 
     \b
     packenv optimal-policy small/fig3a --out fig3a -p bf-js -p vqs

@@ -48,7 +48,6 @@ def renumber(c: Cluster) -> None:
 
 @apart
 def build_tree(c: Cluster) -> None:
-    """Compute all inner nodes from the leaves."""
     least = c.ages.least
     for node in range(c.ages.task.shape[1] - 1, 0, -1):
         least[c.e, node] = min(least[c.e, 2 * node], least[c.e, 2 * node + 1])
@@ -56,7 +55,6 @@ def build_tree(c: Cluster) -> None:
 
 @apart
 def add_newest(c: Cluster, i: int) -> None:
-    """Add a task at the end of the queue order."""
     if c.ages.end[c.e] == c.ages.task.shape[1]:
         renumber(c)
     position = c.ages.end[c.e]
@@ -68,7 +66,6 @@ def add_newest(c: Cluster, i: int) -> None:
 
 @apart
 def remove_aged(c: Cluster, i: int) -> None:
-    """Turn the position of task i into a gap."""
     set_leaf(c, c.ages.position[c.e, i], NEVER)
 
 

@@ -1,7 +1,4 @@
-"""Groups of waiting tasks by demand vector and device needs.
-
-A policy for several resources then looks at groups, not at every task.
-"""
+"""Groups of waiting tasks by demand vector and device needs."""
 
 from __future__ import annotations
 
@@ -20,7 +17,6 @@ def demand_of(c: Cluster, i: int, resource: int) -> int:
 
 @compiled
 def bucket_of(c: Cluster, i: int) -> int:
-    """Return the hash chain of task i's demand vector."""
     mixed = 0
     for r in range(c.demand.shape[2]):
         mixed = (mixed ^ demand_of(c, i, r)) * 0x9E3779B97F4A7
@@ -30,7 +26,6 @@ def bucket_of(c: Cluster, i: int) -> int:
 
 @compiled
 def same_demand(c: Cluster, i: int, other: int) -> bool:
-    """Return whether two tasks have equal demands and device needs."""
     for r in range(c.demand.shape[2]):
         if demand_of(c, i, r) != demand_of(c, other, r):
             return False
@@ -67,7 +62,6 @@ def add_to_group(c: Cluster, i: int) -> None:
 
 @apart
 def remove_from_group(c: Cluster, i: int) -> None:
-    """Remove a task from its group, dropping an empty group."""
     groups = c.groups
     g = groups.of[c.e, i]
     group = groups.group[c.e, g]
@@ -81,6 +75,7 @@ def remove_from_group(c: Cluster, i: int) -> None:
 def forget_group(c: Cluster, g: int, bucket: int) -> None:
     """Remove a group from its chain and the used ones."""
     groups = c.groups
+    # take it out of its hash chain
     link = groups.bucket[c.e, bucket]
     if link == g:
         groups.bucket[c.e, bucket] = groups.group[c.e, g].chain
@@ -88,6 +83,7 @@ def forget_group(c: Cluster, g: int, bucket: int) -> None:
         while groups.group[c.e, link].chain != g:
             link = groups.group[c.e, link].chain
         groups.group[c.e, link].chain = groups.group[c.e, g].chain
+    # exchange it with the last group in use
     n = groups.count[c.e] - 1
     place = groups.group[c.e, g].place
     last = groups.active[c.e, n]

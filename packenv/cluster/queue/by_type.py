@@ -113,7 +113,6 @@ def add_typed(c: Cluster, i: int) -> None:
 
 @compiled
 def join_line(c: Cluster, i: int, kind: int, j: int) -> None:
-    """Append task i to virtual queue j."""
     queue = c.types.queue[c.e, kind, j]
     append(c.types.link[c.e, kind], queue, i)
     if queue.head == i:
@@ -152,7 +151,6 @@ def narrow(c: Cluster, kind: int, j: int, size: int) -> None:
 
 @compiled
 def leave_line(c: Cluster, i: int, kind: int, j: int) -> None:
-    """Remove task i from virtual queue j."""
     queue, was_head = c.types.queue[c.e, kind, j], c.types.link[c.e, kind, i].prev == NONE
     unlink(c.types.link[c.e, kind], queue, i)
     if was_head and queue.head != NONE:
@@ -162,17 +160,20 @@ def leave_line(c: Cluster, i: int, kind: int, j: int) -> None:
 @apart
 def retype(c: Cluster) -> None:
     """Assign all tasks to types again after these have changed."""
+    # empty all virtual queues
     for kind in range(c.types.queue.shape[1]):
         for j in range(c.types.queue.shape[2]):
             queue = c.types.queue[c.e, kind, j]
             queue.head, queue.tail, queue.count, queue.size = NONE, NONE, 0, 0
             c.types.least[c.e, kind, j], c.types.most[c.e, kind, j] = NO_SIZE, 0
+    # waiting tasks, in queue order
     i = c.queue[c.e].head
     while i != NONE:
         add_typed(c, i)
         i = c.task[c.e, i].next
     if not c.orders & BY_MIX:
         return
+    # tasks in service
     c.types.in_service[c.e, :, :] = 0
     for i in range(c.task.shape[1]):
         server = c.task[c.e, i].server

@@ -102,11 +102,13 @@ def order_many_new(c: Cluster) -> None:
     head = c.head[c.e]
     words, count = c.sorting.words, head.fresh
     alone, chosen = head.waiting == count, 0
+    # a word for each task: its size above its position
     for k in range(count):
         n = count - 1 - k  # of equal sizes, the later row has the smaller key
         if not in_gang(c, c.fresh[c.e, n]):
             words[c.e, chosen] = (c.task[c.e, c.fresh[c.e, n]].size << ROW_BITS) | n
             chosen += 1
+    # into an empty order they are appended, otherwise inserted
     sort_by_high_half(c.sorting, c.e, chosen)
     for k in range(chosen):
         i = c.fresh[c.e, words[c.e, k] & ROW_MASK]
@@ -118,7 +120,6 @@ def order_many_new(c: Cluster) -> None:
 
 @compiled
 def dequeue(c: Cluster, i: int) -> None:
-    """Remove task i from the queue and all orders."""
     head = c.head[c.e]
     head.waiting -= 1
     head.waiting_size -= c.task[c.e, i].size

@@ -15,10 +15,7 @@ Ints = NDArray[np.int64]
 
 
 def path_below(jobs: Jobs) -> Ints:
-    """Return each task's longest path in estimated slots, (n,).
-
-    The path runs from its start to the end of its last direct or indirect successor.
-    """
+    """Return slots from each task's start to its DAG's end."""
     return longest_paths(jobs, believed_slots(jobs))
 
 
@@ -48,6 +45,7 @@ def work_below(jobs: Jobs, capacity: Ints) -> Ints:
             sets[key] = rows
         return sets[key]
 
+    # successors first: the work is summed once for each set of rows
     for row in _last_first(before, after, nodes):
         below[row] = rows_below(row)
         if row < len(jobs):

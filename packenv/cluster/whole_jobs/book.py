@@ -168,7 +168,6 @@ def at_home(book: JobBook, g: int, server: int) -> bool:
 
 @compiled
 def group_fits(c: Cluster, book: Demands, g: int, server: int) -> bool:
-    """Return whether an open server has room in every resource."""
     if c.server[c.e, server].closed:
         return False
     if c.free.shape[1] == 0:
@@ -181,5 +180,4 @@ def group_fits(c: Cluster, book: Demands, g: int, server: int) -> bool:
 
 @compiled
 def free_of(c: Cluster, server: int, resource: int) -> int:
-    """Return a server's free units of a resource."""
     return c.free[c.e, server, resource] if c.free.shape[1] > 0 else c.server[c.e, server].room

@@ -34,7 +34,6 @@ class Releases(Frame):
 
 
 def releases(rows: int, servers: int, resources: int) -> Releases:
-    """Return the state before slot 0, without tasks in service."""
     return Releases(
         links=np.zeros(rows, link_type),
         ends=empty_lists(servers),
@@ -71,7 +70,6 @@ def first_room(c: Cluster, ahead: Releases, work: RemainingWork, book: JobBook, 
 
 @compiled
 def has_room(ahead: Releases, book: JobBook, g: int) -> bool:
-    """Return whether a task of group g fits into `free`."""
     for r in range(ahead.free.shape[0]):
         if book.demand[g, r] > ahead.free[r]:
             return False
@@ -86,6 +84,7 @@ def earliest_releases(c: Cluster, ahead: Releases, work: RemainingWork, server: 
     while task != NONE:
         end = max(work.expected_end[task], now(c) + 1)  # NONE where the row is overdue
         if count < MOST or end < slot[MOST - 1]:
+            # insert in order, without the latest beyond MOST
             n = min(count, MOST - 1)
             while n > 0 and slot[n - 1] > end:
                 slot[n], row[n] = slot[n - 1], row[n - 1]

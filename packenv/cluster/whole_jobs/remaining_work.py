@@ -36,7 +36,6 @@ class RemainingWork(Frame):
 
 
 def remaining_work(book: JobBook, capacity: Ints) -> RemainingWork:
-    """Return the state before slot 0, for (L, D) units."""
     n, jobs = len(book.group), len(book.owner)
     rate = work_rates(book.demand, capacity)
     waiting = np.zeros(jobs, np.int64)
@@ -61,7 +60,6 @@ def work_rates(demand: Ints, capacity: Ints) -> Ints:
 
 @compiled
 def note_start(c: Cluster, work: RemainingWork, book: JobBook, row: int, server: int) -> None:
-    """Count a row that starts on a server now."""
     g = book.group[row]
     work.waiting[book.job[g]] -= work.rate[g] * book.duration[g]
     work.expected_end[row] = now(c) + book.duration[g] + remote_slots(c, row, server)

@@ -189,7 +189,6 @@ def change_backlog(jobs: WholeJobs, g: int, sign: int) -> None:
 
 @compiled
 def note_eligible(c: Cluster, jobs: WholeJobs, i: int) -> None:
-    """Add newly eligible task i to its group."""
     book = jobs.book
     row = row_of(c, i)
     g = book.group[row]
@@ -230,7 +229,6 @@ def start_of_group(c: Cluster, jobs: WholeJobs, g: int, server: int) -> None:
 
 @compiled
 def mean_work_left(c: Cluster, jobs: WholeJobs) -> float:
-    """Return the mean of `work_left` over unfinished jobs, or 0."""
     rates, ends = jobs.work.in_service[0], jobs.work.in_service[1]
     return float(jobs.to_start[0] + ends - now(c) * rates) / max(jobs.counts[UNFINISHED], 1)
 
@@ -243,7 +241,6 @@ def nearest_task(jobs: WholeJobs, g: int, server: int) -> int:
 
 @compiled
 def is_present(jobs: WholeJobs, owner: int) -> bool:
-    """Return whether an owner has tasks waiting or in service."""
     return jobs.book.queued[owner] > 0 or share_of(jobs, owner) > 0
 
 

@@ -22,7 +22,6 @@ class Members(Frame):
 
 
 def no_members(numbers: int) -> Members:
-    """Return the empty set of numbers below `numbers`."""
     return Members(number=np.zeros(numbers, np.int32), place=np.zeros(numbers, np.int32), count=np.zeros(1, np.int64))
 
 
@@ -62,7 +61,6 @@ class WaitingGroups(Frame):
 
 
 def waiting_groups(book: JobBook, homes: RowsByPlace) -> WaitingGroups:
-    """Return the state without waiting tasks, for these pairs."""
     kind = numbered(book.demand)
     jobs, kinds = len(book.owner), int(kind.max()) + 1
     group = np.repeat(np.arange(len(kind)), np.diff(homes.pairs_of))
@@ -84,7 +82,6 @@ def waiting_groups(book: JobBook, homes: RowsByPlace) -> WaitingGroups:
 
 @compiled
 def note_waiting(groups: WaitingGroups, book: JobBook, g: int) -> None:
-    """Record that group g now has waiting tasks."""
     j, kind = book.job[g], groups.kind[g]
     if groups.ends[j].head < 0:
         add_member(groups.jobs, j)
@@ -96,7 +93,6 @@ def note_waiting(groups: WaitingGroups, book: JobBook, g: int) -> None:
 
 @compiled
 def note_none_waits(groups: WaitingGroups, book: JobBook, g: int) -> None:
-    """Record that group g has no waiting task any more."""
     j, kind = book.job[g], groups.kind[g]
     unlink(groups.links, groups.ends[j], g)
     if groups.ends[j].head < 0:

@@ -87,7 +87,6 @@ def make_batch(
 
 
 def on_cluster(batch: Batch, c: Cluster) -> Batch:
-    """Return the batch on clusters with room for more tasks."""
     sizes = batch.waiting_sizes
     if sizes.shape[1] > 0:
         sizes = np.zeros((len(sizes), c.task.shape[1] + WIDTH), np.int32)

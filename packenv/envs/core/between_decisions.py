@@ -26,7 +26,6 @@ from packenv.units import UNIT
 
 @fused
 def begin_step(b: Batch) -> None:
-    """Record the cluster's measures at the beginning of the step."""
     c, turn = b.c, b.turn[b.c.e]
     head = c.head[c.e]
     turn.invalid = 0
@@ -108,10 +107,7 @@ def measure_episode(b: Batch) -> None:
 
 @apart
 def next_slot(b: Batch) -> int:
-    """Begin the next slot with events: phase BEGUN, or OVER.
-
-    Returns GROW if the pool of tasks must grow first, otherwise READY.
-    """
+    """Begin the next slot, or end, returning READY or GROW."""
     c, turn = b.c, b.turn[b.c.e]
     # advance, and add up what passed meanwhile
     before, in_service = c.head[c.e].now, mean_used(b)
@@ -144,7 +140,6 @@ def next_slot(b: Batch) -> int:
 
 @fused
 def mean_used(b: Batch) -> float:
-    """Return the size in service, averaged over the resources."""
     used, resources = 0.0, b.total.shape[0]
     for r in range(resources):
         used += b.c.used[b.c.e, r]

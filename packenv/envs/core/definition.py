@@ -83,16 +83,13 @@ class Definition:
 
     @property
     def own_options(self) -> tuple[str, ...]:
-        """Names of the options that this environment alone has."""
+        """Return the names of the environment's own options."""
         parameters = inspect.signature(self.layout).parameters.values()
         return tuple(parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY)
 
 
 def one_of(option: str, value: Any, choices: tuple[Any, ...]) -> int:
-    """Return a choice's position.
-
-    Raises InputError for an unknown one, with the nearest.
-    """
+    """Return a choice's position, or raise InputError with near names."""
     if value not in choices:
         raise InputError(f"unknown {option} {value!r}{nearest(str(value), [str(choice) for choice in choices])}")
     return choices.index(value)

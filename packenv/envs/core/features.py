@@ -137,5 +137,4 @@ def logarithm(x: float) -> float:
 
 @fused
 def logarithm_of(count: int) -> float:
-    """log(1 + count) / 5."""
     return LOGARITHMS[natural(count)] if count < LOGARITHMS.shape[0] else logarithm(count)

@@ -1,7 +1,4 @@
-"""Virtual queues that a server can serve, and their tasks.
-
-The order is from the largest sizes.
-"""
+"""Virtual queues that a server can serve, largest sizes first."""
 
 from __future__ import annotations
 
@@ -25,7 +22,6 @@ def survey(b: Batch, kind: int) -> None:
 
 @apart
 def survey_groups(b: Batch, kind: int) -> None:
-    """Survey groups of equal demands, for several resources."""
     c = b.c
     least, most = c.types.least[c.e, kind], c.types.most[c.e, kind]
     for j in range(least.shape[0]):
@@ -39,10 +35,7 @@ def survey_groups(b: Batch, kind: int) -> None:
 
 @fused
 def largest_on(b: Batch, kind: int, j: int, server: int) -> int:
-    """Return queue j's largest fitting task, or NONE.
-
-    Ties go to the earlier row.
-    """
+    """Return queue j's largest fitting task (ties: row) or NONE."""
     c = b.c
     if c.vectors:
         return largest_of_groups(b, kind, j, server)
@@ -51,7 +44,6 @@ def largest_on(b: Batch, kind: int, j: int, server: int) -> int:
 
 @apart
 def largest_of_groups(b: Batch, kind: int, j: int, server: int) -> int:
-    """Return `largest_on` for several resources."""
     c = b.c
     best = NONE
     for n in range(group_count(c)):

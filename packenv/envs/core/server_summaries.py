@@ -51,13 +51,11 @@ def remove_completed(b: Batch) -> None:
 
 
 def forget_summaries(b: Batch) -> None:
-    """Make all rows summarise again in the next slot."""
     b.turn["counted_started"] = -1
 
 
 @apart
 def summarise_servers(b: Batch) -> None:
-    """Summarise the row's servers from the jobs in service."""
     c, e = b.c, b.c.e
     if b.ages.shape[1] == 0:
         return
@@ -79,10 +77,7 @@ def summarise_servers(b: Batch) -> None:
 
 @compiled
 def classify_room(b: Batch, server: int) -> None:
-    """Count a server under its room's type.
-
-    The largest type of its kind if it has more room, the last class if it has none.
-    """
+    """Count a server under its room's type, capped, or none."""
     c = b.c
     kind, room = kind_of(c, server), scalar_room(c, server)
     largest = c.types.bound[c.e, kind, c.types.count[c.e, kind] - 1]

@@ -75,6 +75,7 @@ def replace_invalid(b: Batch) -> int:
         if mask[0]:
             b.action[b.c.e] = 0
             return 1
+    # search outwards, the lower action first
     for away in range(1, mask.shape[0]):
         for near in (action - away, action + away):
             if 0 <= near < mask.shape[0] and mask[near]:

@@ -62,10 +62,7 @@ def copy_waiting_sizes(b: Batch) -> None:
 
 @fused
 def count_up_to(b: Batch, size: int) -> int:
-    """Return how many waiting sizes are at most this one.
-
-    Needs `copy_waiting_sizes`.
-    """
+    """Return how many copied waiting sizes are at most `size`."""
     sizes, count, rest = b.waiting_sizes[b.c.e], 0, waiting(b.c)
     while rest > 0:
         half = (rest + 1) >> 1

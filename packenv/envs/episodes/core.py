@@ -193,7 +193,6 @@ class Core:
     # episodes
 
     def seed_rows(self, rows: Iterable[int], roots: Iterable[int]) -> None:
-        """Restart these rows' episodes from these seeds (roots)."""
         for row, root in zip(rows, roots, strict=True):
             self.roots[row] = root
             self.episodes[row] = -1
@@ -236,12 +235,10 @@ class Core:
             self._warm_up(row, seed, rate)
 
     def rate_of(self, seed: int) -> float:
-        """Return an episode's tasks per slot."""
         low, high = self.rates
         return low + share(seed) * (high - low) if high > low else low
 
     def _play_table_of(self, row: int, seed: int) -> None:
-        """Give row the table of jobs of this seed."""
         workload = self.workload.at(seed)
         self.played[row] = workload
         self.tables[row] = build(
@@ -266,6 +263,7 @@ class Core:
             self.grow()
         batch, place = self.place_of(row)
         at = np.zeros(before.cluster.task.shape[1], np.int64)
+        # copy the tasks, and the future of the table
         transplant(before.cluster, 0, waiting, served, batch.c, place, at, np.zeros_like(at))
         copy_rows(before.cluster, 0, batch.c, place)
         batch.c.head["fresh"][place] = batch.c.head["freed"][place] = 0
@@ -275,7 +273,6 @@ class Core:
             self.baselines[row].warm_up(before)
 
     def _warm_run(self, row: int, seed: int, rate: float) -> PolicyRun:
-        """Return the run of the warm start, at its end."""
         assert self.warm is not None
         run = PolicyRun(self.warm.policy, self)
         run.restart(self.played[row], seed, rate)
@@ -309,10 +306,7 @@ class Core:
             self.grow()
 
     def advance_baselines(self) -> None:
-        """Write the baselines' ∫ Q dt since the last call.
-
-        When the row's work is done, the baseline also runs to its end.
-        """
+        """Write the new ∫ Q dt of baselines, to their ends."""
         passage, turn = self.batch.passage, self.batch.turn
         for row, run in enumerate(self.baselines):
             until = turn["until"][row] if passage["reason"][row] == WORK_DONE else passage["slot"][row]
@@ -338,15 +332,11 @@ class Core:
 
     @property
     def of_yardstick(self) -> tuple[str, ...]:
-        """The keys of `yardstick`."""
         slowdown = () if self.layout.facts is None else ("baseline_slowdown",)
         return ("baseline_queue", "baseline_delay", *(("perf",) if self.options.perf else ()), *slowdown)
 
     def _yardstick_run(self, row: int) -> PolicyRun:
-        """Return the baseline's run up to the row's slot.
-
-        If the row's work is done, it runs to its own end or to the horizon.
-        """
+        """Return the baseline's run to the row's slot or end."""
         run, seed, slot = self.yardsticks[row], int(self.seeds[row]), int(self.batch.passage["slot"][row])
         done, until = self.batch.passage["reason"][row] == WORK_DONE, int(self.batch.turn["until"][row])
         if done or self.measuring[row] != seed or run.slot > slot:
@@ -373,7 +363,6 @@ class Core:
         return min(max((worst - mean) / (worst - self.bound), 0.0), 1.0)
 
     def terms(self, passage: Passage) -> dict[str, Any]:
-        """Return the terms of the reward, with the penalty."""
         return terms_of(self.reward, passage) | {"invalid": 0.0 - self.options.invalid_penalty * passage.invalid}
 
     def grow(self) -> None:
@@ -384,6 +373,7 @@ class Core:
         if 0 < recorded <= int(batch.c.head["next_row"].max()):
             c, self.template = lengthen(batch.c), lengthen(self.template)
         else:
+            # half as many more, up to the most that can ever be needed
             most = self.layout.needs.in_service + len(self.initial)
             most_places = self.options.waiting_limit + most + 1
             more = places + max(32, places // 2)
@@ -457,7 +447,6 @@ class Core:
         return {name: getattr(self, name) for name in names}
 
     def _copied(self, state: dict[str, Any]) -> dict[str, Any]:
-        """Return a copy with shared workloads and tables."""
         c = state["batch"].c
         common: list[Any] = [self.workload, self.setting, self.options, self, c.capacity, c.scale, *state["played"]]
         if self.workload.jobs is not None:
@@ -466,7 +455,6 @@ class Core:
 
 
 def label_of(policy: Any) -> str:
-    """Return a policy's given or own name."""
     return policy if isinstance(policy, str) else name_of(policy)
 
 

@@ -39,7 +39,6 @@ class Guard:
         self.at_work = np.zeros(rows, np.bool_)
 
     def restart(self, row: int, seed: int) -> None:
-        """An episode begins."""
         self.states[row] = initial_state_of(self.policy, self.setting, seed)
         self.at_work[row] = False
 
@@ -92,7 +91,6 @@ def together(agent: Needs, guard: Needs) -> Needs:
 
 @fused
 def hand_over(policy: Any, c: Cluster, state: Any) -> None:
-    """Reopen all servers for the guard."""
     reopen_all(c)
     take_over(policy, c, state)
 
@@ -103,6 +101,7 @@ def guard_row(policy: Any, b: Batch, row: int, state: Any, resumed: bool) -> int
     c = b.c
     look_at(c, row)
     turn = b.turn[row]
+    # take over the slot that has begun
     if not resumed:
         before = c.head[row].waiting_size
         hand_over(policy, c, state)
@@ -112,6 +111,7 @@ def guard_row(policy: Any, b: Batch, row: int, state: Any, resumed: bool) -> int
         if next_slot(b) == GROW:
             return GROW
         turn.guarded += now(c) - turn.guard_slot
+        # return to the agent, or end the episode
         if turn.phase != BEGUN or waiting(c) <= b.guard_limit:
             reopen_all(c)
             turn.passed = 0

@@ -31,10 +31,7 @@ CHUNK = 64  # rows of the jobs' table that are made at a time: few, so that larg
 
 
 def initial_jobs(start: Any, workload: Workload) -> InService:
-    """Return the checked jobs in service at the start.
-
-    Initial jobs of the workload are drawn once with seed 0.
-    """
+    """Return initial jobs, checked, or drawn once with seed 0."""
     if isinstance(start, str) or hasattr(start, "policy"):
         start = in_service_of(workload, 0)
     if not isinstance(start, (Sequence, InService)):
@@ -64,10 +61,7 @@ class PolicyRun:
             raise InputError(f"policy {name_of(self.policy)} needs a table of all jobs, and a stream without a horizon has none")
 
     def restart(self, workload: Workload, seed: int, rate: float) -> None:
-        """Begin before slot 0 with this seed's jobs.
-
-        `rate` is in tasks per slot.
-        """
+        """Begin with this seed's jobs, `rate` tasks per slot."""
         if workload.jobs is None and self.last is not None and needs_of(self.policy, self.setting).table:
             workload = workload.with_(rate=rate).tabulated(seed, self.last)
         setting = self.setting.playing(workload)
@@ -105,12 +99,10 @@ class PolicyRun:
 
     @property
     def slot(self) -> int:
-        """The slot that the run has reached."""
         return int(self.cluster.head["now"][0])
 
     @property
     def mean_queue(self) -> float:
-        """Return the mean queue of the slots so far."""
         head = self.cluster.head[0]
         return float(head["queue_sum"] / max(head["measured"], 1))
 
@@ -129,10 +121,7 @@ class PolicyRun:
         return float(bounded_slowdown(wait, jobs.service, bound).mean())
 
     def advance(self, until: int) -> float:
-        """Run to slot `until`, and return the new ∫ Q dt.
-
-        NEVER: until all work is done. Q are the waiting tasks.
-        """
+        """Run to `until` or the end (NEVER), returning new ∫ Q dt."""
         reason = None
         while reason != FINISHED:
             try:
@@ -149,6 +138,5 @@ class PolicyRun:
 
 
 def _same(policy: Any, other: Any) -> bool:
-    """Return whether two policies or names are the same."""
     first, second = (find_policy(item) if isinstance(item, str) else item for item in (policy, other))
     return type(first) is type(second) and bool(first == second)

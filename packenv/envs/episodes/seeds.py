@@ -19,10 +19,7 @@ def mix(word: int) -> int:
 
 
 def episode_seed(root: int, episode: int) -> int:
-    """Return an episode's seed, 0 ≤ seed < 2^63.
-
-    Episode 0 has the environment's own seed.
-    """
+    """Return an episode's seed < 2^63, for episode 0 the root."""
     return root if episode == 0 else mix((mix(root + GOLDEN & WORD) + episode * GOLDEN) & WORD) & MOST
 
 

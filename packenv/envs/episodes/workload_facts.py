@@ -23,10 +23,7 @@ def check_jobs(workload: Workload, name: str, does: str) -> None:
 
 
 def levels_for(workload: Workload, J: int | None) -> int:
-    """Return J as given or the workload's default.
-
-    Too small a J is reported: at worst all tasks are of one type.
-    """
+    """Return J as given or by default, reporting small ones."""
     levels = J or workload.default_levels()
     capacity = int(workload.servers.largest.max())
     below = scalar_cdf(workload.demand_law, workload.servers, capacity >> levels)
@@ -39,10 +36,7 @@ def levels_for(workload: Workload, J: int | None) -> int:
 
 
 def mean_scalar_size(workload: Workload) -> float:
-    """Return a task's mean scalar size in units of capacity.
-
-    It takes 20,000 draws if several resources are independent.
-    """
+    """Return a task's mean scalar size, maybe of 20,000 draws."""
     law = workload.demand_law
     if isinstance(law, Jobs):
         return float(scalar_size(law.demand, workload.servers).mean()) / UNIT

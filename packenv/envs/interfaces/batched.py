@@ -104,7 +104,6 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
                 core.seed_rows((row,), (int(self.np_random.integers(MOST)),))
 
     def _restart(self, rows: NDArray[np.int64]) -> None:
-        """Take rows to the first decision of their next episode."""
         if len(rows):
             self.core.begin(rows)
         self._over[rows] = False
@@ -146,10 +145,7 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
             raise InputError(f"row {row}: action {chosen[row]} is out of range: 0 to {self.core.layout.actions - 1}")
 
     def _outcome(self, began: NDArray[np.int64] | None) -> tuple[Array, Array]:
-        """Return rewards and end reasons (0: none) of the step.
-
-        Rows that began an episode in it have zeros.
-        """
+        """Return rewards and end reasons (0: none) of the step."""
         core, passage = self.core, self.core.passage
         core.advance_baselines()
         rewards = np.asarray(core.reward(passage), np.float64)
@@ -176,10 +172,7 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
     def _begin_again(
         self, rewards: Array, terminated: Array, truncated: Array, info: dict[str, Any]
     ) -> tuple[Observations, Array, Array, Array, dict[str, Any]]:
-        """Begin new episodes, with the last observations in the info.
-
-        For SAME_STEP.
-        """
+        """Begin new episodes in the same step (SAME_STEP)."""
         over = self._over.copy()
         last = self.core.observation()
         final = np.full(self.num_envs, None, object)
@@ -224,7 +217,7 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
         return mask
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """(num_envs, A) which actions are valid now."""
+        """Return the valid actions now, (num_envs, A)."""
         return self.core.batch.mask.astype(np.bool_)
 
     def wake_at(self, slot: int, row: int) -> None:
@@ -255,7 +248,6 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
         return tuple(self._viewers[row].show(self.core, row) for row in range(rows))
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Close the window, if there is one."""
         for viewer in self._viewers.values():
             viewer.close()
         self._viewers = {}

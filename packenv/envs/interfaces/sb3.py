@@ -111,10 +111,7 @@ class PackVecEnv(VecEnv):
         return observations
 
     def set_options(self, options: list[dict[str, Any]] | dict[str, Any] | None = None) -> None:
-        """Set load, intensity or rate for the next reset.
-
-        Raises InputError for other options.
-        """
+        """Set load, intensity or rate for the next reset (InputError)."""
         of_rows = options if isinstance(options, list) else [options or {}] * self.num_envs
         if len(of_rows) != self.num_envs or any(each != of_rows[0] for each in of_rows):
             raise InputError("rows of a batch share their options: give the same to all")
@@ -146,7 +143,6 @@ class PackVecEnv(VecEnv):
         return observations, rewards.astype(np.float32), done, infos
 
     def _last_info(self, row: int, info: dict[str, Any], truncated: bool) -> dict[str, Any]:
-        """Return the info of a row whose episode has ended."""
         final = info["final_info"]
         measured = {
             key: final[key][row].item()
@@ -183,7 +179,7 @@ class PackVecEnv(VecEnv):
             turn["until"] -= horizon - horizon * np.arange(1, self.num_envs + 1) // self.num_envs
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """(num_envs, A) which actions are valid now."""
+        """Return the valid actions now, (num_envs, A)."""
         return self._masks
 
     def close(self) -> None:
@@ -228,7 +224,6 @@ class PackVecEnv(VecEnv):
         return [reports for _ in self._get_indices(indices)]
 
     def get_images(self) -> list[NDArray[np.uint8] | None]:
-        """A picture of each row."""
         return list(self.env.render() or [])
 
     def _get_indices(self, indices: Indices) -> Iterable[int]:

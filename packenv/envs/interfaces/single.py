@@ -87,10 +87,7 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         return self._observation(), float(reward), terminated, truncated, info
 
     def _info(self, passage: Passage) -> dict[str, Any]:
-        """Return info on the last step and the episode.
-
-        The keys are the same after a step and after a reset.
-        """
+        """Return info on the last step and the episode."""
         core = self.core
         info = {
             "elapsed": int(passage.elapsed),
@@ -120,7 +117,6 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         return observed
 
     def _help(self, row: int) -> None:
-        """Help the compiled step, and continue it."""
         self.core.help(row)
         self.core.step()
         self._bind()
@@ -165,7 +161,7 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """A name for each number of the observation "normalized"."""
+        """Return a name for each number of "normalized"."""
         if self.core.flat is None:
             raise InputError("only the observation 'normalized' has one name for each number")
         return self.core.flat.names(self.core.layout.actions)
@@ -177,9 +173,9 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
             head["wake"][0] = slot
 
     def schedule(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Return start slots and servers, (rows,), with `record_schedule`.
+        """Return start slots and servers of the tasks, (rows,).
 
-        -1 for a task that has not started.
+        -1 for a task that has not started. Needs `record_schedule`.
         """
         c = self.core.batch.c
         if c.measures.start.shape[1] == 0:
@@ -207,7 +203,6 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         return self._watching().show(self.core, 0)
 
     def _watch(self, anew: bool = False) -> None:
-        """Record this decision in the viewer, and show `human`."""
         viewer = self._watching()
         if anew:
             viewer.forget()
@@ -217,7 +212,6 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
             viewer.look(self.core, 0)
 
     def _watching(self) -> Any:
-        """The viewer, made when it is first needed."""
         if self._viewer is None:
             from packenv.envs.rendering import Viewer
 
@@ -226,7 +220,6 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         return self._viewer
 
     def close(self) -> None:
-        """Close the window, if there is one."""
         if self._viewer is not None:
             self._viewer.close()
             self._viewer = None

@@ -16,7 +16,6 @@ from packenv.workloads.workload import Workload
 
 
 def action_space(layout: Layout) -> spaces.Discrete[np.int64]:
-    """Discrete(A)."""
     return spaces.Discrete(layout.actions)
 
 

@@ -91,10 +91,7 @@ def log_count(n: float) -> float:
 
 @apart
 def describe_demand(b: Batch, n: int, g: int, server: int) -> None:
-    """Describe a demand relative to free room and scarcity.
-
-    A resource is scarce by its backlog over the cluster's capacity.
-    """
+    """Describe a demand by free room and scarcity (backlog / capacity)."""
     c, row, demand = b.c, b.actions[b.c.e, n], b.jobs.book.demand
     resources, alignment, of_free, of_server, least, mean, scarcity = 0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0
     # Over the resources that the server has.
@@ -192,10 +189,7 @@ def describe_cluster(b: Batch, server: int) -> None:
 
 @compiled
 def most_lacking(b: Batch, server: int) -> float:
-    """Return the foremost group's largest lack, as share of capacity.
-
-    0 if it fits, or is NONE.
-    """
+    """Return the foremost group's largest lack, 0 if it fits."""
     c, g, most = b.c, b.foremost[b.c.e], 0.0
     if g != NONE:
         for r in range(c.capacity.shape[1]):

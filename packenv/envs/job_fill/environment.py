@@ -102,7 +102,6 @@ def begin(rules: JobFillRules, b: Batch) -> None:
 
 @acts(JobFillRules)
 def act(rules: JobFillRules, b: Batch) -> None:
-    """Start a task on the server, or pass it over."""
     turn, action = b.turn[b.c.e], b.action[b.c.e]
     g = NONE
     if action < b.mask.shape[1] - 1:
@@ -115,6 +114,7 @@ def act(rules: JobFillRules, b: Batch) -> None:
     else:
         start(b, g, turn.server)
     next_decision(rules, b, turn.server)
+    # visit passed servers again if this round started something
     if rules.again and turn.server == NONE and turn.passed and b.c.head[b.c.e].started > turn.started:
         reopen_all(b.c)
         turn.passed = 0
@@ -134,7 +134,6 @@ def start(b: Batch, g: int, server: int) -> None:
 
 @observes(JobFillRules)
 def observe(rules: JobFillRules, b: Batch) -> None:
-    """Write the observation and the mask of the row."""
     server, last = b.turn[b.c.e].server, b.mask.shape[1] - 1
     for n in range(last):
         b.mask[b.c.e, n] = b.offered[b.c.e, n] != NONE
@@ -145,19 +144,16 @@ def observe(rules: JobFillRules, b: Batch) -> None:
 
 @compiled
 def may_pass(rules: JobFillRules, b: Batch) -> bool:
-    """Return whether the server of the decision may be passed."""
     return rules.passing > 0 and (rules.again > 0 or not nothing_runs(b))
 
 
 @compiled
 def nothing_runs(b: Batch) -> bool:
-    """Return whether no task is in service anywhere."""
     return b.c.head[b.c.e].in_service == 0
 
 
 @compiled
 def begin_round(rules: JobFillRules, b: Batch) -> None:
-    """Consider the servers in index order."""
     b.turn[b.c.e].started = b.c.head[b.c.e].started
     next_decision(rules, b, 0)
 

@@ -87,10 +87,7 @@ ASSUMED = {
 
 
 def columns_of(jobs: Jobs) -> list[str]:
-    """Return the columns of ASSUMED in a table.
-
-    Predecessors divide a job as phases do.
-    """
+    """Return a table's columns of ASSUMED (predecessors count as phases)."""
     has = [column for column in ASSUMED if getattr(jobs, column) is not None]
     return has if "phase" in has or jobs.predecessors is None else [*has, "phase"]
 

@@ -19,7 +19,6 @@ from packenv.workloads.network import NODE, RACK
 
 @compiled
 def any_fits(b: Batch, server: int) -> bool:
-    """Return whether a waiting task fits on the server."""
     return has_room(b, server) and fitting_groups(b, server, 1) > 0
 
 
@@ -62,10 +61,7 @@ REMOTE = 0.1  # share of the alignment that is lost on a server without the data
 
 @apart
 def offer(b: Batch, server: int, choices: int) -> None:
-    """Write the offered groups in order, then NONE.
-
-    `choices` > 0: only that number, the highest scores first.
-    """
+    """Write the offered groups, or the best `choices`, then NONE."""
     e, jobs = b.c.e, b.jobs.groups.jobs
     # no groups yet
     for n in range(b.offered.shape[1]):
@@ -100,6 +96,7 @@ def keep_best(b: Batch, server: int, choices: int, count: int) -> None:
     of these groups. Ties keep their order.
     """
     e, jobs, alignments, works = b.c.e, b.jobs, 0.0, 0.0
+    # alignments, and the sums for both means
     for n in range(count):
         g = b.offered[e, n]
         b.score[e, n] = alignment(b, g, server)
@@ -107,6 +104,7 @@ def keep_best(b: Batch, server: int, choices: int, count: int) -> None:
         works += jobs.book.waiting[g] * b.rank[e, n]
     for n in range(count):
         b.score[e, n] -= OF_WORK * ratio(b.rank[e, n], works, alignments)
+    # move the best to the front, so that ties keep their order
     for n in range(min(count, choices)):
         best = n
         for k in range(n + 1, count):
@@ -139,10 +137,7 @@ def ratio(amount: float, total: float, count: float) -> float:
 
 @compiled
 def foremost_job(b: Batch) -> int:
-    """Return the waiting job with the least work left.
-
-    Ties go to the job with the earliest waiting task.
-    """
+    """Return the job with the least work (ties: earliest row)."""
     jobs, first, least = b.jobs.groups.jobs, NONE, 0.0
     for n in range(jobs.count[0]):
         j = jobs.number[n]
@@ -156,7 +151,6 @@ def foremost_job(b: Batch) -> int:
 
 @compiled
 def first_group(b: Batch, j: int) -> int:
-    """Return job j's group with the earliest waiting task."""
     g = b.jobs.groups.ends[j].head
     first = g
     while g != NONE:
@@ -168,7 +162,6 @@ def first_group(b: Batch, j: int) -> int:
 
 @compiled
 def head_of(b: Batch, g: int) -> int:
-    """Return the earliest waiting row of a group."""
     return b.jobs.book.ends[g].head
 
 
@@ -187,11 +180,9 @@ def offer_at_home(b: Batch, j: int, server: int, count: int) -> int:
 
 @apart
 def offer_job(b: Batch, j: int, level: int, server: int, count: int) -> int:
-    """Offer job j's groups, and return the count.
-
-    Groups nearer than `level` must be offered already.
-    """
+    """Offer job j's groups from `level`, and return the count."""
     left = work_left(b.c, b.jobs.work, j)
+    # skip a job whose groups all come after the last offered one
     if count == b.offered.shape[1]:
         last = b.near[b.c.e, count - 1]
         if level > last or (level == last and left > b.rank[b.c.e, count - 1]):
@@ -223,6 +214,7 @@ def offer_group(b: Batch, g: int, level: int, left: float, server: int, count: i
     place = place_among(b, level, left, g, count)
     if (place > 0 and b.offered[e, place - 1] == g) or not group_fits(b.c, b.jobs.book, g, server):
         return count
+    # shift the groups behind it
     for n in range(min(count, most - 1), place, -1):
         b.offered[e, n], b.rank[e, n], b.near[e, n] = b.offered[e, n - 1], b.rank[e, n - 1], b.near[e, n - 1]
     b.offered[e, place], b.rank[e, place], b.near[e, place] = g, left, level

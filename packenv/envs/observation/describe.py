@@ -99,24 +99,19 @@ def describe_start(b: Batch, action: int, kind: int, j: int, server: int, size: 
 
 @fused
 def describe_nothing(b: Batch, action: int) -> None:
-    """An action that is not valid."""
     if not b.unread & NO_INVALID:
         clear(b.actions[b.c.e, action])
 
 
 @fused
 def clear(out: NDArray[np.float32]) -> None:
-    """Set all features of a row to 0."""
     for k in range(FEATURES):
         out[k] = 0.0
 
 
 @apart
 def describe_company(b: Batch, action: int, server: int, size: int, rank: int) -> None:
-    """Describe waiting tasks that could share an empty server.
-
-    Zeros with several resources.
-    """
+    """Describe tasks that fit alongside (several resources: zeros)."""
     c, out = b.c, b.actions[b.c.e, action]
     if c.vectors:
         out[COMPLEMENTS] = out[COMPANIONS] = out[EXCESS] = 0.0
@@ -131,7 +126,7 @@ def describe_company(b: Batch, action: int, server: int, size: int, rank: int) -
 
 @apart
 def describe_wait(b: Batch, action: int, server: int) -> None:
-    """The action that waits (`server` NONE), or passes a server."""
+    """Describe waiting (`server` NONE) or passing a server."""
     out = b.actions[b.c.e, action]
     clear(out)
     if b.mask[b.c.e, action]:
@@ -162,6 +157,7 @@ def room_after_filling(b: Batch, rank: int, room: int) -> int:
         return room
     place, below, sizes = rank - 1, waiting(b.c), b.waiting_sizes[b.c.e]
     for _ in range(FILL):
+        # the largest smaller task that fits, except the one of this rank
         largest = min(count_up_to(b, room), below) - 1
         if largest == place:
             largest -= 1
@@ -231,10 +227,7 @@ def mask_choices(b: Batch, first: int, choices: int, count: int) -> None:
 
 @apart
 def describe_types(b: Batch, first: int, kind: int, server: int, room: int, choices: int) -> None:
-    """Describe each queue's task by rank, for one resource.
-
-    Needs `copy_waiting_sizes`.
-    """
+    """Describe each queue's task by its rank, for one resource."""
     c, e, types = b.c, b.c.e, b.c.types.least.shape[2]
     queue, count = c.types.queue[e, kind], c.types.count[e, kind] if server != NONE else 0
     # with `choices` only the first virtual queues that can be served are actions

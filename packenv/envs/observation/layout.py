@@ -40,7 +40,7 @@ def needs_of_types(sizes: Sizes, capacity: NDArray[np.int64], orders: int) -> Ne
 
 
 def orders_for(sizes: Sizes, observation: str) -> int:
-    """The orders of tasks that observations and masks read."""
+    """Return the orders that observations and masks read."""
     orders = BY_TYPE | (BY_LINE | BY_MIX if observation != "compact" else 0)
     if sizes.resources > 1:
         return orders | BY_DEMAND | BY_QUEUE
@@ -48,7 +48,7 @@ def orders_for(sizes: Sizes, observation: str) -> int:
 
 
 def checked_actions(actions: int) -> int:
-    """The number of actions. Raises InputError for more than MOST_ACTIONS."""
+    """Return the number of actions, at most MOST_ACTIONS (InputError)."""
     if actions > MOST_ACTIONS:
         raise InputError(f"{actions} actions are too many; ServerFill's do not grow with the number of servers")
     return actions

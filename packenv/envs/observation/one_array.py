@@ -59,13 +59,12 @@ class Flattening:
         return np.concatenate((np.tile(of_action, actions), np.full(len(self.of_context), -1.0, np.float32)))
 
     def names(self, actions: int) -> tuple[str, ...]:
-        """Return names (A·F + C,) such as `action_0.valid`, `context.small_room`."""
+        """Return the names of features, (A·F + C,)."""
         of_actions = [f"action_{n}.{feature.name}" for n in range(actions) for feature in self.of_action]
         return (*of_actions, *(f"context.{feature.name}" for feature in self.of_context))
 
 
 def _scale(features: tuple[Feature, ...]) -> Floats:
-    """Return each feature's factor and summand, (2, F)."""
     factors = [1.0 if feature.scale == FLAG else 2.0 for feature in features]
     offsets = [0.0 if feature.scale == FLAG or feature.negative else -1.0 for feature in features]
     return np.array([factors, offsets], np.float32)
@@ -105,10 +104,7 @@ class ServerFlattening(Flattening):
         self.servers = layout.offered
 
     def __call__(self, actions: Floats, context: Floats) -> Floats:
-        """Return a new (…, (A − 1)·12 + 2 S + C).
-
-        From (…, A, F) and (…, C), without the last action, which passes.
-        """
+        """Return a new (…, (A − 1)·12 + 2 S + C)."""
         width = (actions.shape[-2] - 1) * len(OF_ACTION) + self.servers * len(OF_SERVER) + context.shape[-1]
         flat = np.zeros((*context.shape[:-1], width), np.float32)
         rows = actions.reshape(-1, *actions.shape[-2:]), context.reshape(-1, context.shape[-1])
@@ -116,10 +112,7 @@ class ServerFlattening(Flattening):
         return flat
 
     def lowest(self, actions: int) -> Floats:
-        """Return the lower bounds, ((A − 1)·12 + 2 S + C,).
-
-        −1, or 0 for flags. Upper bounds are 1.
-        """
+        """Return the lower bounds: 0 for flags, otherwise −1."""
         low = np.full(len(self.names(actions)), -1.0, np.float32)
         low[: (actions - 1) * len(OF_ACTION) : len(OF_ACTION)] = 0.0
         return low
@@ -165,7 +158,6 @@ def flatten(actions: Floats, context: Floats, servers: int, flat: Floats) -> Non
 
 @compiled
 def bounded(x: float) -> float:
-    """x, cut off at ±1."""
     return min(max(x, -1.0), 1.0)
 
 

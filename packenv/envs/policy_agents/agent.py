@@ -98,7 +98,6 @@ class PlanOnCopy:
         c.server["closed"][0] = closed  # `transplant` brings the orders of servers up to date
 
     def _forget_closed(self, core: Core) -> None:
-        """A server that has become empty is open again."""
         empty = core.batch.c.server["jobs"][self.row] == 0
         self.cluster.server["closed"][0, empty] = 0
 
@@ -149,7 +148,6 @@ class PlanOfOwnRun:
 
 
 def _in_service(c: Cluster, e: int, slot: int) -> tuple[Targets, Targets]:
-    """Return older and new tasks in service, row → server."""
     task = c.task[e, tasks_of(c, e)[1]]
     new = (task["since"] == slot) & (task["row"] >= 0)
     old, fresh = (dict(zip(part["row"].tolist(), part["server"].tolist(), strict=True)) for part in (task[~new], task[new]))
@@ -157,7 +155,6 @@ def _in_service(c: Cluster, e: int, slot: int) -> tuple[Targets, Targets]:
 
 
 def _next_call(c: Cluster, slot: int) -> int:
-    """Return the slot of the policy's next timer or message."""
     sent = c.task[0]["slots"][c.task[0]["kind"] == MESSAGE]
     return min([int(c.head["wake"][0]), *sent[sent > slot].tolist()])
 
@@ -223,7 +220,6 @@ def _rows_of(env: Any) -> list[tuple[Core, int]]:
 
 
 def _is_batch(observation: Any, core: Core) -> bool:
-    """Return whether an observation has an axis for environments."""
     if not isinstance(observation, dict):
         return np.ndim(observation) > 1
     name = next(iter(core.layout.observed))

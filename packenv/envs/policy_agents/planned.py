@@ -30,10 +30,7 @@ class Planned(Protocol):
 
 @runtime_checkable
 class ConfiguresServers(Protocol):
-    """A policy's state with configurations, as in VQS.
-
-    Such a policy plays Configuration exactly.
-    """
+    """A policy's state with configurations, to play Configuration exactly."""
 
     @property
     def reserved(self) -> NDArray[Any]:

@@ -86,7 +86,6 @@ class SavedAgent:
         return text
 
     def sizes(self, capacity: NDArray[np.int64]) -> Sizes:
-        """Return the sizes of a cluster, (L, D) units."""
         return sizes_of(capacity, self.levels, self.options)
 
     def layout(self, capacity: NDArray[np.int64]) -> Layout:
@@ -165,5 +164,4 @@ class SavedAgent:
         return 0.0 if self.guard is None else guarantee_of(self.guard, self._setting_of_guard(setting))
 
     def _setting_of_guard(self, setting: Setting) -> Setting:
-        """The guard uses the agent's types."""
         return setting._replace(levels=self.levels)

@@ -92,10 +92,7 @@ def save_model(model: Any, path: str | Path, environment: str, **options: Any) -
 
 
 def weights_of(model: Any) -> tuple[Weights, str]:
-    """Return an actor's layers by name, and its activation.
-
-    Raises InputError for another kind of model.
-    """
+    """Return an actor's layers and activation (InputError for other models)."""
     policy: Any = getattr(model, "policy", None)
     if policy is None or not hasattr(model, "predict"):
         raise InputError(f"{type(model).__name__}: {NO_MODEL}; packenv.evaluate_agent takes a function of observations and masks")

@@ -66,7 +66,6 @@ def _version() -> str:
 
 
 def _commit() -> str | None:
-    """Return the sources' commit, or None without git."""
     root = Path(__file__).resolve().parents[3]
     if not (root / ".git").exists():
         return None

@@ -38,14 +38,12 @@ def zeros(*shape: int) -> Floats:
 
 @compiled
 def copy_to(out: Floats, row: Floats) -> None:
-    """out = row."""
     for h in range(out.shape[0]):
         out[h] = row[h]
 
 
 @compiled
 def add_scaled(out: Floats, x: np.float32, weights: Floats) -> None:
-    """out += x · weights."""
     if x != 0.0:
         for h in range(out.shape[0]):
             out[h] += x * weights[h]
@@ -53,7 +51,6 @@ def add_scaled(out: Floats, x: np.float32, weights: Floats) -> None:
 
 @compiled
 def product(row: Floats, weights: Floats) -> np.float32:
-    """⟨row, weights⟩."""
     total = np.float32(0.0)
     for k in range(weights.shape[0]):
         total += row[k] * weights[k]
@@ -62,7 +59,6 @@ def product(row: Floats, weights: Floats) -> np.float32:
 
 @compiled
 def activate(out: Floats, tanh: int) -> None:
-    """out = tanh(out), or max(out, 0)."""
     for h in range(out.shape[0]):
         out[h] = np.tanh(out[h]) if tanh else max(out[h], np.float32(0.0))
 
@@ -165,10 +161,7 @@ def set_all_terms(terms: Floats, rows: Floats) -> None:
 
 
 def sum_network(agent: str, weights: Weights, layout: Layout, *, kind: str) -> WeightedSum:
-    """Return `linear`, `sum` (v = 0) or `varying`.
-
-    Raises InputError for weights that do not fit the environment.
-    """
+    """Return `linear`, `sum` (v = 0) or `varying` (or InputError)."""
     if "actions" not in layout.observed:
         raise InputError(f"{agent}: a {kind} network sees observation='actions'")
     count, context = layout.observed["actions"][1], layout.observed["context"][0]
@@ -388,10 +381,7 @@ class UnmaskedMlp(NamedTuple):
 def mlp_network(
     agent: str, weights: Weights, layout: Layout, *, observation: str = "", tanh: bool = False, masked: bool = True
 ) -> Mlp | UnmaskedMlp:
-    """Return the network over the whole or a library's observation.
-
-    Raises InputError if the weights do not fit the environment's layout.
-    """
+    """Return the network from weights that fit (or InputError)."""
     flat = flattening_of(observation, layout) if observation else None
     actions = layout.actions
     inputs = sum(math.prod(shape) for shape in layout.observed.values()) if flat is None else len(flat.names(actions))

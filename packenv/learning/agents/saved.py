@@ -71,7 +71,7 @@ def load_agent(name: str | Path) -> SavedAgent:
 
 
 def find_agent(text: str) -> SavedAgent:
-    """The policy `agent:TEXT`."""
+    """Return the policy `agent:TEXT`."""
     if not text:
         raise InputError(f"agent: say which, by name or path; shipped: {', '.join(pretrained_agents()) or 'none'}")
     return load_agent(text)

@@ -10,11 +10,11 @@ PRETRAINED = Path(__file__).parent / "pretrained"
 
 
 def pretrained_agents() -> list[str]:
-    """Names of the agents that come with packenv."""
+    """Return the names of packenv's agents."""
     return sorted(file.stem for file in PRETRAINED.glob("*.json"))
 
 
 def summary_of(agent: str) -> str:
-    """A line on one of them."""
+    """Return a line on one of them."""
     about = read_json(PRETRAINED / f"{agent}.json")
     return str(about.get("summary", "learned"))

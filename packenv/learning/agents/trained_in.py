@@ -84,7 +84,6 @@ def _check_options(held: Core, core: Core) -> None:
 
 
 def _meaning(core: Core) -> dict[str, Any]:
-    """Return the options that determine observations and actions."""
     options = core.options
     shared = {name: getattr(options, name) for name in ("observation", "mask_in_observation", "types", "window", "invalid")}
     rules = tuple(core.layout.rules)

@@ -40,7 +40,7 @@ def with_later_features(weights: Weights, features: int, context: int, context_t
 
 
 def _longer(rows: np.ndarray, length: int) -> np.ndarray:
-    """(N, length) rows with zeros at their ends."""
+    """Return (N, length) rows with zeros at their ends."""
     return np.pad(rows, ((0, 0), (0, max(length - rows.shape[1], 0))))
 
 
@@ -58,10 +58,7 @@ def array(agent: str, weights: Weights, key: str) -> NDArray[np.float32]:
 
 
 def matrix(agent: str, weights: Weights, layer: str, shape: tuple[int, int]) -> NDArray[np.float32]:
-    """Return a layer's (inputs, outputs) for saved (outputs, inputs).
-
-    Raises InputError for another shape.
-    """
+    """Return a saved (outputs, inputs) as (inputs, outputs), or InputError."""
     values = array(agent, weights, f"{layer}.weight")
     if values.shape != shape:
         sizes = f"{layer} has the shape {values.shape}, this cluster or these options need {shape}"
@@ -70,7 +67,7 @@ def matrix(agent: str, weights: Weights, layer: str, shape: tuple[int, int]) -> 
 
 
 def vector(agent: str, weights: Weights, key: str, length: int) -> NDArray[np.float32]:
-    """(length,) Raises InputError for another shape."""
+    """Return an array (length,), or raise InputError."""
     values = array(agent, weights, key)
     if values.shape != (length,):
         raise InputError(f"{agent}: {key!r} has the shape {values.shape} instead of ({length},)")
@@ -78,10 +75,7 @@ def vector(agent: str, weights: Weights, key: str, length: int) -> NDArray[np.fl
 
 
 def of_features(agent: str, weights: Weights, key: str, features: int) -> NDArray[np.float32]:
-    """Return weights of features, (features,).
-
-    Raises InputError for another number: later versions have more.
-    """
+    """Return weights (features,), or InputError for other numbers."""
     values = array(agent, weights, key)
     if values.shape != (features,):
         has = f"{key!r} weighs {values.size} features, the environment of this version has {features}"

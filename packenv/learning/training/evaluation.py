@@ -51,10 +51,7 @@ class LoadEvaluation:
         return comparisons
 
     def bounds(self) -> dict[str, float]:
-        """Return lower bounds on the mean queue, where known.
-
-        They hold for every policy that does not know durations.
-        """
+        """Return bounds for policies without durations, where known."""
         if self.by.measure != QUEUE:
             return {}
         bounds = {label: bound_or_zero(workload) for label, workload in self.workloads.items()}

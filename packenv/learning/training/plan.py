@@ -30,10 +30,7 @@ class RunPlan(TrainingOptions):
 
 
 class CurvePoint(NamedTuple):
-    """Measures of agent and policy at one load after `samples`.
-
-    None for jobs that never end.
-    """
+    """Measures at one load after `samples`, None if endless."""
 
     samples: int
     at: str
@@ -98,7 +95,7 @@ class TrainedAgent(Showable):
 
     @property
     def records(self) -> list[dict[str, Any]]:
-        """The curve: a record for each evaluation at each load."""
+        """Return a record for each evaluation at each load."""
         return [point._asdict() for point in self.curve]
 
     @property
@@ -106,7 +103,6 @@ class TrainedAgent(Showable):
         return self.to_dict()
 
     def to_dict(self) -> dict[str, Any]:
-        """The plan in plain values, ready for JSON."""
         plain = {key: value for key, value in vars(self).items() if key not in ("path", "curve")}
         return {"path": str(self.path), "policy": self.policy, **plain, "curve": [point._asdict() for point in self.curve]}
 

@@ -104,7 +104,6 @@ class Watch(BaseCallback):
         return True
 
     def save(self) -> None:
-        """Save the present agent with its training record."""
         path = self.plan.folder / AGENT
         agent = save_model(self.model, path, id_of(self.settings.environment), **self.settings.env_options())
         save_agent(path, agent.about | origin(self.settings, self.plan.command, self.plan.keep), agent.weights)

@@ -38,7 +38,6 @@ class TrainingRun:
         self.saved = 0  # samples of the last checkpoint
 
     def resume(self, path: Path) -> None:
-        """Continue from a checkpoint, with fresh episodes."""
         checkpoint = restore_checkpoint(path, self.learner)
         counters = checkpoint.counters
         self.best, self.saved = checkpoint.best, self.learner.samples
@@ -91,10 +90,12 @@ class TrainingRun:
         if self.plan.judge_every:
             self.judge()
         self.checkpoint()
+        # choose the last agent or the best
         weights, at, measured = self.learner.weights, done, self.measured
         if self.plan.keep == "best" and self.best:
             weights, at, measured = self.best, self.best_at, self.best_measured
         agent = self.plan.out or self.plan.folder / AGENT
+        # try both places before an error is raised
         failed = []
         for path in dict.fromkeys((self.plan.folder / AGENT, agent)):
             try:
@@ -109,7 +110,6 @@ class TrainingRun:
         return TrainedAgent(agent, done, speed, measured, at, self.plan.keep, str(by), self.plan.against, curve)
 
     def write_scalars(self) -> None:
-        """Write what the learner has measured."""
         scalars = self.learner.measured() | {"speed/samples per second": self.progress.speed()}
         self.log.scalars(scalars, self.learner.samples)
 
@@ -164,9 +164,7 @@ class TrainingRun:
         self.log.flush()
 
     def about(self, samples: int, kept: str, measured: dict[str, float]) -> dict[str, Any]:
-        """The metadata of a saved agent of this run."""
         return agent_metadata(self.settings, self.plan.command, samples, kept, measured)
 
     def agent(self, weights: Weights) -> SavedAgent:
-        """The agent with these weights, as a policy."""
         return SavedAgent(self.plan.folder.name, self.about(self.learner.samples, "last", {}), weights)

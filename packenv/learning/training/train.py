@@ -128,7 +128,6 @@ def training(
 
 
 def fields_of(options: LearningOptions | TrainingOptions) -> dict[str, Any]:
-    """The values of the fields, by name."""
     return {item.name: getattr(options, item.name) for item in fields(options)}
 
 
@@ -163,7 +162,6 @@ def train(workload: Any = None, *, learning: LearningOptions, plan: TrainingOpti
 
 
 def default_workload(environment: str) -> str:
-    """Return the environment's default training workload."""
     return str(find_definition(environment).defaults.get("workload", DEFAULT_WORKLOAD))
 
 
@@ -181,6 +179,5 @@ def ends_of(key: str, value: float | Sequence[float]) -> tuple[float, float]:
 
 
 def default_name(settings: Settings) -> str:
-    """Return a run's name: environment, workload, way and seed."""
     workload = settings.workload.name.replace("/", "-").replace(":", "-")
     return f"{settings.environment}-{workload}-{settings.way}-{settings.seed}"

@@ -44,7 +44,6 @@ class TrainingProgress:
         return (self.done - self.first) / max(now - (self.began or now) - self.paused, 1e-9)
 
     def pause(self, seconds: float) -> None:
-        """Leave `seconds` out of the speed."""
         self.paused += seconds
 
     def reach(self, done: int) -> None:
@@ -64,7 +63,6 @@ class TrainingProgress:
         self.say(line)
 
     def say(self, line: str) -> None:
-        """Print a line that stays."""
         self.console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
@@ -72,7 +70,6 @@ GUARANTEES = {"judge/guarantee one half": 1 / 2, "judge/guarantee two thirds": 2
 
 
 def require_tensorboard() -> None:
-    """Raise InputError where TensorBoard is missing."""
     if not tensorboard_is_installed():
         raise InputError(f"training writes logs for TensorBoard, which is not installed: {INSTALL}")
 
@@ -104,12 +101,10 @@ class TrainingLog:
                 getattr(self.file, kind)(*values)
 
     def scalars(self, values: Mapping[str, float], samples: int) -> None:
-        """Numbers by name (`group/name`)."""
         for name, value in values.items():
             self._write("scalar", name, value, samples)
 
     def settings(self, record: Mapping[str, Any], command: str) -> None:
-        """Write the run's command and settings as a table."""
         lines = ["| setting | value |", "|---|---|", *(f"| {name} | `{value}` |" for name, value in record.items())]
         self._write("text", "settings", f"`{command}`\n\n" + "\n".join(lines))
 

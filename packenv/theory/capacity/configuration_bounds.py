@@ -32,7 +32,7 @@ def vqs_bound(workload: Workload, levels: int | None = None) -> float:
 def halving_bound(workload: Workload, levels: int | None = None) -> float:
     """Return a workload (tasks in service) supported by sizes 2^−m.
 
-    Sizes are rounded up to 2^−m: at least ½ of ρ* if no size is below the last cut. `levels` is J (by default that of VQS).
+    Sizes are rounded up to 2^−m: at least ½ of ρ* if no size is below the last cut. `levels` is J (by default VQS's).
     Raises InputError for servers of different capacity.
     """
     return _bound(workload, levels, halving_bounds, halving_configurations)

@@ -184,6 +184,7 @@ def lower_bound(shapes: Shapes, enough: float, deadline: float) -> float:
 
     room, left = np.zeros_like(shapes.capacity[0]), np.zeros(int(shapes.devices[:, HOW_MANY].max()), np.int64)
 
+    # Columns: a filled server for each shape and kind, the best NEWS of each kind.
     def filled(prices: Floats) -> tuple[Floats, ConfigurationColumns]:
         pairs = np.argwhere(shapes.allowed)
         held = np.zeros((len(pairs), len(prices)), np.int64)

@@ -129,6 +129,7 @@ class ConfigurationProgram:
         indices: list[Ints] = []
         values: list[Floats] = []
         total = 0
+        # Collect the new columns in sparse form.
         for counts, kind in zip(columns.counts, columns.kind.tolist(), strict=True):
             key = counts.tobytes() + bytes([kind % 256, kind // 256])
             if key not in self.keys:
@@ -140,6 +141,7 @@ class ConfigurationProgram:
                 indices += [types, np.array([self.n + kind])]
                 values += [counts[types], np.ones(1)]
                 total += len(types) + 1
+        # Add them to the solver in one call, as it keeps its basis.
         if starts:
             m = len(starts)
             bounds = np.zeros(m), np.full(m, highspy.kHighsInf)

@@ -38,11 +38,13 @@ def srpt(release: Ints, work: list[int], speed: int) -> Pooled:
     now, total, k = 0, 0, 0
     crowd = [0.0] * len(work)
     while k < len(order) or waiting:
+        # Idle until the next release, and add all released jobs.
         if not waiting:
             now = max(now, int(release[order[k]]) * speed)
         while k < len(order) and int(release[order[k]]) * speed <= now:
             heapq.heappush(waiting, (work[order[k]], order[k]))
             k += 1
+        # Run the job with the least work left until it ends, or a job is released.
         left, job = waiting[0]
         until = now + left if k == len(order) else min(now + left, int(release[order[k]]) * speed)
         crowd[job] += len(waiting) * (until - now)
@@ -130,10 +132,12 @@ def within_jobs(jobs: Jobs, job: Ints) -> Jobs:
 
 def _of_resource(jobs: Jobs, job: Ints, release: Ints, tail: Ints, r: int, capacity: int) -> tuple[int, int]:
     """Return bounds for q = 0 and best q."""
+    # q_j takes STEPS + 1 values, from 0 to the longest path of job j.
     count = len(release)
     longest = np.zeros(count, np.int64)
     np.maximum.at(longest, job, tail + jobs.service)
     q = longest[:, None] * np.arange(STEPS + 1) // STEPS  # (N, STEPS + 1)
+    # Work of each job that ends at least q before the job, for each q.
     work = np.zeros(q.shape, object)
     for k in range(STEPS + 1):
         before = np.clip(jobs.service - np.maximum(q[job, k] - tail, 0), 0, None)  # slots that end q before the job
@@ -145,6 +149,7 @@ def _of_resource(jobs: Jobs, job: Ints, release: Ints, tail: Ints, r: int, capac
         pooled = srpt(release, work[at].tolist(), capacity)
         return -(-pooled.total // capacity) + int(q[at].sum() - release.sum()), pooled.behind
 
+    # Choose q_j by prices: first from the last schedule, then constant ones.
     first, behind = bound(np.zeros(count, np.intp))
     best = first
     for weight in [None] * ROUNDS + list(WEIGHTS):

@@ -69,7 +69,7 @@ def can_move(s: ListSearch, i: int, place: int) -> bool:
 
 @compiled
 def propose(s: ListSearch) -> int:
-    """Make a random neighbour the trial; return the first change or -1."""
+    """Make a random neighbour the trial, and return the first change or -1."""
     n = s.order.shape[1]
     a, b = int(n * chance(s.word)), int(n * chance(s.word))
     i, j = s.order[CURRENT, a], s.order[CURRENT, b]
@@ -90,10 +90,7 @@ def propose(s: ListSearch) -> int:
 
 @unlocked
 def try_neighbours(s: ListSearch, temperature: float, trials: int, target: int) -> None:
-    """Try `trials` neighbours, fewer if the makespan reaches `target`.
-
-    The first call schedules the current list too.
-    """
+    """Try `trials` neighbours until `target`, and first the list itself."""
     if s.makespan[CURRENT] == 0:
         s.makespan[BEST] = np.iinfo(np.int64).max
         decode(s, 0, np.inf)

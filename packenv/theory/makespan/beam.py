@@ -73,7 +73,7 @@ def is_ready(b: Beam, start: NDArray[np.int32], i: int, tick: int) -> bool:
 
 @compiled
 def list_ready(b: Beam, start: NDArray[np.int32], server: int, tick: int, end: int) -> int:
-    """List tasks for a server in `ready`; return their number, -1 if late."""
+    """List tasks for a server in `ready`, and return their number, -1 if late."""
     count = 0
     for i in b.order:
         if start[i] == WAITS and is_ready(b, start, i, tick):
@@ -231,7 +231,7 @@ def pass_tick(b: Beam, generation: int, states: int, tick: int) -> int:
 
 @compiled
 def begin(b: Beam) -> None:
-    """Begin with one state, in which all tasks wait."""
+    """Begin with one state: all tasks wait."""
     b.start[0, 0, :] = WAITS
     for s in range(b.room.shape[2]):
         for r in range(b.room.shape[3]):

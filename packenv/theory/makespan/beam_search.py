@@ -54,17 +54,19 @@ class ShortestSoFar:
 def beam_from(tasks: Tasks, width: int, end: int, backward: bool, rng: np.random.Generator) -> Beam:
     """Return a beam of `width` states, with random weights, up to tick `end`.
 
-    If `backward`, time runs from `end` to the first arrival. The ranges of the weights did well in the setting of figure 3 of
-    Zhang and Yao.
+    If `backward`, time runs from `end` to the first arrival. The weights' ranges did well on figure 3 of Zhang and Yao.
     """
     n, (servers, resources) = len(tasks), tasks.capacity.shape
     offsets, waits_for = tasks.followed_by if backward else tasks.waits_for
+    # Backward in time, heads and tails change roles, and no task has a release.
     release, tail = tasks.release, tasks.tail[:n]
     if backward:
         release, tail = np.zeros_like(release), tasks.head[:n]
+    # Room of a scarce resource is expensive: the less it would idle until `end`, the higher its price.
     capacity = np.maximum(tasks.capacity.mean(axis=0), 1)  # (D,)
     idle = np.maximum(end - (tasks.demand * tasks.service[:, None]).sum(axis=0) / (servers * capacity), 0.5)
     scarcity = idle ** -rng.uniform(0, 1)
+    # Starting a task gains by its size, and by the chain that must follow it.
     size = ((tasks.demand / capacity) ** rng.uniform(1.5, 4)).sum(axis=1)
     large = tasks.service * size / max((tasks.service * size).mean(), 1e-300) * tasks.service.mean()
     gain = _between(rng, 0.007, 0.035) * large + _between(rng, 0.001, 0.008) * (tail + tasks.service)

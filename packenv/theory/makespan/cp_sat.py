@@ -140,11 +140,11 @@ def improve(
     """Return a schedule at least as short, and a bound, in ticks.
 
     The bound is on the makespan of all schedules. Ends after about `seconds`, or when makespan / bound − 1 is at most `gap`.
-    `progress` is called with (makespan, bound) at every improvement. If the model takes too long to build, the known schedule
-    stays.
+    `progress` is called with (makespan, bound) at every improvement. A model that takes too long changes nothing.
     """
     if len(tasks) * len(tasks.capacity) > min(MOST_CHOICES, BUILT * seconds):
         return incumbent, tasks.bound  # the time would end before the model is built
+    # Build the model, which counts as search time.
     deadline = time.monotonic() + seconds
     built = ScheduleModel(tasks, incumbent)
     built.hint()
@@ -154,6 +154,7 @@ def improve(
     solver.parameters.random_seed = seed
     solver.parameters.relative_gap_limit = gap / (1 + gap)  # of the makespan, not of the bound
     solver.parameters.max_time_in_seconds = max(deadline - time.monotonic(), 0.0)
+    # Report every better schedule and bound of the solver.
     best = [incumbent.makespan, tasks.bound]
 
     class Watch(cp.CpSolverSolutionCallback):  # type: ignore[misc, name-defined]
@@ -169,6 +170,7 @@ def improve(
     status = solver.solve(built.model, Watch())
     if status not in (cp.OPTIMAL, cp.FEASIBLE):
         return incumbent, max(best[1], tasks.bound)
+    # Read the schedule, and return it if it beats the known one.
     start = np.array([solver.value(begin) for begin in built.begin[: len(tasks)]], np.int64)
     server = np.array([next(s for s, chosen in row.items() if solver.value(chosen)) for row in built.placed], np.int64)
     solution = FoundSchedule(start, server, int((start + tasks.service).max()))

@@ -42,8 +42,7 @@ Progress = Callable[[float, int, int], None]  # seconds, the shortest makespan a
 class Optimum:
     """A schedule of the whole table, and a makespan bound.
 
-    The bound holds for every schedule, in slots from the first arrival. `history`: (seconds, makespan, bound) at every
-    improvement.
+    The bound holds for every schedule, in slots from the first arrival. `history`: improving (seconds, makespan, bound).
     """
 
     schedule: Schedule = field(repr=False)
@@ -74,7 +73,7 @@ def optimal_schedule(
 ) -> Optimum:
     """Return the shortest schedule found in time, with a bound.
 
-    The workload needs a Jobs table. Phases, predecessors, arrivals, several resources and unequal servers mean the same as in the
+    The workload needs a Jobs table. Phases, predecessors, arrivals, several resources and unequal servers work as in the
     simulator.
 
     options           fields of OptimumOptions
@@ -173,7 +172,7 @@ def heuristic_schedules(workload: Workload, policies: Sequence[str], seed: int =
 
 
 def in_ticks(tasks: Tasks, schedule: Schedule) -> FoundSchedule | None:
-    """Return the schedule in ticks; None if incomplete or infeasible."""
+    """Return the schedule in ticks, or None if incomplete or infeasible."""
     start, server = schedule[:2]
     whole = len(start) == len(tasks) and bool((start >= 0).all() and ((start - tasks.origin) % tasks.tick == 0).all())
     if not whole or tasks.fault(start, server) or (tasks.fixed is not None and (server != tasks.fixed).any()):

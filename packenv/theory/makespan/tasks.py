@@ -187,6 +187,7 @@ def tasks_of(workload: Workload, fixed_allocation: bool = False) -> Tasks:
     capacity = workload.servers.units
     before, after, nodes = precedence_edges(jobs)
     origin = int(jobs.arrival[0])
+    # All times become multiples of a tick.
     tick = int(np.gcd.reduce(np.append(jobs.service, jobs.arrival - origin)))
     return Tasks(
         tick=tick,

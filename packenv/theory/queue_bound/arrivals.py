@@ -43,7 +43,7 @@ class Setting:
 
 
 def setting_of(workload: Workload) -> Setting:
-    """Return a workload's arrivals and service; InputError without a proof."""
+    """Return a workload's arrivals and service. Raises InputError without a proof."""
 
     def refused(what: str) -> InputError:
         return InputError(f"workload {workload.name}: no bound on the queue is claimed for {what}")

@@ -54,7 +54,7 @@ class QueueBound:
         return not self.proved
 
     def verify(self, workload: Workload) -> None:
-        """Check every proof exactly against the workload; may raise Refuted."""
+        """Check every proof exactly against the workload. May raise Refuted."""
         setting, (law, kinds) = setting_of(workload), law_and_kinds(workload)
         values = [proved.value for proved in self.proved]
         require(values == sorted(values, reverse=True), "the best bound does not come first")

@@ -1,8 +1,8 @@
 """The pooled bound: all servers as one, divisible at will.
 
-It uses prices and a quadratic function of the state. V is the price of all tasks in the system at the end of a slot. w <= min(V,
-W) is the price of tasks in service, U = V - w of waiting tasks. p is a task's price, A the price of the arrivals of a slot, a =
-E[A], and µ the chance that a task in service leaves. Let
+It uses prices and a quadratic function of the state. V is the price of all tasks in the system at the end of a slot.
+w <= min(V, W) is the price of tasks in service, U = V - w of waiting tasks. p is a task's price, A the price of the arrivals of a
+slot, a = E[A], and µ the chance that a task in service leaves. Let
 
     φ = (c/2) V² + (c/2)(1 - µ) Σ p² over all tasks in the system,      c = 1 / (µW - a).
 
@@ -45,7 +45,7 @@ class Pooled:
     prices: Prices
 
     def value(self, setting: Setting, law: Any, kinds: Any) -> Fraction:
-        """Return a bound on the mean queue, void below 0; may raise Refuted."""
+        """Return a bound on the mean queue, void below 0. May raise Refuted."""
         tasks = self.prices.of(law, kinds)
         mean, square = tasks.moment(1), tasks.moment(2)
         check_load(setting, tasks)

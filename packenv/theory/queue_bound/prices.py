@@ -1,6 +1,6 @@
 """Prices of tasks by size, and their limit.
 
-Every bound on the queue uses prices: under every policy, the tasks in service cost no more than a number W together. Sizes
+Every bound on the queue uses prices: under every policy, the tasks in service cost at most a number W together. Sizes
 without a price are ignored.
 """
 
@@ -44,8 +44,7 @@ class PricedTasks:
 class Prices:
     """Prices[i] for tasks of at least thresholds[i] units.
 
-    The last such i counts, and a smaller task costs nothing. `weights`: the size is their weighted sum of resources; () for one
-    resource.
+    The last such i counts, and a smaller task costs nothing. `weights`: the size is their weighted sum of resources; () for one.
     """
 
     thresholds: tuple[int, ...]  # units, increasing, >= 1
@@ -53,7 +52,7 @@ class Prices:
     weights: tuple[int, ...] = ()
 
     def of(self, law: Any, kinds: Any) -> PricedTasks:
-        """Return the law of prices, and W; may raise Refuted."""
+        """Return the law of prices, and W. May raise Refuted."""
         sizes, servers = self.in_one_resource(law, kinds)
         self._check()
         require(self.thresholds[0] <= int(sizes.low[-1]), "no task has a price")

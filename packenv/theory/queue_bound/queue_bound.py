@@ -95,7 +95,7 @@ TINY = 1e-25
 def counted_proof(prices: Prices, setting: Setting, tasks: PricedTasks) -> Counted:
     """Return the proof for tasks that arrive one by one.
 
-    Their price is below the completed one. φ is that function for the queue with k servers itself, in floating point and then
+    Their price is below the completed one. φ is the function of the queue with k servers itself, found in floating point and
     rounded. The equation n + E[φ(n')] - φ(n) = g is solved on 0 .. N with a parabola beyond N, and its bend is the exact one.
     """
     k, leaving = tasks.most, float(setting.leaving)

@@ -2,7 +2,7 @@
 
 ρ* is the maximum supportable workload. The load is found by bisection. At each load, independent runs are repeated with more and
 more slots until their verdict is certain or the longest length is reached. Instability shows early, so loads that are far too
-high cost little. Stability is assumed to be monotone: all loads below a stable one are stable, and all above an unstable one are
+high cost little. Stability is assumed to be monotone: all loads below a stable one are stable, and all above an unstable one
 unstable.
 """
 
@@ -104,10 +104,7 @@ def judge(
 
 
 def random_plan(workload: Workload, policy: str | Any, rho: tuple[float, float], seeds: int, most: int) -> Plan:
-    """Plan `seeds` runs of random tasks at each load.
-
-    Each repetition has GROWTH times as many slots, until `most` tasks arrive.
-    """
+    """Plan `seeds` runs per load, GROWTH times longer until `most` arrive."""
 
     def plan(load: float) -> Iterator[list[PlannedRun]]:
         at = workload.with_(load=load).knowing(*rho)
@@ -167,13 +164,11 @@ class LoadSearch:
         self.evidence: list[Evidence] = []
 
     def interval(self, width: int, proved: int = 0) -> tuple[int, int]:
-        """Return the largest stable, smallest unstable load (steps).
-
-        The second is GRID if no load is unstable.
-        """
+        """Return the largest stable, smallest unstable load (or GRID), in steps."""
         low, high = min(proved, GRID), GRID
         doubtful: list[int] = []
         while high - low > width:
+            # Bisect, below and above all undecided loads if there are any.
             between = [load for load in doubtful if low < load < high]
             if not between:
                 load = (low + high) // 2
@@ -183,6 +178,7 @@ class LoadSearch:
                 load = (max(between) + high) // 2
             else:
                 break
+            # Move the end that the verdict decides.
             kind = self.verdict_at(load, low, high)
             if kind == STABLE:
                 low = load

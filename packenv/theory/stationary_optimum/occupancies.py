@@ -1,8 +1,7 @@
 """A small workload as a Markov decision process (PAPERS §6).
 
 It has types, servers, arrivals, departures, and the possible contents of all servers. An occupancy is the number of jobs of each
-type on each server. The order of servers of equal capacity does not matter. Of all orders, only the one with ascending
-configurations counts.
+type on each server. The order of servers of equal capacity does not matter. Only ascending configurations count.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class SmallInstance:
 
 
 def small_instance(workload: Workload) -> SmallInstance:
-    """Return the instance; InputError as in `small_types`, or if unstable."""
+    """Return the instance. Raises InputError as in `small_types`, or if unstable."""
     instance = small_types(workload)
     setting = resolved(workload)
     offered, most = setting.rate * setting.mean_service, supportable(setting).upper
@@ -128,19 +127,22 @@ class Occupancies:
 
 
 def occupancies(instance: SmallInstance) -> Occupancies:
-    """List occupancies; InputError above MOST_MIXES, or for too many servers."""
+    """List occupancies. Raises InputError above MOST_MIXES, or for too many servers."""
     kinds, capacity = server_kinds(instance.capacity)
     if (codes := len(instance.sizes) * len(kinds)) > MOST_CODES:
         raise InputError(f"sizes times servers are {codes:,}; the optimal policy is found for at most {MOST_CODES}")
+    # Servers kind by kind, and the fillings of each kind.
     servers = np.argsort(kinds, kind="stable")
     kind = kinds[servers]
     counts = [feasible(instance.sizes, int(units)) for units in capacity]
+    # Count the mixes before listing them: with equal servers alike, and apart.
     ordered = math.prod(len(counts[k]) for k in kind)
     alike = [int((kind == k).sum()) for k in range(len(counts))]
     mixes = math.prod(math.comb(len(fillings) + n - 1, n) for fillings, n in zip(counts, alike, strict=True))
     for count, limit, what in ((mixes, MOST_MIXES, ""), (ordered, MOST_ORDERED, ", equal servers told apart")):
         if count > limit:
             raise InputError(f"servers can hold {count:,} mixes of jobs{what}; the optimal policy is found for at most {limit:,}")
+    # List every mix once, with ascending fillings on equal servers.
     blocks = [combinations_with_replacement(range(len(fillings)), n) for fillings, n in zip(counts, alike, strict=True)]
     every = [sum(parts, ()) for parts in product(*blocks)]
     number = {configurations: n for n, configurations in enumerate(every)}
@@ -148,7 +150,9 @@ def occupancies(instance: SmallInstance) -> Occupancies:
     def in_order(configurations: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(configuration for _, configuration in sorted(zip(kind.tolist(), configurations, strict=True)))
 
+    # Map mixes in any order of servers to their numbers.
     index = [number[in_order(mix)] for mix in product(*(range(len(counts[k])) for k in kind))]
+    # List the starts from each mix, one for each following mix.
     larger = [_with_one_more(fillings) for fillings in counts]
     starts: list[list[Start]] = []
     for mix in every:

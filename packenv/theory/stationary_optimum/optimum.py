@@ -44,19 +44,16 @@ class StationaryOptimum:
 
 @takes(OptimalPolicyOptions, without=("slots", "seeds"))
 def stationary_optimum(workload: Workload, options: OptimalPolicyOptions, progress: Progress | None = None) -> StationaryOptimum:
-    """Return the policy with the shortest mean queue, and bounds.
-
-    It is the best policy that does not preempt.
+    """Return the non-preemptive policy with the shortest mean queue, and bounds.
 
     workload   one resource, discrete sizes, geometric service, Bernoulli or Poisson arrivals
-    options    fields of OptimalPolicyOptions. By default `most` is 8, 16, … until twice as many change the queue by less than 0.1
-    %
+    options    fields of OptimalPolicyOptions. By default `most` is 8, 16, … until doubling changes the queue by less than 0.1 %
 
     Two processes are solved. They lose arriving jobs if `most`, or 2 · `most`, of their type wait. Both lower bounds hold for the
     workload itself (packenv.theory.stationary_optimum.decision_process). The policy is the larger process's, for the counts of
     the smaller one. Near its own limit, it would wait for losses that do not happen.
-    Raises InputError for another workload, an unstable one, more than 3,000,000 states, or no solution in time: the error has the
-    bounds known by then.
+    Raises InputError for another workload, an unstable one, more than 3,000,000 states, or no solution in time (with the bounds
+    so far).
     """
     most, within = options.most, options.within
     if not 0 < within < 1:
@@ -69,6 +66,7 @@ def stationary_optimum(workload: Workload, options: OptimalPolicyOptions, progre
     count = FIRST if most is None else most
     process = DecisionProcess(instance, every, 2 * count)  # refused before the smaller one takes minutes
     smaller = DecisionProcess(instance, every, count).solve(within, progress, until)[0]
+    # Double the counts until that changes the queue little, or states are too many.
     while True:
         larger, decisions = process.solve(within, progress, until)
         settled = larger.low - smaller.low <= SETTLED * larger.low
@@ -76,6 +74,7 @@ def stationary_optimum(workload: Workload, options: OptimalPolicyOptions, progre
             break
         count, smaller = 2 * count, larger
         process = DecisionProcess(instance, every, 2 * count)
+    # Decisions near the limit of the larger process are left out.
     kept = decisions[(slice(None), *[slice(0, count + 1)] * process.types)].copy()
     return StationaryOptimum(
         workload=workload,

@@ -1,6 +1,6 @@
-"""A Kubernetes cluster as it is, from `kubectl get nodes,pods -A -o json`: reading it, and questions about it.
+"""A Kubernetes cluster, read from `kubectl get nodes,pods -A -o json`.
 
-packenv finds this package by its entry points. The names below are imported when they are first used.
+packenv finds this package by its entry points. The names below are imported on first use.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 WHAT = "a cluster as kubectl prints it"
 COMMANDS = {"plan": "packenv kubernetes plan"}
-"""For packenv: the name of such a file, and its command in place of one of packenv's."""
+"""For packenv: the name of such a file, and the commands that replace packenv's."""
 
 
 def is_mine(path: Path) -> bool:
-    """Return whether a file begins as kubectl prints lists in JSON."""
+    """Return whether a file begins like kubectl's lists in JSON."""
     from packenv.extend import is_of_kubectl  # loads NumPy, which help does without
 
     return is_of_kubectl(str(path))

@@ -1,4 +1,4 @@
-"""A cluster as it would be: with nodes that are added, and without some that it has."""
+"""A cluster with added or removed nodes."""
 
 from __future__ import annotations
 
@@ -23,29 +23,35 @@ MOST_ADDED = 10_000
 
 
 class NodeKind(NamedTuple):
-    """The amounts that a node offers, and the node of the cluster whose labels, taints and own pods it has."""
+    """The capacity of a node, and a template node.
+
+    New nodes have the labels, taints and own pods of the template.
+    """
 
     name: str  # a node of this kind, or the capacity as it was given
     capacity: tuple[float, ...]  # (D,) in units of the largest node
     template: str  # a node
 
     def is_on(self, cluster: Cluster) -> Bools:
-        """(L,) which nodes are of this kind: as large, and with the same taints, except those of their state."""
+        """Return which nodes are of this kind, (L,).
+
+        They have equal size and taints, except taints of their state.
+        """
         size = (to_units(cluster.capacity) == to_units(np.array(self.capacity))).all(axis=1)
         taints = self._traits(cluster).lasting()
         return np.asarray(size & np.array([node.lasting() == taints for node in cluster.traits], np.bool_), np.bool_)
 
     def pods(self, cluster: Cluster) -> list[int]:
-        """The running pods, by number, that each new node has too: those that belong to the template."""
+        """Return the running pods, by number, that each new node gets too."""
         node = cluster.nodes.index(self.template)
         return [n for n in np.flatnonzero(cluster.node == node).tolist() if cluster.running[n].stays]
 
     def nodes(self, cluster: Cluster, count: int) -> list[Traits]:
-        """The properties, which the rules of pods look at, of `count` new nodes."""
+        """Return the traits of `count` new nodes."""
         return [self._traits(cluster).renamed(f"added {n + 1}") for n in range(count)]
 
     def note(self, cluster: Cluster) -> str:
-        """A line on what a new node comes with."""
+        """Return a line about the pods of a new node."""
         names = [cluster.running[n].name for n in self.pods(cluster)]
         pods = f"{counted(len(names), 'pod')} like its own ({some(names)}) run there" if names else "no pods of their own"
         return f"new nodes are like {self.template}: its labels and taints; {pods}"
@@ -55,7 +61,10 @@ class NodeKind(NamedTuple):
 
 
 def kind_of(cluster: Cluster, text: str | None = None) -> NodeKind:
-    """The kind of a node that is named, or of a capacity such as 1:0.5; by default the commonest. Raises InputError."""
+    """Return the kind of a named node or a capacity such as 1:0.5.
+
+    The default is the commonest kind. Raises InputError.
+    """
     rows = [tuple(row) for row in cluster.capacity.tolist()]
     common = cluster.commonest
     if text is None:
@@ -73,7 +82,10 @@ def kind_of(cluster: Cluster, text: str | None = None) -> NodeKind:
 
 
 def nodes_to_add(cluster: Cluster, text: str) -> tuple[int, NodeKind]:
-    """How many nodes a text such as `node-3`, `1:0.5` or `3xnode-3` adds, and of which kind. Raises InputError."""
+    """Return number and kind of nodes such as `node-3`, `1:0.5` or `3xnode-3`.
+
+    Raises InputError.
+    """
     number, times, kind = text.partition("x")
     if text in cluster.nodes or not (times and number.isdecimal()):
         return 1, kind_of(cluster, text)
@@ -84,10 +96,10 @@ def nodes_to_add(cluster: Cluster, text: str) -> tuple[int, NodeKind]:
 
 
 def changed(cluster: Cluster, kind: NodeKind, count: int) -> Cluster:
-    """The cluster with `count` more nodes of a kind; below 0 without so many of them, those with the least in service first.
+    """Return the cluster with `count` more nodes of a kind.
 
-    Waiting pods that fit on no node of today, but on this kind, wait too; while there are too few of these, they are `stranded`.
-    Raises InputError if there are not so many nodes.
+    If `count` is negative, nodes are removed, those with the least in service first. Waiting pods that fit only this kind wait
+    too, or are `stranded` while there are too few nodes of it. Raises InputError if the cluster has too few nodes.
     """
     joined = with_unfit(cluster, kind)
     if count < 0:
@@ -101,7 +113,7 @@ def changed(cluster: Cluster, kind: NodeKind, count: int) -> Cluster:
 
 
 def _grown(cluster: Cluster, kind: NodeKind, count: int) -> Cluster:
-    """The cluster with `count` more nodes."""
+    """Return the cluster with `count` more nodes."""
     traits, staying = kind.nodes(cluster, count), kind.pods(cluster)
     pods = [cluster.running[n]._replace(name=f"{node.name}: {cluster.running[n].name}") for node in traits for n in staying]
     gpus = cluster.gpus
@@ -122,11 +134,11 @@ def _grown(cluster: Cluster, kind: NodeKind, count: int) -> Cluster:
 
 
 def without_nodes(cluster: Cluster, names: Sequence[str]) -> Cluster:
-    """The cluster without these nodes. Their pods are queued behind those that wait, and start again; their own pods are gone.
+    """Return the cluster without these nodes.
 
-    Pods of a gang start again together, with those that wait; others of it run on. Pods that fit on none of the other nodes, or
-    whose gang cannot start as a whole, are `stranded`, and do not wait. Raises InputError for a node that is not there, and if
-    none is left.
+    Their pods start again, queued behind the waiting ones. The nodes' own pods are gone. Pods of a gang start again together
+    with its waiting pods, and its other pods keep running. Pods that fit no other node, or whose gang cannot start as a whole,
+    are `stranded`. Raises InputError for an unknown node, and if none is left.
     """
     present = {*cluster.nodes}
     for name in names:
@@ -136,6 +148,7 @@ def without_nodes(cluster: Cluster, names: Sequence[str]) -> Cluster:
     gone = np.array([name in leaving for name in cluster.nodes], np.bool_)
     if gone.all():
         raise InputError(f"{cluster.source}: no node is left")
+    # New numbers of the nodes, and the pods to queue again.
     number = np.where(gone, -1, np.cumsum(~gone) - 1)
     node = np.where(cluster.node < 0, -1, number[cluster.node])
     queued = [n for n in np.flatnonzero((node < 0) & (cluster.node >= 0)).tolist() if returns(cluster.running[n])]
@@ -152,7 +165,10 @@ def without_nodes(cluster: Cluster, names: Sequence[str]) -> Cluster:
 
 
 def emptiest_first(cluster: Cluster, kind: NodeKind) -> list[str]:
-    """Names of the nodes of a kind: those first whose pods ask for the least of the resource of which they ask for most."""
+    """Return the names of a kind's nodes, least used first.
+
+    A node's use is the largest request over resources.
+    """
     used = np.zeros_like(cluster.capacity)
     returning = [n for n in np.flatnonzero(cluster.node >= 0).tolist() if returns(cluster.running[n])]
     np.add.at(used, cluster.node[returning], cluster.running_demand[returning])
@@ -161,7 +177,10 @@ def emptiest_first(cluster: Cluster, kind: NodeKind) -> list[str]:
 
 
 def without_submitted(cluster: Cluster) -> Cluster:
-    """The same cluster without the pods that are submitted to it; each other pod keeps its random numbers."""
+    """Return the cluster without submitted pods.
+
+    The other pods keep their random numbers.
+    """
     pods, demand = [*cluster.waiting, *cluster.unfit], np.concatenate([cluster.demand, cluster.unfit_demand])
     there = np.flatnonzero([not pod.submitted for pod in pods])
     pods, demand = [pods[n] for n in there], demand[there]
@@ -170,7 +189,7 @@ def without_submitted(cluster: Cluster) -> Cluster:
 
 
 def with_changed_pods(cluster: Cluster, change: Callable[[Pod], Pod]) -> Cluster:
-    """The cluster with waiting pods that ask for other amounts, or have other rules."""
+    """Return the cluster with changed waiting pods."""
     pods = [change(pod) for pod in (*cluster.waiting, *cluster.unfit)]
     without_end = {pod.name for pod, row in zip(cluster.unfit, cluster.unfit_demand, strict=True) if np.isinf(row).any()}
     demand = cluster.shares(pods)
@@ -179,7 +198,10 @@ def with_changed_pods(cluster: Cluster, change: Callable[[Pod], Pod]) -> Cluster
 
 
 def with_unfit(cluster: Cluster, kind: NodeKind) -> Cluster:
-    """The pods that fit on this kind alone wait with the others, and so do those whose gang starts with enough of these nodes."""
+    """Return the cluster with unfit pods waiting that this kind can serve.
+
+    Gangs wait too if enough such nodes would start them.
+    """
     if not cluster.unfit:
         return cluster
     gangs = pod_groups(cluster.unfit, cluster.running)
@@ -192,7 +214,10 @@ def with_unfit(cluster: Cluster, kind: NodeKind) -> Cluster:
 
 
 def _without_stranded(cluster: Cluster) -> Cluster:
-    """Pods that fit on none of the nodes do not wait, nor those whose gang cannot start as a whole."""
+    """Return the cluster without waiting pods that cannot start.
+
+    They fit no node, or their gang cannot start as a whole.
+    """
     pods = [*cluster.waiting, *(cluster.running[n] for n in cluster.again)]
     demand = np.concatenate([cluster.demand, cluster.anew(cluster.again)])
     fit, undecided = whole_gangs(cluster, pods, demand, cluster.fitting_alone(pods, demand))
@@ -210,5 +235,5 @@ def _without_stranded(cluster: Cluster) -> Cluster:
 
 
 def returns(pod: Pod) -> bool:
-    """Whether a running pod is queued again when its node is gone."""
+    """Return whether a running pod is queued again if its node is gone."""
     return not pod.stays and pod.deleted is None

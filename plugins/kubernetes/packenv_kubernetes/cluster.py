@@ -1,4 +1,7 @@
-"""A Kubernetes cluster as servers, tasks in service, and a queue; and the workload that begins there."""
+"""A Kubernetes cluster: servers, tasks in service, and a queue.
+
+It also makes the workload that begins there.
+"""
 
 from __future__ import annotations
 
@@ -48,9 +51,10 @@ DELETED, PINNED = "waiting pods that are being deleted", "waiting pods bound to 
 
 @dataclass(frozen=True)
 class Cluster:
-    """The nodes that are ready, the pods in service there, and those that wait, in order of priority and of creation.
+    """Ready nodes, their running pods, and waiting pods.
 
-    Amounts are in units of the largest node in each resource. Everything left out or ignored is counted by reason.
+    Waiting pods are ordered by priority, then creation. Amounts are in units of the largest node in each resource. Everything
+    left out or ignored is counted by reason.
     """
 
     source: str
@@ -85,25 +89,26 @@ class Cluster:
         return "capacity 1: the largest node, " + self.amounts_text(np.ones(len(self.resources)))
 
     def amounts_text(self, shares: Floats) -> str:
-        """Amounts (D,) as people read them; those of 0 are left out."""
+        """Return amounts (D,) as text, without those of 0."""
         parts = zip(self.resources, shares.tolist(), self.amounts, strict=True)
         return ", ".join(amount_text(name, share * amount) for name, share, amount in parts if share) or "nothing"
 
     def shares(self, pods: Sequence[Pod]) -> Floats:
-        """(n, D) what these pods ask, in units of the largest node."""
+        """Return the requests of pods, (n, D), in units of the largest node."""
         return shares_of([pod.asks for pod in pods], self.resources, [*self.amounts])
 
     def anew(self, numbers: Sequence[int]) -> Floats:
-        """(n, D) what running pods of these numbers ask when they start again, as new pods."""
+        """Return the requests of running pods that start again, (n, D)."""
         demand = self.running_demand[[*numbers]]
         resized = [k for k, n in enumerate(numbers) if self.running[n].anew is not None]
         demand[resized] = shares_of([self.running[numbers[k]].anew or {} for k in resized], self.resources, [*self.amounts])
         return demand
 
     def emptied(self, priority: float = -math.inf) -> tuple[Floats, tuple[Traits, ...]]:
-        """(L, D) the room of nodes with nothing but the pods that belong to them, and traits with these pods' host ports.
+        """Return the room of nodes (L, D) with only their own pods, and traits.
 
-        Without those of them that are below a priority: pods of it may preempt them.
+        The traits include these pods' host ports. Own pods below `priority` are left out, as pods of that priority may preempt
+        them.
         """
         room = self.capacity.copy()
         staying = [n for n, pod in enumerate(self.running) if pod.stays and self.node[n] >= 0 and pod.priority >= priority]
@@ -115,10 +120,11 @@ class Cluster:
         return np.maximum(room, 0.0), traits
 
     def with_queue(self, pods: Sequence[Pod], demand: Floats, places: Cluster | None = None, row: Ints | None = None) -> Cluster:
-        """The cluster with these pods in the queue, of demand (n, D): those that can start wait, in order; others are `unfit`.
+        """Return the cluster with these pods in the queue, demand (n, D).
 
-        places  a cluster on whose nodes they may fit instead
-        row     (n,) the place of each in the queue as it was read; without it this is that
+        Pods that can start wait, in order. The others are `unfit`.
+        places  a cluster with the nodes to fit instead
+        row     (n,) place of each in the queue as it was read, by default the new one
         """
         order = sorted(range(len(pods)), key=lambda n: queue_order(pods[n]))
         queue, demand = [pods[n] for n in order], demand[order]
@@ -135,9 +141,9 @@ class Cluster:
         )
 
     def fitting_alone(self, pods: Sequence[Pod], demand: Floats) -> Bools:
-        """(n,) whether each pod, of demand (n, D), fits on some node that it may go on, once others have ended or made room.
+        """Return whether each pod, demand (n, D), fits some allowed node, (n,).
 
-        Whatever its gang needs: `whole_gangs` says that.
+        Others may first end or be preempted. Gangs are ignored (`whole_gangs`).
         """
         fit = np.zeros(len(pods), np.bool_)
         priorities = sorted({pod.priority for pod in self.running if pod.stays})
@@ -156,13 +162,13 @@ class Cluster:
 
     @property
     def overfull(self) -> list[str]:
-        """Nodes whose pods ask for more than they have now."""
+        """Nodes whose pods request more than the node has now."""
         left, placed = to_units(self.capacity), self.node >= 0
         np.subtract.at(left, self.node[placed], to_units(self.running_demand)[placed])
         return [self.nodes[n] for n in np.flatnonzero((left < 0).any(axis=1))]
 
     def unmodelled(self, pods: Iterable[Pod]) -> dict[str, list[str]]:
-        """The names of these pods by constraints that play no part."""
+        """Return the names of pods by constraints that are not modelled."""
         names: dict[str, list[str]] = {}
         for pod in pods:
             for kind in dict.fromkeys(pod.unmodelled):
@@ -176,24 +182,22 @@ class Cluster:
         preemption: bool = True,
         lowest: int | None = None,
     ) -> Workload:
-        """The waiting pods as tasks that are there in slot 0, on nodes that begin with the running pods.
+        """Return the waiting pods as tasks, on nodes with the running pods.
 
-        service       law of a whole service, in slots, of pods that end by themselves; the time that remains to a running pod
-                      is drawn from it too, given that the pod has lasted until now. Pods that are restarted whenever they end
-                      (restartPolicy Always), and without a law all pods, are in service longer than any run. Of several laws
-                      each seed has one; Durations are past ones by owner. No pod is in service after the latest end that is
-                      known of it
+        service       law of a whole service, in slots, for pods that end by themselves. The rest of a running pod's service is
+                      drawn from it too, given its age. Pods that always restart (restartPolicy Always), and all pods without a
+                      law, last longer than any run. With several laws each seed has one. Durations are past ones by owner. No
+                      pod is in service after its latest known end
         slot_seconds  length of a slot
-        preemption    whether waiting pods of higher priority start now, in place of others where they fit on no node
-        lowest        priority above which they do; by default the lowest that waits
-
-        Every seed draws other times. Which pod may go on which node is told by further resources: a node has none of one where
-        a pod that needs a little of it may not go. Raises InputError if no pod waits.
+        preemption    whether waiting pods of higher priority start now, in place of others, if they fit no node
+        lowest        priority above which they do, by default the lowest that waits
+        Each seed draws other times. Additional resources encode which pod may go on which node: forbidden nodes have none of
+        one that the pod needs. Raises InputError if no pod waits.
         """
         if not self.waiting and not self.again:
             raise InputError(self.nothing())
 
-        # Which pods start now, in place of which others, and which of these are queued again.
+        # Pods that start now, pods that they preempt, and those of them that are queued again.
         begun = first_cycle(self, lowest) if preemption else []
         on_gpu, refused = dict[int, int](), list[str]()
         if self.gpus is not None:
@@ -202,10 +206,10 @@ class Cluster:
         notes = (*self.notes(service), *self.begun_notes(begun), *refused)
         grace = {v: math.ceil(self.running[v].grace / slot_seconds) for placement in begun for v in placement.victims}
         server = np.where(np.isin(np.arange(len(self.running)), [v for v in grace if not grace[v]]), -1, self.node)
-        if len(begun) == len(self.waiting) and not self.again and not evicted:  # a table has a row: this pod finds the room free
+        if len(begun) == len(self.waiting) and not self.again and not evicted:  # a table needs a row: this pod finds room
             begun = begun[:-1]
 
-        # The queue, without those that start now, and who is in service.
+        # The queue without pods that start now, and the pods in service.
         first = [placement.pod for placement in begun]
         waits = ~np.isin(np.arange(len(self.waiting)), first)
         again = [self.running[n] for n in self.again]
@@ -215,7 +219,7 @@ class Cluster:
         in_service = [pod if node >= 0 else None for pod, node in zip(self.running, server, strict=True)]
         pods = [*self.waiting, *again]
 
-        # Which pod may go on which node, as further resources.
+        # Rules for pods on nodes, as additional resources.
         names, columns, queue_extra, service_extra = as_resources(
             queue, [*in_service, *(self.waiting[n] for n in first)], self.traits
         )
@@ -227,12 +231,12 @@ class Cluster:
         running_demand = _beside(self.running_demand, service_extra[: len(self.running)])
         again_demand = _beside(self.anew([*self.again, *evicted]), queue_extra[len(queue) - len(requeued) :])
         resources = (*self.resources, *names)
-        if not (to_units(capacity) > 0).any(axis=1).all():  # nodes that have nothing; servers without capacity there are none
+        if not (to_units(capacity) > 0).any(axis=1).all():  # servers need some capacity
             capacity, resources = _beside(capacity, np.ones((len(capacity), 1))), (*resources, "nothing")
             tasks = demand, running_demand, again_demand
             demand, running_demand, again_demand = (_beside(amounts, np.zeros((len(amounts), 1))) for amounts in tasks)
 
-        # How long pods have been in service, and what law the rest follows.
+        # Time in service so far, and the law of the rest.
         started = np.array([pod.created if pod.started is None else pod.started for pod in self.running])
         age = np.maximum(self.now - started, 0.0) / slot_seconds
         if isinstance(service, Durations):
@@ -240,7 +244,7 @@ class Cluster:
         else:
             services = () if service is None else (service,) if isinstance(service, Law) else tuple(service)
 
-        # Which pods another may preempt.
+        # Pods that others may preempt.
         preempting = [pod.priority for pod in (*self.waiting, *requeued) if pod.preempts and preemption]
         highest = max(preempting, default=-math.inf)
 
@@ -292,7 +296,10 @@ class Cluster:
         return Workload(jobs=draw, servers=servers, name=self.name, resources=resources, slot_seconds=slot_seconds)
 
     def _latest_ends(self, pods: Sequence[Pod], started: Sequence[float], slot_seconds: float) -> Ints:
-        """(n,) slots from now until each pod has ended at the latest, if it `started` (n,) then."""
+        """Return slots from now to each pod's latest end, (n,).
+
+        `started` (n,): start of each pod.
+        """
         latest = np.full(len(pods), ENDLESS)
         for n, pod in enumerate(pods):
             if pod.has_latest_end and (end := pod.ends_by(started[n])) is not None:
@@ -300,7 +307,7 @@ class Cluster:
         return latest
 
     def notes(self, service: Law | Sequence[Law] | Durations | None) -> tuple[str, ...]:
-        """Lines that say what begins, what is assumed of times, and what is ignored."""
+        """Return lines on running pods, assumed times, and ignored parts."""
         ends = service not in (None, ())
         begun = [pod for pod, node in zip(self.running, self.node, strict=True) if node >= 0]
         ending = sum(not pod.endless for pod in begun) if ends else 0
@@ -335,24 +342,27 @@ class Cluster:
 
     @property
     def commonest(self) -> int:
-        """A node of the commonest capacity and taints, by number: nodes of a capacity that is given are like it in all else."""
+        """Number of a node of the commonest capacity and taints.
+
+        Nodes of a given capacity resemble it otherwise.
+        """
         return self.kinds[0]
 
     @property
     def kinds(self) -> list[int]:
-        """A node of each capacity and taints, by number, the commonest first."""
+        """Number of a node of each capacity and taints, commonest first."""
         kinds = [(tuple(row), traits.lasting()) for row, traits in zip(self.capacity.tolist(), self.traits, strict=True)]
         return [kinds.index(kind) for kind, _ in Counter(kinds).most_common()]
 
     def _queued_again(self, begun: Sequence[Begun]) -> list[int]:
-        """The preempted pods, by number, that fit on some node again."""
+        """Return the preempted pods, by number, that fit some node again."""
         victims = [v for placement in begun for v in placement.victims if self.running[v].deleted is None]
         pods = [_again_on(self.running[v], self.nodes[self.node[v]]) for v in victims]
         fits = self.fitting_alone(pods, self.anew(victims))
         return [v for v, fit in zip(victims, fits, strict=True) if fit]
 
     def begun_notes(self, begun: Sequence[Begun]) -> list[str]:
-        """Lines that say which pods are preempted, and for which pod."""
+        """Return lines about preempted pods, and the pods that replace them."""
         lines = []
         for start in [start for start in begun if start.victims][:MOST_NAMED]:
             victims = [self.running[v].name for v in start.victims]
@@ -367,7 +377,7 @@ class Cluster:
         return lines
 
     def suspended_lines(self) -> list[str]:
-        """A line on pods that are not there yet, because what will create them is suspended."""
+        """Return a line about pods that suspended objects will create."""
         if not self.suspended:
             return []
         names = [f"{what} of {counted(count, 'pod')}" if count else what for what, count in self.suspended.items()]
@@ -376,7 +386,7 @@ class Cluster:
         ]
 
     def nothing(self) -> str:
-        """Why there is no pod to place."""
+        """Return the reason that there is no pod to place."""
         if self.suspended:
             return f"{self.source}: no pod is there to place; {self.suspended_lines()[0]}"
         if self.unfit:
@@ -389,22 +399,25 @@ class Cluster:
 
 
 def with_counts(left_out: dict[str, int], counts: dict[str, int]) -> dict[str, int]:
-    """The numbers left out, by reason, with these in place of those of the same reasons."""
+    """Return the numbers left out by reason, updated by `counts`."""
     return {reason: count for reason, count in (left_out | counts).items() if count}
 
 
 def direction(kind: str) -> str:
-    """`later` or `earlier`: how pods may start for a constraint that plays no part. Another scheduler does either."""
+    """Return whether pods may start `later` or `earlier` for a constraint.
+
+    The constraint is not modelled. Another scheduler may do either.
+    """
     return "earlier or later" if kind == "schedulerName" else "later"
 
 
 def queue_order(pod: Pod) -> tuple[int, float, str]:
-    """Pods of higher priority come first, then those that were created first."""
+    """Return the sort key of the queue: priority, creation, name."""
     return -pod.priority, pod.created, pod.name
 
 
 def _again_on(pod: Pod, node: str) -> Pod:
-    """A preempted pod as it is queued again; one that belongs to its node waits for that one."""
+    """Return a preempted pod as queued again, bound to its node if it stays."""
     if not pod.stays:
         return pod
     on_node, anything = Expression(NAME, "In", (node,)), Toleration("", "Exists", "", "")
@@ -412,12 +425,15 @@ def _again_on(pod: Pod, node: str) -> Pod:
 
 
 def _beside(amounts: Floats, extra: Floats) -> Floats:
-    """Amounts (n, D) with further resources (n, d) beside them."""
+    """Return amounts (n, D) with additional resources (n, d)."""
     return np.ascontiguousarray(np.concatenate([amounts, extra], axis=1))
 
 
 def shares_of(amounts: list[dict[str, Fraction]], resources: tuple[str, ...], largest: list[Fraction]) -> Floats:
-    """(n, D) amounts in units of the largest node; a pod counts as one of `pods`."""
+    """Return amounts (n, D) in units of the largest node.
+
+    A pod counts as 1 of `pods`.
+    """
     columns = []
     for name, most in zip(resources, largest, strict=True):
         otherwise = Fraction(name == "pods")

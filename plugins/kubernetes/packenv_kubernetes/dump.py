@@ -1,4 +1,4 @@
-"""Reads what kubectl prints of a cluster."""
+"""Reads a cluster as printed by kubectl."""
 
 from __future__ import annotations
 
@@ -39,10 +39,11 @@ PLACEHOLDERS = "running placeholders of YuniKorn: each gives its place to a wait
 
 @experimental
 def read_cluster(path: str | Path, choice: Wanted = None, submitted: Submitted | None = None) -> Cluster:
-    """The cluster that `kubectl get nodes,pods -A -o json` printed to a file; with pods that are submitted now, if there are any.
+    """Read a cluster that `kubectl get nodes,pods -A -o json` printed.
 
-    `choice`: names of the resources; by default cpu, memory and the extended resources (nvidia.com/gpu) that pods ask for;
-    "all" takes all that pods ask for, and `pods`, the number that a node takes. Raises InputError, naming file and object.
+    `submitted`: pods to add. `choice`: names of the resources. Default: cpu, memory and the requested extended resources
+    (nvidia.com/gpu). "all" takes all requested ones, and `pods`, the number that a node takes. Raises InputError, naming file
+    and object.
     """
     where = Path(path)
     nodes, pods, others, minimums, suspended = read_objects(where)
@@ -51,6 +52,7 @@ def read_cluster(path: str | Path, choice: Wanted = None, submitted: Submitted |
     now = max([node.latest for node in nodes] + times)
     if submitted is not None:
         pods = [*pods, *submitted.pods(str(where), pods, now, minimums)]
+    # Ready nodes, and resources that count.
     ready = [node for node in nodes if node.problem is None]
     left_out = Counter(f"{node.problem} nodes" for node in nodes if node.problem is not None)
     left_out.update({kind if " " in kind else f"objects of kind {kind}": count for kind, count in others.items()})
@@ -64,7 +66,8 @@ def read_cluster(path: str | Path, choice: Wanted = None, submitted: Submitted |
     all_nodes = {node.name for node in nodes}
     capacity = shares_of([node.offers for node in ready], resources, largest)
     running, waiting = [], []
-    elsewhere: Counter[str] = Counter()  # by gang, pods that count as running, and are left out
+    # Sort pods into running, waiting and left out.
+    elsewhere: Counter[str] = Counter()  # by gang: pods that count as running, but are left out
     for pod, demand in zip(alive, shares_of([pod.asks for pod in alive], resources, largest), strict=True):
         if pod.node is not None and pod.node not in number:
             left_out[NO_NODE if pod.node in all_nodes else LOST] += 1
@@ -91,6 +94,7 @@ def read_cluster(path: str | Path, choice: Wanted = None, submitted: Submitted |
         else:
             waiting.append((pod, demand))
     node = np.array([number[str(pod.node)] for pod, _ in running], np.int64)
+    # GPUs that pods share, then the cluster and its queue.
     shares_count = GPU_MEM in resources and len(resources) > 1
     gpus = shared_gpus(ready, [pod for pod, _ in running], node, [pod for pod, _ in waiting]) if shares_count else None
     cluster = Cluster(
@@ -117,7 +121,10 @@ def read_cluster(path: str | Path, choice: Wanted = None, submitted: Submitted |
 
 
 def without_placeholders(pods: list[Pod]) -> tuple[list[Pod], int]:
-    """The pods without YuniKorn's placeholders that give their places to waiting pods of the same task group, and how many."""
+    """Remove YuniKorn's placeholders that waiting pods will replace.
+
+    Returns the pods, and the number removed. The waiting pods are of the same task group.
+    """
     waiting = Counter(pod.task_group for pod in pods if pod.task_group and pod.node is None and not (pod.done or pod.placeholder))
     kept = []
     for pod in pods:
@@ -129,9 +136,9 @@ def without_placeholders(pods: list[Pod]) -> tuple[list[Pod], int]:
 
 
 def without_unlisted(pods: list[Pod], nodes: Sequence[Node]) -> list[Pod]:
-    """The pods without requests that no node lists, though pods that ask for it run: a scheduler keeps account of it elsewhere.
+    """Remove requests for resources that no node lists.
 
-    Such a request of a waiting pod is not modelled.
+    Running pods use them, so another scheduler accounts for them. Such requests of waiting pods are not modelled.
     """
     listed = {name for node in nodes for name in node.offers}
     unlisted = {name for pod in pods if pod.node is not None and not pod.done for name in pod.asks} - listed
@@ -149,9 +156,9 @@ def without_unlisted(pods: list[Pod], nodes: Sequence[Node]) -> list[Pod]:
 def workload_of(
     path: str, choice: Wanted = None, slot_seconds: float = 1.0, changes: Mapping[str, Any] | None = None
 ) -> Workload:
-    """The workload that begins where the cluster of a file is.
+    """Return the workload that begins with the cluster of a file.
 
-    changes  `service`: a law or its text, laws, or past durations. Raises ArgumentError for another: the file says it itself
+    changes  `service`: a law or its text, laws, or past durations. Raises ArgumentError for others, as the file contains them
     """
     others = dict(changes or {})
     service = others.pop("service", None)
@@ -179,7 +186,10 @@ def _ignored(gpus: SharedGpus | None, nodes: Sequence[Node], pods: Sequence[Pod]
 
 
 def _resources(path: Path, nodes: list[Node], pods: list[Pod], choice: Wanted) -> tuple[str, ...]:
-    """The names of the resources to read. Raises InputError if a node offers none of them."""
+    """Return the names of the resources to read.
+
+    Raises InputError if no node offers any of them.
+    """
     offered = {name for node in nodes for name, amount in node.offers.items() if amount > 0}
     requested = {name for pod in pods for name, amount in pod.asks.items() if amount > 0} & offered
     extended = sorted(name for name in requested if "/" in name)
@@ -195,7 +205,7 @@ def _resources(path: Path, nodes: list[Node], pods: list[Pod], choice: Wanted) -
 
 
 def _pods_bind(nodes: list[Node], pods: list[Pod], usual: tuple[str, ...]) -> bool:
-    """Whether some node could have more pods than it takes, or a pod waits that asks for nothing else."""
+    """Return whether nodes may run out of `pods`, or pods request only these."""
     staying = Counter(pod.node for pod in pods if pod.stays)
     movable = sum(not pod.stays for pod in pods)
     if any(node.offers.get("pods", movable + staying[node.name]) < movable + staying[node.name] for node in nodes):
@@ -204,6 +214,6 @@ def _pods_bind(nodes: list[Node], pods: list[Pod], usual: tuple[str, ...]) -> bo
 
 
 def _asks_for_more(pod: Pod, nodes: list[Node]) -> bool:
-    """Whether a pod asks for an extended resource that no node offers."""
+    """Return whether a pod requests an extended resource that no node offers."""
     extended = [name for name, amount in pod.asks.items() if "/" in name and amount > 0]
     return any(all(node.offers.get(name, 0) == 0 for node in nodes) for name in extended)

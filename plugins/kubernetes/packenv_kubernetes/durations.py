@@ -1,4 +1,7 @@
-"""Past durations of pods by owner, from a file: CSV with the columns `owner` and `seconds`, or JSON with objects of both."""
+"""Past durations of pods by owner, from CSV or JSON.
+
+CSV has the columns `owner` and `seconds`, JSON a list of objects with both.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ COLUMNS = "owner", "seconds"
 PER_ROW = 300  # bytes of memory
 BORDER = re.compile(r"[-/]")
 FEWEST, MOST_CHECKED = 40, 200
-"""Rows without which the file is not checked, and rows that are at most."""
+"""Least number of rows for a check, and largest number of rows checked."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,13 +44,19 @@ class Durations:
         return {name: n for n, name in enumerate(self.owners)}
 
     def owner_of(self, pod: Pod) -> int | None:
-        """The owner with whose name a pod's, or its controller's, begins, namespace or not; the longest name of several."""
+        """Return the owner whose name begins a pod's or its controller's name.
+
+        The namespace may be missing. The longest name of several counts.
+        """
         texts = [text for name in (pod.owner, pod.name) if name for text in (name, name.partition("/")[2])]
         beginnings = [start for text in texts for start in _starts(text) if start in self.number]
         return self.number[max(beginnings, key=len)] if beginnings else None
 
     def times(self, waiting: Sequence[Pod], running: Sequence[Pod], age: Floats, slot_seconds: float) -> OwnerTimes:
-        """The assumed times in service of these pods; `age` (running,) in slots."""
+        """Return the assumed times in service of these pods.
+
+        `age` (running,) in slots.
+        """
         pods = [*waiting, *running]
         numbers = [self.owner_of(pod) for pod in pods]
         name = [pod.owner or pod.name if n is None else self.owners[n] for pod, n in zip(pods, numbers, strict=True)]
@@ -65,7 +74,10 @@ class Durations:
         )
 
     def notes(self, pods: Sequence[Pod]) -> tuple[str, ...]:
-        """Lines on whose durations these pods have, and on how far they can be trusted. Of pods that end by themselves."""
+        """Return lines on the sources of durations, and their accuracy.
+
+        They are about pods that end by themselves.
+        """
         owned = sum(self.owner_of(pod) is not None for pod in pods if not pod.endless)
         strange = sum(not pod.endless for pod in pods) - owned
         name = Path(self.source).name
@@ -75,7 +87,10 @@ class Durations:
         return line + f"{strange} those of an owner that is drawn", self.trust()
 
     def trust(self) -> str:
-        """How many of the later rows, at most MOST_CHECKED, lie in the 80 % interval that the rows before them give."""
+        """Return how many later rows lie in the 80 % interval of earlier ones.
+
+        Checks at most MOST_CHECKED rows.
+        """
         rows = len(self.seconds)
         if rows < FEWEST:
             return f"{Path(self.source).name}: too few durations for a check; with {FEWEST} there is one"
@@ -90,7 +105,10 @@ class Durations:
 
 
 def are_drawn(service: Law | Sequence[Law] | Durations | None) -> bool:
-    """Whether times in service differ between seeds: not where all are of one length, nor where no pod ends."""
+    """Return whether times in service differ between seeds.
+
+    False if all have one length, or no pod ends.
+    """
     if isinstance(service, Durations):
         return True
     laws = () if service is None else (service,) if isinstance(service, Law) else service
@@ -98,7 +116,10 @@ def are_drawn(service: Law | Sequence[Law] | Durations | None) -> bool:
 
 
 def is_durations(path: str) -> bool:
-    """Whether a file has durations by owner: a list in JSON, or CSV with these columns."""
+    """Return whether a file has durations by owner.
+
+    That is a list in JSON, or CSV with these columns.
+    """
     if path.endswith(".json"):
         return not Path(path).is_file() or first_bytes(Path(path), 64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
     if not path.endswith((".csv", ".csv.gz")) or not Path(path).is_file():
@@ -107,7 +128,7 @@ def is_durations(path: str) -> bool:
 
 
 def read_durations(path: str) -> Durations:
-    """The durations of a file. Raises InputError, naming file and row."""
+    """Read the durations of a file. Raises InputError, naming file and row."""
     rows = _of_json(path) if path.endswith(".json") else _of_csv(path)
     owners: dict[str, int] = {}
     owner, seconds = [], []
@@ -144,5 +165,5 @@ def _of_json(path: str) -> Iterable[tuple[str, str, str]]:
 
 
 def _starts(text: str) -> list[str]:
-    """A name, and what it begins with up to each hyphen or slash."""
+    """Return a name, and its beginnings up to each hyphen or slash."""
     return [text, *(text[: border.start()] for border in BORDER.finditer(text))]

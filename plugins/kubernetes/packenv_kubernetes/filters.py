@@ -1,7 +1,7 @@
-"""Which pod may go on which node, whatever room there is: labels, affinity, taints, host ports.
+"""Rules for pods on nodes: labels, affinity, taints, host ports.
 
-Sources: kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node and .../taint-and-toleration; the plugins NodeAffinity,
-TaintToleration, NodeUnschedulable and NodePorts of kube-scheduler.
+Room plays no part here. Sources: kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node and .../taint-and-toleration;
+the plugins NodeAffinity, TaintToleration, NodeUnschedulable and NodePorts of kube-scheduler.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ OF_CONDITIONS = "node.kubernetes.io/"
 STARTING = re.compile(
     rf"^{re.escape(OF_CONDITIONS)}|(agent-)?not-ready$|/unregistered$|/uninitialized$|^(startup|ignore)-taint\.cluster-autoscaler\."
 )
-"""Taints that go when a node has started: of its conditions, of agents (Cilium, CSI drivers), Karpenter and cloud providers."""
-"""Taints that begin like this say in which state a node is: a new node has none of them."""
+"""Taints of a starting node: conditions, agents (Cilium, CSI drivers), Karpenter and cloud providers."""
+"""Such taints describe a node's state, so a new node has none of them."""
 NAME = "metadata.name"
 EVERY_ADDRESS = ("", "0.0.0.0")
 OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
@@ -44,7 +44,7 @@ class Toleration(NamedTuple):
     effect: str  # empty: every effect
 
     def tolerates(self, taint: Taint) -> bool:
-        """Whether a pod with it may go on a node with the taint."""
+        """Return whether a pod with it may go on a node with the taint."""
         if self.effect not in ("", taint.effect) or self.key not in ("", taint.key):
             return False
         return self.operator == "Exists" or self.value == taint.value
@@ -58,7 +58,7 @@ class Expression(NamedTuple):
     values: tuple[str, ...]
 
     def holds(self, value: str | None) -> bool:
-        """Whether it holds for the label's value; None: there is no such label."""
+        """Return whether it holds for a label's value, None without the label."""
         if self.operator in ("Exists", "DoesNotExist"):
             return (value is not None) == (self.operator == "Exists")
         if self.operator in ("In", "NotIn"):
@@ -71,7 +71,7 @@ class Expression(NamedTuple):
 
 
 class Port(NamedTuple):
-    """A port of the node itself that a pod takes."""
+    """A port of the node that a pod takes."""
 
     number: int
     protocol: str
@@ -86,20 +86,23 @@ class Port(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """The conditions of a pod on its node, beside room. Equal ones are those of pods that are alike."""
+    """The conditions of a pod on its node, besides room.
+
+    Pods with equal conditions share them.
+    """
 
     selector: tuple[Expression, ...] = ()  # all hold
-    terms: tuple[tuple[Expression, ...], ...] | None = None  # all conditions of one term hold; None: there is no such demand
+    terms: tuple[tuple[Expression, ...], ...] | None = None  # all conditions of one term hold; None: no such demand
     tolerations: tuple[Toleration, ...] = ()
     ports: tuple[Port, ...] = ()
 
     @property
     def labels(self) -> set[str]:
-        """The labels of nodes that play a part."""
+        """Labels of nodes that the rules use."""
         return {clause.key for clause in (*self.selector, *(clause for term in self.terms or () for clause in term))}
 
     def against(self, node: Traits) -> str | None:
-        """The reason that keeps the pod off the node, even an empty one; None without any."""
+        """Return why the pod cannot go on the node, even an empty one, or None."""
         if not all(clause.holds(node.label(clause.key)) for clause in self.selector):
             return "its nodeSelector"
         if self.terms is not None and not any(
@@ -115,11 +118,11 @@ class Rules(NamedTuple):
 
 
 class Traits(NamedTuple):
-    """The properties of a node that the rules of pods look at."""
+    """The properties of a node that rules use."""
 
     name: str
     labels: tuple[tuple[str, str], ...] = ()
-    taints: tuple[Taint, ...] = ()  # those that keep pods off
+    taints: tuple[Taint, ...] = ()  # only taints that keep pods off
     ports: tuple[Port, ...] = ()  # of pods that belong to the node
 
     def label(self, key: str) -> str | None:
@@ -130,29 +133,32 @@ class Traits(NamedTuple):
         return any(taint.key == UNSCHEDULABLE for taint in self.taints)
 
     def lasting(self) -> tuple[Taint, ...]:
-        """The taints that a new node of this kind keeps: not those of conditions, and not those of nodes that start."""
+        """Return the taints that a new node of this kind keeps.
+
+        Taints of conditions and of starting nodes are left out.
+        """
         return tuple(taint for taint in self.taints if not STARTING.search(taint.key))
 
     def renamed(self, name: str) -> Traits:
-        """The properties of a new node."""
+        """Return the traits of a new node with this name."""
         labels = tuple((key, name if key == "kubernetes.io/hostname" else value) for key, value in self.labels)
         return Traits(name, labels, self.lasting(), self.ports)
 
     def seen_by(self, keys: set[str]) -> Traits:
-        """The same for rules that look at these labels only."""
+        """Return the traits with only these labels."""
         labels = tuple(label for label in self.labels if label[0] in keys)
         return Traits(self.name if NAME in keys else "", labels, self.taints, self.ports)
 
 
 def groups_of(values: Iterable[Any]) -> tuple[list[Any], NDArray[np.int64]]:
-    """The distinct values, and (n,) which of them each is."""
+    """Return the distinct values, and the index of each value in them, (n,)."""
     number: dict[Any, int] = {}
     group = [number.setdefault(value, len(number)) for value in values]
     return list(number), np.array(group, np.int64)
 
 
 def admitted(rules: Sequence[Rules], nodes: Sequence[Traits]) -> Bools:
-    """(rules, L) on which nodes pods with each of the rules may go."""
+    """Return on which nodes pods with each of the rules may go, (rules, L)."""
     keys = {key for rule in rules for key in rule.labels}
     kinds, of_node = groups_of(node.seen_by(keys) for node in nodes)
     allowed = np.array([[rule.against(kind) is None for kind in kinds] for rule in rules], np.bool_)
@@ -160,7 +166,10 @@ def admitted(rules: Sequence[Rules], nodes: Sequence[Traits]) -> Bools:
 
 
 def rules_of(spec: dict[str, Any]) -> tuple[Rules, list[str]]:
-    """The rules of a pod's spec, and what of them cannot be read, which then keeps it off no node. Raises InputError."""
+    """Return the rules of a pod's spec, and its unreadable parts.
+
+    Unreadable parts exclude no node. Raises InputError.
+    """
     selector = spec.get("nodeSelector") or {}
     if not isinstance(selector, dict) or not all(isinstance(value, str) for value in selector.values()):
         raise InputError("nodeSelector: an object of texts is expected")
@@ -187,7 +196,10 @@ def rules_of(spec: dict[str, Any]) -> tuple[Rules, list[str]]:
 
 
 def taints_of(spec: dict[str, Any]) -> tuple[Taint, ...]:
-    """The taints of a node's spec that keep pods off. Raises InputError."""
+    """Return the taints of a node's spec that keep pods off.
+
+    Raises InputError.
+    """
     taints = set()
     for taint in objects(spec, "taints"):
         texts = [taint.get(key) or "" for key in ("key", "value", "effect")]
@@ -214,7 +226,10 @@ def _term(term: dict[str, Any], unknown: list[str]) -> tuple[Expression, ...]:
 
 
 def _ports(spec: dict[str, Any]) -> tuple[Port, ...]:
-    """The host ports of containers and sidecars. On the host's network every container port is one, as the API server sets."""
+    """Return the host ports of containers and sidecars.
+
+    On the host's network every container port is one, as in the API server.
+    """
     ports = set()
     sidecars = [container for container in objects(spec, "initContainers") if container.get("restartPolicy") == "Always"]
     for container in [*objects(spec, "containers"), *sidecars]:

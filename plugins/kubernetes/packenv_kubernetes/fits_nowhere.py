@@ -1,4 +1,4 @@
-"""Why waiting pods fit on no node, or their gangs start on no nodes: what they ask, what is there, and what would help."""
+"""Reasons that pods fit no node or gangs cannot start, and remedies."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ Bools = NDArray[np.bool_]
 
 
 def unfit_lines(cluster: Cluster) -> list[str]:
-    """Lines on pods of which each fits on no node, those that are alike in one; and on gangs that cannot start as a whole."""
+    """Return lines on pods that fit no node, and on gangs that cannot start.
+
+    Pods that are alike share a line.
+    """
     alone = cluster.fitting_alone(cluster.unfit, cluster.unfit_demand)
     groups: dict[Any, list[int]] = {}
     for n in np.flatnonzero(~alone).tolist():
@@ -45,7 +48,7 @@ def unfit_lines(cluster: Cluster) -> list[str]:
 
 
 def _pods_line(cluster: Cluster, numbers: Sequence[int]) -> str:
-    """On unfit pods that are alike."""
+    """Return the line on unfit pods that are alike."""
     pod, demand = cluster.unfit[numbers[0]], cluster.unfit_demand[numbers[0]]
     each = "each asks" if len(numbers) > 1 else "it asks"
     verb = "fit" if len(numbers) > 1 else "fits"
@@ -63,7 +66,10 @@ def _pods_line(cluster: Cluster, numbers: Sequence[int]) -> str:
 
 
 def _gang_line(cluster: Cluster, group: PodGroup, alone: Bools) -> str:
-    """On a gang of unfit pods that cannot start as a whole; `alone`: which of all unfit pods fit some node by themselves."""
+    """Return the line on a gang of unfit pods that cannot start.
+
+    `alone`: which unfit pods fit some node by themselves.
+    """
     if group.missing:
         run = f"{group.running:,} {'runs' if group.running == 1 else 'run'}"
         return f"gang {group.name} does not start: its minimum is {group.least:,} pods, {run}, and {len(group.members):,} wait"
@@ -109,7 +115,10 @@ def _asks(pod: Pod) -> str:
 
 @dataclass
 class _Nodes:
-    """The nodes as an unfit pod of this demand (D,) finds them when all that does not belong to them is gone."""
+    """The nodes for an unfit pod of this demand (D,).
+
+    Only the nodes' own pods are left.
+    """
 
     cluster: Cluster
     pod: Pod
@@ -129,14 +138,14 @@ class _Nodes:
 
     @property
     def nearest(self) -> int:
-        """The node with the least missing, of those that it may go on."""
+        """Allowed node with the least missing."""
         nodes = np.flatnonzero(self.allowed)
         missing = np.maximum(self.demand - self.room[nodes], 0.0) / np.maximum(self.demand, 1e-12)
         return int(nodes[np.argmin(missing.sum(axis=1))])
 
     @property
     def reason(self) -> str:
-        """What keeps the pod off the nodes that have room, or all; or what the nearest of the others has."""
+        """Reason that the pod is kept off, or the room of the nearest node."""
         names = self.cluster.nodes
         reasons = ", ".join(f"{why} ({counted(count, 'node')})" for why, count in Counter(self.why.values()).most_common())
         if self.barred:
@@ -149,9 +158,10 @@ class _Nodes:
         return f"the nearest, {names[self.nearest]}, has {has}{beside}"
 
     def candidates(self) -> list[str]:
-        """What `--add` may be given: one of the nodes with room for each reason, and a capacity that has enough.
+        """Return values of `--add` that may help.
 
-        A new node has neither the state nor the name of the one that it is like: one like a barred node may help.
+        They are a node with room for each reason, and a sufficient capacity. A new node lacks the state and name of its
+        template, so one like a barred node may help.
         """
         examples = {why: self.cluster.nodes[n] for n, why in self.why.items() if self.roomy[n]}
         texts = [*examples.values()][:MOST_NAMED]
@@ -165,7 +175,10 @@ class _Nodes:
         return texts
 
     def fits_on_new(self, add: str) -> bool:
-        """As on a node that `--add` makes: with the labels, lasting taints and own pods of the one that it is like."""
+        """Return whether the pod fits a node that `--add` would make.
+
+        It has the labels, lasting taints and own pods of its template.
+        """
         named = add in self.cluster.nodes
         like = self.cluster.nodes.index(add) if named else self.cluster.commonest
         capacity = self.cluster.capacity[like] if named else np.array([float(share) for share in add.split(":")])

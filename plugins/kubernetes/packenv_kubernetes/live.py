@@ -1,4 +1,4 @@
-"""The pods of a dump as tasks of `packenv.Scheduler`: those that run, on their nodes, and those that wait."""
+"""Pods of a dump as tasks of `packenv.Scheduler`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from packenv_kubernetes.dump import read_cluster
 
 
 def tasks_of(path: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """What `Scheduler.submit` takes of each pod, and the nodes as servers. Amounts are shares of the largest node.
+    """Return arguments of `Scheduler.submit` for pods, and the nodes as servers.
 
-    Rules on the nodes of pods, and gangs, play no part: the scheduler that asks must refuse a start that they forbid.
+    Amounts are shares of the largest node. Rules on nodes and gangs play no part, so the calling scheduler must refuse starts
+    that they forbid.
     """
     cluster = read_cluster(path)
     running = zip(cluster.running, cluster.running_demand.tolist(), cluster.node.tolist(), strict=True)

@@ -1,7 +1,8 @@
-"""Pods that are to be submitted, from manifests: Pods, and the templates of Jobs, Deployments and their like with their counts.
+"""Pods to submit, from manifests in JSON or YAML.
 
-JSON or YAML; several documents, and Lists. What a manifest leaves to the API server is as that sets it: a priority
-class is looked up among the pods of the dump and in the manifests themselves.
+These are Pods, and the templates of Jobs, Deployments and others with their counts. A file may have several documents and
+Lists. Missing fields are set as by the API server. Priority classes are looked up among the pods of the dump and in the
+manifests.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ TEMPLATES = ("Pod", "Job", "CronJob", "Deployment", "StatefulSet", "ReplicaSet",
 MOST_PODS = 100_000
 SYSTEM = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 HASH = "[bcdfghjklmnpqrstvwxz2456789]{1,10}"
-"""What a Deployment adds to its name for its ReplicaSets' (k8s.io/apimachinery, util/rand)."""
+"""Suffix of a Deployment's ReplicaSets (k8s.io/apimachinery, util/rand)."""
 
 
 class PriorityClass(NamedTuple):
@@ -27,7 +28,7 @@ class PriorityClass(NamedTuple):
 
 
 class Template(NamedTuple):
-    """Pods that are alike, but for their names."""
+    """Pods that are alike, except for their names."""
 
     where: str  # file, kind and name
     kind: str
@@ -35,7 +36,7 @@ class Template(NamedTuple):
     size: int
     pod: Pod  # created in 1970
     longest: float | None  # s that a Job may last
-    explicit: bool  # whether it says its priority itself
+    explicit: bool  # whether it has a priority
 
     @property
     def names(self) -> list[str]:
@@ -45,7 +46,7 @@ class Template(NamedTuple):
         return [f"{self.name}-{first + n}" for n in range(self.size)]
 
     def has(self, pod: Pod) -> bool:
-        """Whether a pod is one of the workload of this name."""
+        """Return whether a pod belongs to the workload of this name."""
         if self.kind == "Deployment":
             return re.fullmatch(f"{re.escape(self.name)}-{HASH}", pod.owner) is not None
         return self.kind != "Pod" and pod.owner == self.name
@@ -61,9 +62,9 @@ class Submitted(NamedTuple):
     minimums: dict[str, int]  # of gangs, by namespace/name
 
     def pods(self, source: str, present: Sequence[Pod], now: float, minimums: dict[str, int]) -> list[Pod]:
-        """The pods as they would join those of a dump, which has these minimums of gangs.
+        """Return the pods as they would join those of a dump.
 
-        Raises InputError for a name that is taken, and an unknown class.
+        `minimums`: of the dump's gangs. Raises InputError for a name in use, and an unknown class.
         """
         used_names = {pod.name for pod in present}
         classes = {pod.priority_class: PriorityClass(pod.priority, pod.preempts) for pod in present if pod.priority_class}
@@ -90,7 +91,10 @@ class Submitted(NamedTuple):
 
 
 def read_manifests(paths: Sequence[str | Path]) -> Submitted:
-    """The pods and priority classes in the manifests of these files. Raises InputError, naming file, object and field."""
+    """Read the pods and priority classes in these files.
+
+    Raises InputError, naming file, object and field.
+    """
     templates: list[Template] = []
     classes: dict[str, PriorityClass] = {}
     minimums: dict[str, int] = {}
@@ -99,6 +103,7 @@ def read_manifests(paths: Sequence[str | Path]) -> Submitted:
         skipped: list[str] = []
         before = len(templates)
         for number, item in enumerate(_items(Path(path)), 1):
+            # Each object is a class, a template, a minimum of a gang, or left out.
             where = f"{path}: object {number}"
             try:
                 kind = item.get("kind") if isinstance(item, dict) else None
@@ -168,7 +173,7 @@ def _template(item: dict[str, Any], kind: str, name: str, where: str) -> Templat
 
 
 def _count(spec: dict[str, Any], kind: str) -> int:
-    """How many pods there are at once."""
+    """Return the number of pods at the same time."""
     fields = ("parallelism", "completions") if kind in ("Job", "CronJob") else ("replicas",)
     counts = []
     for field in fields:
@@ -188,7 +193,7 @@ def _class_of(item: dict[str, Any]) -> PriorityClass:
 
 
 def _items(path: Path) -> Iterator[Any]:
-    """The objects of a file; those of Lists one by one."""
+    """Yield the objects of a file and of its Lists."""
     for document in _documents(path):
         if isinstance(document, dict) and str(document.get("kind")).endswith("List") and isinstance(document.get("items"), list):
             yield from document["items"]
@@ -217,7 +222,7 @@ def _documents(path: Path) -> list[Any]:
 
 
 def _loader() -> Any:
-    """Plain values only, and times as texts."""
+    """Return a YAML loader for plain values, with times as texts."""
     import yaml
 
     times = "tag:yaml.org,2002:timestamp"

@@ -1,4 +1,4 @@
-"""Nodes and pods of the list that kubectl prints, checked."""
+"""Nodes and pods of kubectl's list, checked."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from packenv_kubernetes.requests import Amounts, amounts, held_of, objects, requ
 COMMAND = "kubectl get nodes,pods -A -o json"
 DONE = ("Succeeded", "Failed")
 FORM = "%Y-%m-%dT%H:%M:%S%z"
-OF_NODES = ("DaemonSet", "Node")  # kinds of owners: pods that the kubelet runs by itself are owned by their node
+OF_NODES = ("DaemonSet", "Node")  # kinds of owners: static pods of the kubelet are owned by their node
 SCHEDULER = "default-scheduler"
 BOUND_VOLUMES = {
     *("persistentVolumeClaim", "ephemeral", "csi", "awsElasticBlockStore", "azureDisk", "cinder", "gcePersistentDisk"),
     *("iscsi", "rbd", "vsphereVolume"),
 }
-"""Kinds of volumes that are on some nodes alone, or of which a node takes so many."""
+"""Kinds of volumes that exist on some nodes only, or have a limit per node."""
 GANG_FIELDS = {"workloadRef", "schedulingGroup"}
-WITH_MINIMUM = ("PodGroup", "Workload")  # kinds of objects that say how many pods of a gang have to run at once
+WITH_MINIMUM = ("PodGroup", "Workload")  # kinds of objects with a gang's minimum of running pods
 GANG = re.compile(r"(?i:(pod|task)[-_]?group)|(?<![a-z])(?i:pod)?[gG]ang(?![a-z])|(?i:schedul|volcano)[^/]*/group-name")
-"""Fields of specs, and how the fields, labels and annotations look by which schedulers know a gang: pods that start as a whole.
+"""Fields, labels and annotations that mark a gang: pods that start as a whole.
 
-Kubernetes' own workloads; coscheduling, Volcano, Kueue, YuniKorn, Koordinator, KAI, Armada, Grove and others after them.
+Of Kubernetes, coscheduling, Volcano, Kueue, YuniKorn, Koordinator, KAI, Armada, Grove and others.
 """
 HAS_NAME = re.compile(r"(?i:name|id|pod-?group|gang)$")  # of those labels and annotations, the ones that name the gang
 APPLICATIONS = ("applicationId", "yunikorn.apache.org/app-id")  # of YuniKorn, where all of an application is one
@@ -66,7 +66,10 @@ class Node(NamedTuple):
 
 
 class Pod(NamedTuple):
-    """The properties of a pod that are read. Times in seconds since 1970, lengths of time in seconds."""
+    """The properties of a pod that are read.
+
+    Times are in seconds since 1970, lengths in seconds.
+    """
 
     name: str  # namespace/name
     owner: str  # namespace/name of its controller; empty if it has none
@@ -85,20 +88,20 @@ class Pod(NamedTuple):
     longest: float | None = None  # how long it may run
     priority: int = 0
     preempts: bool = True
-    grace: float = 30.0  # how long it takes to end when it is told to, at the most
+    grace: float = 30.0  # longest time to end on request
     priority_class: str = ""
-    anew: Amounts | None = None  # what a new pod in its place asks, if that is something else: this one is being resized
+    anew: Amounts | None = None  # requests of a new pod in its place, if this one is being resized
     gpu: str = ""  # which GPU it has a share of, as gpushare writes it
-    submitted: bool = False  # not in the dump: it is asked what would become of it
+    submitted: bool = False  # not in the dump: its fate is the question
     gang: str = ""  # the field, label or annotation that makes it part of a gang; empty without one
     group: str = ""  # namespace/name of this gang, if that is known
-    least: int | None = None  # of its pods that have to run at once; None: all of them
+    least: int | None = None  # pods of it that have to run together; None: all
     placeholder: bool = False  # of YuniKorn: it holds the place of a pod of its application
     task_group: str = ""  # of YuniKorn, with namespace and application
 
     @property
     def gang_name(self) -> str:
-        """Of its gang: the name or, where none is known, that of its controller."""
+        """Name of its gang, or of its controller if unknown."""
         return self.group or self.owner
 
     @property
@@ -106,21 +109,27 @@ class Pod(NamedTuple):
         return self.deleted is not None or self.deadline is not None or self.longest is not None
 
     def of_gang(self, gang: str, group: str) -> Pod:
-        """As its owner says it, unless it says itself of which gang it is."""
+        """Return the pod with its owner's gang, unless it has one."""
         return self if self.gang or not gang else self._replace(gang=gang, group=group)
 
     def with_minimum(self, minimums: Mapping[str, int]) -> Pod:
-        """With the minimum of its gang, if there is one; a replica of a group of a Workload has that of the group."""
+        """Return the pod with the minimum of its gang, if any.
+
+        A replica of a Workload's group has the minimum of the group.
+        """
         if not self.group or not minimums:
             return self
         return self._replace(least=minimums.get(self.group, minimums.get(self.group.rpartition("/")[0], self.least)))
 
     def with_others(self, count: int) -> Pod:
-        """With so many pods of its gang that run, or need no room, and are not counted elsewhere."""
+        """Return the pod with `count` pods of its gang running elsewhere.
+
+        They run or need no room, and are not counted otherwise.
+        """
         return self._replace(least=self.least - count) if self.gang and self.least is not None and count else self
 
     def ends_by(self, started: float) -> float | None:
-        """When the pod ends at the latest if it has started then; None: that is not known."""
+        """Return the pod's latest end after this start, None if unknown."""
         limits = [self.deleted, None if self.deadline is None else self.deadline + self.grace]
         limits.append(None if self.longest is None else started + self.longest + self.grace)
         return min((limit for limit in limits if limit is not None), default=None)
@@ -138,9 +147,9 @@ class Objects(NamedTuple):
 
 @without_collection()
 def read_objects(path: Path) -> Objects:
-    """Return the nodes and pods of a file, and what it says of other objects.
+    """Read the nodes and pods of a file, and data of other objects.
 
-    Of pods' owners, deadlines of Jobs and gangs are read. Raises InputError, naming file and object.
+    Of pods' owners it reads deadlines of Jobs and gangs. Raises InputError, naming file and object.
     """
     with reading(path):
         Memory(path).reserve(PER_BYTE * path.stat().st_size)
@@ -160,6 +169,7 @@ def read_objects(path: Path) -> Objects:
     others: Counter[str] = Counter()
     least: dict[str, int] = {}  # by namespace/name of a group
     suspended: Counter[str] = Counter()  # pods, by kind, of objects that are suspended
+    # Nodes and pods, and of owners deadlines, gangs, minimums and suspended pods.
     for number, item in enumerate(items, 1):
         kind = item.get("kind") if isinstance(item, dict) else None
         if not isinstance(kind, str):
@@ -190,6 +200,7 @@ def read_objects(path: Path) -> Objects:
             raise InputError(f"{where}: {problem}") from None
     if not nodes:
         raise InputError(f"{path}: no node in it: give what `{COMMAND}` prints")
+    # Each object once, then the owners' data on their pods.
     pods, repeated = once_each(pods)
     if repeated:
         others["pods that occur more than once"] = repeated
@@ -204,7 +215,7 @@ def read_objects(path: Path) -> Objects:
 
 
 def items_of(items: list[Any]) -> Iterator[Any]:
-    """The objects of a list, and of the lists in it."""
+    """Yield the objects of a list, and of the lists in it."""
     for item in items:
         if isinstance(item, dict) and str(item.get("kind")).endswith("List") and isinstance(item.get("items"), list):
             yield from items_of(item["items"])
@@ -213,7 +224,7 @@ def items_of(items: list[Any]) -> Iterator[Any]:
 
 
 def once_each(pods: list[Pod]) -> tuple[list[Pod], int]:
-    """Each pod once, and how many repeat an earlier one of the same name."""
+    """Return each pod once, and the number of repeated names."""
     first: dict[str, Pod] = {}
     for pod in pods:
         first.setdefault(pod.name, pod)
@@ -221,9 +232,9 @@ def once_each(pods: list[Pod]) -> tuple[list[Pod], int]:
 
 
 def held_by(item: dict[str, Any], kind: str) -> int | None:
-    """How many pods a suspended object will have, 0 if it does not say; None for one that is not suspended.
+    """Return the pods that a suspended object will have, 0 if unknown.
 
-    A Workload of Kueue without an owner is one too, until it is admitted.
+    None if it is not suspended. A Workload of Kueue without an owner is suspended until it is admitted.
     """
     spec = object_of(item, "spec")
     policy = spec.get("runPolicy")
@@ -255,14 +266,20 @@ def _node(item: dict[str, Any], name: str) -> Node:
 
 
 def _hami_memory(metadata: dict[str, Any]) -> Fraction:
-    """The memory of all GPUs, in MiB, that HAMi notes in an annotation: `UUID,split,memory,cores,…` for each, with colons."""
+    """Return the memory of all GPUs, in MiB, in HAMi's annotation.
+
+    Its form is `UUID,split,memory,cores,…` for each, with colons.
+    """
     noted = str(object_of(metadata, "annotations").get(HAMI_NODE) or "")
     fields = [gpu.split(",") for gpu in noted.split(":")]
     return Fraction(sum(int(gpu[2]) for gpu in fields if len(gpu) > 3 and gpu[2].isascii() and gpu[2].isdigit()))
 
 
 def pod_of(item: dict[str, Any], name: str, created: float | None = None) -> Pod:
-    """A pod's properties; `created`: its time of creation if it does not say so. Raises InputError that says where in the pod."""
+    """Return a pod's properties. Raises InputError with the place in the pod.
+
+    `created`: its time of creation if missing.
+    """
     metadata, spec, status = item["metadata"], object_of(item, "spec"), object_of(item, "status")
     node = spec.get("nodeName")
     if node is not None and not isinstance(node, str):
@@ -277,6 +294,7 @@ def pod_of(item: dict[str, Any], name: str, created: float | None = None) -> Pod
     owner, gang = _owner(metadata, namespace), gang_of(item)
     group = group_of(item, namespace) if gang else ""
     annotations, labels = object_of(metadata, "annotations"), object_of(metadata, "labels")
+    # YuniKorn's application, for placeholders and task groups.
     application = next((str(marks[key]) for marks in (labels, annotations) for key in APPLICATIONS if key in marks), "")
     return Pod(
         name=f"{namespace}/{name}",
@@ -302,7 +320,7 @@ def pod_of(item: dict[str, Any], name: str, created: float | None = None) -> Pod
         priority_class=str(spec.get("priorityClassName") or ""),
         preempts=spec.get("preemptionPolicy") != "Never",
         grace=30.0 if grace is None else grace,
-        gang=gang if group or owner else "",  # of one without a name it is not known which pods are its own
+        gang=gang if group or owner else "",  # without a name its pods are unknown
         group=group,
         least=_own_minimum(metadata) if gang else None,
         placeholder=annotations.get(PLACEHOLDER) == "true",
@@ -311,7 +329,10 @@ def pod_of(item: dict[str, Any], name: str, created: float | None = None) -> Pod
 
 
 def gang_of(item: dict[str, Any]) -> str:
-    """The field, label or annotation by which a pod, or a template of one, is part of a gang; empty without one."""
+    """Return the field, label or annotation that puts a pod in a gang.
+
+    Also for a template. Empty without one.
+    """
     spec, metadata = object_of(item, "spec"), object_of(item, "metadata")
     for field, value in spec.items():
         if value and _names_gang(field):
@@ -324,7 +345,7 @@ def gang_of(item: dict[str, Any]) -> str:
 
 
 def group_of(item: dict[str, Any], namespace: str) -> str:
-    """namespace/name of the gang of a pod, as the value of what makes it part of one says; empty where that is no name."""
+    """Return namespace/name of a pod's gang, or empty if it has no name."""
     key, owners = gang_of(item), objects(object_of(item, "metadata"), "ownerReferences")
     spec, metadata = object_of(item, "spec"), object_of(item, "metadata")
     value: Any = spec.get(key.removeprefix("spec."))
@@ -339,7 +360,7 @@ def group_of(item: dict[str, Any], namespace: str) -> str:
 
 
 def _own_minimum(metadata: dict[str, Any]) -> int | None:
-    """The minimum of its gang that a pod says itself."""
+    """Return the minimum of its gang in a pod's metadata."""
     values = [object_of(metadata, where).get(key) for where in ("labels", "annotations") for key in OWN_MINIMUM]
     return next((int(value) for value in values if isinstance(value, str) and value.isascii() and value.isdigit()), None)
 
@@ -350,7 +371,10 @@ def _names_gang(name: str) -> bool:
 
 
 def gang_of_owner(item: dict[str, Any], namespace: str) -> tuple[str, str]:
-    """The same two of a pod's owner: what it says itself, its template of a Job, and its template of a pod."""
+    """Return gang and group of a pod's owner.
+
+    They are its own, or of its template of a Job or pod.
+    """
     if gang := gang_of(item):
         return gang, group_of(item, namespace)
     spec = item.get("spec")
@@ -360,9 +384,9 @@ def gang_of_owner(item: dict[str, Any], namespace: str) -> tuple[str, str]:
 
 
 def minimums_of(item: dict[str, Any], kind: str, name: str) -> dict[str, int]:
-    """By namespace/name of a gang, how many of its pods have to run at once, as an object says; 1 where its policy makes no gang.
+    """Return the minimum of running pods by namespace/name of a gang.
 
-    `name`: that of the object. A Workload has several groups, each with a name of its own behind that.
+    1 if the policy makes no gang. `name`: of the object. A Workload has several groups, with their names appended.
     """
     if kind not in WITH_MINIMUM:
         return {}
@@ -381,14 +405,14 @@ def minimums_of(item: dict[str, Any], kind: str, name: str) -> dict[str, int]:
 
 
 def _deadline(item: dict[str, Any]) -> float | None:
-    """When a Job ends at the latest, if that is known."""
+    """Return when a Job ends at the latest, if known."""
     longest = whole_of(object_of(item, "spec"), "activeDeadlineSeconds")
     started = _time(object_of(item, "status"), "startTime")
     return None if longest is None or started is None else started + longest
 
 
 def whole_of(spec: dict[str, Any], key: str) -> float | None:
-    """A whole number of a spec; None if there is none. Raises InputError."""
+    """Return a whole number of a spec, None if missing. Raises InputError."""
     value = spec.get(key)
     if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
         raise InputError(f"{key}: {excerpt(str(value))} is no whole number")
@@ -396,13 +420,16 @@ def whole_of(spec: dict[str, Any], key: str) -> float | None:
 
 
 def _owner(metadata: dict[str, Any], namespace: str) -> str:
-    """The controller among the objects that own it."""
+    """Return the controller among an object's owners."""
     names = [reference.get("name") for reference in objects(metadata, "ownerReferences") if reference.get("controller") is True]
     return f"{namespace}/{names[0]}" if names and isinstance(names[0], str) else ""
 
 
 def _unmodelled(spec: dict[str, Any]) -> list[str]:
-    """The constraints of a pod that a real scheduler heeds, and packenv does not; preferences are none."""
+    """Return a pod's constraints that packenv does not model.
+
+    Preferences are not constraints.
+    """
     affinity = spec.get("affinity")
     between = affinity if isinstance(affinity, dict) else {}
     terms = {kind: between.get(kind) for kind in ("podAffinity", "podAntiAffinity")}
@@ -416,7 +443,7 @@ def _unmodelled(spec: dict[str, Any]) -> list[str]:
 
 
 def object_of(parent: dict[str, Any], key: str) -> dict[str, Any]:
-    """An object under a key; empty if there is none. Raises InputError."""
+    """Return an object under a key, empty if missing. Raises InputError."""
     value = parent.get(key)
     if value is not None and not isinstance(value, dict):
         raise InputError(f"{key}: an object is expected")
@@ -424,7 +451,10 @@ def object_of(parent: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def _time(parent: dict[str, Any], key: str) -> float | None:
-    """Seconds since 1970 of a time such as 2024-05-01T12:00:00Z; None if there is none. Raises InputError."""
+    """Return seconds since 1970 of a time, None if missing.
+
+    Such as 2024-05-01T12:00:00Z. Raises InputError.
+    """
     text = parent.get(key)
     if text is None:
         return None

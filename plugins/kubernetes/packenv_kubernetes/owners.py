@@ -1,8 +1,8 @@
-"""Times in service by owner: pods of one owner last about as long as each other, and so do those of an owner not seen before.
+"""Times in service by owner. Pods of an owner last similarly long.
 
-An owner that is known has its own durations. One that is not takes those of one of the known, drawn for each run: all of its
-pods have the same. Owners of which pods are in service are the likelier to be taken the longer theirs last: by the chance that
-pods are still there at these ages. Of each law a part is that of all durations together: `LENT` more of them.
+A known owner has its own durations. An unknown one takes the durations of a known one, drawn for each run, for all its pods.
+The ages of its running pods change the chances: longer durations are likelier by the chance that pods reach these ages. A part
+of each law is all durations together, with the weight of `LENT` durations.
 """
 
 from __future__ import annotations
@@ -17,56 +17,63 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-LAWS = 2  # the stream of random numbers that says whose durations there are
+LAWS = 2  # the stream of random numbers that chooses owners
 
 LENT = 0.5
-"""Durations of all owners together that count with those of each: even one that is well known has a pod that lasts otherwise."""
+"""Weight of all durations together in each owner's law, as even a known owner has unusual pods."""
 
 FEW = 5
-"""An owner with this many pods or more takes the durations of an owner of which as many are known."""
+"""An owner with this many pods takes durations of an owner with at least this many."""
 
 
 @dataclass(frozen=True, eq=False)
 class OwnerTimes:
-    """The durations of each owner, in slots, and the group of each pod of a cluster: pods of one owner."""
+    """The durations of each owner, in slots, and the groups of pods.
+
+    A group has the pods of one owner.
+    """
 
     values: tuple[Floats, ...]  # of each known owner, ascending
     waiting: Ints  # (n,) group of each waiting pod; -1: it does not end
     running: Ints  # (m,) group of each running pod; -1: it does not end
     age: Floats  # (m,)
     owner: tuple[int | None, ...]  # of each group, the number of the known owner, if there is one
-    keys: tuple[int, ...]  # of each group, a number of its own, whatever other pods there are
+    keys: tuple[int, ...]  # of each group: a key that does not depend on other pods
 
     @cached_property
     def every(self) -> Floats:
-        """The durations of all owners, ascending."""
+        """Durations of all owners, ascending."""
         return np.sort(self.joined)
 
     @cached_property
     def chances(self) -> list[Floats]:
-        """The cumulative chances (owners,) of each group to have the durations of each known owner."""
+        """Cumulative chances (owners,) of each group to take each owner's durations."""
         return [np.cumsum(self._chance(group, owner)) for group, owner in enumerate(self.owner)]
 
     def owners(self, seed: int) -> list[int]:
-        """The owner whose durations each group has in the run with this seed."""
+        """Return the owner whose durations each group has with this seed."""
         uniform = [random_of(seed, LAWS, key).random() for key in self.keys]
         return [int(np.searchsorted(sums, u * sums[-1], "right")) for sums, u in zip(self.chances, uniform, strict=True)]
 
     def remaining(self, owners: Sequence[int], uniform: Floats) -> Ints:
-        """(m,) slots that remain of the running pods: the inverse of the distribution function at `uniform` (m,)."""
+        """Return slots left of the running pods, (m,).
+
+        By the inverse distribution function at `uniform` (m,).
+        """
         return self._drawn(self.running, self.age, uniform, [self.values[owner] for owner in owners])
 
     def slots(self, owners: Sequence[int], uniform: Floats, running: Ints) -> Ints:
-        """(n,) slots of the waiting pods, when so many (m,) remain of those that run: these count with their group's durations.
+        """Return slots of the waiting pods, (n,).
 
-        Pods that have ended by now are the short ones of those that began together; without the others all would be too short.
+        `running` (m,): slots left of the running pods, which count as durations of their group. Pods that have ended are the
+        short ones of those begun together, so without these all would be too short.
         """
         whole = self.age + running
         values = [np.sort(np.append(self.values[owner], whole[self.running == n])) for n, owner in enumerate(owners)]
         return self._drawn(self.waiting, np.zeros(len(uniform)), uniform, values)
 
     def _drawn(self, group: Ints, age: Floats, uniform: Floats, values: Sequence[Floats]) -> Ints:
-        """(n,) what remains, by the durations of each group."""
+        """Return the slots left by the durations of each group, (n,)."""
         left = np.ones(len(group))
         for number in np.unique(group[group >= 0]):
             rows = np.flatnonzero(group == number)
@@ -84,28 +91,34 @@ class OwnerTimes:
 
     @cached_property
     def count(self) -> Ints:
-        """(owners,) how many durations of each owner are known."""
+        """Known durations of each owner, (owners,)."""
         return np.array([len(values) for values in self.values], np.int64)
 
     @cached_property
     def joined(self) -> Floats:
-        """The durations of all owners, one owner after the other."""
+        """Durations of all owners, one owner after the other."""
         return np.concatenate(self.values)
 
     def tails(self, age: float) -> Floats:
-        """(owners,) the chance to last longer than an age by the law of each owner; never 0."""
+        """Return the chance to exceed an age by each owner's law, (owners,).
+
+        It is never 0.
+        """
         longer_ones = np.add.reduceat((self.joined > age).astype(np.int64), np.cumsum(self.count) - self.count)
         of_all = max(int(longer_ones.sum()), 1) / len(self.joined)
         return np.asarray((longer_ones + LENT * of_all) / (self.count + LENT), np.float64)
 
 
 def longer(values: Floats, age: Floats) -> Floats:
-    """(n,) how many of the values, ascending, are above each age."""
+    """Return the number of values above each age, (n,). Values ascend."""
     return np.asarray(len(values) - np.searchsorted(values, age, "right"), np.float64)
 
 
 def left_over(values: Floats, every: Floats, age: Floats, uniform: Floats) -> Floats:
-    """(n,) what remains of services that have lasted `age`: of one of the owner's values, or with a small part of all."""
+    """Return the rest of services that have lasted `age`, (n,).
+
+    Each is of the owner's values, or with a small chance of all values.
+    """
     of_owner, of_all = longer(values, age), LENT * longer(every, age) / len(every)
     share = np.divide(of_owner, of_owner + of_all, out=np.zeros_like(of_owner), where=of_owner + of_all > 0)
     mine = uniform < share
@@ -114,19 +127,25 @@ def left_over(values: Floats, every: Floats, age: Floats, uniform: Floats) -> Fl
 
 
 def _above(values: Floats, age: Floats, uniform: Floats) -> Floats:
-    """(n,) the value at `uniform` of those above each age; the age itself if there is none."""
+    """Return the value at `uniform` among those above each age, (n,).
+
+    The age itself if there is none.
+    """
     first = np.searchsorted(values, age, "right")
     place = first + np.minimum((uniform * (len(values) - first)).astype(np.int64), len(values) - first - 1)
     return np.where(first < len(values), values[np.minimum(place, len(values) - 1)], age)
 
 
 def random_of(*key: int) -> np.random.Generator:
-    """A stream of random numbers for each key."""
+    """Return a stream of random numbers for each key."""
     return np.random.Generator(np.random.Philox(np.random.SeedSequence(key)))
 
 
 def central(values: Floats, every: Floats, level: float = 0.8) -> tuple[float, float]:
-    """The middle of a law with these durations of the owner and a part of all, both ascending: this share of it at least."""
+    """Return the middle of a law: at least a share `level` of it.
+
+    `values` are of the owner, `every` of all owners, both ascending.
+    """
     both = np.concatenate([values, every])
     order = np.argsort(both, kind="stable")
     weight = np.concatenate([np.ones(len(values)), np.full(len(every), LENT / len(every))])[order]

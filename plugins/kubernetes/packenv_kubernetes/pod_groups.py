@@ -1,13 +1,13 @@
-"""Pod groups: waiting pods that start together or not at all, called gangs.
+"""Gangs: waiting pods that start together or not at all.
 
-Pods are of one gang by the name of their group or, where none is known, by their controller. `needed` of those that wait have to
-start in the same slot: without a minimum all, otherwise as many as the minimum has more than pods of the gang run. The first in
-the queue are these; the others are pods of their own, and start with them at the earliest. Where one is needed, or none, all are.
-
-Sources: the minimum is `minMember` of a PodGroup of the coscheduling plugin (sigs.k8s.io/scheduler-plugins) and of Volcano, and
-`minCount` of a gang of Kubernetes' own PodGroup and Workload (kubernetes.io/docs/concepts/scheduling-eviction/gang-scheduling,
-KEP-4671), whose basic policy makes no gang. All of these count the pods that run, and let pods above the minimum follow one by
-one. Kueue admits all pods of a group, by quota, before a scheduler looks at them; then they are taken to start together.
+Pods are of one gang by the name of their group or, if unknown, by their controller. `needed` waiting pods have to start in the
+same slot: all without a minimum, otherwise the minimum less the gang's running pods. They are the first in the queue. The
+others are single pods, and start no earlier. If only one is needed, or none, all are single pods.
+Sources: the minimum is `minMember` of a PodGroup of the coscheduling plugin (sigs.k8s.io/scheduler-plugins) and of Volcano,
+and `minCount` of a gang of Kubernetes' own PodGroup and Workload
+(kubernetes.io/docs/concepts/scheduling-eviction/gang-scheduling, KEP-4671), whose basic policy makes no gang. All of these
+count running pods, and let pods above the minimum follow one by one. Kueue admits all pods of a group by quota before
+scheduling. Here they start together.
 """
 
 from __future__ import annotations
@@ -36,7 +36,10 @@ Bools = NDArray[np.bool_]
 
 
 class PodGroup(NamedTuple):
-    """A gang of which several waiting pods have to start together. Pods are numbers in a queue."""
+    """A gang with several waiting pods that have to start together.
+
+    Pods are numbers in a queue.
+    """
 
     name: str
     members: tuple[int, ...]  # that wait, in order of the queue
@@ -50,24 +53,27 @@ class PodGroup(NamedTuple):
 
     @property
     def others(self) -> tuple[int, ...]:
-        """Those above the minimum."""
+        """Pods above the minimum."""
         return self.members[self.needed :]
 
     @property
     def missing(self) -> int:
-        """How many pods there are too few."""
+        """Number of missing pods."""
         return max(self.needed - len(self.members), 0)
 
 
 class Room(NamedTuple):
-    """Of some pods, the number for which room was found, beside each other; whether there may be room for all of them still."""
+    """Number of pods with room together, and whether all may have room."""
 
     found: int
     undecided: bool
 
 
 def pod_groups(queue: Sequence[Pod], running: Iterable[Pod]) -> list[PodGroup]:
-    """The gangs of a queue of which more than one pod has to start; `running`: all pods that run."""
+    """Return the gangs of a queue that need more than one start.
+
+    `running`: all running pods.
+    """
     members: dict[str, list[int]] = {}
     for n, pod in enumerate(queue):
         if pod.gang:
@@ -88,20 +94,27 @@ def pod_groups(queue: Sequence[Pod], running: Iterable[Pod]) -> list[PodGroup]:
 
 
 def largest_first(numbers: Sequence[int], demand: Floats) -> list[int]:
-    """Pods of a gang in the order in which they look for room, each beside those before it; `demand` (n, D) of all pods."""
+    """Return pods of a gang in the order of their search for room.
+
+    `demand` (n, D): of all pods.
+    """
     return sorted(numbers, key=lambda n: -float(demand[n].max()))
 
 
 def gangs_of(cluster: Cluster) -> list[PodGroup]:
-    """The gangs of the pods that wait and of those that start again, which are numbered behind them."""
+    """Return the gangs of waiting pods and of those that start again.
+
+    The latter are numbered behind the waiting ones.
+    """
     in_service = (pod for pod, node in zip(cluster.running, cluster.node, strict=True) if node >= 0)
     return pod_groups([*cluster.waiting, *(cluster.running[n] for n in cluster.again)], in_service)
 
 
 def whole_gangs(cluster: Cluster, pods: Sequence[Pod], demand: Floats, fit: Bools) -> tuple[Bools, bool]:
-    """(n,) which pods can start: those that `fit` some node, unless their gang lacks pods, or room to start as a whole.
+    """Return which pods can start with their gang, (n,).
 
-    Also whether one may start that is taken not to: its room was not found, or others than this scheduler decide on it.
+    They `fit` some node, and their gang has enough pods and room. Also returns whether a gang counted as unable may start:
+    room was not found, or other schedulers decide.
     """
     fit, undecided = fit.copy(), False
     known: dict[object, Room] = {}
@@ -114,6 +127,7 @@ def whole_gangs(cluster: Cluster, pods: Sequence[Pod], demand: Floats, fit: Bool
         if len(able) < (len(group.members) if group.least is None else group.needed):
             fit[[*group.members]] = False
             continue
+        # Room beside the nodes' own pods, cached for gangs that are alike.
         members = [pods[n] for n in together]
         priority = least_priority(members)
         if priority not in emptied:
@@ -141,12 +155,18 @@ def whole_gangs(cluster: Cluster, pods: Sequence[Pod], demand: Floats, fit: Bool
 
 
 def least_priority(pods: Sequence[Pod]) -> float:
-    """The lowest priority of pods that all of these may be in place of, as those below that of the highest."""
+    """Return the priority below which these pods may preempt.
+
+    It is the highest of their priorities.
+    """
     return max((pod.priority for pod in pods if pod.preempts), default=-math.inf)
 
 
 def beside_own(cluster: Cluster, group: PodGroup, room: Floats) -> Floats:
-    """(L, D) the room that is left beside the pods of the gang that run, if these count for its minimum."""
+    """Return the room (L, D) left by the gang's running pods.
+
+    They count only if they are part of its minimum.
+    """
     if group.least is None or not group.running:
         return room
     own = [n for n in np.flatnonzero(cluster.node >= 0).tolist() if cluster.running[n].gang_name == group.name]
@@ -156,16 +176,16 @@ def beside_own(cluster: Cluster, group: PodGroup, room: Floats) -> Floats:
 
 
 def places_for(demand: Floats, room: Floats) -> int:
-    """How many pods of this demand (D,) nodes with room (L, D) hold."""
+    """Return how many pods of this demand (D,) fit the room (L, D)."""
     need, free = to_units(demand), to_units(np.maximum(room, 0.0))
     return int((free[:, need > 0] // need[need > 0]).min(axis=1, initial=ENOUGH).sum())
 
 
 def room_for(pods: Sequence[Pod], demand: Floats, room: Floats, traits: Sequence[Traits]) -> Room:
-    """Room for these pods, of demand (n, D), on nodes with room (L, D): each, in this order, on the first on which it fits.
+    """Find room (L, D) for these pods of demand (n, D).
 
-    Of pods that are alike it is found whenever there is any. It is ruled out where pods that are alike have too little by
-    themselves, or all together.
+    Each pod, in order, takes the first node that it fits. For pods that are alike the result is exact. Room is ruled out if
+    pods that are alike, or all together, need too much.
     """
     _, columns, extra, _ = as_resources(pods, [], traits)
     need = to_units(np.concatenate([demand, extra], axis=1))
@@ -184,12 +204,12 @@ def room_for(pods: Sequence[Pod], demand: Floats, room: Floats, traits: Sequence
 
 
 def side_by_side(cluster: Cluster, begun: Sequence[int], evicted: Sequence[int]) -> tuple[list[PodGroup], Ints, Ints]:
-    """The gangs of the queue, the order of its table, and (n,) the gang of each row or NO_GANG; both empty where there are none.
+    """Return the gangs of the queue, and order and gangs of its table.
 
-    Pods that start together stand where the first of them is in the queue, the others of the gang right behind them.
-
-    begun    numbers of the waiting pods that start now: their gangs do, as a whole
-    evicted  numbers of the running pods that are queued last, behind those that start again: of a gang those start together
+    Gangs (n,) are numbers or NO_GANG. Both arrays are empty without gangs. Pods that start together stand at the first of
+    them, with the gang's other pods behind.
+    begun    numbers of the waiting pods that start now, with their whole gangs
+    evicted  numbers of the running pods queued last, behind those that start again. Those of a gang start together
     """
     groups, nothing = gangs_of(cluster), np.zeros(0, np.int64)
     if not groups and not any(cluster.running[n].gang for n in evicted):
@@ -199,6 +219,7 @@ def side_by_side(cluster: Cluster, begun: Sequence[int], evicted: Sequence[int])
     count = len(cluster.waiting) + len(cluster.again)
     demand = np.concatenate([cluster.demand, cluster.anew([*cluster.again, *evicted])])
     if any(cluster.running[n].gang for n in evicted):
+        # Preempted pods of a gang start together if there is room for them.
         stays = cluster.node >= 0
         stays[[*evicted]] = False
         gone = [cluster.running[n] for n in evicted]
@@ -211,6 +232,7 @@ def side_by_side(cluster: Cluster, begun: Sequence[int], evicted: Sequence[int])
         return groups, nothing, nothing
 
     waiting = np.setdiff1d(np.arange(len(cluster.waiting)), begun).tolist()
+    # Put each gang where its first pod is.
     entries = [*waiting, *range(len(cluster.waiting), count + len(evicted))]
     place = {number: n for n, number in enumerate(entries)}
     first = {group.members[0]: g for g, group in enumerate(table)}
@@ -229,7 +251,7 @@ def side_by_side(cluster: Cluster, begun: Sequence[int], evicted: Sequence[int])
 
 
 def gang_lines(cluster: Cluster) -> list[str]:
-    """A line on each of the first gangs: which pods start together, and which are pods of their own."""
+    """Return a line on each of the first gangs and its single pods."""
     groups = gangs_of(cluster)
     lines = [_gang_line(group) for group in groups[:MOST_NAMED]]
     more = len(groups) - len(lines)

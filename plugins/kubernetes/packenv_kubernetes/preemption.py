@@ -1,14 +1,14 @@
-"""What the scheduler does now: waiting pods in order of priority, each where it fits, or in place of pods of lower priority.
+"""The scheduler's next decisions: starts by priority, with preemption.
 
-A pod that fits on no node preempts: of the nodes on which it would fit without the pods of lower priority, the one whose victims
-are fewest and least. Victims are first all pods of lower priority there; then, in order of priority and the oldest first, each is
-left in service if the pod still fits. Nodes are compared by the highest priority among their victims, the sum of priorities, the
-number, and the start of the youngest of the highest priority. Sources: kubernetes.io/docs/concepts/scheduling-eviction/
-pod-priority-preemption and the plugin DefaultPreemption of kube-scheduler. PodDisruptionBudgets are not in the file.
-
-A gang starts now only if each of its pods that have to start together finds a node, in place of others where it must; otherwise
-none does, and nobody is preempted for it. So do Volcano (its action preempt commits the victims of a job that has its minimum,
-and discards others) and Kubernetes' own gangs; with the coscheduling plugin pods preempt one by one, and may do so in vain.
+A pod that fits no node preempts. Candidates are nodes that it fits without pods of lower priority. The node with the fewest
+and least victims is chosen. Victims are first all pods of lower priority there. Then, in order of priority and oldest first,
+each stays if the pod still fits. Nodes are compared by the highest priority among their victims, the sum of priorities, the
+number, and the start of the youngest of the highest priority. Sources:
+kubernetes.io/docs/concepts/scheduling-eviction/pod-priority-preemption and the plugin DefaultPreemption of kube-scheduler.
+PodDisruptionBudgets are not in the file.
+A gang starts now only if each pod that has to start together finds a node, perhaps by preemption. Otherwise none starts, and
+nothing is preempted. Volcano (its action preempt commits the victims of a job that has its minimum, and discards others) and
+Kubernetes' own gangs do the same. With the coscheduling plugin pods preempt one by one, perhaps in vain.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 LEAST_CANDIDATES = 100
-"""Nodes that the scheduler looks at before it preempts: this many or a tenth, whichever is more; here the first in the file."""
+"""Nodes considered for preemption: this many or a tenth, whichever is more. Here the first in the file."""
 SMALLEST = 2**31
 """Added to each priority before they are summed, so that fewer victims count first."""
 
@@ -44,9 +44,10 @@ class Begun(NamedTuple):
 
 
 def first_cycle(cluster: Cluster, lowest: int | None = None) -> list[Begun]:
-    """The pods that start now before all others: those of higher priority than others that wait or run.
+    """Return the pods that start now before all others.
 
-    `lowest`: the lowest priority of those that wait, if it is that of a pod which is not there.
+    Their priority is higher than that of others that wait or run. `lowest`: lowest waiting priority, if the pod with it is not
+    in the cluster.
     """
     least_there = min((pod.priority for pod in cluster.waiting), default=0)
     lowest = least_there if lowest is None else min(lowest, least_there)
@@ -58,13 +59,13 @@ def first_cycle(cluster: Cluster, lowest: int | None = None) -> list[Begun]:
 
 
 Alike = tuple[object, ...]
-"""Rules, demand and priority: pods of which these are equal find the same nodes."""
+"""Rules, demand and priority. Pods with equal ones find the same nodes."""
 Victims = tuple[int, int, int, float, int, tuple[int, ...]]
-"""Four numbers that nodes are compared by, the node, and the pods."""
+"""Four numbers to compare nodes, the node, and the pods."""
 
 
 class _Nodes:
-    """The room of each node while pods are put there."""
+    """The room of each node while pods are placed."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
@@ -88,11 +89,14 @@ class _Nodes:
             self.on_node[cluster.node[n]].append(n)
 
     def begin(self, lowest: int) -> list[Begun]:
-        """A gang is looked at where its first pod is; its pods above the minimum are looked at if it starts now."""
+        """Place the pods in order of the queue, gangs at their first pod.
+
+        Pods above a gang's minimum are considered if it starts now.
+        """
         begun: list[Begun] = []
         hopeless: set[Alike] = set()
         gangs = {group.members[0]: group for group in gangs_of(self.cluster)}
-        others = {n for group in gangs.values() for n in group.members}  # which do not start by themselves
+        others = {n for group in gangs.values() for n in group.members}  # they do not start alone
         for n in range(len(self.cluster.waiting)):
             starts: list[Begun] = []
             if n in gangs and max(gangs[n].together) < len(self.cluster.waiting):
@@ -106,10 +110,10 @@ class _Nodes:
         return begun
 
     def _place_all(self, numbers: Sequence[int], hopeless: set[Alike]) -> list[Begun]:
-        """Put all of these pods, or none, so that nobody is preempted for some of them."""
+        """Place all of these pods or none, without preemption in vain."""
         starts: list[Begun] = []
         for n in numbers:
-            start = self._place(n, {*hopeless})  # beside the others of its gang: this says nothing of it alone
+            start = self._place(n, {*hopeless})  # next to its gang: no result for the pod alone
             if start is None:
                 for taken in reversed(starts):
                     self._take_back(taken)
@@ -118,7 +122,7 @@ class _Nodes:
         return starts
 
     def _place(self, n: int, hopeless: set[Alike]) -> Begun | None:
-        """Put a pod where it fits, or in place of others; None, and nothing changes, where it does neither."""
+        """Place a pod where it fits, or by preemption, or return None."""
         pod = self.cluster.waiting[n]
         alike = (self.rule[n], self.demand[n].tobytes(), pod.priority)
         node = self._where_it_fits(n)
@@ -140,7 +144,7 @@ class _Nodes:
         return start
 
     def _delay(self, n: int, node: int) -> float:
-        """Seconds until the pod, which fits where the victims have gone, has room beside those that are still there."""
+        """Return the seconds until victims have gone and the pod has room."""
         if not self.leaving[node]:
             return 0.0
         delay, free, demand = 0.0, self.free[node] - sum(amount for _, amount in self.leaving[node]), self.demand[n]
@@ -151,7 +155,7 @@ class _Nodes:
         return delay
 
     def _where_it_fits(self, n: int) -> int | None:
-        """The node that is left with the least of its capacity."""
+        """Return the node with the least capacity left."""
         demand = self.demand[n]
         fits = self.allowed[self.rule[n]] & ((demand <= self.free) | (demand == 0)).all(axis=1)
         nodes = np.flatnonzero(fits)
@@ -169,7 +173,10 @@ class _Nodes:
         return any(port.conflicts(used) for port in ports for used in occupied)  # type: ignore[arg-type]
 
     def _candidates(self, n: int) -> list[int]:
-        """The first nodes on which the pod would fit without the pods of lower priority, as many as the scheduler looks at."""
+        """Return the first nodes that fit without pods of lower priority.
+
+        Their number is limited as in the scheduler.
+        """
         if (priority := self.cluster.waiting[n].priority) not in self.lower:
             lower = [pod.priority < priority and pod.deleted is None for pod in self.cluster.running]
             rows = np.flatnonzero(np.array(lower, np.bool_) & (self.node >= 0))
@@ -181,7 +188,7 @@ class _Nodes:
         return [int(node) for node in nodes[: max(LEAST_CANDIDATES, len(self.on_node) // 10)]]
 
     def _cached_victims(self, n: int, node: int, alike: Alike) -> Victims | None:
-        """The victims, looked for once for all pods that are alike, as long as the node does not change."""
+        """Return the victims, cached for equal pods until the node changes."""
         change, victims = self.cache.get((alike, node), (-1, None))
         if change != self.changes[node]:
             victims = self._victims(n, node)
@@ -189,7 +196,7 @@ class _Nodes:
         return victims
 
     def _victims(self, n: int, node: int) -> Victims | None:
-        """The pods that would have to go, after the numbers that nodes are compared by; None if even that is too little."""
+        """Return the pods to preempt with their comparison, None if too few."""
         running, priority = self.cluster.running, self.cluster.waiting[n].priority
         lower = [v for v in self.on_node[node] if running[v].priority < priority and running[v].deleted is None]
         if not lower:

@@ -1,12 +1,12 @@
-"""What a pod asks of its node, as Kubernetes' scheduler counts it.
+"""Requests of a pod, counted as in Kubernetes' scheduler.
 
-For each resource the larger of two: what its containers and sidecars (init containers that are restarted) ask together, and
-the most that one of its init containers asks beside the sidecars started before it; a request for the pod as a whole stands in
-place of both; the overhead is added. A container that names a limit and no request asks for its limit; so does a pod that names a
-limit as a whole, of a resource for which no container asks.
+For each resource the request is the larger of two amounts. One is the sum over containers and sidecars (restarted init
+containers). The other is the most that an init container requests together with earlier sidecars. A request for the whole pod
+replaces both. The overhead is added. A limit without a request counts as a request. So does a limit of the whole pod, for a
+resource that no container requests.
 Source: kubernetes.io/docs/concepts/workloads/pods/init-containers and .../sidecar-containers, "Resource sharing";
-.../tasks/configure-pod-container/resize-container-resources. Amounts such as 500m, 1.5, 128Mi, 2e3 are read as
-.../docs/reference/kubernetes-api/common-definitions/quantity says.
+.../tasks/configure-pod-container/resize-container-resources. Amounts such as 500m, 1.5, 128Mi, 2e3 follow
+.../docs/reference/kubernetes-api/common-definitions/quantity.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ Amounts = dict[str, Fraction]
 
 
 def requests_of(spec: dict[str, Any], status: dict[str, Any] | None = None) -> Amounts:
-    """The amounts of each resource that a pod of this spec, and status, asks for. Raises InputError that says where."""
+    """Return a pod's request of each resource, by spec and status.
+
+    Raises InputError with its place.
+    """
     held = held_of(status or {})
     infeasible = _is_infeasible(status or {})
 
@@ -37,6 +40,7 @@ def requests_of(spec: dict[str, Any], status: dict[str, Any] | None = None) -> A
         return amounts(_resources(spec.get("resources"), "resources").get(key), f"resources, {key}")
 
     running: Amounts = {}
+    # Init containers run one by one, next to earlier sidecars.
     starting: Amounts = defaultdict(Fraction)
     sidecars: Amounts = defaultdict(Fraction)
     for container in objects(spec, "initContainers"):
@@ -60,7 +64,10 @@ def requests_of(spec: dict[str, Any], status: dict[str, Any] | None = None) -> A
 
 
 def held_of(status: dict[str, Any]) -> dict[str, Amounts]:
-    """The amounts that each container has been given, by its name: the larger of what is allocated and of what it runs with."""
+    """Return the amounts given to each container, by name.
+
+    The larger of its allocated and its actual amounts.
+    """
     held = {}
     for field in ("containerStatuses", "initContainerStatuses"):
         for container in objects(status, field):
@@ -73,7 +80,7 @@ def held_of(status: dict[str, Any]) -> dict[str, Amounts]:
 
 
 def _is_infeasible(status: dict[str, Any]) -> bool:
-    """Whether a resize of the pod can never be done: then what it has been given counts."""
+    """Return whether a resize is impossible, so given amounts count."""
     pending = [condition for condition in objects(status, "conditions") if condition.get("type") == "PodResizePending"]
     return status.get("resize") == "Infeasible" or any(
         condition.get("reason") == "Infeasible" and condition.get("status", "True") == "True" for condition in pending
@@ -85,7 +92,10 @@ def _larger(a: Amounts, b: Amounts) -> Amounts:
 
 
 def amounts(quantities: Any, where: str) -> Amounts:
-    """An object of quantities, by name of the resource. Raises InputError that begins with `where`."""
+    """Return an object of quantities by resource.
+
+    Raises InputError that begins with `where`.
+    """
     if quantities is None:
         return {}
     if not isinstance(quantities, dict):
@@ -100,7 +110,10 @@ def amounts(quantities: Any, where: str) -> Amounts:
 
 
 def objects(parent: dict[str, Any], key: str) -> list[dict[str, Any]]:
-    """A list of objects under a key; empty if there is none. Raises InputError."""
+    """Return a list of objects under a key, empty if missing.
+
+    Raises InputError.
+    """
     value = parent.get(key)
     if value is None:
         return []
@@ -121,7 +134,7 @@ def _spec_requests(resources: Any, where: str) -> Amounts:
 
 
 def quantity(value: Any) -> Fraction:
-    """The amount that a text or a number of JSON stands for, exactly. Raises InputError, which does not say where it stands."""
+    """Return the exact amount of a text or a number. Raises InputError."""
     if not isinstance(value, (str, int, float)) or isinstance(value, bool):
         raise InputError(f"{excerpt(str(value))} is no quantity such as 500m or 2Gi")
     return _amount(str(value))

@@ -1,4 +1,7 @@
-"""Which pod may go on which node, told by further resources: to a scheduler that knows room alone."""
+"""Rules for pods on nodes as additional resources.
+
+A scheduler that only checks room then obeys them.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +21,11 @@ Floats = NDArray[np.float64]
 def as_resources(
     queue: Sequence[Pod], running: Sequence[Pod | None], traits: Sequence[Traits]
 ) -> tuple[list[str], Floats, Floats, Floats]:
-    """Resources that keep queued pods where they may be: names, and what nodes have, and queued and running pods take.
+    """Return resources that keep queued pods on allowed nodes.
 
-    One for each set of nodes that only some pods may leave: a node in it has 1, a pod takes a single unit of it. One for each
-    host port on each address that several pods want: a node has 1, a pod takes 1.
+    Returns names, and amounts of nodes, queued and running pods. There is one for each set of nodes that some pods may not
+    leave: nodes in it have 1, a pod takes one unit. There is one for each host port and address that several pods want: nodes
+    have 1, a pod takes 1.
     """
     rules, rule = groups_of(pod.rules for pod in queue)
     allowed, kind = np.unique(admitted(rules, traits), axis=0, return_inverse=True)
@@ -29,6 +33,7 @@ def as_resources(
     nodes: list[Floats] = []
     queued: list[Floats] = []
     in_service: list[Floats] = []
+    # Sets of nodes.
     for n, mask in enumerate(allowed):
         if mask.all():
             continue
@@ -41,6 +46,7 @@ def as_resources(
         for n, pod in enumerate(pods):
             for port in pod.rules.ports if pod is not None else ():
                 users.setdefault((port.number, port.protocol), []).append((waits, n, port))
+    # Host ports that several pods want.
     distinct: set[bytes] = set()
     for takers in users.values():
         if len(takers) < 2 or not any(waits for waits, _, _ in takers):

@@ -1,8 +1,8 @@
-"""GPUs that pods share by memory, as gpushare does it: which nodes have how many, and who has a share of which.
+"""GPUs that pods share by memory, as in gpushare.
 
-A node offers the memory of all its GPUs (aliyun.com/gpu-mem) and their number. A pod has its amount on a single one, which the
-scheduler writes into an annotation of the pod.
-Source: github.com/AliyunContainerService/gpushare-scheduler-extender, docs/designs.
+A node offers the memory of all its GPUs (aliyun.com/gpu-mem) and their number. A pod's amount is on a single GPU, which the
+scheduler writes into the pod's annotation. Source: github.com/AliyunContainerService/gpushare-scheduler-extender,
+docs/designs.
 """
 
 from __future__ import annotations
@@ -29,36 +29,39 @@ Ints = NDArray[np.int64]
 
 GPU_MEM, GPU_COUNT = "aliyun.com/gpu-mem", "aliyun.com/gpu-count"
 OF_ONE_GPU = ("nvidia.com/gpumem", "volcano.sh/vgpu-memory")
-"""Resources of which a pod has its amount on a single GPU too, by HAMi and Volcano; nodes do not say how many they have."""
+"""Resources of HAMi and Volcano on a single GPU too. Their nodes have no number of GPUs."""
 ABOVE_HALF = f"{GPU_MEM} above half of a GPU of"
-"""Begins the names of resources by which pods that cannot share a GPU do not."""
+"""Prefix of resources that keep pods apart that cannot share a GPU."""
 
 
 @dataclass(frozen=True, eq=False)
 class SharedGpus:
-    """The GPUs of L nodes, and which of its node's each running pod has a share of."""
+    """The GPUs of L nodes, and the shares of running pods."""
 
     devices: Ints  # (L, 3) as `Servers.devices`
     taken: Ints  # (running,) as bits; 0: none
-    unit: int  # of how many each unit of memory consists, so that all amounts are whole
-    guessed: tuple[str, ...] = ()  # running pods that do not say it
+    unit: int  # subdivisions of a unit of memory, so that all amounts are whole
+    guessed: tuple[str, ...] = ()  # running pods without an annotation
     homeless: tuple[str, ...] = ()  # running pods whose share has no room on the GPUs of their node
 
     def shares(self, pods: Sequence[Pod]) -> Ints:
-        """(n,) what these pods need of one GPU."""
+        """Return the need of each pod for one GPU, (n,)."""
         return np.array([math.ceil(share_of(pod) * self.unit) for pod in pods], np.int64)
 
     def needs(self, pods: Sequence[Pod]) -> Ints:
-        """(n, 3) the same as `Jobs.devices`."""
+        """Return these needs in the form of `Jobs.devices`, (n, 3)."""
         share = self.shares(pods)
         return np.stack([np.sign(share), share, np.zeros_like(share)], axis=1)
 
     def held(self, pods: Sequence[Pod]) -> Ints:
-        """(running, 4) what the running pods have, as `InService.devices`."""
+        """Return the running pods' shares as `InService.devices`, (running, 4)."""
         return np.column_stack([self.needs(pods) * (self.taken > 0)[:, None], self.taken])
 
     def left(self, pods: Sequence[Pod], node: Ints) -> list[list[int]]:
-        """(L,) what is left of each GPU beside these running pods, on nodes (running,); -1: none."""
+        """Return the rest of each GPU next to running pods, (L,).
+
+        They are on nodes (running,), -1: none.
+        """
         left = [[whole] * number for number, whole, _ in self.devices.tolist()]
         for share, bits, n in zip(self.shares(pods).tolist(), self.taken.tolist(), node.tolist(), strict=True):
             if bits and n >= 0:
@@ -66,7 +69,10 @@ class SharedGpus:
         return left
 
     def grown(self, template: int, memory: float, count: int, staying: Sequence[int]) -> SharedGpus:
-        """With so many nodes more that have so much memory, in GPUs like those of a node, and copies of running pods there."""
+        """Return the GPUs with `count` more nodes of this memory.
+
+        Their GPUs are like the template's, with copies of running pods.
+        """
         whole = int(self.devices[template, WHOLE]) or int(self.devices[:, WHOLE].max())
         number = min(int(memory * self.unit / whole + 1e-6), MOST_DEVICES)
         row = np.array([[number, whole if number else 0, NO_MODEL]])
@@ -74,11 +80,11 @@ class SharedGpus:
         return replace(self, devices=np.concatenate([self.devices, np.tile(row, (count, 1))]), taken=taken)
 
     def only(self, nodes: NDArray[np.bool_]) -> SharedGpus:
-        """With these nodes (L,) alone."""
+        """Return the GPUs of only these nodes (L,)."""
         return replace(self, devices=self.devices[nodes])
 
     def lines(self) -> list[str]:
-        """What is assumed of running pods."""
+        """Return lines on assumptions about running pods."""
         said = f"{GPU_MEM} of {{}} ({{}})"
         guessed = f"{said}: no annotation says on which GPU it is; taken to be packed tightly"
         homeless = f"not modelled: {said}: no GPU of their node has room: it is of the node's amount alone"
@@ -86,9 +92,9 @@ class SharedGpus:
         return [line.format(counted(len(names), "running pod"), some(names)) for line, names in pairs if names]
 
     def begin(self, cluster: Cluster, begun: Sequence[Begun]) -> tuple[list[Begun], dict[int, int], list[str]]:
-        """Of waiting pods that start now those for which, and for all of their gang, a GPU has room; which each takes, as bits.
+        """Return starting pods with room on GPUs, their GPUs as bits, and a line.
 
-        And a line on the others.
+        A gang needs room for all its pods. The line is on the others.
         """
         gone = [v for start in begun for v in start.victims]
         left = self.left(cluster.running, np.where(np.isin(np.arange(len(cluster.running)), gone), -1, cluster.node))
@@ -110,9 +116,9 @@ class SharedGpus:
 
 
 def shared_gpus(nodes: Sequence[Node], running: Sequence[Pod], node: Ints, waiting: Sequence[Pod]) -> SharedGpus | None:
-    """The GPUs of the nodes, and those that running pods have, on nodes (running,); None if no pod has a share of one.
+    """Return the GPUs of the nodes, and shares of running pods (running,).
 
-    Of running pods that do not say which GPU they have the largest come first, each on the tightest that holds it.
+    Pods without an annotation are placed largest first, on the tightest GPU that holds them. None if no pod has a share.
     """
     gpus = [gpus_of(each) for each in nodes]
     asks = [share_of(pod) for pod in (*running, *waiting)]
@@ -138,11 +144,11 @@ def shared_gpus(nodes: Sequence[Node], running: Sequence[Pod], node: Ints, waiti
 
 
 def with_whole_gpus(nodes: list[Node], pods: list[Pod]) -> tuple[list[Node], list[Pod]]:
-    """Nodes and pods with a resource more for each size of GPU: no two pods that have more than a half share one.
+    """Add a resource for each size of GPU to nodes and pods.
 
-    It is for what looks at amounts alone: where a pod fits at all, whom it may preempt, and bounds. A node has as many of it
-    as GPUs of that size, or enough, if its GPUs have another. A pod takes one if it has more than half a GPU, more than a
-    node has if it needs more than a whole one, otherwise none.
+    It keeps pods with more than half a GPU apart, where only amounts count: fit, preemption, and bounds. A node has its number
+    of GPUs of that size, or enough if its GPUs have another size. A pod takes one if it needs more than half a GPU, more than
+    any node has if it needs more than a whole one, otherwise none.
     """
     for size in sorted({gpus_of(node)[1] for node in nodes} - {0}):
         need = [share_of(pod) / size for pod in pods]
@@ -159,18 +165,21 @@ def with_whole_gpus(nodes: list[Node], pods: list[Pod]) -> tuple[list[Node], lis
 
 
 def share_of(pod: Pod) -> Fraction:
-    """What a pod needs of one GPU; 0 for those that spread over several, which are amounts alone."""
+    """Return a pod's need for one GPU, 0 if it spreads over several."""
     return Fraction(0) if GPU_COUNT in pod.asks else pod.asks.get(GPU_MEM, Fraction(0))
 
 
 def gpus_of(node: Node) -> tuple[int, Fraction]:
-    """The number of GPUs of a node, and the memory of each: that of all over their number, or a single one if it says none."""
+    """Return the number of GPUs of a node, and the memory of each.
+
+    One GPU if the node has no number.
+    """
     memory, count = node.offers.get(GPU_MEM, Fraction(0)), min(int(node.offers.get(GPU_COUNT, 1)), MOST_DEVICES)
     return (count, memory / count) if memory and count > 0 else (0, Fraction(0))
 
 
 def index_of(pod: Pod) -> int | None:
-    """The number of the GPU that a pod has a share of, as its annotation says it; None if it does not say one."""
+    """Return the GPU number in a pod's annotation, or None."""
     text = pod.gpu
     if text.startswith("{"):  # of each container the GPUs, and what it has of them
         try:

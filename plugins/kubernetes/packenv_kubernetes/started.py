@@ -1,4 +1,4 @@
-"""Waiting pods as a table of tasks, and the pods that run already, with times that are drawn by seed."""
+"""Waiting pods as a table, and running pods, with times by seed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ENDLESS = 2**31
 STRETCH, MOST_STRETCHES = 100, 1000
 WAITING, RUNNING = 0, 1  # streams of random numbers
 MOST_KEPT = 4  # of drawn times
-MOST_SEEDS = 64  # of which what remains to the pods in service is kept: 16 search, 16 confirm, of waiting pods too
+MOST_SEEDS = 64  # seeds whose remaining times are cached: 16 search, 16 confirm, also for waiting pods
 TAKEN = 3  # column of `InService.devices`
 STEPS = 64  # of a bisection: doubles have no more
 
@@ -41,7 +41,7 @@ def no_pods() -> Bools:
 
 
 class OfGpus(NamedTuple):
-    """The shares that pods have of GPUs: as `Jobs.devices`, and of pods in service as `InService.devices`."""
+    """Shares of GPUs in the forms of `Jobs.devices` and `InService.devices`."""
 
     nodes: Ints  # (L, 3) as `Servers.devices`
     need: Ints  # (n, 3) of the waiting pods
@@ -51,9 +51,10 @@ class OfGpus(NamedTuple):
 
 
 class Held:
-    """The amounts that pods hold on nodes (L, D), in units: `demand` (n, D), and the node of each (n,), -1: none.
+    """Amounts held on nodes (L, D) by pods (n, D), in units.
 
-    devices  (n, 4) what they have of GPUs, as `InService.devices`; `gpus` (L, 3) those of the nodes
+    `server` (n,): node of each pod, -1: none.
+    devices  (n, 4) shares of GPUs, as `InService.devices`. `gpus` (L, 3) of the nodes
     """
 
     def __init__(self, demand: Ints, server: Ints, capacity: Ints, devices: Ints | None = None, gpus: Ints | None = None) -> None:
@@ -68,7 +69,7 @@ class Held:
         self.there = (server >= 0) & demand.any(axis=1)
 
     def with_slots(self, left: Ints) -> InService:
-        """The same pods with the slots that remain (n,), on nodes that hold what they have."""
+        """Return the pods with slots left (n,), reduced to the nodes' amounts."""
         demand, there = self.demand, self.there
         if len(self.full):
             demand, over = demand.copy(), self.over.copy()
@@ -80,7 +81,10 @@ class Held:
         return InService(demand[there], self.server[there], left[there], self._shares(left, there))
 
     def _shares(self, left: Ints, there: Bools) -> Ints | None:
-        """(there, 4) what these pods have of GPUs, those that end first less where they have more than there is."""
+        """Return the pods' shares of GPUs, (there, 4).
+
+        If a GPU is overfull, pods that end first have less.
+        """
         if self.devices is None or self.gpus is None:
             return None
         devices = np.where(there[:, None], self.devices, 0)
@@ -96,20 +100,21 @@ class Held:
 
 @dataclass(frozen=True, eq=False)
 class Started:
-    """A function from a seed to the table of the waiting pods; `in_service` has those that run. Demands in units of capacity.
+    """A function from a seed to the table of waiting pods.
 
-    Pods are those that wait, and behind them those that start again. Arrays left empty: there are none of which it is true.
+    `in_service` has the running ones. Demands are in units of capacity. Pods are the waiting ones, then those that start
+    again. Empty arrays mean that no pod is affected.
     """
 
     demand: Floats  # (n, D) of the waiting pods
-    row: Ints  # (n,) which random number is a pod's: that of its place in the queue as it was read
+    row: Ints  # (n,) random number of each pod: by its place in the queue as read
     endless: Bools  # (n,)
     running_demand: Floats  # (m, D)
     running_endless: Bools  # (m,)
     server: Ints  # (m,) -1: its node is taken away
     age: Floats  # (m,) slots in service so far
     services: tuple[Law, ...] | OwnerTimes
-    """Laws of the service of pods that end, in slots: each seed has one of them; without any no pod ends."""
+    """Laws of the service of pods that end, in slots. Each seed has one. Without any no pod ends."""
     again: tuple[int, ...] = ()  # of the running pods, by number: they start again, behind those that wait
     again_demand: Floats = field(default_factory=no_amounts)  # (again and evicted, D) as new pods
     names: tuple[str, ...] = ()  # of the waiting pods, and of those that start again
@@ -135,10 +140,10 @@ class Started:
     behind: tuple[tuple[int, int], ...] = ()  # pairs of pods of a gang: the first starts with the second at the earliest
 
     def __call__(self, seed: int) -> Jobs:
-        """The table: waiting pods that do not start now, those that start again, and those that are preempted.
+        """Return the table: waiting pods, those that start again, preempted ones.
 
-        A pod that starts again is in service for what it has been already, and for what remained. Pods that start together
-        stand side by side.
+        Waiting pods that start now are left out. A pod that starts again lasts its past and remaining service. Pods that start
+        together are adjacent.
         """
         again = np.array([*self.again, *self.evicted], np.int64)
         whole = np.minimum(np.ceil(self.age[again]).astype(np.int64) + self.remaining(seed, limited=False)[again], ENDLESS)
@@ -154,7 +159,7 @@ class Started:
         return Jobs(arrival, units[self.order], service[self.order], gang=self.gang, devices=devices)
 
     def in_queue_order(self, column: NDArray[Any]) -> NDArray[Any]:
-        """A column of the table, of the queue: waiting pods that do not start now, those that start again, the preempted."""
+        """Return a column of the table in the order of the queue."""
         if not len(self.order):
             return column
         of_queue = np.empty_like(column)
@@ -163,22 +168,22 @@ class Started:
 
     @cached_property
     def queued(self) -> Ints:
-        """The numbers of the waiting pods that do not start now."""
+        """Numbers of the waiting pods that do not start now."""
         return np.setdiff1d(np.arange(len(self.demand)), [pod for pod, _, _ in self.begun]).astype(np.int64)
 
     def in_service(self, seed: int) -> InService:
-        """The running pods whose node is there, and those that start now, each with the slots that remain.
+        """Return the running pods and those that start now, with slots left.
 
-        Of a node that holds more than it has, the pods that end first give no room back until it holds what it has.
+        On an overfull node, ending pods give no room back until it holds what it has.
         """
         first, _, wait = np.array(self.begun, np.int64).reshape(-1, 3).T
         begun = np.minimum(wait + self.slots(seed)[first], ENDLESS) if len(first) else first
         return self._there.with_slots(np.concatenate([self.remaining(seed), begun]))
 
     def sure(self, seed: int) -> InService:
-        """Those of them that go on whatever a policy does.
+        """Return the pods that stay in service under every policy.
 
-        Not waiting ones that start now, nor those that may be preempted, or are being deleted and may be gone sooner.
+        Without pods that start now, may be preempted, or are being deleted.
         """
         return self._sure.with_slots(self.remaining(seed))
 
@@ -201,17 +206,23 @@ class Started:
         return to_units(self.running_demand)
 
     def remaining(self, seed: int, limited: bool = True) -> Ints:
-        """(m,) slots that remain of each running pod's service. `limited`: not longer than until its latest end."""
+        """Return the slots left of each running pod's service, (m,).
+
+        `limited`: at most until its latest end.
+        """
         slots = self._slots(seed, RUNNING, np.arange(len(self.age)), self.age, self.running_endless)
         return np.minimum(slots, self.running_latest) if limited and len(self.running_latest) else slots
 
     def slots(self, seed: int) -> Ints:
-        """(n,) slots that each waiting pod will be in service."""
+        """Return the slots that each waiting pod will be in service, (n,)."""
         slots = self._slots(seed, WAITING, self.row, np.zeros(len(self.demand)), self.endless)
         return np.minimum(slots, self.latest) if len(self.latest) else slots
 
     def times(self, seed: int, start: Ints, end: Ints) -> tuple[Ints, Ints]:
-        """(pods,) starts and ends of the waiting pods and of those that start again, from those of the table; -1: never."""
+        """Return starts and ends of pods from those of the table, (pods,).
+
+        They are waiting pods, then those that start again. -1: never.
+        """
         times = []
         slots = self.slots(seed)
         for column, longer in ((start, 0), (end, 1)):
@@ -221,6 +232,7 @@ class Started:
             for pod, _, wait in self.begun:
                 whole[pod] = min(wait + longer * slots[pod], ENDLESS)
             times.append(np.concatenate([whole, column[len(self.queued) : len(self.queued) + len(self.again)]]))
+        # Pods above a gang's minimum start with it at the earliest.
         first, last = times
         for pod, leader in self.behind:
             if first[leader] < 0:
@@ -232,7 +244,7 @@ class Started:
 
     @cached_property
     def drawn(self) -> dict[tuple[int, int], Ints]:
-        """The last draw of `_slots`: one run asks for it several times."""
+        """Cache of the last draws of `_slots`."""
         return {}
 
     def _slots(self, seed: int, stream: int, row: Ints, age: Floats, endless: Bools) -> Ints:
@@ -261,9 +273,9 @@ class Started:
 
 
 def stretches(services: Ints) -> tuple[Law, ...]:
-    """Laws of services that were recorded one after the other (n,) slots: each is that of a stretch of STRETCH of them.
+    """Return laws of recorded services (n,), one for each stretch of STRETCH.
 
-    Tasks that come together last about as long as each other. Draws of all of them from one stretch vary as much together.
+    Tasks that come together last similarly long. Draws from one stretch vary together in the same way.
     """
     step = max(STRETCH // 2, len(services) // MOST_STRETCHES)
     first = range(0, max(len(services) - STRETCH, 0) + 1, step)
@@ -272,14 +284,15 @@ def stretches(services: Ints) -> tuple[Law, ...]:
 
 @lru_cache(MOST_SEEDS)
 def _remaining(law: Law, age: bytes, uniform: bytes) -> bytes:
-    """`remaining`, kept: clusters with more nodes, or fewer, have the same pods in service, and see the same draws."""
+    """Return `remaining`, cached for clusters with the same running pods."""
     return remaining(law, np.frombuffer(age), np.frombuffer(uniform)).tobytes()
 
 
 def remaining(law: Law, age: Floats, uniform: Floats) -> Ints:
-    """(n,) whole slots, at least 1, that remain of services that have lasted `age` slots: X - age, given that X > age.
+    """Return whole slots left, at least 1, of services of age `age`, (n,).
 
-    The inverse of the distribution function at `uniform` (n,) in [0, 1). Where no service lasts so long, 1 slot remains.
+    X - age, given that X > age, by the inverse distribution function at `uniform` (n,) in [0, 1). If no service lasts so long,
+    1 slot is left.
     """
     below = law.cdf(age)
     target = below + (1 - below) * uniform

@@ -1,4 +1,4 @@
-"""Names, numbers and amounts as people read them."""
+"""Names, numbers and amounts as text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ UNITS = {"cpu": (1, "cores"), "memory": (2**30, "GiB"), "ephemeral-storage": (2*
 
 
 def some(names: Sequence[str]) -> str:
-    """The first names, and how many more there are."""
+    """Return the first names, and the number of the others."""
     more = [f"{len(names) - MOST_NAMED:,} more"] if len(names) > MOST_NAMED else []
     *front, last = [*names[:MOST_NAMED], *more]
     return f"{', '.join(front)} and {last}" if front else last

@@ -11,7 +11,7 @@ from packenv_score.options import ScoreOptions
 @click.command("score")
 @click.argument("candidates", metavar="CANDIDATE…", nargs=-1, required=True, type=click.Path())
 @options_of(ScoreOptions)
-@output_options("Write the score, what was wrong, and lines for the next attempt,")
+@output_options("Write scores, faults and hints for the next attempt")
 def score_command(candidates: tuple[str, ...], options: ScoreOptions, outputs: Outputs) -> None:
     """Grade a policy that a machine wrote: 0 is the reference, 100 the bound.
 

@@ -49,6 +49,7 @@ def test_counts(window: Trace) -> None:
     jobs, dropped, t0 = window.jobs()
     assert (len(jobs), t0) == (50_230, 604_046_280)
     assert dropped == {
+        "repeated rows": 0,
         "in the initial snapshot": 144_339,
         "not finished": 13_738,
         "duration missing or <= 0": 22,

@@ -51,7 +51,7 @@ class Attained:
     parts: int  # of a server, in which the configurations count
 
     def value(self, law: SizeLaw, kinds: ServerKinds) -> Fraction:
-        """Return the supported workload (tasks in service); may raise Refuted."""
+        """Return the supported workload (tasks in service). May raise Refuted."""
         edges = self.edges
         require(_increase(edges), f"edges must be integers that increase from above 0 to at most {LARGEST_SIZE}")
         require(int(law.high[-1]) <= edges[-1], f"no cell holds the size {int(law.high[-1])}")
@@ -82,7 +82,7 @@ class Bounded:
         return np.asarray(np.interp(size, (0, *self.points), (0, *self.prices)) * beyond)
 
     def value(self, law: SizeLaw, kinds: ServerKinds) -> Fraction:
-        """Return an upper bound (tasks in service); may raise Refuted."""
+        """Return an upper bound (tasks in service). May raise Refuted."""
         require(len(self.points) == len(self.prices) == len(self.split), "as many points, prices and cells are needed")
         require(_increase(self.points), f"points must be integers that increase from above 0 to at most {LARGEST_SIZE}")
         points = np.array((0, *self.points))
@@ -111,11 +111,13 @@ class Bounded:
         if len(self.points) == 1 and self.split[0]:  # by area, of which a server may hold any number of tasks
             return [-(-self.prices[0] * room // self.points[0]) for room in capacity.tolist()]
         points, prices = np.array(self.points, np.int64), np.array(self.prices, np.int64)
+        # Sizes at the points alone.
         knapsack = Knapsack(points, int(capacity.max()))
         solution = knapsack.solve(prices)
         totals = []
         wide = int(prices.max()) * int(points[-1]) >= 2**62  # too wide for 64 bits: Python's integers
         exact = np.dtype(object) if wide else np.dtype(np.int64)
+        # One size inside a cell, which takes all room that the others leave.
         before, low = np.append(0, points[:-1]).astype(exact), np.append(0, prices[:-1]).astype(exact)
         rise, width = prices.astype(exact) - low, points.astype(exact) - before
         split = np.append(np.array(self.split), False)

@@ -24,7 +24,7 @@ class Knapsack:
     """Sizes (n,) in units, repeatable, up to `capacity` units."""
 
     def __init__(self, sizes: Ints, capacity: int, most_steps: int = MOST_STEPS) -> None:
-        """Build the table; raise OverflowError above `most_steps` entries."""
+        """Build the table, or raise OverflowError above `most_steps` entries."""
         scale = int(np.gcd.reduce(sizes))
         self.sizes = sizes
         self.capacity = capacity

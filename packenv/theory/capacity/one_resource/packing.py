@@ -56,6 +56,7 @@ def pack(sizes: list[int], kinds: ServerKinds, mean: float) -> tuple[list[int], 
     if len(kinds.number) == 1:  # best fit decreasing uses an empty server only if it must
         packed = [held for held in packed if held]
         return [len(packed)], packed
+    # Bisect the number of servers, in the proportion of the cluster.
     low, high = full, enough
     while high - low > 1e-3 * high:
         middle = (low + high) / 2
@@ -69,7 +70,7 @@ def pack(sizes: list[int], kinds: ServerKinds, mean: float) -> tuple[list[int], 
 
 
 def best_fit_decreasing(sizes: list[int], rooms: list[int]) -> list[list[int]] | None:
-    """Pack decreasing sizes by best fit; return contents or None."""
+    """Pack decreasing sizes by best fit, and return contents or None."""
     by_room = sorted((room, n) for n, room in enumerate(rooms))
     packed: list[list[int]] = [[] for _ in rooms]
     for size in sizes:

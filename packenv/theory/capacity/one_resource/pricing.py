@@ -22,7 +22,7 @@ class PointPricing:
     """
 
     def __init__(self, points: Ints, capacity: Ints, split: NDArray[np.bool_]) -> None:
-        """Take `capacity` (G,) units and `split` (n,); OverflowError for many sums."""
+        """Take `capacity` (G,) units and `split` (n,). Raises OverflowError for many sums."""
         self.points, self.capacity = points, capacity
         self.knapsack = Knapsack(points, int(capacity.max()))
         self.inside = [self._inside(room, split) for room in capacity.tolist()]

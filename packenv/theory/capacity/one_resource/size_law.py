@@ -116,7 +116,7 @@ def _around(value: float) -> tuple[int, int]:
 
 
 def size_law(workload: Workload) -> SizeLaw:
-    """Return a workload's law of sizes; InputError for several resources."""
+    """Return a workload's law of sizes. Raises InputError for several resources."""
     if workload.D != 1:
         raise InputError(f"workload {workload.name} has {workload.D} resources, not one size")
     sizes = workload.sizes

@@ -60,8 +60,10 @@ class SizePartition:
         self.earlier = self.edges()
         self._refine_steps(target)
         self.odd = self._odd_sizes(target)
+        # Cut at the steps around every odd size.
         around = self.odd // self.step * self.step
         self.cuts = np.unique(np.concatenate([self.cuts, around, around + self.step]))
+        # Weigh the prices alike, without the odd sizes.
         mass = self.law.mass.copy()
         mass[np.searchsorted(self.law.low, self.odd)] = 0.0
         below = np.append(0.0, np.cumsum(mass))
@@ -73,6 +75,7 @@ class SizePartition:
             rises = (weight * float(np.diff(price(np.array([a, b])))[0]) for price, weight in weighed)
             return -float(share) * sum(rises), a, b
 
+        # Halve the cell with the best score until there are enough. Cells of one step are done.
         queue = [scored(a, b) for a, b in zip(self.cuts.tolist(), self.cuts[1:].tolist(), strict=False)]
         heapify(queue)
         done: list[int] = []

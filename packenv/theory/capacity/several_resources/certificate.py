@@ -60,7 +60,7 @@ class Scalarised:
     bounded: Bounded
 
     def value(self, law: VectorLaw, kinds: VectorKinds) -> Fraction:
-        """Return an upper bound (tasks in service); may raise Refuted."""
+        """Return an upper bound (tasks in service). May raise Refuted."""
         weights = self._checked(kinds.capacity.shape[1])
         return self.bounded.value(law.scalar(weights), kinds.scalar(weights))
 
@@ -87,7 +87,7 @@ class Priced:
     prices: tuple[int, ...]
 
     def value(self, law: VectorLaw, kinds: VectorKinds) -> Fraction:
-        """Return an upper bound (tasks in service); may raise Refuted."""
+        """Return an upper bound (tasks in service). May raise Refuted."""
         require(isinstance(law, Atoms), "these prices are for finitely many demand vectors")
         assert isinstance(law, Atoms)
         price = self.whole_prices(law.vectors)
@@ -132,10 +132,7 @@ def area_proofs(law: VectorLaw, kinds: VectorKinds) -> list[Scalarised]:
 
 
 def maximal_fillings(vectors: Ints, capacity: Ints, most: int = MOST_CONFIGURATIONS) -> list[Vector]:
-    """Return maximal numbers of `vectors` (n, D) that fit.
-
-    A few others are among them. Raises OverflowError for more than `most`.
-    """
+    """Return all maximal (and other) numbers of `vectors` (n, D). OverflowError above `most`."""
     sizes = vectors.tolist()
 
     def fillings(first: int, room: list[int]) -> Iterator[Vector]:
@@ -144,6 +141,7 @@ def maximal_fillings(vectors: Ints, capacity: Ints, most: int = MOST_CONFIGURATI
         if first == len(sizes) - 1:
             yield (fit,)
             return
+        # The last vector fills the rest, so all maximal fillings are among these.
         for count in range(fit, -1, -1):
             for rest in fillings(first + 1, [have - count * need for have, need in zip(room, size, strict=True)]):
                 yield (count, *rest)

@@ -45,10 +45,7 @@ class Atoms:
     mass: Floats
 
     def shares(self, boxes: Ints) -> tuple[list[int], int] | None:
-        """Return upper bounds on P(first fitting box).
-
-        Numerators and their denominator; None if some demand is in no box.
-        """
+        """Return upper bounds on P(first fitting box): numerators, denominator, or None."""
         place = first_box(self.vectors, boxes)
         if (place == OUTSIDE).any():
             return None

@@ -24,10 +24,12 @@ def packing(boxes: Ints, shares: Floats, kinds: VectorKinds, scales: Floats) -> 
     """
     tasks = len(boxes) * max(1, round(TASKS / len(boxes)))
     remaining = np.ceil(tasks * shares * (1 - SURPLUS)).astype(np.int64)
+    # Kinds in turn, in proportion to their servers.
     together = math.gcd(*kinds.number.tolist())
     kind = np.repeat(np.arange(len(kinds.number)), kinds.number // together).tolist()
     copies: Counter[tuple[int, bytes]] = Counter()
     rounds, counts = 0, np.zeros(len(boxes), np.int64)
+    # Fill servers until all tasks are packed; equal fillings are counted.
     while remaining.any():
         before = remaining.sum()
         for k in kind:
@@ -37,6 +39,7 @@ def packing(boxes: Ints, shares: Floats, kinds: VectorKinds, scales: Floats) -> 
         rounds += 1
         if remaining.sum() == before:
             raise ValueError("a box fits no server")
+    # Write the fillings as configurations of a proof.
     configurations = []
     for (k, contents), servers in copies.items():
         counts = np.frombuffer(contents, np.int64)

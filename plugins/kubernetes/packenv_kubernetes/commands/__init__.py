@@ -1,1 +1,1 @@
-"""What the commands print of a cluster as it is."""
+"""Commands about a cluster, and their output."""

@@ -1,4 +1,4 @@
-"""`packenv kubernetes`: questions about a cluster as kubectl prints it."""
+"""`packenv kubernetes`: questions about a cluster from kubectl."""
 
 from __future__ import annotations
 
@@ -31,45 +31,51 @@ if TYPE_CHECKING:
     from packenv_kubernetes.manifests import Submitted
 
 POLICIES = ("bf-js",)
-"""The policies for a cluster, unless others are named."""
+"""Default policies for a cluster."""
 
 DRAWS, SEEDS = 199, 16
 """Draws of unknown times, and runs with each number of nodes.
 
-With 199 draws the interval is from the 20th of the ordered draws to the 180th: 160 of 200 places that another draw may take. Few
-runs say little of waits, and each is short.
+With 199 draws the interval is from the 20th to the 180th ordered draw: 160 of 200 places that another draw may take. Few
+runs measure waits poorly, and each is short.
 """
 
 
 @dataclass(frozen=True)
 class ClusterOptions:
-    """How the file is read, and what is known of durations."""
+    """Options for reading the file, and known durations."""
 
-    service: str | None = option(None, "Law of how long pods run: exponential:1h, fixed:90min, lognormal:MEAN:CV, …")
-    durations: InFile | None = option(None, "How long pods took: a file with owner and seconds, or a trace.")
-    no_preemption: bool = option(False, "No waiting pod takes the place of others.")
+    service: str | None = option(
+        None, "Run times of pods: exponential:1h, fixed:90min, lognormal:MEAN:CV, …", metavar="LAW", group="Cluster", common=True
+    )
+    durations: InFile | None = option(None, "Recorded run times: a file (owner, seconds), or a trace.", common=True)
+    no_preemption: bool = option(False, "Do not preempt pods.")
     resources: str | None = option(
-        None, "Resources that count: names with commas, or `all`  [default: cpu, memory, and extended ones]."
+        None, "Resources that count: names with commas, or `all`  [default: cpu, memory, and extended ones].", metavar="NAMES"
     )
     slot_seconds: str = option("1", "Seconds in a slot: an exact decimal.", metavar="H")
 
 
 @dataclass(frozen=True)
 class NodeOptions:
-    """Nodes that are there too, or are not."""
+    """Options for added and removed nodes."""
 
     add: tuple[str, ...] = option(
-        (), "Nodes to add: like NODE, or of a capacity 4:16; repeat for more kinds  [default: the commonest].", metavar="[Nx]NODE"
+        (),
+        "Nodes to add: like NODE, or 4:16; repeat for more types  [default: the commonest].",
+        metavar="[Nx]NODE",
+        group="Nodes",
+        common=True,
     )
-    without: str | None = option(None, "Names of nodes that fail, with commas.", metavar="NODES")
+    without: str | None = option(None, "Names of nodes that fail, with commas.", metavar="NODES", common=True)
 
 
 @dataclass(frozen=True)
 class DrawOptions:
-    """How many draws, and how long each run is."""
+    """Options for draws, and the length of runs."""
 
-    slots: Count | None = option(None, f"Slots of each run  [default: {DEFAULT_SLOTS:,}].")
-    draws: Annotated[int, Range(0, 1000)] = option(DRAWS, "Draws of unknown times.")
+    slots: Count | None = option(None, f"Slots of each run  [default: {DEFAULT_SLOTS:,}].", group="Run")
+    draws: Annotated[int, Range(0, 1000)] = option(DRAWS, "Draws of unknown run times.")
 
 
 policy_option = click.option("--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy; repeat for more.")
@@ -96,7 +102,7 @@ def kubernetes() -> None:
 @of_cluster
 @click.option("--slots", type=click.IntRange(min=1), default=DEFAULT_SLOTS, show_default=True, help="Slots to simulate.")
 @click.option("--seed", default=0, show_default=True, help="First seed.")
-@click.option("--seeds", type=click.IntRange(min=1), default=1, show_default=True, help="How many seeds: draws of durations.")
+@click.option("--seeds", type=click.IntRange(min=1), default=1, show_default=True, help="Number of seeds: draws of durations.")
 @output_options("Write all records", plot="Draw queues over time and delays", report=True)
 def evaluate(
     source: str, policies: tuple[str, ...], of_cluster: ClusterOptions, slots: int, seed: int, seeds: int, outputs: Outputs
@@ -129,7 +135,7 @@ def evaluate(
 @of_cluster
 @click.option("--seeds", type=click.IntRange(min=1), default=SEEDS, show_default=True, help="Runs with each number of nodes.")
 @process_options
-@output_options("Write the answers, and all that was tried,", report=True)
+@output_options("Write answers and all tried numbers", report=True)
 def plan(
     source: str,
     goals: tuple[str, ...],
@@ -232,7 +238,7 @@ def submit(
 def _request(
     source: str, policies: tuple[str, ...], options: ClusterOptions, submitted: Submitted | None = None, seeds: int = SEEDS
 ) -> ClusterRequest:
-    """The cluster of a file, and what is assumed. Raises InputError."""
+    """Return the cluster of a file with all assumptions. Raises InputError."""
     from packenv.extend import chosen_policies, chosen_resources, exact
     from packenv_kubernetes.commands.nodes import ClusterRequest
     from packenv_kubernetes.dump import read_cluster
@@ -249,7 +255,10 @@ def _request(
 
 
 def _service(options: ClusterOptions, slot_seconds: float) -> tuple[Law, ...] | Durations:
-    """The law of services, past durations by owner, or laws of the stretches of a trace. Raises InputError."""
+    """Return a law, past durations by owner, or laws from a trace.
+
+    Raises InputError.
+    """
     from packenv.extend import parse_law, read_trace
     from packenv_kubernetes.durations import is_durations, read_durations
     from packenv_kubernetes.started import stretches

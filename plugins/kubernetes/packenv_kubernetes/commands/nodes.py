@@ -1,4 +1,4 @@
-"""Nodes of a cluster as it is, as `packenv kubernetes plan` shows them: to add or take away, and those that fail."""
+"""`packenv kubernetes plan`: nodes to add, to remove, or that fail."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ from packenv_kubernetes.preemption import first_cycle
 from packenv_kubernetes.texts import MOST_NAMED, some
 
 NEVER = "never"
-"""In place of a time: in some run not all pods start."""
+"""Text if some pod does not start in some run."""
 
 
 @dataclass(frozen=True)
 class ClusterRequest:
-    """A question about a cluster as it is: goals, policies, and what is assumed."""
+    """A question about a cluster: goals, policies, and assumptions."""
 
     cluster: Cluster
     goals: Sequence[QueueGoal]
@@ -66,7 +66,10 @@ class ClusterRequest:
 
 
 def plan_added(request: ClusterRequest, add: str | None, run_options: RunOptions) -> Answer:
-    """The least number of nodes to add for each policy. Raises InputError, and NoneMeets if no policy meets the goals."""
+    """Return the least number of nodes to add for each policy.
+
+    Raises InputError, and NoneMeets if no policy meets the goals.
+    """
     cluster, goals = request.cluster, request.goals
     nodes = AddedNodes(cluster, kind_of(cluster, add), request.seeds)
     grown = with_unfit(cluster, nodes.kind)
@@ -150,7 +153,7 @@ def _added_answer(request: ClusterRequest, nodes: AddedNodes, plans: Sequence[Ad
 
 
 def _number_of_nodes(nodes: AddedNodes, number: int) -> str:
-    """So many nodes more than there are. Below 0 they are named: others might be done without."""
+    """Return `number` nodes more than today as text. Removed ones are named."""
     if number == 0:
         return "the nodes of today"
     if number > 0:
@@ -159,7 +162,7 @@ def _number_of_nodes(nodes: AddedNodes, number: int) -> str:
 
 
 def _node_taken_away(cluster: Cluster, name: str) -> str:
-    """A node, and what becomes of its pods: `n3 (cordoned, empty)`, `n1 (2 pods start again, behind those that wait)`."""
+    """Return a node and the fate of its pods: `n3 (cordoned, empty)`."""
     node = cluster.nodes.index(name)
     there = [pod for pod, on in zip(cluster.running, cluster.node, strict=True) if on == node]
     again = sum(returns(pod) for pod in there)
@@ -169,12 +172,12 @@ def _node_taken_away(cluster: Cluster, name: str) -> str:
 
 
 def removed_nodes(nodes: AddedNodes, count: int) -> list[str]:
-    """Names of the nodes that are removed, if the number is below 0."""
+    """Return the names of removed nodes, if the number is below 0."""
     return emptiest_first(nodes.cluster, nodes.kind)[: max(-count, 0)]
 
 
 def _added_record(request: ClusterRequest, nodes: AddedNodes, plan: Added, bound: int) -> dict[str, Any]:
-    """The JSON of one policy; times are in slots."""
+    """Return the JSON of one policy, times in slots."""
     return {
         "workload": request.cluster.name,
         "policy": plan.policy,
@@ -198,7 +201,7 @@ def _added_record(request: ClusterRequest, nodes: AddedNodes, plan: Added, bound
 
 
 def plan_failed_nodes(request: ClusterRequest, without: str, run_options: RunOptions) -> Answer:
-    """Each policy on the cluster with and without these nodes. Raises InputError."""
+    """Return each policy with and without these nodes. Raises InputError."""
     names = node_names(without)
     remaining = without_nodes(request.cluster, names)
     check_pods(request.goals, remaining, bool(request.service))
@@ -236,7 +239,7 @@ def plan_failed_nodes(request: ClusterRequest, without: str, run_options: RunOpt
 
 
 def node_names(text: str) -> list[str]:
-    """The names of a list with commas."""
+    """Return the names in a list with commas."""
     return [*dict.fromkeys(name.strip() for name in text.split(","))]
 
 
@@ -256,12 +259,12 @@ def _failed_table(request: ClusterRequest, names: Sequence[str], comparisons: Se
 
 
 def stranded_line(cluster: Cluster) -> str:
-    """A sentence on the pods that fit on none of the nodes, or whose gang cannot start as a whole."""
+    """Return a sentence on pods that cannot start on the nodes."""
     return f"{counted(len(cluster.stranded), 'pod')} cannot start on the nodes that are there then: {some(cluster.stranded)}."
 
 
 def queued_again(left: Cluster) -> str:
-    """A sentence on the pods that start again, and on those that cannot."""
+    """Return a sentence on pods that start again, or cannot."""
     again = [left.running[n].name for n in left.again]
     if not again and not left.waiting and not left.stranded and not left.unfit:
         return "No pod waits, and none of these nodes' pods would start again."
@@ -271,7 +274,7 @@ def queued_again(left: Cluster) -> str:
 
 
 def _failed_answer(request: ClusterRequest, left: Cluster, comparison: FailedNodes) -> str:
-    """Which goals still hold, and who waits longer."""
+    """Return which goals still hold, and which pods wait longer."""
     longer = []
     for what, pods, by in zip(("pods that wait now", "the others"), (left.waiting, left.again), comparison.later, strict=True):
         if len(pods) and None in by:
@@ -280,7 +283,7 @@ def _failed_answer(request: ClusterRequest, left: Cluster, comparison: FailedNod
             longer.append(f"{what} start {seconds(by, request.slot_seconds)} s later on average")
     later = "".join(f"; {part}" for part in longer)
     never, why = comparison.never, ""
-    if never:  # goals are of these too; measures only of those that fit on a node that is left
+    if never:  # goals include these pods, measures only pods that fit a remaining node
         shown = "" if {*never} & {pod.name for pod in left.waiting} else ", and the measures are of the others"
         why = f"{some(never)} never {_start(never)} with these nodes either{shown}; "
     broken, before = _broken_goals(request, comparison.left), _broken_goals(request, comparison.whole)
@@ -300,7 +303,7 @@ def _broken_goals(request: ClusterRequest, trial: Trial) -> list[str]:
 
 
 def _failed_record(request: ClusterRequest, names: Sequence[str], left: Cluster, comparison: FailedNodes) -> dict[str, Any]:
-    """The JSON of one policy; times are in slots."""
+    """Return the JSON of one policy, times in slots."""
     goals = goals_record(request.goals, {"value": comparison.whole, "value_without": comparison.left})
     for n, record in enumerate(goals):
         record |= {
@@ -325,7 +328,7 @@ def _failed_record(request: ClusterRequest, names: Sequence[str], left: Cluster,
 
 
 def seconds(values: Sequence[float | None], slot_seconds: float) -> str:
-    """The mean of times in slots over the seeds, with a 95 % interval."""
+    """Return the mean over seeds in seconds, with a 95 % interval."""
     if None in values:
         return NEVER
     return estimate(*mean_and_half([value * slot_seconds for value in values if value is not None]))
@@ -336,12 +339,15 @@ def cell(trial: Trial | None, n: int, slot_seconds: float) -> str:
 
 
 def mean_or_none(values: Sequence[float | None]) -> list[float | None]:
-    """Mean and 95 % interval in slots; None where in some run not all pods start."""
+    """Return mean and 95 % interval in slots, None if some pod never starts."""
     return [*(Interval(None, None, None) if None in values else interval(values))]
 
 
 def print_cluster(cluster: Cluster, service: tuple[Law, ...] | Durations, nodes: int) -> None:
-    """Print what the cluster is, what is assumed, and what is left out. `nodes`: those of today."""
+    """Print the cluster, assumptions, and what is left out.
+
+    `nodes`: number of nodes today.
+    """
     console = text_console()
     waiting = counted(len(cluster.waiting), "pod")
     never = counted_by_reason({why: cluster.left_out.get(why, 0) for why in (FITS_NOWHERE, NEVER_WHOLE)})
@@ -354,7 +360,7 @@ def print_cluster(cluster: Cluster, service: tuple[Law, ...] | Durations, nodes:
 
 
 def goals_record(goals: Sequence[QueueGoal], columns: dict[str, Trial | None]) -> list[dict[str, Any]]:
-    """The JSON of the goals' measures in each of these trials; times are in slots."""
+    """Return the JSON of the goals' measures in each trial, in slots."""
     return [
         {"goal": goal.text, "limit": goal.limit}
         | {name: None if trial is None else mean_or_none(trial.values[n]) for name, trial in columns.items()}

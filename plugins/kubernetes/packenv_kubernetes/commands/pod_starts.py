@@ -1,4 +1,4 @@
-"""`packenv kubernetes when`: when the waiting pods of a cluster would start."""
+"""`packenv kubernetes when`: start times of waiting pods."""
 
 from __future__ import annotations
 
@@ -37,10 +37,11 @@ def plan_when(
     run_options: RunOptions,
     outputs: Outputs,
 ) -> None:
-    """Print when each waiting pod would start with each policy, and write it as JSON. Raises InputError.
+    """Print when each waiting pod would start with each policy.
 
-    add      nodes to be there too, by what they are like, or by their capacity: 3xNODE for three
-    without  names of nodes that are not there: their pods are queued again
+    Also writes JSON. Raises InputError.
+    add      additional nodes, by a node like them or by capacity: 3xNODE for three
+    without  names of removed nodes. Their pods are queued again
     """
     console, policies, seconds = text_console(), request.policies, request.slot_seconds
     cluster, change, change_notes = _with_other_nodes(request.cluster, add, without)
@@ -76,7 +77,10 @@ def plan_when(
 
 
 def _with_other_nodes(cluster: Cluster, add: Sequence[str], without: str | None) -> tuple[Cluster, str, list[str]]:
-    """The cluster with one node more, or without some; how it differs in a few words, and in lines. Raises InputError."""
+    """Return the changed cluster, the changes as a phrase, and notes.
+
+    Raises InputError.
+    """
     changes, notes = [], []
     kinds = [nodes_to_add(cluster, text) for text in add]
     for count, kind in kinds:
@@ -94,14 +98,17 @@ def _with_other_nodes(cluster: Cluster, add: Sequence[str], without: str | None)
 
 
 def start_title(pods: str, starts: Sequence[Sequence[StartInterval]], slots: int, seconds: float) -> str:
-    """The title of a table of `starts`, one row a policy; of intervals where some start is not the same in all draws."""
+    """Return the title of a table of `starts`, one row a policy.
+
+    It mentions intervals if some start differs between draws.
+    """
     spread = any(interval.low != interval.high for of_policy in starts for interval in of_policy)
     intervals = f": median, and {LEVEL:.0%} intervals" if spread else ""
     return f"start of {pods}, from now{intervals}; a run has {time_text(slots, seconds)}"
 
 
 def start_cell(interval: StartInterval, seconds: float) -> Styled:
-    """Median and interval; one time where all three read alike."""
+    """Return median and interval, or one time if all read alike."""
     low, median, high = (time_text(slot, seconds) for slot in interval[:3])
     if low == high:
         return Styled(median, "")
@@ -109,7 +116,7 @@ def start_cell(interval: StartInterval, seconds: float) -> Styled:
 
 
 def time_text(slot: int, seconds: float) -> str:
-    """A time in a unit that people read."""
+    """Return a time in a readable unit."""
     if slot == NEVER:
         return "later"
     time = slot * seconds
@@ -122,7 +129,10 @@ def time_text(slot: int, seconds: float) -> str:
 
 
 def start_record(pod: str, policy: str, interval: StartInterval, seconds: float) -> dict[str, Any]:
-    """The JSON of one pod with one policy: seconds from now, null for later than the run."""
+    """Return the JSON of one pod with one policy.
+
+    Seconds from now, null if later than the run.
+    """
     times = {
         name: None if slot == NEVER else slot * seconds
         for name, slot in zip(("low_s", "median_s", "high_s"), interval, strict=False)

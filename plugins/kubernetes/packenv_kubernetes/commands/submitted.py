@@ -1,4 +1,4 @@
-"""`packenv kubernetes submit`: would these pods start, when, at whose expense, and what would help."""
+"""`packenv kubernetes submit`: starts of new pods, delays, remedies."""
 
 from __future__ import annotations
 
@@ -36,10 +36,14 @@ from packenv_kubernetes.texts import MOST_NAMED, some
 
 
 def plan_submitted(request: ClusterRequest, notes: Sequence[str], slots: int, draws: int, run_options: RunOptions) -> Answer:
-    """The fate of submitted pods, with each policy. `notes`: on the manifests that were read. Raises InputError."""
+    """Return the fate of submitted pods with each policy.
+
+    `notes`: on the manifests. Raises InputError.
+    """
     cluster, seconds = request.cluster, request.slot_seconds
     submitted = SubmittedPods(cluster, request.service, seconds, request.preemption)
     print_cluster(without_submitted(cluster), request.service, len(cluster.nodes))
+    # Notes that are new with the pods.
     before = without_submitted(cluster)
     known = {*unfit_lines(before), *gang_lines(before)}
     new = [line for line in (*gang_lines(cluster), *unfit_lines(cluster)) if line not in known]
@@ -73,7 +77,7 @@ def plan_submitted(request: ClusterRequest, notes: Sequence[str], slots: int, dr
 
 
 def _of_gangs(cluster: Cluster) -> set[str]:
-    """The pods that fit on a node, and do not start, because their gang cannot start as a whole."""
+    """Return unfit pods that fit a node, but whose gang cannot start."""
     alone = cluster.fitting_alone(cluster.unfit, cluster.unfit_demand)
     return {pod.name for pod, fits in zip(cluster.unfit, alone, strict=True) if fits}
 
@@ -90,7 +94,7 @@ def _table(answers: Sequence[Submission], of_gangs: set[str], slots: int, second
 
 
 def _sentences(answer: Submission, of_gangs: set[str], seconds: float) -> list[str]:
-    """How many start now; at whose expense; what would help."""
+    """Return sentences on starts, delayed pods, and remedies."""
     count = len(answer.pods) + len(answer.unfit)
     start = "starts" if len(answer.now) == 1 else "start"
     first = f"{answer.policy}: {len(answer.now):,} of {count:,} submitted pods {start} now"
@@ -127,7 +131,7 @@ def _later(later: Later, seconds: float) -> str:
 
 
 def _record(request: ClusterRequest, answer: Submission) -> dict[str, Any]:
-    """The JSON of one policy; times in seconds."""
+    """Return the JSON of one policy, times in seconds."""
     cluster, seconds, now = request.cluster, request.slot_seconds, {*answer.now}
     pods = [
         start_record(name, answer.policy, start, seconds) | {"now": name in now}

@@ -1,1 +1,1 @@
-"""Plans that begin in a cluster as it is: nodes to add, nodes to take away, nodes that fail."""
+"""Plans for a cluster: nodes to add, to remove, or that fail."""

@@ -1,4 +1,4 @@
-"""Nodes of a cluster as it is: how many to add or to take away so that its queue meets goals, and what if some fail."""
+"""Nodes to add or remove for goals, and failing nodes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from packenv_kubernetes.texts import some
 
 
 class Added(NamedTuple):
-    """The answer for one policy. Trials are by seeds that the search did not use."""
+    """The answer for one policy, with trials on new seeds."""
 
     policy: str
     number: int  # nodes to add; below 0: nodes that can be taken away
@@ -30,7 +30,10 @@ class Added(NamedTuple):
 
 @dataclass(frozen=True)
 class AddedNodes:
-    """A cluster with more or fewer nodes of one kind. `seeds` of them search, as many others confirm."""
+    """A cluster with more or fewer nodes of one kind.
+
+    `seeds` seeds search, and the same number confirm.
+    """
 
     cluster: Cluster
     kind: NodeKind
@@ -38,17 +41,20 @@ class AddedNodes:
 
     @property
     def fewest(self) -> int:
-        """The least number that leaves a node; below 0."""
+        """Least number that leaves a node, below 0."""
         like = int(self.kind.is_on(self.cluster).sum())
         return -min(like, len(self.cluster.nodes) - 1)
 
     @property
     def most(self) -> int:
-        """The most that are tried: one for each pod that waits."""
+        """Largest number tried: one for each waiting pod."""
         return max(len(with_unfit(self.cluster, self.kind).waiting), 1)
 
     def bound(self, goals: Sequence[QueueGoal], workload: Callable[[Cluster], Workload]) -> int:
-        """With fewer nodes no policy meets the goals, on the seeds that confirm the answer."""
+        """Return a number of nodes below which no policy meets the goals.
+
+        It holds on the seeds that confirm the answer.
+        """
 
         def may_be(count: int) -> bool:
             candidate = changed(self.cluster, self.kind, count)
@@ -69,6 +75,7 @@ class AddedNodes:
                         return False
             return True
 
+        # Double the step from today's number, then halve the interval.
         low, high = self.fewest - 1, self.most
         if may_be(0):
             high = 0
@@ -84,13 +91,14 @@ class AddedNodes:
 
     @property
     def fresh(self) -> range:
-        """The seeds that confirm the answer."""
+        """Seeds that confirm the answer."""
         return range(self.seeds, 2 * self.seeds)
 
     def least(self, runs: QueueRuns, bound: int, say: Callable[[str], None]) -> Added:
-        """Look for the least number, at least `bound`, with which a policy meets the goals. Raises NoneMeets if none does.
+        """Return the least number, at least `bound`, that meets the goals.
 
-        From the cluster as it is in steps that double, then by halves; seeds that this did not use confirm it, or move it.
+        Searches from the current cluster in doubling steps, then halves. New seeds confirm or change the number. Raises
+        NoneMeets if none does.
         """
 
         def search(seeds: range) -> dict[int, Trial]:
@@ -113,21 +121,21 @@ class AddedNodes:
         searched = search(range(self.seeds))
         fresh = search(self.fresh)
         number = starts[-1]
-        if number - 1 not in fresh and number > self.fewest:  # not tried, for the bound rules it out
+        if number - 1 not in fresh and number > self.fewest:  # not tried, as the bound rules it out
             fresh[number - 1] = self._trial(runs, number - 1, self.fresh)
         return Added(runs.policy, number, fresh[number], fresh.get(number - 1), tuple(sorted(searched.items())))
 
     def _trial(self, runs: QueueRuns, number: int, seeds: range, whole: bool = True) -> Trial:
-        """With pods that fit on none of the nodes, or whose gang cannot start as a whole, no measure is known.
+        """Return a trial, without measures if some pods cannot start.
 
-        whole  of all seeds, also where the first decide
+        whole  run all seeds, even if the first ones decide
         """
         cluster = changed(self.cluster, self.kind, number)
         if cluster.stranded:
             return Trial(len(cluster.nodes), [[None]] * len(runs.goals), stable=True, queued=True, met=[False] * len(runs.goals))
 
         def hopeless(times: list[Times]) -> bool:
-            """Whether these runs alone make the mean over all seeds too large: no measure is below 0."""
+            """Return whether these runs alone make the mean too large."""
             pairs = zip(runs.goals, runs.values(times), strict=True)
             return any(
                 None in values or not goal.met(sum(value or 0.0 for value in values) / len(seeds)) for goal, values in pairs
@@ -136,7 +144,7 @@ class AddedNodes:
         return runs.trial(cluster, runs.times(cluster, seeds, None if whole else hopeless))
 
     def _never(self, runs: QueueRuns, trials: dict[int, Trial]) -> str:
-        """The first goal that is not met with the most nodes that were tried."""
+        """Return the first goal missed with the most nodes tried."""
         most = max(trials)
         trial = trials[most]
         goal, values = next(
@@ -152,33 +160,36 @@ class AddedNodes:
         return f"{line}; {some(names)} {verb} not go on such a node: --add with one of another kind"
 
     def _not_on_such_nodes(self) -> list[str]:
-        """The pods that wait and fit on no new node."""
+        """Return the waiting pods that fit no new node."""
         new = without_nodes(changed(self.cluster, self.kind, 1), self.cluster.nodes)
         fits = new.fitting_alone(self.cluster.waiting, self.cluster.demand)
         return [pod.name for pod, fit in zip(self.cluster.waiting, fits, strict=True) if not fit]
 
 
 class FailedNodes(NamedTuple):
-    """One policy, on the same seeds. The goals' measures are of the same pods in both: those that wait, and that start again."""
+    """One policy with and without nodes, on the same seeds and pods.
+
+    The goals' measures are of pods that wait or start again.
+    """
 
     policy: str
     whole: Trial  # with all nodes: pods that run wait for nothing
     left: Trial  # without those that fail
     never: tuple[str, ...]  # pods that wait for ever with all nodes, in some draw
     later: tuple[list[float | None], list[float | None]]
-    """Mean slots by which pods that wait now, and those that start again, start later, seed by seed; None: some never start."""
+    """Mean delay in slots of waiting pods, and of pods that start again, seed by seed. None: some never start."""
 
     def change(self, n: int) -> list[float | None]:
-        """The growth of goal n's measure, seed by seed; None where a run has none."""
+        """Return the growth of goal n's measure, seed by seed, None if unknown."""
         pairs = zip(self.whole.values[n], self.left.values[n], strict=True)
         return [None if whole is None or left is None else left - whole for whole, left in pairs]
 
 
 def compare_nodes(runs: QueueRuns, cluster: Cluster, names: Sequence[str], seeds: Sequence[int]) -> FailedNodes:
-    """Run a policy on the cluster as it is, and without these nodes.
+    """Run a policy on the cluster, and without these nodes.
 
-    Pods for which no node is left are in neither's measures. Whether a goal is met is said of all pods that wait, also of those
-    that fit on no node, and so wait for ever.
+    Pods without a remaining node are in neither's measures. Goals also count waiting pods that fit no node, and so wait for
+    ever.
     """
     left = without_nodes(cluster, names)
     queue = runs.times(cluster, seeds)
@@ -202,8 +213,9 @@ def compare_nodes(runs: QueueRuns, cluster: Cluster, names: Sequence[str], seeds
 
 
 def _as_it_is(runs: QueueRuns, queue: Sequence[Times], left: Cluster, seeds: Sequence[int]) -> list[Times]:
-    """The times of the same pods as without the nodes, in the same order; pods of these nodes run on, and do not wait.
+    """Return the times with all nodes, of the same pods in the same order.
 
+    Pods of the failing nodes run on and do not wait.
     queue  times of the pods that wait with all nodes
     """
     whole = [times.only(left.row) for times in queue]

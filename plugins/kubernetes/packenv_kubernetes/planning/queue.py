@@ -1,4 +1,4 @@
-"""The queue of a cluster as it is: goals for the pods that wait, the runs that measure them, and when each pod starts."""
+"""The queue of a cluster: goals, runs, and start times of pods."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ from packenv_kubernetes.started import ENDLESS, Started
 Ints = NDArray[np.int64]
 
 FIRST = 2
-"""Seeds that can rule out a number of nodes while the least is looked for; those that confirm the answer are all run."""
+"""Seeds that can rule out a number of nodes in the search. All seeds that confirm the answer run."""
 
 EXAMPLES = "mean wait <= 60s, p50, p95 or max wait <= 10min, makespan <= 1d"
 
 LEVEL = 0.8
 
 COVERED = {"law": (0.05, 0.54), "stretches": (0.21, 0.07), "owners": (0.50, 0.69)}
-"""Shares of starts in two real traces, in recorded order, that fell into their intervals, by what was known of durations:
+"""Shares of starts in two real traces, in recorded order, inside their intervals, by source of durations:
 `python experiments/when_coverage.py --moments 12`, Hawk's form of Google's trace of 2011 and openb."""
 
 START_TIMES: dict[str, Any] = {"schedule": True, "until_started": True}
-"""Options of runs that say when pods start, and so when they end."""
+"""Options of runs that record when pods start, and so when they end."""
 
 NEVER = np.iinfo(np.int64).max
-"""Slot of what does not happen by the end of a run: the start of a task, the end of a pod."""
+"""Slot of an event after the end of a run: the start of a task, the end of a pod."""
 
 
 class Times(NamedTuple):
@@ -63,19 +63,25 @@ class Times(NamedTuple):
         return Times(self.wait[rows], self.end[rows], self.ends[rows])
 
     def joined(self, other: Times) -> Times:
-        """These pods, and those of `other` behind them."""
+        """Return these pods, then those of `other`."""
         wait, end = np.concatenate([self.wait, other.wait]), np.concatenate([self.end, other.end])
         return Times(wait, end, np.concatenate([self.ends, other.ends]))
 
 
 @dataclass(frozen=True)
 class QueueGoal(Goal):
-    """A measure of the waiting pods and its upper limit, in slots: of each run, and the mean over the runs."""
+    """A measure of waiting pods and its upper limit, in slots.
+
+    It is for each run, and the mean over the runs.
+    """
 
     pooled = None
 
     def of(self, times: Times) -> float | None:
-        """The measure; None where a pod that counts never starts. Of no pods it is 0."""
+        """Return the measure, None if a pod that counts never starts.
+
+        It is 0 for no pods.
+        """
         slots = times.wait if self.measure == "wait" else times.end[times.ends]
         if len(slots) == 0:
             return 0.0
@@ -89,14 +95,17 @@ class QueueGoal(Goal):
 
 
 def place(statistic: str, pods: int) -> int:
-    """How many of the pods do not wait longer than the quantile."""
+    """Return how many of the pods wait no longer than the quantile."""
     share = share_of(statistic)
     assert share is not None
     return math.ceil(share * pods)
 
 
 def parse_queue_goals(texts: Sequence[str], slot_seconds: float) -> list[QueueGoal]:
-    """Read goals. Raises InputError for one that cannot be read, for none, and for two of one measure."""
+    """Read goals.
+
+    Raises InputError for unreadable ones, for none, and for two of one measure.
+    """
     goals = [_parse(text, slot_seconds) for text in texts]
     if not goals:
         hint = f"give a --goal, such as {EXAMPLES}; `packenv kubernetes when` shows when pods start"
@@ -108,9 +117,9 @@ def parse_queue_goals(texts: Sequence[str], slot_seconds: float) -> list[QueueGo
 
 
 def check_pods(goals: Sequence[QueueGoal], cluster: Cluster, ends: bool) -> None:
-    """Raise InputError for goals that say nothing of these pods; of none every goal holds.
+    """Raise InputError for goals that do not apply to these pods.
 
-    `ends`: whether there is a law of services.
+    Every goal holds without pods. `ends`: whether there is a law of services.
     """
     again = [cluster.running[n] for n in cluster.again]
     pods = [*cluster.waiting, *again]
@@ -139,7 +148,7 @@ def _parse(text: str, slot_seconds: float) -> QueueGoal:
 
 @dataclass(frozen=True)
 class QueueRuns:
-    """The settings of runs on any cluster: `policy`, the goals, and what is assumed of the times in service."""
+    """Settings of runs: policy, goals, and assumed times in service."""
 
     policy: str
     goals: Sequence[QueueGoal]
@@ -152,9 +161,10 @@ class QueueRuns:
         return cluster.workload(self.service or None, self.slot_seconds, self.preemption)
 
     def times(self, cluster: Cluster, seeds: Sequence[int], enough: Callable[[list[Times]], bool] | None = None) -> list[Times]:
-        """Of the pods that wait and of those that start again, in this order, seed by seed.
+        """Return the times of waiting pods, then of those that start again.
 
-        enough  whether the first of them say all that is to be known: asked after two seeds, and whenever they have doubled
+        There is one for each seed.
+        enough  whether the first seeds suffice, called after two seeds and after each doubling
         """
         if not cluster.waiting and not cluster.again:
             nothing = np.zeros(0, np.int64)
@@ -168,7 +178,7 @@ class QueueRuns:
         return times
 
     def trial(self, cluster: Cluster, times: Sequence[Times]) -> Trial:
-        """The goals' measures; none is met while pods have no node that they fit."""
+        """Return the goals' measures. None is met if pods are stranded."""
         values = self.values(times)
         met = [not cluster.stranded and goal.met(mean_of(of_goal)) for goal, of_goal in zip(self.goals, values, strict=True)]
         decided: tuple[bool | None, ...] = tuple(met)
@@ -177,12 +187,15 @@ class QueueRuns:
         return Trial(len(cluster.nodes), values, stable=True, queued=False, met=met, decided=decided)
 
     def values(self, times: Sequence[Times]) -> list[list[float | None]]:
-        """The value of each goal with each seed."""
+        """Return the value of each goal with each seed."""
         return [[goal.of(of_run) for of_run in times] for goal in self.goals]
 
 
 def long_enough(workload: Workload, seed: int) -> int:
-    """Slots in which all that ends would end one after the other: then nothing changes, unless the policy lets nodes idle."""
+    """Return slots that suffice for all pods one after the other.
+
+    Then nothing changes, unless the policy lets nodes idle.
+    """
     started = workload.draw
     assert isinstance(started, Started)
     service, left = started(seed).service, started.in_service(seed).remaining
@@ -191,7 +204,7 @@ def long_enough(workload: Workload, seed: int) -> int:
 
 
 def queue_times(workload: Workload, result: Result) -> Times:
-    """The `Extract` of these runs."""
+    """Extract waits and ends from a run."""
     schedule, started = result.schedule, workload.draw
     assert schedule is not None and isinstance(started, Started)
     start, end = started.times(result.seed, schedule.start, schedule.end)
@@ -202,7 +215,10 @@ def queue_times(workload: Workload, result: Result) -> Times:
 
 
 def covered(services: Any) -> tuple[float, float] | None:
-    """The shares (low, high) that intervals cover (COVERED) with these laws or durations; None where no times are drawn."""
+    """Return the shares (low, high) that intervals cover (COVERED).
+
+    None if no times are drawn.
+    """
     if not are_drawn(services):
         return None
     if isinstance(services, tuple):
@@ -211,7 +227,7 @@ def covered(services: Any) -> tuple[float, float] | None:
 
 
 def trust_lines(services: Any) -> list[str]:
-    """A line on the coverage that the intervals promise, and what it was where pods were not as assumed."""
+    """Return a line on the promised and measured coverage of intervals."""
     if (shares := covered(services)) is None:
         return []
     low, high = shares
@@ -220,7 +236,10 @@ def trust_lines(services: Any) -> list[str]:
 
 
 class StartInterval(NamedTuple):
-    """Slots until a task starts: between `low` and `high` with the chance `LEVEL`; NEVER if not in the run."""
+    """Slots until a task starts, between `low` and `high` with chance LEVEL.
+
+    NEVER if not in the run.
+    """
 
     low: int
     median: int
@@ -229,23 +248,26 @@ class StartInterval(NamedTuple):
 
 
 def waiting_times(workload: Workload, policy: Any, slots: int, draws: int, ask: AskRuns) -> Ints:
-    """(draws, tasks) the slot in which each task starts in each draw, NEVER if it does not within `slots`."""
+    """Return the slot in which each task starts in each draw, (draws, tasks).
+
+    NEVER if not within `slots`.
+    """
     runs = runs_of(workload, [policy], range(draws), slots, START_TIMES)
     return np.array(ask(runs, starts), np.int64)
 
 
 def starts(workload: Workload, result: Result) -> Ints:
-    """The `Extract` of these runs: (tasks,) the slot of each start."""
+    """Extract the slot of each start, (tasks,)."""
     assert result.schedule is not None and isinstance(workload.draw, BeginsBusy)
     start, _ = workload.draw.times(result.seed, result.schedule.start, result.schedule.end)
     return np.where(start < 0, NEVER, start)
 
 
 def intervals(times: Ints, level: float = LEVEL) -> list[StartInterval]:
-    """An interval for each task that holds the start of one more draw with at least the chance `level`.
+    """Return an interval for each task, from `times` (draws, tasks).
 
-    `times` is (draws, tasks). Of n ordered draws, one more falls into each of the n + 1 gaps with the same chance. Raises
-    InputError if there are too few draws for the level.
+    It holds the start of another draw with at least the chance `level`: of n ordered draws, another falls into each of the n +
+    1 gaps with equal chance. Raises InputError for too few draws.
     """
     n = len(times)
     outside = int((n + 1) * (1 - level) / 2 + 1e-9)
@@ -259,7 +281,10 @@ def intervals(times: Ints, level: float = LEVEL) -> list[StartInterval]:
 
 
 def when(workload: Workload, policies: Sequence[Any], slots: int, draws: int, ask: AskRuns) -> list[list[StartInterval]]:
-    """The intervals of each waiting task, for each policy. Raises InputError for a workload that begins with empty servers."""
+    """Return the intervals of each waiting task, for each policy.
+
+    Raises InputError for a workload with empty servers at first.
+    """
     if not begins_busy(workload):
         raise InputError(f"{workload.name} does not begin with tasks in service: --when is for a cluster as kubectl prints it")
     intervals(np.zeros((draws, 1), np.int64))

@@ -1,4 +1,4 @@
-"""Pods that would be submitted to a cluster as it is: whether and when they start, at whose expense, and what would help."""
+"""Submitted pods: whether and when they start, delays, and remedies."""
 
 from __future__ import annotations
 
@@ -28,25 +28,31 @@ from packenv_kubernetes.texts import amount_text, counted
 Ints = NDArray[np.int64]
 
 MOST_KINDS = 8
-"""Kinds of nodes of which some are added on trial: the commonest on which the pods fit."""
+"""Kinds of nodes tried as additions: the commonest that the pods fit."""
 STEPS = {"cpu": Fraction(1, 20), "memory": Fraction(2**26), "ephemeral-storage": Fraction(2**26)}
 """Requests are lowered to whole numbers of these: 50m, 64Mi; of other resources to whole numbers."""
 FINEST = 2**10
-"""Amounts that are looked at, at most, for each resource."""
+"""Largest number of amounts tried for each resource."""
 PARTS = 64
 """All requests together are lowered by multiples of one part in this number."""
 
 
 class Later(NamedTuple):
-    """A pod of the queue that starts later for the sake of those that are submitted, on the same seeds."""
+    """A queued pod that starts later because of the submitted ones.
+
+    Both starts are on the same seeds.
+    """
 
     pod: str
-    slots: tuple[int, ...]  # by which it starts later, in each draw in which it starts in both
-    lost: float  # share of the draws in which it starts without them alone
+    slots: tuple[int, ...]  # delay in each draw with both starts
+    lost: float  # share of the draws with a start only without them
 
 
 class Change(NamedTuple):
-    """A change with which pods that are alike would start now. Each was tried on the cluster with all that waits there."""
+    """A change that lets pods that are alike start now.
+
+    Each was tried on the cluster with its whole queue.
+    """
 
     pods: tuple[str, ...]
     kind: str  # "rule", "request" or "node"
@@ -57,21 +63,21 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True)
 class Submission:
-    """The answer for one policy; `starts` of the pods in the order of the queue."""
+    """The answer for one policy, with `starts` in the order of the queue."""
 
     policy: str
     pods: tuple[str, ...]
     starts: tuple[StartInterval, ...]
-    now: tuple[str, ...]  # those that start now, or as soon as pods in their place are gone
-    unfit: tuple[str, ...]  # those that fit on no node, or whose gang cannot start as a whole
+    now: tuple[str, ...]  # they start now, or as soon as preempted pods are gone
+    unfit: tuple[str, ...]  # they fit no node, or their gang cannot start as a whole
     preempted: tuple[str, ...]  # pods in service that give way to them
-    later: tuple[Later, ...]  # those most of all first
+    later: tuple[Later, ...]  # most delayed first
     changes: tuple[Change, ...]  # the smallest of each kind
 
 
 @dataclass(frozen=True)
 class SubmittedPods:
-    """A cluster that was read with submitted pods, and what is assumed of times in service."""
+    """A cluster with submitted pods, and assumed times in service."""
 
     cluster: Cluster
     service: tuple[Law, ...] | Durations = ()
@@ -80,14 +86,17 @@ class SubmittedPods:
 
     @property
     def lowest(self) -> int:
-        """The lowest priority that waits: with the pods and without, the same ones are started by priority."""
+        """Lowest waiting priority, so that both clusters start the same pods."""
         return min((pod.priority for pod in self.cluster.waiting), default=0)
 
     def workload(self, cluster: Cluster) -> Workload:
         return cluster.workload(self.service or None, self.slot_seconds, self.preemption, self.lowest)
 
     def answer(self, policy: str, slots: int, draws: int, ask: AskRuns) -> Submission:
-        """The fate of the submitted pods in runs of `slots` slots, and of the other pods with and without them."""
+        """Return the fate of submitted and other pods in runs of `slots` slots.
+
+        Other pods are compared with and without them.
+        """
         new = [n for n, pod in enumerate(self.cluster.waiting) if pod.submitted]
         before = without_submitted(self.cluster)
         times = np.zeros((draws, 0), np.int64)
@@ -115,7 +124,7 @@ class SubmittedPods:
         )
 
     def _times(self, cluster: Cluster, policy: str, slots: int, draws: int, ask: AskRuns) -> Ints:
-        """(draws, waiting) slots of starts."""
+        """Return slots of starts, (draws, waiting)."""
         if not cluster.waiting:
             return np.zeros((draws, 0), np.int64)
         return waiting_times(self.workload(cluster), policy, slots, draws, ask)
@@ -125,7 +134,7 @@ class SubmittedPods:
         return {cluster.running[v].name for placement in begun for v in placement.victims}
 
     def _start_now(self, cluster: Cluster, policy: str, ask: AskRuns) -> dict[str, str]:
-        """The submitted pods that start now, with their nodes."""
+        """Return the submitted pods that start now, with their nodes."""
         if not cluster.waiting:
             return {}
         (places,) = ask([Run(self.workload(cluster), policy, 0, 1, {"schedule": True})], first_places)
@@ -133,7 +142,7 @@ class SubmittedPods:
         return {pod.name: cluster.nodes[node] for pod, node in named if pod.submitted and node >= 0}
 
     def _late(self, started: set[str]) -> list[list[Pod]]:
-        """The submitted pods that do not start now: those that are alike together, with those of them that do."""
+        """Return groups of equal submitted pods that do not all start now."""
         groups: dict[Any, list[Pod]] = {}
         for pod in (*self.cluster.waiting, *self.cluster.unfit):
             if pod.submitted:
@@ -144,7 +153,7 @@ class SubmittedPods:
         names = dict.fromkeys(pod.name for pod in group)
 
         def start(cluster: Cluster) -> tuple[str, ...] | None:
-            """Where they start if all of them start now."""
+            """Return the nodes if all pods start now."""
             places = self._start_now(cluster, policy, ask)
             return tuple(dict.fromkeys(places[name] for name in names)) if names.keys() <= places.keys() else None
 
@@ -160,7 +169,7 @@ class SubmittedPods:
                 yield Change(tuple(pod.name for pod in group), kind, text, amount, nodes)
 
     def _rules(self, pod: Pod, changing: Changing) -> Iterator[Try]:
-        """Without one of the rules that keep the pod off nodes."""
+        """Try the pod without each rule that keeps it off nodes."""
         rules, cluster = pod.rules, self.cluster
         choices = [("without its nodeSelector", rules._replace(selector=()))] if rules.selector else []
         choices += [("without its required nodeAffinity", rules._replace(terms=None))] if rules.terms is not None else []
@@ -176,13 +185,13 @@ class SubmittedPods:
                 yield text, 1.0, nodes
 
     def _requests(self, pod: Pod, changing: Changing) -> Iterator[Try]:
-        """A smaller request of one resource, as large as possible; where that does not help, of all resources."""
+        """Try the largest helpful request of each resource, or of all together."""
         if any(amount > 0 and "/" in name and name not in self.cluster.resources for name, amount in pod.asks.items()):
             return
         requests = {name: amount for name, amount in pod.asks.items() if amount > 0 and name in self.cluster.resources}
 
         def most(choices: Sequence[dict[str, Fraction]]) -> tuple[dict[str, Fraction], tuple[str, ...]] | None:
-            """The last of the choices, of which each asks for more than those before it, that helps."""
+            """Return the last choice that helps. Choices increase."""
             low, best = 0, None
             high = len(choices)
             while low < high:
@@ -195,6 +204,7 @@ class SubmittedPods:
                     high = middle
             return best
 
+        # One resource at a time, then all of them.
         helped = False
         for name, amount in sorted(requests.items()):
             step = STEPS.get(name, Fraction(1))
@@ -209,11 +219,15 @@ class SubmittedPods:
                 yield _less(less[0], pod), float(less[0][name] / requests[name]), less[1]
 
     def _nodes(self, pod: Pod, start: Start) -> Iterator[Try]:
-        """The fewest additional nodes of a kind in the dump; of two kinds with as few, the smaller nodes."""
+        """Try the fewest additional nodes of a kind in the dump.
+
+        Of kinds with equal numbers, the smaller nodes count.
+        """
         cluster, labels = self.cluster, pod.rules.labels
         room, traits = cluster.emptied(pod.priority if pod.preempts else -math.inf)
         demand = to_units(cluster.shares([pod]))[0]
         fits = ((demand <= to_units(room)) | (demand == 0)).all(axis=1)
+        # Kinds of nodes that the pod fits, the commonest first.
         kinds = [
             (tuple(row), node.seen_by(labels).labels, node.lasting())
             for row, node in zip(cluster.capacity.tolist(), traits, strict=True)
@@ -234,13 +248,16 @@ class SubmittedPods:
 
 
 Try = tuple[str, float, tuple[str, ...]]
-"""A change in words, its amount, and the nodes on which all of the pods then start."""
+"""A change in words, its amount, and the nodes where all pods then start."""
 Changing = Callable[..., tuple[str, ...] | None]
 Start = Callable[[Cluster], tuple[str, ...] | None]
 
 
 def _fewest(start: Callable[[int], tuple[str, ...] | None], most: int) -> tuple[int, tuple[str, ...]] | None:
-    """The least number, up to `most`, with which all start, and where; None if there is none."""
+    """Return the least number, up to `most`, that starts all, and the nodes.
+
+    None if there is none.
+    """
     low, high = 0, 1
     while (nodes := start(high)) is None:
         if high >= most:
@@ -259,7 +276,10 @@ def _less(amounts: dict[str, Fraction], pod: Pod) -> str:
 
 
 def _later(pods: Sequence[Pod], without: Ints, with_: Ints) -> list[Later]:
-    """Those of these pods of the queue (draws, pods) that start later beside the submitted ones, the most delayed first."""
+    """Return queued pods delayed by the submission, most delayed first.
+
+    `without`, `with_`: (draws, pods).
+    """
     later = []
     for n, pod in enumerate(pods):
         a, b = without[:, n], with_[:, n]
@@ -272,7 +292,7 @@ def _later(pods: Sequence[Pod], without: Ints, with_: Ints) -> list[Later]:
 
 
 def first_places(workload: Workload, result: Result) -> list[int]:
-    """The `Extract` of a run of a slot: (waiting,) the node on which each pod starts now; -1: it does not."""
+    """Extract the node on which each pod starts now, (waiting,), or -1."""
     schedule, started = result.schedule, workload.draw
     assert schedule is not None and isinstance(started, Started)
     places = np.full(len(started.demand), -1)

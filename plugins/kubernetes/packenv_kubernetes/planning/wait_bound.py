@@ -1,9 +1,9 @@
-"""How short waits and the makespan of a cluster's queue can be under any policy: by area, for the times of one seed.
+"""Lower bounds on waits and makespan of a queue, for one seed's times.
 
-A pod that is in service for s slots, and has started in one of the slots 0 … t, has taken its demand for min(s, h) slots at least
-by slot t + h, for every h. A pod that ran already goes on. So no more pods have started by then than fit, the smallest first,
-into what the nodes have in t + h slots and the running pods leave of it: in each resource, for every h. These numbers bound
-every quantile of the waits, and their sum the mean. The makespan takes the work of all pods that end.
+A pod with s slots of service that started in a slot 0 … t has taken its demand for at least min(s, h) slots by slot t + h, for
+every h. Running pods go on. So at most as many pods have started as fit, smallest first, into the rest of the nodes' t + h
+slots, in each resource, for every h. These numbers bound every quantile of the waits, and their sum the mean. The makespan
+takes the work of all pods that end.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 SAFE = 1 + 1e-9
-"""Areas are sums of doubles: what there is, is taken to be larger by this factor."""
+"""Safety factor on areas, which are sums of doubles."""
 
 LENGTHS = 16
-"""Services that are tried as h: what a pod takes grows with h up to its service, so these are where it bends."""
+"""Number of services tried as h. A pod's area grows with h up to its service, so it bends there."""
 
 FINER, EACH = 1.2, 64
-"""Ratio of slots that follow each other in the sum of waits, after the first ones, of which each is looked at."""
+"""Ratio of successive slots in the sum of waits, and number of first slots without gaps."""
 
 
 AT_ONCE = 65
-"""Slots that are looked at in one step of a search."""
+"""Slots evaluated in one step of a search."""
 
 
 class WaitBound:
-    """The bounds for one workload that begins in a cluster as it is, and one seed."""
+    """The bounds for one workload that begins in a cluster, and one seed."""
 
     def __init__(self, workload: Workload, seed: int) -> None:
         started = workload.draw
@@ -53,9 +53,9 @@ class WaitBound:
         endless = np.concatenate([started.endless, started.running_endless[again]])
         self.ends = ~endless if started.services else np.zeros_like(endless)
         self.whole = self.service.copy()
-        if len(started.lower):  # who may be preempted may have started and be gone again
+        if len(started.lower):  # pods that may be preempted may have started and be gone
             self.service[started.lower] = 1.0
-        if len(started.loose):  # of these nothing is known
+        if len(started.loose):  # without known demand and time
             self.demand[started.loose] = 0.0
         self.loose = started.loose if len(started.loose) else np.zeros_like(endless)
         self.capacity = workload.servers.units.sum(axis=0) * SAFE  # (D,)
@@ -64,7 +64,10 @@ class WaitBound:
         self.slots = long_enough(workload, seed)
 
     def least(self, goal: QueueGoal) -> float | None:
-        """No policy has a smaller value of the goal's measure; None if under no policy all pods start."""
+        """Return a lower bound on the goal's measure under every policy.
+
+        None if no policy starts all pods.
+        """
         n = len(self.demand)
         if goal.measure == "makespan":
             return self._first(self._work_fits) if self.ends.any() else 0.0
@@ -74,7 +77,7 @@ class WaitBound:
         return self._first(lambda slots: self.most_started(slots) >= pods)
 
     def most_started(self, slots: Ints) -> Ints:
-        """(m,) for each slot (m,), more pods than these have not started by its end under any policy."""
+        """Return for each slot the most pods that any policy has started, (m,)."""
         most = np.full(len(slots), len(self.demand))
         for h, areas in self._areas:
             free = self._free(slots + h)
@@ -84,33 +87,33 @@ class WaitBound:
 
     @cached_property
     def _areas(self) -> list[tuple[float, Floats]]:
-        """For each h, some pod's service, what the smallest pods take together (n, D), resource by resource."""
+        """For services h, cumulative areas (n, D) of the smallest pods."""
         steps = np.unique(np.quantile(self.service, np.linspace(0, 1, LENGTHS), method="nearest"))
         return [(h, np.cumsum(np.sort(self.demand * np.minimum(self.service, h)[:, None], axis=0), axis=0)) for h in steps]
 
     @cached_property
     def _running_sums(self) -> tuple[Floats, Floats, Floats]:
-        """Slots left of the running pods in order of their ends, and sums of demand, and of demand · slots, of the first."""
+        """Slots left of running pods, ascending, and sums of demand and area."""
         order = np.argsort(self.left)
         zero = np.zeros((1, self.demand.shape[1]))
         whole = np.concatenate([zero, np.cumsum(self.running[order] * self.left[order, None], axis=0)])
         return self.left[order], np.concatenate([zero, np.cumsum(self.running[order], axis=0)]), whole
 
     def _free(self, slots: NDArray[Any]) -> Floats:
-        """(m, D) what running pods leave of the nodes in the first slots (m,)."""
+        """Return the area that running pods leave in the first slots, (m, D)."""
         left, amount, whole = self._running_sums
         ended = np.searchsorted(left, slots, side="right")  # how many end within
         used = whole[ended] + slots[:, None] * (amount[-1] - amount[ended])
         return slots[:, None] * self.capacity - used / SAFE
 
     def _work_fits(self, slots: Ints) -> Bools:
-        """(m,) whether the pods that end can all have ended after `slots` (m,)."""
+        """Return whether all pods that end can have ended after `slots`, (m,)."""
         work = (self.demand * self.whole[:, None])[self.ends].sum(axis=0)
         longest = self.whole[self.ends & ~self.loose].max(initial=0.0)
         return np.asarray((slots >= longest) & (work <= self._free(slots)).all(axis=1), np.bool_)
 
     def _mean(self) -> float:
-        """Sum over slots of the pods that have not started by then, over their number."""
+        """Return the sum over slots of pods not started, per pod."""
         n, waited, begin = len(self.demand), 0.0, 0
         steps = int(np.log(self.slots + 1) / np.log(FINER)) + 2
         slots = np.concatenate([np.arange(1, EACH), (FINER ** np.arange(steps)).astype(np.int64)])
@@ -121,7 +124,7 @@ class WaitBound:
         return waited / n
 
     def _first(self, holds: Callable[[Ints], Bools]) -> float | None:
-        """The first slot, up to the last of a run, from which on something holds; None if it never does."""
+        """Return the first slot from which something holds, None if it never does."""
         low, high = -1, self.slots
         if not holds(np.array([high]))[0]:
             return None
