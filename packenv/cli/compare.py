@@ -27,7 +27,7 @@ from packenv.options.verbs import CompareOptions
 @click.argument("second", metavar="B", type=SIDE)
 @click.argument("source", metavar="[WORKLOAD|TRACE]", required=False, type=THIRD)
 @workload_options(
-    "servers", "sizes", "service", "load", "intensity", "rate", "resources", *OF_TRACES, "estimates", "speedup",
+    "servers", "sizes", "service", "arrivals", "load", "intensity", "rate", "resources", *OF_TRACES, "estimates", "speedup",
     load="Arrivals as a share of ρ* (B's, if sides are servers).",
     intensity="Arrivals as a share of area bound (B's, if sides are servers).",
 )  # fmt: skip

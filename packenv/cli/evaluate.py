@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from packenv.cli.groups import output_option
-from packenv.cli.options.names import POLICY, WORKLOAD
+from packenv.cli.options.names import POLICY, WORKLOAD, Loads
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import SCHEDULE_FILES, process_options, runs_in, tensorboard_option
 from packenv.cli.options.workload import begin_lines, chosen_policies, print_workload, workload_from
@@ -19,7 +20,11 @@ from packenv.options.shared import INTENSITIES, ProcessOptions, WorkloadOptions
 from packenv.options.verbs import EvaluateOptions
 
 if TYPE_CHECKING:
+    from packenv.content.showable import Showable
+    from packenv.results.result import Result
     from packenv.runs.comparison import Evaluation
+    from packenv.runs.run import Run
+    from packenv.runs.runner import RunsFailed
     from packenv.workloads.workload import Workload
 
 
@@ -29,7 +34,14 @@ if TYPE_CHECKING:
     "--policy", "-p", "policies", multiple=True, type=POLICY,
     help="Policy: bf-js, vqs:J=4, my_module:MyPolicy, my_rule.py:priority, …; repeat for more.",
 )  # fmt: skip
-@options_of(WorkloadOptions, "of_workload")
+@options_of(
+    WorkloadOptions,
+    "of_workload",
+    types=dict.fromkeys(INTENSITIES, Loads()),
+    load="Arrivals as a share of ρ*; several, 0.5,0.7,0.9, make a figure.",
+    intensity="Arrivals as a share of the area bound (the papers' α); several make a figure.",
+    rate="Tasks per slot; several make a figure.",
+)
 @options_of(EvaluateOptions)
 @process_options
 @output_option("--schedule", type=FileOf(*SCHEDULE_FILES), help="Write when and where each task ran (.parquet, .csv).")
@@ -51,12 +63,15 @@ def evaluate(
     packenv evaluate --sizes uniform:0.1:0.9 --servers 5 -p bf-js -p vqs:J=5
     packenv evaluate trace.parquet --servers 160 --speedup 1.3 --plot queues.png
     packenv evaluate tasks.csv --servers 3 -p bf-js --gantt gantt.png
+    packenv evaluate paper/fig4b --intensity 0.5,0.7,0.9 --until 2% --plot figure.pdf --width 89mm --no-title
     """
     outputs.check(schedule)
     from packenv.results.schedule_table import write_schedule
+    from packenv.runs.comparison import comparisons_of
     from packenv.runs.contest import contest_on
     from packenv.runs.measured import measured
     from packenv.runs.runner import run_most
+    from packenv.runs.sweep import Sweep
     from packenv.runs.tensorboard import check_tensorboard, write_tensorboard
 
     check_tensorboard(tensorboard)
@@ -65,8 +80,11 @@ def evaluate(
         "jobs_schedule": outputs.report is not None,
         "devices_schedule": outputs.plot is not None,
     }
-    prepared, dropped = evaluation_from(policies, of_workload, options, **scheduled)
-    workload, backlog = prepared.workload, options.backlog
+    several = loads_of(of_workload)
+    if several is not None and (schedule or outputs.gantt):
+        raise InputError(f"--schedule and --gantt show one load: give one --{several[0]}")
+    evaluations, dropped = evaluations_from(policies, of_workload, options, several, **scheduled)
+    workload, prepared, backlog = evaluations[0].workload, evaluations[0], options.backlog
     console = text_console()
 
     def say(lines: Iterable[str], style: str | None = None) -> None:
@@ -74,51 +92,82 @@ def evaluate(
             console.print(line, style=style, highlight=False)
 
     drawn = f" with seed {options.seed}" if workload.draw else ""
-    print_workload(console, workload.at(options.seed), dropped, drawn, backlog, options.drain)
+    for each in evaluations:
+        print_workload(console, each.workload.at(options.seed), dropped, drawn, backlog, options.drain)
     say(begin_lines(workload))
     noticed = notices(workload, tuple(prepared.seeds))
     say(noticed, "yellow")
     once = [name for name, seeds in prepared.seeds.items() if len(seeds) < len(prepared.all_seeds)]
     if once:
         say([f"no chance in the jobs, nor in {', '.join(once)}: one run, not {len(prepared.all_seeds)}"])
-    finished, failure = run_most(prepared.runs, runs_in(where))
-    by_policy = prepared.groups(finished)
-    if failure is not None and not by_policy:
-        raise failure
-    comparison = prepared.compare(by_policy)
-    outputs.show(comparison)
+    failures: list[RunsFailed] = []
+    run_options = runs_in(where)
+
+    def make(runs: list[Run]) -> list[Result | None]:
+        results, failure = run_most(runs, run_options)
+        failures.extend([failure] if failure is not None else [])
+        return results
+
+    comparisons = comparisons_of(evaluations, make)
+    if failures and len(comparisons) < len(evaluations):
+        raise failures[0]
+    shown: Showable = comparisons[0]
+    if several is not None:
+        shown = Sweep(*several, comparisons, options.measure or "mean_queue")
+    outputs.show(shown)
 
     def to_tensorboard(folder: str) -> None:
-        where = contest_on(workload, 0, speedup=of_workload.speedup).name
-        where = where if backlog is None else f"{workload.name}, {backlog} kept waiting"
-        for group in by_policy:
-            write_tensorboard(folder, where, group[0].policy, [*map(measured, group)])
+        for each in comparisons:
+            at = contest_on(each.workload, 0, speedup=of_workload.speedup).name
+            at = at if backlog is None else f"{workload.name}, {backlog} kept waiting"
+            for group in each.by_policy:
+                write_tensorboard(folder, at, group[0].policy, [*map(measured, group)])
 
     outputs.write(
-        comparison,
-        (schedule, lambda path: write_schedule(path, workload, comparison.all_runs)),
+        shown,
+        (schedule, lambda path: write_schedule(path, workload, comparisons[0].all_runs)),
         (tensorboard, to_tensorboard),
         notices=noticed,
     )
-    if failure is not None:
-        raise failure
+    if failures:
+        raise failures[0]
 
 
-def evaluation_from(
-    policies: tuple[str, ...], of_workload: WorkloadOptions, options: EvaluateOptions, **scheduled: bool
-) -> tuple[Evaluation, dict[str, int]]:
-    """Return the evaluation of these options, and dropped rows by reason.
+def loads_of(of_workload: WorkloadOptions) -> tuple[str, list[float]] | None:
+    """Return the option with several loads, and these, ascending; None if there is none."""
+    from packenv.runs.sweep import several_loads
+
+    return several_loads({key: getattr(of_workload, key) for key in INTENSITIES})
+
+
+def evaluations_from(
+    policies: tuple[str, ...],
+    of_workload: WorkloadOptions,
+    options: EvaluateOptions,
+    several: tuple[str, Sequence[float]] | None = None,
+    **scheduled: bool,
+) -> tuple[list[Evaluation], dict[str, int]]:
+    """Return the evaluation at each load, and dropped rows by reason.
 
     `scheduled`: runs that store their schedules (`evaluation`). Raises InputError.
     """
-    from packenv.runs.comparison import evaluation
+    from packenv.api import at_a_rate
+    from packenv.runs.comparison import check_figure, evaluation
 
     named = chosen_policies(policies) if policies else ()  # unknown policies are reported before a trace is read
-    workload, dropped = workload_from(of_workload)
+    check_figure(options, several is not None)
+    if several is None:
+        workload, dropped = workload_from(of_workload)
+        workloads = [workload]
+    else:
+        axis, values = several
+        at: list[dict[str, Any]] = [{axis: value} for value in values]
+        workload, dropped = workload_from(replace(of_workload, **at[0]))
+        workloads = [workload, *(at_a_rate(workload.with_(**each)) for each in at[1:])]
     chosen = named or chosen_policies((), workload)
     if options.backlog is not None and any(getattr(of_workload, key) is not None for key in INTENSITIES):
         raise InputError("--backlog sets how many tasks wait: leave out --load, --intensity and --rate")
-    return evaluation(workload, chosen, options, **scheduled), dropped
+    return [evaluation(each, chosen, options, **scheduled) for each in workloads], dropped
 
 
 def notices(workload: Workload, policies: tuple[str, ...]) -> list[str]:

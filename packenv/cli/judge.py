@@ -21,7 +21,7 @@ from packenv.options.verbs import JudgeOptions
 @click.option(
     "--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to judge: bf-js, vqs:J=4, …; repeat for more."
 )
-@workload_options("servers", "sizes", "service", "resources", *OF_TRACES)
+@workload_options("servers", "sizes", "service", "arrivals", "resources", *OF_TRACES)
 @options_of(JudgeOptions)
 @process_options
 @log

@@ -33,7 +33,7 @@ TABLE = "table"
 TAKEN = "packenv.standard_output"
 """Key of a command's `meta`: the result that owns standard output, and the stream."""
 
-FORMAT_HELP = "Form of tables (csv: --json's fields). csv, markdown: notes on standard error."
+FORMAT_HELP = "Form of tables (csv: --json's fields); notes then on standard error."
 GANTT_HELP = "Draw first runs as Gantt charts, with waiting tasks (PNG, PDF, SVG)."
 REPORT_HELP = "Write question, answer, charts and tables as one HTML page."
 WIDTH_HELP = "Width of pictures: 3.5 (inches), 89mm or 8.9cm  [default: a page's]."

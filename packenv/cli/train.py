@@ -30,7 +30,7 @@ SPECIAL = {"true": True, "false": False}
 @click.argument("source", metavar="[WORKLOAD|TRACE]", required=False, type=WORKLOAD)
 @options_of(ArrivalOptions, "arriving", intensity="Arrivals as a share of the area bound: X or LOW:HIGH  "
             "[default on paper/fig4b: 0.85:0.97].")  # fmt: skip
-@workload_options("servers", "sizes", "service", "resources", *OF_TRACES)
+@workload_options("servers", "sizes", "service", "arrivals", "resources", *OF_TRACES)
 @options_of(LearningOptions, "learning", environment=f"{', '.join(ENVIRONMENTS)}.")
 @options_of(TrainingOptions)
 def train_command(

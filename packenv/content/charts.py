@@ -59,6 +59,7 @@ class Point(NamedTuple):
     x: float
     y: float
     filled: bool
+    shape: str = ""  # a marker of matplotlib's
 
 
 class Line(NamedTuple):
@@ -88,6 +89,8 @@ class LineChart:
     steps       each value holds until the next one
     whole       the horizontal axis counts
     percent     the vertical axis has shares
+    marks       entries of the legend for points
+    bottom      beginning of the vertical axis; above 0 the axis is logarithmic
     """
 
     direct: ClassVar[bool] = True
@@ -104,15 +107,26 @@ class LineChart:
     whole: bool = False
     percent: bool = False
     tall: int = 300  # pixels
+    marks: Sequence[Key] = ()
+    bottom: float = 0.0
 
     def height(self, narrow: bool) -> int:
         return 260 if narrow else self.tall
+
+    def _share(self, y: float) -> float:
+        """How high a value stands, as a share of the chart's height."""
+        y = min(y, self.top)
+        return math.log(max(y, self.bottom) / self.bottom) / math.log(self.top / self.bottom) if self.bottom else y / self.top
+
+    def _at(self, share: float) -> float:
+        return float(self.bottom * (self.top / self.bottom) ** share) if self.bottom else share * self.top
 
     def keys(self) -> list[Key]:
         of_lines = [
             Key(line.colour, f"{line.leaving} (▲: off the chart)" if self.leaves(line) else line.label) for line in self.lines
         ]
-        return of_lines + [Key(GREY, rule.label, "_") for rule in self.across] + [Key(GREY, rule.label, "|") for rule in self.up]
+        rules = [Key(GREY, rule.label, "_") for rule in self.across] + [Key(GREY, rule.label, "|") for rule in self.up]
+        return [*of_lines, *rules, *self.marks]
 
     def names(self) -> list[tuple[float, Line]]:
         """Return the lines and rules inside the chart with the heights of names.
@@ -121,15 +135,15 @@ class LineChart:
         """
         rules = [Line(rule.label, GREY, [0.0], [rule.at]) for rule in self.across]
         staying = [line for line in (*self.lines, *rules) if len(line.y) and not self.leaves(line)]
-        ends = sorted(((min(float(line.y[-1]), self.top), line) for line in staying), key=lambda end: end[0])
+        ends = sorted(((self._share(float(line.y[-1])), line) for line in staying), key=lambda end: end[0])
         heights: list[float] = []
         # Push each name up, away from the one below.
         for end, _ in ends:
-            heights.append(max(heights[-1] + NEAR * self.top, end) if heights else end)
+            heights.append(max(heights[-1] + NEAR, end) if heights else end)
         for n, height in enumerate(reversed(heights)):  # names above the top move down, and push others
-            if heights[-1 - n] > (most := self.top * (1 - n * NEAR)):
+            if heights[-1 - n] > (most := 1 - n * NEAR):
                 heights[-1 - n] = min(height, most)
-        return [(height, line) for height, (_, line) in zip(heights, ends, strict=True)]
+        return [(self._at(height), line) for height, (_, line) in zip(heights, ends, strict=True)]
 
     def leaves(self, line: Line) -> bool:
         return bool(line.leaving) and len(line.y) > 0 and line.y[-1] > self.top

@@ -97,8 +97,8 @@ class Showable:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the result in the form of the ending, whole or not at all.
 
-        JSON, CSV, Markdown, a page (.html), a picture (.png, .pdf, .svg). Raises InputError for other endings, and for missing
-        forms.
+        JSON, CSV, Markdown, LaTeX (.tex), a page (.html), a picture (.png, .pdf, .svg). Raises InputError for other endings,
+        and for missing forms.
         """
         form("save")(self, path)
 

@@ -81,6 +81,15 @@ def read_number(text: str, infinite: bool = False) -> float:
     return value
 
 
+def read_share(text: str | float) -> float:
+    """Return a share: a number, or per cent, such as 0.05 or 5%. Raises InputError."""
+    stripped = str(text).strip()
+    try:
+        return read_number(stripped.removesuffix("%").rstrip()) / (100 if stripped.endswith("%") else 1)
+    except InputError:
+        raise InputError(f"{excerpt(str(text))} is no share such as 0.05 or 5%") from None
+
+
 def exact(number: Exact, name: str) -> Fraction:
     """Return a positive decimal exactly, a float as printed."""
     if isinstance(number, Fraction):

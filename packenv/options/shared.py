@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
@@ -58,9 +58,14 @@ class Setting:
     service: str | None = option(
         None, "Service times, in slots or with units: geometric:100, fixed:90min, lognormal:MEAN:CV, …", metavar="LAW"
     )
-    load: float | None = option(None, "Arrivals as a share of ρ*, the maximum supportable workload.")
-    intensity: float | None = option(None, "Arrivals as a share of the area bound (the papers' α).", common=True)
-    rate: float | None = option(None, "Arriving tasks per slot.")
+    arrivals: str | None = option(
+        None, "Process of arrivals: poisson, modulated:1,10:500,50, batch:geometric:4, …", metavar="LAW"
+    )
+    load: float | Sequence[float] | None = option(None, "Arrivals as a share of ρ*, the maximum supportable workload.")
+    intensity: float | Sequence[float] | None = option(
+        None, "Arrivals as a share of the area bound (the papers' α).", common=True
+    )
+    rate: float | Sequence[float] | None = option(None, "Arriving tasks per slot.")
     resources: str | None = option(
         None,
         "Resources that count: `all`; cpu,memory; `max` or max:cpu,memory: only the largest  [default: max; .json: all; "

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from packenv.errors import ArgumentError, InputError
-from packenv.inputs.numbers import read_number
+from packenv.inputs.numbers import read_number, read_share
 from packenv.options.fields import Count, Folder, JsonFile, OutFile, PolicyName, Range, Seconds, Share, option, options_in
 from packenv.options.shared import DEFAULT_SLOTS, OF_TRACES, PROCESSES, Estimates, Reading, WorkloadOptions
 
@@ -16,6 +16,9 @@ WAITING_LIMIT = 5_000_000
 
 MEASURES = "mean queue, mean wait, p95 wait, mean completion or makespan"
 """Measures to compare two policies."""
+
+MOST_SEEDS = 128
+"""Seeds after which `until` gives up."""
 
 GOAL_EXAMPLES = "p95 wait <= 60s, mean queue <= 10, p99 completion <= 2h, makespan <= 1d, utilisation >= 70%"
 
@@ -50,7 +53,20 @@ class EvaluateOptions:
     seeds: Count | Iterable[int] = option(
         8, "Runs per policy: new jobs, same for all; traces: random policies only.", typed=1, common=True
     )
+    until: Share | None = option(
+        None, f"Double the seeds until each mean queue has a 95 % interval of ± this share: 2%; at most {MOST_SEEDS}."
+    )
+    measure: str | None = option(
+        None, "Measure of the figure over several loads: mean_delay, delay_p95, …  [default: mean_queue].", metavar="KEY"
+    )
     waiting_limit: Count = option(WAITING_LIMIT, "Stop a run when more tasks wait.", "--max-waiting")
+
+    def __post_init__(self) -> None:
+        if self.until is not None:
+            until = read_share(self.until)
+            if not 0 < until < 1:
+                raise ArgumentError(f"`until` is a share above 0 and below 1, such as 2%, not {self.until!r}")
+            object.__setattr__(self, "until", until)
 
 
 @dataclass(frozen=True)

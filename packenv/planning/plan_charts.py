@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from packenv.api import simulate
 from packenv.content.charts import Entry, Line, LineChart, Mark, Point, RowChart, Rule
@@ -96,7 +96,7 @@ def line_through(policy: str, answer: str, colour: str, points: Sequence[Point],
 
 
 def goal_chart(
-    lines: Sequence[Line], goal: Goal | None, x_title: str, up: Sequence[Rule], slot_seconds: float | None, **kind: bool
+    lines: Sequence[Line], goal: Goal | None, x_title: str, up: Sequence[Rule], slot_seconds: float | None, **kind: Any
 ) -> LineChart:
     """Return a chart of a goal's measure, cut off far above its limit.
 

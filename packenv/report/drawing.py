@@ -50,7 +50,7 @@ def _lines(chart: LineChart, axes: Any, narrow: bool) -> None:
         axes.plot(line.x, line.y, drawstyle="steps-post" if chart.steps else "default", label=line.label, **style, **width)
         for point in line.points:
             if point.y <= chart.top:
-                _mark(axes, point.x, point.y, line.marker, line.colour, point.filled)
+                _mark(axes, point.x, point.y, point.shape or line.marker, line.colour, point.filled)
     for rule in chart.across:
         axes.axhline(rule.at, color=GREY, linewidth=1.2, linestyle=":", label=rule.label)
     for rule in chart.up:
@@ -58,10 +58,15 @@ def _lines(chart: LineChart, axes: Any, narrow: bool) -> None:
     for line in filter(chart.leaves, chart.lines):
         _mark(axes, _leaves_at(chart, line), chart.top, "^", line.colour, True)
     axes.set_xlim(first, last)
-    axes.set_ylim(0, chart.top)
+    axes.set_ylim(chart.bottom, chart.top)
     few = chart.whole and last - first <= 8
     axes.xaxis.set_major_locator(_ticks(9 if few else 4 if narrow else 8, chart.whole))
-    axes.yaxis.set_major_locator(_ticks(5))
+    if chart.bottom:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if chart.top < 100 * chart.bottom else (1,)))
+        axes.yaxis.set_minor_formatter(NullFormatter())
+    else:
+        axes.yaxis.set_major_locator(_ticks(5))
     plain_numbers(axes.xaxis)
     plain_numbers(axes.yaxis)
     if chart.percent:

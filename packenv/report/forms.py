@@ -134,6 +134,13 @@ def as_markdown(result: Showable) -> str:
     return f"{result.markdown()}\n"
 
 
+def as_latex(result: Showable) -> str:
+    """The tables in LaTeX, with the rules of the package booktabs."""
+    from packenv.report.tables import latex_of
+
+    return "\n\n".join(map(latex_of, result.tables())) + "\n"
+
+
 def _text(as_text: Callable[[Showable], str]) -> Write:
     return lambda result, path, _: path.write_text(as_text(result), encoding="utf-8", errors="replace")
 
@@ -156,13 +163,14 @@ def _picture(result: Showable, path: Path, output: Output) -> None:
 
 
 Write = Callable[["Showable", Path, Output], object]
-FORMATS: dict[str, Callable[[Showable], str]] = {"csv": as_csv, "markdown": as_markdown}
+FORMATS: dict[str, Callable[[Showable], str]] = {"csv": as_csv, "markdown": as_markdown, "latex": as_latex}
 """Formats of `--format` besides plain tables."""
 
 ENDINGS: dict[str, Write] = {
     ".json": write_plain,
     ".csv": _text(as_csv),
     ".md": _text(lambda result: f"{result.table().markdown()}\n"),
+    ".tex": _text(as_latex),
     ".html": _page,
     **dict.fromkeys(PICTURES, _picture),
 }

@@ -1,4 +1,4 @@
-"""Tables as text for a terminal, Markdown, HTML and CSV."""
+"""Tables as text for a terminal, Markdown, HTML, LaTeX and CSV."""
 
 from __future__ import annotations
 
@@ -17,6 +17,19 @@ from packenv.content.tables import Styled, Table, Tables, flat
 
 ENDLESS = 10_000  # columns of a terminal
 FOLDED = 24  # letters of a cell
+LATEX = str.maketrans(
+    {sign: f"\\{sign}" for sign in "&%$#_{}"}
+    | {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+    }
+    | {"±": r"$\pm$", "–": "--", "−": "$-$", "ρ": r"$\rho$", "β": r"$\beta$", "α": r"$\alpha$", "×": r"$\times$", "≥": r"$\geq$"}
+    | {"≤": r"$\leq$", "∞": r"$\infty$", "½": r"$\frac{1}{2}$", "⅔": r"$\frac{2}{3}$", "…": r"\ldots{}", "\n": " ", "\u202f": "~"}
+)
+"""Signs of a cell in LaTeX."""
 
 
 def rich_of(table: Table, titled: bool = True) -> rich_table.Table:
@@ -50,6 +63,17 @@ def markdown_of(table: Table) -> str:
     head, *rows = [f"| {' | '.join(_on_a_line(cell) for cell in line)} |" for line in lines]
     rule = "".join("|--:" if column.numeric else "|---" for column in table.columns) + "|"
     return "\n".join([*([f"{_on_a_line(table.title)}\n"] if table.title else []), head, rule, *rows])
+
+
+def latex_of(table: Table) -> str:
+    """The table as a `tabular` of LaTeX, for the package booktabs; its title is a comment above it."""
+    lines = [[column.heading for column in table.columns], *table.rows]
+    head, *rows = [f"{' & '.join(str(cell).translate(LATEX) for cell in line)} \\\\" for line in lines]
+    sides = "".join("r" if column.numeric else "l" for column in table.columns)
+    title = [f"% {' '.join(table.title.split())}"] if table.title else []
+    return "\n".join(
+        [*title, f"\\begin{{tabular}}{{{sides}}}", "\\toprule", head, "\\midrule", *rows, "\\bottomrule", "\\end{tabular}"]
+    )
 
 
 def html_of(table: Table) -> str:

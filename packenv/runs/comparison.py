@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,17 +20,19 @@ from packenv.executors.local import ThisProcess
 from packenv.options.fields import takes
 from packenv.options.shared import DEFAULT_POLICIES as DEFAULT_POLICIES
 from packenv.options.shared import DEFAULT_SLOTS as DEFAULT_SLOTS
-from packenv.options.verbs import EvaluateOptions
+from packenv.options.verbs import MOST_SEEDS, EvaluateOptions
 from packenv.policy import distinct_names, find_policy, is_told_durations, name_of
 from packenv.results.result import KINDS, Result
+from packenv.results.stability import UNSTABLE
 from packenv.runs import comparison_tables, run_charts
 from packenv.runs.chance import seeds_for
 from packenv.runs.measures import COMPLETION, JOBS, MEASURES, SPEED, Record, measured_values, record_of, same_jobs, summary_of
 from packenv.runs.run import Run, runs_of
 from packenv.runs.runner import RunOptions, run_all
 from packenv.runs.size_classes import by_size, mean_by_size
-from packenv.runs.statistics import Interval, ratio_of_means
-from packenv.runs.story import story_of
+from packenv.runs.statistics import Interval, mean_and_half, ratio_of_means
+from packenv.runs.story import story_of, verdict_of
+from packenv.runs.sweep import Sweep, at_each_load, check_measure, several_loads
 from packenv.simulation import setting_of
 from packenv.workloads.estimates import misjudged
 from packenv.workloads.in_service import begins_busy
@@ -38,6 +40,7 @@ from packenv.workloads.workload import Workload
 
 MOST_LETTERS = 40  # of servers in a line; above, only their number is shown
 NEARLY_EMPTY = 0.05  # utilisation
+FEWEST_SEEDS = 4  # from which the width of an interval is judged
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,30 @@ class Evaluation:
     runs: list[Run]
     options: EvaluateOptions
     duration_aware: tuple[str, ...] = ()  # names of the policies that know durations
+
+    def with_twice_the_seeds(self) -> Evaluation:
+        """The same runs, and as many of other seeds. A policy that is run once keeps its run."""
+        more = min(2 * len(self.all_seeds), max(MOST_SEEDS, len(self.all_seeds))) - len(self.all_seeds)
+        further = range(max(self.all_seeds) + 1, max(self.all_seeds) + 1 + more)
+        seeds, runs, left = {}, [], iter(self.runs)
+        for policy, of_policy in self.seeds.items():
+            added = further if len(of_policy) == len(self.all_seeds) else ()
+            seeds[policy] = [*of_policy, *added]
+            runs += [next(left) for _ in of_policy]
+            runs += [replace(runs[-1], seed=seed) for seed in added]
+        return replace(self, seeds=seeds, all_seeds=[*self.all_seeds, *further], runs=runs)
+
+    def too_wide(self, groups: Sequence[Sequence[Result]]) -> list[str]:
+        """Names of the policies whose mean queue has a wider 95 % interval than `until` allows.
+
+        The mean of an unstable policy depends on the length of the runs, so it is not judged.
+        """
+        wide = []
+        for runs in groups:
+            mean, half = mean_and_half([run.mean_queue for run in runs])
+            if mean and half and half > (self.options.until or math.inf) * mean and verdict_of(runs) != UNSTABLE:
+                wide.append(runs[0].policy)
+        return wide
 
     def groups(self, results: Sequence[Result | None]) -> list[list[Result]]:
         """Return the results of each policy, from all in the order of the runs.
@@ -73,7 +100,42 @@ class Evaluation:
         of = self.options
         to_the_end = of.drain or (of.slots is None and self.workload.at_once)
         shown = of.backlog, of.cutoff, of.by_size, of.slowdown_bound
-        return Comparison(self.workload, groups, *shown, self.duration_aware, to_the_end)
+        wide = tuple(self.too_wide(groups))
+        return Comparison(self.workload, groups, *shown, self.duration_aware, to_the_end, of.until, wide)
+
+
+def comparisons_of(evaluations: Sequence[Evaluation], make: Callable[[list[Run]], Sequence[Result | None]]) -> list[Comparison]:
+    """Make the runs of all evaluations, with more seeds where `until` asks for them, and measure them.
+
+    make  makes runs, and returns their results in the same order: None for a run that failed
+    """
+    evaluations, pending = [*evaluations], [*range(len(evaluations))]
+    results: list[dict[tuple[str, int], Result | None]] = [{} for _ in evaluations]
+    while True:
+        # Make the runs that are missing, of all evaluations together.
+        missing = []
+        for n in pending:
+            of = evaluations[n]
+            keys = [(name, seed) for name, seeds in zip(of.names, of.seeds.values(), strict=True) for seed in seeds]
+            missing += [(n, key, run) for key, run in zip(keys, of.runs, strict=True) if key not in results[n]]
+        for (n, key, _), result in zip(missing, make([run for *_, run in missing]), strict=True):
+            results[n][key] = result
+        # Put the results in the order of the runs, and double the seeds where an interval is too wide.
+        groups = []
+        for of, known in zip(evaluations, results, strict=True):
+            seeds_of = zip(of.names, of.seeds.values(), strict=True)
+            groups.append(of.groups([known[name, seed] for name, seeds in seeds_of for seed in seeds]))
+        pending = [
+            n
+            for n in pending
+            if len(evaluations[n].all_seeds) < MOST_SEEDS
+            and None not in results[n].values()
+            and evaluations[n].too_wide(groups[n])
+        ]
+        if not pending:
+            return [of.compare(group) for of, group in zip(evaluations, groups, strict=True) if group]
+        for n in pending:
+            evaluations[n] = evaluations[n].with_twice_the_seeds()
 
 
 def evaluation(
@@ -120,6 +182,8 @@ def evaluation(
     }
     seeds = options.seeds
     all_seeds = [*range(options.seed, options.seed + seeds)] if isinstance(seeds, int) else [*seeds]
+    if options.until is not None and len(all_seeds) < FEWEST_SEEDS:
+        all_seeds += range(max(all_seeds) + 1, max(all_seeds) + 1 + FEWEST_SEEDS - len(all_seeds))
     of_policy = {name: seeds_for(policy, workload, all_seeds) for name, policy in zip(names, chosen, strict=True)}
     pairs = zip(names, chosen, strict=True)
     runs = [run for name, policy in pairs for run in runs_of(workload, [policy], of_policy[name], length, of_run)]
@@ -142,8 +206,11 @@ def evaluate(
     schedule: bool = False,
     executor: Executor | None = None,
     **changes: Any,
-) -> Comparison:
+) -> Comparison | Any:
     """Run policies on the same tasks of a workload and compare them.
+
+    A list of values for `load`, `intensity` or `rate` gives a `Sweep`, with a comparison at each value. Otherwise the result
+    is a `Comparison`.
 
     workload        a Workload, or an argument of `packenv.workload`: a name, a file, a trace, a table. Arguments such as
                     `servers`, `slot_seconds` or `intensity` follow as keywords
@@ -154,9 +221,23 @@ def evaluate(
     `seeds` may also be the seeds themselves. A policy runs once if neither the tasks nor the policy depend on the seed. Raises
     InputError for incompatible arguments, and errors of runs.
     """
-    prepared = evaluation(at_a_rate(workload, **changes), policies, options, schedule=schedule)
+    policies, several = [*policies], several_loads(changes)
+    changes_at = [changes] if several is None else at_each_load(changes, *several)
+    check_figure(options, several is not None)
+    evaluations = [evaluation(at_a_rate(workload, **each), policies, options, schedule=schedule) for each in changes_at]
     with RunOptions(fail_fast=True, executor=executor or ThisProcess()) as run_options:
-        return prepared.compare(prepared.groups(run_all(prepared.runs, run_options)))
+        comparisons = comparisons_of(evaluations, lambda runs: run_all(runs, run_options))
+    return comparisons[0] if several is None else Sweep(*several, comparisons, options.measure or "mean_queue")
+
+
+def check_figure(options: EvaluateOptions, several: bool) -> None:
+    """Raise InputError for options that do not go with one load, or with several."""
+    if several:
+        check_measure(options.measure or "mean_queue")
+        if options.backlog is not None:
+            raise ArgumentError("`backlog` keeps tasks waiting at any load: leave out `load`, `intensity` and `rate`")
+    elif options.measure is not None:
+        raise ArgumentError("`measure` is for a figure over several loads, such as `intensity` 0.5,0.7,0.9")
 
 
 @dataclass(frozen=True, repr=False)
@@ -171,6 +252,8 @@ class Comparison(Showable):
     slowdown_bound: float | None = None  # seconds; None: the usual bound, shown of parallel jobs
     duration_aware: tuple[str, ...] = ()  # policies that know durations
     to_the_end: bool = False  # runs lasted until all work was done, or nothing could start or end
+    until: float | None = None  # width of the interval to reach, as a share of the mean queue
+    too_wide: tuple[str, ...] = ()  # policies that did not reach it
 
     @cached_property
     def whole(self) -> bool:
@@ -258,6 +341,15 @@ class Comparison(Showable):
         return [f"{summary['policy']}: stopped, {summary['stopped']}" for summary in self.summaries if summary["stopped"]]
 
     @property
+    def not_reached(self) -> list[str]:
+        """Which policies have a wider interval than `until` allows, after the largest number of seeds."""
+        if not self.too_wide or self.until is None:
+            return []
+        seeds = max(map(len, self.by_policy))
+        line = f"the 95 % interval of the mean queue is wider than ± {100 * self.until:.3g} % after {counted(seeds, 'seed')}"
+        return [f"{listed(self.too_wide)}: {line}"]
+
+    @property
     def usual_measure(self) -> str:
         """Default measure to compare.
 
@@ -314,7 +406,7 @@ class Comparison(Showable):
     def footnotes(self) -> list[str]:
         """Return the meaning of marks, remarks, and runs that stopped."""
         remarks = [*(Styled(line, "yellow") for line in self.remarks), *(Styled(line, "red") for line in self.stopped)]
-        return [*comparison_tables.legend(self), *remarks]
+        return [*comparison_tables.legend(self), *(Styled(line, "yellow") for line in self.not_reached), *remarks]
 
     def charts(self, kind: str = "queue", **options: Any) -> Charts:
         """Return the charts that `plot` draws.

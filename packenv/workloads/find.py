@@ -19,7 +19,7 @@ from packenv.options.fields import takes
 from packenv.options.shared import AS_IT_IS, INTENSITIES, OF_READING, Reading
 from packenv.plugins import install_line, rooms
 from packenv.workloads.files import load_workload
-from packenv.workloads.laws import parse_law
+from packenv.workloads.laws import parse_arrivals, parse_law
 from packenv.workloads.named.registry import ENDINGS, WORKLOADS, named_workload, unknown_workload
 from packenv.workloads.network import Network
 from packenv.workloads.resources import chosen_resources, servers_for, with_resources
@@ -28,7 +28,7 @@ from packenv.workloads.workload import Workload
 
 KUBECTL = re.compile(rb'(?:[EW][^\n]*\n)*\s*\{\s*"(apiVersion|items|kind)"\s*:')
 """Beginning of kubectl's lists, behind its warnings. The plug-in `packenv_kubernetes` reads them."""
-OF_STREAMS = ("sizes", "service", *INTENSITIES)
+OF_STREAMS = ("sizes", "service", "arrivals", *INTENSITIES)
 """Arguments that a trace already has."""
 
 
@@ -176,4 +176,8 @@ def _named(source: Any, changes: dict[str, Any], slot_seconds: Exact | None, res
     for law in ("sizes", "service"):
         if isinstance(changes.get(law), str):
             changes[law] = parse_law(changes[law], f"`{law}`", changes.get("slot_seconds", original.slot_seconds))
+    if isinstance(changes.get("arrivals"), str):
+        changes["arrivals"] = parse_arrivals(
+            changes["arrivals"], "`arrivals`", changes.get("slot_seconds", original.slot_seconds)
+        )
     return original.with_(**changes) if changes else original

@@ -55,7 +55,7 @@ def completions(line: str, cwd: Path, dividing: str = DIVIDING) -> list[str]:
         pytest.param("packenv evaluate -p vqs:J", ["option nospace", "J="], marks=pytest.mark.slow),
         ("packenv evaluate -p vqs:J=4,st", ["4,stall"]),
         ("packenv evaluate -p ag", ["option nospace", "agent:"]),
-        pytest.param("packenv evaluate --format ", ["table", "csv", "markdown"], marks=pytest.mark.slow),
+        pytest.param("packenv evaluate --format ", ["table", "csv", "markdown", "latex"], marks=pytest.mark.slow),
         ("packenv evaluate --json - -p fifo-", ["fifo-ff"]),
         pytest.param("packenv evaluate own.c", ["option default"], marks=pytest.mark.slow),
         pytest.param("packenv leaderboard --reference maxw", ["maxweight"], marks=pytest.mark.slow),

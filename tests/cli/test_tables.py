@@ -104,7 +104,7 @@ def test_evaluate_says_what_its_marks_mean(capsys: pytest.CaptureFixture[str]) -
     assert "± as large as the mean, or larger" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("form", ["csv", "markdown"])
+@pytest.mark.parametrize("form", ["csv", "markdown", "latex"])
 def test_other_commands(form: str, capsys: pytest.CaptureFixture[str]) -> None:
     for words in (
         ("capacity", "paper/fig3a"),
@@ -117,7 +117,8 @@ def test_other_commands(form: str, capsys: pytest.CaptureFixture[str]) -> None:
             (row,) = csv.DictReader(io.StringIO(out))
             assert row["workload"] == "paper/fig3a" and None not in row
         else:
-            assert out.count("\n|") >= 2 and "─" not in out
+            row_end = "\n|" if form == "markdown" else "\\\\\n"
+            assert out.count(row_end) >= 2 and "─" not in out
 
 
 def test_standard_output_has_one_result(capsys: pytest.CaptureFixture[str]) -> None:

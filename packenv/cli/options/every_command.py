@@ -42,7 +42,7 @@ class Whole(click.ParamType):  # type: ignore[type-arg]  # generic in some versi
         return "" if self.low == -LARGEST_WHOLE else f"x>={self.low}"
 
 
-ONE_INTENSITY = "a run has one; for several, packenv leaderboard -w NAME@{name}={first} -w NAME@…, or the command once for each"
+ONE_INTENSITY = "this command takes one; packenv evaluate takes several"
 
 
 class Decimal(click.ParamType):  # type: ignore[type-arg]
@@ -59,7 +59,7 @@ class Decimal(click.ParamType):  # type: ignore[type-arg]
             pictures = param is not None and ctx is not None and any("--plot-width" in each.opts for each in ctx.command.params)
             hint = "; a picture's width is --plot-width" if pictures and param is not None and param.name == "width" else ""
             if param is not None and param.name in INTENSITIES and "," in value:
-                hint = f"; {ONE_INTENSITY.format(name=param.name, first=value.partition(',')[0])}"
+                hint = f"; {ONE_INTENSITY}"
             self.fail(f"{problem}{hint}.", param, ctx)
 
 

@@ -15,7 +15,7 @@ from click.shell_completion import CompletionItem
 from packenv.catalogue import OF_FILES
 from packenv.cli.outputs import FILE as FILE
 from packenv.errors import InputError
-from packenv.inputs.numbers import read_number, read_seconds
+from packenv.inputs.numbers import read_number, read_seconds, read_share
 from packenv.inputs.standard_input import STANDARD_INPUT
 from packenv.learning.agents.shipped import pretrained_agents
 from packenv.policy_names import check_text, described, registered
@@ -67,11 +67,26 @@ class Share(click.ParamType):  # type: ignore[type-arg]
     name = "share"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        text = str(value).strip()
         try:
-            return read_number(text.removesuffix("%").rstrip()) / (100 if text.endswith("%") else 1)
-        except InputError:
-            self.fail(f"{value!r} is no share such as 0.05 or 5%")
+            return read_share(value)
+        except InputError as problem:
+            self.fail(str(problem))
+
+
+class Loads(click.ParamType):  # type: ignore[type-arg]
+    """A number, or several with commas, which make a figure."""
+
+    name = "numbers"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | tuple[float, ...]:
+        if not isinstance(value, str):
+            loads: float | tuple[float, ...] = value
+            return loads
+        try:
+            several = tuple(map(read_number, value.split(",")))
+        except InputError as problem:
+            self.fail(f"{problem}.", param, ctx)
+        return several if "," in value else several[0]
 
 
 def policy_completions(incomplete: str) -> list[str]:

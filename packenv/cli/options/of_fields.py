@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import click
@@ -28,10 +28,17 @@ FORMS: dict[Form, Any] = {
 PLAIN = {int: click.INT, float: click.FLOAT, str: click.STRING}
 
 
-def options_of(kind: type[Any], name: str = "options", only: Iterable[str] | None = None, **helps: str) -> Decorator:
+def options_of(
+    kind: type[Any],
+    name: str = "options",
+    only: Iterable[str] | None = None,
+    types: Mapping[str, click.ParamType[Any, Any]] | None = None,
+    **helps: str,
+) -> Decorator:
     """Add the fields of `kind` as options, passed as one value `name`.
 
     only   names of fields in the order of the help. Others keep their defaults
+    types  other types of values, by field
     helps  other lines of help, by field
     Fields that are no options may be arguments of the command, and become part of the value.
     """
@@ -47,16 +54,18 @@ def options_of(kind: type[Any], name: str = "options", only: Iterable[str] | Non
 
         with_options: Callable[..., Any] = run
         for key in reversed(chosen):
-            with_options = click_option(key, hints[key], options[key][1], helps.get(key))(with_options)
+            with_options = click_option(key, hints[key], options[key][1], helps.get(key), (types or {}).get(key))(with_options)
         return with_options
 
     return add
 
 
-def click_option(name: str, hint: Any, words: Words, help: str | None = None) -> Decorator:
-    """Return an option from a field's name, type and words."""
+def click_option(
+    name: str, hint: Any, words: Words, help: str | None = None, kind: click.ParamType[Any, Any] | None = None
+) -> Decorator:
+    """Return an option from a field's name, type and words. `kind`: another type of its value."""
     text = help or words.help
-    multiple, type_ = click_type(hint)
+    multiple, type_ = (False, kind) if kind is not None else click_type(hint)
     settings: dict[str, Any] = {"is_flag": True} if type_ is click.BOOL else {"type": type_, "multiple": multiple}
     if type_ is not click.BOOL and words.metavar is not None:
         settings["metavar"] = words.metavar

@@ -32,7 +32,7 @@ def workload_options(*names: str, **helps: str) -> Decorator:
 
     `helps`: other help, by name.
     """
-    return options_of(WorkloadOptions, "of_workload", names, **helps)
+    return options_of(WorkloadOptions, "of_workload", names, None, **helps)
 
 
 process_options = options_of(ProcessOptions, "where")

@@ -153,7 +153,7 @@ def _is_understood(context: click.Context, words: list[str], sides: tuple[str, s
 def _workload(options: WorkloadOptions, servers: str | None) -> Workload:
     from packenv.api import at_a_rate
     from packenv.workloads.find import OF_STREAMS, is_trace_source
-    from packenv.workloads.laws import parse_law
+    from packenv.workloads.laws import parse_arrivals, parse_law
     from packenv.workloads.network import parse_network
     from packenv.workloads.resources import USUAL
     from packenv.workloads.workload import Workload
@@ -179,7 +179,8 @@ def _workload(options: WorkloadOptions, servers: str | None) -> Workload:
     if "sizes" not in of_streams:
         raise InputError("name a workload or a trace, or give --sizes (see `packenv list`)")
     seconds = seconds_of(options)
-    laws = {key: parse_law(str(value), f"--{key}", seconds) for key, value in of_streams.items() if key not in INTENSITIES}
+    parsers: dict[str, Any] = {"sizes": parse_law, "service": parse_law, "arrivals": parse_arrivals}
+    laws = {key: parse(str(of_streams[key]), f"--{key}", seconds) for key, parse in parsers.items() if key in of_streams}
     custom: dict[str, Any] = {"servers": options.servers or 1, "service": parse_law("geometric:100", "--service")}
     custom |= {"name": options.sizes, "network": network, "slot_seconds": seconds} | of_streams | laws
     if not set(INTENSITIES) & set(of_streams):

@@ -108,7 +108,7 @@ def grown(options: WorkloadOptions, growth: str | None, add: str | None, any_num
 )
 @click.option("--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to plan with; repeat for more.")
 @workload_options(
-    "servers", "sizes", "service", "load", "intensity", "rate", "resources", *OF_TRACES, "estimates", "speedup",
+    "servers", "sizes", "service", "arrivals", "load", "intensity", "rate", "resources", *OF_TRACES, "estimates", "speedup",
     servers="Server type: 1, or 1x1:0.5; with --add, --without: existing servers.",
     load="Arrivals as a share of the workload's own servers' ρ*.",
     intensity="Arrivals as a share of the workload's own servers' area bound.",

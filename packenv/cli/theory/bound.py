@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.command("bound")
 @click.argument("source", metavar="[WORKLOAD]", required=False, type=WORKLOAD)
 @workload_options(
-    "servers", "sizes", "service", "load", "intensity", "rate", "resources",
+    "servers", "sizes", "service", "arrivals", "load", "intensity", "rate", "resources",
     intensity="Arrivals as a share of the area bound  [default: the workload's own, or 0.9].",
 )  # fmt: skip
 @output_options("Write the numbers")

@@ -1,5 +1,7 @@
 """Laws of sizes and services, and `parse_law`: `uniform:0.1:0.9`.
 
+`parse_arrivals` reads a process of arrivals: `modulated:1,10:500,50`.
+
 A new law is a class derived from `Law`, imported here. A line in `NUMBERS` or `WEIGHTED` makes it known to the command line.
 """
 
@@ -14,6 +16,7 @@ from typing import Any
 
 from packenv.errors import ArgumentError, InputError, nearest
 from packenv.inputs.numbers import is_number, read_duration, read_number, read_seconds
+from packenv.workloads.laws.arrivals import Arrivals, Batch, Bernoulli, Modulated, Periodic, Poisson
 from packenv.workloads.laws.joint import Conditional, Joint
 from packenv.workloads.laws.law import Law
 from packenv.workloads.laws.services import Fixed, Geometric, HyperExponential, LogNormal
@@ -36,6 +39,7 @@ __all__ = [
     "Mixture",
     "Pareto",
     "Uniform",
+    "parse_arrivals",
     "parse_law",
 ]
 
@@ -114,3 +118,49 @@ def _weighted(text: str, of_time: bool, slot_seconds: float | None) -> tuple[lis
         raise InputError("expected value@weight,value@weight,… or value,value,…")
     values = [_number(pair[0], of_time, slot_seconds) for pair in pairs]
     return values, [read_number(pair[1], infinite=True) for pair in pairs] if len(pairs[0]) == 2 else None
+
+
+ARRIVALS = {
+    "poisson": "poisson",
+    "bernoulli": "bernoulli",
+    "periodic": "periodic:PROFILE:PERIOD, such as periodic:1,3,2:1440",
+    "modulated": "modulated:RATES:SOJOURNS[:uniform], such as modulated:1,10:500,50",
+    "batch": "batch:LAW, such as batch:geometric:4",
+    "gang": "gang:LAW, such as gang:discrete:1@0.8,8@0.2",
+}
+"""Processes of arrivals by name, and the form of their texts."""
+
+
+def parse_arrivals(text: str, label: str, slot_seconds: float | None = None) -> Arrivals:
+    """Return the process of arrivals that a text such as `modulated:1,10:500,50` stands for.
+
+    text          a key of ARRIVALS and its parameters. `batch` and `gang` take a law of the number of tasks in a job. Periods
+                  and sojourns are slots, or times such as 10min
+    label         the beginning of messages
+    slot_seconds  length of a slot, if it is known
+
+    Raises ArgumentError.
+    """
+    name, _, rest = text.strip().partition(":")
+    if name not in ARRIVALS:
+        raise ArgumentError(f"{label} {text!r}: unknown arrivals {name!r}{nearest(name, [*ARRIVALS])}")
+    parts = rest.split(":") if rest else []
+
+    def numbers(part: str, of_time: bool = False) -> list[float]:
+        return [_number(each, of_time, slot_seconds) for each in part.split(",")]
+
+    try:
+        if name in ("batch", "gang") and rest:
+            return Batch(parse_law(rest, "tasks in a job (a law as of service)"), gang=name == "gang")
+        if name == "poisson" and not parts:
+            return Poisson()
+        if name == "bernoulli" and not parts:
+            return Bernoulli()
+        if name == "periodic" and len(parts) == 2:
+            return Periodic(numbers(parts[0]), _number(parts[1], True, slot_seconds))
+        if name == "modulated" and len(parts) in (2, 3):
+            following: Any = parts[2] if len(parts) == 3 else "cycle"
+            return Modulated(numbers(parts[0]), numbers(parts[1], True), following)
+    except InputError as problem:
+        raise ArgumentError(f"{label} {text!r}: {problem}") from None
+    raise ArgumentError(f"{label} {text!r}: expected {ARRIVALS[name]}")
