@@ -63,7 +63,7 @@ def evaluate(
     packenv evaluate --sizes uniform:0.1:0.9 --servers 5 -p bf-js -p vqs:J=5
     packenv evaluate trace.parquet --servers 160 --speedup 1.3 --plot queues.png
     packenv evaluate tasks.csv --servers 3 -p bf-js --gantt gantt.png
-    packenv evaluate paper/fig4b --intensity 0.5,0.7,0.9 --until 2% --plot figure.pdf --width 89mm --no-title
+    packenv evaluate paper/fig4b --intensity 0.5,0.7,0.9 --until 2% --plot f.pdf
     """
     outputs.check(schedule)
     from packenv.results.schedule_table import write_schedule
