@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import ctypes
 import io
 import json
 from dataclasses import replace
@@ -161,6 +162,7 @@ def test_json_alone_on_standard_output(
     samples.text(tmp_path / "ran.csv", "submit_time_s,start_time_s", *(f"{7 * n},{7 * n + n % 5}" for n in range(300)))
     monkeypatch.chdir(tmp_path)
     main([*words, "--json", "-"])
+    ctypes.CDLL(None).fflush(None)  # what libraries in C have printed
     shown = capfd.readouterr()
     assert json.loads(shown.out) and shown.err
 

@@ -17,6 +17,8 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
+from packenv.theory.capacity.quiet_highs import QuietHighs
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -106,7 +108,7 @@ class ConfigurationProgram:
         self.counts: list[Floats] = []
         self.kind: list[int] = []
         self.keys: set[bytes] = set()
-        self.highs = highspy.Highs()
+        self.highs = QuietHighs()
         self.highs.setOptionValue("output_flag", False)
         self.highs.setOptionValue("threads", 1)
         self.highs.setOptionValue("simplex_strategy", PRIMAL)

@@ -6,6 +6,7 @@ import highspy
 import numpy as np
 
 from packenv.theory.capacity.linear_program import ConfigurationColumns, Floats, Ints
+from packenv.theory.capacity.quiet_highs import QuietHighs
 from packenv.theory.capacity.several_resources.demand_law import VectorKinds
 from packenv.theory.capacity.several_resources.packing import valuable
 
@@ -21,7 +22,7 @@ class IntegerPricing:
         self.solvers = [self._solver(capacity) for capacity in kinds.capacity]
 
     def _solver(self, capacity: Ints) -> highspy.Highs:
-        highs = highspy.Highs()
+        highs = QuietHighs()
         options = {"output_flag": False, "threads": 1, "mip_rel_gap": ABOUT, "time_limit": SECONDS}
         for name, value in options.items():
             highs.setOptionValue(name, value)
