@@ -1,7 +1,7 @@
 """Limits on a candidate's process, enforced by the system.
 
 The process may compute and read Python's files. Linux uses Landlock (files), seccomp (processes, signals, sockets, other
-processes' memory), no capabilities, and resource limits. Other systems use resource limits only, as far as they exist. The process
+processes' memory), no capabilities, and resource limits. Other systems use resource limits only, if any. The process
 cannot lift any limit until it ends.
 """
 

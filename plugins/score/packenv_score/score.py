@@ -72,8 +72,8 @@ def score(candidate: Any, *, options: ScoreOptions, executor: Executor | None = 
     options    fields of ScoreOptions
     executor   runs the simulations, as in `packenv.simulate_many`; None: processes of this machine, one per core
 
-    No policy beats the bound. A file is never imported here. A `priority` is compiled from its syntax tree. Any other program runs
-    in a confined process with only a scheduler's view, and every start is checked. A fault of the candidate or its file is in
+    No policy beats the bound. A file is never imported here. A `priority` is compiled from its syntax tree. Other programs run
+    in a confined process with only a scheduler's view, with every start checked. A fault of the candidate or its file is in
     `Score.fault`, and the score is then the worst, -100. Raises InputError for a missing file or an invalid suite.
     """
     suite = load_suite(options.suite)
@@ -181,7 +181,7 @@ class Scoring:
         return not self.fault
 
     def _take(self, plays: Sequence[Play], references: Sequence[Play], pieces: Pieces) -> list[Played] | None:
-        """Return the runs in order, or None at the first fault."""
+        """Return the runs in order, None at the first fault."""
         # Bounds not known yet are computed in the same batch.
         unknown = [n for n, runs in enumerate(self.runs) if references and runs.bound is None and self.cases[n].slots is not None]
         items: list[Any] = [*(self.cases[n] for n in unknown), *plays, *references]
