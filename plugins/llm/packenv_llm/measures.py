@@ -1,4 +1,4 @@
-"""Measures of a run: one row each, read by every table, file and picture."""
+"""Measures of a run: one row each, for all outputs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from packenv_llm.simulation import WARMUP, Run
 
 
 class Measure(NamedTuple):
-    """less: whether less is better; None: neither."""
+    """A measure. `less`: less is better (None: no direction)."""
 
     key: str
     heading: str
@@ -41,14 +41,14 @@ def end_to_end(run: Run) -> NDArray[np.float64]:
 
 
 def per_token(run: Run) -> NDArray[np.float64]:
-    """Seconds per token after the first, request by request; 0 of requests with one token."""
+    """Return seconds per token after the first (0 if none)."""
     outputs = run.requests.output[counted(run)]
     times: NDArray[np.float64] = (end_to_end(run) - first_token(run)) / np.maximum(outputs - 1, 1)
     return times
 
 
 def gap_quantile(run: Run, share: float) -> float:
-    """The quantile of the times between tokens, over all tokens, within 1 %."""
+    """Return a quantile of times between tokens, within 1 %."""
     total = int(run.gaps.sum())
     if total == 0:
         return 0.0
