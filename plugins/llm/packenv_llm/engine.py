@@ -1,9 +1,10 @@
 """The compiled engine of one replica: exact and fast.
 
 A request is *in decode* when all its known tokens are computed. While memory and budget suffice, a step gives one token to all
-requests in decode. It only advances a clock, `beats`, and each request's tokens follow from the clock. New blocks are counted by
-each request's place in its last block. Completions lie in a ring by beat. Steps are skipped per request, never in time, so results
-are exact for every rule. On a preemption or a short budget, `write_back` stores the clock in each request and steps visit them all.
+requests in decode. It only advances a clock, `beats`, and each request's tokens follow from the clock. New blocks are counted
+by each request's place in its last block. Completions lie in a ring by beat. Steps are skipped per request, never in time, so
+results are exact for every rule. On a preemption or a short budget, `write_back` stores the clock in each request. The step then
+visits them one by one.
 """
 
 from __future__ import annotations
