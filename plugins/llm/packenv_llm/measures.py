@@ -26,7 +26,7 @@ class Measure(NamedTuple):
 
 
 def counted(run: Run) -> slice:
-    """The requests that are measured: all but the first tenth."""
+    """Return the measured requests: all but the first tenth."""
     return slice(int(len(run.requests) * WARMUP), None)
 
 
@@ -103,7 +103,7 @@ MEASURES = (
 
 
 def goodput_measures(slos: Sequence[tuple[float, float]]) -> list[Measure]:
-    """A measure for each pair of limits."""
+    """Return a measure for each pair of limits."""
     measures = []
     for n, slo in enumerate(slos, 1):
         meaning = f"Share of requests with TTFT <= {slo[0]:g} s and TPOT <= {slo[1]:g} s"
@@ -112,5 +112,5 @@ def goodput_measures(slos: Sequence[tuple[float, float]]) -> list[Measure]:
 
 
 def values_of(run: Run, slos: Sequence[tuple[float, float]]) -> dict[str, Any]:
-    """All measures of a run, by key."""
+    """Return all measures of a run, by key."""
     return {measure.key: measure.value(run) for measure in (*MEASURES, *goodput_measures(slos))}

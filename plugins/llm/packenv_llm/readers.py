@@ -91,7 +91,7 @@ def _of_csv(path: Path, text: str) -> dict[str, Any]:
 
 
 def _of_json(path: Path, text: str) -> dict[str, Any]:
-    """JSON lines, or one JSON list of objects."""
+    """Read JSON lines, or one JSON list of objects."""
     if text.lstrip()[:1] == "[":
         records = _loaded(path, "", text)
     else:

@@ -123,12 +123,10 @@ class Replica:
 
     @property
     def tokens(self) -> int:
-        """Most tokens in a step."""
         return self.budget or ENDLESS
 
     @property
     def places(self) -> int:
-        """Most running requests."""
         return self.sequences or ENDLESS
 
 

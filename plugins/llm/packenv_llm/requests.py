@@ -235,7 +235,6 @@ def fitted_services(name: str) -> tuple[Service, ...]:
 
 
 def named_sources() -> dict[str, Source]:
-    """The sources that have names."""
     sources = [
         Source(
             "llm/conv-like",

@@ -55,12 +55,10 @@ GANTT_REQUESTS = 40
 
 
 def replica_of(options: ReplicaOptions) -> Replica:
-    """Return the replica of options."""
     return Replica(options.blocks, options.spare, options.block, options.budget, options.sequences, step_time(options.time))
 
 
 def source_of(requests: Any, options: ReplicaOptions) -> Source:
-    """Return the source of requests with options."""
     return replace(find_source(requests), poisson=options.poisson, error=options.prediction_error)
 
 
@@ -167,7 +165,7 @@ class Comparison(Showable):
         return f"{self.source.name} at {self.rate:.4g} requests/s, {self.load:.3g} of the bound"
 
     def values(self, rule: str, key: str) -> list[float]:
-        """A measure of a rule, seed by seed."""
+        """Return a rule's measure, seed by seed."""
         return [values_of(run, self.options.slos)[key] for run in self.runs[rule]]
 
     def ratio(self, rule: str, other: str, key: str) -> Interval:
@@ -299,7 +297,7 @@ def evaluate(
 
 
 class Trial(NamedTuple):
-    """The verdict on one load."""
+    """A verdict on one load."""
 
     load: float
     verdict: str

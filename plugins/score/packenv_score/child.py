@@ -61,7 +61,7 @@ def main(folder: str, seconds: int, memory: int, file_bytes: int, readable: list
 
 
 def send(pipe: int, kind: int, body: bytes) -> None:
-    """A message as a whole."""
+    """Send a whole message."""
     data = memoryview(PREFIX.pack(kind, len(body)) + body)
     while len(data):
         data = data[os.write(pipe, data) :]
@@ -186,5 +186,5 @@ def with_rows(np: Any, source: Any, tasks: int, homes: int) -> Any:
 
 
 def longer(np: Any, array: Any, length: int) -> Any:
-    """The same array, with zeros behind it."""
+    """Append zeros to an array."""
     return np.concatenate([array, np.zeros(max(length - len(array), 0), array.dtype)])

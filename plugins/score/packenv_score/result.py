@@ -68,7 +68,6 @@ class Score(Showable):
 
     @property
     def value(self) -> float:
-        """The score."""
         assert self.score.mean is not None
         return self.score.mean
 
@@ -182,7 +181,6 @@ class Scores(Showable):
 
     @property
     def ranked(self) -> list[Score]:
-        """The best first."""
         return sorted(self.scores, key=lambda score: -score.value)
 
     @property
@@ -194,7 +192,7 @@ class Scores(Showable):
         return [(score.candidate, score.in_short()) for score in self.ranked]
 
     def tables(self) -> list[Table]:
-        """A row for each candidate, the best first."""
+        """Return a row for each candidate, best first."""
         table = Table(self.title, [Column("candidate"), *numbers("score", "seeds", "lines")])
         for score in self.ranked:
             shown = number(score.value) if score.fault else estimate(score.value, score.half)

@@ -347,7 +347,7 @@ def work(item: Any) -> Any:
 
 
 def kind_of(item: Any) -> tuple[Any, ...]:
-    """Items that take about the same time have the same."""
+    """Return a key for items of similar duration."""
     return (item.title,) if isinstance(item, Case) else (type(item).__name__, item.number, type(item.policy).__name__, item.slots)
 
 

@@ -26,7 +26,7 @@ KEYS = {"candidate": str, "suite": str, "by": str}
 
 
 class Submission(NamedTuple):
-    """What somebody says of a candidate."""
+    """A candidate's submitted score."""
 
     name: str
     candidate: str

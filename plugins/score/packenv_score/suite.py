@@ -49,7 +49,7 @@ class Suite:
 
 
 def suite_names() -> list[str]:
-    """The suites that come with packenv."""
+    """List the suites that come with packenv."""
     return sorted(path.stem for path in FOLDER.glob("*.json"))
 
 
